@@ -1,0 +1,239 @@
+//! `App`: what a running installation consists of, built once and passed everywhere.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::clock::Clock;
+use crate::config::Settings;
+use crate::credentials::GivenCredentials;
+use crate::db::{Db, Engine, migrations};
+use crate::error::{Error, Result};
+use crate::governance::{SubjectKeys, wall};
+use crate::http::RateLimits;
+use crate::ids::Ids;
+use crate::{row, run};
+
+pub struct App {
+    pub settings: Settings,
+    pub db: Db,
+    pub clock: Clock,
+    pub ids: Ids,
+    pub subject_keys: SubjectKeys,
+    /// Credentials handed over in the environment.
+    pub given: GivenCredentials,
+    pub rate_limits: RateLimits,
+    /// Cancelled when a graceful stop begins.
+    pub stopping: CancellationToken,
+    tasks: TaskTracker,
+}
+
+/// Whether opening an installation may change its schema.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Schema {
+    /// Bring it up to date.
+    Migrate,
+    /// Refuse one that is not.
+    MustBeCurrent,
+}
+
+impl App {
+    /// Opens the installation that `settings` describe.
+    pub async fn open(
+        settings: Settings,
+        clock: Clock,
+        ids: Ids,
+        schema: Schema,
+    ) -> Result<Arc<App>> {
+        let given = GivenCredentials::from_environment().map_err(Error::Internal)?;
+        Self::open_with(settings, clock, ids, schema, given).await
+    }
+
+    /// [`App::open`] with the given credentials as an argument instead of from the environment.
+    pub async fn open_with(
+        settings: Settings,
+        clock: Clock,
+        ids: Ids,
+        schema: Schema,
+        given: GivenCredentials,
+    ) -> Result<Arc<App>> {
+        let (db, subject_keys) = open_storage(&settings, &ids).await?;
+        let app = App {
+            rate_limits: RateLimits::new(&settings),
+            settings,
+            db,
+            clock,
+            ids,
+            subject_keys,
+            given,
+            stopping: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+        };
+        if app.db.engine().is_some() {
+            app.prepare_schema(schema).await?;
+        }
+        Ok(Arc::new(app))
+    }
+
+    async fn prepare_schema(&self, schema: Schema) -> Result<()> {
+        match schema {
+            Schema::Migrate => {
+                let applied = migrations::migrate(&self.db, self.clock.now()).await?;
+                if !applied.is_empty() {
+                    tracing::info!(versions = ?applied, "the schema was brought up to date");
+                }
+                let checks: Vec<(String, String)> = self
+                    .subject_keys
+                    .check_values()
+                    .map(|(id, value)| (format!("governance_key/{id}"), value))
+                    .collect();
+                self.db
+                    .write("governance.prepare", checks, |tx, checks| {
+                        Box::pin(async move {
+                            migrations::take_turns(tx).await?;
+                            wall::install(tx).await?;
+                            check_keys(tx, checks).await
+                        })
+                    })
+                    .await
+            }
+            Schema::MustBeCurrent => {
+                let missing = migrations::missing(&self.db).await?;
+                if missing.is_empty() {
+                    return Ok(());
+                }
+                Err(Error::Internal(format!(
+                    "the database lacks schema versions {missing:?}; run `evenhand migrate` first"
+                )))
+            }
+        }
+    }
+
+    /// Starts a task that a graceful stop waits for.
+    pub fn spawn<F>(&self, task: F) -> tokio::task::JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        self.tasks.spawn(task)
+    }
+
+    /// Lets tasks finish (up to the configured time), then closes the storage.
+    pub async fn stop(&self) {
+        self.stopping.cancel();
+        self.tasks.close();
+        let patience = std::time::Duration::from_secs(self.settings.server.stop_seconds);
+        if tokio::time::timeout(patience, self.tasks.wait())
+            .await
+            .is_err()
+        {
+            tracing::warn!("some tasks did not end in time; their leases run out by themselves");
+        }
+        let _ = tokio::time::timeout(std::time::Duration::from_secs(2), self.db.close()).await;
+    }
+
+    /// Where the data is, for people: without credentials.
+    pub fn storage_label(&self) -> Option<String> {
+        match self.db.engine()? {
+            Engine::Sqlite => Some("evenhand.db in the data folder".to_owned()),
+            Engine::Postgres => {
+                // postgres://user:password@host/database → host/database
+                let url = &self.settings.server.database_url;
+                let place = url
+                    .rsplit_once('@')
+                    .map_or(url.as_str(), |(_, place)| place);
+                let place = place.split('?').next().unwrap_or(place);
+                Some(
+                    place
+                        .trim_start_matches("postgresql://")
+                        .trim_start_matches("postgres://")
+                        .to_owned(),
+                )
+            }
+        }
+    }
+
+    /// The address to listen on, parsed.
+    pub fn listen_address(&self) -> Result<SocketAddr> {
+        self.settings
+            .server
+            .listen
+            .replace("localhost", "127.0.0.1")
+            .parse()
+            .map_err(|_| Error::Internal("server.listen is not HOST:PORT".to_owned()))
+    }
+}
+
+async fn open_storage(settings: &Settings, ids: &Ids) -> Result<(Db, SubjectKeys)> {
+    let server = &settings.server;
+    let given_keys = &settings.governance.keys;
+    if server.storage == "none" {
+        let keys = format!("none:{}", ids.key_hex());
+        return Ok((
+            Db::none(),
+            SubjectKeys::parse(&keys).map_err(Error::Internal)?,
+        ));
+    }
+    if !server.database_url.is_empty() {
+        if given_keys.is_empty() {
+            return Err(Error::Internal(
+                "PostgreSQL needs governance.keys, the same on every replica. Make one with \
+                 `openssl rand -hex 32` and set EVENHAND_GOVERNANCE__KEYS=k1:<that>"
+                    .to_owned(),
+            ));
+        }
+        let keys = SubjectKeys::parse(given_keys).map_err(Error::Internal)?;
+        return Ok((
+            Db::postgres(&server.database_url, settings.database.connections).await?,
+            keys,
+        ));
+    }
+    fs::create_dir_all(&server.data_dir).map_err(|e| {
+        Error::Internal(format!(
+            "cannot make the folder {}: {e}",
+            server.data_dir.display()
+        ))
+    })?;
+    let keys = if given_keys.is_empty() {
+        SubjectKeys::load_or_create(&server.data_dir.join("governance.key"), ids)
+    } else {
+        SubjectKeys::parse(given_keys)
+    };
+    let keys = keys.map_err(Error::Internal)?;
+    Ok((
+        Db::sqlite(
+            &server.data_dir.join("evenhand.db"),
+            settings.database.readers,
+        )
+        .await?,
+        keys,
+    ))
+}
+
+/// A key id must mean the same key on every replica and after every restore: a wrong one would open barriers.
+async fn check_keys(tx: &mut crate::db::Tx, checks: &[(String, String)]) -> Result<()> {
+    for (key, value) in checks {
+        run!(
+            tx,
+            "INSERT INTO installation (key, value) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+            key,
+            value
+        )?;
+        let stored = row!(
+            tx,
+            (String,),
+            "SELECT value FROM installation WHERE key = $1",
+            key
+        )?;
+        if stored.is_none_or(|(stored,)| stored != *value) {
+            return Err(Error::Internal(format!(
+                "{key} is not the key this database was used with; give the right governance key \
+                 (governance.key beside the SQLite file, or EVENHAND_GOVERNANCE__KEYS)"
+            )));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,182 @@
+//! `evenhand doctor`: looks at an installation the way its operator would.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::Result;
+
+use super::Installation;
+use crate::app::{App, Schema};
+use crate::db::Engine;
+use crate::governance::wall;
+use crate::{credentials, jobs, sessions};
+
+#[derive(Default)]
+struct Report {
+    problems: usize,
+}
+
+impl Report {
+    fn ok(&self, what: &str) {
+        println!("ok       {what}");
+    }
+
+    fn problem(&mut self, what: &str) {
+        self.problems += 1;
+        println!("PROBLEM  {what}");
+    }
+}
+
+pub async fn run(installation: &Installation) -> Result<ExitCode> {
+    let mut report = Report::default();
+    let settings = match installation.settings(&[]) {
+        Ok(settings) => settings,
+        Err(error) => {
+            report.problem(&format!("{error:#}"));
+            return Ok(ExitCode::FAILURE);
+        }
+    };
+    report.ok("the settings are valid");
+    let on_sqlite = settings.server.database_url.is_empty();
+    let data_dir = settings.server.data_dir.clone();
+    if on_sqlite && !data_dir.join("evenhand.db").is_file() {
+        report.problem(&format!(
+            "there is no database in {}; `evenhand serve` makes one",
+            data_dir.display()
+        ));
+        return Ok(ExitCode::FAILURE);
+    }
+    let app = match installation.open(Schema::MustBeCurrent).await {
+        Ok(app) => app,
+        Err(error) => {
+            report.problem(&format!("the database cannot be opened: {error:#}"));
+            return Ok(ExitCode::FAILURE);
+        }
+    };
+    report.ok("the database opens and its schema is current");
+    check_engine(&app, &mut report).await?;
+    if app.db.engine() == Some(Engine::Sqlite) {
+        check_files(&data_dir, &mut report);
+    }
+    check_invariants(&app, &mut report).await?;
+    check_queue(&app, &mut report).await?;
+    check_access(&app, &mut report).await?;
+    app.stop().await;
+    match report.problems {
+        0 => println!("\neverything is well"),
+        n => println!("\n{n} things need attention"),
+    }
+    Ok(if report.problems == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+async fn check_engine(app: &App, report: &mut Report) -> Result<()> {
+    let problems = app.db.self_check().await?;
+    if problems.is_empty() {
+        report.ok("the storage engine finds nothing wrong with itself");
+    }
+    for (check, problem) in problems {
+        report.problem(&format!("{check}: {problem}"));
+    }
+    Ok(())
+}
+
+fn check_files(data_dir: &Path, report: &mut Report) {
+    use std::os::unix::fs::PermissionsExt;
+    let key = data_dir.join("governance.key");
+    match fs::metadata(&key) {
+        Ok(meta) if meta.permissions().mode() & 0o077 == 0 => {
+            report.ok("governance.key is there and private");
+        }
+        Ok(_) => report.problem("governance.key can be read by others; chmod 600 it"),
+        Err(_) => report.problem("governance.key is missing; restore it from where you keep it"),
+    }
+    match fsyncs_per_second(data_dir) {
+        Ok(rate) => report.ok(&format!("the disk syncs {rate:.0} times a second")),
+        Err(error) => report.problem(&format!("the data folder cannot be written: {error}")),
+    }
+}
+
+/// How often a small write reaches the disk: what durable publishing stands on.
+fn fsyncs_per_second(folder: &Path) -> std::io::Result<f64> {
+    let path = folder.join(".doctor-sync-test");
+    let mut file = fs::File::create(&path)?;
+    let started = Instant::now();
+    let mut count = 0u32;
+    while count < 200 && started.elapsed().as_millis() < 500 {
+        file.write_all(&[0u8; 4096])?;
+        file.sync_data()?;
+        count += 1;
+    }
+    let rate = f64::from(count) / started.elapsed().as_secs_f64();
+    fs::remove_file(&path)?;
+    Ok(rate)
+}
+
+async fn check_invariants(app: &Arc<App>, report: &mut Report) -> Result<()> {
+    let (gaps, mismatches) = app
+        .db
+        .read("doctor.invariants", (), |tx, ()| {
+            Box::pin(async move {
+                Ok((
+                    wall::gaps(tx).await?,
+                    sessions::recount_mismatches(tx).await?,
+                ))
+            })
+        })
+        .await?;
+    match gaps.as_slice() {
+        [] => report.ok("every user-owned table has its wall"),
+        tables => report.problem(&format!(
+            "no wall on {}; `evenhand migrate` makes it",
+            tables.join(", ")
+        )),
+    }
+    match mismatches {
+        0 => report.ok("every session agrees with its requests"),
+        n => report.problem(&format!(
+            "{n} sessions or requests do not agree with each other"
+        )),
+    }
+    Ok(())
+}
+
+async fn check_queue(app: &App, report: &mut Report) -> Result<()> {
+    let (counts, oldest) = jobs::summary(app, None).await?;
+    let dead: i64 = counts
+        .iter()
+        .filter(|c| c.state == "dead")
+        .map(|c| c.count)
+        .sum();
+    if dead > 0 {
+        report.problem(&format!(
+            "{dead} jobs gave up; GET /api/jobs shows their kinds"
+        ));
+    }
+    match oldest {
+        0..=300 => report.ok(&format!("the job queue keeps up (oldest due job: {oldest} s)")),
+        _ => report.problem(&format!(
+            "the oldest due job waits for {oldest} s; is `evenhand serve` or `evenhand work` running?"
+        )),
+    }
+    Ok(())
+}
+
+async fn check_access(app: &App, report: &mut Report) -> Result<()> {
+    let loopback = app.listen_address()?.ip().is_loopback();
+    match (credentials::any_exist(app).await?, loopback) {
+        (true, _) => report.ok("credentials exist"),
+        (false, true) => report.ok("local mode: no credentials, loopback only"),
+        (false, false) => report.problem(
+            "no credentials: `evenhand serve` refuses to listen beyond loopback; keys create",
+        ),
+    }
+    Ok(())
+}

@@ -1,0 +1,138 @@
+//! The command line, one file per command.
+#![allow(clippy::print_stdout)] // commands talk to people
+
+mod backup;
+mod config;
+mod demo;
+mod doctor;
+mod keys;
+mod migrate;
+mod serve;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Result, anyhow};
+use clap::{Args, Parser, Subcommand};
+
+use crate::app::{App, Schema};
+use crate::clock::Clock;
+use crate::config::Settings;
+use crate::ids::Ids;
+use crate::telemetry;
+
+/// Is the agent succeeding? Does what it learned actually help? Can we forget a person, and prove it?
+///
+/// Evenhand stores agent sessions and learned context, judges sessions, runs holdout experiments on retrieval,
+/// and exports and erases people's data. One process on an embedded SQLite file is the default; the same binary
+/// runs as many replicas on PostgreSQL.
+#[derive(Parser)]
+#[command(name = "evenhand", version, max_term_width = 100)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Serve the API and work on background jobs.
+    ///
+    /// Without credentials it listens on loopback only and serves programs on this machine. Stops gracefully on
+    /// SIGTERM or Ctrl-C: requests in flight are answered, jobs finished or given back, exit code 0.
+    Serve(serve::Serve),
+    /// Work on background jobs without serving the API.
+    Work(serve::Work),
+    /// Bring the database to this version's schema, then exit.
+    Migrate(Installation),
+    /// Create, list and revoke credentials.
+    #[command(subcommand)]
+    Keys(keys::Keys),
+    /// Print the OpenAPI specification of this version.
+    Openapi,
+    /// Print the documented default settings, or check the ones in force.
+    #[command(subcommand)]
+    Config(config::Config),
+    /// Fill a folder with demo data and serve it.
+    Demo(demo::Demo),
+    /// Copy a SQLite database while it is in use.
+    ///
+    /// The copy is consistent and complete. It does not include governance.key: keep that file safe on its own.
+    Backup(backup::Backup),
+    /// Check an installation and say what is wrong with it.
+    ///
+    /// Exit code 0 when everything is well, 1 when something needs attention.
+    Doctor(Installation),
+}
+
+/// Which installation a command is about.
+#[derive(Args, Clone, Default)]
+pub struct Installation {
+    /// A TOML file with settings; `evenhand config default` prints all of them.
+    #[arg(long, value_name = "FILE", env = "EVENHAND_CONFIG")]
+    config: Option<PathBuf>,
+    /// The folder of the SQLite database and its keys [default: evenhand-data]
+    #[arg(long, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+    /// Use PostgreSQL instead: postgres://user:password@host/database
+    #[arg(long, value_name = "URL", conflicts_with = "data_dir")]
+    database_url: Option<String>,
+}
+
+impl Installation {
+    fn overrides(&self) -> Vec<(&'static str, String)> {
+        let mut overrides = Vec::new();
+        if let Some(dir) = &self.data_dir {
+            overrides.push(("server.data_dir", dir.to_string_lossy().into_owned()));
+            overrides.push(("server.database_url", String::new()));
+        }
+        if let Some(url) = &self.database_url {
+            overrides.push(("server.database_url", url.clone()));
+        }
+        overrides
+    }
+
+    fn settings(&self, more: &[(&'static str, String)]) -> Result<Settings> {
+        let overrides: Vec<_> = self
+            .overrides()
+            .into_iter()
+            .chain(more.iter().cloned())
+            .collect();
+        Settings::load(self.config.as_deref(), &overrides)
+            .map_err(|problems| anyhow!("the settings have problems:\n  {}", problems.join("\n  ")))
+    }
+
+    /// Opens it for a command that does its work and exits.
+    async fn open(&self, schema: Schema) -> Result<Arc<App>> {
+        let settings = self.settings(&[])?;
+        telemetry::init_logs(&settings);
+        let clock = Clock::System;
+        Ok(App::open(settings, clock.clone(), Ids::system(clock), schema).await?)
+    }
+}
+
+/// Runs a parsed command line.
+pub fn run(cli: Cli) -> Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
+    let code = runtime.block_on(async {
+        match cli.command {
+            Command::Serve(command) => command.run().await,
+            Command::Work(command) => command.run().await,
+            Command::Migrate(installation) => migrate::run(&installation).await,
+            Command::Keys(command) => command.run().await,
+            Command::Openapi => {
+                print!("{}", crate::http::openapi::json());
+                Ok(ExitCode::SUCCESS)
+            }
+            Command::Config(command) => command.run(),
+            Command::Demo(command) => command.run().await,
+            Command::Backup(command) => command.run().await,
+            Command::Doctor(installation) => doctor::run(&installation).await,
+        }
+    });
+    // A blocking call that hangs (a full disk, a stuck mount) must not keep the process from ending.
+    runtime.shutdown_timeout(std::time::Duration::from_secs(1));
+    code
+}

@@ -1,0 +1,135 @@
+//! `evenhand serve` and `evenhand work`.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use tokio::net::TcpListener;
+
+use super::Installation;
+use crate::app::{App, Schema};
+use crate::clock::Clock;
+use crate::ids::Ids;
+use crate::jobs::{self, Runner};
+use crate::{credentials, http, sessions, telemetry};
+
+#[derive(Args)]
+pub struct Serve {
+    #[command(flatten)]
+    installation: Installation,
+    /// Where to listen [default: 127.0.0.1:8700]
+    #[arg(long, value_name = "HOST:PORT")]
+    listen: Option<String>,
+    /// Serve Prometheus metrics on this address
+    #[arg(long, value_name = "HOST:PORT")]
+    metrics_listen: Option<String>,
+    /// Leave background jobs to other processes (`evenhand work`)
+    #[arg(long)]
+    no_workers: bool,
+    /// `none` starts a server without storage, which answers 503
+    #[arg(long, value_parser = ["auto", "none"])]
+    storage: Option<String>,
+}
+
+#[derive(Args)]
+pub struct Work {
+    #[command(flatten)]
+    installation: Installation,
+    /// Serve Prometheus metrics on this address
+    #[arg(long, value_name = "HOST:PORT")]
+    metrics_listen: Option<String>,
+}
+
+impl Serve {
+    pub async fn run(self) -> Result<ExitCode> {
+        let given = [
+            ("server.listen", self.listen),
+            ("metrics.listen", self.metrics_listen),
+            ("server.storage", self.storage),
+        ];
+        let app = open(&self.installation, given).await?;
+        serve(app, !self.no_workers).await
+    }
+}
+
+impl Work {
+    pub async fn run(self) -> Result<ExitCode> {
+        let app = open(
+            &self.installation,
+            [("metrics.listen", self.metrics_listen)],
+        )
+        .await?;
+        app.spawn(Runner::new(app.clone(), jobs::handlers()).run());
+        println!("working on background jobs; stop with Ctrl-C");
+        wait_for_signal().await?;
+        app.stop().await;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+async fn open<const N: usize>(
+    installation: &Installation,
+    given: [(&'static str, Option<String>); N],
+) -> Result<Arc<App>> {
+    let given: Vec<_> = given
+        .into_iter()
+        .filter_map(|(key, value)| value.map(|value| (key, value)))
+        .collect();
+    let settings = installation.settings(&given)?;
+    telemetry::init_logs(&settings);
+    let metrics = match settings.metrics.listen.as_str() {
+        "" => None,
+        address => {
+            let handle = telemetry::init_metrics().map_err(anyhow::Error::msg)?;
+            Some((address.parse()?, handle))
+        }
+    };
+    let clock = Clock::System;
+    let app = App::open(settings, clock.clone(), Ids::system(clock), Schema::Migrate).await?;
+    if let Some((address, handle)) = metrics {
+        telemetry::serve_metrics(app.clone(), address, handle)
+            .await
+            .with_context(|| format!("cannot serve metrics on {address}"))?;
+    }
+    Ok(app)
+}
+
+/// Serves an opened app until a signal comes, then stops gracefully.
+pub async fn serve(app: Arc<App>, workers: bool) -> Result<ExitCode> {
+    let address = app.listen_address()?;
+    if !address.ip().is_loopback() && !credentials::any_exist(&app).await? {
+        bail!(
+            "refusing to listen on {address} without credentials: anyone who can reach it could read and \
+             write everything. Make one first, then start again:\n  \
+             evenhand keys create --role dashboard --name operator"
+        );
+    }
+    let listener = TcpListener::bind(address)
+        .await
+        .with_context(|| format!("cannot listen on {address}; is another server there?"))?;
+    let address = listener.local_addr()?;
+    let router = http::router(app.clone());
+    let header_timeout = app.settings.server.header_timeout_seconds;
+    let stopping = app.stopping.clone();
+    app.spawn(async move { http::server::serve(listener, router, stopping, header_timeout).await });
+    if workers && app.db.engine().is_some() {
+        app.spawn(Runner::new(app.clone(), jobs::handlers()).run());
+    }
+    let _warming = tokio::task::spawn_blocking(sessions::warm_tokenizer);
+    println!("Evenhand is listening on http://{address}");
+    wait_for_signal().await?;
+    tracing::info!("stopping: finishing requests in flight");
+    app.stop().await;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn wait_for_signal() -> Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::select! {
+        result = tokio::signal::ctrl_c() => result?,
+        _ = terminate.recv() => {}
+    }
+    Ok(())
+}

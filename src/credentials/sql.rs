@@ -1,0 +1,95 @@
+//! SQL of the table `credentials`.
+
+use super::{Credential, Role};
+use crate::db::Tx;
+use crate::error::{Error, Result};
+use crate::{row, rows, run};
+
+#[derive(sqlx::FromRow)]
+struct CredentialRow {
+    credential_id: String,
+    org_id: String,
+    role: String,
+    governance: bool,
+    name: String,
+    created_at: i64,
+    revoked_at: Option<i64>,
+}
+
+impl TryFrom<CredentialRow> for Credential {
+    type Error = Error;
+
+    fn try_from(row: CredentialRow) -> Result<Self> {
+        let role = Role::parse(&row.role)
+            .ok_or_else(|| Error::Internal(format!("credential of unknown role {}", row.role)))?;
+        Ok(Credential {
+            credential_id: row.credential_id,
+            org_id: row.org_id,
+            role,
+            governance: row.governance,
+            name: row.name,
+            created_at: row.created_at,
+            revoked_at: row.revoked_at,
+        })
+    }
+}
+
+pub async fn insert(tx: &mut Tx, credential: &Credential, digest: &str) -> Result<()> {
+    run!(
+        tx,
+        "INSERT INTO credentials
+           (credential_id, org_id, role, governance, name, token_sha256, created_at, revoked_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, NULL)",
+        &credential.credential_id,
+        &credential.org_id,
+        credential.role.as_str(),
+        credential.governance,
+        &credential.name,
+        digest,
+        credential.created_at
+    )?;
+    Ok(())
+}
+
+pub async fn find_live(tx: &mut Tx, digest: &str) -> Result<Option<Credential>> {
+    let found = row!(
+        tx,
+        CredentialRow,
+        "SELECT credential_id, org_id, role, governance, name, created_at, revoked_at
+         FROM credentials WHERE token_sha256 = $1 AND revoked_at IS NULL",
+        digest
+    )?;
+    found.map(Credential::try_from).transpose()
+}
+
+pub async fn any(tx: &mut Tx) -> Result<bool> {
+    Ok(row!(
+        tx,
+        (String,),
+        "SELECT credential_id FROM credentials LIMIT 1"
+    )?
+    .is_some())
+}
+
+pub async fn list(tx: &mut Tx, org_id: Option<&str>) -> Result<Vec<Credential>> {
+    let found = rows!(
+        tx,
+        CredentialRow,
+        "SELECT credential_id, org_id, role, governance, name, created_at, revoked_at
+         FROM credentials WHERE $1 IS NULL OR org_id = $1
+         ORDER BY created_at DESC, credential_id DESC",
+        org_id
+    )?;
+    found.into_iter().map(Credential::try_from).collect()
+}
+
+/// False when there is no such credential.
+pub async fn revoke(tx: &mut Tx, credential_id: &str, now: i64) -> Result<bool> {
+    let touched = run!(
+        tx,
+        "UPDATE credentials SET revoked_at = COALESCE(revoked_at, $2) WHERE credential_id = $1",
+        credential_id,
+        now
+    )?;
+    Ok(touched > 0)
+}

@@ -1,0 +1,243 @@
+//! The few places where the engines' SQL differs, each under a name.
+//!
+//! SQL texts write a fragment as `{name}` (or `{name:$1}` with its parameter); [`Tx::sql`] puts in the engine's
+//! own words.
+
+use std::borrow::Cow;
+
+use sqlx::{AssertSqlSafe, SqlSafeStr, SqlStr};
+
+use super::Tx;
+use crate::error::{Error, Result};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    Sqlite,
+    Postgres,
+}
+
+impl Engine {
+    pub fn name(self) -> &'static str {
+        match self {
+            Engine::Sqlite => "sqlite",
+            Engine::Postgres => "postgres",
+        }
+    }
+}
+
+/// `(name, SQLite, PostgreSQL)`; `?` stands for the fragment's parameter.
+const FRAGMENTS: &[(&str, &str, &str)] = &[
+    // Writers on SQLite are alone, so there is nothing to lock.
+    ("for_share", "", "FOR SHARE"),
+    ("for_update", "", "FOR UPDATE"),
+    ("skip_locked", "", "FOR UPDATE SKIP LOCKED"),
+    // A list bound as one JSON text.
+    (
+        "texts",
+        "(SELECT value FROM json_each(?))",
+        "(SELECT jsonb_array_elements_text(?::jsonb))",
+    ),
+    (
+        "integers",
+        "(SELECT value FROM json_each(?))",
+        "(SELECT jsonb_array_elements_text(?::jsonb)::bigint)",
+    ),
+    // Case-insensitive substring, with % and _ in the parameter already escaped by `like_pattern`.
+    ("contains", "LIKE ? ESCAPE '\\'", "ILIKE ? ESCAPE '\\'"),
+];
+
+#[allow(clippy::disallowed_types)] // the place the ban points to
+impl Tx {
+    pub fn engine(&self) -> Engine {
+        match self {
+            Tx::Sqlite(_) => Engine::Sqlite,
+            Tx::Postgres(_) => Engine::Postgres,
+        }
+    }
+
+    /// The statement in this engine's words.
+    pub fn sql(&self, text: &'static str) -> SqlStr {
+        match render(self.engine(), text) {
+            Cow::Borrowed(text) => text.into_sql_str(),
+            Cow::Owned(text) => AssertSqlSafe(text).into_sql_str(),
+        }
+    }
+
+    /// Runs statements that are put together from compiled-in parts: migrations and generated triggers.
+    pub(crate) async fn run_script(&mut self, script: String) -> Result<()> {
+        let script = AssertSqlSafe(script).into_sql_str();
+        crate::on!(self, conn => sqlx::raw_sql(script).execute(conn).await.map(|_| ()))
+            .map_err(Error::from)
+    }
+
+    /// Runs a statement that is put together from compiled-in names and gives how many rows it changed.
+    pub(crate) async fn change(&mut self, statement: String, binds: &[&str]) -> Result<u64> {
+        let statement = AssertSqlSafe(statement).into_sql_str();
+        crate::on!(self, conn => {
+            let mut query = sqlx::query(statement);
+            for bind in binds {
+                query = query.bind((*bind).to_owned());
+            }
+            query.execute(conn).await.map(|done| done.rows_affected())
+        })
+        .map_err(Error::from)
+    }
+
+    /// The names of all tables, or of all triggers, in this database.
+    pub async fn names_of(&mut self, kind: Objects) -> Result<Vec<String>> {
+        let sql = match (self.engine(), kind) {
+            (Engine::Sqlite, Objects::Tables) => {
+                "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
+            }
+            (Engine::Sqlite, Objects::Triggers) => {
+                "SELECT name FROM sqlite_master WHERE type = 'trigger' ORDER BY name"
+            }
+            (Engine::Postgres, Objects::Tables) => {
+                "SELECT tablename::text FROM pg_tables WHERE schemaname = current_schema() ORDER BY tablename"
+            }
+            (Engine::Postgres, Objects::Triggers) => {
+                "SELECT tgname::text FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
+                 WHERE NOT tgisinternal AND relnamespace = current_schema()::regnamespace ORDER BY tgname"
+            }
+        };
+        Ok(crate::rows!(self, (String,), sql)?
+            .into_iter()
+            .map(|(name,)| name)
+            .collect())
+    }
+
+    /// Takes `count` numbers of a sequence, in growing order.
+    pub async fn next_numbers(&mut self, sequence: Sequence, count: usize) -> Result<Vec<i64>> {
+        let count = i64::try_from(count).unwrap_or(i64::MAX);
+        match self.engine() {
+            Engine::Sqlite => {
+                let sql = "UPDATE sequences SET next = next + $2 WHERE name = $1 RETURNING next";
+                let (next,) = crate::row!(self, (i64,), sql, sequence.name(), count)?
+                    .ok_or_else(|| Error::Internal(format!("no sequence {}", sequence.name())))?;
+                Ok((next - count..next).collect())
+            }
+            Engine::Postgres => {
+                let sql = "SELECT nextval(($1 || '_number')::regclass) FROM generate_series(1, $2)";
+                let numbers = crate::rows!(self, (i64,), sql, sequence.name(), count)?;
+                Ok(numbers.into_iter().map(|(number,)| number).collect())
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+pub enum Objects {
+    Tables,
+    Triggers,
+}
+
+/// Numbers that identify rows to clients: small, growing, never reused.
+#[derive(Clone, Copy)]
+pub enum Sequence {
+    Interactions,
+}
+
+impl Sequence {
+    fn name(self) -> &'static str {
+        match self {
+            Sequence::Interactions => "interactions",
+        }
+    }
+}
+
+/// Escapes what a person typed for use with `{contains:$n}`.
+pub fn like_pattern(text: &str) -> String {
+    let mut pattern = String::with_capacity(text.len() + 2);
+    pattern.push('%');
+    for c in text.chars() {
+        if matches!(c, '%' | '_' | '\\') {
+            pattern.push('\\');
+        }
+        pattern.push(c);
+    }
+    pattern.push('%');
+    pattern
+}
+
+fn render(engine: Engine, text: &'static str) -> Cow<'static, str> {
+    if !text.contains('{') {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 64);
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('{') {
+        let Some((fragment, after)) = after.split_once('}') else {
+            break;
+        };
+        let (name, parameter) = fragment.split_once(':').unwrap_or((fragment, ""));
+        let known = FRAGMENTS.iter().find(|(known, ..)| *known == name);
+        debug_assert!(known.is_some(), "unknown fragment {name}");
+        out.push_str(before);
+        if let Some((_, sqlite, postgres)) = known {
+            let words = if engine == Engine::Sqlite {
+                sqlite
+            } else {
+                postgres
+            };
+            out.push_str(&words.replace('?', parameter));
+        }
+        rest = after;
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
+}
+
+/// The message of the triggers in `governance/wall.rs`.
+pub const WALL_MESSAGE: &str = "subject_wall";
+
+pub(super) fn refused_by_wall(error: &sqlx::Error) -> bool {
+    error
+        .as_database_error()
+        .is_some_and(|e| e.message().contains(WALL_MESSAGE))
+}
+
+pub(super) fn is_unavailable(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Io(_)
+        | sqlx::Error::Tls(_)
+        | sqlx::Error::PoolTimedOut
+        | sqlx::Error::PoolClosed
+        | sqlx::Error::WorkerCrashed => true,
+        sqlx::Error::Database(e) => match e.code().as_deref() {
+            // PostgreSQL: connection trouble, shutting down, too many connections.
+            Some(code) if code.starts_with("08") || code.starts_with("57P") => true,
+            Some("53300") => true,
+            // SQLite: busy and its extended codes, disk full, cannot open.
+            Some("5" | "261" | "517" | "773" | "13" | "14") => true,
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fragments_take_their_parameter() {
+        let sql = "SELECT 1 FROM t WHERE id IN {texts:$2} {for_share}";
+        assert_eq!(
+            render(Engine::Sqlite, sql),
+            "SELECT 1 FROM t WHERE id IN (SELECT value FROM json_each($2)) "
+        );
+        assert_eq!(
+            render(Engine::Postgres, sql),
+            "SELECT 1 FROM t WHERE id IN (SELECT jsonb_array_elements_text($2::jsonb)) FOR SHARE"
+        );
+        assert!(matches!(
+            render(Engine::Sqlite, "SELECT 1"),
+            Cow::Borrowed(_)
+        ));
+    }
+
+    #[test]
+    fn typed_wildcards_are_letters() {
+        assert_eq!(like_pattern("50%_a\\"), "%50\\%\\_a\\\\%");
+    }
+}

@@ -1,0 +1,231 @@
+//! Storage: one SQL text, two drivers.
+//!
+//! Areas reach the database through [`Db::read`] and [`Db::write`] only. Both run a named transaction: it is
+//! timed and counted under its name, reads see one snapshot, writes are durable when they return, and a write
+//! once handed over runs to its end whether or not the caller still waits. What differs between the engines
+//! lives in [`dialect`], in `sqlite.rs` (one writer, shared commits) and in `postgres.rs` (retries).
+
+mod dialect;
+pub mod migrations;
+mod postgres;
+mod sqlite;
+
+use std::pin::Pin;
+use std::time::Instant;
+
+use sqlx::{Postgres, Sqlite, Transaction};
+
+use crate::error::{Code, Error, Result};
+pub use dialect::{Engine, Objects, Sequence, WALL_MESSAGE, like_pattern};
+
+/// A transaction of either engine. SQL runs on it through the [`rows!`](crate::rows), [`row!`](crate::row)
+/// and [`run!`](crate::run) macros.
+pub enum Tx {
+    Sqlite(Transaction<'static, Sqlite>),
+    Postgres(Transaction<'static, Postgres>),
+}
+
+/// What a transaction's body returns.
+pub type Work<'t, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 't>>;
+
+/// The storage of one installation. Cheap to clone.
+#[derive(Clone)]
+pub struct Db(Storage);
+
+#[derive(Clone)]
+enum Storage {
+    None,
+    Sqlite(sqlite::Sqlite),
+    Postgres(postgres::Postgres),
+}
+
+impl Db {
+    /// No storage at all: every call answers `storage_not_configured`.
+    pub fn none() -> Self {
+        Db(Storage::None)
+    }
+
+    /// Opens (and makes, if it is not there) the SQLite file.
+    pub async fn sqlite(file: &std::path::Path, readers: u32) -> Result<Self> {
+        Ok(Db(Storage::Sqlite(
+            sqlite::Sqlite::open(file, readers).await?,
+        )))
+    }
+
+    pub async fn postgres(url: &str, connections: u32) -> Result<Self> {
+        Ok(Db(Storage::Postgres(
+            postgres::Postgres::connect(url, connections).await?,
+        )))
+    }
+
+    pub fn engine(&self) -> Option<Engine> {
+        match &self.0 {
+            Storage::None => None,
+            Storage::Sqlite(_) => Some(Engine::Sqlite),
+            Storage::Postgres(_) => Some(Engine::Postgres),
+        }
+    }
+
+    /// Runs `work` on one consistent snapshot. Nothing it writes is kept.
+    pub async fn read<I, T, F>(&self, name: &'static str, input: I, work: F) -> Result<T>
+    where
+        I: Send + Sync,
+        F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T> + Send + Sync,
+    {
+        let started = Instant::now();
+        let result = match &self.0 {
+            Storage::None => Err(no_storage()),
+            Storage::Sqlite(db) => db.read(&input, &work).await,
+            Storage::Postgres(db) => db.read(&input, &work).await,
+        };
+        record(name, started, &result);
+        result
+    }
+
+    /// Runs `work` and commits. When this returns `Ok`, what was written is on disk. `work` may run more than
+    /// once (after a serialization failure) and must not have effects outside the transaction.
+    pub async fn write<I, T, F>(&self, name: &'static str, input: I, work: F) -> Result<T>
+    where
+        I: Send + Sync + 'static,
+        T: Send + 'static,
+        F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T> + Send + Sync + 'static,
+    {
+        let started = Instant::now();
+        let result = match &self.0 {
+            Storage::None => Err(no_storage()),
+            Storage::Sqlite(db) => db.write(input, work).await,
+            Storage::Postgres(db) => db.write(input, work).await,
+        };
+        record(name, started, &result);
+        result
+    }
+
+    /// A consistent copy of a running SQLite database.
+    pub async fn backup(&self, target: &std::path::Path) -> Result<()> {
+        match &self.0 {
+            Storage::Sqlite(db) => db.backup(target).await,
+            _ => Err(Error::refused(
+                Code::BadRequest,
+                "backup copies SQLite files; for PostgreSQL use pg_dump or your base backups.",
+            )),
+        }
+    }
+
+    /// What the engine itself says about its health: `(check, problem)` pairs, empty when all is well.
+    pub async fn self_check(&self) -> Result<Vec<(String, String)>> {
+        match &self.0 {
+            Storage::None => Ok(Vec::new()),
+            Storage::Sqlite(db) => db.self_check().await,
+            Storage::Postgres(db) => db.self_check().await,
+        }
+    }
+
+    /// Wakes [`Db::wait_for_work`] in every process on this storage (PostgreSQL) or in this one (SQLite).
+    pub async fn announce_work(&self) {
+        match &self.0 {
+            Storage::None => {}
+            Storage::Sqlite(db) => db.work.notify_waiters(),
+            Storage::Postgres(db) => db.announce().await,
+        }
+    }
+
+    /// Returns when some process announced work. A hint only: callers poll behind it.
+    pub async fn wait_for_work(&self) {
+        match &self.0 {
+            Storage::None => std::future::pending().await,
+            Storage::Sqlite(db) => db.work.notified().await,
+            Storage::Postgres(db) => db.wait().await,
+        }
+    }
+
+    /// Finishes the writes under way and closes all connections.
+    pub async fn close(&self) {
+        match &self.0 {
+            Storage::None => {}
+            Storage::Sqlite(db) => db.close().await,
+            Storage::Postgres(db) => db.close().await,
+        }
+    }
+}
+
+fn no_storage() -> Error {
+    Error::refused(
+        Code::StorageNotConfigured,
+        "This server was started with --storage none; start it with --data-dir or --database-url.",
+    )
+}
+
+fn record<T>(name: &'static str, started: Instant, result: &Result<T>) {
+    let outcome = match result {
+        Ok(_) => "ok",
+        Err(Error::Refused { .. }) => "refused",
+        Err(_) => "error",
+    };
+    metrics::histogram!("evenhand_transaction_seconds", "name" => name, "outcome" => outcome)
+        .record(started.elapsed().as_secs_f64());
+}
+
+/// Turns what a driver reports into what a caller can act on.
+fn classify(error: Error) -> Error {
+    let Error::Storage(cause) = &error else {
+        return error;
+    };
+    if dialect::refused_by_wall(cause) {
+        return Error::refused(
+            Code::SubjectErased,
+            "This user is being erased or was erased; nothing is written for them.",
+        );
+    }
+    if dialect::is_unavailable(cause) {
+        tracing::warn!(error = %cause, "storage is not reachable");
+        return Error::unavailable("The storage engine does not answer; try again shortly.", 1);
+    }
+    error
+}
+
+/// Runs one expression on whichever engine the transaction is of.
+#[macro_export]
+macro_rules! on {
+    ($tx:expr, $conn:ident => $body:expr) => {
+        match $tx {
+            $crate::db::Tx::Sqlite(tx) => {
+                let $conn = &mut **tx;
+                $body
+            }
+            $crate::db::Tx::Postgres(tx) => {
+                let $conn = &mut **tx;
+                $body
+            }
+        }
+    };
+}
+
+/// All rows: `rows!(tx, Row, "SELECT …", a, b)`.
+#[macro_export]
+macro_rules! rows {
+    ($tx:expr, $row:ty, $sql:expr $(, $bind:expr)* $(,)?) => {{
+        let sql = $tx.sql($sql);
+        $crate::on!($tx, conn => ::sqlx::query_as::<_, $row>(sql)$(.bind($bind))*.fetch_all(conn).await)
+            .map_err($crate::error::Error::from)
+    }};
+}
+
+/// One row or none: `row!(tx, Row, "SELECT …", a, b)`.
+#[macro_export]
+macro_rules! row {
+    ($tx:expr, $row:ty, $sql:expr $(, $bind:expr)* $(,)?) => {{
+        let sql = $tx.sql($sql);
+        $crate::on!($tx, conn => ::sqlx::query_as::<_, $row>(sql)$(.bind($bind))*.fetch_optional(conn).await)
+            .map_err($crate::error::Error::from)
+    }};
+}
+
+/// A statement without rows; gives the number of rows it touched.
+#[macro_export]
+macro_rules! run {
+    ($tx:expr, $sql:expr $(, $bind:expr)* $(,)?) => {{
+        let sql = $tx.sql($sql);
+        $crate::on!($tx, conn => ::sqlx::query(sql)$(.bind($bind))*.execute(conn).await.map(|done| done.rows_affected()))
+            .map_err($crate::error::Error::from)
+    }};
+}

@@ -1,0 +1,284 @@
+//! SQLite: a pool of readers beside one writer, and commits that waiting writes share.
+//!
+//! The writer task takes every write that waits, runs each in a SAVEPOINT of one `BEGIN IMMEDIATE`
+//! transaction, commits once (one fsync) and then answers all. A write that fails is rolled back alone; if the
+//! commit fails, every write of the batch fails. Once queued a write runs to its end, even if its caller has
+//! gone.
+
+use std::panic::AssertUnwindSafe;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
+};
+use tokio::sync::{Notify, mpsc, oneshot};
+use tokio_util::task::TaskTracker;
+
+use super::{Tx, Work, classify};
+use crate::error::{Error, Result};
+
+/// Waiting writes beyond this number wait for the next commit.
+const BATCH: usize = 256;
+
+#[derive(Clone)]
+pub(super) struct Sqlite {
+    file: PathBuf,
+    readers: SqlitePool,
+    writes: mpsc::Sender<Box<dyn Queued>>,
+    writer: TaskTracker,
+    stop: tokio_util::sync::CancellationToken,
+    pub(super) work: Arc<Notify>,
+}
+
+impl Sqlite {
+    pub(super) async fn open(file: &Path, readers: u32) -> Result<Self> {
+        let options = SqliteConnectOptions::new()
+            .filename(file)
+            .create_if_missing(true)
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Full)
+            .foreign_keys(true)
+            .busy_timeout(Duration::from_secs(10))
+            .statement_cache_capacity(256)
+            .pragma("secure_delete", "ON")
+            .pragma("temp_store", "MEMORY");
+        let writer = SqlitePoolOptions::new()
+            .max_connections(1)
+            .idle_timeout(None)
+            .max_lifetime(None)
+            .connect_with(options.clone())
+            .await
+            .map_err(|e| classify(e.into()))?;
+        let readers = SqlitePoolOptions::new()
+            .max_connections(readers.max(1))
+            .min_connections(1)
+            .idle_timeout(None)
+            .max_lifetime(None)
+            .test_before_acquire(false)
+            .connect_with(options.create_if_missing(false).pragma("query_only", "ON"))
+            .await
+            .map_err(|e| classify(e.into()))?;
+        let (writes, queue) = mpsc::channel(4 * BATCH);
+        let stop = tokio_util::sync::CancellationToken::new();
+        let tracker = TaskTracker::new();
+        tracker.spawn(write_loop(writer, queue, stop.clone()));
+        tracker.close();
+        let work = Arc::new(Notify::new());
+        Ok(Sqlite {
+            file: file.to_owned(),
+            readers,
+            writes,
+            writer: tracker,
+            stop,
+            work,
+        })
+    }
+
+    pub(super) async fn read<I, T, F>(&self, input: &I, work: &F) -> Result<T>
+    where
+        F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T>,
+    {
+        #[allow(clippy::disallowed_methods)] // this is what Db::read stands on
+        let begun = self.readers.begin().await;
+        let mut tx = Tx::Sqlite(begun.map_err(|e| classify(e.into()))?);
+        // Dropping the transaction rolls back: a read keeps nothing.
+        work(&mut tx, input).await.map_err(classify)
+    }
+
+    pub(super) async fn write<I, T, F>(&self, input: I, work: F) -> Result<T>
+    where
+        I: Send + Sync + 'static,
+        T: Send + 'static,
+        F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T> + Send + Sync + 'static,
+    {
+        let (reply, answer) = oneshot::channel();
+        let queued = Box::new(Write {
+            input,
+            work,
+            result: None,
+            reply,
+        });
+        let gone = || Error::unavailable("The server is stopping.", 1);
+        self.writes.send(queued).await.map_err(|_| gone())?;
+        answer.await.unwrap_or_else(|_| Err(gone()))
+    }
+
+    pub(super) async fn backup(&self, target: &Path) -> Result<()> {
+        let mut conn = self
+            .readers
+            .acquire()
+            .await
+            .map_err(|e| classify(e.into()))?;
+        sqlx::query("PRAGMA query_only = OFF")
+            .execute(&mut *conn)
+            .await?;
+        let copied = sqlx::query("VACUUM INTO $1")
+            .bind(target.to_string_lossy().into_owned())
+            .execute(&mut *conn)
+            .await;
+        sqlx::query("PRAGMA query_only = ON")
+            .execute(&mut *conn)
+            .await?;
+        copied.map(|_| ()).map_err(Error::from)
+    }
+
+    pub(super) async fn self_check(&self) -> Result<Vec<(String, String)>> {
+        let mut problems = Vec::new();
+        let mut conn = self
+            .readers
+            .acquire()
+            .await
+            .map_err(|e| classify(e.into()))?;
+        let integrity: Vec<(String,)> = sqlx::query_as("PRAGMA integrity_check(20)")
+            .fetch_all(&mut *conn)
+            .await?;
+        for (line,) in integrity.into_iter().filter(|(line,)| line != "ok") {
+            problems.push(("integrity".to_owned(), line));
+        }
+        let orphans = sqlx::query("PRAGMA foreign_key_check")
+            .fetch_all(&mut *conn)
+            .await?;
+        if !orphans.is_empty() {
+            problems.push((
+                "foreign keys".to_owned(),
+                format!("{} rows without parent", orphans.len()),
+            ));
+        }
+        let (mode,): (String,) = sqlx::query_as("PRAGMA journal_mode")
+            .fetch_one(&mut *conn)
+            .await?;
+        if mode != "wal" {
+            problems.push((
+                "journal".to_owned(),
+                format!("journal_mode is {mode}, expected wal"),
+            ));
+        }
+        let (secure,): (i64,) = sqlx::query_as("PRAGMA secure_delete")
+            .fetch_one(&mut *conn)
+            .await?;
+        if secure != 1 {
+            problems.push((
+                "secure delete".to_owned(),
+                "secure_delete is off".to_owned(),
+            ));
+        }
+        if !self.file.exists() {
+            problems.push(("file".to_owned(), "the database file is gone".to_owned()));
+        }
+        Ok(problems)
+    }
+
+    pub(super) async fn close(&self) {
+        self.stop.cancel();
+        self.writer.wait().await;
+        self.readers.close().await;
+    }
+}
+
+/// A write waiting for its turn, whatever it gives back.
+trait Queued: Send {
+    /// Runs the body; true means keep what it wrote.
+    fn run<'a>(&'a mut self, tx: &'a mut Tx) -> futures_util::future::BoxFuture<'a, bool>;
+    /// Tells the caller, after the commit or the failure of it.
+    fn settle(self: Box<Self>, committed: std::result::Result<(), String>);
+}
+
+struct Write<I, T, F> {
+    input: I,
+    work: F,
+    result: Option<Result<T>>,
+    reply: oneshot::Sender<Result<T>>,
+}
+
+impl<I, T, F> Queued for Write<I, T, F>
+where
+    I: Send + Sync + 'static,
+    T: Send + 'static,
+    F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T> + Send + Sync + 'static,
+{
+    fn run<'a>(&'a mut self, tx: &'a mut Tx) -> futures_util::future::BoxFuture<'a, bool> {
+        Box::pin(async move {
+            // A panic in one write must not take the writer, and with it everyone's writes, down.
+            let result = AssertUnwindSafe((self.work)(tx, &self.input))
+                .catch_unwind()
+                .await
+                .unwrap_or_else(|_| Err(Error::Internal("a write panicked".to_owned())));
+            let keep = result.is_ok();
+            self.result = Some(result.map_err(classify));
+            keep
+        })
+    }
+
+    fn settle(self: Box<Self>, committed: std::result::Result<(), String>) {
+        let result = match (self.result, committed) {
+            (Some(Ok(value)), Ok(())) => Ok(value),
+            (Some(Err(error)), _) => Err(error),
+            (_, Err(reason)) => {
+                tracing::error!(reason, "a batch of writes was not committed");
+                Err(Error::unavailable(
+                    "The write was not committed; try again.",
+                    1,
+                ))
+            }
+            (None, Ok(())) => Err(Error::Internal("a write was never run".to_owned())),
+        };
+        // The caller may have hung up; the write stands all the same.
+        let _ = self.reply.send(result);
+    }
+}
+
+async fn write_loop(
+    pool: SqlitePool,
+    mut queue: mpsc::Receiver<Box<dyn Queued>>,
+    stop: tokio_util::sync::CancellationToken,
+) {
+    loop {
+        let first = tokio::select! {
+            biased;
+            next = queue.recv() => next,
+            () = stop.cancelled() => {
+                queue.close();
+                queue.recv().await
+            }
+        };
+        let Some(first) = first else { break };
+        let mut batch = vec![first];
+        while batch.len() < BATCH {
+            match queue.try_recv() {
+                Ok(next) => batch.push(next),
+                Err(_) => break,
+            }
+        }
+        metrics::histogram!("evenhand_sqlite_batch_writes").record(batch.len() as f64);
+        let committed = run_batch(&pool, &mut batch)
+            .await
+            .map_err(|e| e.to_string());
+        for write in batch {
+            write.settle(committed.clone());
+        }
+    }
+    pool.close().await;
+}
+
+async fn run_batch(pool: &SqlitePool, batch: &mut [Box<dyn Queued>]) -> Result<()> {
+    let mut tx = Tx::Sqlite(pool.begin_with("BEGIN IMMEDIATE").await?);
+    if let [only] = batch {
+        if !only.run(&mut tx).await {
+            let Tx::Sqlite(tx) = tx else { return Ok(()) };
+            return Ok(tx.rollback().await?);
+        }
+    } else {
+        for write in batch.iter_mut() {
+            crate::run!(&mut tx, "SAVEPOINT one_write")?;
+            if !write.run(&mut tx).await {
+                crate::run!(&mut tx, "ROLLBACK TO one_write")?;
+            }
+            crate::run!(&mut tx, "RELEASE one_write")?;
+        }
+    }
+    let Tx::Sqlite(tx) = tx else { return Ok(()) };
+    Ok(tx.commit().await?)
+}

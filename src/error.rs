@@ -1,0 +1,163 @@
+//! Everything that can go wrong, in the words a caller acts on.
+//!
+//! Rules return [`Error`]; `http/problem.rs` turns it into an RFC 9457 body. `Code` is the one table of
+//! codes, statuses and titles.
+
+use serde::Serialize;
+
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What the caller did or met. `code` is stable and machine-readable.
+macro_rules! codes {
+    ($($variant:ident $code:literal $status:literal $title:literal;)*) => {
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Code { $($variant,)* }
+
+        impl Code {
+            pub const ALL: &'static [Code] = &[$(Code::$variant,)*];
+
+            pub fn as_str(self) -> &'static str {
+                match self { $(Code::$variant => $code,)* }
+            }
+
+            pub fn status(self) -> u16 {
+                match self { $(Code::$variant => $status,)* }
+            }
+
+            pub fn title(self) -> &'static str {
+                match self { $(Code::$variant => $title,)* }
+            }
+        }
+    };
+}
+
+codes! {
+    MalformedJson "malformed_json" 400 "The body is not valid JSON";
+    BadRequest "bad_request" 400 "The request cannot be read";
+    Unauthenticated "unauthenticated" 401 "A valid credential is needed";
+    Forbidden "forbidden" 403 "This credential may not do that";
+    NotFound "not_found" 404 "There is no such thing";
+    MethodNotAllowed "method_not_allowed" 405 "This path does not take that method";
+    RequestTimeout "request_timeout" 408 "The request did not arrive in time";
+    RequestIdReused "request_id_reused" 409 "This request id was used for other content";
+    SessionAmbiguous "session_ambiguous" 409 "Several users have a session with this id";
+    SubjectErasing "subject_erasing" 409 "This user is being erased";
+    SubjectErased "subject_erased" 409 "This user was erased";
+    BodyTooLarge "body_too_large" 413 "The body is too large";
+    UnsupportedMediaType "unsupported_media_type" 415 "The body must be application/json";
+    InvalidInput "invalid_input" 422 "The input is not valid";
+    ExperimentUnknown "experiment_unknown" 422 "There is no such experiment";
+    RateLimited "rate_limited" 429 "Too many requests";
+    Internal "internal" 500 "Something went wrong on the server";
+    Unavailable "unavailable" 503 "The service cannot answer right now";
+    StorageNotConfigured "storage_not_configured" 503 "This server runs without storage";
+}
+
+/// One thing wrong with the input, with the JSON pointer to it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+pub struct InputProblem {
+    /// JSON pointer into the body, or the name of the query parameter after a slash.
+    #[schema(example = "/interaction_data_list/0/role")]
+    pub pointer: String,
+    #[schema(example = "too_long")]
+    pub code: String,
+    pub detail: String,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A rule said no; the caller is told why.
+    #[error("{detail}")]
+    Refused {
+        code: Code,
+        detail: String,
+        problems: Vec<InputProblem>,
+        retry_after: Option<u64>,
+    },
+    /// The storage engine failed; the caller gets an id, the log gets the cause.
+    #[error("storage: {0}")]
+    Storage(#[from] sqlx::Error),
+    /// The worker was too slow, or its job was cancelled: what it did must not be kept.
+    #[error("the job is no longer this worker's")]
+    LeaseLost,
+    /// A fault of ours.
+    #[error("internal: {0}")]
+    Internal(String),
+}
+
+impl Error {
+    pub fn refused(code: Code, detail: impl Into<String>) -> Self {
+        Error::Refused {
+            code,
+            detail: detail.into(),
+            problems: Vec::new(),
+            retry_after: None,
+        }
+    }
+
+    pub fn not_found(what: &str) -> Self {
+        Error::refused(
+            Code::NotFound,
+            format!("No such {what} in this organization."),
+        )
+    }
+
+    pub fn invalid(problems: Vec<InputProblem>) -> Self {
+        let detail = match problems.as_slice() {
+            [one] => format!("{}: {}", one.pointer, one.detail),
+            many => format!("{} problems; see errors.", many.len()),
+        };
+        Error::Refused {
+            code: Code::InvalidInput,
+            detail,
+            problems,
+            retry_after: None,
+        }
+    }
+
+    /// One field's problem, for rules that only the data can decide.
+    pub fn invalid_field(code: Code, pointer: &str, detail: impl Into<String>) -> Self {
+        let detail = detail.into();
+        let problem = InputProblem {
+            pointer: pointer.to_owned(),
+            code: code.as_str().to_owned(),
+            detail: detail.clone(),
+        };
+        Error::Refused {
+            code,
+            detail,
+            problems: vec![problem],
+            retry_after: None,
+        }
+    }
+
+    pub fn unavailable(detail: impl Into<String>, retry_after: u64) -> Self {
+        Error::Refused {
+            code: Code::Unavailable,
+            detail: detail.into(),
+            problems: Vec::new(),
+            retry_after: Some(retry_after),
+        }
+    }
+
+    pub fn code(&self) -> Code {
+        match self {
+            Error::Refused { code, .. } => *code,
+            Error::Storage(_) | Error::LeaseLost | Error::Internal(_) => Code::Internal,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_unique_and_carry_an_error_status() {
+        let mut seen = std::collections::BTreeSet::new();
+        for code in Code::ALL {
+            assert!(seen.insert(code.as_str()), "{} twice", code.as_str());
+            assert!((400..600).contains(&code.status()), "{}", code.as_str());
+        }
+    }
+}

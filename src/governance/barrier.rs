@@ -1,0 +1,122 @@
+//! The subject barrier: nobody writes for a person without passing here, inside the writing transaction.
+
+use super::SubjectKeys;
+use crate::db::Tx;
+use crate::error::{Code, Error, Result};
+use crate::{row, run};
+
+/// The right to write rows of one person, in the transaction that [`open`] was called in. Every function that
+/// inserts or updates user-owned rows takes one, so forgetting the barrier does not compile.
+pub struct SubjectWrite {
+    org_id: String,
+    user_id: String,
+    epoch: i64,
+}
+
+impl SubjectWrite {
+    pub fn org_id(&self) -> &str {
+        &self.org_id
+    }
+
+    pub fn user_id(&self) -> &str {
+        &self.user_id
+    }
+
+    /// The person's epoch: goes up with every erasure, and is stored on every row.
+    pub fn epoch(&self) -> i64 {
+        self.epoch
+    }
+}
+
+#[derive(sqlx::FromRow)]
+struct Subject {
+    state: String,
+    epoch: i64,
+}
+
+/// Opens the barrier for `user_id`, or says why it is closed. On PostgreSQL the subject's row stays locked
+/// (shared) until the transaction ends, so an erasure waits for writers and writers for an erasure.
+pub async fn open(
+    tx: &mut Tx,
+    keys: &SubjectKeys,
+    org_id: &str,
+    user_id: &str,
+    now: i64,
+) -> Result<SubjectWrite> {
+    let subject = match known(tx, org_id, user_id).await? {
+        Some(subject) => subject,
+        None => admit(tx, keys, org_id, user_id, now).await?,
+    };
+    match subject.state.as_str() {
+        "active" => Ok(SubjectWrite {
+            org_id: org_id.to_owned(),
+            user_id: user_id.to_owned(),
+            epoch: subject.epoch,
+        }),
+        "erasing" => Err(Error::refused(
+            Code::SubjectErasing,
+            "This user is being erased; nothing is written for them until that is complete.",
+        )),
+        _ => Err(Error::refused(
+            Code::SubjectErased,
+            "This user was erased; readmit them before writing for them again.",
+        )),
+    }
+}
+
+/// Keeps all writers of a person out until the transaction ends.
+pub async fn lock(tx: &mut Tx, org_id: &str, user_id: &str) -> Result<()> {
+    let _ = row!(
+        tx,
+        Subject,
+        "SELECT state, epoch FROM subjects WHERE org_id = $1 AND user_id = $2 {for_update}",
+        org_id,
+        user_id
+    )?;
+    Ok(())
+}
+
+async fn known(tx: &mut Tx, org_id: &str, user_id: &str) -> Result<Option<Subject>> {
+    row!(
+        tx,
+        Subject,
+        "SELECT state, epoch FROM subjects WHERE org_id = $1 AND user_id = $2 {for_share}",
+        org_id,
+        user_id
+    )
+}
+
+/// A person without a row under their id is new, or erased: the references tell.
+async fn admit(
+    tx: &mut Tx,
+    keys: &SubjectKeys,
+    org_id: &str,
+    user_id: &str,
+    now: i64,
+) -> Result<Subject> {
+    let refs = serde_json::to_string(&keys.all_subject_refs(org_id, user_id))
+        .map_err(|e| Error::Internal(e.to_string()))?;
+    let erased = row!(
+        tx,
+        Subject,
+        "SELECT state, epoch FROM subjects
+         WHERE org_id = $1 AND subject_ref IN {texts:$2} AND user_id IS NULL {for_share}",
+        org_id,
+        refs
+    )?;
+    if let Some(subject) = erased {
+        return Ok(subject);
+    }
+    run!(
+        tx,
+        "INSERT INTO subjects (org_id, subject_ref, user_id, state, epoch, created_at)
+         VALUES ($1, $2, $3, 'active', 1, $4) ON CONFLICT DO NOTHING",
+        org_id,
+        keys.subject_ref(org_id, user_id),
+        user_id,
+        now
+    )?;
+    known(tx, org_id, user_id)
+        .await?
+        .ok_or_else(|| Error::unavailable("This user is being admitted elsewhere; try again.", 1))
+}

@@ -1,0 +1,176 @@
+//! Minimized references: keyed hashes that stand for a person, a request or an actor.
+//!
+//! `subref_v1_` + 32 hex digits of HMAC-SHA256 over the length-prefixed organization and value. Plain hashes
+//! are never used: an e-mail address can be guessed. The keys live outside the database. Each has an id; the
+//! last one in the file makes new references, the older ones stay readable, so a rotation lifts no barrier.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+
+use crate::ids::Ids;
+
+/// The reference keys of an installation, oldest first.
+pub struct SubjectKeys {
+    keys: Vec<Key>,
+}
+
+struct Key {
+    id: String,
+    secret: Vec<u8>,
+}
+
+impl SubjectKeys {
+    /// Reads `id:hex` entries separated by white space or commas; the last one is current.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let entries = text
+            .split([',', '\n', ' ', '\r', '\t'])
+            .filter(|entry| !entry.is_empty());
+        let keys = entries
+            .map(|entry| {
+                let (id, secret) = entry
+                    .split_once(':')
+                    .ok_or("a governance key is written id:hex, for example k1:0a1b…")?;
+                let secret = hex::decode(secret).map_err(|_| format!("key {id} is not hex"))?;
+                if secret.len() < 32 {
+                    return Err(format!("key {id} is shorter than 32 bytes (64 hex digits)"));
+                }
+                Ok(Key {
+                    id: id.to_owned(),
+                    secret,
+                })
+            })
+            .collect::<Result<Vec<_>, String>>()?;
+        if keys.is_empty() {
+            return Err("there is no governance key".to_owned());
+        }
+        Ok(SubjectKeys { keys })
+    }
+
+    /// Reads the key file, or makes it (mode 0600) when there is none.
+    pub fn load_or_create(file: &Path, ids: &Ids) -> Result<Self, String> {
+        match fs::read_to_string(file) {
+            Ok(text) => {
+                Self::parse(&text).map_err(|problem| format!("{}: {problem}", file.display()))
+            }
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+                let text = format!("k1:{}\n", ids.key_hex());
+                write_private(file, &text)
+                    .map_err(|e| format!("cannot write {}: {e}", file.display()))?;
+                Self::parse(&text)
+            }
+            Err(e) => Err(format!("cannot read {}: {e}", file.display())),
+        }
+    }
+
+    /// The reference of a person under the current key.
+    pub fn subject_ref(&self, org_id: &str, user_id: &str) -> String {
+        self.keys
+            .last()
+            .map(|key| key.reference("subref_v1_", org_id, user_id))
+            .unwrap_or_default()
+    }
+
+    /// The references of a person under every key, newest first.
+    pub fn all_subject_refs(&self, org_id: &str, user_id: &str) -> Vec<String> {
+        self.keys
+            .iter()
+            .rev()
+            .map(|key| key.reference("subref_v1_", org_id, user_id))
+            .collect()
+    }
+
+    /// What the database keeps to notice that a replica came with other keys: `(key id, check value)`.
+    pub fn check_values(&self) -> impl Iterator<Item = (&str, String)> {
+        self.keys
+            .iter()
+            .map(|key| (key.id.as_str(), key.reference("check_v1_", "", &key.id)))
+    }
+}
+
+impl Key {
+    fn reference(&self, prefix: &str, org_id: &str, value: &str) -> String {
+        // HMAC takes keys of any length: this cannot fail.
+        let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.secret) else {
+            return String::new();
+        };
+        for part in [prefix, org_id, value] {
+            mac.update(&(part.len() as u64).to_be_bytes());
+            mac.update(part.as_bytes());
+        }
+        format!(
+            "{prefix}{}",
+            hex::encode(&mac.finalize().into_bytes()[..16])
+        )
+    }
+}
+
+/// Writes a new file that only its owner can read, complete or not at all.
+fn write_private(file: &Path, text: &str) -> std::io::Result<()> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let mut handle = fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(file)?;
+    handle.write_all(text.as_bytes())?;
+    handle.sync_all()?;
+    if let Some(folder) = file.parent() {
+        fs::File::open(folder)?.sync_all()?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Clock;
+
+    fn key(id: &str, byte: u8) -> String {
+        format!("{id}:{}", hex::encode([byte; 32]))
+    }
+
+    #[test]
+    fn references_tell_people_and_organizations_apart() {
+        let keys = SubjectKeys::parse(&key("k1", 1)).unwrap();
+        let one = keys.subject_ref("org", "ada");
+        assert_eq!(one, keys.subject_ref("org", "ada"));
+        assert_ne!(one, keys.subject_ref("or", "gada"));
+        assert_ne!(one, keys.subject_ref("org2", "ada"));
+        assert!(one.starts_with("subref_v1_") && one.len() == 10 + 32);
+    }
+
+    #[test]
+    fn a_rotation_keeps_old_references_readable() {
+        let old = SubjectKeys::parse(&key("k1", 1)).unwrap();
+        let rotated = SubjectKeys::parse(&format!("{}\n{}", key("k1", 1), key("k2", 2))).unwrap();
+        let refs = rotated.all_subject_refs("org", "ada");
+        assert_eq!(refs[0], rotated.subject_ref("org", "ada"));
+        assert_eq!(refs[1], old.subject_ref("org", "ada"));
+    }
+
+    #[test]
+    fn bad_keys_are_named() {
+        for bad in ["", "k1", "k1:zz", "k1:00"] {
+            assert!(SubjectKeys::parse(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn the_key_file_is_made_once_and_private() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("governance.key");
+        let ids = Ids::system(Clock::System);
+        let first = SubjectKeys::load_or_create(&file, &ids).unwrap();
+        let again = SubjectKeys::load_or_create(&file, &ids).unwrap();
+        assert_eq!(first.subject_ref("o", "u"), again.subject_ref("o", "u"));
+        assert_eq!(
+            fs::metadata(&file).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
+    }
+}

@@ -1,0 +1,51 @@
+//! The one list of tables that hold what belongs to a person.
+//!
+//! Export, erasure, the final empty check, the audit counts and the triggers of `wall.rs` all iterate
+//! [`USER_TABLES`]. A test compares both lists with the live schema on both engines: a table that is in neither
+//! fails the build's tests.
+
+/// One user-owned table. Every one of them has the columns `org_id`, `user_id` and `epoch`.
+pub struct UserTable {
+    pub table: &'static str,
+    /// The name people see in exports, counts and certificates.
+    pub target: &'static str,
+    /// Whether rows without a user may be in it too (`user_id IS NULL`: not user-owned).
+    pub user_optional: bool,
+}
+
+const fn owned(table: &'static str, target: &'static str) -> UserTable {
+    UserTable {
+        table,
+        target,
+        user_optional: false,
+    }
+}
+
+/// In the order in which rows are deleted: what points at a session goes before the session.
+pub const USER_TABLES: &[UserTable] = &[
+    UserTable {
+        table: "jobs",
+        target: "jobs",
+        user_optional: true,
+    },
+    owned("session_outcomes", "outcomes"),
+    owned("interactions", "interactions"),
+    owned("requests", "requests"),
+    owned("sessions", "sessions"),
+];
+
+/// Tables that hold nothing of a person, each with the reason.
+pub const NOT_USER_DATA: &[(&str, &str)] = &[
+    ("schema_migrations", "versions of the schema"),
+    ("installation", "facts about this installation"),
+    ("sequences", "counters (SQLite)"),
+    (
+        "credentials",
+        "tokens of the organization's programs, as hashes",
+    ),
+    (
+        "subjects",
+        "the barrier itself: keyed by a reference that cannot be turned back; user_id is set only while the \
+         person is not erased",
+    ),
+];

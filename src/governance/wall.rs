@@ -1,0 +1,94 @@
+//! The second wall: triggers that hold whatever code path writes.
+//!
+//! For each user-owned table a trigger, generated from the same list as everything else, refuses a row whose
+//! subject is not active or whose epoch is not the subject's. Code that forgot the barrier, a worker that slept
+//! through an erasure and a hand-typed INSERT all end here.
+
+use super::user_tables::{USER_TABLES, UserTable};
+use crate::db::{Engine, Objects, Tx, WALL_MESSAGE};
+use crate::error::Result;
+
+/// Makes the triggers that are not there yet.
+pub async fn install(tx: &mut Tx) -> Result<()> {
+    let missing = gaps(tx).await?;
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let tables = USER_TABLES.iter().filter(|t| missing.contains(&t.table));
+    let script: String = match tx.engine() {
+        Engine::Sqlite => tables.map(sqlite_triggers).collect(),
+        Engine::Postgres => postgres_function() + &tables.map(postgres_trigger).collect::<String>(),
+    };
+    tx.run_script(script).await
+}
+
+/// The user-owned tables whose wall is missing: what `install` makes and `doctor` reports.
+pub async fn gaps(tx: &mut Tx) -> Result<Vec<&'static str>> {
+    let present = tx.names_of(Objects::Triggers).await?;
+    let engine = tx.engine();
+    let complete = |t: &UserTable| {
+        trigger_names(engine, t.table)
+            .iter()
+            .all(|name| present.contains(name))
+    };
+    Ok(USER_TABLES
+        .iter()
+        .filter(|t| !complete(t))
+        .map(|t| t.table)
+        .collect())
+}
+
+/// SQLite wants a trigger per event, PostgreSQL takes both in one.
+fn trigger_names(engine: Engine, table: &str) -> Vec<String> {
+    match engine {
+        Engine::Sqlite => vec![
+            format!("wall_{table}_insert"),
+            format!("wall_{table}_update"),
+        ],
+        Engine::Postgres => vec![format!("wall_{table}")],
+    }
+}
+
+fn sqlite_triggers(table: &UserTable) -> String {
+    let name = table.table;
+    let owned = if table.user_optional {
+        "NEW.user_id IS NOT NULL AND "
+    } else {
+        ""
+    };
+    ["insert", "update"]
+        .map(|event| {
+            format!(
+                "CREATE TRIGGER IF NOT EXISTS wall_{name}_{event} BEFORE {event} ON {name}
+                 WHEN {owned}NOT EXISTS (
+                     SELECT 1 FROM subjects
+                     WHERE org_id = NEW.org_id AND user_id = NEW.user_id
+                       AND state = 'active' AND epoch = NEW.epoch)
+                 BEGIN SELECT RAISE(ABORT, '{WALL_MESSAGE}'); END;\n"
+            )
+        })
+        .concat()
+}
+
+fn postgres_function() -> String {
+    // The lock makes the check hold until the writer commits, also for code that never took the barrier.
+    format!(
+        "CREATE OR REPLACE FUNCTION subject_wall() RETURNS trigger LANGUAGE plpgsql AS $$
+         BEGIN
+             IF NEW.user_id IS NULL THEN RETURN NEW; END IF;
+             PERFORM 1 FROM subjects
+              WHERE org_id = NEW.org_id AND user_id = NEW.user_id
+                AND state = 'active' AND epoch = NEW.epoch FOR SHARE;
+             IF NOT FOUND THEN RAISE EXCEPTION '{WALL_MESSAGE}'; END IF;
+             RETURN NEW;
+         END $$;\n"
+    )
+}
+
+fn postgres_trigger(table: &UserTable) -> String {
+    let name = table.table;
+    format!(
+        "CREATE OR REPLACE TRIGGER wall_{name} BEFORE INSERT OR UPDATE ON {name}
+         FOR EACH ROW EXECUTE FUNCTION subject_wall();\n"
+    )
+}

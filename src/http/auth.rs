@@ -1,0 +1,173 @@
+//! Who is calling, and what they may do.
+//!
+//! Handlers ask for a [`Caller`] (agent or dashboard) or an [`Operator`] (dashboard only) and get one only if
+//! the credential allows it. Both count against the credential's rate limit.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use axum::extract::{ConnectInfo, FromRequestParts};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
+
+use crate::app::App;
+use crate::credentials::{self, DEFAULT_ORG, Role};
+use crate::error::{Code, Error, Result};
+
+/// A caller that may publish, search and read.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    pub org_id: String,
+    pub role: Role,
+    /// Whether the governance endpoints are open to it.
+    pub governance: bool,
+    /// Inspection by a person: never subject to an experiment's arm.
+    pub inspection: bool,
+}
+
+/// A caller that may run the installation: everything a [`Caller`] may, and changes beyond publishing.
+pub struct Operator(pub Caller);
+
+impl FromRequestParts<Arc<App>> for Caller {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self> {
+        let caller = identify(parts, app).await?;
+        if caller.role == Role::Governance {
+            return Err(Error::refused(
+                Code::Forbidden,
+                "A governance credential exports and erases only; use an agent or dashboard key here.",
+            ));
+        }
+        Ok(caller)
+    }
+}
+
+impl FromRequestParts<Arc<App>> for Operator {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self> {
+        let caller = Caller::from_request_parts(parts, app).await?;
+        if caller.role != Role::Dashboard {
+            return Err(Error::refused(
+                Code::Forbidden,
+                "An agent key publishes, searches and reads; this needs a dashboard credential.",
+            ));
+        }
+        Ok(Operator(caller))
+    }
+}
+
+async fn identify(parts: &Parts, app: &App) -> Result<Caller> {
+    let Some(token) = bearer(&parts.headers)? else {
+        return local_caller(parts, app).await;
+    };
+    let Some(credential) = credentials::find(app, token).await? else {
+        return Err(unauthenticated("This credential is unknown or revoked."));
+    };
+    app.rate_limits.check(&credential.credential_id)?;
+    Ok(Caller {
+        org_id: credential.org_id,
+        role: credential.role,
+        governance: credential.governance,
+        inspection: credential.role == Role::Dashboard,
+    })
+}
+
+fn bearer(headers: &HeaderMap) -> Result<Option<&str>> {
+    let Some(value) = headers.get(header::AUTHORIZATION) else {
+        return Ok(None);
+    };
+    value
+        .to_str()
+        .ok()
+        .and_then(|text| text.split_once(' '))
+        .filter(|(scheme, token)| scheme.eq_ignore_ascii_case("bearer") && !token.trim().is_empty())
+        .map(|(_, token)| Some(token.trim()))
+        .ok_or_else(|| unauthenticated("Send the header Authorization: Bearer <token>."))
+}
+
+/// Local mode: as long as no credential was ever made, a server on loopback serves programs on its own machine.
+/// A page of another site that a browser shows here has a foreign Origin or Host, and gets nothing.
+async fn local_caller(parts: &Parts, app: &App) -> Result<Caller> {
+    let from_loopback = parts
+        .extensions
+        .get::<ConnectInfo<SocketAddr>>()
+        .is_some_and(|ConnectInfo(peer)| peer.ip().to_canonical().is_loopback());
+    let header = |name| {
+        parts
+            .headers
+            .get(name)
+            .map(|v: &axum::http::HeaderValue| v.to_str().unwrap_or("?"))
+    };
+    let host_is_local = header(header::HOST).is_some_and(is_loopback_host);
+    let origin_is_local = header(header::ORIGIN).is_none_or(|origin| {
+        origin
+            .split_once("://")
+            .is_some_and(|(_, host)| is_loopback_host(host))
+    });
+    let local = app.listen_address()?.ip().is_loopback()
+        && from_loopback
+        && host_is_local
+        && origin_is_local;
+    if !local || credentials::any_exist(app).await? {
+        return Err(unauthenticated(
+            "Send the header Authorization: Bearer <token>; `evenhand keys create` makes one.",
+        ));
+    }
+    app.rate_limits.check("local")?;
+    let inspection =
+        header(header::HeaderName::from_static("x-evenhand-caller")) == Some("dashboard");
+    let org_id = DEFAULT_ORG.to_owned();
+    Ok(Caller {
+        org_id,
+        role: Role::Dashboard,
+        governance: false,
+        inspection,
+    })
+}
+
+/// `localhost`, `127.0.0.1:8700`, `[::1]:8700`, …
+fn is_loopback_host(host: &str) -> bool {
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or(""),
+        None => host.rsplit_once(':').map_or(host, |(name, _)| name),
+    };
+    name.eq_ignore_ascii_case("localhost")
+        || name
+            .parse::<IpAddr>()
+            .is_ok_and(|address| address.is_loopback())
+}
+
+fn unauthenticated(detail: &str) -> Error {
+    Error::refused(Code::Unauthenticated, detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_loopback_host;
+
+    #[test]
+    fn only_loopback_names_are_local() {
+        for local in [
+            "localhost",
+            "localhost:1",
+            "127.0.0.1:8700",
+            "127.9.9.9",
+            "[::1]:80",
+            "[::1]",
+        ] {
+            assert!(is_loopback_host(local), "{local}");
+        }
+        for foreign in [
+            "evil.example",
+            "localhost.evil.example",
+            "10.0.0.1",
+            "127.0.0.1.evil.example:1",
+            "",
+            "[::2]",
+        ] {
+            assert!(!is_loopback_host(foreign), "{foreign}");
+        }
+    }
+}

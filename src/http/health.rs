@@ -1,0 +1,120 @@
+//! Is it alive, is it ready, what is it.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde::Serialize;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::app::App;
+use crate::db::migrations;
+
+pub fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new()
+        .routes(routes!(live))
+        .routes(routes!(ready))
+        .routes(routes!(version))
+}
+
+#[derive(Serialize, utoipa::ToSchema)]
+struct Health {
+    /// `ok`, or `unavailable` with the reason in `checks`.
+    status: &'static str,
+    checks: Vec<Check>,
+}
+
+#[derive(Serialize, utoipa::ToSchema)]
+struct Check {
+    name: &'static str,
+    ok: bool,
+    detail: String,
+}
+
+#[derive(Serialize, utoipa::ToSchema)]
+struct Version {
+    name: &'static str,
+    version: &'static str,
+    /// The newest schema migration this binary knows.
+    schema_version: i64,
+}
+
+/// Is the process alive?
+#[utoipa::path(get, path = "/health/live", tag = "operations", security(()),
+    responses((status = 200, body = Health)))]
+async fn live() -> Json<Health> {
+    Json(Health {
+        status: "ok",
+        checks: Vec::new(),
+    })
+}
+
+/// Can it serve requests? Looks at the storage and the job queue.
+#[utoipa::path(get, path = "/health/ready", tag = "operations", security(()),
+    responses((status = 200, body = Health), (status = 503, body = Health)))]
+async fn ready(State(app): State<Arc<App>>) -> (StatusCode, Json<Health>) {
+    let mut checks = Vec::new();
+    let stopping = app.stopping.is_cancelled();
+    if stopping {
+        checks.push(Check {
+            name: "process",
+            ok: false,
+            detail: "stopping".to_owned(),
+        });
+    }
+    if app.db.engine().is_none() {
+        let detail = "started with --storage none".to_owned();
+        checks.push(Check {
+            name: "storage",
+            ok: true,
+            detail,
+        });
+    } else {
+        let (storage, queue) = match crate::jobs::oldest_due_age(&app).await {
+            Ok(age) => ((true, "answers".to_owned()), Some(age)),
+            Err(error) => ((false, error.to_string()), None),
+        };
+        checks.push(Check {
+            name: "storage",
+            ok: storage.0,
+            detail: storage.1,
+        });
+        if let Some(age) = queue {
+            let detail = match age {
+                0 => "nothing is late".to_owned(),
+                age => format!("the oldest due job waits for {age} s"),
+            };
+            checks.push(Check {
+                name: "jobs",
+                ok: true,
+                detail,
+            });
+        }
+    }
+    let ok = checks.iter().all(|check| check.ok);
+    let status = if ok {
+        StatusCode::OK
+    } else {
+        StatusCode::SERVICE_UNAVAILABLE
+    };
+    (
+        status,
+        Json(Health {
+            status: if ok { "ok" } else { "unavailable" },
+            checks,
+        }),
+    )
+}
+
+/// Name and version of this server.
+#[utoipa::path(get, path = "/meta/version", tag = "operations", security(()),
+    responses((status = 200, body = Version)))]
+async fn version() -> Json<Version> {
+    Json(Version {
+        name: "evenhand",
+        version: env!("CARGO_PKG_VERSION"),
+        schema_version: migrations::newest(),
+    })
+}

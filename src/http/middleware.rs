@@ -1,0 +1,64 @@
+//! What happens around every request: its id, its time limit, its measurement, and an answer even after a panic.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::HeaderValue;
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use futures_util::FutureExt;
+
+use super::problem::REQUEST_ID;
+use crate::app::App;
+use crate::error::Error;
+
+pub async fn around(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let started = Instant::now();
+    let id = sent_id(&request).unwrap_or_else(|| app.ids.uuid());
+    let method = request.method().clone();
+    // The route's pattern, never the path itself: paths carry user ids.
+    let route = request
+        .extensions()
+        .get::<MatchedPath>()
+        .map(|path| path.as_str().to_owned());
+    let route = route.unwrap_or_else(|| "unmatched".to_owned());
+
+    let limit = Duration::from_secs(app.settings.server.request_timeout_seconds);
+    let answer = AssertUnwindSafe(tokio::time::timeout(limit, next.run(request))).catch_unwind();
+    let mut response = REQUEST_ID
+        .scope(id.clone(), async {
+            match answer.await {
+                Ok(Ok(response)) => response,
+                Ok(Err(_)) => Error::unavailable("The answer took too long and was given up.", 1)
+                    .into_response(),
+                Err(_) => Error::Internal("a handler panicked".to_owned()).into_response(),
+            }
+        })
+        .await;
+
+    if let Ok(value) = HeaderValue::from_str(&id) {
+        response.headers_mut().insert("x-request-id", value);
+    }
+    let status = response.status().as_u16();
+    let elapsed = started.elapsed();
+    metrics::histogram!(
+        "evenhand_http_request_seconds",
+        "method" => method.to_string(), "route" => route.clone(), "status" => status.to_string()
+    )
+    .record(elapsed.as_secs_f64());
+    tracing::debug!(%method, route, status, ms = elapsed.as_millis(), request_id = id, "answered");
+    response
+}
+
+/// The caller's own id for the request, if it is a sane one.
+fn sent_id(request: &Request) -> Option<String> {
+    let id = request.headers().get("x-request-id")?.to_str().ok()?;
+    let sane = !id.is_empty()
+        && id.len() <= 128
+        && id
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"-_.:".contains(&b));
+    sane.then(|| id.to_owned())
+}

@@ -1,0 +1,64 @@
+//! The HTTP surface: routing, credentials, input, problem bodies, health and the API page.
+//!
+//! Handlers live with their areas (`<area>/http.rs`), extract, call the area's rules and respond. They decide
+//! nothing and hold no SQL. The router is the specification: `openapi.json` is generated from it.
+
+pub mod auth;
+mod docs;
+pub mod fields;
+mod health;
+pub mod input;
+mod middleware;
+pub mod openapi;
+pub mod problem;
+mod rate_limits;
+pub mod server;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::http::HeaderValue;
+use axum::middleware::from_fn_with_state;
+use axum::routing::get;
+use tower_http::cors::{AllowOrigin, Any, CorsLayer};
+
+use crate::app::App;
+use crate::error::{Code, Error};
+pub use auth::{Caller, Operator};
+pub use input::{Input, QueryInput};
+pub use rate_limits::RateLimits;
+
+/// The whole service as one router.
+pub fn router(app: Arc<App>) -> Router {
+    let (api, spec) = openapi::routes().split_for_parts();
+    let mut router = api
+        .route("/openapi.json", get(openapi::serve))
+        .merge(docs::routes(&spec))
+        .fallback(async || {
+            Error::refused(Code::NotFound, "There is no such path; /docs lists them.")
+        })
+        .method_not_allowed_fallback(async || {
+            Error::refused(
+                Code::MethodNotAllowed,
+                "This path takes another method; see /docs.",
+            )
+        });
+    let origins: Vec<HeaderValue> = app
+        .settings
+        .server
+        .cors_origins
+        .iter()
+        .filter_map(|o| o.parse().ok())
+        .collect();
+    if !origins.is_empty() {
+        router = router.layer(
+            CorsLayer::new()
+                .allow_origin(AllowOrigin::list(origins))
+                .allow_methods(Any)
+                .allow_headers(Any),
+        );
+    }
+    router
+        .layer(from_fn_with_state(app.clone(), middleware::around))
+        .with_state(app)
+}

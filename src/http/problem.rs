@@ -1,0 +1,80 @@
+//! RFC 9457 problem bodies: the one place where an error becomes a response.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+
+use crate::error::{Code, Error, InputProblem};
+
+/// The body of every error answer.
+#[derive(Serialize, utoipa::ToSchema)]
+pub struct Problem {
+    /// A stable address that names the kind of problem.
+    #[serde(rename = "type")]
+    #[schema(example = "urn:evenhand:problem:invalid_input")]
+    kind: String,
+    title: &'static str,
+    status: u16,
+    /// What went wrong this time and what to do about it.
+    detail: String,
+    #[schema(example = "invalid_input")]
+    code: &'static str,
+    /// The same id as in the header X-Request-Id and in the server's log.
+    request_id: String,
+    /// For bad input: every problem, each with its place.
+    errors: Vec<InputProblem>,
+}
+
+tokio::task_local! {
+    /// The id of the request being answered, set by `http::request_id`.
+    pub static REQUEST_ID: String;
+}
+
+pub fn current_request_id() -> String {
+    REQUEST_ID.try_with(Clone::clone).unwrap_or_default()
+}
+
+impl IntoResponse for Error {
+    fn into_response(self) -> Response {
+        let request_id = current_request_id();
+        let (code, detail, errors, retry_after) = match self {
+            Error::Refused {
+                code,
+                detail,
+                problems,
+                retry_after,
+            } => (code, detail, problems, retry_after),
+            fault => {
+                tracing::error!(request_id, error = %fault, "a request failed");
+                let detail =
+                    format!("An internal error; the server's log has it under {request_id}.");
+                (Code::Internal, detail, Vec::new(), None)
+            }
+        };
+        let problem = Problem {
+            kind: format!("urn:evenhand:problem:{}", code.as_str()),
+            title: code.title(),
+            status: code.status(),
+            detail,
+            code: code.as_str(),
+            request_id,
+            errors,
+        };
+        let status =
+            StatusCode::from_u16(code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let body = serde_json::to_vec(&problem).unwrap_or_default();
+        let mut response = (status, body).into_response();
+        let headers = response.headers_mut();
+        headers.insert(
+            header::CONTENT_TYPE,
+            HeaderValue::from_static("application/problem+json"),
+        );
+        if let Some(seconds) = retry_after {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if code == Code::Unauthenticated {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+}

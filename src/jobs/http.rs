@@ -1,0 +1,35 @@
+//! `GET /api/jobs`: the queue at a glance.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use serde::Serialize;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::{JobCount, rules};
+use crate::app::App;
+use crate::error::Result;
+use crate::http::Operator;
+
+pub fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new().routes(routes!(summary))
+}
+
+#[derive(Serialize, utoipa::ToSchema)]
+struct JobsSummary {
+    jobs: Vec<JobCount>,
+    /// How long the oldest due job has been waiting; 0 when nothing is late.
+    oldest_due_age_seconds: i64,
+}
+
+/// Background work of this organization: counts by kind and state.
+#[utoipa::path(get, path = "/api/jobs", tag = "operations", responses((status = 200, body = JobsSummary)))]
+async fn summary(State(app): State<Arc<App>>, operator: Operator) -> Result<Json<JobsSummary>> {
+    let (jobs, oldest_due_age_seconds) = rules::summary(&app, Some(&operator.0.org_id)).await?;
+    Ok(Json(JobsSummary {
+        jobs,
+        oldest_due_age_seconds,
+    }))
+}

@@ -1,0 +1,108 @@
+//! The lease queue: work that must happen even if the process dies.
+//!
+//! - A job is `open` until it is `done`, `dead` or `cancelled`. "Leased" is not a state: a crash needs no
+//!   repair, the lease simply ends. Attempts are counted at the claim, so crashes count; past the maximum the
+//!   job is dead with its reason.
+//! - Enqueue in the transaction that makes the work necessary ([`enqueue`]). Claim in a short transaction, work
+//!   outside any, and close the job in the transaction that writes the result ([`finish`]), guarded by the
+//!   lease's token: a worker that lost its lease cannot write.
+//! - An open job with a dedupe key is unique; enqueueing again moves it ([`OnDuplicate::Move`]). A move that
+//!   arrives while the job runs is not lost: the job opens again when the worker finishes.
+//! - A parent is a job whose children carry its id; its progress is counted from them ([`children`]).
+
+pub mod http;
+mod prune;
+mod rules;
+mod runner;
+mod sql;
+
+use futures_util::future::BoxFuture;
+use serde::Serialize;
+use serde_json::Value;
+use std::sync::Arc;
+
+use crate::app::App;
+use crate::error::Result;
+use crate::governance::SubjectWrite;
+
+pub use rules::{
+    cancel_children, children, claim, enqueue, extend, fail, finish, oldest_due_age, record_gauges,
+    release, summary,
+};
+pub use runner::{Runner, run_until_idle};
+
+/// Work to be enqueued.
+pub struct NewJob<'a> {
+    pub kind: &'static str,
+    pub org_id: &'a str,
+    /// Whose data the work touches, if anyone's: it ends with them.
+    pub subject: Option<&'a SubjectWrite>,
+    pub parent_id: Option<&'a str>,
+    pub payload: Value,
+    pub dedupe_key: Option<String>,
+    pub on_duplicate: OnDuplicate,
+    pub run_at: i64,
+    pub max_attempts: i64,
+}
+
+/// What to do when an open job has the same kind and dedupe key.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum OnDuplicate {
+    /// Take the new time and payload.
+    Move,
+    /// Leave it as it is.
+    Keep,
+}
+
+/// A job that this worker holds.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub struct Claim {
+    pub job_id: String,
+    pub org_id: String,
+    pub user_id: Option<String>,
+    pub epoch: Option<i64>,
+    pub kind: String,
+    pub parent_id: Option<String>,
+    pub payload: sqlx::types::Json<Value>,
+    pub attempts: i64,
+    pub max_attempts: i64,
+    pub lease_token: String,
+    moves: i64,
+}
+
+/// How many children of a parent are in which state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Children {
+    pub open: i64,
+    pub done: i64,
+    pub dead: i64,
+    pub cancelled: i64,
+}
+
+/// One line of the operators' summary.
+#[derive(Debug, Serialize, sqlx::FromRow, utoipa::ToSchema)]
+pub struct JobCount {
+    pub kind: String,
+    /// `waiting` (not due yet), `due`, `running`, `done`, `dead` or `cancelled`.
+    pub state: String,
+    pub count: i64,
+}
+
+/// What a handler did with its job.
+pub enum Outcome {
+    /// The handler called [`finish`] in the transaction that wrote its result.
+    Closed,
+    /// There was nothing to write; the runner closes the job.
+    Done,
+}
+
+/// Knows how to do one kind of work. Must be safe to run again after a crash in the middle.
+pub trait Handler: Send + Sync {
+    fn kind(&self) -> &'static str;
+    fn run<'a>(&'a self, app: &'a Arc<App>, job: &'a Claim) -> BoxFuture<'a, Result<Outcome>>;
+}
+
+/// Every kind of work this binary can do.
+pub fn handlers() -> Vec<Arc<dyn Handler>> {
+    vec![Arc::new(prune::Prune)]
+}

@@ -1,0 +1,160 @@
+//! The loop that works through the queue.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+
+use super::{Claim, Handler, Outcome, rules};
+use crate::app::App;
+use crate::error::{Error, Result};
+
+/// Works on due jobs until the app stops.
+pub struct Runner {
+    app: Arc<App>,
+    handlers: Arc<BTreeMap<&'static str, Arc<dyn Handler>>>,
+    slots: Arc<Semaphore>,
+}
+
+impl Runner {
+    pub fn new(app: Arc<App>, handlers: Vec<Arc<dyn Handler>>) -> Self {
+        let slots = Arc::new(Semaphore::new(app.settings.jobs.concurrency.max(1)));
+        let handlers = Arc::new(handlers.into_iter().map(|h| (h.kind(), h)).collect());
+        Runner {
+            app,
+            handlers,
+            slots,
+        }
+    }
+
+    /// Runs until the app is stopping, then lets what is held finish or gives it back.
+    pub async fn run(self) {
+        if let Err(error) = super::prune::schedule(&self.app).await {
+            tracing::warn!(%error, "the clean-up of old jobs is not scheduled");
+        }
+        while !self.app.stopping.is_cancelled() {
+            // Registered before looking, so that work announced in between is not missed.
+            let announced = self.app.db.wait_for_work();
+            tokio::pin!(announced);
+            let _ = futures_util::poll!(announced.as_mut());
+            match self.claim_and_start().await {
+                Ok(0) => self.rest(announced).await,
+                Ok(_) => {}
+                Err(error) => {
+                    tracing::warn!(%error, "jobs could not be claimed");
+                    self.rest(announced).await;
+                }
+            }
+        }
+        let _all = self
+            .slots
+            .acquire_many(u32::try_from(self.app.settings.jobs.concurrency.max(1)).unwrap_or(1))
+            .await;
+    }
+
+    /// Waits for a slot, claims as many jobs as there are slots, and starts them.
+    async fn claim_and_start(&self) -> Result<usize> {
+        let free = tokio::select! {
+            slot = self.slots.acquire() => slot.map(drop).map(|()| self.slots.available_permits()),
+            () = self.app.stopping.cancelled() => return Ok(0),
+        };
+        let kinds: Vec<&str> = self.handlers.keys().copied().collect();
+        let claimed = rules::claim(&self.app, &kinds, free.unwrap_or(0).max(1)).await?;
+        let count = claimed.len();
+        for job in claimed {
+            let Ok(slot) = self.slots.clone().acquire_owned().await else {
+                break;
+            };
+            let (app, handlers) = (self.app.clone(), self.handlers.clone());
+            self.app.spawn(async move {
+                work(&app, &handlers, job).await;
+                drop(slot);
+            });
+        }
+        Ok(count)
+    }
+
+    /// Waits until work is announced, the poll interval is over, or the app stops.
+    async fn rest(&self, announced: impl Future<Output = ()>) {
+        let poll = self.app.settings.jobs.poll_seconds as f64;
+        let pause = Duration::from_secs_f64(poll * (0.75 + self.app.ids.fraction() / 2.0));
+        tokio::select! {
+            () = announced => {}
+            () = tokio::time::sleep(pause) => {}
+            () = self.app.stopping.cancelled() => {}
+        }
+    }
+}
+
+/// Runs one claimed job to its end: closed, failed, given back, or lost.
+async fn work(app: &Arc<App>, handlers: &BTreeMap<&'static str, Arc<dyn Handler>>, job: Claim) {
+    let Some(handler) = handlers.get(job.kind.as_str()) else {
+        return;
+    };
+    let result = tokio::select! {
+        result = handler.run(app, &job) => Some(result),
+        () = lease_lost(app, &job) => Some(Err(Error::LeaseLost)),
+        () = stop_is_pressing(app) => None,
+    };
+    let (outcome, ended) = match result {
+        Some(Ok(Outcome::Closed)) => ("done", Ok(())),
+        Some(Ok(Outcome::Done)) => ("done", close(app, &job).await),
+        Some(Err(Error::LeaseLost)) => ("lost", Ok(())),
+        Some(Err(error)) => {
+            tracing::warn!(kind = job.kind, job_id = job.job_id, attempt = job.attempts, %error, "a job failed");
+            ("failed", rules::fail(app, &job, &error).await)
+        }
+        None => ("released", rules::release(app, &job).await),
+    };
+    metrics::counter!("evenhand_jobs_ended_total", "kind" => job.kind.clone(), "outcome" => outcome)
+        .increment(1);
+    if let Err(error) = ended {
+        tracing::warn!(kind = job.kind, job_id = job.job_id, %error, "a job's end was not recorded; its lease runs out");
+    }
+}
+
+async fn close(app: &App, job: &Claim) -> Result<()> {
+    let input = (job.clone(), app.clock.now());
+    app.db
+        .write("jobs.finish", input, |tx, (job, now)| {
+            Box::pin(rules::finish(tx, job, *now))
+        })
+        .await
+}
+
+/// Keeps the lease while the job runs; returns when it is lost.
+async fn lease_lost(app: &App, job: &Claim) {
+    let third = Duration::from_secs_f64((app.settings.jobs.lease_seconds as f64 / 3.0).max(0.5));
+    loop {
+        tokio::time::sleep(third).await;
+        if let Ok(false) = rules::extend(app, job).await {
+            return;
+        }
+    }
+}
+
+/// Returns when a graceful stop has waited for most of its time.
+async fn stop_is_pressing(app: &App) {
+    app.stopping.cancelled().await;
+    let patience = app.settings.server.stop_seconds.saturating_sub(2);
+    tokio::time::sleep(Duration::from_secs(patience)).await;
+}
+
+/// Works through everything that is due, one job after the other, and gives how many jobs ran. For tests and
+/// for commands that want the work done before they return.
+pub async fn run_until_idle(app: &Arc<App>, handlers: &[Arc<dyn Handler>]) -> Result<usize> {
+    let handlers: BTreeMap<_, _> = handlers.iter().map(|h| (h.kind(), h.clone())).collect();
+    let kinds: Vec<&str> = handlers.keys().copied().collect();
+    let mut ran = 0;
+    loop {
+        let claimed = rules::claim(app, &kinds, 16).await?;
+        if claimed.is_empty() {
+            return Ok(ran);
+        }
+        for job in claimed {
+            work(app, &handlers, job).await;
+            ran += 1;
+        }
+    }
+}

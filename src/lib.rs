@@ -1,0 +1,31 @@
+//! Evenhand: sessions of AI agents, judged; what they learned, tested; people, forgotten on request.
+//!
+//! A map of the code. One request goes `http` (who, what, is it well-formed) → an area's `http.rs` (extract,
+//! call, respond) → its rules (decisions; ids and times are made here) → its `sql.rs` inside a named
+//! transaction of `db`.
+//!
+//! | module | owns |
+//! |---|---|
+//! | [`app`] | `App`: settings, storage, clock, ids, keys; built once and passed everywhere |
+//! | [`config`], [`error`], [`clock`], [`ids`], [`telemetry`] | settings, problems, time, randomness, logs and metrics |
+//! | [`db`] | transactions, the two engines, dialect fragments, migrations |
+//! | [`http`] | router, credentials check, input reading, problem bodies, health, the API page |
+//! | [`credentials`] | bearer tokens, roles, organizations |
+//! | [`sessions`] | publish, reads, deletes, outcomes |
+//! | [`jobs`] | the lease queue and its runner |
+//! | [`governance`] | the subject barrier, the list of user-owned tables, references |
+//! | [`commands`] | the command line, one file per command |
+
+pub mod app;
+pub mod clock;
+pub mod commands;
+pub mod config;
+pub mod credentials;
+pub mod db;
+pub mod error;
+pub mod governance;
+pub mod http;
+pub mod ids;
+pub mod jobs;
+pub mod sessions;
+pub mod telemetry;

@@ -1,0 +1,143 @@
+//! Deleting turns, requests, sessions, and all the sessions of a user.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::{reads, sql};
+use crate::app::App;
+use crate::db::Tx;
+use crate::error::{Error, Result};
+use crate::governance::barrier;
+use crate::governance::user_tables::USER_TABLES;
+
+/// Deletes one turn.
+pub async fn delete_interaction(
+    app: &Arc<App>,
+    org_id: &str,
+    user_id: String,
+    interaction_id: i64,
+) -> Result<()> {
+    let input = (app.clone(), org_id.to_owned(), user_id, interaction_id);
+    app.db
+        .write(
+            "sessions.delete_interaction",
+            input,
+            |tx, (app, org_id, user_id, id)| {
+                Box::pin(async move {
+                    let session_id = sql::delete_interaction(tx, org_id, user_id, *id).await?;
+                    let session_id = session_id.ok_or_else(|| Error::not_found("interaction"))?;
+                    settle(tx, app, org_id, user_id, &session_id).await
+                })
+            },
+        )
+        .await
+}
+
+/// Deletes requests with their turns and gives how many there were; none of them known is an error.
+pub async fn delete_requests(
+    app: &Arc<App>,
+    org_id: &str,
+    request_ids: Vec<String>,
+) -> Result<usize> {
+    let input = (app.clone(), org_id.to_owned(), request_ids);
+    app.db
+        .write(
+            "sessions.delete_requests",
+            input,
+            |tx, (app, org_id, request_ids)| {
+                Box::pin(async move {
+                    let (mut deleted, mut touched) = (0, BTreeSet::new());
+                    for request_id in request_ids {
+                        let Some(place) = sql::locate_request(tx, org_id, request_id).await? else {
+                            continue;
+                        };
+                        sql::delete_request(tx, org_id, &place.0, &place.1, request_id).await?;
+                        deleted += 1;
+                        touched.insert(place);
+                    }
+                    if deleted == 0 {
+                        return Err(Error::not_found("request"));
+                    }
+                    for (user_id, session_id) in touched {
+                        settle(tx, app, org_id, &user_id, &session_id).await?;
+                    }
+                    Ok(deleted)
+                })
+            },
+        )
+        .await
+}
+
+/// Deletes a session with everything that hangs on it; gives how many requests it had.
+pub async fn delete_session(
+    app: &App,
+    org_id: &str,
+    session_id: String,
+    user_id: Option<String>,
+) -> Result<u64> {
+    let input = (org_id.to_owned(), session_id, user_id);
+    app.db
+        .write(
+            "sessions.delete_session",
+            input,
+            |tx, (org_id, session_id, user_id)| {
+                Box::pin(async move {
+                    let user_id = reads::owner(tx, org_id, session_id, user_id.as_deref()).await?;
+                    sql::lock_session(tx, org_id, &user_id, session_id).await?;
+                    sql::delete_session(tx, org_id, &user_id, session_id).await
+                })
+            },
+        )
+        .await
+}
+
+/// Deletes everything stored for a user, without closing the door on them; gives the counts by target. For
+/// forgetting a person with proof, there is erasure.
+pub async fn clear_user_data(
+    app: &App,
+    org_id: &str,
+    user_id: String,
+) -> Result<BTreeMap<String, u64>> {
+    app.db
+        .write(
+            "sessions.clear_user_data",
+            (org_id.to_owned(), user_id),
+            |tx, (org_id, user_id)| {
+                Box::pin(async move {
+                    barrier::lock(tx, org_id, user_id).await?;
+                    let mut counts = BTreeMap::new();
+                    for table in USER_TABLES {
+                        let statement = format!(
+                            "DELETE FROM {} WHERE org_id = $1 AND user_id = $2",
+                            table.table
+                        );
+                        let deleted = tx.change(statement, &[org_id, user_id]).await?;
+                        counts.insert(table.target.to_owned(), deleted);
+                    }
+                    if counts.values().all(|count| *count == 0) {
+                        return Err(Error::not_found("user"));
+                    }
+                    Ok(counts)
+                })
+            },
+        )
+        .await
+}
+
+/// After something of a session was deleted: sums it up anew, or deletes it when nothing is left.
+async fn settle(
+    tx: &mut Tx,
+    app: &App,
+    org_id: &str,
+    user_id: &str,
+    session_id: &str,
+) -> Result<()> {
+    sql::lock_session(tx, org_id, user_id, session_id).await?;
+    if !sql::has_requests(tx, org_id, user_id, session_id).await? {
+        sql::delete_session(tx, org_id, user_id, session_id).await?;
+        return Ok(());
+    }
+    let now = app.clock.now();
+    let subject = barrier::open(tx, &app.subject_keys, org_id, user_id, now).await?;
+    sql::recount_session(tx, &subject, session_id).await
+}

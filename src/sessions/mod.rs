@@ -1,0 +1,117 @@
+//! Sessions: what an agent did for a person, as published, request by request.
+//!
+//! - A publish that was answered with 200 is on disk, whole. The same `request_id` with the same content is
+//!   answered again with the first answer; with other content it is refused.
+//! - A session id is unique per user: two users may have the same one, and nothing mixes them.
+//! - The row in `sessions` sums its requests up; it is kept in the transactions that change them.
+
+mod deletes;
+pub mod http;
+mod outcomes;
+mod publish;
+mod publish_request;
+mod reads;
+mod sql;
+mod tokens;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use sqlx::types::Json;
+use utoipa::ToSchema;
+
+pub use deletes::{clear_user_data, delete_interaction, delete_requests, delete_session};
+pub use outcomes::{NewOutcome, SessionOutcome, finalize, list_outcomes, record_outcome};
+pub use publish::{PublishResponse, publish};
+pub use publish_request::{InteractionData, PublishRequest};
+pub use reads::{
+    GetInteractions, GetRequests, ListSessions, get_interactions, get_requests, list, transcript,
+};
+pub use sql::recount_mismatches;
+pub use tokens::warm as warm_tokenizer;
+
+/// A tool the agent called.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, ToSchema)]
+pub struct ToolUsed {
+    pub tool_name: String,
+    /// What went in and came out.
+    #[schema(value_type = Object)]
+    pub tool_data: Map<String, Value>,
+    pub status: String,
+}
+
+/// A learning that the agent says shaped its response.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, ToSchema)]
+pub struct Citation {
+    /// `profile`, `user_playbook`, `agent_playbook` or `playbook`.
+    pub kind: String,
+    pub real_id: String,
+    pub tag: String,
+    pub title: String,
+}
+
+/// A learning that was put before the agent for this response.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, ToSchema)]
+pub struct RetrievedLearning {
+    /// `profile`, `user_playbook` or `agent_playbook`.
+    pub kind: String,
+    pub learning_id: String,
+    pub exposure_receipt: Option<String>,
+}
+
+/// One turn, as it is read back.
+#[derive(Clone, Debug, Serialize, sqlx::FromRow, ToSchema)]
+pub struct Interaction {
+    pub interaction_id: i64,
+    pub user_id: String,
+    #[serde(skip)]
+    pub session_id: String,
+    pub request_id: String,
+    pub created_at: i64,
+    pub role: String,
+    pub content: String,
+    pub user_action: String,
+    pub user_action_description: String,
+    pub interacted_image_url: String,
+    pub shadow_content: String,
+    pub expert_content: String,
+    #[schema(value_type = Vec<ToolUsed>)]
+    pub tools_used: Json<Vec<ToolUsed>>,
+    #[schema(value_type = Vec<RetrievedLearning>)]
+    pub retrieved_learnings: Json<Vec<RetrievedLearning>>,
+    #[schema(value_type = Vec<Citation>)]
+    pub citations: Json<Vec<Citation>>,
+    /// Tokens of `content` (cl100k_base).
+    pub token_count: Option<i64>,
+}
+
+/// One publish, as it is read back.
+#[derive(Clone, Debug, Serialize, sqlx::FromRow, ToSchema)]
+pub struct Request {
+    pub request_id: String,
+    pub user_id: String,
+    pub created_at: i64,
+    pub source: String,
+    pub agent_version: String,
+    pub session_id: String,
+    pub evaluation_only: bool,
+    pub retrieval_experiment_id: Option<String>,
+    pub retrieval_experiment_arm: Option<String>,
+}
+
+/// A session in a list.
+#[derive(Clone, Debug, Serialize, sqlx::FromRow, ToSchema)]
+pub struct SessionSummary {
+    pub user_id: String,
+    pub session_id: String,
+    /// When its first request happened; dates its verdicts.
+    pub first_request_at: i64,
+    pub last_request_at: i64,
+    /// When it was declared finished, if it was and has not grown since.
+    pub finished_at: Option<i64>,
+    /// The source of its first request.
+    pub source: String,
+    /// The agent version of its newest request.
+    pub agent_version: String,
+    pub request_count: i64,
+    pub interaction_count: i64,
+}

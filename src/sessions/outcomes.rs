@@ -1,0 +1,139 @@
+//! What became of a session in the customer's own words: ground truth beside every judge.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+use sqlx::types::Json;
+use utoipa::ToSchema;
+
+use super::{reads, sql};
+use crate::app::App;
+use crate::error::{Error, Result};
+use crate::governance::barrier;
+
+/// An outcome as it is reported.
+#[derive(Clone, Debug)]
+pub struct NewOutcome {
+    pub session_id: String,
+    /// `success`, `failure` or `unknown`.
+    pub outcome: &'static str,
+    pub occurred_at: i64,
+    pub label: Option<String>,
+    pub value: Option<f64>,
+    pub metadata: Option<Map<String, Value>>,
+    /// Needed when several users have a session of this id.
+    pub user_id: Option<String>,
+}
+
+/// An outcome as it is stored; a different report later is a new revision.
+#[derive(Clone, Debug, Serialize, sqlx::FromRow, ToSchema)]
+pub struct SessionOutcome {
+    pub user_id: String,
+    pub session_id: String,
+    pub revision: i64,
+    pub outcome: String,
+    pub occurred_at: i64,
+    pub label: Option<String>,
+    pub value: Option<f64>,
+    #[schema(value_type = Option<Object>)]
+    pub metadata: Option<Json<Map<String, Value>>>,
+    pub recorded_at: i64,
+}
+
+impl SessionOutcome {
+    fn says_the_same_as(&self, new: &NewOutcome) -> bool {
+        self.outcome == new.outcome
+            && self.occurred_at == new.occurred_at
+            && self.label == new.label
+            && self.value == new.value
+            && self.metadata.as_ref().map(|m| &m.0) == new.metadata.as_ref()
+    }
+}
+
+/// What recording did.
+pub struct Recorded {
+    /// False when the same outcome was there already.
+    pub new: bool,
+    pub user_id: String,
+    pub source: String,
+}
+
+/// Stores an outcome. A repeat of the current one changes nothing.
+pub async fn record_outcome(app: &Arc<App>, org_id: &str, outcome: NewOutcome) -> Result<Recorded> {
+    let input = (app.clone(), org_id.to_owned(), outcome);
+    app.db
+        .write(
+            "sessions.record_outcome",
+            input,
+            |tx, (app, org_id, outcome)| {
+                Box::pin(async move {
+                    let user_id = outcome.user_id.as_deref();
+                    let user_id = reads::owner(tx, org_id, &outcome.session_id, user_id).await?;
+                    let now = app.clock.now();
+                    let subject =
+                        barrier::open(tx, &app.subject_keys, org_id, &user_id, now).await?;
+                    let session =
+                        sql::find_session(tx, org_id, &user_id, &outcome.session_id).await?;
+                    let session = session.ok_or_else(|| Error::not_found("session"))?;
+                    let current = sql::newest_outcome(tx, &subject, &outcome.session_id).await?;
+                    let new = current
+                        .as_ref()
+                        .is_none_or(|current| !current.says_the_same_as(outcome));
+                    if new {
+                        let revision = current.map_or(1, |current| current.revision + 1);
+                        sql::insert_outcome(tx, &subject, outcome, revision, now).await?;
+                    }
+                    Ok(Recorded {
+                        new,
+                        user_id,
+                        source: session.source,
+                    })
+                })
+            },
+        )
+        .await
+}
+
+/// The current outcomes of these sessions.
+pub async fn list_outcomes(
+    app: &App,
+    org_id: &str,
+    session_ids: Vec<String>,
+    user_id: Option<String>,
+) -> Result<Vec<SessionOutcome>> {
+    let ids = serde_json::to_string(&session_ids).map_err(|e| Error::Internal(e.to_string()))?;
+    app.db
+        .read(
+            "sessions.list_outcomes",
+            (org_id.to_owned(), ids, user_id),
+            |tx, (org, ids, user)| Box::pin(sql::current_outcomes(tx, org, ids, user.as_deref())),
+        )
+        .await
+}
+
+/// Declares a session finished; gives its user and the time.
+pub async fn finalize(
+    app: &Arc<App>,
+    org_id: &str,
+    session_id: String,
+    user_id: Option<String>,
+) -> Result<(String, i64)> {
+    let input = (app.clone(), org_id.to_owned(), session_id, user_id);
+    app.db
+        .write(
+            "sessions.finalize",
+            input,
+            |tx, (app, org_id, session_id, user_id)| {
+                Box::pin(async move {
+                    let user_id = reads::owner(tx, org_id, session_id, user_id.as_deref()).await?;
+                    let now = app.clock.now();
+                    let subject =
+                        barrier::open(tx, &app.subject_keys, org_id, &user_id, now).await?;
+                    sql::finish_session(tx, &subject, session_id, now).await?;
+                    Ok((user_id, now))
+                })
+            },
+        )
+        .await
+}

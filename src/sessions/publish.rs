@@ -1,0 +1,221 @@
+//! Publishing: checked, counted, stored in one transaction, answered once it is on disk.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use sqlx::types::Json;
+use utoipa::ToSchema;
+
+use super::publish_request::{InteractionData, PublishRequest};
+use super::{sql, tokens};
+use crate::app::App;
+use crate::db::{Sequence, Tx};
+use crate::error::{Code, Error, Result};
+use crate::governance::barrier;
+
+/// Clocks of clients may be this many seconds ahead; what is dated so is stored as of now.
+const CLOCK_SKEW: i64 = 60;
+
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct PublishResponse {
+    pub success: bool,
+    pub message: String,
+    /// What was left out or ignored.
+    pub warnings: Vec<String>,
+    pub request_id: String,
+    /// `done`, or `deferred` when learning from it waits in the queue.
+    pub learning_status: String,
+    pub learning_reason: Option<String>,
+    pub interaction_ids: Vec<i64>,
+    /// The experiment and arm stored with the request.
+    pub experiment: Option<Attribution>,
+    /// This request id was published before with the same content; nothing was stored again.
+    pub duplicate: bool,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Attribution {
+    pub experiment_id: String,
+    pub arm: String,
+}
+
+/// Everything the writing transaction needs, decided before it begins.
+pub(super) struct Publish {
+    pub app: Arc<App>,
+    pub org_id: String,
+    pub request_id: String,
+    /// The id was minted here, so nobody can have used it before.
+    pub minted: bool,
+    pub created_at: i64,
+    pub received_at: i64,
+    pub agent_version: String,
+    pub content_sha256: String,
+    pub warnings: Vec<String>,
+    /// The items that carry something, with the tokens of their content.
+    pub items: Vec<(InteractionData, i64)>,
+    pub request: PublishRequest,
+}
+
+/// Stores one request of a session. `unknown` are the fields the caller sent that nothing reads.
+pub async fn publish(
+    app: &Arc<App>,
+    org_id: &str,
+    mut request: PublishRequest,
+    unknown: Vec<String>,
+) -> Result<PublishResponse> {
+    if request.retrieval_experiment_id.is_some() {
+        return Err(Error::invalid_field(
+            Code::ExperimentUnknown,
+            "/retrieval_experiment_id",
+            "There is no such experiment in this organization.",
+        ));
+    }
+    let now = app.clock.now();
+    let created_at = not_in_the_future(request.created_at, "/created_at", now)?.unwrap_or(now);
+    let content_sha256 = digest(&request)?;
+    let mut warnings: Vec<String> = unknown
+        .into_iter()
+        .map(|pointer| format!("unknown field ignored: {pointer}"))
+        .collect();
+
+    let mut items = Vec::with_capacity(request.interaction_data_list.len());
+    // A turn without a time of its own happened when the turn before it did: the order of the list holds.
+    let mut last_time = created_at;
+    for (index, mut item) in std::mem::take(&mut request.interaction_data_list)
+        .into_iter()
+        .enumerate()
+    {
+        let place = format!("/interaction_data_list/{index}");
+        if item.is_empty() {
+            warnings.push(format!("item carries nothing, dropped: {place}"));
+            continue;
+        }
+        let own_time = not_in_the_future(item.created_at, &format!("{place}/created_at"), now)?;
+        last_time = own_time.unwrap_or(last_time);
+        item.created_at = Some(last_time);
+        items.push(item);
+    }
+    let counts = tokens::count_all(items.iter().map(|item| item.content.clone()).collect()).await;
+
+    let minted = request.request_id.is_none();
+    let publish = Publish {
+        app: app.clone(),
+        org_id: org_id.to_owned(),
+        request_id: request.request_id.clone().unwrap_or_else(|| app.ids.uuid()),
+        minted,
+        created_at,
+        received_at: now,
+        agent_version: request.agent_version.clone().unwrap_or_else(|| {
+            app.settings
+                .sessions
+                .default_agent_version
+                .trim()
+                .to_owned()
+        }),
+        content_sha256,
+        warnings,
+        items: items.into_iter().zip(counts).collect(),
+        request,
+    };
+    app.db
+        .write("sessions.publish", publish, |tx, publish| {
+            Box::pin(store(tx, publish))
+        })
+        .await
+}
+
+async fn store(tx: &mut Tx, publish: &Publish) -> Result<PublishResponse> {
+    let Publish {
+        app,
+        org_id,
+        request_id,
+        request,
+        ..
+    } = publish;
+    let keys = &app.subject_keys;
+    let subject = barrier::open(tx, keys, org_id, &request.user_id, publish.received_at).await?;
+    if !publish.minted
+        && let Some(first) = sql::find_answer(tx, org_id, request_id).await?
+    {
+        return repeat(first, publish);
+    }
+    let interaction_ids = tx
+        .next_numbers(Sequence::Interactions, publish.items.len())
+        .await?;
+    let (learning_status, learning_reason) = learning(request);
+    let answer = PublishResponse {
+        success: true,
+        message: format!("stored {} interactions", interaction_ids.len()),
+        warnings: publish.warnings.clone(),
+        request_id: request_id.clone(),
+        learning_status: learning_status.to_owned(),
+        learning_reason: Some(learning_reason.to_owned()),
+        interaction_ids,
+        experiment: None,
+        duplicate: false,
+    };
+    sql::insert_request(tx, &subject, publish, &Json(&answer)).await?;
+    for (interaction_id, (item, tokens)) in answer.interaction_ids.iter().zip(&publish.items) {
+        sql::insert_interaction(tx, &subject, publish, *interaction_id, item, *tokens).await?;
+    }
+    sql::grow_session(tx, &subject, publish).await?;
+    Ok(answer)
+}
+
+fn repeat(first: (String, Json<PublishResponse>), publish: &Publish) -> Result<PublishResponse> {
+    let (content_sha256, Json(answer)) = first;
+    if content_sha256 == publish.content_sha256 {
+        return Ok(PublishResponse {
+            duplicate: true,
+            ..answer
+        });
+    }
+    Err(Error::refused(
+        Code::RequestIdReused,
+        "This request_id was published before with other content; use a new one.",
+    ))
+}
+
+/// Where the request stands with learning. Nothing extracts learnings from sessions yet, so nothing waits.
+fn learning(request: &PublishRequest) -> (&'static str, &'static str) {
+    if request.evaluation_only {
+        ("done", "evaluation_only: kept out of learning")
+    } else {
+        ("done", "no extractor: learnings are added through the API")
+    }
+}
+
+fn not_in_the_future(time: Option<i64>, pointer: &str, now: i64) -> Result<Option<i64>> {
+    match time {
+        Some(time) if time > now + CLOCK_SKEW => {
+            Err(Error::invalid(vec![crate::error::InputProblem {
+                pointer: pointer.to_owned(),
+                code: "in_the_future".to_owned(),
+                detail: format!("must not be in the future; the server's clock says {now}"),
+            }]))
+        }
+        time => Ok(time.map(|time| time.min(now))),
+    }
+}
+
+/// What makes two publishes the same: everything but the request id, as it was sent.
+fn digest(request: &PublishRequest) -> Result<String> {
+    let bytes = serde_json::to_vec(request).map_err(|e| Error::Internal(e.to_string()))?;
+    Ok(hex::encode(Sha256::digest(&bytes)))
+}
+
+/// The answer that a request was stored with.
+pub async fn stored_answer(app: &App, org_id: &str, request_id: String) -> Result<PublishResponse> {
+    let found = app
+        .db
+        .read(
+            "sessions.stored_answer",
+            (org_id.to_owned(), request_id),
+            |tx, (org, id)| Box::pin(sql::find_answer(tx, org, id)),
+        )
+        .await?;
+    found
+        .map(|(_, Json(answer))| answer)
+        .ok_or_else(|| Error::not_found("request"))
+}

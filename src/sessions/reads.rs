@@ -1,0 +1,274 @@
+//! Reading sessions back: by session, by turn, as a list, and one whole transcript.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::sql::{self, RequestFilter, SessionFilter};
+use super::{Interaction, Request, SessionOutcome, SessionSummary};
+use crate::app::App;
+use crate::db::{Tx, like_pattern};
+use crate::error::{Code, Error, Result};
+
+/// What `get_requests` is asked for.
+pub struct GetRequests {
+    pub filter: RequestFilter,
+    /// How many sessions.
+    pub top_k: i64,
+    pub offset: i64,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct SessionRequests {
+    pub session_id: String,
+    pub requests: Vec<RequestWithInteractions>,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct RequestWithInteractions {
+    pub request: Request,
+    /// Oldest first.
+    pub interactions: Vec<Interaction>,
+}
+
+/// Sessions with their requests, newest session first; and whether there are more.
+pub async fn get_requests(
+    app: &App,
+    org_id: &str,
+    input: GetRequests,
+) -> Result<(Vec<SessionRequests>, bool)> {
+    app.db
+        .read(
+            "sessions.get_requests",
+            (org_id.to_owned(), input),
+            |tx, (org_id, input)| {
+                Box::pin(async move {
+                    let GetRequests {
+                        filter,
+                        top_k,
+                        offset,
+                    } = input;
+                    let mut page =
+                        sql::sessions_with_requests(tx, org_id, filter, top_k + 1, *offset).await?;
+                    let has_more = page.len() > usize::try_from(*top_k).unwrap_or(usize::MAX);
+                    page.truncate(usize::try_from(*top_k).unwrap_or(usize::MAX));
+                    let mut sessions = Vec::with_capacity(page.len());
+                    for (user_id, session_id) in page {
+                        let requests =
+                            sql::requests_of_session(tx, org_id, &user_id, &session_id, filter)
+                                .await?;
+                        let turns =
+                            sql::interactions_of_session(tx, org_id, &user_id, &session_id).await?;
+                        sessions.push(SessionRequests {
+                            session_id,
+                            requests: group(requests, turns),
+                        });
+                    }
+                    Ok((sessions, has_more))
+                })
+            },
+        )
+        .await
+}
+
+/// Hands each turn to its request.
+fn group(requests: Vec<Request>, turns: Vec<Interaction>) -> Vec<RequestWithInteractions> {
+    let mut by_request: BTreeMap<String, Vec<Interaction>> = BTreeMap::new();
+    for turn in turns {
+        by_request
+            .entry(turn.request_id.clone())
+            .or_default()
+            .push(turn);
+    }
+    requests
+        .into_iter()
+        .map(|request| RequestWithInteractions {
+            interactions: by_request.remove(&request.request_id).unwrap_or_default(),
+            request,
+        })
+        .collect()
+}
+
+/// What `get_interactions` is asked for.
+pub struct GetInteractions {
+    pub user_id: String,
+    pub from: Option<i64>,
+    pub to: Option<i64>,
+    pub top_k: i64,
+}
+
+/// The newest turns of a user, in the order in which they happened.
+pub async fn get_interactions(
+    app: &App,
+    org_id: &str,
+    input: GetInteractions,
+) -> Result<Vec<Interaction>> {
+    app.db
+        .read(
+            "sessions.get_interactions",
+            (org_id.to_owned(), input),
+            |tx, (org_id, input)| {
+                Box::pin(async move {
+                    let GetInteractions {
+                        user_id,
+                        from,
+                        to,
+                        top_k,
+                    } = input;
+                    let mut turns =
+                        sql::newest_interactions(tx, org_id, user_id, *from, *to, *top_k).await?;
+                    turns.reverse();
+                    Ok(turns)
+                })
+            },
+        )
+        .await
+}
+
+/// What the session list is asked for.
+pub struct ListSessions {
+    pub user_id: Option<String>,
+    pub source: Option<String>,
+    pub agent_version: Option<String>,
+    pub from: Option<i64>,
+    pub to: Option<i64>,
+    pub text: Option<String>,
+    pub cursor: Option<String>,
+    pub limit: i64,
+}
+
+/// One page of sessions, newest activity first, and the cursor of the next page.
+pub async fn list(
+    app: &App,
+    org_id: &str,
+    input: ListSessions,
+) -> Result<(Vec<SessionSummary>, Option<String>)> {
+    let filter = SessionFilter {
+        user_id: input.user_id,
+        source: input.source,
+        agent_version: input.agent_version,
+        from: input.from,
+        to: input.to,
+        text: input.text.as_deref().map(like_pattern),
+        after: input.cursor.as_deref().map(decode_cursor).transpose()?,
+    };
+    let limit = input.limit;
+    let mut sessions = app
+        .db
+        .read(
+            "sessions.list",
+            (org_id.to_owned(), filter),
+            move |tx, (org_id, filter)| Box::pin(sql::list_sessions(tx, org_id, filter, limit + 1)),
+        )
+        .await?;
+    let more = sessions.len() > usize::try_from(limit).unwrap_or(usize::MAX);
+    sessions.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+    let next = if more {
+        sessions.last().map(encode_cursor)
+    } else {
+        None
+    };
+    Ok((sessions, next))
+}
+
+fn encode_cursor(last: &SessionSummary) -> String {
+    let place = (last.last_request_at, &last.user_id, &last.session_id);
+    hex::encode(serde_json::to_vec(&place).unwrap_or_default())
+}
+
+fn decode_cursor(cursor: &str) -> Result<(i64, String, String)> {
+    hex::decode(cursor)
+        .ok()
+        .and_then(|bytes| serde_json::from_slice(&bytes).ok())
+        .ok_or_else(|| {
+            Error::invalid(vec![crate::error::InputProblem {
+                pointer: "/cursor".to_owned(),
+                code: "bad_form".to_owned(),
+                detail: "is not a cursor this server gave out; start without one".to_owned(),
+            }])
+        })
+}
+
+/// One session, whole.
+#[derive(Serialize, ToSchema)]
+pub struct Transcript {
+    pub session: SessionSummary,
+    pub requests: Vec<Request>,
+    /// Oldest first.
+    pub interactions: Vec<Interaction>,
+    /// Every outcome the customer reported, oldest first.
+    pub outcomes: Vec<SessionOutcome>,
+}
+
+pub async fn transcript(
+    app: &Arc<App>,
+    org_id: &str,
+    user_id: &str,
+    session_id: &str,
+) -> Result<Transcript> {
+    let input = (org_id.to_owned(), user_id.to_owned(), session_id.to_owned());
+    app.db
+        .read("sessions.transcript", input, |tx, (org, user, id)| {
+            Box::pin(async move {
+                let session = sql::find_session(tx, org, user, id).await?;
+                let session = session.ok_or_else(|| Error::not_found("session"))?;
+                let all = RequestFilter::default();
+                Ok(Transcript {
+                    session,
+                    requests: sql::requests_of_session(tx, org, user, id, &all).await?,
+                    interactions: sql::interactions_of_session(tx, org, user, id).await?,
+                    outcomes: sql::outcome_history(tx, org, user, id).await?,
+                })
+            })
+        })
+        .await
+}
+
+/// The one user who has this session, or `user_id` if they have it.
+pub(super) async fn owner(
+    tx: &mut Tx,
+    org_id: &str,
+    session_id: &str,
+    user_id: Option<&str>,
+) -> Result<String> {
+    if let Some(user_id) = user_id {
+        let found = sql::find_session(tx, org_id, user_id, session_id).await?;
+        return found
+            .map(|s| s.user_id)
+            .ok_or_else(|| Error::not_found("session"));
+    }
+    let mut owners = sql::owners(tx, org_id, session_id).await?;
+    match owners.len() {
+        0 => Err(Error::not_found("session")),
+        1 => Ok(owners.remove(0)),
+        _ => Err(Error::refused(
+            Code::SessionAmbiguous,
+            "Several users have a session with this id; say which with user_id.",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cursors_come_back_and_inventions_are_refused() {
+        let session = SessionSummary {
+            user_id: "ü|1".to_owned(),
+            session_id: "s".to_owned(),
+            first_request_at: 1,
+            last_request_at: 5,
+            finished_at: None,
+            source: String::new(),
+            agent_version: String::new(),
+            request_count: 1,
+            interaction_count: 1,
+        };
+        let back = decode_cursor(&encode_cursor(&session)).unwrap();
+        assert_eq!(back, (5, "ü|1".to_owned(), "s".to_owned()));
+        assert!(decode_cursor("zz").is_err() && decode_cursor("00").is_err());
+    }
+}

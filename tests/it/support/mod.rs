@@ -1,0 +1,157 @@
+//! What the tests stand on: an app per test on either engine, a server around it, and the real binary.
+
+mod process;
+mod server;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use evenhand::app::{App, Schema};
+use evenhand::clock::Clock;
+use evenhand::config::Settings;
+use evenhand::credentials::{self, GivenCredentials, Role};
+use evenhand::ids::Ids;
+use tempfile::TempDir;
+
+pub use process::Process;
+pub use server::{Answer, Server};
+
+/// 2026-01-15 12:00:00 UTC, a Thursday: when every test begins.
+pub const NOW: i64 = 1_768_478_400;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Backend {
+    Sqlite,
+    Postgres,
+}
+
+/// An installation of its own: a temporary folder, or a schema in the tests' PostgreSQL.
+pub struct TestApp {
+    pub app: Arc<App>,
+    pub backend: Backend,
+    settings: Settings,
+    clock: Clock,
+    _folder: Arc<TempDir>,
+}
+
+impl TestApp {
+    pub async fn new(backend: Backend) -> Self {
+        Self::with(backend, |_| {}).await
+    }
+
+    /// With settings of the test's own.
+    pub async fn with(backend: Backend, change: impl FnOnce(&mut Settings)) -> Self {
+        let folder = Arc::new(tempfile::tempdir().unwrap());
+        let mut settings = Settings::defaults().unwrap();
+        settings.server.listen = "127.0.0.1:0".to_owned();
+        settings.server.data_dir = folder.path().join("data");
+        settings.server.stop_seconds = 3;
+        if backend == Backend::Postgres {
+            settings.server.database_url = new_schema().await;
+            settings.governance.keys = TEST_KEYS.to_owned();
+            settings.database.connections = 8;
+        }
+        change(&mut settings);
+        let clock = Clock::manual(NOW);
+        let app = open(&settings, &clock, 1).await;
+        TestApp {
+            app,
+            backend,
+            settings,
+            clock,
+            _folder: folder,
+        }
+    }
+
+    /// Another process on the same storage, as a second replica or after a restart would be. Shares the clock.
+    pub async fn replica(&self) -> TestApp {
+        TestApp {
+            app: open(&self.settings, &self.clock, 1000 + next()).await,
+            backend: self.backend,
+            settings: self.settings.clone(),
+            clock: self.clock.clone(),
+            _folder: self._folder.clone(),
+        }
+    }
+
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// A new credential's token.
+    pub async fn key(&self, org: &str, role: Role) -> String {
+        credentials::create(&self.app, org, role, false, "test")
+            .await
+            .unwrap()
+            .1
+    }
+
+    pub async fn serve(&self) -> Server {
+        Server::start(self.app.clone()).await
+    }
+}
+
+pub const TEST_KEYS: &str = "k1:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+
+async fn open(settings: &Settings, clock: &Clock, seed: u64) -> Arc<App> {
+    let ids = Ids::seeded(clock.clone(), seed);
+    let given = GivenCredentials::default();
+    App::open_with(settings.clone(), clock.clone(), ids, Schema::Migrate, given)
+        .await
+        .unwrap()
+}
+
+fn next() -> u64 {
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
+    COUNTER.fetch_add(1, Ordering::SeqCst)
+}
+
+/// The tests' PostgreSQL, or a message that says how to get one.
+pub fn postgres_url() -> String {
+    std::env::var("TEST_POSTGRES_URL")
+        .expect("TEST_POSTGRES_URL is not set: run `make test`, or `scripts/with-postgres cargo nextest run`")
+}
+
+/// Makes a schema and gives the URL that leads there.
+pub async fn new_schema() -> String {
+    use sqlx::Connection;
+    let url = postgres_url();
+    let name = format!("t_{}_{}", std::process::id(), next());
+    let mut conn = sqlx::PgConnection::connect(&url).await.unwrap();
+    let statement = format!("DROP SCHEMA IF EXISTS {name} CASCADE; CREATE SCHEMA {name}");
+    #[allow(clippy::disallowed_types)]
+    sqlx::raw_sql(sqlx::AssertSqlSafe(statement))
+        .execute(&mut conn)
+        .await
+        .unwrap();
+    format!("{url}?options[search_path]={name}")
+}
+
+/// One test text, two tests: `both_backends! { async fn name(t: TestApp) { … } }`.
+macro_rules! both_backends {
+    ($($(#[$meta:meta])* async fn $name:ident($app:ident: TestApp) $body:block)+) => {
+        $(
+            $(#[$meta])*
+            mod $name {
+                #[allow(unused_imports)]
+                use super::*;
+
+                async fn check($app: crate::support::TestApp) $body
+
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn sqlite() {
+                    check(crate::support::TestApp::new(crate::support::Backend::Sqlite).await).await;
+                }
+
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn postgres() {
+                    check(crate::support::TestApp::new(crate::support::Backend::Postgres).await).await;
+                }
+            }
+        )+
+    };
+}

@@ -1,0 +1,79 @@
+//! The real binary, started as a person would start it.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Output, Stdio};
+
+/// A running `evenhand serve`. Killed (-9) when dropped.
+pub struct Process {
+    child: Child,
+    pub address: String,
+}
+
+impl Process {
+    /// The binary with a clean environment.
+    pub fn command(args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_evenhand"));
+        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("EVENHAND_")) {
+            command.env_remove(name);
+        }
+        command
+            .args(args)
+            .env("EVENHAND_GOVERNANCE__KEYS", super::TEST_KEYS);
+        command
+    }
+
+    /// Runs a command to its end.
+    pub fn run(args: &[&str]) -> Output {
+        Self::command(args).output().unwrap()
+    }
+
+    /// Starts `evenhand serve` on a free port and waits until it listens.
+    pub fn serve(args: &[&str]) -> Self {
+        let mut command = Self::command(&["serve", "--listen", "127.0.0.1:0"]);
+        Self::start(command.args(args))
+    }
+
+    pub fn start(command: &mut Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let line = lines
+            .next()
+            .expect("the server says where it listens")
+            .unwrap();
+        let address = line
+            .split("http://")
+            .nth(1)
+            .expect("an address")
+            .trim()
+            .to_owned();
+        Process { child, address }
+    }
+
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub fn kill(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// SIGTERM, then the exit code and how long it took.
+    pub fn terminate(&mut self) -> (Option<i32>, std::time::Duration) {
+        let started = std::time::Instant::now();
+        let id = self.child.id().to_string();
+        Command::new("kill").args(["-TERM", &id]).status().unwrap();
+        let code = self.child.wait().unwrap().code();
+        (code, started.elapsed())
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}

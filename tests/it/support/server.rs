@@ -1,0 +1,147 @@
+//! A server around an app, on a free port, and a client that talks to it.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use evenhand::app::App;
+use evenhand::http;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+pub struct Server {
+    pub address: SocketAddr,
+    pub client: reqwest::Client,
+    token: Option<String>,
+    stop: CancellationToken,
+}
+
+/// What came back.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub headers: reqwest::header::HeaderMap,
+    pub text: String,
+}
+
+impl Answer {
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap_or_else(|e| panic!("{e}: {}", self.text))
+    }
+
+    /// The body of a success.
+    #[track_caller]
+    pub fn ok(self) -> Value {
+        assert_eq!(self.status, 200, "{}", self.text);
+        self.json()
+    }
+
+    /// The body of a problem with this status and code.
+    #[track_caller]
+    pub fn problem(self, status: u16, code: &str) -> Value {
+        let body = self.json();
+        assert_eq!(
+            (self.status, body["code"].as_str()),
+            (status, Some(code)),
+            "{}",
+            self.text
+        );
+        let kind = self.headers["content-type"].to_str().unwrap();
+        assert_eq!(kind, "application/problem+json");
+        assert_eq!(
+            body["request_id"].as_str(),
+            self.headers["x-request-id"].to_str().ok()
+        );
+        assert!(body["detail"].is_string() && body["title"].is_string());
+        body
+    }
+
+    /// The (pointer, code) pairs of a 422 for bad input.
+    #[track_caller]
+    pub fn input_problems(self) -> Vec<(String, String)> {
+        let body = self.problem(422, "invalid_input");
+        let text = |v: &Value| v.as_str().unwrap().to_owned();
+        let errors = body["errors"].as_array().unwrap();
+        errors
+            .iter()
+            .map(|e| (text(&e["pointer"]), text(&e["code"])))
+            .collect()
+    }
+}
+
+impl Server {
+    pub async fn start(app: Arc<App>) -> Self {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let stop = CancellationToken::new();
+        let router = http::router(app);
+        tokio::spawn(http::server::serve(listener, router, stop.clone(), 5));
+        Server {
+            address,
+            client: reqwest::Client::new(),
+            token: None,
+            stop,
+        }
+    }
+
+    /// The same server, seen with a credential.
+    pub fn with_token(&self, token: &str) -> Server {
+        Server {
+            address: self.address,
+            client: self.client.clone(),
+            token: Some(token.to_owned()),
+            stop: CancellationToken::new(),
+        }
+    }
+
+    pub fn request(&self, method: &str, path: &str) -> reqwest::RequestBuilder {
+        let method = reqwest::Method::from_bytes(method.as_bytes()).unwrap();
+        let request = self
+            .client
+            .request(method, format!("http://{}{path}", self.address));
+        match &self.token {
+            Some(token) => request.bearer_auth(token),
+            None => request,
+        }
+    }
+
+    pub async fn call(&self, method: &str, path: &str, body: Option<&Value>) -> Answer {
+        let request = self.request(method, path);
+        self.send(match body {
+            Some(body) => request.json(body),
+            None => request,
+        })
+        .await
+    }
+
+    pub async fn send(&self, request: reqwest::RequestBuilder) -> Answer {
+        let response = request.send().await.unwrap();
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        Answer {
+            status,
+            headers,
+            text: response.text().await.unwrap(),
+        }
+    }
+
+    pub async fn get(&self, path: &str) -> Answer {
+        self.call("GET", path, None).await
+    }
+
+    pub async fn post(&self, path: &str, body: &Value) -> Answer {
+        self.call("POST", path, Some(body)).await
+    }
+
+    pub async fn delete(&self, path: &str, body: &Value) -> Answer {
+        self.call("DELETE", path, Some(body)).await
+    }
+
+    pub async fn publish(&self, body: &Value) -> Answer {
+        self.post("/api/publish_interaction", body).await
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
