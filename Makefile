@@ -1,0 +1,47 @@
+# Two commands for people: `make demo` and `make test`. Both install what is missing (Debian packages), and are
+# quick the second time.
+.PHONY: demo test deps check lint docs nextest bench bench-publish openapi
+
+SHELL := bash
+
+# Build, fill ./demo-data (once) and serve it; prints the address. Ctrl-C stops it.
+demo: deps-build
+	cargo build --release --bin evenhand
+	target/release/evenhand demo --data-dir demo-data
+
+# Everything: formatting, lints, docs, generated files, unit and integration tests on SQLite and PostgreSQL.
+test: deps lint docs openapi-fresh nextest
+
+lint:
+	cargo fmt --check
+	cargo clippy --all-targets -- -D warnings
+
+docs:
+	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --document-private-items --quiet
+
+nextest:
+	cargo build --tests --quiet
+	scripts/with-postgres cargo nextest run
+
+# Writes the checked-in specification anew.
+openapi:
+	cargo run --quiet --bin evenhand -- openapi > openapi.json
+
+openapi-fresh:
+	@cargo run --quiet --bin evenhand -- openapi | cmp -s - openapi.json \
+		|| { echo "openapi.json is stale: run 'make openapi' and commit it" >&2; exit 1; }
+
+# Load programs; they print tables and assert nothing. See docs/operations.md.
+bench: bench-publish
+
+bench-publish:
+	cargo build --release --bin evenhand --example bench_publish
+	target/release/examples/bench_publish
+	FSYNC=on scripts/with-postgres target/release/examples/bench_publish --postgres
+
+.PHONY: deps-build openapi-fresh
+deps-build:
+	@scripts/install-missing cc:gcc make:make
+
+deps: deps-build
+	@scripts/install-missing pg_config_dir:postgresql python3:python3 cargo-nextest:@cargo-nextest
