@@ -52,7 +52,8 @@ impl Target {
         let id = self.child.as_ref()?.id();
         let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
         let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
-        let ticks: u64 = fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?;
+        let ticks: u64 =
+            fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?;
         Some(Duration::from_millis(ticks * 10))
     }
 
@@ -104,7 +105,8 @@ impl Client {
     pub fn send(&mut self, method: &str, path: &str, body: &str) -> u16 {
         let length = body.len();
         let head = &self.head;
-        let request = format!("{method} {path} HTTP/1.1\r\n{head}Content-Length: {length}\r\n\r\n{body}");
+        let request =
+            format!("{method} {path} HTTP/1.1\r\n{head}Content-Length: {length}\r\n\r\n{body}");
         self.stream.get_mut().write_all(request.as_bytes()).expect("the server reads");
         let (mut status, mut length) = (0, 0);
         let mut line = String::new();
@@ -146,14 +148,23 @@ impl Run {
     pub fn header() -> String {
         format!(
             "{:>8} {:>10} {:>12} {:>9} {:>9} {:>9} {:>9} {:>12} {:>7}",
-            "clients", "requests", "per second", "p50 ms", "p95 ms", "p99 ms", "max ms", "server µs", "failed"
+            "clients",
+            "requests",
+            "per second",
+            "p50 ms",
+            "p95 ms",
+            "p99 ms",
+            "max ms",
+            "server µs",
+            "failed"
         )
     }
 
     pub fn row(&mut self) -> String {
         self.latencies.sort_unstable();
         let at = |share: f64| {
-            let index = ((self.latencies.len() as f64 * share) as usize).min(self.latencies.len() - 1);
+            let index =
+                ((self.latencies.len() as f64 * share) as usize).min(self.latencies.len() - 1);
             self.latencies[index].as_secs_f64() * 1000.0
         };
         let cpu = self.cpu.map_or(0.0, |cpu| cpu.as_secs_f64() * 1e6 / self.latencies.len() as f64);

@@ -42,7 +42,9 @@ fn main() {
         (url, key)
     });
     let start = || match &postgres {
-        Some((url, key)) => Target::start_with(&["--database-url", url], &[("EVENHAND_GOVERNANCE__KEYS", key)]),
+        Some((url, key)) => {
+            Target::start_with(&["--database-url", url], &[("EVENHAND_GOVERNANCE__KEYS", key)])
+        }
         None => Target::start_with(&["--data-dir", data_dir], &[]),
     };
     println!("disk: {:.0} fsyncs per second", load::fsyncs_per_second(folder.path()));
@@ -52,7 +54,10 @@ fn main() {
     };
     if let Some(memory) = target.memory_mib() {
         std::thread::sleep(std::time::Duration::from_secs(2));
-        println!("memory: {memory:.0} MiB at start, {:.0} MiB idle", target.memory_mib().unwrap_or(0.0));
+        println!(
+            "memory: {memory:.0} MiB at start, {:.0} MiB idle",
+            target.memory_mib().unwrap_or(0.0)
+        );
     }
     println!("{}", Run::header());
     for clients in &args.clients {
@@ -79,7 +84,8 @@ fn main() {
 
 /// A user's question and the agent's answer; users and sessions vary as they do in production.
 fn publish(clients: usize, number: usize, call: usize) -> String {
-    let (user, session) = (call % 500, call / 3);
+    // Sessions of three requests; every client has fifty users who come back.
+    let (user, session) = (call / 3 % 50, call / 3);
     format!(
         r#"{{"user_id":"user-{clients}-{number}-{user}","session_id":"session-{session}","source":"web","agent_version":"v1",
 "interaction_data_list":[

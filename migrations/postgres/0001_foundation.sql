@@ -7,8 +7,6 @@ CREATE TABLE installation (
 );
 
 
-CREATE SEQUENCE interactions_number;
-
 CREATE TABLE credentials (
     credential_id TEXT PRIMARY KEY,
     org_id        TEXT NOT NULL,
@@ -72,10 +70,10 @@ CREATE TABLE requests (
 CREATE UNIQUE INDEX requests_by_id ON requests (org_id, request_id);
 
 CREATE TABLE interactions (
+    interaction_id          BIGINT GENERATED ALWAYS AS IDENTITY,
     org_id                  TEXT NOT NULL,
     user_id                 TEXT NOT NULL,
     session_id              TEXT NOT NULL,
-    interaction_id          BIGINT NOT NULL,
     epoch                   BIGINT NOT NULL,
     request_id              TEXT NOT NULL,
     created_at              BIGINT NOT NULL,

@@ -6,12 +6,6 @@ CREATE TABLE installation (
     value TEXT NOT NULL
 ) STRICT;
 
-CREATE TABLE sequences (
-    name TEXT PRIMARY KEY,
-    next INTEGER NOT NULL
-) STRICT;
-INSERT INTO sequences (name, next) VALUES ('interactions', 1);
-
 CREATE TABLE credentials (
     credential_id TEXT PRIMARY KEY,
     org_id        TEXT NOT NULL,
@@ -75,10 +69,10 @@ CREATE TABLE requests (
 CREATE UNIQUE INDEX requests_by_id ON requests (org_id, request_id);
 
 CREATE TABLE interactions (
+    interaction_id          INTEGER PRIMARY KEY AUTOINCREMENT,
     org_id                  TEXT NOT NULL,
     user_id                 TEXT NOT NULL,
     session_id              TEXT NOT NULL,
-    interaction_id          INTEGER NOT NULL,
     epoch                   INTEGER NOT NULL,
     request_id              TEXT NOT NULL,
     created_at              INTEGER NOT NULL,
@@ -94,7 +88,7 @@ CREATE TABLE interactions (
     citations               TEXT NOT NULL,
     retrieved_learnings     TEXT NOT NULL,
     token_count             INTEGER,
-    PRIMARY KEY (org_id, user_id, session_id, interaction_id)
+    UNIQUE (org_id, user_id, session_id, interaction_id)
 ) STRICT;
 
 CREATE TABLE session_outcomes (

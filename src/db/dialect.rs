@@ -32,11 +32,7 @@ const FRAGMENTS: &[(&str, &str, &str)] = &[
     ("for_update", "", "FOR UPDATE"),
     ("skip_locked", "", "FOR UPDATE SKIP LOCKED"),
     // A list bound as one JSON text.
-    (
-        "texts",
-        "(SELECT value FROM json_each(?))",
-        "(SELECT jsonb_array_elements_text(?::jsonb))",
-    ),
+    ("texts", "(SELECT value FROM json_each(?))", "(SELECT jsonb_array_elements_text(?::jsonb))"),
     (
         "integers",
         "(SELECT value FROM json_each(?))",
@@ -61,6 +57,21 @@ impl Tx {
             Cow::Borrowed(text) => text.into_sql_str(),
             Cow::Owned(text) => AssertSqlSafe(text).into_sql_str(),
         }
+    }
+
+    /// A statement with `{rows}` in it, for `rows` rows of `columns` parameters each: `VALUES ($1, $2), ($3, $4)`.
+    pub fn sql_for_rows(&self, text: &'static str, columns: usize, rows: usize) -> SqlStr {
+        let mut values = String::with_capacity(rows * columns * 6);
+        for row in 0..rows {
+            values.push_str(if row == 0 { "(" } else { ", (" });
+            for column in 1..=columns {
+                let separator = if column == 1 { "$" } else { ", $" };
+                values.push_str(separator);
+                values.push_str(&(row * columns + column).to_string());
+            }
+            values.push(')');
+        }
+        AssertSqlSafe(text.replace("{rows}", &values)).into_sql_str()
     }
 
     /// Runs statements that are put together from compiled-in parts: migrations and generated triggers.
@@ -100,28 +111,7 @@ impl Tx {
                  WHERE NOT tgisinternal AND relnamespace = current_schema()::regnamespace ORDER BY tgname"
             }
         };
-        Ok(crate::rows!(self, (String,), sql)?
-            .into_iter()
-            .map(|(name,)| name)
-            .collect())
-    }
-
-    /// Takes `count` numbers of a sequence, in growing order.
-    pub async fn next_numbers(&mut self, sequence: Sequence, count: usize) -> Result<Vec<i64>> {
-        let count = i64::try_from(count).unwrap_or(i64::MAX);
-        match self.engine() {
-            Engine::Sqlite => {
-                let sql = "UPDATE sequences SET next = next + $2 WHERE name = $1 RETURNING next";
-                let (next,) = crate::row!(self, (i64,), sql, sequence.name(), count)?
-                    .ok_or_else(|| Error::Internal(format!("no sequence {}", sequence.name())))?;
-                Ok((next - count..next).collect())
-            }
-            Engine::Postgres => {
-                let sql = "SELECT nextval(($1 || '_number')::regclass) FROM generate_series(1, $2)";
-                let numbers = crate::rows!(self, (i64,), sql, sequence.name(), count)?;
-                Ok(numbers.into_iter().map(|(number,)| number).collect())
-            }
-        }
+        Ok(crate::rows!(self, (String,), sql)?.into_iter().map(|(name,)| name).collect())
     }
 }
 
@@ -129,20 +119,6 @@ impl Tx {
 pub enum Objects {
     Tables,
     Triggers,
-}
-
-/// Numbers that identify rows to clients: small, growing, never reused.
-#[derive(Clone, Copy)]
-pub enum Sequence {
-    Interactions,
-}
-
-impl Sequence {
-    fn name(self) -> &'static str {
-        match self {
-            Sequence::Interactions => "interactions",
-        }
-    }
 }
 
 /// Escapes what a person typed for use with `{contains:$n}`.
@@ -174,11 +150,7 @@ fn render(engine: Engine, text: &'static str) -> Cow<'static, str> {
         debug_assert!(known.is_some(), "unknown fragment {name}");
         out.push_str(before);
         if let Some((_, sqlite, postgres)) = known {
-            let words = if engine == Engine::Sqlite {
-                sqlite
-            } else {
-                postgres
-            };
+            let words = if engine == Engine::Sqlite { sqlite } else { postgres };
             out.push_str(&words.replace('?', parameter));
         }
         rest = after;
@@ -191,9 +163,7 @@ fn render(engine: Engine, text: &'static str) -> Cow<'static, str> {
 pub const WALL_MESSAGE: &str = "subject_wall";
 
 pub(super) fn refused_by_wall(error: &sqlx::Error) -> bool {
-    error
-        .as_database_error()
-        .is_some_and(|e| e.message().contains(WALL_MESSAGE))
+    error.as_database_error().is_some_and(|e| e.message().contains(WALL_MESSAGE))
 }
 
 pub(super) fn is_unavailable(error: &sqlx::Error) -> bool {
@@ -230,10 +200,7 @@ mod tests {
             render(Engine::Postgres, sql),
             "SELECT 1 FROM t WHERE id IN (SELECT jsonb_array_elements_text($2::jsonb)) FOR SHARE"
         );
-        assert!(matches!(
-            render(Engine::Sqlite, "SELECT 1"),
-            Cow::Borrowed(_)
-        ));
+        assert!(matches!(render(Engine::Sqlite, "SELECT 1"), Cow::Borrowed(_)));
     }
 
     #[test]

@@ -10,19 +10,56 @@ pub mod migrations;
 mod postgres;
 mod sqlite;
 
+use std::ops::{Deref, DerefMut};
 use std::pin::Pin;
 use std::time::Instant;
 
-use sqlx::{Postgres, Sqlite, Transaction};
+use sqlx::pool::PoolConnection;
+use sqlx::{Database, Postgres, Sqlite, Transaction};
 
 use crate::error::{Code, Error, Result};
-pub use dialect::{Engine, Objects, Sequence, WALL_MESSAGE, like_pattern};
+pub use dialect::{Engine, Objects, WALL_MESSAGE, like_pattern};
 
 /// A transaction of either engine. SQL runs on it through the [`rows!`](crate::rows), [`row!`](crate::row)
 /// and [`run!`](crate::run) macros.
 pub enum Tx {
-    Sqlite(Transaction<'static, Sqlite>),
-    Postgres(Transaction<'static, Postgres>),
+    Sqlite(Held<Sqlite>),
+    Postgres(Held<Postgres>),
+}
+
+/// A connection that is held for a while: in a transaction, or for the one statement of a lookup.
+pub enum Held<D: Database> {
+    Transaction(Transaction<'static, D>),
+    Statement(PoolConnection<D>),
+}
+
+impl<D: Database> Held<D> {
+    async fn commit(self) -> Result<()> {
+        match self {
+            Held::Transaction(tx) => Ok(tx.commit().await?),
+            Held::Statement(_) => Ok(()),
+        }
+    }
+}
+
+impl<D: Database> Deref for Held<D> {
+    type Target = D::Connection;
+
+    fn deref(&self) -> &D::Connection {
+        match self {
+            Held::Transaction(tx) => tx,
+            Held::Statement(conn) => conn,
+        }
+    }
+}
+
+impl<D: Database> DerefMut for Held<D> {
+    fn deref_mut(&mut self) -> &mut D::Connection {
+        match self {
+            Held::Transaction(tx) => tx,
+            Held::Statement(conn) => conn,
+        }
+    }
 }
 
 /// What a transaction's body returns.
@@ -31,6 +68,12 @@ pub type Work<'t, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 't>>;
 /// The storage of one installation. Cheap to clone.
 #[derive(Clone)]
 pub struct Db(Storage);
+
+#[derive(Clone, Copy)]
+enum Reading {
+    Snapshot,
+    OneStatement,
+}
 
 #[derive(Clone)]
 enum Storage {
@@ -47,15 +90,11 @@ impl Db {
 
     /// Opens (and makes, if it is not there) the SQLite file.
     pub async fn sqlite(file: &std::path::Path, readers: u32) -> Result<Self> {
-        Ok(Db(Storage::Sqlite(
-            sqlite::Sqlite::open(file, readers).await?,
-        )))
+        Ok(Db(Storage::Sqlite(sqlite::Sqlite::open(file, readers).await?)))
     }
 
     pub async fn postgres(url: &str, connections: u32) -> Result<Self> {
-        Ok(Db(Storage::Postgres(
-            postgres::Postgres::connect(url, connections).await?,
-        )))
+        Ok(Db(Storage::Postgres(postgres::Postgres::connect(url, connections).await?)))
     }
 
     pub fn engine(&self) -> Option<Engine> {
@@ -72,11 +111,35 @@ impl Db {
         I: Send + Sync,
         F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T> + Send + Sync,
     {
+        self.read_as(name, Reading::Snapshot, input, work).await
+    }
+
+    /// [`Db::read`] for `work` that is a single statement: it sees one snapshot without a transaction around it,
+    /// and costs a third of one. For what happens on every request.
+    pub async fn lookup<I, T, F>(&self, name: &'static str, input: I, work: F) -> Result<T>
+    where
+        I: Send + Sync,
+        F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T> + Send + Sync,
+    {
+        self.read_as(name, Reading::OneStatement, input, work).await
+    }
+
+    async fn read_as<I, T, F>(
+        &self,
+        name: &'static str,
+        reading: Reading,
+        input: I,
+        work: F,
+    ) -> Result<T>
+    where
+        I: Send + Sync,
+        F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T> + Send + Sync,
+    {
         let started = Instant::now();
         let result = match &self.0 {
             Storage::None => Err(no_storage()),
-            Storage::Sqlite(db) => db.read(&input, &work).await,
-            Storage::Postgres(db) => db.read(&input, &work).await,
+            Storage::Sqlite(db) => db.read(reading, &input, &work).await,
+            Storage::Postgres(db) => db.read(reading, &input, &work).await,
         };
         record(name, started, &result);
         result

@@ -1,17 +1,20 @@
 //! PostgreSQL: read-committed writes with explicit row locks, repeated when the engine asks for it.
 
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sqlx::postgres::{PgListener, PgPool, PgPoolOptions};
+use sqlx::ConnectOptions;
+use sqlx::postgres::{PgConnectOptions, PgListener, PgPool, PgPoolOptions};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::{Tx, Work, classify};
+use super::{Held, Reading, Tx, Work, classify};
 use crate::error::{Error, Result};
 
 const ATTEMPTS: u32 = 6;
+const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY";
 const CHANNEL: &str = "evenhand_work";
 
 #[derive(Clone)]
@@ -24,12 +27,16 @@ pub(super) struct Postgres {
 
 impl Postgres {
     pub(super) async fn connect(url: &str, connections: u32) -> Result<Self> {
+        let options = PgConnectOptions::from_str(url)?
+            .statement_cache_capacity(256)
+            .application_name("evenhand")
+            .disable_statement_logging();
         let pool = PgPoolOptions::new()
             .max_connections(connections.max(2))
             .min_connections(1)
             .acquire_timeout(Duration::from_secs(10))
             .test_before_acquire(false)
-            .connect(url)
+            .connect_with(options)
             .await
             .map_err(|e| classify(e.into()))?;
         let db = Postgres {
@@ -42,18 +49,18 @@ impl Postgres {
         Ok(db)
     }
 
-    pub(super) async fn read<I, T, F>(&self, input: &I, work: &F) -> Result<T>
+    pub(super) async fn read<I, T, F>(&self, reading: Reading, input: &I, work: &F) -> Result<T>
     where
         F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T>,
     {
         let mut attempt = 1;
         loop {
-            let begun = self
-                .pool
-                .begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-                .await;
-            let result = match begun {
-                Ok(tx) => work(&mut Tx::Postgres(tx), input).await,
+            let held = match reading {
+                Reading::Snapshot => self.pool.begin_with(SNAPSHOT).await.map(Held::Transaction),
+                Reading::OneStatement => self.pool.acquire().await.map(Held::Statement),
+            };
+            let result = match held {
+                Ok(held) => work(&mut Tx::Postgres(held), input).await,
                 Err(error) => Err(error.into()),
             };
             match result {
@@ -86,8 +93,7 @@ impl Postgres {
                 }
             }
         });
-        task.await
-            .unwrap_or_else(|_| Err(Error::Internal("a write panicked".to_owned())))
+        task.await.unwrap_or_else(|_| Err(Error::Internal("a write panicked".to_owned())))
     }
 
     pub(super) async fn self_check(&self) -> Result<Vec<(String, String)>> {
@@ -117,10 +123,8 @@ impl Postgres {
 
     pub(super) async fn announce(&self) {
         self.work.notify_waiters();
-        if let Err(error) = sqlx::query("SELECT pg_notify($1, '')")
-            .bind(CHANNEL)
-            .execute(&self.pool)
-            .await
+        if let Err(error) =
+            sqlx::query("SELECT pg_notify($1, '')").bind(CHANNEL).execute(&self.pool).await
         {
             tracing::debug!(%error, "other replicas were not woken; they poll");
         }
@@ -162,14 +166,14 @@ async fn write_once<I, T, F>(pool: &PgPool, input: &I, work: &F) -> Result<T>
 where
     F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T>,
 {
-    let mut tx = Tx::Postgres(pool.begin_with("BEGIN").await?);
+    let mut tx = Tx::Postgres(Held::Transaction(pool.begin_with("BEGIN").await?));
     let value = work(&mut tx, input).await?;
-    let Tx::Postgres(tx) = tx else {
-        return Err(Error::Internal(
-            "the transaction changed its engine".to_owned(),
-        ));
-    };
-    tx.commit().await?;
+    match tx {
+        Tx::Postgres(held) => held.commit().await?,
+        Tx::Sqlite(_) => {
+            return Err(Error::Internal("the transaction changed its engine".to_owned()));
+        }
+    }
     Ok(value)
 }
 

@@ -1,9 +1,8 @@
 //! SQLite: a pool of readers beside one writer, and commits that waiting writes share.
 //!
-//! The writer task takes every write that waits, runs each in a SAVEPOINT of one `BEGIN IMMEDIATE`
-//! transaction, commits once (one fsync) and then answers all. A write that fails is rolled back alone; if the
-//! commit fails, every write of the batch fails. Once queued a write runs to its end, even if its caller has
-//! gone.
+//! The writer task takes every write that waits, runs them in one `BEGIN IMMEDIATE` transaction, commits once (one
+//! fsync) and then answers all. A write that fails leaves nothing behind and takes no other with it; if the commit
+//! fails, every write of the batch fails. Once queued a write runs to its end, even if its caller has gone.
 
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
@@ -11,13 +10,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use sqlx::ConnectOptions;
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
-use tokio::sync::{Notify, mpsc, oneshot};
-use tokio_util::task::TaskTracker;
+use tokio::sync::{Notify, mpsc, oneshot, watch};
 
-use super::{Tx, Work, classify};
+use super::{Held, Reading, Tx, Work, classify};
 use crate::error::{Error, Result};
 
 /// Waiting writes beyond this number wait for the next commit.
@@ -28,7 +27,7 @@ pub(super) struct Sqlite {
     file: PathBuf,
     readers: SqlitePool,
     writes: mpsc::Sender<Box<dyn Queued>>,
-    writer: TaskTracker,
+    writer_ended: watch::Receiver<bool>,
     stop: tokio_util::sync::CancellationToken,
     pub(super) work: Arc<Notify>,
 }
@@ -44,7 +43,8 @@ impl Sqlite {
             .busy_timeout(Duration::from_secs(10))
             .statement_cache_capacity(256)
             .pragma("secure_delete", "ON")
-            .pragma("temp_store", "MEMORY");
+            .pragma("temp_store", "MEMORY")
+            .disable_statement_logging();
         let writer = SqlitePoolOptions::new()
             .max_connections(1)
             .idle_timeout(None)
@@ -63,27 +63,35 @@ impl Sqlite {
             .map_err(|e| classify(e.into()))?;
         let (writes, queue) = mpsc::channel(4 * BATCH);
         let stop = tokio_util::sync::CancellationToken::new();
-        let tracker = TaskTracker::new();
-        tracker.spawn(write_loop(writer, queue, stop.clone()));
-        tracker.close();
+        let (ended, writer_ended) = watch::channel(false);
+        let stop_writing = stop.clone();
+        // A thread of its own: it hands every statement to SQLite's thread and waits, and on the shared runtime
+        // each of those waits would wake other workers for nothing.
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .map_err(|e| Error::Internal(format!("the writer cannot start: {e}")))?;
+        std::thread::Builder::new()
+            .name("sqlite-writer".to_owned())
+            .spawn(move || {
+                runtime.block_on(write_loop(writer, queue, stop_writing));
+                let _ = ended.send(true);
+            })
+            .map_err(|e| Error::Internal(format!("the writer cannot start: {e}")))?;
         let work = Arc::new(Notify::new());
-        Ok(Sqlite {
-            file: file.to_owned(),
-            readers,
-            writes,
-            writer: tracker,
-            stop,
-            work,
-        })
+        Ok(Sqlite { file: file.to_owned(), readers, writes, writer_ended, stop, work })
     }
 
-    pub(super) async fn read<I, T, F>(&self, input: &I, work: &F) -> Result<T>
+    pub(super) async fn read<I, T, F>(&self, reading: Reading, input: &I, work: &F) -> Result<T>
     where
         F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T>,
     {
-        #[allow(clippy::disallowed_methods)] // this is what Db::read stands on
-        let begun = self.readers.begin().await;
-        let mut tx = Tx::Sqlite(begun.map_err(|e| classify(e.into()))?);
+        let held = match reading {
+            #[allow(clippy::disallowed_methods)] // this is what Db::read stands on
+            Reading::Snapshot => self.readers.begin().await.map(Held::Transaction),
+            Reading::OneStatement => self.readers.acquire().await.map(Held::Statement),
+        };
+        let mut tx = Tx::Sqlite(held.map_err(|e| classify(e.into()))?);
         // Dropping the transaction rolls back: a read keeps nothing.
         work(&mut tx, input).await.map_err(classify)
     }
@@ -95,75 +103,47 @@ impl Sqlite {
         F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T> + Send + Sync + 'static,
     {
         let (reply, answer) = oneshot::channel();
-        let queued = Box::new(Write {
-            input,
-            work,
-            result: None,
-            reply,
-        });
+        let queued = Box::new(Write { input, work, result: None, reply });
         let gone = || Error::unavailable("The server is stopping.", 1);
         self.writes.send(queued).await.map_err(|_| gone())?;
         answer.await.unwrap_or_else(|_| Err(gone()))
     }
 
     pub(super) async fn backup(&self, target: &Path) -> Result<()> {
-        let mut conn = self
-            .readers
-            .acquire()
-            .await
-            .map_err(|e| classify(e.into()))?;
-        sqlx::query("PRAGMA query_only = OFF")
-            .execute(&mut *conn)
-            .await?;
+        let mut conn = self.readers.acquire().await.map_err(|e| classify(e.into()))?;
+        sqlx::query("PRAGMA query_only = OFF").execute(&mut *conn).await?;
         let copied = sqlx::query("VACUUM INTO $1")
             .bind(target.to_string_lossy().into_owned())
             .execute(&mut *conn)
             .await;
-        sqlx::query("PRAGMA query_only = ON")
-            .execute(&mut *conn)
-            .await?;
+        sqlx::query("PRAGMA query_only = ON").execute(&mut *conn).await?;
         copied.map(|_| ()).map_err(Error::from)
     }
 
     pub(super) async fn self_check(&self) -> Result<Vec<(String, String)>> {
         let mut problems = Vec::new();
-        let mut conn = self
-            .readers
-            .acquire()
-            .await
-            .map_err(|e| classify(e.into()))?;
-        let integrity: Vec<(String,)> = sqlx::query_as("PRAGMA integrity_check(20)")
-            .fetch_all(&mut *conn)
-            .await?;
+        let mut conn = self.readers.acquire().await.map_err(|e| classify(e.into()))?;
+        let integrity: Vec<(String,)> =
+            sqlx::query_as("PRAGMA integrity_check(20)").fetch_all(&mut *conn).await?;
         for (line,) in integrity.into_iter().filter(|(line,)| line != "ok") {
             problems.push(("integrity".to_owned(), line));
         }
-        let orphans = sqlx::query("PRAGMA foreign_key_check")
-            .fetch_all(&mut *conn)
-            .await?;
+        let orphans = sqlx::query("PRAGMA foreign_key_check").fetch_all(&mut *conn).await?;
         if !orphans.is_empty() {
             problems.push((
                 "foreign keys".to_owned(),
                 format!("{} rows without parent", orphans.len()),
             ));
         }
-        let (mode,): (String,) = sqlx::query_as("PRAGMA journal_mode")
-            .fetch_one(&mut *conn)
-            .await?;
+        let (mode,): (String,) =
+            sqlx::query_as("PRAGMA journal_mode").fetch_one(&mut *conn).await?;
         if mode != "wal" {
-            problems.push((
-                "journal".to_owned(),
-                format!("journal_mode is {mode}, expected wal"),
-            ));
+            problems.push(("journal".to_owned(), format!("journal_mode is {mode}, expected wal")));
         }
-        let (secure,): (i64,) = sqlx::query_as("PRAGMA secure_delete")
-            .fetch_one(&mut *conn)
-            .await?;
+        let (secure,): (i64,) =
+            sqlx::query_as("PRAGMA secure_delete").fetch_one(&mut *conn).await?;
         if secure != 1 {
-            problems.push((
-                "secure delete".to_owned(),
-                "secure_delete is off".to_owned(),
-            ));
+            problems.push(("secure delete".to_owned(), "secure_delete is off".to_owned()));
         }
         if !self.file.exists() {
             problems.push(("file".to_owned(), "the database file is gone".to_owned()));
@@ -173,7 +153,7 @@ impl Sqlite {
 
     pub(super) async fn close(&self) {
         self.stop.cancel();
-        self.writer.wait().await;
+        let _ = self.writer_ended.clone().wait_for(|ended| *ended).await;
         self.readers.close().await;
     }
 }
@@ -218,10 +198,7 @@ where
             (Some(Err(error)), _) => Err(error),
             (_, Err(reason)) => {
                 tracing::error!(reason, "a batch of writes was not committed");
-                Err(Error::unavailable(
-                    "The write was not committed; try again.",
-                    1,
-                ))
+                Err(Error::unavailable("The write was not committed; try again.", 1))
             }
             (None, Ok(())) => Err(Error::Internal("a write was never run".to_owned())),
         };
@@ -253,9 +230,7 @@ async fn write_loop(
             }
         }
         metrics::histogram!("evenhand_sqlite_batch_writes").record(batch.len() as f64);
-        let committed = run_batch(&pool, &mut batch)
-            .await
-            .map_err(|e| e.to_string());
+        let committed = run_batch(&pool, &mut batch).await.map_err(|e| e.to_string());
         for write in batch {
             write.settle(committed.clone());
         }
@@ -263,14 +238,23 @@ async fn write_loop(
     pool.close().await;
 }
 
+/// Runs the writes one after the other and commits once. In the common case all succeed; when one does not, all is
+/// rolled back and run again with a SAVEPOINT around each, so that only the failed ones leave nothing behind.
 async fn run_batch(pool: &SqlitePool, batch: &mut [Box<dyn Queued>]) -> Result<()> {
-    let mut tx = Tx::Sqlite(pool.begin_with("BEGIN IMMEDIATE").await?);
-    if let [only] = batch {
-        if !only.run(&mut tx).await {
-            let Tx::Sqlite(tx) = tx else { return Ok(()) };
-            return Ok(tx.rollback().await?);
+    let mut tx = begin(pool).await?;
+    let mut all_kept = true;
+    for write in batch.iter_mut() {
+        all_kept = write.run(&mut tx).await;
+        if !all_kept {
+            break;
         }
-    } else {
+    }
+    if !all_kept {
+        drop(tx);
+        if batch.len() == 1 {
+            return Ok(());
+        }
+        tx = begin(pool).await?;
         for write in batch.iter_mut() {
             crate::run!(&mut tx, "SAVEPOINT one_write")?;
             if !write.run(&mut tx).await {
@@ -279,6 +263,12 @@ async fn run_batch(pool: &SqlitePool, batch: &mut [Box<dyn Queued>]) -> Result<(
             crate::run!(&mut tx, "RELEASE one_write")?;
         }
     }
-    let Tx::Sqlite(tx) = tx else { return Ok(()) };
-    Ok(tx.commit().await?)
+    match tx {
+        Tx::Sqlite(held) => held.commit().await,
+        Tx::Postgres(_) => Err(Error::Internal("the transaction changed its engine".to_owned())),
+    }
+}
+
+async fn begin(pool: &SqlitePool) -> Result<Tx> {
+    Ok(Tx::Sqlite(Held::Transaction(pool.begin_with("BEGIN IMMEDIATE").await?)))
 }

@@ -86,7 +86,8 @@ async fn known(tx: &mut Tx, org_id: &str, user_id: &str) -> Result<Option<Subjec
     )
 }
 
-/// A person without a row under their id is new, or erased: the references tell.
+/// A person without a row under their id is new, or erased: the references tell. Under the current key the unique
+/// index tells; under older keys they are looked for first.
 async fn admit(
     tx: &mut Tx,
     keys: &SubjectKeys,
@@ -94,29 +95,42 @@ async fn admit(
     user_id: &str,
     now: i64,
 ) -> Result<Subject> {
-    let refs = serde_json::to_string(&keys.all_subject_refs(org_id, user_id))
-        .map_err(|e| Error::Internal(e.to_string()))?;
-    let erased = row!(
+    let refs = keys.all_subject_refs(org_id, user_id);
+    if refs.len() > 1
+        && let Some(subject) = erased(tx, org_id, &refs).await?
+    {
+        return Ok(subject);
+    }
+    let admitted = row!(
+        tx,
+        Subject,
+        "INSERT INTO subjects (org_id, subject_ref, user_id, state, epoch, created_at)
+         VALUES ($1, $2, $3, 'active', 1, $4) ON CONFLICT DO NOTHING RETURNING state, epoch",
+        org_id,
+        &refs[0],
+        user_id,
+        now
+    )?;
+    if let Some(subject) = admitted {
+        return Ok(subject);
+    }
+    // Somebody else admitted them just now, or they were erased.
+    if let Some(subject) = known(tx, org_id, user_id).await? {
+        return Ok(subject);
+    }
+    let subject = erased(tx, org_id, &refs).await?;
+    subject
+        .ok_or_else(|| Error::unavailable("This user is being admitted elsewhere; try again.", 1))
+}
+
+async fn erased(tx: &mut Tx, org_id: &str, refs: &[String]) -> Result<Option<Subject>> {
+    let refs = serde_json::to_string(refs).map_err(|e| Error::Internal(e.to_string()))?;
+    row!(
         tx,
         Subject,
         "SELECT state, epoch FROM subjects
          WHERE org_id = $1 AND subject_ref IN {texts:$2} AND user_id IS NULL {for_share}",
         org_id,
         refs
-    )?;
-    if let Some(subject) = erased {
-        return Ok(subject);
-    }
-    run!(
-        tx,
-        "INSERT INTO subjects (org_id, subject_ref, user_id, state, epoch, created_at)
-         VALUES ($1, $2, $3, 'active', 1, $4) ON CONFLICT DO NOTHING",
-        org_id,
-        keys.subject_ref(org_id, user_id),
-        user_id,
-        now
-    )?;
-    known(tx, org_id, user_id)
-        .await?
-        .ok_or_else(|| Error::unavailable("This user is being admitted elsewhere; try again.", 1))
+    )
 }

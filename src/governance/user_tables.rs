@@ -14,20 +14,12 @@ pub struct UserTable {
 }
 
 const fn owned(table: &'static str, target: &'static str) -> UserTable {
-    UserTable {
-        table,
-        target,
-        user_optional: false,
-    }
+    UserTable { table, target, user_optional: false }
 }
 
 /// In the order in which rows are deleted: what points at a session goes before the session.
 pub const USER_TABLES: &[UserTable] = &[
-    UserTable {
-        table: "jobs",
-        target: "jobs",
-        user_optional: true,
-    },
+    UserTable { table: "jobs", target: "jobs", user_optional: true },
     owned("session_outcomes", "outcomes"),
     owned("interactions", "interactions"),
     owned("requests", "requests"),
@@ -38,11 +30,7 @@ pub const USER_TABLES: &[UserTable] = &[
 pub const NOT_USER_DATA: &[(&str, &str)] = &[
     ("schema_migrations", "versions of the schema"),
     ("installation", "facts about this installation"),
-    ("sequences", "counters (SQLite)"),
-    (
-        "credentials",
-        "tokens of the organization's programs, as hashes",
-    ),
+    ("credentials", "tokens of the organization's programs, as hashes"),
     (
         "subjects",
         "the barrier itself: keyed by a reference that cannot be turned back; user_id is set only while the \

@@ -4,12 +4,11 @@ use sqlx::types::Json;
 
 use super::outcomes::NewOutcome;
 use super::publish::{Publish, PublishResponse};
-use super::publish_request::InteractionData;
 use super::{Interaction, Request, SessionOutcome, SessionSummary};
 use crate::db::Tx;
 use crate::error::Result;
 use crate::governance::SubjectWrite;
-use crate::{row, rows, run};
+use crate::{on, row, rows, run};
 
 // ── publishing ──────────────────────────────────────────────────────────────────────────────────────
 
@@ -59,42 +58,55 @@ pub(super) async fn insert_request(
     Ok(())
 }
 
-pub(super) async fn insert_interaction(
+/// Turns per INSERT: engines limit the number of parameters.
+const TURNS_AT_ONCE: usize = 100;
+
+/// Stores the turns of a publish and gives their ids, in order.
+pub(super) async fn insert_interactions(
     tx: &mut Tx,
     subject: &SubjectWrite,
     publish: &Publish,
-    interaction_id: i64,
-    item: &InteractionData,
-    tokens: i64,
-) -> Result<()> {
-    run!(
-        tx,
-        "INSERT INTO interactions
-           (org_id, user_id, session_id, interaction_id, epoch, request_id, created_at, role, content,
-            shadow_content, expert_content, user_action, user_action_description, interacted_image_url,
-            image_encoding, tools_used, citations, retrieved_learnings, token_count)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)",
-        subject.org_id(),
-        subject.user_id(),
-        &publish.request.session_id,
-        interaction_id,
-        subject.epoch(),
-        &publish.request_id,
-        item.created_at.unwrap_or(publish.created_at),
-        &item.role,
-        &item.content,
-        &item.shadow_content,
-        &item.expert_content,
-        item.user_action,
-        &item.user_action_description,
-        &item.interacted_image_url,
-        &item.image_encoding,
-        Json(&item.tools_used),
-        Json(&item.citations),
-        Json(&item.retrieved_learnings),
-        tokens
-    )?;
-    Ok(())
+) -> Result<Vec<i64>> {
+    let mut ids = Vec::with_capacity(publish.items.len());
+    for turns in publish.items.chunks(TURNS_AT_ONCE) {
+        let sql = tx.sql_for_rows(
+            "INSERT INTO interactions
+               (org_id, user_id, session_id, epoch, request_id, created_at, role, content, shadow_content,
+                expert_content, user_action, user_action_description, interacted_image_url,
+                image_encoding, tools_used, citations, retrieved_learnings, token_count)
+             VALUES {rows} RETURNING interaction_id",
+            18,
+            turns.len(),
+        );
+        let stored: Vec<(i64,)> = on!(tx, conn => {
+            let mut query = sqlx::query_as(sql);
+            for (item, tokens) in turns {
+                query = query
+                    .bind(subject.org_id())
+                    .bind(subject.user_id())
+                    .bind(&publish.request.session_id)
+                    .bind(subject.epoch())
+                    .bind(&publish.request_id)
+                    .bind(item.created_at.unwrap_or(publish.created_at))
+                    .bind(&item.role)
+                    .bind(&item.content)
+                    .bind(&item.shadow_content)
+                    .bind(&item.expert_content)
+                    .bind(item.user_action)
+                    .bind(&item.user_action_description)
+                    .bind(&item.interacted_image_url)
+                    .bind(&item.image_encoding)
+                    .bind(Json(&item.tools_used))
+                    .bind(Json(&item.citations))
+                    .bind(Json(&item.retrieved_learnings))
+                    .bind(tokens);
+            }
+            query.fetch_all(conn).await
+        })?;
+        ids.extend(stored.into_iter().map(|(id,)| id));
+    }
+    ids.sort_unstable();
+    Ok(ids)
 }
 
 /// Adds a request to its session's summary. The first request is the earliest by (time, id): an import may
@@ -104,10 +116,7 @@ pub(super) async fn grow_session(
     subject: &SubjectWrite,
     publish: &Publish,
 ) -> Result<()> {
-    let finished_at = publish
-        .request
-        .session_finished
-        .then_some(publish.received_at);
+    let finished_at = publish.request.session_finished.then_some(publish.received_at);
     run!(
         tx,
         "INSERT INTO sessions
@@ -529,14 +538,8 @@ pub async fn delete_session(
             "interactions",
             "DELETE FROM interactions WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
         ),
-        (
-            "requests",
-            "DELETE FROM requests WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
-        ),
-        (
-            "sessions",
-            "DELETE FROM sessions WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
-        ),
+        ("requests", "DELETE FROM requests WHERE org_id = $1 AND user_id = $2 AND session_id = $3"),
+        ("sessions", "DELETE FROM sessions WHERE org_id = $1 AND user_id = $2 AND session_id = $3"),
     ] {
         let deleted = run!(tx, sql, org_id, user_id, session_id)?;
         if table == "requests" {

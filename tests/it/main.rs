@@ -1,11 +1,6 @@
 //! The integration tests: one binary, one file per area. Every storage function is exercised on SQLite and on
 //! PostgreSQL by the same text (`both_backends!`). `make test` starts the PostgreSQL they need.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::disallowed_methods
-)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
 #[macro_use]
 mod support;
