@@ -387,6 +387,17 @@ impl<'a> Fields<'a> {
         None
     }
 
+    /// Whether something at this field, or inside it, was refused.
+    pub fn is_refused(&self, name: &str) -> bool {
+        let field = format!("{}/{name}", self.pointer);
+        let inside = |pointer: &str| {
+            pointer
+                .strip_prefix(&field)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        self.problems.iter().any(|p| inside(&p.pointer))
+    }
+
     pub fn is_absent(&self, name: &str) -> bool {
         self.object.get(name).is_none_or(Value::is_null)
     }
