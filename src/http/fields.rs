@@ -23,6 +23,9 @@ impl Read for () {
 
 /// The longest identifier.
 pub const ID_LENGTH: usize = 255;
+/// The most bytes of an identifier: three of the longest fit into one index row of PostgreSQL (2,704 bytes)
+/// beside the organization. Only ids of more than 191 characters beyond U+FFFF notice.
+const ID_BYTES: usize = 3 * ID_LENGTH;
 
 pub struct Fields<'a> {
     object: &'a Map<String, Value>,
@@ -435,6 +438,9 @@ pub fn check_id(text: &str, longest: usize) -> Result<String, (&'static str, Str
     }
     if id.chars().count() > longest {
         return Err(("too_long", format!("longer than {longest} characters")));
+    }
+    if id.len() > ID_BYTES {
+        return Err(("too_long", format!("longer than {ID_BYTES} bytes")));
     }
     if id.chars().any(char::is_control) {
         return Err((
