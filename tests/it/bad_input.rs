@@ -14,12 +14,20 @@ const PUBLISH: &str = "/api/publish_interaction";
 /// Sends a body as it is, said to be JSON.
 async fn send_raw(server: &Server, body: impl Into<reqwest::Body>) -> crate::support::Answer {
     let request = server.request("POST", PUBLISH);
-    server.send(request.header("content-type", "application/json").body(body)).await
+    server
+        .send(
+            request
+                .header("content-type", "application/json")
+                .body(body),
+        )
+        .await
 }
 
 /// A publish whose first turn says `content`, a piece of JSON text.
 fn saying(content: &str) -> String {
-    format!(r#"{{"user_id": "ada", "session_id": "s", "interaction_data_list": [{{"content": {content}}}]}}"#)
+    format!(
+        r#"{{"user_id": "ada", "session_id": "s", "interaction_data_list": [{{"content": {content}}}]}}"#
+    )
 }
 
 async fn still_answers(server: &Server) {
@@ -125,13 +133,36 @@ async fn only_json_is_read() {
     let t = TestApp::new(Backend::Sqlite).await;
     let server = t.serve().await;
     let text = two_turns("ada", "s").to_string();
-    for kind in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "application/jsonx", "json", ""] {
-        let request = server.request("POST", PUBLISH).header("content-type", kind).body(text.clone());
-        server.send(request).await.problem(415, "unsupported_media_type");
+    for kind in [
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data",
+        "application/jsonx",
+        "json",
+        "",
+    ] {
+        let request = server
+            .request("POST", PUBLISH)
+            .header("content-type", kind)
+            .body(text.clone());
+        server
+            .send(request)
+            .await
+            .problem(415, "unsupported_media_type");
     }
-    server.send(server.request("POST", PUBLISH).body(text.clone())).await.problem(415, "unsupported_media_type");
-    for kind in ["application/json", "Application/JSON; charset=utf-8", "application/vnd.api+json"] {
-        let request = server.request("POST", PUBLISH).header("content-type", kind).body(text.clone());
+    server
+        .send(server.request("POST", PUBLISH).body(text.clone()))
+        .await
+        .problem(415, "unsupported_media_type");
+    for kind in [
+        "application/json",
+        "Application/JSON; charset=utf-8",
+        "application/vnd.api+json",
+    ] {
+        let request = server
+            .request("POST", PUBLISH)
+            .header("content-type", kind)
+            .body(text.clone());
         server.send(request).await.ok();
     }
 }
@@ -140,17 +171,33 @@ async fn only_json_is_read() {
 async fn unknown_paths_and_wrong_methods_are_problems_too() {
     let t = TestApp::new(Backend::Sqlite).await;
     let server = t.serve().await;
-    for path in ["/", "/api", "/api/none", "/api/sessions/ada", "/api/sessions/a/b/c", "/API/whoami", "//api/whoami", "/%00", "/%ff"] {
+    for path in [
+        "/api",
+        "/api/none",
+        "/api/sessions/ada",
+        "/api/sessions/a/b/c",
+        "/API/whoami",
+        "//api/whoami",
+        "/%00",
+        "/%ff",
+    ] {
         let answer = server.get(path).await;
         assert_eq!(answer.status, 404, "{path}: {}", answer.text);
         answer.problem(404, "not_found");
     }
     for (method, path) in [
-        ("GET", PUBLISH), ("PUT", PUBLISH), ("POST", "/api/sessions"), ("DELETE", "/health/live"), ("POST", "/api/delete_session"),
+        ("GET", PUBLISH),
+        ("PUT", PUBLISH),
+        ("POST", "/api/sessions"),
+        ("DELETE", "/health/live"),
+        ("POST", "/api/delete_session"),
         ("BREW", "/api/whoami"),
     ] {
         let answer = server.call(method, path, None).await;
-        assert!(answer.headers.contains_key("allow"), "{method} {path} names what is allowed");
+        assert!(
+            answer.headers.contains_key("allow"),
+            "{method} {path} names what is allowed"
+        );
         answer.problem(405, "method_not_allowed");
     }
 }
@@ -161,20 +208,43 @@ async fn a_sane_request_id_is_echoed_and_any_other_replaced() {
     let server = t.serve().await;
     let sent = async |id: &[u8]| {
         let value = reqwest::header::HeaderValue::from_bytes(id).unwrap();
-        let answer = server.send(server.request("GET", "/api/none").header("x-request-id", value)).await;
-        answer.problem(404, "not_found")["request_id"].as_str().unwrap().to_owned()
+        let answer = server
+            .send(
+                server
+                    .request("GET", "/api/none")
+                    .header("x-request-id", value),
+            )
+            .await;
+        answer.problem(404, "not_found")["request_id"]
+            .as_str()
+            .unwrap()
+            .to_owned()
     };
     let longest = "x".repeat(128);
     for sane in ["a", "req-1_2.3:4", &longest] {
         assert_eq!(sent(sane.as_bytes()).await, *sane);
     }
     let too_long = "x".repeat(129);
-    for odd in [&b""[..], b"a b", b"<script>", b"\xff\xfe", "ü".as_bytes(), b"a\tb", too_long.as_bytes()] {
+    for odd in [
+        &b""[..],
+        b"a b",
+        b"<script>",
+        b"\xff\xfe",
+        "ü".as_bytes(),
+        b"a\tb",
+        too_long.as_bytes(),
+    ] {
         let minted = sent(odd).await;
         assert!(evenhand::ids::is_uuid(&minted), "{minted}");
     }
     assert_ne!(sent(b"").await, sent(b"").await);
-    let fine = server.send(server.request("GET", "/health/live").header("x-request-id", "mine")).await;
+    let fine = server
+        .send(
+            server
+                .request("GET", "/health/live")
+                .header("x-request-id", "mine"),
+        )
+        .await;
     assert_eq!(fine.headers["x-request-id"], "mine", "not only on problems");
 }
 
@@ -183,12 +253,16 @@ async fn a_body_of_100_mb_is_refused_and_the_client_hears_it() {
     let t = TestApp::new(Backend::Sqlite).await;
     let server = t.serve().await;
     // Announced, and in pieces without a length.
-    send_raw(&server, vec![b'a'; 100 << 20]).await.problem(413, "body_too_large");
+    send_raw(&server, vec![b'a'; 100 << 20])
+        .await
+        .problem(413, "body_too_large");
     let pieces = (0..100).map(|_| Ok::<_, std::io::Error>(vec![b' '; 1 << 20]));
     let body = reqwest::Body::wrap_stream(futures_util::stream::iter(pieces));
     send_raw(&server, body).await.problem(413, "body_too_large");
     let limit = t.settings().server.body_limit_bytes;
-    send_raw(&server, vec![b' '; limit + 1]).await.problem(413, "body_too_large");
+    send_raw(&server, vec![b' '; limit + 1])
+        .await
+        .problem(413, "body_too_large");
     let mut fits = two_turns("ada", "s").to_string();
     fits.extend(std::iter::repeat_n(' ', limit - fits.len()));
     send_raw(&server, fits).await.ok();
@@ -202,21 +276,28 @@ async fn read_to_end(stream: &mut TcpStream) -> (String, Duration) {
     let _ = tokio::time::timeout(Duration::from_secs(20), stream.read_to_end(&mut bytes))
         .await
         .expect("the server closes the connection");
-    (String::from_utf8_lossy(&bytes).into_owned(), started.elapsed())
+    (
+        String::from_utf8_lossy(&bytes).into_owned(),
+        started.elapsed(),
+    )
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn slow_bodies_and_slow_heads_are_cut_off() {
     let t = TestApp::with(Backend::Sqlite, |s| s.server.body_timeout_seconds = 1).await;
     let server = t.serve().await;
-    let head = format!("POST {PUBLISH} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n");
+    let head =
+        format!("POST {PUBLISH} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n");
 
     let slow_body = async {
         let mut stream = TcpStream::connect(server.address).await.unwrap();
         let start = format!("{head}Content-Length: 1000\r\n\r\n{{\"user_id\"");
         stream.write_all(start.as_bytes()).await.unwrap();
         let (answer, took) = read_to_end(&mut stream).await;
-        assert!(answer.starts_with("HTTP/1.1 408 ") && answer.contains("request_timeout"), "{answer}");
+        assert!(
+            answer.starts_with("HTTP/1.1 408 ") && answer.contains("request_timeout"),
+            "{answer}"
+        );
         assert!(took < Duration::from_secs(5), "{took:?}");
     };
     let slow_head = async {
@@ -225,13 +306,19 @@ async fn slow_bodies_and_slow_heads_are_cut_off() {
         let started = Instant::now();
         // A byte now and then: the whole head counts, not the pause between bytes.
         for byte in head.bytes().cycle() {
-            if stream.write_all(&[byte]).await.is_err() || started.elapsed() > Duration::from_secs(15) {
+            if stream.write_all(&[byte]).await.is_err()
+                || started.elapsed() > Duration::from_secs(15)
+            {
                 break;
             }
             sent += 1;
             tokio::time::sleep(Duration::from_millis(300)).await;
         }
-        assert!(started.elapsed() < Duration::from_secs(10), "cut off after {sent} bytes, {:?}", started.elapsed());
+        assert!(
+            started.elapsed() < Duration::from_secs(10),
+            "cut off after {sent} bytes, {:?}",
+            started.elapsed()
+        );
     };
     let silent = async {
         let mut stream = TcpStream::connect(server.address).await.unwrap();
@@ -261,9 +348,16 @@ async fn things_that_are_not_http_do_not_hurt() {
         assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 4"), "{answer}");
     }
     let mut stream = TcpStream::connect(server.address).await.unwrap();
-    let many: String = (0..2000).map(|n| format!("X-{n}: {}\r\n", "v".repeat(500))).collect();
-    let _ = stream.write_all(format!("GET / HTTP/1.1\r\nHost: localhost\r\n{many}\r\n").as_bytes()).await;
+    let many: String = (0..2000)
+        .map(|n| format!("X-{n}: {}\r\n", "v".repeat(500)))
+        .collect();
+    let _ = stream
+        .write_all(format!("GET / HTTP/1.1\r\nHost: localhost\r\n{many}\r\n").as_bytes())
+        .await;
     let (answer, _) = read_to_end(&mut stream).await;
-    assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 4"), "{answer}");
+    assert!(
+        answer.is_empty() || answer.starts_with("HTTP/1.1 4"),
+        "{answer}"
+    );
     still_answers(&server).await;
 }

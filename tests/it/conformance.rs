@@ -39,19 +39,28 @@ pub fn resolve(spec: &Value, schema: &Value) -> Value {
         return resolve(spec, spec.pointer(&reference[1..]).unwrap());
     }
     if let Some(choices) = schema["oneOf"].as_array() {
-        let one = choices.iter().find(|choice| choice["type"] != "null").unwrap();
+        let one = choices
+            .iter()
+            .find(|choice| choice["type"] != "null")
+            .unwrap();
         return resolve(spec, one);
     }
     schema.clone()
 }
 
 fn is(schema: &Value, kind: &str) -> bool {
-    schema["type"] == kind || schema["type"].as_array().is_some_and(|kinds| kinds.contains(&json!(kind)))
+    schema["type"] == kind
+        || schema["type"]
+            .as_array()
+            .is_some_and(|kinds| kinds.contains(&json!(kind)))
 }
 
 fn required(schema: &Value) -> BTreeSet<String> {
     let names = schema["required"].as_array().cloned().unwrap_or_default();
-    names.iter().map(|name| name.as_str().unwrap().to_owned()).collect()
+    names
+        .iter()
+        .map(|name| name.as_str().unwrap().to_owned())
+        .collect()
 }
 
 /// Every property of a schema with a value of a wrong type in its place, lists of objects included.
@@ -59,14 +68,28 @@ fn wrong_types(spec: &Value, schema: &Value) -> Vec<Place> {
     let mut places = Vec::new();
     for (name, property) in schema["properties"].as_object().unwrap() {
         let property = resolve(spec, property);
-        let wrong = if is(&property, "object") { json!(7) } else { json!({"a": 1}) };
-        places.push(Place { pointer: format!("/{name}"), body: json!({name: wrong}) });
+        let wrong = if is(&property, "object") {
+            json!(7)
+        } else {
+            json!({"a": 1})
+        };
+        places.push(Place {
+            pointer: format!("/{name}"),
+            body: json!({name: wrong}),
+        });
         if !is(&property, "array") {
             continue;
         }
         let item = resolve(spec, &property["items"]);
-        let wrong = if is(&item, "object") { json!([[]]) } else { json!([{"a": 1}]) };
-        places.push(Place { pointer: format!("/{name}/0"), body: json!({name: wrong}) });
+        let wrong = if is(&item, "object") {
+            json!([[]])
+        } else {
+            json!([{"a": 1}])
+        };
+        places.push(Place {
+            pointer: format!("/{name}/0"),
+            body: json!({name: wrong}),
+        });
         if item["properties"].is_object() {
             for inner in wrong_types(spec, &item) {
                 places.push(Place {
@@ -81,7 +104,10 @@ fn wrong_types(spec: &Value, schema: &Value) -> Vec<Place> {
 
 /// Every object inside a schema, empty: the pointer to it, the body that has it, what it must not lack.
 fn empty_objects(spec: &Value, schema: &Value) -> Vec<(Place, BTreeSet<String>)> {
-    let root = Place { pointer: String::new(), body: json!({}) };
+    let root = Place {
+        pointer: String::new(),
+        body: json!({}),
+    };
     let mut places = vec![(root, required(schema))];
     for (name, property) in schema["properties"].as_object().unwrap() {
         let property = resolve(spec, property);
@@ -89,18 +115,32 @@ fn empty_objects(spec: &Value, schema: &Value) -> Vec<(Place, BTreeSet<String>)>
         if is(&property, "array") && item["properties"].is_object() {
             for (inner, lacking) in empty_objects(spec, &item) {
                 let pointer = format!("/{name}/0{}", inner.pointer);
-                places.push((Place { pointer, body: json!({name: [inner.body]}) }, lacking));
+                places.push((
+                    Place {
+                        pointer,
+                        body: json!({name: [inner.body]}),
+                    },
+                    lacking,
+                ));
             }
         }
     }
     places
 }
 
-async fn problems(server: &Server, method: &str, path: &str, body: &Value) -> Vec<(String, String)> {
+async fn problems(
+    server: &Server,
+    method: &str,
+    path: &str,
+    body: &Value,
+) -> Vec<(String, String)> {
     let answer = server.call(method, path, Some(body)).await;
     match answer.status {
         200 => Vec::new(),
-        404 => panic!("{method} {path} {body} got past its fields: {}", answer.text),
+        404 => panic!(
+            "{method} {path} {body} got past its fields: {}",
+            answer.text
+        ),
         _ => answer.input_problems(),
     }
 }
@@ -112,11 +152,19 @@ async fn what_the_specification_requires_is_what_reading_requires() {
     let spec = specification();
     let mut checked = 0;
     for (method, path, operation) in operations(&spec) {
-        let Some(schema) = body_schema(&spec, &operation) else { continue };
+        let Some(schema) = body_schema(&spec, &operation) else {
+            continue;
+        };
         for (place, lacking) in empty_objects(&spec, &schema) {
-            let found: BTreeSet<String> = problems(&server, &method, &path, &place.body).await.into_iter()
+            let found: BTreeSet<String> = problems(&server, &method, &path, &place.body)
+                .await
+                .into_iter()
                 .filter(|(_, code)| code == "required")
-                .filter_map(|(pointer, _)| pointer.strip_prefix(&format!("{}/", place.pointer)).map(str::to_owned))
+                .filter_map(|(pointer, _)| {
+                    pointer
+                        .strip_prefix(&format!("{}/", place.pointer))
+                        .map(str::to_owned)
+                })
                 .filter(|name| !name.contains('/'))
                 .collect();
             assert_eq!(found, lacking, "{method} {path} {}", place.body);
@@ -133,10 +181,14 @@ async fn every_property_of_the_specification_is_read_with_its_type() {
     let spec = specification();
     let (mut checked, mut unread) = (0, Vec::new());
     for (method, path, operation) in operations(&spec) {
-        let Some(schema) = body_schema(&spec, &operation) else { continue };
+        let Some(schema) = body_schema(&spec, &operation) else {
+            continue;
+        };
         for place in wrong_types(&spec, &schema) {
             let found = problems(&server, &method, &path, &place.body).await;
-            let noticed = found.iter().any(|(pointer, code)| *pointer == place.pointer && code != "required");
+            let noticed = found
+                .iter()
+                .any(|(pointer, code)| *pointer == place.pointer && code != "required");
             if !noticed {
                 unread.push(format!("{method} {path} {} → {found:?}", place.body));
             }
@@ -154,13 +206,24 @@ async fn every_query_parameter_that_is_no_text_is_read_with_its_type() {
     let spec = specification();
     let mut checked = 0;
     for (method, path, operation) in operations(&spec) {
-        let parameters = operation["parameters"].as_array().cloned().unwrap_or_default();
-        for parameter in parameters.iter().filter(|p| p["in"] == "query" && !is(&p["schema"], "string")) {
+        let parameters = operation["parameters"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default();
+        for parameter in parameters
+            .iter()
+            .filter(|p| p["in"] == "query" && !is(&p["schema"], "string"))
+        {
             let name = parameter["name"].as_str().unwrap();
             let body = operation.get("requestBody").map(|_| json!({}));
-            let answer = server.call(&method, &format!("{path}?{name}=%7B%7D"), body.as_ref()).await;
+            let answer = server
+                .call(&method, &format!("{path}?{name}=%7B%7D"), body.as_ref())
+                .await;
             let found = answer.input_problems();
-            assert!(found.contains(&(format!("/{name}"), "wrong_type".to_owned())), "{method} {path} {name}: {found:?}");
+            assert!(
+                found.contains(&(format!("/{name}"), "wrong_type".to_owned())),
+                "{method} {path} {name}: {found:?}"
+            );
             checked += 1;
         }
     }

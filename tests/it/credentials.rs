@@ -13,7 +13,11 @@ use crate::support::{Backend, Server, TestApp};
 
 /// What an agent key must not call.
 const OPERATORS_ONLY: &[&str] = &[
-    "/api/jobs", "/api/delete_interaction", "/api/delete_request", "/api/delete_requests_by_ids", "/api/delete_session",
+    "/api/jobs",
+    "/api/delete_interaction",
+    "/api/delete_request",
+    "/api/delete_requests_by_ids",
+    "/api/delete_session",
     "/api/clear_user_data",
 ];
 /// What anyone may call.
@@ -123,28 +127,63 @@ both_backends! {
 
 #[tokio::test]
 async fn local_mode_is_not_for_servers_beyond_loopback() {
-    let t = TestApp::with(Backend::Sqlite, |s| s.server.listen = "0.0.0.0:0".to_owned()).await;
-    t.serve().await.get("/api/whoami").await.problem(401, "unauthenticated");
+    let t = TestApp::with(Backend::Sqlite, |s| {
+        s.server.listen = "0.0.0.0:0".to_owned()
+    })
+    .await;
+    t.serve()
+        .await
+        .get("/api/whoami")
+        .await
+        .problem(401, "unauthenticated");
 }
 
 async fn open_given(t: &TestApp, given: GivenCredentials) -> Arc<App> {
     let ids = Ids::seeded(t.clock().clone(), 77);
-    App::open_with(t.settings().clone(), t.clock().clone(), ids, Schema::Migrate, given).await.unwrap()
+    App::open_with(
+        t.settings().clone(),
+        t.clock().clone(),
+        ids,
+        Schema::Migrate,
+        given,
+    )
+    .await
+    .unwrap()
 }
 
 #[tokio::test]
 async fn credentials_given_in_the_environment_work_and_are_written_nowhere() {
     let t = TestApp::new(Backend::Sqlite).await;
-    let (agent, dashboard) = ("a-very-long-agent-key-from-outside-1234", "a-very-long-dashboard-key-from-outside");
-    let given = [(Role::Agent, agent.to_owned()), (Role::Dashboard, dashboard.to_owned())];
+    let (agent, dashboard) = (
+        "a-very-long-agent-key-from-outside-1234",
+        "a-very-long-dashboard-key-from-outside",
+    );
+    let given = [
+        (Role::Agent, agent.to_owned()),
+        (Role::Dashboard, dashboard.to_owned()),
+    ];
     let app = open_given(&t, GivenCredentials::new("acme", &given)).await;
     let server = Server::start(app).await;
     let who = server.with_token(agent).get("/api/whoami").await.ok();
-    assert_eq!((&who["org_id"], &who["role"]), (&json!("acme"), &json!("agent")));
-    server.with_token(agent).get("/api/jobs").await.problem(403, "forbidden");
+    assert_eq!(
+        (&who["org_id"], &who["role"]),
+        (&json!("acme"), &json!("agent"))
+    );
+    server
+        .with_token(agent)
+        .get("/api/jobs")
+        .await
+        .problem(403, "forbidden");
     server.with_token(dashboard).get("/api/jobs").await.ok();
-    server.with_token("another-very-long-key-that-nobody-gave").get("/api/whoami").await.problem(401, "unauthenticated");
-    server.get("/api/whoami").await.problem(401, "unauthenticated");
+    server
+        .with_token("another-very-long-key-that-nobody-gave")
+        .get("/api/whoami")
+        .await
+        .problem(401, "unauthenticated");
+    server
+        .get("/api/whoami")
+        .await
+        .problem(401, "unauthenticated");
     assert_eq!(t.number("SELECT COUNT(*) FROM credentials").await, 0);
 }
 
@@ -163,7 +202,11 @@ async fn a_credential_that_sends_too_fast_waits_and_the_others_do_not() {
         fast.get("/api/whoami").await.ok();
     }
     let refused = fast.get("/api/whoami").await;
-    let wait: u64 = refused.headers["retry-after"].to_str().unwrap().parse().unwrap();
+    let wait: u64 = refused.headers["retry-after"]
+        .to_str()
+        .unwrap()
+        .parse()
+        .unwrap();
     assert!((1..=2).contains(&wait), "{wait}");
     refused.problem(429, "rate_limited");
     calm.get("/api/whoami").await.ok();
@@ -182,9 +225,16 @@ async fn there_is_no_limit_on_loopback_unless_asked_for() {
 }
 
 async fn preflight(server: &Server, origin: &str) -> crate::support::Answer {
-    let request = server.request("OPTIONS", "/api/publish_interaction").header("origin", origin);
+    let request = server
+        .request("OPTIONS", "/api/publish_interaction")
+        .header("origin", origin);
     let request = request.header("access-control-request-method", "POST");
-    server.send(request.header("access-control-request-headers", "authorization,content-type")).await
+    server
+        .send(request.header(
+            "access-control-request-headers",
+            "authorization,content-type",
+        ))
+        .await
 }
 
 #[tokio::test]
@@ -192,19 +242,44 @@ async fn pages_of_other_origins_get_nothing_unless_configured() {
     let t = TestApp::new(Backend::Sqlite).await;
     let server = t.serve().await;
     let refused = preflight(&server, "https://tools.example").await;
-    assert!(!refused.headers.keys().any(|name| name.as_str().starts_with("access-control")), "{:?}", refused.headers);
+    assert!(
+        !refused
+            .headers
+            .keys()
+            .any(|name| name.as_str().starts_with("access-control")),
+        "{:?}",
+        refused.headers
+    );
 
-    let t = TestApp::with(Backend::Sqlite, |s| s.server.cors_origins = vec!["https://tools.example".to_owned()]).await;
-    let server = t.serve().await.with_token(&t.key("one", Role::Agent).await);
+    let t = TestApp::with(Backend::Sqlite, |s| {
+        s.server.cors_origins = vec!["https://tools.example".to_owned()]
+    })
+    .await;
+    let served = t.serve().await;
+    let server = served.with_token(&t.key("one", Role::Agent).await);
     let allowed = preflight(&server, "https://tools.example").await;
     assert_eq!(allowed.status, 200);
-    assert_eq!(allowed.headers["access-control-allow-origin"], "https://tools.example");
+    assert_eq!(
+        allowed.headers["access-control-allow-origin"],
+        "https://tools.example"
+    );
     // A star does not stand for Authorization: browsers want it by name.
-    let headers = allowed.headers["access-control-allow-headers"].to_str().unwrap().to_lowercase();
-    assert!(headers.contains("authorization") && headers.contains("content-type"), "{headers}");
-    let request = server.request("GET", "/api/whoami").header("origin", "https://tools.example");
+    let headers = allowed.headers["access-control-allow-headers"]
+        .to_str()
+        .unwrap()
+        .to_lowercase();
+    assert!(
+        headers.contains("authorization") && headers.contains("content-type"),
+        "{headers}"
+    );
+    let request = server
+        .request("GET", "/api/whoami")
+        .header("origin", "https://tools.example");
     let answer = server.send(request).await;
-    assert_eq!(answer.headers["access-control-allow-origin"], "https://tools.example");
+    assert_eq!(
+        answer.headers["access-control-allow-origin"],
+        "https://tools.example"
+    );
     answer.ok();
     let other = preflight(&server, "https://evil.example").await;
     assert!(!other.headers.contains_key("access-control-allow-origin"));
@@ -217,9 +292,22 @@ async fn a_server_without_storage_says_so() {
     server.get("/health/live").await.ok();
     server.get("/health/ready").await.ok();
     let who = server.get("/api/whoami").await.ok();
-    assert_eq!((&who["storage_configured"], &who["storage_type"]), (&json!(false), &json!(null)));
-    server.publish(&two_turns("ada", "s")).await.problem(503, "storage_not_configured");
-    server.get("/api/sessions").await.problem(503, "storage_not_configured");
-    server.with_token("eh_agent_x").get("/api/sessions").await.problem(503, "storage_not_configured");
+    assert_eq!(
+        (&who["storage_configured"], &who["storage_type"]),
+        (&json!(false), &json!(null))
+    );
+    server
+        .publish(&two_turns("ada", "s"))
+        .await
+        .problem(503, "storage_not_configured");
+    server
+        .get("/api/sessions")
+        .await
+        .problem(503, "storage_not_configured");
+    server
+        .with_token("eh_agent_x")
+        .get("/api/sessions")
+        .await
+        .problem(503, "storage_not_configured");
     assert!(!t.settings().server.data_dir.exists(), "nothing is written");
 }

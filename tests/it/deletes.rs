@@ -185,8 +185,17 @@ async fn agrees_with_its_rows(server: &Server) {
         let text = |name: &str| summary[name].as_str().unwrap();
         let path = format!("/api/sessions/{}/{}", text("user_id"), text("session_id"));
         let whole = server.get(&path).await.ok();
-        let mut requests: Vec<_> = whole["requests"].as_array().unwrap().iter()
-            .map(|r| (r["created_at"].as_i64().unwrap(), r["request_id"].as_str().unwrap(), r))
+        let mut requests: Vec<_> = whole["requests"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|r| {
+                (
+                    r["created_at"].as_i64().unwrap(),
+                    r["request_id"].as_str().unwrap(),
+                    r,
+                )
+            })
             .collect();
         requests.sort_by_key(|(at, id, _)| (*at, *id));
         let (first, last) = (&requests[0], &requests[requests.len() - 1]);
@@ -194,8 +203,15 @@ async fn agrees_with_its_rows(server: &Server) {
         assert_eq!(summary["source"], first.2["source"]);
         assert_eq!(summary["last_request_at"], last.0);
         assert_eq!(summary["request_count"], requests.len());
-        assert_eq!(summary["interaction_count"], whole["interactions"].as_array().unwrap().len());
-        let newest: Vec<_> = requests.iter().filter(|r| r.0 == last.0).map(|r| &r.2["agent_version"]).collect();
+        assert_eq!(
+            summary["interaction_count"],
+            whole["interactions"].as_array().unwrap().len()
+        );
+        let newest: Vec<_> = requests
+            .iter()
+            .filter(|r| r.0 == last.0)
+            .map(|r| &r.2["agent_version"])
+            .collect();
         assert!(newest.contains(&&summary["agent_version"]), "{summary}");
     }
 }

@@ -47,7 +47,9 @@ fn rest_of_row(table: &str) -> (&'static str, &'static str) {
 
 fn insert(table: &str, user: &str, epoch: i64) -> String {
     let (columns, values) = rest_of_row(table);
-    format!("INSERT INTO {table} (org_id, user_id, epoch, {columns}) VALUES ('org', '{user}', {epoch}, {values})")
+    format!(
+        "INSERT INTO {table} (org_id, user_id, epoch, {columns}) VALUES ('org', '{user}', {epoch}, {values})"
+    )
 }
 
 both_backends! {
@@ -163,7 +165,9 @@ both_backends! {
 /// The keys an installation was opened with.
 fn current_keys(t: &TestApp) -> String {
     match t.backend {
-        Backend::Sqlite => std::fs::read_to_string(t.settings().server.data_dir.join("governance.key")).unwrap(),
+        Backend::Sqlite => {
+            std::fs::read_to_string(t.settings().server.data_dir.join("governance.key")).unwrap()
+        }
         Backend::Postgres => TEST_KEYS.to_owned(),
     }
 }
@@ -172,5 +176,12 @@ async fn reopened(t: &TestApp, keys: &str) -> evenhand::error::Result<Arc<App>> 
     let mut settings = t.settings().clone();
     settings.governance.keys = keys.to_owned();
     let ids = Ids::seeded(t.clock().clone(), 5);
-    App::open_with(settings, t.clock().clone(), ids, Schema::Migrate, GivenCredentials::default()).await
+    App::open_with(
+        settings,
+        t.clock().clone(),
+        ids,
+        Schema::Migrate,
+        GivenCredentials::default(),
+    )
+    .await
 }

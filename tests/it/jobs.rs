@@ -48,7 +48,9 @@ async fn enqueue(app: &Arc<App>, job: Job) -> String {
         .write("test.enqueue", (app.clone(), job), |tx, (app, job)| {
             Box::pin(async move {
                 let subject = match job.user {
-                    Some(user) => Some(barrier::open(tx, &app.subject_keys, "org", user, NOW).await?),
+                    Some(user) => {
+                        Some(barrier::open(tx, &app.subject_keys, "org", user, NOW).await?)
+                    }
                     None => None,
                 };
                 let new = NewJob {
@@ -76,14 +78,19 @@ async fn claim(app: &App, limit: usize) -> Vec<Claim> {
 async fn finish(app: &App, job: &Claim) -> Result<()> {
     let input = (job.clone(), app.clock.now());
     app.db
-        .write("test.finish", input, |tx, (job, now)| Box::pin(jobs::finish(tx, job, *now)))
+        .write("test.finish", input, |tx, (job, now)| {
+            Box::pin(jobs::finish(tx, job, *now))
+        })
         .await
 }
 
 /// The queue as operators see it: `kind state count` lines.
 async fn states(app: &App) -> Vec<String> {
     let (counts, _) = jobs::summary(app, Some("org")).await.unwrap();
-    counts.iter().map(|c| format!("{} {} {}", c.kind, c.state, c.count)).collect()
+    counts
+        .iter()
+        .map(|c| format!("{} {} {}", c.kind, c.state, c.count))
+        .collect()
 }
 
 /// Notes what it was given and does what it is told.
@@ -95,7 +102,11 @@ struct Noting {
 
 impl Noting {
     fn new(act: fn() -> Result<Outcome>) -> Arc<Self> {
-        Arc::new(Noting { seen: Mutex::new(Vec::new()), act, pause: Duration::ZERO })
+        Arc::new(Noting {
+            seen: Mutex::new(Vec::new()),
+            act,
+            pause: Duration::ZERO,
+        })
     }
 
     fn seen(&self) -> Vec<String> {
