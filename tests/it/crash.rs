@@ -105,6 +105,16 @@ async fn under_load(
     pause: Duration,
     end: impl FnOnce(&mut Process),
 ) -> Vec<Acknowledged> {
+    // The first publish loads the tokenizer, which takes a while in a debug build.
+    let url = process.url("/api/publish_interaction");
+    let warm = body("warm", "up", &format!("warm-{round}"));
+    let answer = reqwest::Client::new()
+        .post(&url)
+        .json(&warm)
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(answer.status(), 200);
     let stop = Arc::new(AtomicBool::new(false));
     let clients: Vec<_> = (0..CLIENTS)
         .map(|client| {

@@ -187,14 +187,14 @@ pub async fn new_schema() -> String {
 
 /// One test text, two tests: `both_backends! { async fn name(t: TestApp) { … } }`.
 macro_rules! both_backends {
-    ($($(#[$meta:meta])* async fn $name:ident($app:ident: TestApp) $body:block)+) => {
+    ($($(#[$meta:meta])* async fn $name:ident($app:ident: $test_app:ty) $body:block)+) => {
         $(
             $(#[$meta])*
             mod $name {
                 #[allow(unused_imports)]
                 use super::*;
 
-                async fn check($app: crate::support::TestApp) $body
+                async fn check($app: $test_app) $body
 
                 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
                 async fn sqlite() {
