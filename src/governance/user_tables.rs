@@ -20,6 +20,11 @@ const fn owned(table: &'static str, target: &'static str) -> UserTable {
 /// In the order in which rows are deleted: what points at a session goes before the session.
 pub const USER_TABLES: &[UserTable] = &[
     UserTable { table: "jobs", target: "jobs", user_optional: true },
+    owned("candidate_verdicts", "candidate_verdicts"),
+    owned("session_labels", "labels"),
+    owned("learning_verdicts", "learning_verdicts"),
+    owned("evaluation_results", "evaluation_results"),
+    owned("evaluation_decisions", "evaluation_decisions"),
     owned("session_outcomes", "outcomes"),
     owned("interactions", "interactions"),
     owned("requests", "requests"),
@@ -30,6 +35,8 @@ pub const USER_TABLES: &[UserTable] = &[
 pub const NOT_USER_DATA: &[(&str, &str)] = &[
     ("schema_migrations", "versions of the schema"),
     ("installation", "facts about this installation"),
+    ("organization_configs", "the organization's own settings"),
+    ("regenerations", "windows and counts of an organization's replays; their sessions are jobs"),
     ("credentials", "tokens of the organization's programs, as hashes"),
     (
         "subjects",
