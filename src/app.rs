@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::governance::{SubjectKeys, wall};
 use crate::http::RateLimits;
 use crate::ids::Ids;
-use crate::{row, run};
+use crate::{rows, run};
 
 pub struct App {
     pub settings: Settings,
@@ -60,7 +60,7 @@ impl App {
         schema: Schema,
         given: GivenCredentials,
     ) -> Result<Arc<App>> {
-        let (db, subject_keys) = open_storage(&settings, &ids).await?;
+        let (db, subject_keys) = open_storage(&settings, &ids, schema).await?;
         let app = App {
             rate_limits: RateLimits::new(&settings),
             settings,
@@ -85,17 +85,13 @@ impl App {
                 if !applied.is_empty() {
                     tracing::info!(versions = ?applied, "the schema was brought up to date");
                 }
-                let checks: Vec<(String, String)> = self
-                    .subject_keys
-                    .check_values()
-                    .map(|(id, value)| (format!("governance_key/{id}"), value))
-                    .collect();
                 self.db
-                    .write("governance.prepare", checks, |tx, checks| {
+                    .write("governance.prepare", self.key_checks(), |tx, checks| {
                         Box::pin(async move {
                             migrations::take_turns(tx).await?;
                             wall::install(tx).await?;
-                            check_keys(tx, checks).await
+                            check_keys(tx, checks).await?;
+                            remember_keys(tx, checks).await
                         })
                     })
                     .await
@@ -110,6 +106,22 @@ impl App {
                 )))
             }
         }
+    }
+
+    /// Fails when these are not the governance keys that the database was used with.
+    pub async fn check_governance_keys(&self) -> Result<()> {
+        self.db
+            .read("governance.check_keys", self.key_checks(), |tx, checks| {
+                Box::pin(check_keys(tx, checks))
+            })
+            .await
+    }
+
+    fn key_checks(&self) -> Vec<(String, String)> {
+        self.subject_keys
+            .check_values()
+            .map(|(id, value)| (format!("governance_key/{id}"), value))
+            .collect()
     }
 
     /// Starts a task that a graceful stop waits for.
@@ -162,7 +174,7 @@ impl App {
     }
 }
 
-async fn open_storage(settings: &Settings, ids: &Ids) -> Result<(Db, SubjectKeys)> {
+async fn open_storage(settings: &Settings, ids: &Ids, schema: Schema) -> Result<(Db, SubjectKeys)> {
     let server = &settings.server;
     let given_keys = &settings.governance.keys;
     if server.storage == "none" {
@@ -183,20 +195,56 @@ async fn open_storage(settings: &Settings, ids: &Ids) -> Result<(Db, SubjectKeys
             keys,
         ));
     }
-    fs::create_dir_all(&server.data_dir).map_err(|e| {
-        Error::Internal(format!("cannot make the folder {}: {e}", server.data_dir.display()))
+    let folder = &server.data_dir;
+    let (file, key_file) = (folder.join("evenhand.db"), folder.join("governance.key"));
+    if schema == Schema::MustBeCurrent && !file.is_file() {
+        return Err(Error::Internal(format!(
+            "there is no database in {}; `evenhand serve` makes one",
+            folder.display()
+        )));
+    }
+    // A new key for a database with history would open the barrier for everyone erased under the old one.
+    if given_keys.is_empty() && file.is_file() && !key_file.is_file() {
+        return Err(Error::Internal(format!(
+            "{} is missing; restore it from where you keep it",
+            key_file.display()
+        )));
+    }
+    fs::create_dir_all(folder).map_err(|e| {
+        Error::Internal(format!("cannot make the folder {}: {e}", folder.display()))
     })?;
     let keys = if given_keys.is_empty() {
-        SubjectKeys::load_or_create(&server.data_dir.join("governance.key"), ids)
+        SubjectKeys::load_or_create(&key_file, ids)
     } else {
         SubjectKeys::parse(given_keys)
     };
     let keys = keys.map_err(Error::Internal)?;
-    Ok((Db::sqlite(&server.data_dir.join("evenhand.db"), settings.database.readers).await?, keys))
+    Ok((Db::sqlite(&file, settings.database.readers).await?, keys))
 }
 
-/// A key id must mean the same key on every replica and after every restore: a wrong one would open barriers.
+/// A key id must mean the same key on every replica and after every restore, and a key that references were
+/// made with must stay: without it, people erased under it would count as new.
 async fn check_keys(tx: &mut crate::db::Tx, checks: &[(String, String)]) -> Result<()> {
+    let stored = rows!(
+        tx,
+        (String, String),
+        "SELECT key, value FROM installation WHERE key LIKE 'governance_key/%' ORDER BY key"
+    )?;
+    for (key, value) in stored {
+        let problem = match checks.iter().find(|(given, _)| *given == key) {
+            Some((_, given)) if *given == value => continue,
+            Some(_) => "is not the key this database was used with",
+            None => "was used with this database and is not given",
+        };
+        return Err(Error::Internal(format!(
+            "{key} {problem}; give the right governance keys, old ones first \
+             (governance.key beside the SQLite file, or EVENHAND_GOVERNANCE__KEYS)"
+        )));
+    }
+    Ok(())
+}
+
+async fn remember_keys(tx: &mut crate::db::Tx, checks: &[(String, String)]) -> Result<()> {
     for (key, value) in checks {
         run!(
             tx,
@@ -204,13 +252,6 @@ async fn check_keys(tx: &mut crate::db::Tx, checks: &[(String, String)]) -> Resu
             key,
             value
         )?;
-        let stored = row!(tx, (String,), "SELECT value FROM installation WHERE key = $1", key)?;
-        if stored.is_none_or(|(stored,)| stored != *value) {
-            return Err(Error::Internal(format!(
-                "{key} is not the key this database was used with; give the right governance key \
-                 (governance.key beside the SQLite file, or EVENHAND_GOVERNANCE__KEYS)"
-            )));
-        }
     }
     Ok(())
 }

@@ -59,8 +59,15 @@ pub async fn run(installation: &Installation) -> Result<ExitCode> {
     };
     report.ok("the database opens and its schema is current");
     check_engine(&app, &mut report).await?;
+    match app.check_governance_keys().await {
+        Ok(()) => report.ok("the governance keys are the ones this database was used with"),
+        Err(error) => report.problem(&error.to_string()),
+    }
     if app.db.engine() == Some(Engine::Sqlite) {
-        check_files(&data_dir, &mut report);
+        if app.settings.governance.keys.is_empty() {
+            check_key_file(&data_dir, &mut report);
+        }
+        check_disk(&data_dir, &mut report);
     }
     check_invariants(&app, &mut report).await?;
     check_queue(&app, &mut report).await?;
@@ -84,7 +91,7 @@ async fn check_engine(app: &App, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-fn check_files(data_dir: &Path, report: &mut Report) {
+fn check_key_file(data_dir: &Path, report: &mut Report) {
     use std::os::unix::fs::PermissionsExt;
     let key = data_dir.join("governance.key");
     match fs::metadata(&key) {
@@ -94,6 +101,9 @@ fn check_files(data_dir: &Path, report: &mut Report) {
         Ok(_) => report.problem("governance.key can be read by others; chmod 600 it"),
         Err(_) => report.problem("governance.key is missing; restore it from where you keep it"),
     }
+}
+
+fn check_disk(data_dir: &Path, report: &mut Report) {
     match fsyncs_per_second(data_dir) {
         Ok(rate) => report.ok(&format!("the disk syncs {rate:.0} times a second")),
         Err(error) => report.problem(&format!("the data folder cannot be written: {error}")),

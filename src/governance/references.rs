@@ -42,6 +42,11 @@ impl SubjectKeys {
         if keys.is_empty() {
             return Err("there is no governance key".to_owned());
         }
+        for (index, key) in keys.iter().enumerate() {
+            if keys[..index].iter().any(|other| other.id == key.id) {
+                return Err(format!("key {} is given twice", key.id));
+            }
+        }
         Ok(SubjectKeys { keys })
     }
 
@@ -133,7 +138,8 @@ mod tests {
 
     #[test]
     fn bad_keys_are_named() {
-        for bad in ["", "k1", "k1:zz", "k1:00"] {
+        let twice = format!("{},{}", key("k1", 1), key("k1", 2));
+        for bad in ["", "k1", "k1:zz", "k1:00", &twice] {
             assert!(SubjectKeys::parse(bad).is_err(), "{bad:?}");
         }
     }

@@ -23,6 +23,9 @@ impl Read for () {
 
 /// The longest identifier.
 pub const ID_LENGTH: usize = 255;
+/// The most bytes of an identifier: three of the longest fit into one index row of PostgreSQL (2,704 bytes)
+/// beside the organization. Only ids of more than 191 characters beyond U+FFFF notice.
+const ID_BYTES: usize = 3 * ID_LENGTH;
 
 pub struct Fields<'a> {
     object: &'a Map<String, Value>,
@@ -351,6 +354,17 @@ impl<'a> Fields<'a> {
         None
     }
 
+    /// Whether something at this field, or inside it, was refused.
+    pub fn is_refused(&self, name: &str) -> bool {
+        let field = format!("{}/{name}", self.pointer);
+        let inside = |pointer: &str| {
+            pointer
+                .strip_prefix(&field)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        self.problems.iter().any(|p| inside(&p.pointer))
+    }
+
     pub fn is_absent(&self, name: &str) -> bool {
         self.object.get(name).is_none_or(Value::is_null)
     }
@@ -379,6 +393,9 @@ pub fn check_id(text: &str, longest: usize) -> Result<String, (&'static str, Str
     }
     if id.chars().count() > longest {
         return Err(("too_long", format!("longer than {longest} characters")));
+    }
+    if id.len() > ID_BYTES {
+        return Err(("too_long", format!("longer than {ID_BYTES} bytes")));
     }
     if id.chars().any(char::is_control) {
         return Err(("control_character", "must not have control characters".to_owned()));

@@ -17,7 +17,7 @@ pub mod server;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::http::HeaderValue;
+use axum::http::{HeaderName, HeaderValue, header};
 use axum::middleware::from_fn_with_state;
 use axum::routing::get;
 use tower_http::cors::{AllowOrigin, Any, CorsLayer};
@@ -47,7 +47,14 @@ pub fn router(app: Arc<App>) -> Router {
             CorsLayer::new()
                 .allow_origin(AllowOrigin::list(origins))
                 .allow_methods(Any)
-                .allow_headers(Any),
+                // By name: browsers do not take a star to mean Authorization.
+                .allow_headers([
+                    header::AUTHORIZATION,
+                    header::CONTENT_TYPE,
+                    HeaderName::from_static("x-request-id"),
+                    HeaderName::from_static("x-evenhand-caller"),
+                ])
+                .expose_headers([HeaderName::from_static("x-request-id"), header::RETRY_AFTER]),
         );
     }
     router.layer(from_fn_with_state(app.clone(), middleware::around)).with_state(app)

@@ -64,6 +64,7 @@ pub struct Claim {
     pub kind: String,
     pub parent_id: Option<String>,
     pub payload: sqlx::types::Json<Value>,
+    pub run_at: i64,
     pub attempts: i64,
     pub max_attempts: i64,
     pub lease_token: String,

@@ -72,11 +72,12 @@ pub async fn claim(
     token: &str,
     limit: i64,
 ) -> Result<Vec<Claim>> {
-    rows!(
+    // Chosen once, before anything is updated: a plan that ran the choice again per row would take more than
+    // the limit.
+    let mut claimed = rows!(
         tx,
         Claim,
-        "UPDATE jobs SET lease_until = $3, lease_token = $4, attempts = attempts + 1
-         WHERE job_id IN (
+        "WITH due AS MATERIALIZED (
              SELECT job_id FROM jobs
              WHERE state = 'open' AND run_at <= $2 AND (lease_until IS NULL OR lease_until < $2)
                AND kind IN {texts:$1}
@@ -84,14 +85,19 @@ pub async fn claim(
                      SELECT 1 FROM subjects s WHERE s.org_id = jobs.org_id AND s.user_id = jobs.user_id
                         AND s.state = 'active' AND s.epoch = jobs.epoch))
              ORDER BY run_at, job_id LIMIT $5 {skip_locked})
-         RETURNING job_id, org_id, user_id, epoch, kind, parent_id, payload, attempts, max_attempts,
+         UPDATE jobs SET lease_until = $3, lease_token = $4, attempts = attempts + 1
+         WHERE job_id IN (SELECT job_id FROM due)
+         RETURNING job_id, org_id, user_id, epoch, kind, parent_id, payload, run_at, attempts, max_attempts,
                    lease_token, moves",
         kinds,
         now,
         lease_until,
         token,
         limit
-    )
+    )?;
+    // RETURNING promises no order.
+    claimed.sort_by(|a, b| (a.run_at, &a.job_id).cmp(&(b.run_at, &b.job_id)));
+    Ok(claimed)
 }
 
 /// Ends a held job; one that was moved meanwhile opens again at its new time. False when it is not held.
@@ -156,11 +162,15 @@ pub async fn extend(tx: &mut Tx, job: &Claim, until: i64) -> Result<bool> {
     Ok(touched == 1)
 }
 
+/// Children of people who are being erased are left to the erasure: the wall lets nobody change their rows.
 pub async fn cancel_children(tx: &mut Tx, parent_id: &str, now: i64) -> Result<u64> {
     run!(
         tx,
         "UPDATE jobs SET state = 'cancelled', finished_at = $2, lease_until = NULL, lease_token = NULL
-         WHERE parent_id = $1 AND state = 'open'",
+         WHERE parent_id = $1 AND state = 'open'
+           AND (user_id IS NULL OR EXISTS (
+                 SELECT 1 FROM subjects s WHERE s.org_id = jobs.org_id AND s.user_id = jobs.user_id
+                    AND s.state = 'active' AND s.epoch = jobs.epoch))",
         parent_id,
         now
     )

@@ -72,7 +72,10 @@ pub async fn delete_session(
         .write("sessions.delete_session", input, |tx, (org_id, session_id, user_id)| {
             Box::pin(async move {
                 let user_id = reads::owner(tx, org_id, session_id, user_id.as_deref()).await?;
-                sql::lock_session(tx, org_id, &user_id, session_id).await?;
+                // Gone meanwhile: what a publish brings back now is not what was asked about.
+                if !sql::lock_session(tx, org_id, &user_id, session_id).await? {
+                    return Err(Error::not_found("session"));
+                }
                 sql::delete_session(tx, org_id, &user_id, session_id).await
             })
         })
@@ -114,7 +117,10 @@ async fn settle(
     user_id: &str,
     session_id: &str,
 ) -> Result<()> {
-    sql::lock_session(tx, org_id, user_id, session_id).await?;
+    // Without the row there is nothing to sum up, and nothing that would keep a publish from coming in between.
+    if !sql::lock_session(tx, org_id, user_id, session_id).await? {
+        return Ok(());
+    }
     if !sql::has_requests(tx, org_id, user_id, session_id).await? {
         sql::delete_session(tx, org_id, user_id, session_id).await?;
         return Ok(());

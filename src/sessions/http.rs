@@ -18,7 +18,7 @@ use super::{
 };
 use crate::app::App;
 use crate::error::{Error, Result};
-use crate::http::fields::{Fields, Read};
+use crate::http::fields::{Fields, ID_LENGTH, Read, check_id};
 use crate::http::{Caller, Input, Operator, QueryInput};
 
 pub fn routes() -> OpenApiRouter<Arc<App>> {
@@ -433,7 +433,9 @@ async fn get_session(
     let Ok(Path((user_id, session_id))) = path else {
         return Err(Error::not_found("session"));
     };
-    reads::transcript(&app, &caller.org_id, user_id.trim(), session_id.trim()).await.map(Json)
+    // What cannot be an id is nobody's; PostgreSQL would not even take U+0000 in a question.
+    let id = |text: &str| check_id(text, ID_LENGTH).map_err(|_| Error::not_found("session"));
+    reads::transcript(&app, &caller.org_id, &id(&user_id)?, &id(&session_id)?).await.map(Json)
 }
 
 // ── deleting ────────────────────────────────────────────────────────────────────────────────────────

@@ -34,8 +34,10 @@ pub use tokens::warm as warm_tokenizer;
 pub struct ToolUsed {
     pub tool_name: String,
     /// What went in and came out.
-    #[schema(value_type = Object)]
+    #[schema(required = false, value_type = Object)]
     pub tool_data: Map<String, Value>,
+    /// `success` when absent.
+    #[schema(required = false)]
     pub status: String,
 }
 
@@ -45,7 +47,9 @@ pub struct Citation {
     /// `profile`, `user_playbook`, `agent_playbook` or `playbook`.
     pub kind: String,
     pub real_id: String,
+    #[schema(required = false)]
     pub tag: String,
+    #[schema(required = false)]
     pub title: String,
 }
 

@@ -47,7 +47,29 @@ impl SessionOutcome {
             && self.occurred_at == new.occurred_at
             && self.label == new.label
             && self.value == new.value
-            && self.metadata.as_ref().map(|m| &m.0) == new.metadata.as_ref()
+            && match (&self.metadata, &new.metadata) {
+                (Some(Json(stored)), Some(sent)) => same_object(stored, sent),
+                (stored, sent) => stored.is_none() && sent.is_none(),
+            }
+    }
+}
+
+fn same_object(a: &Map<String, Value>, b: &Map<String, Value>) -> bool {
+    a.len() == b.len()
+        && a.iter().all(|(name, value)| b.get(name).is_some_and(|other| same(value, other)))
+}
+
+/// Equal, whatever way numbers are written: PostgreSQL gives 1e17 back as 100000000000000000.
+fn same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) if a.is_f64() != b.is_f64() => {
+            a.as_f64() == b.as_f64()
+        }
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
+        }
+        (Value::Object(a), Value::Object(b)) => same_object(a, b),
+        (a, b) => a == b,
     }
 }
 
@@ -69,6 +91,8 @@ pub async fn record_outcome(app: &Arc<App>, org_id: &str, outcome: NewOutcome) -
                 let user_id = reads::owner(tx, org_id, &outcome.session_id, user_id).await?;
                 let now = app.clock.now();
                 let subject = barrier::open(tx, &app.subject_keys, org_id, &user_id, now).await?;
+                // Held until the end, so that a deletion of the session takes the outcome with it.
+                sql::lock_session(tx, org_id, &user_id, &outcome.session_id).await?;
                 let session = sql::find_session(tx, org_id, &user_id, &outcome.session_id).await?;
                 let session = session.ok_or_else(|| Error::not_found("session"))?;
                 let current = sql::newest_outcome(tx, &subject, &outcome.session_id).await?;

@@ -11,7 +11,7 @@ use super::publish_request::{InteractionData, PublishRequest};
 use super::{sql, tokens};
 use crate::app::App;
 use crate::db::Tx;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, InputProblem, Result};
 use crate::governance::barrier;
 
 /// Clocks of clients may be this many seconds ahead; what is dated so is stored as of now.
@@ -72,7 +72,9 @@ pub async fn publish(
         ));
     }
     let now = app.clock.now();
-    let created_at = not_in_the_future(request.created_at, "/created_at", now)?.unwrap_or(now);
+    let mut problems = Vec::new();
+    let created_at = not_in_the_future(request.created_at, "/created_at", now, &mut problems);
+    let created_at = created_at.unwrap_or(now);
     let content_sha256 = digest(&request)?;
     let mut warnings: Vec<String> =
         unknown.into_iter().map(|pointer| format!("unknown field ignored: {pointer}")).collect();
@@ -88,10 +90,14 @@ pub async fn publish(
             warnings.push(format!("item carries nothing, dropped: {place}"));
             continue;
         }
-        let own_time = not_in_the_future(item.created_at, &format!("{place}/created_at"), now)?;
+        let pointer = format!("{place}/created_at");
+        let own_time = not_in_the_future(item.created_at, &pointer, now, &mut problems);
         last_time = own_time.unwrap_or(last_time);
         item.created_at = Some(last_time);
         items.push(item);
+    }
+    if !problems.is_empty() {
+        return Err(Error::invalid(problems));
     }
     let counts = tokens::count_all(items.iter().map(|item| item.content.clone()).collect()).await;
 
@@ -162,17 +168,21 @@ fn learning(request: &PublishRequest) -> (&'static str, &'static str) {
     }
 }
 
-fn not_in_the_future(time: Option<i64>, pointer: &str, now: i64) -> Result<Option<i64>> {
-    match time {
-        Some(time) if time > now + CLOCK_SKEW => {
-            Err(Error::invalid(vec![crate::error::InputProblem {
-                pointer: pointer.to_owned(),
-                code: "in_the_future".to_owned(),
-                detail: format!("must not be in the future; the server's clock says {now}"),
-            }]))
-        }
-        time => Ok(time.map(|time| time.min(now))),
+/// The time, set back to now if it is a little ahead; a problem if it is further ahead.
+fn not_in_the_future(
+    time: Option<i64>,
+    pointer: &str,
+    now: i64,
+    problems: &mut Vec<InputProblem>,
+) -> Option<i64> {
+    if time.is_some_and(|time| time > now + CLOCK_SKEW) {
+        problems.push(InputProblem {
+            pointer: pointer.to_owned(),
+            code: "in_the_future".to_owned(),
+            detail: format!("must not be in the future; the server's clock says {now}"),
+        });
     }
+    time.map(|time| time.min(now))
 }
 
 /// What makes two publishes the same: everything but the request id, as it was sent.

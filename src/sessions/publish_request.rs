@@ -117,8 +117,9 @@ impl Read for PublishRequest {
                 format!("{learnings} retrieved_learnings; at most {LEARNINGS_PER_REQUEST}");
             f.problem("interaction_data_list", "too_long", detail);
         }
-        if !items.is_empty() && items.iter().all(InteractionData::is_empty) {
-            f.problem("interaction_data_list", "empty", "no item carries anything");
+        let list = "interaction_data_list";
+        if !items.is_empty() && items.iter().all(InteractionData::is_empty) && !f.is_refused(list) {
+            f.problem(list, "empty", "no item carries anything");
         }
         request
     }

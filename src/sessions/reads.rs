@@ -149,15 +149,17 @@ fn encode_cursor(last: &SessionSummary) -> String {
 }
 
 fn decode_cursor(cursor: &str) -> Result<(i64, String, String)> {
-    hex::decode(cursor).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).ok_or_else(
-        || {
+    hex::decode(cursor)
+        .ok()
+        .and_then(|bytes| serde_json::from_slice::<(i64, String, String)>(&bytes).ok())
+        .filter(|(_, user_id, session_id)| !user_id.contains('\0') && !session_id.contains('\0'))
+        .ok_or_else(|| {
             Error::invalid(vec![crate::error::InputProblem {
                 pointer: "/cursor".to_owned(),
                 code: "bad_form".to_owned(),
                 detail: "is not a cursor this server gave out; start without one".to_owned(),
             }])
-        },
-    )
+        })
 }
 
 /// One session, whole.

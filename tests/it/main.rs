@@ -5,4 +5,17 @@
 #[macro_use]
 mod support;
 
+mod architecture;
+mod bad_input;
+mod commands;
+mod conformance;
+mod crash;
+mod credentials;
+mod deletes;
+mod governance;
+mod isolation;
+mod jobs;
+mod outcomes;
 mod publish;
+mod reads;
+mod replicas;

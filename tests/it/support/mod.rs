@@ -84,6 +84,57 @@ impl TestApp {
     pub async fn serve(&self) -> Server {
         Server::start(self.app.clone()).await
     }
+
+    /// Runs a statement of the test's own, past every rule of the areas.
+    pub async fn sql(&self, statement: &str) -> evenhand::error::Result<u64> {
+        let statement: &'static str = Box::leak(statement.to_owned().into_boxed_str());
+        self.app
+            .db
+            .write("test.sql", statement, |tx, statement| {
+                Box::pin(async move { evenhand::run!(tx, statement) })
+            })
+            .await
+    }
+
+    /// The one number that a query of the test's own gives.
+    pub async fn number(&self, query: &str) -> i64 {
+        let query: &'static str = Box::leak(query.to_owned().into_boxed_str());
+        self.app
+            .db
+            .read("test.number", query, |tx, query| {
+                Box::pin(async move { evenhand::row!(tx, (i64,), query) })
+            })
+            .await
+            .unwrap()
+            .unwrap()
+            .0
+    }
+
+    /// Rows of sessions that do not agree with each other, or that hang in the air: always 0.
+    pub async fn mismatches(&self) -> i64 {
+        let recount = self
+            .app
+            .db
+            .read("test.recount", (), |tx, ()| Box::pin(evenhand::sessions::recount_mismatches(tx)))
+            .await
+            .unwrap();
+        let orphan_turns = self
+            .number(
+                "SELECT COUNT(*) FROM interactions i WHERE NOT EXISTS (SELECT 1 FROM requests r
+                 WHERE r.org_id = i.org_id AND r.user_id = i.user_id AND r.session_id = i.session_id
+                   AND r.request_id = i.request_id)",
+            )
+            .await;
+        let orphan_outcomes = self
+            .number(
+                "SELECT COUNT(*) FROM session_outcomes o WHERE NOT EXISTS (SELECT 1 FROM sessions s
+                 WHERE s.org_id = o.org_id AND s.user_id = o.user_id AND s.session_id = o.session_id)",
+            )
+            .await;
+        let empty_sessions =
+            self.number("SELECT COUNT(*) FROM sessions WHERE request_count < 1").await;
+        recount + orphan_turns + orphan_outcomes + empty_sessions
+    }
 }
 
 pub const TEST_KEYS: &str = "k1:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
@@ -119,14 +170,14 @@ pub async fn new_schema() -> String {
 
 /// One test text, two tests: `both_backends! { async fn name(t: TestApp) { … } }`.
 macro_rules! both_backends {
-    ($($(#[$meta:meta])* async fn $name:ident($app:ident: TestApp) $body:block)+) => {
+    ($($(#[$meta:meta])* async fn $name:ident($app:ident: $test_app:ty) $body:block)+) => {
         $(
             $(#[$meta])*
             mod $name {
                 #[allow(unused_imports)]
                 use super::*;
 
-                async fn check($app: crate::support::TestApp) $body
+                async fn check($app: $test_app) $body
 
                 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
                 async fn sqlite() {

@@ -1,0 +1,169 @@
+//! Tenant isolation: whatever another organization asks for, it finds nothing and changes nothing.
+
+use evenhand::credentials::{self, Role};
+use serde_json::{Value, json};
+
+use crate::conformance::{body_schema, operations, specification};
+use crate::support::{NOW, Server, TestApp};
+
+/// Stands in everything that the first organization stores and the second does not know.
+const CANARY: &str = "canary7f3a";
+
+/// The first organization's name.
+const TENANT: &str = "tenant-9q4z";
+
+/// What the first organization has, as the other one might guess or have overheard.
+struct Known {
+    interaction_id: i64,
+}
+
+async fn fill(server: &Server) -> Known {
+    let mut interaction_id = 0;
+    for (user, session, request) in [("ada", "s1", "r1"), ("ada", "s2", "r2"), ("bob", "s1", "r3")]
+    {
+        let body = json!({
+            "user_id": user, "session_id": session, "request_id": request, "source": CANARY, "agent_version": CANARY,
+            "created_at": NOW - 50,
+            "interaction_data_list": [
+                {"role": CANARY, "content": format!("{CANARY} content")},
+                {"role": "Assistant", "content": CANARY, "shadow_content": CANARY, "expert_content": CANARY,
+                 "tools_used": [{"tool_name": CANARY, "tool_data": {CANARY: CANARY}}],
+                 "citations": [{"kind": "profile", "real_id": CANARY}]},
+            ]
+        });
+        interaction_id = server.publish(&body).await.ok()["interaction_ids"][0].as_i64().unwrap();
+        let outcome = json!({"user_id": user, "session_id": session, "outcome": "failure", "occurred_at": NOW,
+            "label": CANARY, "metadata": {"note": CANARY}});
+        server.post("/api/session_outcome", &outcome).await.ok();
+    }
+    Known { interaction_id }
+}
+
+/// Everything the first organization can read of itself.
+async fn everything(server: &Server) -> Value {
+    let mut all = vec![
+        server.get("/api/sessions?limit=200").await.ok(),
+        server.post("/api/get_requests", &json!({"top_k": 1000})).await.ok(),
+        server.post("/api/get_session_outcomes", &json!({"session_ids": ["s1", "s2"]})).await.ok(),
+        server.get("/api/jobs").await.ok(),
+    ];
+    for path in ["ada/s1", "ada/s2", "bob/s1"] {
+        all.push(server.get(&format!("/api/sessions/{path}")).await.ok());
+    }
+    for id in ["r1", "r2", "r3"] {
+        all.push(server.get(&format!("/api/learning_status?request_id={id}")).await.ok());
+    }
+    json!(all)
+}
+
+/// A value for a field, from what the first organization has.
+fn guess(name: &str, known: &Known) -> Value {
+    match name {
+        "user_id" => json!("bob"),
+        "session_id" => json!("s1"),
+        "request_id" => json!("r3"),
+        "interaction_id" => json!(known.interaction_id),
+        "session_ids" => json!(["s1", "s2"]),
+        "request_ids" => json!(["r1", "r2", "r3"]),
+        "outcome" => json!("success"),
+        "occurred_at" => json!(NOW),
+        "interaction_data_list" => json!([{"content": "from elsewhere"}]),
+        "text" => json!("canary"),
+        "top_k" => json!(1000),
+        "limit" => json!(200),
+        _ => Value::Null,
+    }
+}
+
+/// The bodies to try: nothing, only what is required, everything that can be guessed.
+fn bodies(spec: &Value, operation: &Value, known: &Known) -> Vec<Option<Value>> {
+    let Some(schema) = body_schema(spec, operation) else {
+        return vec![None];
+    };
+    let required = schema["required"].as_array().cloned().unwrap_or_default();
+    let names: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
+    let all: Value = names
+        .iter()
+        .map(|name| ((*name).clone(), guess(name, known)))
+        .collect::<serde_json::Map<_, _>>()
+        .into();
+    let few: Value = names
+        .iter()
+        .filter(|name| required.contains(&json!(name)))
+        .map(|name| ((*name).clone(), guess(name, known)))
+        .collect::<serde_json::Map<_, _>>()
+        .into();
+    vec![Some(json!({})), Some(few), Some(all)]
+}
+
+fn filled_path(path: &str, operation: &Value, known: &Known) -> Vec<String> {
+    let path = path
+        .replace("{user_id}", "bob")
+        .replace("{session_id}", "s1")
+        .replace("{request_id}", "r3");
+    assert!(!path.contains('{'), "say what stands for the parameter of {path}");
+    let parameters = operation["parameters"].as_array().cloned().unwrap_or_default();
+    let query: Vec<String> = parameters
+        .iter()
+        .filter(|p| p["in"] == "query")
+        .filter_map(|p| {
+            let name = p["name"].as_str().unwrap();
+            match guess(name, known) {
+                Value::String(text) => Some(format!("{name}={text}")),
+                Value::Number(number) => Some(format!("{name}={number}")),
+                _ => None,
+            }
+        })
+        .collect();
+    if query.is_empty() { vec![path] } else { vec![format!("{path}?{}", query.join("&")), path] }
+}
+
+both_backends! {
+    async fn another_organization_finds_nothing_and_changes_nothing(t: TestApp) {
+        let server = t.serve().await;
+        let first = server.with_token(&t.key(TENANT, Role::Dashboard).await);
+        let known = fill(&first).await;
+        let before = everything(&first).await;
+        assert!(before.to_string().matches(CANARY).count() > 50, "the canaries are there");
+
+        let (_, granted) = credentials::create(&t.app, "second", Role::Dashboard, true, "").await.unwrap();
+        let others = [
+            server.with_token(&t.key("second", Role::Agent).await),
+            server.with_token(&granted),
+            server.with_token(&t.key("second", Role::Governance).await),
+        ];
+        let spec = specification();
+        // First with nothing of its own: there is nothing to find. Then also publishing the same ids itself.
+        for publishes in [false, true] {
+            for (method, path, operation) in operations(&spec) {
+                if path == "/api/publish_interaction" && !publishes {
+                    continue;
+                }
+                for body in bodies(&spec, &operation, &known) {
+                    for path in filled_path(&path, &operation, &known) {
+                        for other in &others {
+                            let answer = other.call(&method, &path, body.as_ref()).await;
+                            let what = format!("{method} {path} {body:?}: {} {}", answer.status, answer.text);
+                            assert!(answer.status < 500, "{what}");
+                            assert!(!answer.text.contains(CANARY), "{what}");
+                            assert!(!answer.text.contains(TENANT), "the organization is not named: {what}");
+                            if method == "DELETE" && !publishes {
+                                assert_ne!(answer.status, 200, "{what}");
+                            }
+                        }
+                    }
+                }
+            }
+            assert_eq!(everything(&first).await, before, "publishing: {publishes}");
+        }
+        // Its own publish under the same ids is its own.
+        let own = json!({"user_id": "bob", "session_id": "s1", "request_id": "r3",
+            "interaction_data_list": [{"content": "from elsewhere"}]});
+        assert_eq!(others[0].publish(&own).await.status, 200);
+        let seen = others[0].get("/api/sessions/bob/s1").await.ok();
+        assert!(seen["interactions"].as_array().unwrap().iter().all(|turn| turn["content"] == "from elsewhere"));
+        others[1].post("/api/clear_user_data", &json!({"user_id": "bob"})).await.ok();
+        assert_eq!(everything(&first).await, before);
+        assert_eq!(t.mismatches().await, 0);
+    }
+}
