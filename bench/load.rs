@@ -1,6 +1,8 @@
 //! What the load programs share: a server to talk to, clients that keep their connection, and percentiles.
 //! Talks to the given address only; every run is bounded in time.
 
+#![allow(dead_code)] // each program uses its part
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};

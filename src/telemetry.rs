@@ -10,6 +10,8 @@ use tracing_subscriber::EnvFilter;
 use crate::app::App;
 use crate::config::Settings;
 
+const UPKEEP: std::time::Duration = std::time::Duration::from_secs(5);
+
 /// Sets up the log on standard error. Later calls in the same process change nothing.
 pub fn init_logs(settings: &Settings) {
     let filter = EnvFilter::try_new(&settings.log.level).unwrap_or_else(|_| EnvFilter::new("info"));
@@ -45,6 +47,13 @@ pub async fn serve_metrics(
 ) -> std::io::Result<()> {
     let listener = tokio::net::TcpListener::bind(address).await?;
     tracing::info!(address = %listener.local_addr()?, "metrics at /metrics");
+    let (upkeep, stopping) = (handle.clone(), app.stopping.clone());
+    // Measurements pile up until they are read or folded, and nobody may be reading.
+    app.spawn(async move {
+        while tokio::time::timeout(UPKEEP, stopping.cancelled()).await.is_err() {
+            upkeep.run_upkeep();
+        }
+    });
     let scraped = app.clone();
     let router = axum::Router::new().route(
         "/metrics",

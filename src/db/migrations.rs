@@ -57,11 +57,11 @@ pub async fn missing(db: &Db) -> Result<Vec<i64>> {
     let applied = db
         .read("migrations.list", (), |tx, ()| {
             Box::pin(async move {
-                let tables = tx.names_of(super::Objects::Tables).await?;
-                if !tables.iter().any(|t| t == "schema_migrations") {
-                    return Ok(Vec::new());
+                if has_table(tx).await? {
+                    list(tx).await
+                } else {
+                    Ok(Vec::new())
                 }
-                list(tx).await
             })
         })
         .await?;
@@ -74,11 +74,14 @@ pub async fn missing(db: &Db) -> Result<Vec<i64>> {
 async fn apply(tx: &mut Tx, now: i64) -> Result<Vec<i64>> {
     let engine = tx.engine();
     take_turns(tx).await?;
-    run!(
-        tx,
-        "CREATE TABLE IF NOT EXISTS schema_migrations (
-           version BIGINT PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL, applied_at BIGINT NOT NULL)"
-    )?;
+    // Asked for first: PostgreSQL puts a notice about IF NOT EXISTS into the log at every start.
+    if !has_table(tx).await? {
+        run!(
+            tx,
+            "CREATE TABLE schema_migrations (
+               version BIGINT PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL, applied_at BIGINT NOT NULL)"
+        )?;
+    }
     let applied = list(tx).await?;
     check_known(engine, &applied)?;
     let mut done = Vec::new();
@@ -106,6 +109,11 @@ pub async fn take_turns(tx: &mut Tx) -> Result<()> {
         let _ = row!(tx, (bool,), "SELECT pg_advisory_xact_lock(7229301) IS NULL")?;
     }
     Ok(())
+}
+
+async fn has_table(tx: &mut Tx) -> Result<bool> {
+    let tables = tx.names_of(super::Objects::Tables).await?;
+    Ok(tables.iter().any(|table| table == "schema_migrations"))
 }
 
 async fn list(tx: &mut Tx) -> Result<Vec<(i64, String)>> {

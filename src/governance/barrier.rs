@@ -3,7 +3,7 @@
 use super::SubjectKeys;
 use crate::db::Tx;
 use crate::error::{Code, Error, Result};
-use crate::{row, run};
+use crate::row;
 
 /// The right to write rows of one person, in the transaction that [`open`] was called in. Every function that
 /// inserts or updates user-owned rows takes one, so forgetting the barrier does not compile.

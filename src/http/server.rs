@@ -65,6 +65,9 @@ async fn connection(
     let connection = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(Duration::from_secs(header_timeout_seconds))
+        // A client that hangs up after sending is not listened to again before the answer is ready. Otherwise
+        // the handler would be dropped wherever it is, and a publish that has arrived would not be stored.
+        .half_close(true)
         .serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);
     tokio::select! {

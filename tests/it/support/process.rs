@@ -43,10 +43,6 @@ impl Process {
         format!("http://{}{path}", self.address)
     }
 
-    pub fn id(&self) -> u32 {
-        self.child.id()
-    }
-
     pub fn kill(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
