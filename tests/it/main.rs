@@ -19,3 +19,4 @@ mod outcomes;
 mod publish;
 mod reads;
 mod replicas;
+mod stats;
