@@ -41,6 +41,9 @@ codes! {
     RequestTimeout "request_timeout" 408 "The request did not arrive in time";
     RequestIdReused "request_id_reused" 409 "This request id was used for other content";
     SessionAmbiguous "session_ambiguous" 409 "Several users have a session with this id";
+    ConfigVersionStale "config_version_stale" 409 "The configuration was changed meanwhile";
+    RegenerationRunning "regeneration_running" 409 "A regeneration is running";
+    DiffNotComplete "diff_not_complete" 409 "The judge diff is not complete";
     SubjectErasing "subject_erasing" 409 "This user is being erased";
     SubjectErased "subject_erased" 409 "This user was erased";
     BodyTooLarge "body_too_large" 413 "The body is too large";
@@ -49,6 +52,8 @@ codes! {
     ExperimentUnknown "experiment_unknown" 422 "There is no such experiment";
     RateLimited "rate_limited" 429 "Too many requests";
     Internal "internal" 500 "Something went wrong on the server";
+    JudgeFailed "judge_failed" 502 "The judge gave no usable verdict";
+    JudgeUnavailable "judge_unavailable" 503 "The judge cannot be asked right now";
     Unavailable "unavailable" 503 "The service cannot answer right now";
     StorageNotConfigured "storage_not_configured" 503 "This server runs without storage";
 }

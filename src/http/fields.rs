@@ -33,6 +33,8 @@ pub struct Fields<'a> {
     /// Query parameters are all text: numbers and booleans are read from it.
     from_query: bool,
     asked: BTreeSet<&'static str>,
+    /// Nothing is unknown to who takes everything.
+    whole: bool,
     problems: &'a mut Vec<InputProblem>,
     unknown: &'a mut Vec<String>,
 }
@@ -67,6 +69,7 @@ fn read_object<T: Read>(
         pointer: String::new(),
         from_query,
         asked: BTreeSet::new(),
+        whole: false,
         problems: &mut problems,
         unknown: &mut unknown,
     };
@@ -246,6 +249,38 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// The object as it is, for requests that another rule reads again.
+    pub fn whole(&mut self) -> Map<String, Value> {
+        self.whole = true;
+        self.object.clone()
+    }
+
+    /// An object with fields of its own; absent reads as an empty one.
+    pub fn nested<T: Read>(&mut self, name: &'static str) -> T {
+        static EMPTY: std::sync::LazyLock<Map<String, Value>> = std::sync::LazyLock::new(Map::new);
+        let object = match self.take(name) {
+            Some(Value::Object(object)) => object,
+            Some(other) => {
+                let detail = format!("expected an object, got {}", kind(other));
+                self.problem(name, "wrong_type", detail);
+                &*EMPTY
+            }
+            None => &*EMPTY,
+        };
+        let mut fields = Fields {
+            object,
+            pointer: format!("{}/{name}", self.pointer),
+            from_query: false,
+            asked: BTreeSet::new(),
+            whole: false,
+            problems: &mut *self.problems,
+            unknown: &mut *self.unknown,
+        };
+        let value = T::read(&mut fields);
+        fields.note_unknown();
+        value
+    }
+
     /// Any JSON value.
     pub fn any(&mut self, name: &'static str) -> Option<Value> {
         self.take(name).cloned()
@@ -269,6 +304,7 @@ impl<'a> Fields<'a> {
                 pointer,
                 from_query: false,
                 asked: BTreeSet::new(),
+                whole: false,
                 problems: &mut *self.problems,
                 unknown: &mut *self.unknown,
             };
@@ -313,6 +349,25 @@ impl<'a> Fields<'a> {
             }
         }
         ids
+    }
+
+    /// A list of texts, each at most 128 characters; absent reads as empty.
+    pub fn texts(&mut self, name: &'static str) -> Vec<String> {
+        let Some(items) = self.array(name, 1000) else {
+            return Vec::new();
+        };
+        let mut texts = Vec::with_capacity(items.len());
+        for (index, item) in items.iter().enumerate() {
+            match item.as_str() {
+                Some(text) if text.chars().count() <= 128 => texts.push(text.to_owned()),
+                _ => {
+                    let detail = "expected text of at most 128 characters".to_owned();
+                    let pointer = format!("{}/{name}/{index}", self.pointer);
+                    self.problems.push(problem(&pointer, "wrong_type", detail));
+                }
+            }
+        }
+        texts
     }
 
     fn array(&mut self, name: &'static str, longest: usize) -> Option<&'a [Value]> {
@@ -375,6 +430,9 @@ impl<'a> Fields<'a> {
     }
 
     fn note_unknown(&mut self) {
+        if self.whole {
+            return;
+        }
         for name in self.object.keys().filter(|name| !self.asked.contains(name.as_str())) {
             self.unknown.push(format!("{}/{}", self.pointer, escape(name)));
         }

@@ -1,0 +1,98 @@
+//! `GET /api/get_config`, `POST /api/set_config`, `POST /api/update_config`.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::{OrganizationConfig, Versioned, rules};
+use crate::app::App;
+use crate::error::Result;
+use crate::http::fields::{Fields, Read};
+use crate::http::{Input, Operator};
+
+pub fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new()
+        .routes(routes!(get_config))
+        .routes(routes!(set_config))
+        .routes(routes!(update_config))
+}
+
+/// A configuration as it is read by its own rules later.
+struct Document(Map<String, Value>);
+
+impl Read for Document {
+    fn read(f: &mut Fields<'_>) -> Self {
+        Document(f.whole())
+    }
+}
+
+#[derive(Serialize, ToSchema)]
+struct ConfigView {
+    /// Send it back with a change to be refused when somebody else changed something in between.
+    version: i64,
+    #[serde(flatten)]
+    config: OrganizationConfig,
+    /// Always null: storage is set where the server is started.
+    #[schema(value_type = Option<Object>)]
+    storage_config: Option<()>,
+}
+
+#[derive(Serialize, ToSchema)]
+struct ConfigChanged {
+    success: bool,
+    message: String,
+    version: i64,
+    config: ConfigView,
+}
+
+impl From<Versioned> for ConfigView {
+    fn from(Versioned { version, config }: Versioned) -> Self {
+        ConfigView { version, config, storage_config: None }
+    }
+}
+
+impl From<Versioned> for ConfigChanged {
+    fn from(changed: Versioned) -> Self {
+        ConfigChanged {
+            success: true,
+            message: format!("configuration stored as version {}", changed.version),
+            version: changed.version,
+            config: changed.into(),
+        }
+    }
+}
+
+/// The organization's configuration, complete with defaults.
+#[utoipa::path(get, path = "/api/get_config", tag = "configuration",
+    responses((status = 200, body = ConfigView)))]
+async fn get_config(State(app): State<Arc<App>>, operator: Operator) -> Result<Json<ConfigView>> {
+    Ok(Json(rules::get(&app, &operator.0.org_id).await?.into()))
+}
+
+/// Replace the configuration. What is left out goes back to its default.
+#[utoipa::path(post, path = "/api/set_config", tag = "configuration",
+    request_body = OrganizationConfig, responses((status = 200, body = ConfigChanged)))]
+async fn set_config(
+    State(app): State<Arc<App>>,
+    operator: Operator,
+    Input { value: Document(document), .. }: Input<Document>,
+) -> Result<Json<ConfigChanged>> {
+    Ok(Json(rules::set(&app, &operator.0.org_id, document).await?.into()))
+}
+
+/// Change some of the configuration; `null` puts a field back to its default.
+#[utoipa::path(post, path = "/api/update_config", tag = "configuration",
+    request_body = OrganizationConfig, responses((status = 200, body = ConfigChanged)))]
+async fn update_config(
+    State(app): State<Arc<App>>,
+    operator: Operator,
+    Input { value: Document(document), .. }: Input<Document>,
+) -> Result<Json<ConfigChanged>> {
+    Ok(Json(rules::update(&app, &operator.0.org_id, document).await?.into()))
+}

@@ -1,0 +1,20 @@
+//! What an organization sets for itself: how its agent is described to the judge, what is evaluated, how much.
+//!
+//! - The configuration is one document with a version. A write that names a version is refused when another one
+//!   came in between.
+//! - Every field has a type, a default and bounds; a field that does not exist is refused with the nearest name
+//!   that does. What is stored is always complete and valid.
+//! - Experiments are changed through their own endpoints, never here.
+
+mod config;
+mod evaluators;
+pub mod http;
+mod rules;
+mod sql;
+
+pub use config::{
+    AgentSuccessConfig, GovernanceConfig, JudgeConfig, LearningConfig, OrganizationConfig,
+    ToolCanUse, prompt_version,
+};
+pub use evaluators::{Evaluator, Rule};
+pub use rules::{Versioned, config_in, get, pin_session_success, set, update};
