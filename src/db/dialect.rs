@@ -39,6 +39,12 @@ const FRAGMENTS: &[(&str, &str, &str)] = &[
         "(SELECT value FROM json_each(?))",
         "(SELECT jsonb_array_elements_text(?::jsonb)::bigint)",
     ),
+    // What the payload of a job says it cost.
+    (
+        "payload_cost",
+        "CAST(json_extract(payload, '$.cost_usd') AS REAL)",
+        "(payload->>'cost_usd')::double precision",
+    ),
     // Case-insensitive substring, with % and _ in the parameter already escaped by `like_pattern`.
     ("contains", "LIKE ? ESCAPE '\\'", "ILIKE ? ESCAPE '\\'"),
 ];

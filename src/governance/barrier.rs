@@ -1,9 +1,11 @@
 //! The subject barrier: nobody writes for a person without passing here, inside the writing transaction.
 
+use std::collections::BTreeMap;
+
 use super::SubjectKeys;
 use crate::db::Tx;
 use crate::error::{Code, Error, Result};
-use crate::row;
+use crate::{row, rows};
 
 /// The right to write rows of one person, in the transaction that [`open`] was called in. Every function that
 /// inserts or updates user-owned rows takes one, so forgetting the barrier does not compile.
@@ -62,6 +64,32 @@ pub async fn open(
             "This user was erased; readmit them before writing for them again.",
         )),
     }
+}
+
+/// Opens the barrier for those of `users` it is open for; the others are left out.
+pub async fn open_known(
+    tx: &mut Tx,
+    org_id: &str,
+    users: &[String],
+) -> Result<BTreeMap<String, SubjectWrite>> {
+    let mut open = BTreeMap::new();
+    for some in users.chunks(1000) {
+        let list = serde_json::to_string(some).map_err(|e| Error::Internal(e.to_string()))?;
+        let found = rows!(
+            tx,
+            (String, i64),
+            "SELECT user_id, epoch FROM subjects
+             WHERE org_id = $1 AND user_id IN {texts:$2} AND state = 'active' {for_share}",
+            org_id,
+            list
+        )?;
+        for (user_id, epoch) in found {
+            let subject =
+                SubjectWrite { org_id: org_id.to_owned(), user_id: user_id.clone(), epoch };
+            open.insert(user_id, subject);
+        }
+    }
+    Ok(open)
 }
 
 /// Keeps all writers of a person out until the transaction ends.

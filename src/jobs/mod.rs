@@ -26,10 +26,11 @@ use crate::error::Result;
 use crate::governance::SubjectWrite;
 
 pub use rules::{
-    cancel_children, children, claim, enqueue, extend, fail, finish, oldest_due_age, record_gauges,
-    release, summary,
+    NewChild, cancel, cancel_children, child_costs, children, claim, claim_one, close_child,
+    enqueue, enqueue_children, extend, fail, failed_children, find, finish, give_up, hold, latest,
+    oldest_due_age, oldest_due_age_of, open_children, postpone, record_gauges, release, summary,
 };
-pub use runner::{Runner, run_until_idle};
+pub use runner::{Runner, drive, run_until_idle};
 
 /// Work to be enqueued.
 pub struct NewJob<'a> {
@@ -71,6 +72,28 @@ pub struct Claim {
     moves: i64,
 }
 
+/// A job as others see it.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub struct JobView {
+    pub job_id: String,
+    /// `open`, `done`, `dead` or `cancelled`.
+    pub state: String,
+    pub run_at: i64,
+    pub attempts: i64,
+    pub lease_until: Option<i64>,
+    pub last_error: Option<String>,
+    pub finished_at: Option<i64>,
+}
+
+/// An open child, for the parent that works on it.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub struct Child {
+    pub job_id: String,
+    pub user_id: Option<String>,
+    pub epoch: Option<i64>,
+    pub payload: sqlx::types::Json<Value>,
+}
+
 /// How many children of a parent are in which state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Children {
@@ -103,7 +126,7 @@ pub trait Handler: Send + Sync {
     fn run<'a>(&'a self, app: &'a Arc<App>, job: &'a Claim) -> BoxFuture<'a, Result<Outcome>>;
 }
 
-/// Every kind of work this binary can do.
+/// The work of the queue itself. `app::job_handlers` has every kind that this binary can do.
 pub fn handlers() -> Vec<Arc<dyn Handler>> {
     vec![Arc::new(prune::Prune)]
 }

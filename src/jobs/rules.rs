@@ -1,9 +1,12 @@
 //! Enqueueing, claiming and ending jobs.
 
-use super::{Children, Claim, JobCount, NewJob, sql};
+use serde_json::Value;
+
+use super::{Child, Children, Claim, JobCount, JobView, NewJob, sql};
 use crate::app::App;
 use crate::db::Tx;
 use crate::error::{Error, Result};
+use crate::governance::SubjectWrite;
 
 /// The longest pause between two attempts.
 const LONGEST_PAUSE: i64 = 3600;
@@ -85,6 +88,134 @@ pub async fn fail(app: &App, job: &Claim, error: &Error) -> Result<()> {
         .await
 }
 
+/// Closes the job as dead, with the reason people read, as part of the transaction that writes its result.
+pub async fn give_up(tx: &mut Tx, job: &Claim, reason: &str, now: i64) -> Result<()> {
+    let reason: String = reason.chars().take(ERROR_LENGTH).collect();
+    if sql::close(tx, job, "dead", Some(&reason), now).await? {
+        Ok(())
+    } else {
+        Err(Error::LeaseLost)
+    }
+}
+
+/// Gives a job back to run at `again_at`, with the reason and what is to be remembered. The attempt does not
+/// count: it was not the job's fault. A job that was moved meanwhile keeps its new time and payload.
+pub async fn postpone(
+    app: &App,
+    job: &Claim,
+    again_at: i64,
+    reason: &str,
+    payload: Value,
+) -> Result<()> {
+    let reason: String = reason.chars().take(ERROR_LENGTH).collect();
+    let input = (job.clone(), again_at, reason, payload);
+    app.db
+        .write("jobs.postpone", input, |tx, (job, again_at, reason, payload)| {
+            Box::pin(async move {
+                sql::remember(tx, job, payload).await?;
+                sql::reopen(tx, job, *again_at, Some(reason), true).await?;
+                Ok(())
+            })
+        })
+        .await
+}
+
+/// Takes one job, if it is due and nobody has it.
+pub async fn claim_one(app: &App, job_id: &str) -> Result<Option<Claim>> {
+    let now = app.clock.now();
+    let lease_until = now + app.settings.jobs.lease_seconds;
+    let input = (job_id.to_owned(), now, lease_until, app.ids.uuid());
+    app.db
+        .write("jobs.claim_one", input, |tx, (job_id, now, lease_until, token)| {
+            Box::pin(sql::claim_one(tx, job_id, *now, *lease_until, token))
+        })
+        .await
+}
+
+/// Makes sure, as part of a transaction, that the job is still this worker's.
+pub async fn hold(tx: &mut Tx, job: &Claim) -> Result<()> {
+    if sql::is_held(tx, job).await? { Ok(()) } else { Err(Error::LeaseLost) }
+}
+
+pub async fn find(tx: &mut Tx, job_id: &str) -> Result<Option<JobView>> {
+    sql::find(tx, job_id).await
+}
+
+/// The newest job of this kind and dedupe key for a person, whatever became of it.
+pub async fn latest(
+    tx: &mut Tx,
+    org_id: &str,
+    user_id: &str,
+    kind: &str,
+    dedupe_key: &str,
+) -> Result<Option<JobView>> {
+    sql::latest(tx, org_id, user_id, kind, dedupe_key).await
+}
+
+/// Ends one open job, whoever has it; false when it had ended already.
+pub async fn cancel(tx: &mut Tx, job_id: &str, now: i64) -> Result<bool> {
+    sql::cancel(tx, job_id, now).await
+}
+
+/// A child to be enqueued.
+pub struct NewChild<'a> {
+    pub job_id: String,
+    pub subject: &'a SubjectWrite,
+    pub payload: Value,
+}
+
+/// Puts the children of a parent into the queue. They carry a kind that no handler has: their parent works on
+/// them itself, so that its limit on concurrency holds whatever else runs.
+pub async fn enqueue_children(
+    tx: &mut Tx,
+    org_id: &str,
+    kind: &'static str,
+    parent_id: &str,
+    children: &[NewChild<'_>],
+    now: i64,
+) -> Result<()> {
+    sql::insert_children(tx, org_id, kind, parent_id, children, now).await
+}
+
+/// Open children of a parent after the job `after`, in the order of their ids.
+pub async fn open_children(
+    tx: &mut Tx,
+    parent_id: &str,
+    after: &str,
+    limit: i64,
+) -> Result<Vec<Child>> {
+    sql::open_children(tx, parent_id, after, limit).await
+}
+
+/// Ends an open child as part of the transaction that writes its result: with an error it is dead, without one
+/// done. Guarded by the parent's lease; false when the child had ended already.
+pub async fn close_child(
+    tx: &mut Tx,
+    parent: &Claim,
+    child_id: &str,
+    error: Option<&str>,
+    payload: &Value,
+    now: i64,
+) -> Result<bool> {
+    hold(tx, parent).await?;
+    let error: Option<String> = error.map(|e| e.chars().take(ERROR_LENGTH).collect());
+    sql::close_child(tx, child_id, error.as_deref(), payload, now).await
+}
+
+/// The newest dead children of a parent with their reasons, newest first.
+pub async fn failed_children(
+    tx: &mut Tx,
+    parent_id: &str,
+    limit: i64,
+) -> Result<Vec<(Value, String)>> {
+    sql::failed_children(tx, parent_id, limit).await
+}
+
+/// The sum of `cost_usd` over the payloads of a parent's children.
+pub async fn child_costs(tx: &mut Tx, parent_id: &str) -> Result<f64> {
+    sql::child_costs(tx, parent_id).await
+}
+
 /// Gives a job back untouched, as a graceful stop does: the attempt does not count.
 pub async fn release(app: &App, job: &Claim) -> Result<()> {
     let input = (job.clone(), app.clock.now());
@@ -137,6 +268,18 @@ pub async fn oldest_due_age(app: &App) -> Result<i64> {
     let oldest = app
         .db
         .lookup("jobs.oldest_due", now, |tx, now| Box::pin(sql::oldest_due(tx, None, *now)))
+        .await?;
+    Ok(oldest.map_or(0, |run_at| (now - run_at).max(0)))
+}
+
+/// Seconds the oldest due job of one kind has been waiting; 0 when none is late.
+pub async fn oldest_due_age_of(app: &App, kind: &'static str) -> Result<i64> {
+    let now = app.clock.now();
+    let oldest = app
+        .db
+        .lookup("jobs.oldest_due_of", now, move |tx, now| {
+            Box::pin(sql::oldest_due_of(tx, kind, *now))
+        })
         .await?;
     Ok(oldest.map_or(0, |run_at| (now - run_at).max(0)))
 }

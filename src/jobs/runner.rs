@@ -135,6 +135,12 @@ async fn stop_is_pressing(app: &App) {
     tokio::time::sleep(Duration::from_secs(patience)).await;
 }
 
+/// Runs a job that the caller claimed itself, as the runner would.
+pub async fn drive(app: &Arc<App>, handler: Arc<dyn Handler>, job: Claim) {
+    let handlers = BTreeMap::from([(handler.kind(), handler)]);
+    work(app, &handlers, job).await;
+}
+
 /// Works through everything that is due, one job after the other, and gives how many jobs ran. For tests and
 /// for commands that want the work done before they return.
 pub async fn run_until_idle(app: &Arc<App>, handlers: &[Arc<dyn Handler>]) -> Result<usize> {

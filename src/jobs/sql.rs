@@ -2,10 +2,12 @@
 
 use sqlx::types::Json;
 
-use super::{Claim, JobCount, NewJob, OnDuplicate};
+use serde_json::Value;
+
+use super::{Child, Claim, JobCount, JobView, NewChild, NewJob, OnDuplicate};
 use crate::db::Tx;
 use crate::error::{Error, Result};
-use crate::{row, rows, run};
+use crate::{on, row, rows, run};
 
 pub async fn insert(tx: &mut Tx, job_id: &str, now: i64, job: &NewJob<'_>) -> Result<String> {
     macro_rules! insert {
@@ -98,6 +100,205 @@ pub async fn claim(
     // RETURNING promises no order.
     claimed.sort_by(|a, b| (a.run_at, &a.job_id).cmp(&(b.run_at, &b.job_id)));
     Ok(claimed)
+}
+
+pub async fn claim_one(
+    tx: &mut Tx,
+    job_id: &str,
+    now: i64,
+    lease_until: i64,
+    token: &str,
+) -> Result<Option<Claim>> {
+    row!(
+        tx,
+        Claim,
+        "UPDATE jobs SET lease_until = $3, lease_token = $4, attempts = attempts + 1
+         WHERE job_id = $1 AND state = 'open' AND run_at <= $2 AND attempts < max_attempts
+           AND (lease_until IS NULL OR lease_until < $2)
+           AND (user_id IS NULL OR EXISTS (
+                 SELECT 1 FROM subjects s WHERE s.org_id = jobs.org_id AND s.user_id = jobs.user_id
+                    AND s.state = 'active' AND s.epoch = jobs.epoch))
+         RETURNING job_id, org_id, user_id, epoch, kind, parent_id, payload, run_at, attempts, max_attempts,
+                   lease_token, moves",
+        job_id,
+        now,
+        lease_until,
+        token
+    )
+}
+
+/// On PostgreSQL the row stays locked (shared), so that the lease cannot pass on before the commit.
+pub async fn is_held(tx: &mut Tx, job: &Claim) -> Result<bool> {
+    let found = row!(
+        tx,
+        (String,),
+        "SELECT job_id FROM jobs WHERE job_id = $1 AND lease_token = $2 AND state = 'open' {for_share}",
+        &job.job_id,
+        &job.lease_token
+    )?;
+    Ok(found.is_some())
+}
+
+pub async fn find(tx: &mut Tx, job_id: &str) -> Result<Option<JobView>> {
+    row!(
+        tx,
+        JobView,
+        "SELECT job_id, state, run_at, attempts, lease_until, last_error, finished_at
+         FROM jobs WHERE job_id = $1",
+        job_id
+    )
+}
+
+pub async fn latest(
+    tx: &mut Tx,
+    org_id: &str,
+    user_id: &str,
+    kind: &str,
+    dedupe_key: &str,
+) -> Result<Option<JobView>> {
+    row!(
+        tx,
+        JobView,
+        "SELECT job_id, state, run_at, attempts, lease_until, last_error, finished_at
+         FROM jobs WHERE org_id = $1 AND user_id = $2 AND kind = $3 AND dedupe_key = $4
+         ORDER BY CASE WHEN state = 'open' THEN 0 ELSE 1 END, finished_at DESC, job_id DESC LIMIT 1",
+        org_id,
+        user_id,
+        kind,
+        dedupe_key
+    )
+}
+
+pub async fn cancel(tx: &mut Tx, job_id: &str, now: i64) -> Result<bool> {
+    let touched = run!(
+        tx,
+        "UPDATE jobs SET state = 'cancelled', finished_at = $2, lease_until = NULL, lease_token = NULL
+         WHERE job_id = $1 AND state = 'open'",
+        job_id,
+        now
+    )?;
+    Ok(touched == 1)
+}
+
+/// Keeps something with a held job; one that was moved has a newer payload.
+pub async fn remember(tx: &mut Tx, job: &Claim, payload: &Value) -> Result<()> {
+    run!(
+        tx,
+        "UPDATE jobs SET payload = $4
+         WHERE job_id = $1 AND lease_token = $2 AND moves = $3 AND state = 'open'",
+        &job.job_id,
+        &job.lease_token,
+        job.moves,
+        Json(payload)
+    )?;
+    Ok(())
+}
+
+/// Children per INSERT: engines limit the number of parameters.
+const CHILDREN_AT_ONCE: usize = 100;
+
+pub async fn insert_children(
+    tx: &mut Tx,
+    org_id: &str,
+    kind: &'static str,
+    parent_id: &str,
+    children: &[NewChild<'_>],
+    now: i64,
+) -> Result<()> {
+    for batch in children.chunks(CHILDREN_AT_ONCE) {
+        let sql = tx.sql_for_rows(
+            "INSERT INTO jobs
+               (job_id, org_id, user_id, epoch, kind, parent_id, payload, state, run_at, attempts,
+                max_attempts, moves, created_at)
+             VALUES {rows}",
+            13,
+            batch.len(),
+        );
+        on!(tx, conn => {
+            let mut query = sqlx::query(sql);
+            for child in batch {
+                query = query
+                    .bind(&child.job_id)
+                    .bind(org_id)
+                    .bind(child.subject.user_id())
+                    .bind(child.subject.epoch())
+                    .bind(kind)
+                    .bind(parent_id)
+                    .bind(Json(&child.payload))
+                    .bind("open")
+                    .bind(now)
+                    .bind(0i64)
+                    .bind(1i64)
+                    .bind(0i64)
+                    .bind(now);
+            }
+            query.execute(conn).await.map(|_| ())
+        })?;
+    }
+    Ok(())
+}
+
+pub async fn open_children(
+    tx: &mut Tx,
+    parent_id: &str,
+    after: &str,
+    limit: i64,
+) -> Result<Vec<Child>> {
+    rows!(
+        tx,
+        Child,
+        "SELECT job_id, user_id, epoch, payload FROM jobs
+         WHERE parent_id = $1 AND state = 'open' AND job_id > $2 ORDER BY job_id LIMIT $3",
+        parent_id,
+        after,
+        limit
+    )
+}
+
+pub async fn close_child(
+    tx: &mut Tx,
+    child_id: &str,
+    error: Option<&str>,
+    payload: &Value,
+    now: i64,
+) -> Result<bool> {
+    let touched = run!(
+        tx,
+        "UPDATE jobs SET state = CASE WHEN $2 IS NULL THEN 'done' ELSE 'dead' END, attempts = 1,
+                last_error = $2, payload = $3, finished_at = $4
+         WHERE job_id = $1 AND state = 'open'",
+        child_id,
+        error,
+        Json(payload),
+        now
+    )?;
+    Ok(touched == 1)
+}
+
+pub async fn failed_children(
+    tx: &mut Tx,
+    parent_id: &str,
+    limit: i64,
+) -> Result<Vec<(Value, String)>> {
+    let found = rows!(
+        tx,
+        (Json<Value>, Option<String>),
+        "SELECT payload, last_error FROM jobs WHERE parent_id = $1 AND state = 'dead'
+         ORDER BY finished_at DESC, job_id DESC LIMIT $2",
+        parent_id,
+        limit
+    )?;
+    Ok(found.into_iter().map(|(Json(p), reason)| (p, reason.unwrap_or_default())).collect())
+}
+
+pub async fn child_costs(tx: &mut Tx, parent_id: &str) -> Result<f64> {
+    let found = row!(
+        tx,
+        (Option<f64>,),
+        "SELECT SUM({payload_cost}) FROM jobs WHERE parent_id = $1",
+        parent_id
+    )?;
+    Ok(found.and_then(|(sum,)| sum).unwrap_or(0.0))
 }
 
 /// Ends a held job; one that was moved meanwhile opens again at its new time. False when it is not held.
@@ -209,6 +410,18 @@ pub async fn oldest_due(tx: &mut Tx, org_id: Option<&str>, now: i64) -> Result<O
          WHERE state = 'open' AND run_at <= $2 AND (lease_until IS NULL OR lease_until < $2)
            AND ($1 IS NULL OR org_id = $1)",
         org_id,
+        now
+    )?;
+    Ok(found.and_then(|(run_at,)| run_at))
+}
+
+pub async fn oldest_due_of(tx: &mut Tx, kind: &str, now: i64) -> Result<Option<i64>> {
+    let found = row!(
+        tx,
+        (Option<i64>,),
+        "SELECT MIN(run_at) FROM jobs
+         WHERE state = 'open' AND run_at <= $2 AND (lease_until IS NULL OR lease_until < $2) AND kind = $1",
+        kind,
         now
     )?;
     Ok(found.and_then(|(run_at,)| run_at))

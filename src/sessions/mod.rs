@@ -24,9 +24,10 @@ pub use outcomes::{NewOutcome, SessionOutcome, finalize, list_outcomes, record_o
 pub use publish::{PublishResponse, publish};
 pub use publish_request::{InteractionData, PublishRequest};
 pub use reads::{
-    GetInteractions, GetRequests, ListSessions, get_interactions, get_requests, list, transcript,
+    GetInteractions, GetRequests, ListSessions, Snapshot, Transcript, get_interactions,
+    get_requests, hold, list, owner, transcript, transcript_in,
 };
-pub use sql::recount_mismatches;
+pub use sql::{SessionInWindow, in_window, recount_mismatches, snapshot};
 pub use tokens::warm as warm_tokenizer;
 
 /// A tool the agent called.

@@ -183,22 +183,65 @@ pub async fn transcript(
     app.db
         .read("sessions.transcript", input, |tx, (org, user, id)| {
             Box::pin(async move {
-                let session = sql::find_session(tx, org, user, id).await?;
-                let session = session.ok_or_else(|| Error::not_found("session"))?;
-                let all = RequestFilter::default();
-                Ok(Transcript {
-                    session,
-                    requests: sql::requests_of_session(tx, org, user, id, &all).await?,
-                    interactions: sql::interactions_of_session(tx, org, user, id).await?,
-                    outcomes: sql::outcome_history(tx, org, user, id).await?,
-                })
+                let found = transcript_in(tx, org, user, id).await?;
+                found.ok_or_else(|| Error::not_found("session"))
             })
         })
         .await
 }
 
+/// [`transcript`] as part of a transaction.
+pub async fn transcript_in(
+    tx: &mut Tx,
+    org: &str,
+    user: &str,
+    id: &str,
+) -> Result<Option<Transcript>> {
+    let Some(session) = sql::find_session(tx, org, user, id).await? else {
+        return Ok(None);
+    };
+    let all = RequestFilter::default();
+    Ok(Some(Transcript {
+        session,
+        requests: sql::requests_of_session(tx, org, user, id, &all).await?,
+        interactions: sql::interactions_of_session(tx, org, user, id).await?,
+        outcomes: sql::outcome_history(tx, org, user, id).await?,
+    }))
+}
+
+/// Holds a session until the transaction ends, so that what is written about it goes with it when it is deleted;
+/// gives the state of its turns, or nothing when there is no such session.
+pub async fn hold(
+    tx: &mut Tx,
+    org_id: &str,
+    user_id: &str,
+    session_id: &str,
+) -> Result<Option<Snapshot>> {
+    if !sql::lock_session(tx, org_id, user_id, session_id).await? {
+        return Ok(None);
+    }
+    sql::snapshot(tx, org_id, user_id, session_id).await.map(Some)
+}
+
+/// The state of a session's turns. Turns are never changed and their ids only grow: equal states are the same
+/// turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub struct Snapshot {
+    pub interaction_count: i64,
+    pub last_interaction_id: i64,
+}
+
+impl Snapshot {
+    pub fn of(turns: &[Interaction]) -> Self {
+        Snapshot {
+            interaction_count: i64::try_from(turns.len()).unwrap_or(i64::MAX),
+            last_interaction_id: turns.iter().map(|turn| turn.interaction_id).max().unwrap_or(0),
+        }
+    }
+}
+
 /// The one user who has this session, or `user_id` if they have it.
-pub(super) async fn owner(
+pub async fn owner(
     tx: &mut Tx,
     org_id: &str,
     session_id: &str,

@@ -4,6 +4,7 @@ use sqlx::types::Json;
 
 use super::outcomes::NewOutcome;
 use super::publish::{Publish, PublishResponse};
+use super::reads::Snapshot;
 use super::{Interaction, Request, SessionOutcome, SessionSummary};
 use crate::db::Tx;
 use crate::error::Result;
@@ -472,6 +473,52 @@ pub async fn lock_session(
         session_id
     )?;
     Ok(found.is_some())
+}
+
+pub async fn snapshot(
+    tx: &mut Tx,
+    org_id: &str,
+    user_id: &str,
+    session_id: &str,
+) -> Result<Snapshot> {
+    let found = row!(
+        tx,
+        Snapshot,
+        "SELECT COUNT(*) AS interaction_count, COALESCE(MAX(interaction_id), 0) AS last_interaction_id
+         FROM interactions WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
+        org_id,
+        user_id,
+        session_id
+    )?;
+    found.ok_or_else(|| crate::error::Error::Internal("a count has a row".to_owned()))
+}
+
+/// A session in a time window, as samples are drawn from.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub struct SessionInWindow {
+    pub user_id: String,
+    pub session_id: String,
+    pub first_request_at: i64,
+    pub source: String,
+}
+
+/// The sessions whose first request is in the window, both ends included.
+pub async fn in_window(
+    tx: &mut Tx,
+    org_id: &str,
+    from: i64,
+    to: i64,
+) -> Result<Vec<SessionInWindow>> {
+    rows!(
+        tx,
+        SessionInWindow,
+        "SELECT user_id, session_id, first_request_at, source FROM sessions
+         WHERE org_id = $1 AND first_request_at >= $2 AND first_request_at <= $3
+         ORDER BY user_id, session_id",
+        org_id,
+        from,
+        to
+    )
 }
 
 /// Deletes one turn and gives the session it was in.
