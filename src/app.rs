@@ -12,9 +12,11 @@ use crate::config::Settings;
 use crate::credentials::GivenCredentials;
 use crate::db::{Db, Engine, migrations};
 use crate::error::{Error, Result};
+use crate::evaluation;
 use crate::governance::{SubjectKeys, wall};
 use crate::http::RateLimits;
 use crate::ids::Ids;
+use crate::jobs::{self, Handler};
 use crate::judge::{Grader, Keys, llm};
 use crate::{rows, run};
 
@@ -195,6 +197,13 @@ impl App {
             .parse()
             .map_err(|_| Error::Internal("server.listen is not HOST:PORT".to_owned()))
     }
+}
+
+/// Every kind of work this binary can do.
+pub fn job_handlers() -> Vec<Arc<dyn Handler>> {
+    let mut handlers = jobs::handlers();
+    handlers.extend(evaluation::handlers());
+    handlers
 }
 
 async fn open_storage(settings: &Settings, ids: &Ids, schema: Schema) -> Result<(Db, SubjectKeys)> {

@@ -22,6 +22,7 @@ pub struct Settings {
     pub rate_limit: RateLimit,
     pub sessions: Sessions,
     pub jobs: Jobs,
+    pub evaluation: Evaluation,
     pub governance: Governance,
     pub judge: Judge,
 }
@@ -75,6 +76,11 @@ pub struct Jobs {
     pub lease_seconds: i64,
     pub poll_seconds: u64,
     pub keep_finished_days: i64,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub struct Evaluation {
+    pub quiet_seconds: i64,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -223,6 +229,10 @@ impl Settings {
         check(self.jobs.lease_seconds >= 5, "jobs.lease_seconds: at least 5");
         check(self.jobs.poll_seconds >= 1, "jobs.poll_seconds: at least 1");
         check(self.jobs.keep_finished_days >= 1, "jobs.keep_finished_days: at least 1");
+        check(
+            (0..=30 * 86_400).contains(&self.evaluation.quiet_seconds),
+            "evaluation.quiet_seconds: 0 to 2592000",
+        );
         let version = self.sessions.default_agent_version.trim();
         check(
             !version.is_empty() && version.chars().count() <= 255,

@@ -14,7 +14,10 @@
 //! | [`sessions`] | publish, reads, deletes, outcomes |
 //! | [`jobs`] | the lease queue and its runner |
 //! | [`judge`] | judges, rubrics, fences, provider limits, prices: a transcript in, a checked verdict out; stores nothing |
+//! | [`organization`] | what an organization sets for itself, versioned |
+//! | [`evaluation`] | verdicts on sessions and learnings, decisions, grading on demand, regeneration, labels |
 //! | [`governance`] | the subject barrier, the list of user-owned tables, references |
+//! | [`stats`] | formulas only: no storage, no clock, no domain types |
 //! | [`commands`] | the command line, one file per command |
 
 pub mod app;
@@ -24,10 +27,13 @@ pub mod config;
 pub mod credentials;
 pub mod db;
 pub mod error;
+pub mod evaluation;
 pub mod governance;
 pub mod http;
 pub mod ids;
 pub mod jobs;
 pub mod judge;
+pub mod organization;
 pub mod sessions;
+pub mod stats;
 pub mod telemetry;

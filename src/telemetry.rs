@@ -66,6 +66,7 @@ pub async fn serve_metrics(
             let (handle, app) = (handle.clone(), scraped.clone());
             async move {
                 crate::jobs::record_gauges(&app).await;
+                crate::evaluation::record_gauges(&app).await;
                 handle.render()
             }
         }),

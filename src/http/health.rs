@@ -11,6 +11,7 @@ use utoipa_axum::routes;
 
 use crate::app::App;
 use crate::db::migrations;
+use crate::judge::JudgeState;
 
 pub fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new().routes(routes!(live)).routes(routes!(ready)).routes(routes!(version))
@@ -45,7 +46,7 @@ async fn live() -> Json<Health> {
     Json(Health { status: "ok", checks: Vec::new() })
 }
 
-/// Can it serve requests? Looks at the storage and the job queue.
+/// Can it serve requests? Looks at the storage and the job queue, and says how the judge is.
 #[utoipa::path(get, path = "/health/ready", tag = "operations", security(()),
     responses((status = 200, body = Health), (status = 503, body = Health)))]
 async fn ready(State(app): State<Arc<App>>) -> (StatusCode, Json<Health>) {
@@ -71,6 +72,14 @@ async fn ready(State(app): State<Arc<App>>) -> (StatusCode, Json<Health>) {
             checks.push(Check { name: "jobs", ok: true, detail });
         }
     }
+    // A judge that is paused keeps nobody from publishing and reading: it is shown, and the server stays ready.
+    let detail = match app.judge.state() {
+        JudgeState::Running => app.judge.label().to_owned(),
+        JudgeState::Paused { reason, since } => {
+            format!("{} is paused since {since}: {reason}", app.judge.label())
+        }
+    };
+    checks.push(Check { name: "judge", ok: true, detail });
     let ok = checks.iter().all(|check| check.ok);
     let status = if ok { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     (status, Json(Health { status: if ok { "ok" } else { "unavailable" }, checks }))

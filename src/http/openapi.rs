@@ -24,6 +24,8 @@ use crate::app::App;
     modifiers(&BearerScheme),
     tags(
         (name = "sessions", description = "Publishing what an agent did, reading it back, deleting it"),
+        (name = "evaluation", description = "Verdicts, why there are none, replays of the judge, people's labels"),
+        (name = "configuration", description = "What an organization sets for itself"),
         (name = "operations", description = "Health, identity, jobs"),
     )
 )]
@@ -48,6 +50,8 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
         .merge(super::health::routes())
         .merge(crate::credentials::http::routes())
         .merge(crate::sessions::http::routes())
+        .merge(crate::organization::http::routes())
+        .merge(crate::evaluation::http::routes())
         .merge(crate::jobs::http::routes())
 }
 

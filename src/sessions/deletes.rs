@@ -7,6 +7,7 @@ use super::{reads, sql};
 use crate::app::App;
 use crate::db::Tx;
 use crate::error::{Error, Result};
+use crate::evaluation;
 use crate::governance::barrier;
 use crate::governance::user_tables::USER_TABLES;
 
@@ -76,6 +77,7 @@ pub async fn delete_session(
                 if !sql::lock_session(tx, org_id, &user_id, session_id).await? {
                     return Err(Error::not_found("session"));
                 }
+                evaluation::forget_session(tx, org_id, &user_id, session_id).await?;
                 sql::delete_session(tx, org_id, &user_id, session_id).await
             })
         })
@@ -122,10 +124,13 @@ async fn settle(
         return Ok(());
     }
     if !sql::has_requests(tx, org_id, user_id, session_id).await? {
+        evaluation::forget_session(tx, org_id, user_id, session_id).await?;
         sql::delete_session(tx, org_id, user_id, session_id).await?;
         return Ok(());
     }
     let now = app.clock.now();
     let subject = barrier::open(tx, &app.subject_keys, org_id, user_id, now).await?;
-    sql::recount_session(tx, &subject, session_id).await
+    sql::recount_session(tx, &subject, session_id).await?;
+    // What was judged is no longer what is there.
+    evaluation::session_changed(tx, app, &subject, session_id, false).await
 }

@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 use super::{reads, sql};
 use crate::app::App;
 use crate::error::{Error, Result};
+use crate::evaluation;
 use crate::governance::barrier;
 
 /// An outcome as it is reported.
@@ -100,6 +101,7 @@ pub async fn record_outcome(app: &Arc<App>, org_id: &str, outcome: NewOutcome) -
                 if new {
                     let revision = current.map_or(1, |current| current.revision + 1);
                     sql::insert_outcome(tx, &subject, outcome, revision, now).await?;
+                    evaluation::outcome_reported(tx, app, &subject, &outcome.session_id).await?;
                 }
                 Ok(Recorded { new, user_id, source: session.source })
             })
@@ -132,15 +134,19 @@ pub async fn finalize(
     user_id: Option<String>,
 ) -> Result<(String, i64)> {
     let input = (app.clone(), org_id.to_owned(), session_id, user_id);
-    app.db
+    let finalized = app
+        .db
         .write("sessions.finalize", input, |tx, (app, org_id, session_id, user_id)| {
             Box::pin(async move {
                 let user_id = reads::owner(tx, org_id, session_id, user_id.as_deref()).await?;
                 let now = app.clock.now();
                 let subject = barrier::open(tx, &app.subject_keys, org_id, &user_id, now).await?;
                 sql::finish_session(tx, &subject, session_id, now).await?;
+                evaluation::session_changed(tx, app, &subject, session_id, true).await?;
                 Ok((user_id, now))
             })
         })
-        .await
+        .await?;
+    app.db.announce_work().await;
+    Ok(finalized)
 }

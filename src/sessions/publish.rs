@@ -12,6 +12,7 @@ use super::{sql, tokens};
 use crate::app::App;
 use crate::db::Tx;
 use crate::error::{Code, Error, InputProblem, Result};
+use crate::evaluation;
 use crate::governance::barrier;
 
 /// Clocks of clients may be this many seconds ahead; what is dated so is stored as of now.
@@ -118,7 +119,15 @@ pub async fn publish(
         items: items.into_iter().zip(counts).collect(),
         request,
     };
-    app.db.write("sessions.publish", publish, |tx, publish| Box::pin(store(tx, publish))).await
+    let finished = publish.request.session_finished;
+    let answer = app
+        .db
+        .write("sessions.publish", publish, |tx, publish| Box::pin(store(tx, publish)))
+        .await?;
+    if finished {
+        app.db.announce_work().await;
+    }
+    Ok(answer)
 }
 
 async fn store(tx: &mut Tx, publish: &Publish) -> Result<PublishResponse> {
@@ -145,6 +154,8 @@ async fn store(tx: &mut Tx, publish: &Publish) -> Result<PublishResponse> {
     };
     sql::insert_request(tx, &subject, publish, &Json(&answer)).await?;
     sql::grow_session(tx, &subject, publish).await?;
+    let finished = request.session_finished;
+    evaluation::session_changed(tx, app, &subject, &request.session_id, finished).await?;
     Ok(answer)
 }
 

@@ -1,0 +1,386 @@
+//! The worker of a regeneration. It holds the parent's lease and works on the children itself: their loading and
+//! saving overlap with judging, and at most `concurrency_limit` judgements run at a time, whatever else does.
+//!
+//! A verdict is written and its child closed in one transaction, guarded by the parent's lease: after a crash the
+//! next holder goes on with the children that are still open, and only those in flight are judged again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+
+use super::grading::{self, Material};
+use super::regeneration::{self, Regeneration};
+use super::{AGENT_SUCCESS, NewResult, rule_evaluators, sql};
+use crate::app::App;
+use crate::error::{Error, Result};
+use crate::jobs::{self, Child, Claim, Handler, Outcome};
+use crate::judge::JudgeError;
+use crate::judge::prompts::{Kind, Rubric};
+use crate::sessions;
+
+pub const PARENT: &str = "regenerate";
+pub const CHILD: &str = "regenerate_session";
+
+/// Children read at a time.
+const PAGE: i64 = 200;
+/// Sessions loaded or being saved for each that is judged, so that the judge never waits for the disk.
+const AHEAD: usize = 2;
+/// Tries at one session when the provider fails, before the session counts as failed.
+const TRIES: u32 = 5;
+/// Sessions whose cost is estimated.
+const ESTIMATED: i64 = 20;
+
+pub struct Regenerate;
+
+impl Handler for Regenerate {
+    fn kind(&self) -> &'static str {
+        PARENT
+    }
+
+    fn run<'a>(&'a self, app: &'a Arc<App>, job: &'a Claim) -> BoxFuture<'a, Result<Outcome>> {
+        Box::pin(async move {
+            let Some(work) = Work::begin(app, job).await? else { return Ok(Outcome::Done) };
+            let ended = tokio::select! {
+                ended = work.run() => ended?,
+                () = work.lost() => return Err(Error::LeaseLost),
+            };
+            match ended {
+                Ended::Waiting(error) => {
+                    // The judge is paused: the job is given back, and looks again in a while.
+                    let again_at = app.clock.now() + 30;
+                    let payload = job.payload.0.clone();
+                    jobs::postpone(app, job, again_at, &error.to_string(), payload).await?;
+                    Ok(Outcome::Closed)
+                }
+                Ended::Complete => work.end("completed", None).await,
+                Ended::TooDear => work.end("cancelled", Some("max_cost_usd is reached")).await,
+            }
+        })
+    }
+}
+
+enum Ended {
+    Complete,
+    TooDear,
+    Waiting(JudgeError),
+}
+
+struct Work<'a> {
+    app: &'a Arc<App>,
+    job: &'a Claim,
+    regeneration: Regeneration,
+    /// The candidate's rubric, for a judge diff.
+    candidate: Option<Rubric>,
+    /// Judgements at a time.
+    slots: Semaphore,
+    spent: std::sync::Mutex<f64>,
+}
+
+/// What became of one child.
+enum Done {
+    Saved,
+    /// No verdict can be had now.
+    Paused(JudgeError),
+}
+
+impl<'a> Work<'a> {
+    async fn begin(app: &'a Arc<App>, job: &'a Claim) -> Result<Option<Self>> {
+        let input = (job.org_id.clone(), job.job_id.clone());
+        let (regeneration, spent) = app
+            .db
+            .read("evaluation.begin_regeneration", input, |tx, (org_id, job_id)| {
+                Box::pin(async move {
+                    let found = sql::find_regeneration(tx, org_id, job_id).await?;
+                    Ok((found, jobs::child_costs(tx, job_id).await?))
+                })
+            })
+            .await?;
+        let Some(regeneration) = regeneration.filter(|r| r.status == "running") else {
+            return Ok(None);
+        };
+        let candidate = match &regeneration.candidate_version {
+            Some(version) => Some(grading::rubric(Kind::SessionSuccess, Some(version))?),
+            None => None,
+        };
+        let limit = usize::try_from(regeneration.concurrency_limit).unwrap_or(1).max(1);
+        Ok(Some(Work {
+            app,
+            job,
+            candidate,
+            slots: Semaphore::new(limit),
+            spent: std::sync::Mutex::new(spent),
+            regeneration,
+        }))
+    }
+
+    async fn run(&self) -> Result<Ended> {
+        let limit = usize::try_from(self.regeneration.concurrency_limit).unwrap_or(1).max(1);
+        let mut in_flight = FuturesUnordered::new();
+        let (mut after, mut page, mut more) = (String::new(), Vec::new().into_iter(), true);
+        let mut paused = None;
+        loop {
+            while in_flight.len() < limit * (1 + AHEAD) && paused.is_none() && !self.is_too_dear() {
+                let next = match page.next() {
+                    Some(child) => child,
+                    None if more => {
+                        let children = self.page(&after).await?;
+                        more = !children.is_empty();
+                        page = children.into_iter();
+                        continue;
+                    }
+                    None => break,
+                };
+                let child: Child = next;
+                after.clone_from(&child.job_id);
+                in_flight.push(self.child(child));
+            }
+            match in_flight.next().await {
+                Some(Ok(Done::Saved)) => {}
+                Some(Ok(Done::Paused(error))) => paused = Some(error),
+                Some(Err(error)) => return Err(error),
+                None => break,
+            }
+        }
+        Ok(match paused {
+            _ if self.is_too_dear() => Ended::TooDear,
+            Some(error) => Ended::Waiting(error),
+            None => Ended::Complete,
+        })
+    }
+
+    async fn page(&self, after: &str) -> Result<Vec<Child>> {
+        let input = (self.job.job_id.clone(), after.to_owned());
+        self.app
+            .db
+            .lookup("evaluation.open_children", input, |tx, (parent, after)| {
+                Box::pin(jobs::open_children(tx, parent, after, PAGE))
+            })
+            .await
+    }
+
+    /// Loads, judges and saves one session.
+    async fn child(&self, child: Child) -> Result<Done> {
+        let session_id = child.payload["session_id"].as_str().unwrap_or_default().to_owned();
+        let user_id = child.user_id.clone().unwrap_or_default();
+        let material = grading::load(self.app, &self.job.org_id, &user_id, &session_id).await?;
+        let Some(material) = material else {
+            return self.save(child, Err("the session was deleted".to_owned())).await;
+        };
+        let result = match self.judge(&material).await? {
+            Ok(Some(result)) => Ok(result),
+            Ok(None) => Err("the rule has no opinion on this session".to_owned()),
+            Err(error) if matches!(error, JudgeError::Blocked { .. }) => {
+                return Ok(Done::Paused(error));
+            }
+            Err(error) => Err(error.to_string()),
+        };
+        self.save(child, result).await
+    }
+
+    /// Asks until there is a verdict or no use in going on. No slot is held while it waits.
+    async fn judge(
+        &self,
+        material: &Material,
+    ) -> Result<std::result::Result<Option<NewResult>, JudgeError>> {
+        let name = &self.regeneration.evaluation_name;
+        if name != AGENT_SUCCESS {
+            let evaluators = material.config.evaluators.iter();
+            let rule = evaluators
+                .filter(|evaluator| evaluator.evaluation_name == *name)
+                .find_map(|evaluator| rule_evaluators::evaluate(evaluator, material));
+            return Ok(Ok(rule));
+        }
+        if material.transcript.interactions.is_empty() {
+            return Ok(Ok(None));
+        }
+        let rubric = match &self.candidate {
+            Some(rubric) => rubric.clone(),
+            None => grading::session_rubric(&material.config)?,
+        };
+        let version = &material.transcript.session.agent_version;
+        let mut tries = 0;
+        loop {
+            let slot = self.slots.acquire().await;
+            let judged = grading::judge_session(self.app, material, &rubric, version).await;
+            drop(slot);
+            tries += 1;
+            match judged {
+                Ok(result) => return Ok(Ok(Some(result))),
+                Err(error) if tries >= TRIES || matches!(error, JudgeError::Blocked { .. }) => {
+                    return Ok(Err(error));
+                }
+                Err(error) if error.is_temporary() => {
+                    let backoff = Duration::from_secs(1 << tries.min(6));
+                    let wait = error.after().unwrap_or_default().max(backoff);
+                    tokio::time::sleep(wait.mul_f64(0.75 + self.app.ids.fraction() / 2.0)).await;
+                }
+                // A malformed answer may be better the second time; a refusal is not.
+                Err(JudgeError::Invalid) if tries < 2 => {}
+                Err(error) => return Ok(Err(error)),
+            }
+        }
+    }
+
+    /// Writes the verdict, or the reason why there is none, and closes the child.
+    async fn save(
+        &self,
+        child: Child,
+        result: std::result::Result<NewResult, String>,
+    ) -> Result<Done> {
+        let cost = result.as_ref().ok().and_then(|result| result.origin.cost_usd);
+        let input = Saved {
+            app: self.app.clone(),
+            parent: self.job.clone(),
+            child,
+            is_diff: self.candidate.is_some(),
+            result,
+        };
+        self.app.db.write("evaluation.save_child", input, |tx, s| Box::pin(s.save(tx))).await?;
+        *self.spent.lock().unwrap_or_else(std::sync::PoisonError::into_inner) +=
+            cost.unwrap_or(0.0);
+        Ok(Done::Saved)
+    }
+
+    fn is_too_dear(&self) -> bool {
+        let spent = *self.spent.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        self.regeneration.max_cost_usd.is_some_and(|most| spent >= most && most >= 0.0)
+    }
+
+    /// Returns when the job was cancelled or is somebody else's.
+    async fn lost(&self) {
+        loop {
+            tokio::time::sleep(Duration::from_millis(700)).await;
+            let held = self
+                .app
+                .db
+                .lookup("evaluation.regeneration_held", self.job.job_id.clone(), |tx, job_id| {
+                    Box::pin(jobs::find(tx, job_id))
+                })
+                .await;
+            if let Ok(view) = held
+                && view.is_none_or(|view| view.state != "open")
+            {
+                return;
+            }
+        }
+    }
+
+    /// Freezes the counts and closes the parent.
+    async fn end(&self, status: &'static str, reason: Option<&'static str>) -> Result<Outcome> {
+        let input = (self.job.clone(), self.regeneration.clone(), self.app.clock.now());
+        self.app
+            .db
+            .write("evaluation.end_regeneration", input, move |tx, (job, regeneration, now)| {
+                Box::pin(async move {
+                    let (completed, failed, cost, _) =
+                        regeneration::counts(tx, regeneration).await?;
+                    if status == "cancelled" {
+                        jobs::cancel_children(tx, &job.job_id, *now).await?;
+                    }
+                    let ended = (completed, failed, cost);
+                    sql::end_regeneration(tx, &job.job_id, status, reason, ended, *now).await?;
+                    jobs::finish(tx, job, *now).await
+                })
+            })
+            .await?;
+        Ok(Outcome::Closed)
+    }
+}
+
+struct Saved {
+    app: Arc<App>,
+    parent: Claim,
+    child: Child,
+    is_diff: bool,
+    result: std::result::Result<NewResult, String>,
+}
+
+impl Saved {
+    async fn save(&self, tx: &mut crate::db::Tx) -> Result<()> {
+        let (app, child, org_id) = (&self.app, &self.child, &self.parent.org_id);
+        let now = app.clock.now();
+        let user_id = child.user_id.as_deref().unwrap_or_default();
+        let session_id = child.payload["session_id"].as_str().unwrap_or_default();
+        let mut payload = json!({"session_id": session_id});
+        let subject = match grading::open_subject(tx, app, org_id, user_id, child.epoch).await {
+            Ok(subject) => subject,
+            // Erased meanwhile: the child goes with them, and is counted by its absence.
+            Err(Error::Refused { .. } | Error::LeaseLost) => {
+                return jobs::hold(tx, &self.parent).await;
+            }
+            Err(error) => return Err(error),
+        };
+        let mut failure = self.result.as_ref().err().cloned();
+        if let Ok(result) = &self.result {
+            payload["cost_usd"] = result.origin.cost_usd.map_or(Value::Null, Value::from);
+            if sessions::hold(tx, org_id, user_id, session_id).await?.is_none() {
+                failure = Some("the session was deleted".to_owned());
+            }
+        }
+        let parent = &self.parent;
+        let closed =
+            jobs::close_child(tx, parent, &child.job_id, failure.as_deref(), &payload, now).await?;
+        if !closed || failure.is_some() {
+            return Ok(());
+        }
+        let Ok(result) = &self.result else { return Ok(()) };
+        if self.is_diff {
+            let job_id = &parent.job_id;
+            return sql::put_candidate_verdict(tx, &subject, session_id, job_id, result, now).await;
+        }
+        let mut result = result.clone();
+        let key = (&result.evaluation_name, &result.agent_version);
+        let before = sql::find_result(tx, org_id, user_id, session_id, key.0, key.1).await?;
+        // The verdicts on its learnings stay as they are.
+        result.learning_status = super::learning_verdicts::known_status(
+            before.as_ref().map_or("not_applicable", |r| r.retrieved_learning_status.as_str()),
+        );
+        sql::put_result(tx, &subject, session_id, &result, now).await?;
+        if result.evaluation_name == AGENT_SUCCESS {
+            let by = format!("by a regeneration, by {}", result.origin.judge);
+            sql::put_decision(tx, &subject, session_id, "judged", &by, now).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Estimates what the whole will cost from its first sessions, and stores it. Nothing if the model is unpriced.
+pub async fn estimate(app: &Arc<App>, org_id: &str, job_id: &str) -> Result<()> {
+    let input = (org_id.to_owned(), job_id.to_owned());
+    let (regeneration, children) = app
+        .db
+        .read("evaluation.to_estimate", input, |tx, (org_id, job_id)| {
+            Box::pin(async move {
+                let found = sql::find_regeneration(tx, org_id, job_id).await?;
+                Ok((found, jobs::open_children(tx, job_id, "", ESTIMATED).await?))
+            })
+        })
+        .await?;
+    let Some(regeneration) = regeneration else { return Ok(()) };
+    let (mut sum, mut known) = (0.0, 0.0);
+    if regeneration.evaluation_name == AGENT_SUCCESS {
+        for child in children {
+            let session_id = child.payload["session_id"].as_str().unwrap_or_default();
+            let user_id = child.user_id.as_deref().unwrap_or_default();
+            let Some(material) = grading::load(app, org_id, user_id, session_id).await? else {
+                continue;
+            };
+            let rubric = grading::session_rubric(&material.config)?;
+            let cost = app.judge.estimate(&rubric, &material.context(), &material.turns());
+            let Some(cost) = cost else { return Ok(()) };
+            sum += cost;
+            known += 1.0;
+        }
+    }
+    #[allow(clippy::cast_precision_loss)] // a number of sessions
+    let dollars = if known > 0.0 { sum / known * regeneration.total as f64 } else { 0.0 };
+    app.db
+        .write("evaluation.set_estimate", (job_id.to_owned(), dollars), |tx, (job_id, dollars)| {
+            Box::pin(sql::set_estimate(tx, job_id, Some(*dollars)))
+        })
+        .await
+}

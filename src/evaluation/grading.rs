@@ -1,0 +1,238 @@
+//! From a session to a verdict: what is read, what the judge is told, and how what it says is written.
+
+use super::candidates::{self, Candidate};
+use super::learning_verdicts::LearningSet;
+use super::{AGENT_SUCCESS, NewResult, Origin, learning_verdicts, schedule, sql};
+use crate::app::App;
+use crate::db::Tx;
+use crate::error::{Code, Error, Result};
+use crate::governance::{SubjectWrite, barrier};
+use crate::judge::prompts::{self, Kind, Rubric};
+use crate::judge::{Context, JudgeError, Provenance, Tool, ToolCall, Turn};
+use crate::organization::{self, OrganizationConfig};
+use crate::sessions::{self, Interaction, Snapshot, Transcript};
+
+/// Everything about a session that judging it needs, read in one snapshot.
+pub struct Material {
+    pub org_id: String,
+    pub transcript: Transcript,
+    pub snapshot: Snapshot,
+    pub config: OrganizationConfig,
+    pub candidates: Vec<Candidate>,
+}
+
+/// Reads a session; nothing when there is none.
+pub async fn load(
+    app: &App,
+    org_id: &str,
+    user_id: &str,
+    session_id: &str,
+) -> Result<Option<Material>> {
+    let input = (org_id.to_owned(), user_id.to_owned(), session_id.to_owned(), app.clock.now());
+    app.db
+        .read("evaluation.load", input, |tx, (org_id, user_id, session_id, now)| {
+            Box::pin(async move {
+                let found = sessions::transcript_in(tx, org_id, user_id, session_id).await?;
+                let Some(transcript) = found else { return Ok(None) };
+                let config = organization::config_in(tx, org_id).await?.config;
+                let turns = &transcript.interactions;
+                let candidates = candidates::find(tx, org_id, user_id, turns, *now).await?;
+                Ok(Some(Material {
+                    org_id: org_id.clone(),
+                    snapshot: Snapshot::of(turns),
+                    transcript,
+                    config,
+                    candidates,
+                }))
+            })
+        })
+        .await
+}
+
+impl Material {
+    /// Of a publish that was for evaluation alone.
+    pub fn is_evaluation_only(&self) -> bool {
+        self.transcript.requests.iter().all(|request| request.evaluation_only)
+    }
+
+    pub fn context(&self) -> Context {
+        let tool = |tool: &organization::ToolCanUse| Tool {
+            name: tool.tool_name.clone(),
+            description: tool.tool_description.clone(),
+        };
+        Context {
+            agent_context: self.config.agent_context_prompt.clone(),
+            tools: self.config.tool_can_use.iter().map(tool).collect(),
+            success_definition: self.config.agent_success_config.success_definition_prompt.clone(),
+        }
+    }
+
+    pub fn turns(&self) -> Vec<Turn> {
+        self.transcript.interactions.iter().map(as_turn).collect()
+    }
+
+    pub fn user_turns(&self) -> i64 {
+        let turns = self.transcript.interactions.iter();
+        i64::try_from(turns.filter(|turn| is_user(turn)).count()).unwrap_or(i64::MAX)
+    }
+}
+
+pub fn is_user(turn: &Interaction) -> bool {
+    turn.role.trim().eq_ignore_ascii_case("user")
+}
+
+/// A turn as judges see it. What was done without words is said in words; the shadow, the expert's answer, the
+/// arm and what was retrieved stay out.
+fn as_turn(turn: &Interaction) -> Turn {
+    let mut content = turn.content.clone();
+    if turn.user_action != "none" {
+        let separator = if content.is_empty() { "" } else { "\n" };
+        let done = &turn.user_action_description;
+        content.push_str(&format!("{separator}[{}] {done}", turn.user_action));
+    }
+    let tool = |tool: &sessions::ToolUsed| ToolCall {
+        name: tool.tool_name.clone(),
+        data: serde_json::Value::Object(tool.tool_data.clone()),
+        status: tool.status.clone(),
+    };
+    Turn {
+        id: turn.interaction_id,
+        role: turn.role.clone(),
+        content,
+        tools: turn.tools_used.iter().map(tool).collect(),
+    }
+}
+
+/// The rubric that is pinned, or the newest.
+pub fn rubric(kind: Kind, pinned: Option<&str>) -> Result<Rubric> {
+    pinned
+        .and_then(|version| prompts::load(kind, version))
+        .or_else(|| prompts::newest(kind))
+        .ok_or_else(|| Error::Internal(format!("there is no rubric for {}", kind.as_str())))
+}
+
+/// The rubric that judges sessions of this organization.
+pub fn session_rubric(config: &OrganizationConfig) -> Result<Rubric> {
+    rubric(Kind::SessionSuccess, config.judge.session_success_prompt_version.as_deref())
+}
+
+/// Asks the judge how the session went.
+pub async fn judge_session(
+    app: &App,
+    material: &Material,
+    rubric: &Rubric,
+    agent_version: &str,
+) -> std::result::Result<NewResult, JudgeError> {
+    let graded = app.judge.session(rubric, &material.context(), &material.turns()).await?;
+    let verdict = graded.verdict;
+    Ok(NewResult {
+        evaluation_name: AGENT_SUCCESS.to_owned(),
+        agent_version: agent_version.to_owned(),
+        is_success: verdict.is_success,
+        failure_type: verdict.failure_type.to_owned(),
+        failure_reason: verdict.failure_reason,
+        corrections: i64::from(verdict.number_of_corrections),
+        user_turns_to_resolution: verdict.is_success.then(|| material.user_turns()),
+        is_escalated: verdict.is_escalated,
+        learning_status: "not_applicable",
+        created_at: material.transcript.session.first_request_at,
+        snapshot: material.snapshot,
+        origin: graded.provenance.into(),
+    })
+}
+
+/// A session's verdict with the verdicts on its learnings.
+pub struct SessionGrade {
+    pub result: NewResult,
+    pub learnings: LearningSet,
+}
+
+/// Judges the session and what was retrieved for it. Learnings that cannot be judged right now do not hold the
+/// session's verdict up: their status says so, and a job of their own follows.
+pub async fn judge_all(
+    app: &App,
+    material: &Material,
+    agent_version: &str,
+) -> Result<std::result::Result<SessionGrade, JudgeError>> {
+    let rubric = session_rubric(&material.config)?;
+    let mut result = match judge_session(app, material, &rubric, agent_version).await {
+        Ok(result) => result,
+        Err(error) => return Ok(Err(error)),
+    };
+    let learnings = learning_verdicts::judge(app, material, agent_version).await?;
+    result.learning_status = learnings.status;
+    Ok(Ok(SessionGrade { result, learnings }))
+}
+
+/// Opens the subject's barrier and makes sure that it is still the person the job was made for.
+pub async fn open_subject(
+    tx: &mut Tx,
+    app: &App,
+    org_id: &str,
+    user_id: &str,
+    epoch: Option<i64>,
+) -> Result<SubjectWrite> {
+    let now = app.clock.now();
+    let subject = barrier::open(tx, &app.subject_keys, org_id, user_id, now).await?;
+    if epoch.is_some_and(|epoch| epoch != subject.epoch()) {
+        return Err(Error::LeaseLost);
+    }
+    Ok(subject)
+}
+
+/// Writes a session's grade. Gives the row's id, or nothing when the session was deleted meanwhile.
+pub async fn write_grade(
+    tx: &mut Tx,
+    app: &App,
+    subject: &SubjectWrite,
+    session_id: &str,
+    grade: &SessionGrade,
+) -> Result<Option<i64>> {
+    let (org_id, user_id) = (subject.org_id(), subject.user_id());
+    let Some(now_there) = sessions::hold(tx, org_id, user_id, session_id).await? else {
+        return Ok(None);
+    };
+    let now = app.clock.now();
+    let mut result = grade.result.clone();
+    if !learning_verdicts::replace(tx, subject, session_id, &grade.learnings, now_there, now)
+        .await?
+    {
+        // The session changed under the judge: the old set stands until the new session is judged.
+        result.learning_status = "pending";
+    }
+    let result_id = sql::put_result(tx, subject, session_id, &result, now).await?;
+    if result.learning_status == "pending" {
+        let kind = super::learning_job::LEARNINGS;
+        schedule::enqueue(tx, app, subject, kind, session_id, 30).await?;
+    }
+    Ok(Some(result_id))
+}
+
+/// The verdict that a failed judgement is not: what people and callers are told instead.
+pub fn judge_error(error: &JudgeError) -> Error {
+    let code = if error.is_temporary() { Code::JudgeUnavailable } else { Code::JudgeFailed };
+    let retry_after = error
+        .is_temporary()
+        .then(|| error.after().map_or(30, |after| after.as_secs().clamp(1, 3600)));
+    Error::Refused { code, detail: error.to_string(), problems: Vec::new(), retry_after }
+}
+
+impl From<Provenance> for Origin {
+    fn from(p: Provenance) -> Self {
+        let whole = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+        let flags = p.flags.iter().filter_map(|flag| {
+            serde_json::to_value(flag).ok().and_then(|v| v.as_str().map(str::to_owned))
+        });
+        Origin {
+            flags: flags.collect(),
+            judge: p.judge,
+            prompt_version: p.prompt_version.to_owned(),
+            rubric_hash: p.rubric_hash,
+            input_tokens: whole(p.input_tokens),
+            output_tokens: whole(p.output_tokens),
+            cost_usd: p.cost_usd,
+            latency_ms: whole(p.latency_ms),
+            attempts: i64::from(p.attempts),
+        }
+    }
+}

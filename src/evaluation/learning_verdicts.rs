@@ -1,0 +1,261 @@
+//! Was what was retrieved relevant, and did it help? Judged apart, stored as one set per session.
+//!
+//! Relevance and impact are different questions with different rubrics; a half that fails leaves nulls and the
+//! set `degraded`. The whole set is replaced in one transaction, and only if the session's turns are still those
+//! that were judged. Rows are made from our own list of candidates, never from what a judge names.
+
+use serde::Serialize;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use sqlx::types::Json;
+use utoipa::ToSchema;
+
+use super::candidates::Candidate;
+use super::grading::{Material, rubric};
+use super::{Origin, sampling, sql};
+use crate::app::App;
+use crate::db::Tx;
+use crate::error::Result;
+use crate::governance::SubjectWrite;
+use crate::judge::prompts::Kind;
+use crate::judge::verdicts::{ImpactVerdict, RelevanceVerdict};
+use crate::judge::{self, BATCH, JudgeError, Provenance};
+use crate::sessions::Snapshot;
+
+/// A stored verdict on one learning at one turn.
+#[derive(Clone, Debug, Serialize, sqlx::FromRow, ToSchema)]
+pub struct LearningVerdict {
+    pub result_id: i64,
+    pub user_id: String,
+    pub session_id: String,
+    pub agent_version: String,
+    pub interaction_id: Option<i64>,
+    pub interaction_created_at: Option<i64>,
+    /// `profile`, `user_playbook` or `agent_playbook`.
+    pub kind: String,
+    pub learning_id: String,
+    pub is_relevant: Option<bool>,
+    pub relevance_reason: String,
+    /// `positive`, `negative`, `neutral` or null.
+    pub impact: Option<String>,
+    pub impact_reason: String,
+    /// category, reason, evidence_interaction_ids; or null.
+    #[schema(value_type = Option<Object>)]
+    pub diagnosis: Option<Json<Value>>,
+    /// SHA-256 of the playbook's content and trigger as judged.
+    pub evaluated_playbook_digest: Option<String>,
+    /// Whether the judge saw the whole session.
+    pub diagnosis_evidence_complete: bool,
+    pub created_at: i64,
+    pub judge: String,
+    /// Of the relevance rubric and the impact rubric.
+    pub prompt_version: String,
+    pub rubric_hash: String,
+    pub input_tokens: i64,
+    pub output_tokens: i64,
+    pub cost_usd: Option<f64>,
+    pub latency_ms: i64,
+    pub attempts: i64,
+}
+
+/// A verdict to be written. Tokens and cost are those of its batch, on the first row of it alone, so that sums
+/// over rows are right.
+#[derive(Clone, Debug)]
+pub struct NewLearningVerdict {
+    pub agent_version: String,
+    pub candidate: Candidate,
+    pub relevance: Option<RelevanceVerdict>,
+    pub impact: Option<ImpactVerdict>,
+    pub digest: Option<String>,
+    pub evidence_complete: bool,
+    pub origin: Origin,
+}
+
+/// What judging a session's learnings gave.
+#[derive(Clone, Debug)]
+pub struct LearningSet {
+    /// `complete`, `degraded`, `failed`, `pending` or `not_applicable`.
+    pub status: &'static str,
+    /// The new set; nothing leaves the old one as it is.
+    pub rows: Option<Vec<NewLearningVerdict>>,
+    /// The turns that were judged.
+    pub snapshot: Snapshot,
+}
+
+/// A stored status as one of our own words.
+pub fn known_status(status: &str) -> &'static str {
+    ["complete", "degraded", "failed", "pending"]
+        .into_iter()
+        .find(|known| *known == status)
+        .unwrap_or("not_applicable")
+}
+
+/// Judges a session's candidates in batches.
+pub async fn judge(app: &App, material: &Material, agent_version: &str) -> Result<LearningSet> {
+    let none = |status| LearningSet { status, rows: None, snapshot: material.snapshot };
+    let session = &material.transcript.session;
+    let rate = material.config.agent_success_config.retrieved_learning_sampling_rate;
+    let (org, user) = (&material.org_id, &session.user_id);
+    if !sampling::is_sampled("learnings", org, user, &session.session_id, rate) {
+        return Ok(none("not_applicable"));
+    }
+    if material.candidates.is_empty() {
+        return Ok(LearningSet { rows: Some(Vec::new()), ..none("not_applicable") });
+    }
+    let pinned = &material.config.judge;
+    let relevance_rubric =
+        rubric(Kind::LearningRelevance, pinned.learning_relevance_prompt_version.as_deref())?;
+    let impact_rubric =
+        rubric(Kind::LearningImpact, pinned.learning_impact_prompt_version.as_deref())?;
+    let (context, turns) = (material.context(), material.turns());
+    let (mut rows, mut judged, mut later) = (Vec::new(), 0, false);
+    for batch in material.candidates.chunks(BATCH) {
+        let shown: Vec<judge::Candidate> = batch.iter().map(shown).collect();
+        let relevance = app.judge.relevance(&relevance_rubric, &context, &turns, &shown).await;
+        let impact = app.judge.impact(&impact_rubric, &context, &turns, &shown).await;
+        later |= is_later(relevance.as_ref().err()) || is_later(impact.as_ref().err());
+        let (relevance, relevance_origin) =
+            split(relevance.map(|g| (g.verdict, g.provenance)), batch.len());
+        let (impact, impact_origin) = split(impact.map(|g| (g.verdict, g.provenance)), batch.len());
+        let cut = |origin: &Option<Origin>| {
+            origin.as_ref().is_some_and(|o| o.flags.iter().any(|flag| flag == "transcript_cut"))
+        };
+        let complete = impact_origin.is_some() && !cut(&impact_origin);
+        let origin = combine(relevance_origin, impact_origin);
+        for (place, candidate) in batch.iter().enumerate() {
+            let (relevance, impact) = (relevance[place].clone(), impact[place].clone());
+            judged += usize::from(relevance.is_some()) + usize::from(impact.is_some());
+            rows.push(NewLearningVerdict {
+                agent_version: agent_version.to_owned(),
+                candidate: candidate.clone(),
+                relevance,
+                impact,
+                digest: digest(candidate),
+                evidence_complete: complete,
+                origin: if place == 0 { origin.clone() } else { origin.without_usage() },
+            });
+        }
+    }
+    // A provider that is away now answers later: the old set stands until then.
+    if later {
+        return Ok(none("pending"));
+    }
+    let status = match judged {
+        0 => return Ok(none("failed")),
+        all if all == rows.len() * 2 => "complete",
+        _ => "degraded",
+    };
+    Ok(LearningSet { status, rows: Some(rows), snapshot: material.snapshot })
+}
+
+fn is_later(error: Option<&JudgeError>) -> bool {
+    error.is_some_and(JudgeError::is_temporary)
+}
+
+fn shown(candidate: &Candidate) -> judge::Candidate {
+    judge::Candidate {
+        turn: candidate.interaction_id,
+        kind: candidate.learning.kind.clone(),
+        content: candidate.learning.content.clone(),
+        trigger: candidate.learning.trigger.clone(),
+        diagnose: candidate.learning.kind != "profile",
+    }
+}
+
+/// A half's verdicts, one place per candidate; all empty when the half failed.
+fn split<V: Clone>(
+    graded: std::result::Result<(Vec<Option<V>>, Provenance), JudgeError>,
+    count: usize,
+) -> (Vec<Option<V>>, Option<Origin>) {
+    match graded {
+        Ok((verdicts, provenance)) => (verdicts, Some(provenance.into())),
+        Err(error) => {
+            tracing::warn!(code = error.code(), "half of a batch of learnings was not judged");
+            (vec![None; count], None)
+        }
+    }
+}
+
+/// One origin for both halves of a batch.
+fn combine(relevance: Option<Origin>, impact: Option<Origin>) -> Origin {
+    match (relevance, impact) {
+        (Some(a), Some(b)) => Origin {
+            judge: a.judge,
+            prompt_version: format!("{}+{}", a.prompt_version, b.prompt_version),
+            rubric_hash: format!("{}+{}", a.rubric_hash, b.rubric_hash),
+            input_tokens: a.input_tokens + b.input_tokens,
+            output_tokens: a.output_tokens + b.output_tokens,
+            cost_usd: a.cost_usd.zip(b.cost_usd).map(|(a, b)| a + b),
+            latency_ms: a.latency_ms + b.latency_ms,
+            attempts: a.attempts + b.attempts,
+            flags: a.flags,
+        },
+        (Some(one), None) | (None, Some(one)) => one,
+        (None, None) => Origin::default(),
+    }
+}
+
+impl Origin {
+    fn without_usage(&self) -> Origin {
+        Origin {
+            input_tokens: 0,
+            output_tokens: 0,
+            cost_usd: self.cost_usd.map(|_| 0.0),
+            ..self.clone()
+        }
+    }
+}
+
+fn digest(candidate: &Candidate) -> Option<String> {
+    let learning = &candidate.learning;
+    if learning.kind == "profile" {
+        return None;
+    }
+    let mut digest = Sha256::new();
+    for part in [&learning.content, &learning.trigger] {
+        digest.update((part.len() as u64).to_be_bytes());
+        digest.update(part.as_bytes());
+    }
+    Some(hex::encode(digest.finalize()))
+}
+
+/// Puts the new set in the place of the old one. False when the session is no longer the one that was judged:
+/// then nothing is changed.
+pub async fn replace(
+    tx: &mut Tx,
+    subject: &SubjectWrite,
+    session_id: &str,
+    set: &LearningSet,
+    now_there: Snapshot,
+    now: i64,
+) -> Result<bool> {
+    let Some(rows) = &set.rows else { return Ok(true) };
+    if set.snapshot != now_there {
+        return Ok(rows.is_empty());
+    }
+    sql::delete_learning_verdicts(tx, subject, session_id).await?;
+    for row in rows {
+        sql::insert_learning_verdict(tx, subject, session_id, row, now).await?;
+    }
+    Ok(true)
+}
+
+/// What `get_retrieved_learning_evaluation_results` is asked for.
+pub struct LearningQuery {
+    pub user_id: Option<String>,
+    pub session_id: Option<String>,
+    pub from: Option<i64>,
+    pub to: Option<i64>,
+    pub limit: i64,
+}
+
+/// Stored verdicts, newest turn first.
+pub async fn list(app: &App, org_id: &str, query: LearningQuery) -> Result<Vec<LearningVerdict>> {
+    app.db
+        .read(
+            "evaluation.list_learning_verdicts",
+            (org_id.to_owned(), query),
+            |tx, (org, query)| Box::pin(sql::list_learning_verdicts(tx, org, query)),
+        )
+        .await
+}

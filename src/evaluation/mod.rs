@@ -1,0 +1,139 @@
+//! Evaluation: every finished session is judged once, durably, or says why not.
+//!
+//! - A publish enqueues the session's job in its own transaction and each later publish moves it, so a session is
+//!   judged when it has been quiet, or at once when it was finished; one that grows is judged again.
+//! - A verdict is written, the job closed and the decision recorded in one transaction, guarded by the job's lease
+//!   and by the subject barrier. One row per (user, session, evaluation, agent version): a regrade replaces it
+//!   after the new verdict is there and keeps its id.
+//! - A failed judgement is absent, never a zero. It is tried again, and [`decisions`] says where it stands.
+//! - What was judged is known exactly ([`crate::sessions::Snapshot`]); what is deleted takes its verdicts along.
+
+mod agreement;
+mod candidates;
+mod decisions;
+mod diff;
+mod driver;
+mod grading;
+pub mod http;
+mod labels;
+mod learning_job;
+mod learning_verdicts;
+mod on_demand;
+mod regeneration;
+mod regeneration_http;
+mod results;
+mod review_http;
+mod rule_evaluators;
+mod sampling;
+mod schedule;
+mod session_job;
+mod sql;
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use sqlx::types::Json;
+use utoipa::ToSchema;
+
+use crate::jobs::Handler;
+
+pub use agreement::{Agreement, AgreementQuery, agreement};
+pub use decisions::{Decision, DecisionQuery, decisions};
+pub use labels::{NewLabel, label};
+pub use learning_verdicts::LearningVerdict;
+pub use on_demand::{Grade, GradeRequest, grade_on_demand};
+pub use regeneration::{NewRegeneration, Progress, cancel, progress, start};
+pub use results::{ResultQuery, list as list_results, success_rate};
+pub use schedule::{forget_session, outcome_reported, record_gauges, session_changed};
+
+/// The evaluation that the judge of success writes.
+pub const AGENT_SUCCESS: &str = "agent_success";
+
+/// The background work of this area.
+pub fn handlers() -> Vec<Arc<dyn Handler>> {
+    vec![
+        Arc::new(session_job::EvaluateSession),
+        Arc::new(session_job::EvaluateRules),
+        Arc::new(learning_job::EvaluateLearnings),
+        Arc::new(on_demand::GradeSession),
+        Arc::new(driver::Regenerate),
+    ]
+}
+
+/// A verdict on a session.
+#[derive(Clone, Debug, Serialize, sqlx::FromRow, ToSchema)]
+pub struct EvaluationResult {
+    pub result_id: i64,
+    pub user_id: String,
+    pub agent_version: String,
+    pub session_id: String,
+    pub is_success: bool,
+    /// `system_error`, `missing_tool`, `wrong_tool`, `insufficient_info_from_tool` or `wrong_answer`; empty on
+    /// success.
+    pub failure_type: String,
+    pub failure_reason: String,
+    pub evaluation_name: String,
+    /// When the session's first request happened: a regrade keeps its place on every chart.
+    pub created_at: i64,
+    /// null without shadow comparisons.
+    pub regular_vs_shadow: Option<String>,
+    pub number_of_correction_per_session: i64,
+    /// The user's turns, on success only.
+    pub user_turns_to_resolution: Option<i64>,
+    pub is_escalated: bool,
+    #[schema(value_type = Option<Vec<String>>)]
+    pub tags: Option<Json<Vec<String>>>,
+    pub evaluated_at: i64,
+    /// `complete`, `degraded`, `failed`, `pending` or `not_applicable`: the session's learning verdicts.
+    pub retrieved_learning_status: String,
+    /// `offline` or `rule`: no model; else provider/model as reported.
+    pub judge: String,
+    pub prompt_version: String,
+    pub rubric_hash: String,
+    pub input_tokens: i64,
+    pub output_tokens: i64,
+    /// US dollars; null if the model is unpriced.
+    pub cost_usd: Option<f64>,
+    pub latency_ms: i64,
+    /// Calls made for this verdict.
+    pub attempts: i64,
+    /// What the transcript tried, and whether it was cut.
+    #[schema(value_type = Vec<String>)]
+    pub flags: Json<Vec<String>>,
+    #[serde(skip)]
+    pub interaction_count: i64,
+    #[serde(skip)]
+    pub last_interaction_id: i64,
+}
+
+/// Where a verdict comes from.
+#[derive(Clone, Debug, Default)]
+pub struct Origin {
+    pub judge: String,
+    pub prompt_version: String,
+    pub rubric_hash: String,
+    pub input_tokens: i64,
+    pub output_tokens: i64,
+    pub cost_usd: Option<f64>,
+    pub latency_ms: i64,
+    pub attempts: i64,
+    pub flags: Vec<String>,
+}
+
+/// A verdict to be written.
+#[derive(Clone, Debug)]
+pub struct NewResult {
+    pub evaluation_name: String,
+    pub agent_version: String,
+    pub is_success: bool,
+    pub failure_type: String,
+    pub failure_reason: String,
+    pub corrections: i64,
+    pub user_turns_to_resolution: Option<i64>,
+    pub is_escalated: bool,
+    pub learning_status: &'static str,
+    /// The session's first request.
+    pub created_at: i64,
+    pub snapshot: crate::sessions::Snapshot,
+    pub origin: Origin,
+}

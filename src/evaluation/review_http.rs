@@ -1,0 +1,192 @@
+//! Endpoints of people's labels, agreement and judge diffs.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use serde::Serialize;
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::diff::{self, JudgeDiff};
+use super::regeneration::{self, NewRegeneration};
+use super::regeneration_http::{JobPath, Started, job_id};
+use super::{AGENT_SUCCESS, Agreement, AgreementQuery, NewLabel, agreement, labels};
+use crate::app::App;
+use crate::error::Result;
+use crate::http::fields::{Fields, Read};
+use crate::http::{Caller, Input, Operator, QueryInput};
+use crate::judge::prompts::Kind;
+use crate::organization::prompt_version;
+
+pub fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new()
+        .routes(routes!(post_labels))
+        .routes(routes!(get_agreement))
+        .routes(routes!(start_judge_diff))
+        .routes(routes!(get_judge_diff))
+        .routes(routes!(promote_judge_diff))
+}
+
+#[derive(ToSchema)]
+#[allow(dead_code)] // the specification's view of NewLabel
+struct Label {
+    session_id: String,
+    /// Needed when several users have a session of this id.
+    user_id: Option<String>,
+    is_success: bool,
+    failure_type: Option<String>,
+    #[schema(max_length = 4000)]
+    note: Option<String>,
+    /// Who says so; `dashboard` when absent. A new label of the same person replaces their old one.
+    labelled_by: Option<String>,
+    /// `agent_success` when absent.
+    evaluation_name: Option<String>,
+}
+
+#[derive(ToSchema)]
+struct LabelsRequest {
+    #[schema(value_type = Vec<Label>, min_items = 1, max_items = 1000)]
+    labels: Vec<NewLabel>,
+}
+
+impl Read for LabelsRequest {
+    fn read(f: &mut Fields<'_>) -> Self {
+        LabelsRequest { labels: f.required_list("labels", 1000) }
+    }
+}
+
+#[derive(Serialize, ToSchema)]
+struct LabelsResponse {
+    success: bool,
+    labelled: usize,
+}
+
+/// Say what really became of sessions.
+#[utoipa::path(post, path = "/api/evaluations/labels", tag = "evaluation",
+    request_body = LabelsRequest, responses((status = 200, body = LabelsResponse)))]
+async fn post_labels(
+    State(app): State<Arc<App>>,
+    operator: Operator,
+    Input { value, .. }: Input<LabelsRequest>,
+) -> Result<Json<LabelsResponse>> {
+    let labelled = labels::label(&app, &operator.0.org_id, value.labels).await?;
+    Ok(Json(LabelsResponse { success: true, labelled }))
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[allow(dead_code)] // names the parameters for the specification
+struct AgreementParams {
+    /// `agent_success` when absent.
+    evaluation_name: Option<String>,
+    /// Unix seconds, both included: of the sessions' first requests.
+    from_ts: Option<i64>,
+    to_ts: Option<i64>,
+    agent_version: Option<String>,
+    /// Only verdicts of this rubric.
+    prompt_version: Option<String>,
+    /// `labels`, `outcomes` or `both` (default).
+    ground_truth: Option<String>,
+}
+
+impl Read for AgreementQuery {
+    fn read(f: &mut Fields<'_>) -> Self {
+        let query = AgreementQuery {
+            evaluation_name: f
+                .optional_id("evaluation_name")
+                .unwrap_or_else(|| AGENT_SUCCESS.to_owned()),
+            from: f.integer("from_ts", 0..=9_999_999_999),
+            to: f.integer("to_ts", 0..=9_999_999_999),
+            agent_version: f.optional_id("agent_version"),
+            prompt_version: f.optional_id("prompt_version"),
+            ground_truth: f
+                .choice("ground_truth", &["labels", "outcomes", "both"])
+                .unwrap_or("both"),
+        };
+        if let (Some(from), Some(to)) = (query.from, query.to)
+            && from > to
+        {
+            f.problem("to_ts", "not_after_start", "must not be before from_ts");
+        }
+        query
+    }
+}
+
+/// How well the judge agrees with people, and the success rate with its errors taken out.
+#[utoipa::path(get, path = "/api/evaluations/agreement", tag = "evaluation", params(AgreementParams),
+    responses((status = 200, body = Agreement)))]
+async fn get_agreement(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    QueryInput(query): QueryInput<AgreementQuery>,
+) -> Result<Json<Agreement>> {
+    agreement::agreement(&app, &caller.org_id, query).await.map(Json)
+}
+
+#[derive(ToSchema)]
+#[allow(dead_code)] // the specification's view of DiffRequest
+struct JudgeDiffRequest {
+    /// The version of the session rubric to compare with the live verdicts.
+    candidate_version: String,
+    from_ts: i64,
+    to_ts: i64,
+    max_cost_usd: Option<f64>,
+}
+
+struct DiffRequest(NewRegeneration);
+
+impl Read for DiffRequest {
+    fn read(f: &mut Fields<'_>) -> Self {
+        let window = NewRegeneration::read(f);
+        let version = f.required("candidate_version", |f| {
+            prompt_version(f, "candidate_version", Kind::SessionSuccess).map(Some)
+        });
+        DiffRequest(NewRegeneration { evaluation_name: None, candidate_version: version, ..window })
+    }
+}
+
+/// Judge a window with another rubric, beside the live numbers.
+#[utoipa::path(post, path = "/api/evaluations/judge_diffs", tag = "evaluation",
+    request_body = JudgeDiffRequest, responses((status = 200, body = Started)))]
+async fn start_judge_diff(
+    State(app): State<Arc<App>>,
+    operator: Operator,
+    Input { value: DiffRequest(new), .. }: Input<DiffRequest>,
+) -> Result<Json<Started>> {
+    let (job_id, total) = regeneration::start(&app, &operator.0.org_id, new).await?;
+    Ok(Json(Started { job_id, total }))
+}
+
+/// What the other rubric says: paired flips and McNemar's test.
+#[utoipa::path(get, path = "/api/evaluations/judge_diffs/{job_id}", tag = "evaluation",
+    params(("job_id" = String, Path)), responses((status = 200, body = JudgeDiff)))]
+async fn get_judge_diff(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    path: JobPath,
+) -> Result<Json<JudgeDiff>> {
+    let job_id = job_id(path)?;
+    diff::diff(&app, &caller.org_id, &job_id).await.map(Json)
+}
+
+#[derive(Serialize, ToSchema)]
+struct Promoted {
+    success: bool,
+    session_success_prompt_version: String,
+    config_version: i64,
+}
+
+/// Judge with the compared rubric from now on.
+#[utoipa::path(post, path = "/api/evaluations/judge_diffs/{job_id}/promote", tag = "evaluation",
+    params(("job_id" = String, Path)), responses((status = 200, body = Promoted)))]
+async fn promote_judge_diff(
+    State(app): State<Arc<App>>,
+    operator: Operator,
+    path: JobPath,
+) -> Result<Json<Promoted>> {
+    let job_id = job_id(path)?;
+    let (version, config_version) = diff::promote(&app, &operator.0.org_id, &job_id).await?;
+    Ok(Json(Promoted { success: true, session_success_prompt_version: version, config_version }))
+}

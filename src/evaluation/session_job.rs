@@ -1,0 +1,218 @@
+//! The job of a session: decide, judge, write, all or nothing.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use serde_json::Value;
+
+use super::grading::{self, Material, SessionGrade};
+use super::{NewResult, rule_evaluators, sampling, sql};
+use crate::app::App;
+use crate::error::Result;
+use crate::jobs::{self, Claim, Handler, Outcome};
+use crate::judge::JudgeError;
+use crate::sessions;
+
+pub const SESSION: &str = "evaluate_session";
+pub const RULES: &str = "evaluate_rules";
+
+/// Times that a judgement is put off because the provider is away, before it is given up: about two days.
+const POSTPONEMENTS: i64 = 60;
+
+/// Judges a session that has been quiet, or was finished.
+pub struct EvaluateSession;
+
+impl Handler for EvaluateSession {
+    fn kind(&self) -> &'static str {
+        SESSION
+    }
+
+    fn run<'a>(&'a self, app: &'a Arc<App>, job: &'a Claim) -> BoxFuture<'a, Result<Outcome>> {
+        Box::pin(evaluate(app, job))
+    }
+}
+
+/// Looks at a session with the evaluators that are rules only.
+pub struct EvaluateRules;
+
+impl Handler for EvaluateRules {
+    fn kind(&self) -> &'static str {
+        RULES
+    }
+
+    fn run<'a>(&'a self, app: &'a Arc<App>, job: &'a Claim) -> BoxFuture<'a, Result<Outcome>> {
+        Box::pin(async move {
+            let Some((material, session_id)) = material(app, job).await? else {
+                return Ok(Outcome::Done);
+            };
+            let rules = match decide(&material) {
+                Verdict::Skip(_) => Vec::new(),
+                _ => rule_evaluators::evaluate_all(&material),
+            };
+            write(app, job, session_id, Written { rules, grade: None, decision: None }).await
+        })
+    }
+}
+
+async fn material(app: &App, job: &Claim) -> Result<Option<(Material, String)>> {
+    let user_id = job.user_id.as_deref().unwrap_or_default();
+    let session_id = job.payload["session_id"].as_str().unwrap_or_default();
+    let found = grading::load(app, &job.org_id, user_id, session_id).await?;
+    Ok(found.map(|material| (material, session_id.to_owned())))
+}
+
+async fn evaluate(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
+    // Deleted meanwhile: there is nothing to judge and nothing to write a decision about.
+    let Some((material, session_id)) = material(app, job).await? else {
+        return Ok(Outcome::Done);
+    };
+    let verdict = decide(&material);
+    let rules = match verdict {
+        Verdict::Skip(_) => Vec::new(),
+        _ => rule_evaluators::evaluate_all(&material),
+    };
+    let decision = match verdict {
+        Verdict::Skip(reason) => Some(("skipped", reason.to_owned())),
+        Verdict::SampleOut(rate) => {
+            Some(("sampled_out", format!("not in the sample of {:.4} %", rate * 100.0)))
+        }
+        Verdict::Judge => None,
+    };
+    if decision.is_some() {
+        return write(app, job, session_id, Written { rules, grade: None, decision }).await;
+    }
+    let agent_version = material.transcript.session.agent_version.clone();
+    match grading::judge_all(app, &material, &agent_version).await? {
+        Ok(grade) => {
+            let by = format!("by {}", grade.result.origin.judge);
+            let decision = Some(("judged", by));
+            write(app, job, session_id, Written { rules, grade: Some(grade), decision }).await
+        }
+        Err(error) => after_failure(app, job, session_id, rules, &error).await,
+    }
+}
+
+/// What becomes of a session, before anything is paid for.
+#[derive(Debug, PartialEq)]
+enum Verdict {
+    Judge,
+    Skip(&'static str),
+    SampleOut(f64),
+}
+
+fn decide(material: &Material) -> Verdict {
+    let session = &material.transcript.session;
+    let config = &material.config.agent_success_config;
+    if material.transcript.interactions.is_empty() {
+        return Verdict::Skip("it has no interactions");
+    }
+    if config.request_sources_enabled.as_ref().is_some_and(|on| !on.contains(&session.source)) {
+        return Verdict::Skip("its source is not in request_sources_enabled");
+    }
+    let rate = if material.is_evaluation_only() {
+        config.evaluation_only_sampling_rate
+    } else {
+        config.sampling_rate
+    };
+    let (org, user) = (&material.org_id, &session.user_id);
+    if sampling::is_sampled("evaluation", org, user, &session.session_id, rate) {
+        Verdict::Judge
+    } else {
+        Verdict::SampleOut(rate)
+    }
+}
+
+struct Written {
+    rules: Vec<NewResult>,
+    grade: Option<SessionGrade>,
+    decision: Option<(&'static str, String)>,
+}
+
+/// Writes what there is to write and closes the job in one transaction.
+async fn write(
+    app: &Arc<App>,
+    job: &Claim,
+    session_id: String,
+    written: Written,
+) -> Result<Outcome> {
+    let outcome = written.decision.as_ref().map_or("rules", |(decision, _)| *decision);
+    let input = (app.clone(), job.clone(), session_id, written);
+    app.db
+        .write("evaluation.save", input, |tx, (app, job, session_id, written)| {
+            Box::pin(async move {
+                let user_id = job.user_id.as_deref().unwrap_or_default();
+                let now = app.clock.now();
+                let subject =
+                    grading::open_subject(tx, app, &job.org_id, user_id, job.epoch).await?;
+                if sessions::hold(tx, &job.org_id, user_id, session_id).await?.is_some() {
+                    for rule in &written.rules {
+                        sql::put_result(tx, &subject, session_id, rule, now).await?;
+                    }
+                    if let Some(grade) = &written.grade {
+                        grading::write_grade(tx, app, &subject, session_id, grade).await?;
+                    }
+                    if let Some((decision, reason)) = &written.decision {
+                        sql::put_decision(tx, &subject, session_id, decision, reason, now).await?;
+                    }
+                }
+                jobs::finish(tx, job, now).await
+            })
+        })
+        .await?;
+    metrics::counter!("evenhand_evaluations_total", "outcome" => outcome).increment(1);
+    Ok(Outcome::Closed)
+}
+
+/// No verdict. A judge that is away or paused is asked again later and costs the session no attempt; an answer
+/// that is of no use costs one, and the last one ends with a decision that says why.
+async fn after_failure(
+    app: &Arc<App>,
+    job: &Claim,
+    session_id: String,
+    rules: Vec<NewResult>,
+    error: &JudgeError,
+) -> Result<Outcome> {
+    metrics::counter!("evenhand_evaluation_failures_total", "code" => error.code()).increment(1);
+    let tried = job.payload["postponed"].as_i64().unwrap_or(0);
+    let is_paused = matches!(error, JudgeError::Blocked { .. });
+    if error.is_temporary() && (is_paused || tried < POSTPONEMENTS) {
+        let asked = error.after().map_or(0, |after| i64::try_from(after.as_secs()).unwrap_or(3600));
+        let wait = if is_paused { 60 } else { pause(tried + 1, app.ids.fraction()).max(asked + 1) };
+        let mut payload = job.payload.0.clone();
+        payload["postponed"] = Value::from(if is_paused { tried } else { tried + 1 });
+        let again_at = app.clock.now() + wait;
+        jobs::postpone(app, job, again_at, &error.to_string(), payload).await?;
+        return Ok(Outcome::Closed);
+    }
+    if !error.is_temporary() && job.attempts < job.max_attempts {
+        return Err(grading::judge_error(error));
+    }
+    let input = (app.clone(), job.clone(), session_id, rules, error.to_string());
+    app.db
+        .write("evaluation.give_up", input, |tx, (app, job, session_id, rules, reason)| {
+            Box::pin(async move {
+                let user_id = job.user_id.as_deref().unwrap_or_default();
+                let now = app.clock.now();
+                let subject =
+                    grading::open_subject(tx, app, &job.org_id, user_id, job.epoch).await?;
+                if sessions::hold(tx, &job.org_id, user_id, session_id).await?.is_some() {
+                    for rule in rules {
+                        sql::put_result(tx, &subject, session_id, rule, now).await?;
+                    }
+                    sql::put_decision(tx, &subject, session_id, "failed", reason, now).await?;
+                }
+                jobs::give_up(tx, job, reason, now).await
+            })
+        })
+        .await?;
+    metrics::counter!("evenhand_evaluations_total", "outcome" => "failed").increment(1);
+    Ok(Outcome::Closed)
+}
+
+/// 10, 20, 40 … seconds, at most an hour, give or take a quarter.
+pub fn pause(times: i64, random: f64) -> i64 {
+    let seconds = 5i64 << times.clamp(1, 10);
+    #[allow(clippy::cast_possible_truncation)] // at most an hour and a quarter
+    let jittered = (seconds.min(3600) as f64 * (0.75 + random / 2.0)).round() as i64;
+    jittered.max(1)
+}

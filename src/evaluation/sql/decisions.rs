@@ -1,0 +1,79 @@
+//! SQL of the table `evaluation_decisions`.
+
+use crate::db::Tx;
+use crate::error::Result;
+use crate::evaluation::decisions::DecisionQuery;
+use crate::governance::SubjectWrite;
+use crate::{row, rows, run};
+
+pub async fn put_decision(
+    tx: &mut Tx,
+    subject: &SubjectWrite,
+    session_id: &str,
+    decision: &str,
+    reason: &str,
+    now: i64,
+) -> Result<()> {
+    run!(
+        tx,
+        "INSERT INTO evaluation_decisions (org_id, user_id, session_id, epoch, decision, reason, decided_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7)
+         ON CONFLICT (org_id, user_id, session_id) DO UPDATE SET
+            epoch = excluded.epoch, decision = excluded.decision, reason = excluded.reason,
+            decided_at = excluded.decided_at",
+        subject.org_id(),
+        subject.user_id(),
+        session_id,
+        subject.epoch(),
+        decision,
+        reason,
+        now
+    )?;
+    Ok(())
+}
+
+pub async fn find_decision(
+    tx: &mut Tx,
+    org_id: &str,
+    user_id: &str,
+    session_id: &str,
+) -> Result<Option<(String, String, i64)>> {
+    row!(
+        tx,
+        (String, String, i64),
+        "SELECT decision, reason, decided_at FROM evaluation_decisions
+         WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
+        org_id,
+        user_id,
+        session_id
+    )
+}
+
+/// The sessions a question is about, newest activity first.
+pub async fn sessions_to_explain(
+    tx: &mut Tx,
+    org_id: &str,
+    query: &DecisionQuery,
+) -> Result<Vec<(String, String)>> {
+    let sql = match &query.user_id {
+        Some(_) => {
+            "SELECT user_id, session_id FROM sessions
+             WHERE org_id = $1 AND user_id = $2 AND ($3 IS NULL OR session_id = $3)
+             ORDER BY last_request_at DESC, session_id DESC LIMIT $4"
+        }
+        None => {
+            "SELECT user_id, session_id FROM sessions
+             WHERE org_id = $1 AND $2 IS NULL AND session_id = $3
+             ORDER BY last_request_at DESC, user_id DESC LIMIT $4"
+        }
+    };
+    rows!(
+        tx,
+        (String, String),
+        sql,
+        org_id,
+        query.user_id.as_deref(),
+        query.session_id.as_deref(),
+        query.limit
+    )
+}

@@ -1,0 +1,86 @@
+//! SQL of the table `session_labels`, and of verdicts beside ground truth.
+
+use crate::db::Tx;
+use crate::error::Result;
+use crate::evaluation::agreement::AgreementQuery;
+use crate::evaluation::labels::NewLabel;
+use crate::governance::SubjectWrite;
+use crate::{rows, run};
+
+pub async fn put_label(
+    tx: &mut Tx,
+    subject: &SubjectWrite,
+    label: &NewLabel,
+    now: i64,
+) -> Result<()> {
+    run!(
+        tx,
+        "INSERT INTO session_labels
+           (org_id, user_id, session_id, evaluation_name, labelled_by, epoch, is_success, failure_type, note,
+            labelled_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+         ON CONFLICT (org_id, user_id, session_id, evaluation_name, labelled_by) DO UPDATE SET
+            epoch = excluded.epoch, is_success = excluded.is_success, failure_type = excluded.failure_type,
+            note = excluded.note, labelled_at = excluded.labelled_at",
+        subject.org_id(),
+        subject.user_id(),
+        &label.session_id,
+        &label.evaluation_name,
+        &label.labelled_by,
+        subject.epoch(),
+        label.is_success,
+        label.failure_type,
+        &label.note,
+        now
+    )?;
+    Ok(())
+}
+
+/// A verdict of the judge, and what a person and the customer say of the same session.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub struct Judged {
+    pub result_id: i64,
+    pub user_id: String,
+    pub session_id: String,
+    pub is_success: bool,
+    /// The newest label.
+    pub label: Option<bool>,
+    /// The newest outcome the customer reported.
+    pub outcome: Option<String>,
+}
+
+/// The newest verdict of every judged session in the window, with its ground truth where there is one.
+pub async fn judged_sessions(
+    tx: &mut Tx,
+    org_id: &str,
+    query: &AgreementQuery,
+) -> Result<Vec<Judged>> {
+    rows!(
+        tx,
+        Judged,
+        "SELECT r.result_id, r.user_id, r.session_id, r.is_success,
+                (SELECT l.is_success FROM session_labels l
+                 WHERE l.org_id = r.org_id AND l.user_id = r.user_id AND l.session_id = r.session_id
+                   AND l.evaluation_name = r.evaluation_name
+                 ORDER BY l.labelled_at DESC, l.labelled_by DESC LIMIT 1) AS label,
+                (SELECT o.outcome FROM session_outcomes o
+                 WHERE o.org_id = r.org_id AND o.user_id = r.user_id AND o.session_id = r.session_id
+                 ORDER BY o.revision DESC LIMIT 1) AS outcome
+         FROM evaluation_results r
+         WHERE r.org_id = $1 AND r.evaluation_name = $2
+           AND ($3 IS NULL OR r.created_at >= $3) AND ($4 IS NULL OR r.created_at <= $4)
+           AND ($5 IS NULL OR r.agent_version = $5) AND ($6 IS NULL OR r.prompt_version = $6)
+           AND NOT EXISTS (SELECT 1 FROM evaluation_results n
+                 WHERE n.org_id = r.org_id AND n.user_id = r.user_id AND n.session_id = r.session_id
+                   AND n.evaluation_name = r.evaluation_name
+                   AND ($5 IS NULL OR n.agent_version = $5) AND ($6 IS NULL OR n.prompt_version = $6)
+                   AND (n.evaluated_at, n.result_id) > (r.evaluated_at, r.result_id))
+         ORDER BY r.created_at DESC, r.result_id DESC",
+        org_id,
+        &query.evaluation_name,
+        query.from,
+        query.to,
+        query.agent_version.as_deref(),
+        query.prompt_version.as_deref()
+    )
+}

@@ -1,0 +1,42 @@
+//! SQL of the evaluation tables, one file per noun.
+
+mod decisions;
+mod labels;
+mod learnings;
+mod regenerations;
+mod results;
+
+pub use decisions::{find_decision, put_decision, sessions_to_explain};
+pub use labels::{Judged, judged_sessions, put_label};
+pub use learnings::{
+    agent_playbooks, delete_learning_verdicts, has_learnings, insert_learning_verdict,
+    list_learning_verdicts, profiles, set_learning_status, user_playbooks,
+};
+pub use regenerations::{
+    candidate_flips, end_regeneration, find_regeneration, insert_regeneration,
+    put_candidate_verdict, running_regeneration, set_estimate,
+};
+pub use results::{find_result, list_results, put_result, success_counts};
+
+use crate::db::Tx;
+use crate::error::Result;
+use crate::run;
+
+/// Deletes everything that was written about a session.
+pub async fn forget_session(
+    tx: &mut Tx,
+    org_id: &str,
+    user_id: &str,
+    session_id: &str,
+) -> Result<()> {
+    for sql in [
+        "DELETE FROM candidate_verdicts WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
+        "DELETE FROM session_labels WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
+        "DELETE FROM learning_verdicts WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
+        "DELETE FROM evaluation_results WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
+        "DELETE FROM evaluation_decisions WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
+    ] {
+        run!(tx, sql, org_id, user_id, session_id)?;
+    }
+    Ok(())
+}
