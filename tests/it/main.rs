@@ -5,4 +5,5 @@
 #[macro_use]
 mod support;
 
+mod judge;
 mod publish;
