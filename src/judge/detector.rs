@@ -33,8 +33,28 @@ impl Flag {
     }
 }
 
+/// Longer texts are looked at in their first and last so many bytes: a judge is not shown their middle either.
+const LOOKED_AT: usize = 128 * 1024;
+
+/// A text, or its head and its tail if it is very long.
+pub fn ends(text: &str) -> Vec<&str> {
+    if text.len() <= 2 * LOOKED_AT {
+        return vec![text];
+    }
+    let head = text.floor_char_boundary(LOOKED_AT);
+    let tail = text.ceil_char_boundary(text.len() - LOOKED_AT);
+    vec![&text[..head], &text[tail..]]
+}
+
 /// The flags of one text, in order, each once.
 pub fn detect(text: &str) -> Vec<Flag> {
+    let mut flags: Vec<Flag> = ends(text).into_iter().flat_map(detect_in).collect();
+    flags.sort_unstable();
+    flags.dedup();
+    flags
+}
+
+fn detect_in(text: &str) -> Vec<Flag> {
     let folded = fold(text);
     // Letters are folded to Latin look-alikes above, which garbles other scripts: those are looked at as written.
     let lower = text.to_lowercase();

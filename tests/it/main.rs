@@ -15,6 +15,7 @@ mod deletes;
 mod governance;
 mod isolation;
 mod jobs;
+mod judge;
 mod outcomes;
 mod publish;
 mod reads;

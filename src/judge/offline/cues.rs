@@ -100,6 +100,18 @@ pub const NO_THANKS: &[&str] = &[
 
 /// The user is not content.
 pub const COMPLAINT: &[&str] = &[
+    "nothing to do with",
+    "did you even",
+    "do you even",
+    "not my question",
+    "not the question",
+    "my question",
+    "beantwortet",
+    "beantworten",
+    "rien à voir",
+    "nada que ver",
+    "回答我",
+    "根本",
     "not what i asked",
     "not what i wanted",
     "not what i meant",
@@ -463,6 +475,17 @@ pub const WANTS_PERSON: &[&str] = &[
 
 /// The agent could not.
 pub const UNABLE: &[&str] = &[
+    "did not respond",
+    "didnt respond",
+    "no response",
+    "not possible",
+    "nicht möglich",
+    "pas possible",
+    "no es posible",
+    "não foi possível",
+    "ne fait pas partie",
+    "gehört nicht",
+    "not something i",
     "i cant",
     "i cannot",
     "i can not",
@@ -680,3 +703,73 @@ pub const TOOL_FAILED: &[&str] = &[
     "unavailable",
     "cancelled",
 ];
+
+/// The turn wants an answer.
+pub const REQUEST: &[&str] = &[
+    "please",
+    "pls",
+    "can you",
+    "could you",
+    "would you",
+    "will you",
+    "i need",
+    "i want",
+    "id like",
+    "i would like",
+    "tell me",
+    "show me",
+    "give me",
+    "send me",
+    "help me",
+    "how",
+    "what",
+    "when",
+    "where",
+    "why",
+    "which",
+    "who",
+    "and the",
+    "what about",
+    "try again",
+    "bitte",
+    "wie",
+    "was",
+    "wann",
+    "wo",
+    "warum",
+    "welche",
+    "kannst",
+    "können",
+    "comment",
+    "quand",
+    "pourquoi",
+    "peux tu",
+    "pouvez",
+    "quel",
+    "quelle",
+    "cómo",
+    "cuándo",
+    "qué",
+    "dónde",
+    "puedes",
+    "puede",
+    "necesito",
+    "quero",
+    "como",
+    "quando",
+    "请",
+    "怎么",
+    "为什么",
+    "多少",
+    "吗",
+    "ください",
+    "ですか",
+];
+
+/// One word that says no.
+pub const JUST_NO: &[&str] =
+    &[" no ", " nope ", " nein ", " non ", " não ", " wrong ", " 不 ", " いいえ ", " нет "];
+
+/// "This, not that", in the text as written.
+pub const CONTRAST: &[&str] =
+    &[", not ", ", no ", ", nicht ", ", pas ", ", não ", ", non ", "，不是", "、ではなく"];

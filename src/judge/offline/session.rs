@@ -90,8 +90,13 @@ fn failure(turns: &[Heard], escalated: bool) -> Option<(&'static str, &'static s
             if has(&user.plain, WANTS_PERSON) {
                 return Some(("wrong_answer", "The user asked for a person and left."));
             }
-            if !is_farewell(&user.plain) {
+            if wants_answer(user) {
                 return Some(("system_error", "The user's last turn was not answered."));
+            }
+            // A bare goodbye does not take back what was said before it.
+            let before = turns[..last_user.unwrap_or(0)].iter().rfind(|turn| turn.user);
+            if before.is_some_and(|turn| complains(&turn.plain)) {
+                return Some((failure_kind(turns, answer), "The user complained and left."));
             }
         } else if is_content(&user.plain) && !asks(user) {
             return None;
@@ -148,47 +153,30 @@ fn is_content(plain: &str) -> bool {
 
 fn complains(plain: &str) -> bool {
     has(plain, COMPLAINT)
+        || JUST_NO.contains(&plain)
         || has(plain, &["thanks for nothing", "thank you for nothing", "danke für nichts"])
-}
-
-fn is_farewell(plain: &str) -> bool {
-    has(
-        plain,
-        &[
-            "bye",
-            "goodbye",
-            "ok",
-            "okay",
-            "alright",
-            "have a nice day",
-            "see you",
-            "no thanks",
-            "thats all",
-            "that is all",
-            "no thats it",
-            "tschüss",
-            "alles klar",
-            "au revoir",
-            "adiós",
-            "好的",
-            "はい",
-        ],
-    )
 }
 
 fn asks(turn: &Heard) -> bool {
     turn.text.trim_end().ends_with(['?', '？'])
 }
 
+/// The turn is a question or a request, or too long to be a mere remark.
+fn wants_answer(turn: &Heard) -> bool {
+    turn.text.contains(['?', '？']) || has(&turn.plain, REQUEST) || content(&turn.text).len() >= 8
+}
+
 /// A user turn that points at an earlier response, says it is off, and steers.
 fn is_correction(turns: &[Heard], at: usize) -> bool {
     let turn = &turns[at];
     let after_an_answer = turns[..at].iter().any(|t| !t.user && !t.text.is_empty());
-    let off = has(&turn.plain, POINTING) || turn.plain.starts_with(" no ");
+    let off = has(&turn.plain, POINTING)
+        || turn.plain.starts_with(" no ")
+        || CONTRAST.iter().any(|contrast| turn.text.to_lowercase().contains(contrast));
     turn.user
         && after_an_answer
         && off
-        && has(&turn.plain, STEERING)
+        && (has(&turn.plain, STEERING) || content(&turn.text).len() >= 3)
         && content(&turn.text).len() >= 2
         && !is_content(&turn.plain)
 }

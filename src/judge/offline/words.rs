@@ -2,22 +2,28 @@
 
 use std::collections::BTreeSet;
 
-use crate::judge::detector::{Flag, detect, fold};
+use crate::judge::detector::{Flag, detect, ends, fold};
 
-/// The sentences of a text up to the first one that speaks to a judge or poses as somebody else.
+/// How many sentences an order is looked for across.
+const SPREAD: usize = 6;
+
+/// The sentences of a text up to the first one that speaks to a judge or poses as somebody else. Of a very long
+/// text only head and tail are heard.
 pub fn heard(text: &str) -> Vec<&str> {
     let mut heard = Vec::new();
-    for sentence in sentences(text) {
+    for sentence in ends(text).into_iter().flat_map(sentences) {
         if !detect(sentence).is_empty() {
             return heard;
         }
         heard.push(sentence);
     }
     // An order can be spread over sentences, none of which is one by itself.
-    let whole = detect(text);
-    if whole.iter().any(|flag| *flag != Flag::HiddenCharacters) {
-        let from = (1..=heard.len()).find(|n| !detect(&heard[..*n].join(" ")).is_empty());
-        heard.truncate(from.map_or(0, |n| n - 1));
+    if detect(text).iter().any(|flag| *flag != Flag::HiddenCharacters) {
+        let order = (1..=heard.len()).find_map(|end| {
+            let earliest = end.saturating_sub(SPREAD);
+            (earliest..end).rev().find(|start| !detect(&heard[*start..end].join(" ")).is_empty())
+        });
+        heard.truncate(order.unwrap_or(0));
     }
     heard
 }
