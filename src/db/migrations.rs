@@ -55,13 +55,9 @@ pub async fn migrate(db: &Db, now: i64) -> Result<Vec<i64>> {
 pub async fn missing(db: &Db) -> Result<Vec<i64>> {
     let applied = db
         .read("migrations.list", (), |tx, ()| {
-            Box::pin(async move {
-                if has_table(tx).await? {
-                    list(tx).await
-                } else {
-                    Ok(Vec::new())
-                }
-            })
+            Box::pin(
+                async move { if has_table(tx).await? { list(tx).await } else { Ok(Vec::new()) } },
+            )
         })
         .await?;
     let engine = db.engine().unwrap_or(Engine::Sqlite);

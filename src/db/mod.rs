@@ -3,7 +3,7 @@
 //! Areas reach the database through [`Db::read`] and [`Db::write`] only. Both run a named transaction: it is
 //! timed and counted under its name, reads see one snapshot, writes are durable when they return, and a write
 //! once handed over runs to its end whether or not the caller still waits. What differs between the engines
-//! lives in [`dialect`], in `sqlite.rs` (one writer, shared commits) and in `postgres.rs` (retries).
+//! lives in `dialect.rs`, in `sqlite.rs` (one writer, shared commits) and in `postgres.rs` (retries).
 
 mod dialect;
 pub mod migrations;

@@ -103,6 +103,10 @@ impl Noting {
     }
 }
 
+fn only(handler: &Arc<Noting>) -> Vec<Arc<dyn Handler>> {
+    vec![handler.clone()]
+}
+
 impl Handler for Noting {
     fn kind(&self) -> &'static str {
         KIND
@@ -316,7 +320,7 @@ both_backends! {
         }
         enqueue(app, Job { run_at: NOW + 1, ..Job::default() }).await;
         let handler = Noting::new(|| Ok(Outcome::Done));
-        assert_eq!(jobs::run_until_idle(app, &[handler.clone()]).await.unwrap(), 40);
+        assert_eq!(jobs::run_until_idle(app, &only(&handler)).await.unwrap(), 40);
         assert_eq!(handler.seen().len(), 40);
         assert_eq!(states(app).await, ["test done 40", "test waiting 1"]);
         let failing = Noting::new(|| Err(Error::Internal("always".to_owned())));
@@ -331,7 +335,7 @@ both_backends! {
         for _ in 0..600 {
             enqueue(app, Job::default()).await;
         }
-        jobs::run_until_idle(app, &[handler.clone()]).await.unwrap();
+        jobs::run_until_idle(app, &only(&handler)).await.unwrap();
         t.clock().advance(10 * 86_400);
         let recent = enqueue(app, Job { user: Some("ada"), ..Job::default() }).await;
         jobs::run_until_idle(app, &[handler]).await.unwrap();
