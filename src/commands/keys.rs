@@ -90,8 +90,8 @@ impl List {
     async fn run(self) -> Result<()> {
         let app = self.installation.open(Schema::MustBeCurrent).await?;
         println!(
-            "{:36}  {:10}  {:20}  {:8}  {}",
-            "id", "role", "organization", "state", "name"
+            "{:36}  {:10}  {:20}  {:8}  name",
+            "id", "role", "organization", "state"
         );
         for c in credentials::list(&app, self.org.as_deref()).await? {
             let role = match (c.role, c.governance) {

@@ -87,7 +87,7 @@ fn api_page(spec: &Value) -> String {
     {
         let name = tag["name"].as_str().unwrap_or("");
         let title = escape(tag["description"].as_str().unwrap_or(name));
-        let _ = write!(page, "<h2>{title}</h2>\n");
+        let _ = writeln!(page, "<h2>{title}</h2>");
         for (path, method, operation) in operations(name) {
             write_operation(&mut page, spec, path, &method, operation);
         }
@@ -98,13 +98,13 @@ fn api_page(spec: &Value) -> String {
 
 fn write_operation(page: &mut String, spec: &Value, path: &str, method: &str, operation: &Value) {
     let summary = escape(operation["summary"].as_str().unwrap_or(""));
-    let _ = write!(
+    let _ = writeln!(
         page,
-        "<details><summary><b>{method}</b> <code>{}</code> {summary}</summary>\n",
+        "<details><summary><b>{method}</b> <code>{}</code> {summary}</summary>",
         escape(path)
     );
     if let Some(more) = operation["description"].as_str() {
-        let _ = write!(page, "<p>{}</p>\n", escape(more));
+        let _ = writeln!(page, "<p>{}</p>", escape(more));
     }
     let parameters = operation["parameters"]
         .as_array()
@@ -191,13 +191,13 @@ fn write_field(
         _ => String::new(),
     };
     let required = if required { " <b>required</b>" } else { "" };
-    let _ = write!(
+    let _ = writeln!(
         page,
-        "<dt><code>{}</code> <i>{kind} {place}</i>{required}</dt>\n",
+        "<dt><code>{}</code> <i>{kind} {place}</i>{required}</dt>",
         escape(name)
     );
     if let Some(about) = about.as_str() {
-        let _ = write!(page, "<dd>{}</dd>\n", escape(about));
+        let _ = writeln!(page, "<dd>{}</dd>", escape(about));
     }
 }
 
