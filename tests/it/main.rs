@@ -16,6 +16,7 @@ mod commands;
 mod conformance;
 mod crash;
 mod credentials;
+mod db;
 mod deletes;
 mod governance;
 mod isolation;
