@@ -6,7 +6,9 @@
 
 use std::borrow::Cow;
 
-use sqlx::{AssertSqlSafe, SqlSafeStr, SqlStr};
+#[allow(clippy::disallowed_types)] // the place the ban points to
+use sqlx::AssertSqlSafe;
+use sqlx::{SqlSafeStr, SqlStr};
 
 use super::Tx;
 use crate::error::{Error, Result};

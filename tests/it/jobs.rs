@@ -325,7 +325,7 @@ both_backends! {
         assert_eq!(states(app).await, ["test done 40", "test waiting 1"]);
         let failing = Noting::new(|| Err(Error::Internal("always".to_owned())));
         t.clock().advance(1);
-        assert_eq!(jobs::run_until_idle(app, &[failing]).await.unwrap(), 1);
+        assert_eq!(jobs::run_until_idle(app, &only(&failing)).await.unwrap(), 1);
         assert_eq!(states(app).await, ["test done 40", "test waiting 1"], "it waits for its next attempt");
     }
 
@@ -338,7 +338,7 @@ both_backends! {
         jobs::run_until_idle(app, &only(&handler)).await.unwrap();
         t.clock().advance(10 * 86_400);
         let recent = enqueue(app, Job { user: Some("ada"), ..Job::default() }).await;
-        jobs::run_until_idle(app, &[handler]).await.unwrap();
+        jobs::run_until_idle(app, &only(&handler)).await.unwrap();
         t.clock().advance(21 * 86_400);
         let open = enqueue(app, Job { run_at: NOW, ..Job::default() }).await;
         enqueue(app, Job { kind: "prune_jobs", dedupe: Some("all"), ..Job::default() }).await;
