@@ -6,7 +6,9 @@
 
 use std::borrow::Cow;
 
-use sqlx::{AssertSqlSafe, SqlSafeStr, SqlStr};
+#[allow(clippy::disallowed_types)] // the place the ban points to
+use sqlx::AssertSqlSafe;
+use sqlx::{SqlSafeStr, SqlStr};
 
 use super::Tx;
 use crate::error::{Error, Result};
@@ -65,21 +67,6 @@ impl Tx {
         }
     }
 
-    /// A statement with `{rows}` in it, for `rows` rows of `columns` parameters each: `VALUES ($1, $2), ($3, $4)`.
-    pub fn sql_for_rows(&self, text: &'static str, columns: usize, rows: usize) -> SqlStr {
-        let mut values = String::with_capacity(rows * columns * 6);
-        for row in 0..rows {
-            values.push_str(if row == 0 { "(" } else { ", (" });
-            for column in 1..=columns {
-                let separator = if column == 1 { "$" } else { ", $" };
-                values.push_str(separator);
-                values.push_str(&(row * columns + column).to_string());
-            }
-            values.push(')');
-        }
-        AssertSqlSafe(text.replace("{rows}", &values)).into_sql_str()
-    }
-
     /// Runs statements that are put together from compiled-in parts: migrations and generated triggers.
     pub(crate) async fn run_script(&mut self, script: String) -> Result<()> {
         let script = AssertSqlSafe(script).into_sql_str();
@@ -125,6 +112,34 @@ impl Tx {
 pub enum Objects {
     Tables,
     Triggers,
+}
+
+/// The text with `{rows}` written out for `rows` rows of `columns` parameters: `($1, $2), ($3, $4)`.
+pub(super) fn for_rows(text: &str, columns: usize, rows: usize) -> String {
+    let mut values = String::with_capacity(rows * columns * 6);
+    for row in 0..rows {
+        values.push_str(if row == 0 { "(" } else { ", (" });
+        for column in 1..=columns {
+            values.push_str(if column == 1 { "$" } else { ", $" });
+            values.push_str(&(row * columns + column).to_string());
+        }
+        values.push(')');
+    }
+    text.replace("{rows}", &values)
+}
+
+/// Appends the text to `out` with its parameters counted on from `offset`: `$1` becomes `$4` after three.
+pub(super) fn renumber(text: &str, offset: usize, out: &mut String) {
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('$') {
+        out.push_str(before);
+        out.push('$');
+        let digits = after.bytes().take_while(u8::is_ascii_digit).count();
+        let number: usize = after[..digits].parse().unwrap_or(0);
+        out.push_str(&(number + offset).to_string());
+        rest = &after[digits..];
+    }
+    out.push_str(rest);
 }
 
 /// Escapes what a person typed for use with `{contains:$n}`.
@@ -207,6 +222,17 @@ mod tests {
             "SELECT 1 FROM t WHERE id IN (SELECT jsonb_array_elements_text($2::jsonb)) FOR SHARE"
         );
         assert!(matches!(render(Engine::Sqlite, "SELECT 1"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn parameters_are_counted_on() {
+        assert_eq!(
+            for_rows("VALUES {rows} RETURNING id", 2, 2),
+            "VALUES ($1, $2), ($3, $4) RETURNING id"
+        );
+        let mut text = String::from("A $1;");
+        renumber("B $1, $2 AND $10", 1, &mut text);
+        assert_eq!(text, "A $1;B $2, $3 AND $11");
     }
 
     #[test]

@@ -3,8 +3,9 @@
 //! Areas reach the database through [`Db::read`] and [`Db::write`] only. Both run a named transaction: it is
 //! timed and counted under its name, reads see one snapshot, writes are durable when they return, and a write
 //! once handed over runs to its end whether or not the caller still waits. What differs between the engines
-//! lives in [`dialect`], in `sqlite.rs` (one writer, shared commits) and in `postgres.rs` (retries).
+//! lives in `dialect.rs`, in `sqlite.rs` (one writer, shared commits) and in `postgres.rs` (retries).
 
+mod changes;
 mod dialect;
 pub mod migrations;
 mod postgres;
@@ -18,6 +19,7 @@ use sqlx::pool::PoolConnection;
 use sqlx::{Database, Postgres, Sqlite, Transaction};
 
 use crate::error::{Code, Error, Result};
+pub use changes::{Changes, Value};
 pub use dialect::{Engine, Objects, WALL_MESSAGE, like_pattern};
 
 /// A transaction of either engine. SQL runs on it through the [`rows!`](crate::rows), [`row!`](crate::row)

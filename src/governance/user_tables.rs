@@ -4,6 +4,9 @@
 //! [`USER_TABLES`]. A test compares both lists with the live schema on both engines: a table that is in neither
 //! fails the build's tests.
 
+use crate::db::Tx;
+use crate::error::Result;
+
 /// One user-owned table. Every one of them has the columns `org_id`, `user_id` and `epoch`.
 pub struct UserTable {
     pub table: &'static str,
@@ -11,6 +14,14 @@ pub struct UserTable {
     pub target: &'static str,
     /// Whether rows without a user may be in it too (`user_id IS NULL`: not user-owned).
     pub user_optional: bool,
+}
+
+impl UserTable {
+    /// Deletes a person's rows and gives how many there were.
+    pub async fn delete_rows(&self, tx: &mut Tx, org_id: &str, user_id: &str) -> Result<u64> {
+        let statement = format!("DELETE FROM {} WHERE org_id = $1 AND user_id = $2", self.table);
+        tx.change(statement, &[org_id, user_id]).await
+    }
 }
 
 const fn owned(table: &'static str, target: &'static str) -> UserTable {

@@ -3,7 +3,7 @@
 //! A request type implements [`Read`]: it asks [`Fields`] for each of its fields with the rule that field obeys.
 //! A field that breaks its rule is noted with its JSON pointer and reads as a harmless value; the collected
 //! problems refuse the request before anything is done with it. `null` reads as absent. Fields nobody asked for
-//! are listed by [`Fields::unknown`].
+//! are listed beside the value.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;

@@ -97,9 +97,7 @@ pub async fn clear_user_data(
                 barrier::lock(tx, org_id, user_id).await?;
                 let mut counts = BTreeMap::new();
                 for table in USER_TABLES {
-                    let statement =
-                        format!("DELETE FROM {} WHERE org_id = $1 AND user_id = $2", table.table);
-                    let deleted = tx.change(statement, &[org_id, user_id]).await?;
+                    let deleted = table.delete_rows(tx, org_id, user_id).await?;
                     counts.insert(table.target.to_owned(), deleted);
                 }
                 if counts.values().all(|count| *count == 0) {

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use sqlx::types::Json;
 use utoipa::ToSchema;
 
 use super::publish_request::{InteractionData, PublishRequest};
@@ -139,28 +138,26 @@ async fn store(tx: &mut Tx, publish: &Publish) -> Result<PublishResponse> {
     {
         return repeat(first, publish);
     }
-    let interaction_ids = sql::insert_interactions(tx, &subject, publish).await?;
     let (learning_status, learning_reason) = learning(request);
-    let answer = PublishResponse {
+    let mut answer = PublishResponse {
         success: true,
-        message: format!("stored {} interactions", interaction_ids.len()),
+        message: format!("stored {} interactions", publish.items.len()),
         warnings: publish.warnings.clone(),
         request_id: request_id.clone(),
         learning_status: learning_status.to_owned(),
         learning_reason: Some(learning_reason.to_owned()),
-        interaction_ids,
+        interaction_ids: Vec::new(),
         experiment: None,
         duplicate: false,
     };
-    sql::insert_request(tx, &subject, publish, &Json(&answer)).await?;
-    sql::grow_session(tx, &subject, publish).await?;
+    answer.interaction_ids = sql::insert_publish(tx, &subject, publish, &answer).await?;
     let finished = request.session_finished;
     evaluation::session_changed(tx, app, &subject, &request.session_id, finished).await?;
     Ok(answer)
 }
 
-fn repeat(first: (String, Json<PublishResponse>), publish: &Publish) -> Result<PublishResponse> {
-    let (content_sha256, Json(answer)) = first;
+fn repeat(first: (String, PublishResponse), publish: &Publish) -> Result<PublishResponse> {
+    let (content_sha256, answer) = first;
     if content_sha256 == publish.content_sha256 {
         return Ok(PublishResponse { duplicate: true, ..answer });
     }
@@ -210,5 +207,5 @@ pub async fn stored_answer(app: &App, org_id: &str, request_id: String) -> Resul
             Box::pin(sql::find_answer(tx, org, id))
         })
         .await?;
-    found.map(|(_, Json(answer))| answer).ok_or_else(|| Error::not_found("request"))
+    found.map(|(_, answer)| answer).ok_or_else(|| Error::not_found("request"))
 }

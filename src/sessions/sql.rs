@@ -6,155 +6,158 @@ use super::outcomes::NewOutcome;
 use super::publish::{Publish, PublishResponse};
 use super::reads::Snapshot;
 use super::{Interaction, Request, SessionOutcome, SessionSummary};
-use crate::db::Tx;
+use crate::db::{Changes, Tx, Value};
 use crate::error::Result;
 use crate::governance::SubjectWrite;
-use crate::{on, row, rows, run};
+use crate::{row, rows, run};
 
 // ── publishing ──────────────────────────────────────────────────────────────────────────────────────
 
-/// The digest and the answer stored with a request id.
+/// What is stored with a request id: its digest, and the answer it was given.
 pub async fn find_answer(
     tx: &mut Tx,
     org_id: &str,
     request_id: &str,
-) -> Result<Option<(String, Json<PublishResponse>)>> {
-    row!(
+) -> Result<Option<(String, PublishResponse)>> {
+    let found = row!(
         tx,
-        (String, Json<PublishResponse>),
-        "SELECT content_sha256, answer FROM requests WHERE org_id = $1 AND request_id = $2",
+        (String, String, String, Json<PublishResponse>),
+        "SELECT user_id, session_id, content_sha256, answer FROM requests
+         WHERE org_id = $1 AND request_id = $2",
         org_id,
         request_id
-    )
-}
-
-pub(super) async fn insert_request(
-    tx: &mut Tx,
-    subject: &SubjectWrite,
-    publish: &Publish,
-    answer: &Json<&PublishResponse>,
-) -> Result<()> {
-    run!(
-        tx,
-        "INSERT INTO requests
-           (org_id, user_id, session_id, request_id, epoch, created_at, received_at, source,
-            agent_version, evaluation_only, retrieval_experiment_id, retrieval_experiment_arm,
-            content_sha256, answer)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
-        subject.org_id(),
-        subject.user_id(),
-        &publish.request.session_id,
-        &publish.request_id,
-        subject.epoch(),
-        publish.created_at,
-        publish.received_at,
-        &publish.request.source,
-        &publish.agent_version,
-        publish.request.evaluation_only,
-        publish.request.retrieval_experiment_id.as_deref(),
-        publish.request.retrieval_experiment_arm,
-        &publish.content_sha256,
-        answer
     )?;
-    Ok(())
+    let Some((user_id, session_id, content_sha256, Json(mut answer))) = found else {
+        return Ok(None);
+    };
+    let turns = rows!(
+        tx,
+        (i64,),
+        "SELECT interaction_id FROM interactions
+         WHERE org_id = $1 AND user_id = $2 AND session_id = $3 AND request_id = $4
+         ORDER BY interaction_id",
+        org_id,
+        user_id,
+        session_id,
+        request_id
+    )?;
+    answer.interaction_ids = turns.into_iter().map(|(id,)| id).collect();
+    Ok(Some((content_sha256, answer)))
 }
 
 /// Turns per INSERT: engines limit the number of parameters.
 const TURNS_AT_ONCE: usize = 100;
 
-/// Stores the turns of a publish and gives their ids, in order.
-pub(super) async fn insert_interactions(
+/// Stores a publish: its turns, the request, and what it adds to its session. Gives the ids of the turns, in order.
+/// `answer` is what a repeat is answered with; the turns' ids are read from their rows.
+pub(super) async fn insert_publish(
     tx: &mut Tx,
     subject: &SubjectWrite,
     publish: &Publish,
+    answer: &PublishResponse,
 ) -> Result<Vec<i64>> {
-    let mut ids = Vec::with_capacity(publish.items.len());
+    let mut changes = Changes::default();
     for turns in publish.items.chunks(TURNS_AT_ONCE) {
-        let sql = tx.sql_for_rows(
+        let mut values = Vec::with_capacity(turns.len() * 18);
+        for (item, tokens) in turns {
+            values.extend([
+                subject.org_id().into(),
+                subject.user_id().into(),
+                Value::from(&publish.request.session_id),
+                subject.epoch().into(),
+                Value::from(&publish.request_id),
+                item.created_at.unwrap_or(publish.created_at).into(),
+                Value::from(&item.role),
+                Value::from(&item.content),
+                Value::from(&item.shadow_content),
+                Value::from(&item.expert_content),
+                item.user_action.into(),
+                Value::from(&item.user_action_description),
+                Value::from(&item.interacted_image_url),
+                Value::from(&item.image_encoding),
+                Value::json(&item.tools_used)?,
+                Value::json(&item.citations)?,
+                Value::json(&item.retrieved_learnings)?,
+                (*tokens).into(),
+            ]);
+        }
+        changes.add_rows(
             "INSERT INTO interactions
                (org_id, user_id, session_id, epoch, request_id, created_at, role, content, shadow_content,
                 expert_content, user_action, user_action_description, interacted_image_url,
                 image_encoding, tools_used, citations, retrieved_learnings, token_count)
              VALUES {rows} RETURNING interaction_id",
             18,
-            turns.len(),
+            values,
         );
-        let stored: Vec<(i64,)> = on!(tx, conn => {
-            let mut query = sqlx::query_as(sql);
-            for (item, tokens) in turns {
-                query = query
-                    .bind(subject.org_id())
-                    .bind(subject.user_id())
-                    .bind(&publish.request.session_id)
-                    .bind(subject.epoch())
-                    .bind(&publish.request_id)
-                    .bind(item.created_at.unwrap_or(publish.created_at))
-                    .bind(&item.role)
-                    .bind(&item.content)
-                    .bind(&item.shadow_content)
-                    .bind(&item.expert_content)
-                    .bind(item.user_action)
-                    .bind(&item.user_action_description)
-                    .bind(&item.interacted_image_url)
-                    .bind(&item.image_encoding)
-                    .bind(Json(&item.tools_used))
-                    .bind(Json(&item.citations))
-                    .bind(Json(&item.retrieved_learnings))
-                    .bind(tokens);
-            }
-            query.fetch_all(conn).await
-        })?;
-        ids.extend(stored.into_iter().map(|(id,)| id));
     }
+    changes.add(
+        "INSERT INTO requests
+           (org_id, user_id, session_id, request_id, epoch, created_at, received_at, source,
+            agent_version, evaluation_only, retrieval_experiment_id, retrieval_experiment_arm,
+            content_sha256, answer)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
+        vec![
+            subject.org_id().into(),
+            subject.user_id().into(),
+            Value::from(&publish.request.session_id),
+            Value::from(&publish.request_id),
+            subject.epoch().into(),
+            publish.created_at.into(),
+            publish.received_at.into(),
+            Value::from(&publish.request.source),
+            Value::from(&publish.agent_version),
+            publish.request.evaluation_only.into(),
+            publish.request.retrieval_experiment_id.as_deref().into(),
+            publish.request.retrieval_experiment_arm.into(),
+            Value::from(&publish.content_sha256),
+            Value::json(answer)?,
+        ],
+    );
+    changes.add(
+        GROW_SESSION,
+        vec![
+            subject.org_id().into(),
+            subject.user_id().into(),
+            Value::from(&publish.request.session_id),
+            subject.epoch().into(),
+            publish.created_at.into(),
+            Value::from(&publish.request_id),
+            publish.received_at.into(),
+            publish.request.session_finished.then_some(publish.received_at).into(),
+            Value::from(&publish.request.source),
+            Value::from(&publish.agent_version),
+            i64::try_from(publish.items.len()).unwrap_or(i64::MAX).into(),
+        ],
+    );
+    let mut ids = tx.apply(changes).await?;
     ids.sort_unstable();
     Ok(ids)
 }
 
-/// Adds a request to its session's summary. The first request is the earliest by (time, id): an import may
-/// bring it after later ones.
-pub(super) async fn grow_session(
-    tx: &mut Tx,
-    subject: &SubjectWrite,
-    publish: &Publish,
-) -> Result<()> {
-    let finished_at = publish.request.session_finished.then_some(publish.received_at);
-    run!(
-        tx,
-        "INSERT INTO sessions
-           (org_id, user_id, session_id, epoch, first_request_at, first_request_id, last_request_at,
-            last_received_at, finished_at, source, agent_version, request_count, interaction_count)
-         VALUES ($1, $2, $3, $4, $5, $6, $5, $7, $8, $9, $10, 1, $11)
-         ON CONFLICT (org_id, user_id, session_id) DO UPDATE SET
-            source = CASE WHEN (excluded.first_request_at, excluded.first_request_id)
-                             < (sessions.first_request_at, sessions.first_request_id)
-                          THEN excluded.source ELSE sessions.source END,
-            first_request_id = CASE WHEN (excluded.first_request_at, excluded.first_request_id)
-                             < (sessions.first_request_at, sessions.first_request_id)
-                          THEN excluded.first_request_id ELSE sessions.first_request_id END,
-            first_request_at = CASE WHEN excluded.first_request_at < sessions.first_request_at
-                          THEN excluded.first_request_at ELSE sessions.first_request_at END,
-            agent_version = CASE WHEN excluded.last_request_at >= sessions.last_request_at
-                          THEN excluded.agent_version ELSE sessions.agent_version END,
-            last_request_at = CASE WHEN excluded.last_request_at > sessions.last_request_at
-                          THEN excluded.last_request_at ELSE sessions.last_request_at END,
-            last_received_at = excluded.last_received_at,
-            finished_at = excluded.finished_at,
-            request_count = sessions.request_count + 1,
-            interaction_count = sessions.interaction_count + excluded.interaction_count",
-        subject.org_id(),
-        subject.user_id(),
-        &publish.request.session_id,
-        subject.epoch(),
-        publish.created_at,
-        &publish.request_id,
-        publish.received_at,
-        finished_at,
-        &publish.request.source,
-        &publish.agent_version,
-        i64::try_from(publish.items.len()).unwrap_or(i64::MAX)
-    )?;
-    Ok(())
-}
+/// Adds a request to its session's summary. The first request is the earliest by (time, id): an import may bring it
+/// after later ones.
+const GROW_SESSION: &str = "INSERT INTO sessions
+       (org_id, user_id, session_id, epoch, first_request_at, first_request_id, last_request_at,
+        last_received_at, finished_at, source, agent_version, request_count, interaction_count)
+     VALUES ($1, $2, $3, $4, $5, $6, $5, $7, $8, $9, $10, 1, $11)
+     ON CONFLICT (org_id, user_id, session_id) DO UPDATE SET
+        source = CASE WHEN (excluded.first_request_at, excluded.first_request_id)
+                         < (sessions.first_request_at, sessions.first_request_id)
+                      THEN excluded.source ELSE sessions.source END,
+        first_request_id = CASE WHEN (excluded.first_request_at, excluded.first_request_id)
+                         < (sessions.first_request_at, sessions.first_request_id)
+                      THEN excluded.first_request_id ELSE sessions.first_request_id END,
+        first_request_at = CASE WHEN excluded.first_request_at < sessions.first_request_at
+                      THEN excluded.first_request_at ELSE sessions.first_request_at END,
+        agent_version = CASE WHEN excluded.last_request_at >= sessions.last_request_at
+                      THEN excluded.agent_version ELSE sessions.agent_version END,
+        last_request_at = CASE WHEN excluded.last_request_at > sessions.last_request_at
+                      THEN excluded.last_request_at ELSE sessions.last_request_at END,
+        last_received_at = excluded.last_received_at,
+        finished_at = excluded.finished_at,
+        request_count = sessions.request_count + 1,
+        interaction_count = sessions.interaction_count + excluded.interaction_count";
 
 pub async fn finish_session(
     tx: &mut Tx,

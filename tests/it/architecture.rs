@@ -139,7 +139,7 @@ const WITH_SQL: &[&str] = &[
     "governance/wall.rs",
     "app.rs",
     "commands/demo.rs",
-    "sessions/deletes.rs",
+    "governance/user_tables.rs",
 ];
 
 #[test]

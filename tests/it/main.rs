@@ -11,6 +11,7 @@ mod commands;
 mod conformance;
 mod crash;
 mod credentials;
+mod db;
 mod deletes;
 mod governance;
 mod isolation;
