@@ -44,7 +44,9 @@ pub use learning_verdicts::LearningVerdict;
 pub use on_demand::{Grade, GradeRequest, grade_on_demand};
 pub use regeneration::{NewRegeneration, Progress, cancel, progress, start};
 pub use results::{ResultQuery, list as list_results, success_rate};
-pub use schedule::{forget_session, outcome_reported, record_gauges, session_changed};
+pub use schedule::{
+    forget_session, outcome_reported, record_gauges, session_changed, session_grows,
+};
 
 /// The evaluation that the judge of success writes.
 pub const AGENT_SUCCESS: &str = "agent_success";

@@ -9,7 +9,7 @@ use crate::app::App;
 use crate::db::Tx;
 use crate::error::Result;
 use crate::governance::SubjectWrite;
-use crate::jobs::{self, NewJob, OnDuplicate};
+use crate::jobs::{self, NewJob, OnDuplicate, Planned};
 use crate::judge::JudgeState;
 
 /// Attempts at one judgement that fail for its own sake (a malformed answer, a refusal) before it is given up.
@@ -43,6 +43,17 @@ pub async fn outcome_reported(
     enqueue(tx, app, subject, session_job::RULES, session_id, 0).await
 }
 
+/// [`session_changed`] for a publish, whose statements go together.
+pub fn session_grows(
+    app: &App,
+    subject: &SubjectWrite,
+    session_id: &str,
+    finished: bool,
+) -> Planned {
+    let quiet = if finished { 0 } else { app.settings.evaluation.quiet_seconds };
+    jobs::plan(app, new_job(app, subject, session_job::SESSION, session_id, quiet))
+}
+
 pub async fn enqueue(
     tx: &mut Tx,
     app: &App,
@@ -51,7 +62,17 @@ pub async fn enqueue(
     session_id: &str,
     wait: i64,
 ) -> Result<()> {
-    let job = NewJob {
+    jobs::enqueue(tx, app, new_job(app, subject, kind, session_id, wait)).await.map(drop)
+}
+
+fn new_job<'a>(
+    app: &App,
+    subject: &'a SubjectWrite,
+    kind: &'static str,
+    session_id: &str,
+    wait: i64,
+) -> NewJob<'a> {
+    NewJob {
         kind,
         org_id: subject.org_id(),
         subject: Some(subject),
@@ -61,8 +82,7 @@ pub async fn enqueue(
         on_duplicate: OnDuplicate::Move,
         run_at: app.clock.now() + wait,
         max_attempts: ATTEMPTS,
-    };
-    jobs::enqueue(tx, app, job).await.map(drop)
+    }
 }
 
 /// Deletes everything that was written about a session, in the transaction that deletes the session.

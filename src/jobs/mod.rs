@@ -28,7 +28,8 @@ use crate::governance::SubjectWrite;
 pub use rules::{
     NewChild, cancel, cancel_children, child_costs, children, claim, claim_one, close_child,
     enqueue, enqueue_children, extend, fail, failed_children, find, finish, give_up, hold, latest,
-    oldest_due_age, oldest_due_age_of, open_children, postpone, record_gauges, release, summary,
+    oldest_due_age, oldest_due_age_of, open_children, plan, postpone, record_gauges, release,
+    summary,
 };
 pub use runner::{Runner, drive, run_until_idle};
 
@@ -44,6 +45,26 @@ pub struct NewJob<'a> {
     pub on_duplicate: OnDuplicate,
     pub run_at: i64,
     pub max_attempts: i64,
+}
+
+/// An enqueueing that is decided and goes with other changes in one hand-over; a duplicate is moved.
+pub struct Planned {
+    job_id: String,
+    org_id: String,
+    user_id: Option<String>,
+    epoch: Option<i64>,
+    kind: &'static str,
+    payload: Value,
+    dedupe_key: String,
+    run_at: i64,
+    max_attempts: i64,
+    now: i64,
+}
+
+impl Planned {
+    pub fn add_to<'a>(&'a self, changes: &mut crate::db::Changes<'a>) {
+        sql::add_move(changes, self);
+    }
 }
 
 /// What to do when an open job has the same kind and dedupe key.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Child, Children, Claim, JobCount, JobView, NewJob, sql};
+use super::{Child, Children, Claim, JobCount, JobView, NewJob, Planned, sql};
 use crate::app::App;
 use crate::db::Tx;
 use crate::error::{Error, Result};
@@ -17,6 +17,23 @@ const ERROR_LENGTH: usize = 500;
 /// [`crate::db::Db::announce_work`] after the commit to have it picked up at once.
 pub async fn enqueue(tx: &mut Tx, app: &App, job: NewJob<'_>) -> Result<String> {
     sql::insert(tx, &app.ids.uuid(), app.clock.now(), &job).await
+}
+
+/// [`enqueue`] for a transaction that hands its statements over together. The job must have a dedupe key, and a
+/// duplicate is moved.
+pub fn plan(app: &App, job: NewJob<'_>) -> Planned {
+    Planned {
+        job_id: app.ids.uuid(),
+        org_id: job.org_id.to_owned(),
+        user_id: job.subject.map(|s| s.user_id().to_owned()),
+        epoch: job.subject.map(SubjectWrite::epoch),
+        kind: job.kind,
+        payload: job.payload,
+        dedupe_key: job.dedupe_key.unwrap_or_default(),
+        run_at: job.run_at,
+        max_attempts: job.max_attempts,
+        now: app.clock.now(),
+    }
 }
 
 /// Takes up to `limit` due jobs of these kinds for the lease time. Jobs that used up their attempts (a worker

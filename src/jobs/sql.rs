@@ -4,34 +4,38 @@ use sqlx::types::Json;
 
 use serde_json::Value;
 
-use super::{Child, Claim, JobCount, JobView, NewChild, NewJob, OnDuplicate};
-use crate::db::Tx;
+use super::{Child, Claim, JobCount, JobView, NewChild, NewJob, OnDuplicate, Planned};
+use crate::db::{Changes, Tx, Value as Parameter};
 use crate::error::{Error, Result};
-use crate::{on, row, rows, run};
+use crate::{row, rows, run};
+
+macro_rules! insert {
+    ($on_duplicate:expr) => {
+        concat!(
+            "INSERT INTO jobs
+               (job_id, org_id, user_id, epoch, kind, parent_id, payload, dedupe_key, state, run_at,
+                attempts, max_attempts, moves, created_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'open', $9, 0, $10, 0, $11)
+             ON CONFLICT (org_id, kind, dedupe_key) WHERE state = 'open' AND dedupe_key IS NOT NULL
+             DO UPDATE SET ",
+            $on_duplicate
+        )
+    };
+}
+
+// A job that waits starts counting its attempts anew; one that runs keeps its count.
+macro_rules! moved {
+    () => {
+        "run_at = excluded.run_at, payload = excluded.payload, moves = jobs.moves + 1,
+         attempts = CASE WHEN jobs.lease_token IS NULL THEN 0 ELSE jobs.attempts END"
+    };
+}
 
 pub async fn insert(tx: &mut Tx, job_id: &str, now: i64, job: &NewJob<'_>) -> Result<String> {
-    macro_rules! insert {
-        ($on_duplicate:literal) => {
-            concat!(
-                "INSERT INTO jobs
-                   (job_id, org_id, user_id, epoch, kind, parent_id, payload, dedupe_key, state, run_at,
-                    attempts, max_attempts, moves, created_at)
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'open', $9, 0, $10, 0, $11)
-                 ON CONFLICT (org_id, kind, dedupe_key) WHERE state = 'open' AND dedupe_key IS NOT NULL
-                 DO UPDATE SET ",
-                $on_duplicate,
-                " RETURNING job_id"
-            )
-        };
-    }
     let sql = match job.on_duplicate {
-        // A job that waits starts counting its attempts anew; one that runs keeps its count.
-        OnDuplicate::Move => insert!(
-            "run_at = excluded.run_at, payload = excluded.payload, moves = jobs.moves + 1,
-             attempts = CASE WHEN jobs.lease_token IS NULL THEN 0 ELSE jobs.attempts END"
-        ),
+        OnDuplicate::Move => concat!(insert!(moved!()), " RETURNING job_id"),
         // Changes nothing; it is there so that the open job's id is returned.
-        OnDuplicate::Keep => insert!("kind = excluded.kind"),
+        OnDuplicate::Keep => concat!(insert!("kind = excluded.kind"), " RETURNING job_id"),
     };
     let found = row!(
         tx,
@@ -206,36 +210,56 @@ pub async fn insert_children(
     now: i64,
 ) -> Result<()> {
     for batch in children.chunks(CHILDREN_AT_ONCE) {
-        let sql = tx.sql_for_rows(
+        let mut values = Vec::with_capacity(batch.len() * 13);
+        for child in batch {
+            values.extend([
+                Parameter::from(&child.job_id),
+                org_id.into(),
+                child.subject.user_id().into(),
+                child.subject.epoch().into(),
+                kind.into(),
+                parent_id.into(),
+                Parameter::Json(child.payload.clone()),
+                "open".into(),
+                now.into(),
+                0.into(),
+                1.into(),
+                0.into(),
+                now.into(),
+            ]);
+        }
+        let mut changes = Changes::default();
+        changes.add_rows(
             "INSERT INTO jobs
                (job_id, org_id, user_id, epoch, kind, parent_id, payload, state, run_at, attempts,
                 max_attempts, moves, created_at)
              VALUES {rows}",
             13,
-            batch.len(),
+            values,
         );
-        on!(tx, conn => {
-            let mut query = sqlx::query(sql);
-            for child in batch {
-                query = query
-                    .bind(&child.job_id)
-                    .bind(org_id)
-                    .bind(child.subject.user_id())
-                    .bind(child.subject.epoch())
-                    .bind(kind)
-                    .bind(parent_id)
-                    .bind(Json(&child.payload))
-                    .bind("open")
-                    .bind(now)
-                    .bind(0i64)
-                    .bind(1i64)
-                    .bind(0i64)
-                    .bind(now);
-            }
-            query.execute(conn).await.map(|_| ())
-        })?;
+        tx.apply(changes).await?;
     }
     Ok(())
+}
+
+/// The statement of an enqueueing that moves, for a list of changes.
+pub fn add_move<'a>(changes: &mut Changes<'a>, planned: &'a Planned) {
+    changes.add(
+        insert!(moved!()),
+        vec![
+            Parameter::from(&planned.job_id),
+            Parameter::from(&planned.org_id),
+            planned.user_id.as_deref().into(),
+            planned.epoch.into(),
+            planned.kind.into(),
+            None::<&str>.into(),
+            Parameter::Json(planned.payload.clone()),
+            Parameter::from(&planned.dedupe_key),
+            planned.run_at.into(),
+            planned.max_attempts.into(),
+            planned.now.into(),
+        ],
+    );
 }
 
 pub async fn open_children(

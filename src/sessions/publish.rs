@@ -150,9 +150,9 @@ async fn store(tx: &mut Tx, publish: &Publish) -> Result<PublishResponse> {
         experiment: None,
         duplicate: false,
     };
-    answer.interaction_ids = sql::insert_publish(tx, &subject, publish, &answer).await?;
     let finished = request.session_finished;
-    evaluation::session_changed(tx, app, &subject, &request.session_id, finished).await?;
+    let due = evaluation::session_grows(app, &subject, &request.session_id, finished);
+    answer.interaction_ids = sql::insert_publish(tx, &subject, publish, &answer, &due).await?;
     Ok(answer)
 }
 

@@ -9,6 +9,7 @@ use super::{Interaction, Request, SessionOutcome, SessionSummary};
 use crate::db::{Changes, Tx, Value};
 use crate::error::Result;
 use crate::governance::SubjectWrite;
+use crate::jobs::Planned;
 use crate::{row, rows, run};
 
 // ── publishing ──────────────────────────────────────────────────────────────────────────────────────
@@ -55,6 +56,7 @@ pub(super) async fn insert_publish(
     subject: &SubjectWrite,
     publish: &Publish,
     answer: &PublishResponse,
+    due: &Planned,
 ) -> Result<Vec<i64>> {
     let mut changes = Changes::default();
     for turns in publish.items.chunks(TURNS_AT_ONCE) {
@@ -130,6 +132,7 @@ pub(super) async fn insert_publish(
             i64::try_from(publish.items.len()).unwrap_or(i64::MAX).into(),
         ],
     );
+    due.add_to(&mut changes);
     let mut ids = tx.apply(changes).await?;
     ids.sort_unstable();
     Ok(ids)

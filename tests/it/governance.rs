@@ -41,6 +41,33 @@ fn rest_of_row(table: &str) -> (&'static str, &'static str) {
              agent_version, request_count, interaction_count",
             "'s', 1, 'r', 1, 1, '', 'v', 1, 1",
         ),
+        "candidate_verdicts" => (
+            "session_id, job_id, is_success, failure_type, failure_reason, judge, prompt_version, rubric_hash,
+             evaluated_at",
+            "'s', 'j', TRUE, '', '', 'offline', 'v1', '', 1",
+        ),
+        "session_labels" => (
+            "session_id, evaluation_name, labelled_by, is_success, failure_type, note, labelled_at",
+            "'s', 'agent_success', 'me', TRUE, '', '', 1",
+        ),
+        "learning_verdicts" => (
+            "session_id, interaction_id, kind, learning_id, agent_version, interaction_created_at,
+             relevance_reason, impact_reason, diagnosis_evidence_complete, created_at, judge, prompt_version,
+             rubric_hash, input_tokens, output_tokens, latency_ms, attempts",
+            "'s', 1, 'profile', 'p', 'v', 1, '', '', FALSE, 1, 'offline', 'v1', '', 0, 0, 0, 1",
+        ),
+        "evaluation_results" => (
+            "session_id, evaluation_name, agent_version, is_success, failure_type, failure_reason,
+             number_of_corrections, is_escalated, learning_status, created_at, evaluated_at,
+             interaction_count, last_interaction_id, judge, prompt_version, rubric_hash, input_tokens,
+             output_tokens, latency_ms, attempts, flags",
+            "'s', 'agent_success', 'v', TRUE, '', '', 0, FALSE, 'complete', 1, 1, 1, 1, 'offline', 'v1', '', 0,
+             0, 0, 1, '[]'",
+        ),
+        "evaluation_decisions" => (
+            "session_id, decision, reason, decided_at",
+            "'s', 'judged', '', 1",
+        ),
         other => panic!("say here what a row of {other} looks like"),
     }
 }

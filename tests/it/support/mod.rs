@@ -11,6 +11,7 @@ use evenhand::clock::Clock;
 use evenhand::config::Settings;
 use evenhand::credentials::{self, GivenCredentials, Role};
 use evenhand::ids::Ids;
+use evenhand::judge::{Grader, Judge, Limits, PriceTable};
 use tempfile::TempDir;
 
 pub use process::Process;
@@ -61,6 +62,31 @@ impl TestApp {
     pub async fn replica(&self) -> TestApp {
         TestApp {
             app: open(&self.settings, &self.clock, 1000 + next()).await,
+            backend: self.backend,
+            settings: self.settings.clone(),
+            clock: self.clock.clone(),
+            _folder: self._folder.clone(),
+        }
+    }
+
+    /// The same installation with a judge of the test's own. It is asked once per judgement and never waits.
+    pub async fn judged_by(&self, judge: Arc<dyn Judge>) -> TestApp {
+        let limits = Limits { attempts: 1, concurrency: 64, ..Limits::default() };
+        let ids = Ids::seeded(self.clock.clone(), 5000 + next());
+        let prices = PriceTable::load(None).unwrap();
+        let grader = Grader::new(judge, limits, prices, 24_000, self.clock.clone(), ids.clone());
+        let app = App::open_judged(
+            self.settings.clone(),
+            self.clock.clone(),
+            ids,
+            Schema::Migrate,
+            GivenCredentials::default(),
+            Arc::new(grader),
+        )
+        .await
+        .unwrap();
+        TestApp {
+            app,
             backend: self.backend,
             settings: self.settings.clone(),
             clock: self.clock.clone(),
