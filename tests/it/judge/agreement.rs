@@ -1,5 +1,6 @@
-//! The offline judge against the labels of those who wrote its rules. The set has sessions that rules cannot get right, on purpose, and a
-//! part that was held out: its figure is the one to believe.
+//! The offline judge against the labels of those who wrote its rules. The set has sessions that rules cannot get
+//! right, on purpose, and a part that was held out: its figure is the one to believe.
+#![allow(clippy::print_stdout)] // the figures are the point
 
 use evenhand::judge::Context;
 use evenhand::judge::prompts::Kind;
