@@ -2,7 +2,7 @@
 //! its room) between two lines of `---`, then the text, a minijinja template.
 //!
 //! A rubric that was used is never edited: numbers of two versions are never drawn as one line, and the version
-//! is the file's name. Add the next file and its line in [`FILES`].
+//! is the file's name. Add the next file and its line in `FILES`.
 
 use minijinja::{Environment, UndefinedBehavior};
 use serde::{Deserialize, Serialize};
