@@ -102,6 +102,7 @@ pub struct Judge {
     pub max_transcript_tokens: usize,
     pub temperature: f64,
     pub prices_file: PathBuf,
+    pub offline_delay_ms: u64,
 }
 
 impl Judge {

@@ -5,6 +5,7 @@ mod backup;
 mod config;
 mod demo;
 mod doctor;
+mod evaluate;
 mod judge;
 mod keys;
 mod migrate;
@@ -57,6 +58,9 @@ enum Command {
     /// Check the judge's connection, or grade a session from a file.
     #[command(subcommand)]
     Judge(judge::Judge),
+    /// Judge sessions again, or check a success rate.
+    #[command(subcommand)]
+    Evaluate(evaluate::Evaluate),
     /// Fill a folder with demo data and serve it.
     Demo(demo::Demo),
     /// Copy a SQLite database while it is in use.
@@ -126,6 +130,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
             }
             Command::Config(command) => command.run(),
             Command::Judge(command) => command.run().await,
+            Command::Evaluate(command) => command.run().await,
             Command::Demo(command) => command.run().await,
             Command::Backup(command) => command.run().await,
             Command::Doctor(installation) => doctor::run(&installation).await,

@@ -62,6 +62,11 @@ pub fn handlers() -> Vec<Arc<dyn Handler>> {
     ]
 }
 
+/// Regenerations only, for a process that does nothing else.
+pub fn regeneration_handlers() -> Vec<Arc<dyn Handler>> {
+    vec![Arc::new(driver::Regenerate)]
+}
+
 /// A verdict on a session.
 #[derive(Clone, Debug, Serialize, sqlx::FromRow, ToSchema)]
 pub struct EvaluationResult {

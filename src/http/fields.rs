@@ -461,7 +461,8 @@ pub fn check_id(text: &str, longest: usize) -> Result<String, (&'static str, Str
     Ok(id.to_owned())
 }
 
-fn parse_time(text: &str, from_query: bool) -> Option<i64> {
+/// Unix seconds of RFC 3339, of a civil time (UTC) or, where all is text, of a number.
+pub fn parse_time(text: &str, from_query: bool) -> Option<i64> {
     if from_query && let Ok(seconds) = text.parse() {
         return Some(seconds);
     }

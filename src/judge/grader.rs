@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::detector::{Flag, detect};
 use super::discipline::{Discipline, Limits};
 use super::llm::LlmJudge;
-use super::offline::OfflineJudge;
+use super::offline::{OfflineJudge, SlowOfflineJudge};
 use super::prices::PriceTable;
 use super::prompts::{Kind, Rubric};
 use super::providers::{Keys, Selection};
@@ -78,6 +78,10 @@ impl Grader {
         let file = &settings.prices_file;
         let prices = PriceTable::load((!file.as_os_str().is_empty()).then_some(file.as_path()))?;
         let (judge, missing): (Arc<dyn Judge>, bool) = match Selection::choose(settings, keys)? {
+            Selection::Offline if settings.offline_delay_ms > 0 => {
+                let delay = Duration::from_millis(settings.offline_delay_ms);
+                (Arc::new(SlowOfflineJudge(delay)), false)
+            }
             Selection::Offline => (Arc::new(OfflineJudge), false),
             Selection::Llm { provider, model, base_url, key, key_missing } => {
                 let temperature = settings.temperature;

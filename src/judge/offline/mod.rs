@@ -20,6 +20,30 @@ use super::{Answer, Call, Judge, JudgeError, Usage};
 
 pub struct OfflineJudge;
 
+/// The same rules, answering as slowly as a model does: for load tests.
+pub struct SlowOfflineJudge(pub Duration);
+
+impl Judge for SlowOfflineJudge {
+    fn provider(&self) -> &str {
+        "offline"
+    }
+
+    fn label(&self) -> &str {
+        "offline"
+    }
+
+    fn reads_text(&self) -> bool {
+        false
+    }
+
+    fn call<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<Answer, JudgeError>> {
+        Box::pin(async move {
+            tokio::time::sleep(self.0).await;
+            OfflineJudge.call(call).await
+        })
+    }
+}
+
 impl Judge for OfflineJudge {
     fn provider(&self) -> &str {
         "offline"

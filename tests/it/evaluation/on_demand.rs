@@ -76,7 +76,7 @@ both_backends! {
         // A failure is not cached: the next call asks the judge again.
         judge.push(Scripted::Rules);
         assert_eq!(server.post(PATH, &refresh).await.ok()["cached"], false);
-        judge.push(Scripted::TooMany(Some(Duration::from_secs(9))));
+        judge.push(Scripted::TooMany(Some(Duration::from_millis(20))));
         server.post(PATH, &refresh).await.problem(503, "judge_unavailable");
     }
 

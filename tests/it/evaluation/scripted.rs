@@ -12,7 +12,7 @@ use crate::support::TestApp;
 both_backends! {
     async fn failures_are_retried_and_end_with_a_verdict_or_a_reason(t: TestApp) {
         let script = [
-            Scripted::TooMany(Some(Duration::from_secs(30))),
+            Scripted::TooMany(Some(Duration::from_millis(20))),
             Scripted::Status(500),
             Scripted::Status(529),
             Scripted::Truncated,

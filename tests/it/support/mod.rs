@@ -71,7 +71,8 @@ impl TestApp {
 
     /// The same installation with a judge of the test's own. It is asked once per judgement and never waits.
     pub async fn judged_by(&self, judge: Arc<dyn Judge>) -> TestApp {
-        let limits = Limits { attempts: 1, concurrency: 64, ..Limits::default() };
+        let patience = std::time::Duration::from_secs(1);
+        let limits = Limits { attempts: 1, concurrency: 64, patience, ..Limits::default() };
         let ids = Ids::seeded(self.clock.clone(), 5000 + next());
         let prices = PriceTable::load(None).unwrap();
         let grader = Grader::new(judge, limits, prices, 24_000, self.clock.clone(), ids.clone());
