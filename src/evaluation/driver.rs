@@ -276,10 +276,13 @@ impl<'a> Work<'a> {
             .db
             .write("evaluation.end_regeneration", input, move |tx, (job, regeneration, now)| {
                 Box::pin(async move {
-                    let (completed, failed, cost, _) =
+                    let (completed, mut failed, cost, _) =
                         regeneration::counts(tx, regeneration).await?;
                     if status == "cancelled" {
                         jobs::cancel_children(tx, &job.job_id, *now).await?;
+                    } else {
+                        // Children that are open still are of people being erased: nobody may touch them.
+                        failed = regeneration.total - completed;
                     }
                     let ended = (completed, failed, cost);
                     sql::end_regeneration(tx, &job.job_id, status, reason, ended, *now).await?;

@@ -246,7 +246,10 @@ pub async fn progress(app: &App, org_id: &str, job_id: &str) -> Result<Progress>
 pub async fn progress_in(tx: &mut Tx, regeneration: Regeneration) -> Result<Progress> {
     let r = regeneration;
     let (completed, failed, cost, gone) = match (r.completed, r.failed) {
-        (Some(completed), Some(failed)) => (completed, failed, r.cost_usd.unwrap_or(0.0), 0),
+        (Some(completed), Some(failed)) => {
+            let named = jobs::children(tx, &r.job_id).await?.dead;
+            (completed, failed, r.cost_usd.unwrap_or(0.0), (failed - named).max(0))
+        }
         _ => counts(tx, &r).await?,
     };
     let mut failures: Vec<Failure> = jobs::failed_children(tx, &r.job_id, FAILURES)

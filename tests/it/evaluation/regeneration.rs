@@ -113,7 +113,10 @@ both_backends! {
         let ended = status(&server, &job).await;
         assert_eq!((&ended["status"], &ended["total"]), (&json!("completed"), &json!(7)), "{ended}");
         assert_eq!((&ended["completed"], &ended["failed"]), (&json!(4), &json!(3)), "{ended}");
-        assert!(ended["failures"].to_string().contains("the session was deleted"), "{ended}");
+        let failures = ended["failures"].as_array().unwrap();
+        assert_eq!(failures.len(), 3, "{ended}");
+        assert_eq!(failures[0], json!({"session_id": "s0", "reason": "the session was deleted"}));
+        assert!(failures[1..].iter().all(|f| f["session_id"] == ""), "whose they were is not told: {ended}");
         assert_eq!(results(&server).await.len(), 4);
     }
 
