@@ -44,6 +44,19 @@ const FRAGMENTS: &[(&str, &str, &str)] = &[
     ),
     // Case-insensitive substring, with % and _ in the parameter already escaped by `like_pattern`.
     ("contains", "LIKE ? ESCAPE '\\'", "ILIKE ? ESCAPE '\\'"),
+    // Full text. `FROM {found_in:t} WHERE {matches:$1} … ORDER BY {best_first:$1}` walks the rows `b` of a table t
+    // that has a column of terms, by a query from `Tx::any_of`. CROSS JOIN: the index first, then the rows.
+    (
+        "found_in",
+        "?_index i CROSS JOIN ? b ON b.rowid = i.rowid",
+        "? b",
+    ),
+    ("matches", "i.terms MATCH ?", "b.document @@ (?)::tsquery"),
+    (
+        "best_first",
+        "i.rank",
+        "ts_rank(b.document, (?)::tsquery) DESC",
+    ),
 ];
 
 #[allow(clippy::disallowed_types)] // the place the ban points to
@@ -106,6 +119,31 @@ impl Tx {
             .collect())
     }
 
+    /// A full-text query for rows that have any of these terms. Of ASCII, terms have letters and digits only.
+    pub fn any_of<'q>(&self, terms: impl Iterator<Item = &'q TextTerm>) -> String {
+        let mut query = String::new();
+        for TextTerm { text, prefix } in terms {
+            debug_assert!(
+                text.chars()
+                    .all(|c| !c.is_ascii() || c.is_ascii_alphanumeric())
+            );
+            let (or, quote, star) = match self.engine() {
+                Engine::Sqlite => (" OR ", '"', "*"),
+                Engine::Postgres => (" | ", '\'', ":*"),
+            };
+            if !query.is_empty() {
+                query.push_str(or);
+            }
+            query.push(quote);
+            query.push_str(text);
+            query.push(quote);
+            if *prefix {
+                query.push_str(star);
+            }
+        }
+        query
+    }
+
     /// Takes `count` numbers of a sequence, in growing order.
     pub async fn next_numbers(&mut self, sequence: Sequence, count: usize) -> Result<Vec<i64>> {
         let count = i64::try_from(count).unwrap_or(i64::MAX);
@@ -125,6 +163,13 @@ impl Tx {
     }
 }
 
+/// A word to look for, or the beginning of words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextTerm {
+    pub text: String,
+    pub prefix: bool,
+}
+
 #[derive(Clone, Copy)]
 pub enum Objects {
     Tables,
@@ -135,12 +180,20 @@ pub enum Objects {
 #[derive(Clone, Copy)]
 pub enum Sequence {
     Interactions,
+    Profiles,
+    UserPlaybooks,
+    AgentPlaybooks,
+    Scopes,
 }
 
 impl Sequence {
     fn name(self) -> &'static str {
         match self {
             Sequence::Interactions => "interactions",
+            Sequence::Profiles => "profiles",
+            Sequence::UserPlaybooks => "user_playbooks",
+            Sequence::AgentPlaybooks => "agent_playbooks",
+            Sequence::Scopes => "scopes",
         }
     }
 }

@@ -16,7 +16,7 @@ use std::time::Instant;
 use sqlx::{Postgres, Sqlite, Transaction};
 
 use crate::error::{Code, Error, Result};
-pub use dialect::{Engine, Objects, Sequence, WALL_MESSAGE, like_pattern};
+pub use dialect::{Engine, Objects, Sequence, TextTerm, WALL_MESSAGE, like_pattern};
 
 /// A transaction of either engine. SQL runs on it through the [`rows!`](crate::rows), [`row!`](crate::row)
 /// and [`run!`](crate::run) macros.

@@ -10,4 +10,6 @@
 #[macro_use]
 mod support;
 
+mod learnings;
 mod publish;
+mod search;
