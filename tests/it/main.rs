@@ -10,6 +10,8 @@
 #[macro_use]
 mod support;
 
+mod embedder;
 mod learnings;
 mod publish;
 mod search;
+mod search_quality;
