@@ -50,8 +50,13 @@ struct Options {
     database_url: Option<String>,
 }
 
-/// Words of the made-up language, the common ones first.
+/// Words of the made-up language, the common ones first: as in English, those carry no meaning.
 const WORDS: usize = 6000;
+const COMMON: &[&str] = &[
+    "the", "to", "of", "and", "a", "in", "is", "for", "that", "with", "on", "it", "as", "be",
+    "are", "this", "by", "from", "or", "at", "have", "an", "was", "not", "they", "we", "you",
+    "their", "has", "will", "but", "what",
+];
 /// Searches before the clock starts.
 const WARM_UP: usize = 200;
 
@@ -134,14 +139,17 @@ impl World {
             "ba", "ke", "li", "mo", "nu", "par", "ren", "sta", "tor", "vel", "wen", "zim", "dra",
             "gol",
         ];
-        let word = |_| {
-            (0..dice.random_range(2..5))
+        let mut word = || -> String {
+            let length = dice.random_range(2..5);
+            (0..length)
                 .map(|_| syllables[dice.random_range(0..syllables.len())])
                 .collect()
         };
+        let mut words: Vec<String> = COMMON.iter().map(|word| (*word).to_owned()).collect();
+        words.extend((COMMON.len()..WORDS).map(|_| word()));
         let agent_playbooks = size * options.agent_percent / 100;
         World {
-            words: (0..WORDS).map(word).collect(),
+            words,
             users: ((size - agent_playbooks) / options.per_user).max(1),
             per_user: options.per_user,
             agent_playbooks,
@@ -160,7 +168,7 @@ impl World {
 
     fn search(&self, dice: &mut StdRng, mode: &str) -> Vec<u8> {
         let user = dice.random_range(0..self.users);
-        let length = dice.random_range(4..10);
+        let length = dice.random_range(5..13);
         let body = json!({"user_id": format!("user-{user}"), "query": self.text(dice, length), "search_mode": mode});
         serde_json::to_vec(&body).unwrap()
     }
@@ -173,10 +181,10 @@ async fn fill(world: &Arc<World>, address: SocketAddr, token: &str) {
     let mut playbooks = Vec::new();
     for user in 0..world.users {
         for n in 0..world.per_user {
-            let text = world.text(&mut dice, 14);
+            let text = world.text(&mut dice, 22);
             let user_id = format!("user-{user}");
             if n % 3 == 2 {
-                let trigger = world.text(&mut dice, 5);
+                let trigger = world.text(&mut dice, 8);
                 playbooks.push(json!({"user_id": user_id, "trigger": trigger, "content": text}));
             } else {
                 profiles.push(json!({"user_id": user_id, "content": text}));
@@ -193,7 +201,7 @@ async fn fill(world: &Arc<World>, address: SocketAddr, token: &str) {
     }
     let mut agents: Vec<Value> = Vec::new();
     for n in 0..world.agent_playbooks {
-        let (trigger, content) = (world.text(&mut dice, 5), world.text(&mut dice, 20));
+        let (trigger, content) = (world.text(&mut dice, 8), world.text(&mut dice, 30));
         agents.push(json!({"trigger": trigger, "content": content, "playbook_status": "approved"}));
         if agents.len() == 900 || n + 1 == world.agent_playbooks {
             client

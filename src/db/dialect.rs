@@ -44,19 +44,17 @@ const FRAGMENTS: &[(&str, &str, &str)] = &[
     ),
     // Case-insensitive substring, with % and _ in the parameter already escaped by `like_pattern`.
     ("contains", "LIKE ? ESCAPE '\\'", "ILIKE ? ESCAPE '\\'"),
-    // Full text. `FROM {found_in:t} WHERE {matches:$1} … ORDER BY {best_first:$1}` walks the rows `b` of a table t
-    // that has a column of terms, by a query from `Tx::any_of`. CROSS JOIN: the index first, then the rows.
+    // Full text, by a query from `Tx::any_of`: `FROM {found_in:t} WHERE {matches:$1}` gives the rows `b` of a table
+    // t that has a column of terms; `SELECT {found:key} FROM {index_of:t} WHERE {matches:$1}` gives their keys
+    // alone. CROSS JOIN: the index first, then the rows.
     (
         "found_in",
         "?_index i CROSS JOIN ? b ON b.rowid = i.rowid",
         "? b",
     ),
+    ("index_of", "?_index i", "? b"),
+    ("found", "i.rowid", "b.?"),
     ("matches", "i.terms MATCH ?", "b.document @@ (?)::tsquery"),
-    (
-        "best_first",
-        "i.rank",
-        "ts_rank(b.document, (?)::tsquery) DESC",
-    ),
 ];
 
 #[allow(clippy::disallowed_types)] // the place the ban points to

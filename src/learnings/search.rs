@@ -3,6 +3,7 @@
 //! Latency depends on how much one person has, never on the others: the index is asked for that person's words
 //! alone, vectors are read by their key, and the rows that win are read again before they are returned.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::rank::Candidate;
@@ -13,8 +14,12 @@ use crate::app::App;
 use crate::db::{TextTerm, Tx};
 use crate::error::Result;
 
-/// Rows of one kind that are ranked, by the engine's own order the best ones.
-const CANDIDATES: i64 = 200;
+/// A person's rows of one kind that are ranked: the newest of those that match.
+const CANDIDATES: i64 = 500;
+/// How many of an organization's rows are noted for each term: the newest.
+const POSTINGS: i64 = 400;
+/// How many of the organization's rows are ranked at a time, beginning with those that have the rarer terms.
+const LOOKED_AT: usize = 100;
 /// How deep each ranking goes into the fusion.
 const DEPTH: usize = 100;
 
@@ -256,6 +261,7 @@ async fn text_ranking(tx: &mut Tx, plan: &Plan, kind: Kind, scope: i64) -> Resul
     Ok(ranking)
 }
 
+/// Rows that have any of the terms.
 async fn candidates(
     tx: &mut Tx,
     plan: &Plan,
@@ -271,15 +277,45 @@ async fn candidates(
             prefix: term.prefix,
         })
         .collect();
-    let query = tx.any_of(scoped.iter());
     let filter = &plan.search.filter;
+    if kind == Kind::AgentPlaybook {
+        return organization_candidates(tx, filter, &scoped, plan.search.top_k).await;
+    }
+    let query = tx.any_of(scoped.iter());
     match kind {
         Kind::Profile => sql::profiles::candidates(tx, &query, filter, CANDIDATES).await,
-        Kind::UserPlaybook => sql::user_playbooks::candidates(tx, &query, filter, CANDIDATES).await,
-        Kind::AgentPlaybook => {
-            sql::agent_playbooks::candidates(tx, &query, filter, CANDIDATES).await
+        _ => sql::user_playbooks::candidates(tx, &query, filter, CANDIDATES).await,
+    }
+}
+
+/// An organization may have many playbooks, and a common word is in most of them. So each term is looked up
+/// alone, to a bounded depth; what has the rarer terms is looked at first, until there is enough that passes.
+async fn organization_candidates(
+    tx: &mut Tx,
+    filter: &Filter,
+    terms: &[TextTerm],
+    enough: usize,
+) -> Result<Vec<Candidate>> {
+    let mut weights: HashMap<i64, f64> = HashMap::new();
+    for term in terms {
+        let query = tx.any_of(std::iter::once(term));
+        let having = sql::agent_playbooks::matching(tx, &query, POSTINGS).await?;
+        let rarity = (1.0 + 10_000.0 / having.len() as f64).ln();
+        for number in having {
+            *weights.entry(number).or_default() += rarity;
         }
     }
+    let mut ordered: Vec<(i64, f64)> = weights.into_iter().collect();
+    ordered.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
+    let ordered: Vec<i64> = ordered.into_iter().map(|(number, _)| number).collect();
+    let mut found = Vec::new();
+    for numbers in ordered.chunks(LOOKED_AT) {
+        found.extend(sql::agent_playbooks::candidates(tx, filter, numbers).await?);
+        if found.len() >= enough {
+            break;
+        }
+    }
+    Ok(found)
 }
 
 /// The nearest rows by their vectors. Notes in `unembedded` when some row has none yet.

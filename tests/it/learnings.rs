@@ -256,3 +256,34 @@ async fn stored_profiles(t: &TestApp) -> i64 {
         .unwrap()
         .map_or(0, |(count,)| count)
 }
+
+both_backends! {
+    async fn every_table_of_learnings_is_listed_as_a_persons_or_not(t: TestApp) {
+        use evenhand::governance::user_tables::{NOT_USER_DATA, USER_TABLES};
+        let tables = t.app.db.read("test.tables", (), |tx, ()| {
+            Box::pin(tx.names_of(evenhand::db::Objects::Tables))
+        }).await.unwrap();
+        for table in tables {
+            let owned = USER_TABLES.iter().any(|t| t.table == table);
+            let other = NOT_USER_DATA.iter().any(|(name, _)| *name == table);
+            assert!(owned != other, "{table} must be in exactly one list");
+        }
+    }
+
+    async fn a_person_who_is_being_erased_gets_no_learnings(t: TestApp) {
+        let server = t.serve().await;
+        let id = add_profile(&server, "ada", "Likes tea").await;
+        let playbook = add_user_playbook(&server, "ada", "tea", "").await;
+        t.app.db.write("test.erase", (), |tx, ()| Box::pin(async move {
+            evenhand::run!(tx, "UPDATE subjects SET state = 'erasing', epoch = epoch + 1")
+        })).await.unwrap();
+        let profile = json!({"user_profiles": [{"user_id": "ada", "content": "x"}]});
+        server.post("/api/add_user_profile", &profile).await.problem(409, "subject_erasing");
+        let change = json!({"user_id": "ada", "profile_id": id, "content": "x"});
+        server.put("/api/update_user_profile", &change).await.problem(409, "subject_erasing");
+        let change = json!({"user_playbook_id": playbook, "content": "x"});
+        server.put("/api/update_user_playbook", &change).await.problem(409, "subject_erasing");
+        let link = json!({"agent_playbooks": [{"content": "x", "source_windows": [{"user_playbook_id": playbook}]}]});
+        server.post("/api/add_agent_playbook", &link).await.problem(409, "subject_erasing");
+    }
+}

@@ -138,23 +138,30 @@ pub async fn list(tx: &mut Tx, filter: &Filter, limit: i64) -> Result<Vec<AgentP
     )
 }
 
-/// Rows that match a full-text query, the engine's best first.
-pub async fn candidates(
-    tx: &mut Tx,
-    query: &str,
-    filter: &Filter,
-    limit: i64,
-) -> Result<Vec<Candidate>> {
+/// The newest rows that match a full-text query, without looking at them.
+pub async fn matching(tx: &mut Tx, query: &str, limit: i64) -> Result<Vec<i64>> {
+    let found = rows!(
+        tx,
+        (i64,),
+        "SELECT {found:agent_playbook_id} FROM {index_of:agent_playbooks} WHERE {matches:$1}
+         ORDER BY 1 DESC LIMIT $2",
+        query,
+        limit
+    )?;
+    Ok(found.into_iter().map(|(number,)| number).collect())
+}
+
+/// The terms of those of these rows that pass the filter, in any order.
+pub async fn candidates(tx: &mut Tx, filter: &Filter, numbers: &[i64]) -> Result<Vec<Candidate>> {
     rows!(
         tx,
         Candidate,
         concat!(
-            "SELECT b.agent_playbook_id AS no, b.terms FROM {found_in:agent_playbooks}
-             WHERE {matches:$1} AND ",
-            filter!(),
-            " ORDER BY {best_first:$1} LIMIT $10"
+            "SELECT b.agent_playbook_id AS no, b.terms FROM agent_playbooks b
+             WHERE b.agent_playbook_id IN {integers:$1} AND ",
+            filter!()
         ),
-        query,
+        Json(numbers),
         &filter.org_id,
         &filter.statuses,
         &filter.playbook_statuses,
@@ -162,8 +169,7 @@ pub async fn candidates(
         filter.agent_version.as_deref(),
         filter.playbook_name.as_deref(),
         filter.from,
-        filter.to,
-        limit
+        filter.to
     )
 }
 

@@ -174,7 +174,7 @@ pub async fn list(tx: &mut Tx, filter: &Filter, limit: i64) -> Result<Vec<Profil
     )
 }
 
-/// Rows that match a full-text query, the engine's best first.
+/// The newest rows that match a full-text query.
 pub async fn candidates(
     tx: &mut Tx,
     query: &str,
@@ -187,7 +187,7 @@ pub async fn candidates(
         concat!(
             "SELECT b.profile_no AS no, b.terms FROM {found_in:profiles} WHERE {matches:$1} AND ",
             filter!(),
-            " ORDER BY {best_first:$1} LIMIT $10"
+            " ORDER BY {found:profile_no} DESC LIMIT $10"
         ),
         query,
         &filter.org_id,

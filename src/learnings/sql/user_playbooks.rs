@@ -165,7 +165,7 @@ pub async fn list(tx: &mut Tx, filter: &Filter, limit: i64) -> Result<Vec<UserPl
     )
 }
 
-/// Rows that match a full-text query, the engine's best first.
+/// The newest rows that match a full-text query.
 pub async fn candidates(
     tx: &mut Tx,
     query: &str,
@@ -179,7 +179,7 @@ pub async fn candidates(
             "SELECT b.user_playbook_id AS no, b.terms FROM {found_in:user_playbooks}
              WHERE {matches:$1} AND b.user_id = $3 AND ",
             filter!(),
-            " ORDER BY {best_first:$1} LIMIT $11"
+            " ORDER BY {found:user_playbook_id} DESC LIMIT $11"
         ),
         query,
         &filter.org_id,
