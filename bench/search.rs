@@ -62,10 +62,7 @@ const WARM_UP: usize = 200;
 
 fn main() {
     let options = Options::parse();
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         println!(
             "{:>9} {:>7} {:>8} {:>9} {:>8} {:>8} {:>8} {:>8}",
@@ -90,14 +87,10 @@ async fn measure(options: &Options, size: usize) {
     let clock = Clock::System;
     let ids = Ids::system(clock.clone());
     let given = GivenCredentials::default();
-    let app = App::open_with(settings, clock, ids, Schema::Migrate, given)
-        .await
-        .unwrap();
+    let app = App::open_with(settings, clock, ids, Schema::Migrate, given).await.unwrap();
     // An organization of its own: sizes measured on one PostgreSQL do not see each other.
     let org = format!("bench-{size}");
-    let (_, token) = credentials::create(&app, &org, Role::Agent, false, "bench")
-        .await
-        .unwrap();
+    let (_, token) = credentials::create(&app, &org, Role::Agent, false, "bench").await.unwrap();
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let router = evenhand::http::router(app.clone());
@@ -141,9 +134,7 @@ impl World {
         ];
         let mut word = || -> String {
             let length = dice.random_range(2..5);
-            (0..length)
-                .map(|_| syllables[dice.random_range(0..syllables.len())])
-                .collect()
+            (0..length).map(|_| syllables[dice.random_range(0..syllables.len())]).collect()
         };
         let mut words: Vec<String> = COMMON.iter().map(|word| (*word).to_owned()).collect();
         words.extend((COMMON.len()..WORDS).map(|_| word()));
@@ -191,12 +182,8 @@ async fn fill(world: &Arc<World>, address: SocketAddr, token: &str) {
             }
         }
         if profiles.len() > 900 || user + 1 == world.users {
-            client
-                .add("/api/add_user_profile", "user_profiles", &mut profiles)
-                .await;
-            client
-                .add("/api/add_user_playbook", "user_playbooks", &mut playbooks)
-                .await;
+            client.add("/api/add_user_profile", "user_profiles", &mut profiles).await;
+            client.add("/api/add_user_playbook", "user_playbooks", &mut playbooks).await;
         }
     }
     let mut agents: Vec<Value> = Vec::new();
@@ -204,9 +191,7 @@ async fn fill(world: &Arc<World>, address: SocketAddr, token: &str) {
         let (trigger, content) = (world.text(&mut dice, 8), world.text(&mut dice, 30));
         agents.push(json!({"trigger": trigger, "content": content, "playbook_status": "approved"}));
         if agents.len() == 900 || n + 1 == world.agent_playbooks {
-            client
-                .add("/api/add_agent_playbook", "agent_playbooks", &mut agents)
-                .await;
+            client.add("/api/add_agent_playbook", "agent_playbooks", &mut agents).await;
         }
     }
 }
@@ -218,9 +203,7 @@ async fn embed(app: &Arc<App>) {
         tokio::time::sleep(Duration::from_millis(500)).await;
         let (counts, _) = jobs::summary(app, None).await.unwrap();
         let open = |state: &str| matches!(state, "waiting" | "due" | "running");
-        let left = counts
-            .iter()
-            .filter(|c| c.kind == "embed_learnings" && open(&c.state));
+        let left = counts.iter().filter(|c| c.kind == "embed_learnings" && open(&c.state));
         if left.map(|c| c.count).sum::<i64>() == 0 {
             break;
         }
@@ -244,8 +227,7 @@ async fn run(
     let mut warm = Client::new(address, token).await;
     let mut dice = StdRng::seed_from_u64(13);
     for _ in 0..WARM_UP {
-        warm.post("/api/search", &world.search(&mut dice, mode))
-            .await;
+        warm.post("/api/search", &world.search(&mut dice, mode)).await;
     }
     let started = Instant::now();
     let end = started + Duration::from_secs(seconds);
@@ -274,11 +256,7 @@ async fn run(
         found += hits;
     }
     latencies.sort_unstable();
-    Cell {
-        latencies,
-        elapsed: started.elapsed(),
-        found,
-    }
+    Cell { latencies, elapsed: started.elapsed(), found }
 }
 
 impl Cell {
@@ -314,11 +292,7 @@ impl Client {
         let head = format!(
             "host: {address}\r\nauthorization: Bearer {token}\r\ncontent-type: application/json\r\n"
         );
-        Client {
-            stream,
-            head,
-            buffer: Vec::new(),
-        }
+        Client { stream, head, buffer: Vec::new() }
     }
 
     async fn add(&mut self, path: &str, list: &str, rows: &mut Vec<Value>) {
@@ -331,12 +305,9 @@ impl Client {
 
     /// The body of a successful answer.
     async fn post(&mut self, path: &str, body: &[u8]) -> Vec<u8> {
-        let mut request = format!(
-            "POST {path} HTTP/1.1\r\n{}content-length: {}\r\n\r\n",
-            self.head,
-            body.len()
-        )
-        .into_bytes();
+        let mut request =
+            format!("POST {path} HTTP/1.1\r\n{}content-length: {}\r\n\r\n", self.head, body.len())
+                .into_bytes();
         request.extend_from_slice(body);
         self.stream.write_all(&request).await.unwrap();
         self.buffer.clear();
@@ -349,10 +320,8 @@ impl Client {
                 continue;
             };
             let head = String::from_utf8_lossy(&self.buffer[..head_end]).to_ascii_lowercase();
-            let length = head
-                .lines()
-                .find_map(|line| line.strip_prefix("content-length:"))
-                .unwrap();
+            let length =
+                head.lines().find_map(|line| line.strip_prefix("content-length:")).unwrap();
             let body_end = head_end + 4 + length.trim().parse::<usize>().unwrap();
             while self.buffer.len() < body_end {
                 assert!(
@@ -361,11 +330,7 @@ impl Client {
                 );
             }
             let body = self.buffer[head_end + 4..body_end].to_vec();
-            assert!(
-                head.starts_with("http/1.1 200"),
-                "{head}\n{}",
-                String::from_utf8_lossy(&body)
-            );
+            assert!(head.starts_with("http/1.1 200"), "{head}\n{}", String::from_utf8_lossy(&body));
             return body;
         }
     }

@@ -132,10 +132,7 @@ impl App {
         self.stopping.cancel();
         self.tasks.close();
         let patience = std::time::Duration::from_secs(self.settings.server.stop_seconds);
-        if tokio::time::timeout(patience, self.tasks.wait())
-            .await
-            .is_err()
-        {
+        if tokio::time::timeout(patience, self.tasks.wait()).await.is_err() {
             tracing::warn!("some tasks did not end in time; their leases run out by themselves");
         }
         let _ = tokio::time::timeout(std::time::Duration::from_secs(2), self.db.close()).await;
@@ -148,9 +145,7 @@ impl App {
             Engine::Postgres => {
                 // postgres://user:password@host/database → host/database
                 let url = &self.settings.server.database_url;
-                let place = url
-                    .rsplit_once('@')
-                    .map_or(url.as_str(), |(_, place)| place);
+                let place = url.rsplit_once('@').map_or(url.as_str(), |(_, place)| place);
                 let place = place.split('?').next().unwrap_or(place);
                 Some(
                     place
@@ -178,10 +173,7 @@ async fn open_storage(settings: &Settings, ids: &Ids) -> Result<(Db, SubjectKeys
     let given_keys = &settings.governance.keys;
     if server.storage == "none" {
         let keys = format!("none:{}", ids.key_hex());
-        return Ok((
-            Db::none(),
-            SubjectKeys::parse(&keys).map_err(Error::Internal)?,
-        ));
+        return Ok((Db::none(), SubjectKeys::parse(&keys).map_err(Error::Internal)?));
     }
     if !server.database_url.is_empty() {
         if given_keys.is_empty() {
@@ -198,10 +190,7 @@ async fn open_storage(settings: &Settings, ids: &Ids) -> Result<(Db, SubjectKeys
         ));
     }
     fs::create_dir_all(&server.data_dir).map_err(|e| {
-        Error::Internal(format!(
-            "cannot make the folder {}: {e}",
-            server.data_dir.display()
-        ))
+        Error::Internal(format!("cannot make the folder {}: {e}", server.data_dir.display()))
     })?;
     let keys = if given_keys.is_empty() {
         SubjectKeys::load_or_create(&server.data_dir.join("governance.key"), ids)
@@ -209,14 +198,7 @@ async fn open_storage(settings: &Settings, ids: &Ids) -> Result<(Db, SubjectKeys
         SubjectKeys::parse(given_keys)
     };
     let keys = keys.map_err(Error::Internal)?;
-    Ok((
-        Db::sqlite(
-            &server.data_dir.join("evenhand.db"),
-            settings.database.readers,
-        )
-        .await?,
-        keys,
-    ))
+    Ok((Db::sqlite(&server.data_dir.join("evenhand.db"), settings.database.readers).await?, keys))
 }
 
 /// A key id must mean the same key on every replica and after every restore: a wrong one would open barriers.
@@ -228,12 +210,7 @@ async fn check_keys(tx: &mut crate::db::Tx, checks: &[(String, String)]) -> Resu
             key,
             value
         )?;
-        let stored = row!(
-            tx,
-            (String,),
-            "SELECT value FROM installation WHERE key = $1",
-            key
-        )?;
+        let stored = row!(tx, (String,), "SELECT value FROM installation WHERE key = $1", key)?;
         if stored.is_none_or(|(stored,)| stored != *value) {
             return Err(Error::Internal(format!(
                 "{key} is not the key this database was used with; give the right governance key \

@@ -45,7 +45,5 @@ impl Clock {
 
 #[allow(clippy::disallowed_methods)] // the one place that reads the real clock
 fn system_now() -> Duration {
-    std::time::SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default()
+    std::time::SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }

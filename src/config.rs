@@ -97,11 +97,7 @@ impl Secret {
 
 impl std::fmt::Debug for Secret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(if self.0.is_empty() {
-            "none"
-        } else {
-            "(secret)"
-        })
+        f.write_str(if self.0.is_empty() { "none" } else { "(secret)" })
     }
 }
 
@@ -119,13 +115,7 @@ pub struct Governance {
 }
 
 /// Variables of the environment that are credentials, not settings: see `credentials/given.rs`.
-const NOT_SETTINGS: &[&str] = &[
-    "agent_key",
-    "dashboard_key",
-    "governance_bearer",
-    "org",
-    "config",
-];
+const NOT_SETTINGS: &[&str] = &["agent_key", "dashboard_key", "governance_bearer", "org", "config"];
 
 impl Settings {
     /// The defaults alone: what tests start from.
@@ -139,10 +129,7 @@ impl Settings {
         let mut figment = Figment::from(Toml::string(DEFAULTS));
         if let Some(file) = file {
             if !file.is_file() {
-                return Err(vec![format!(
-                    "there is no configuration file {}",
-                    file.display()
-                )]);
+                return Err(vec![format!("there is no configuration file {}", file.display())]);
             }
             figment = figment.merge(Toml::file_exact(file));
         }
@@ -155,28 +142,18 @@ impl Settings {
 
     fn from_figment(figment: &Figment) -> Result<Self, Vec<String>> {
         let given: Dict = figment.extract().map_err(|e| vec![e.to_string()])?;
-        let known: Dict = Figment::from(Toml::string(DEFAULTS))
-            .extract()
-            .map_err(|e| vec![e.to_string()])?;
+        let known: Dict =
+            Figment::from(Toml::string(DEFAULTS)).extract().map_err(|e| vec![e.to_string()])?;
         let known = keys(&known);
         let mut problems: Vec<String> = keys(&given)
             .into_iter()
             .filter(|key| !known.contains(key))
-            .map(|key| {
-                format!(
-                    "{key}: no such setting; did you mean {}?",
-                    nearest(&key, &known)
-                )
-            })
+            .map(|key| format!("{key}: no such setting; did you mean {}?", nearest(&key, &known)))
             .collect();
         match figment.extract::<Settings>() {
             Ok(settings) => {
                 problems.extend(settings.problems());
-                if problems.is_empty() {
-                    Ok(settings)
-                } else {
-                    Err(problems)
-                }
+                if problems.is_empty() { Ok(settings) } else { Err(problems) }
             }
             Err(errors) => {
                 problems.extend(errors.into_iter().map(|e| {
@@ -213,40 +190,19 @@ impl Settings {
             url.is_empty() || url.starts_with("postgres://") || url.starts_with("postgresql://"),
             "server.database_url: starts with postgres:// (leave it empty for SQLite)",
         );
-        check(
-            self.server.body_limit_bytes >= 1024,
-            "server.body_limit_bytes: at least 1024",
-        );
-        check(
-            self.server.header_timeout_seconds > 0,
-            "server.header_timeout_seconds: at least 1",
-        );
-        check(
-            self.server.body_timeout_seconds > 0,
-            "server.body_timeout_seconds: at least 1",
-        );
+        check(self.server.body_limit_bytes >= 1024, "server.body_limit_bytes: at least 1024");
+        check(self.server.header_timeout_seconds > 0, "server.header_timeout_seconds: at least 1");
+        check(self.server.body_timeout_seconds > 0, "server.body_timeout_seconds: at least 1");
         check(
             self.server.request_timeout_seconds > 0,
             "server.request_timeout_seconds: at least 1",
         );
-        check(
-            matches!(self.log.format.as_str(), "text" | "json"),
-            "log.format: text or json",
-        );
+        check(matches!(self.log.format.as_str(), "text" | "json"), "log.format: text or json");
         check(self.database.readers > 0, "database.readers: at least 1");
-        check(
-            self.database.connections > 1,
-            "database.connections: at least 2",
-        );
-        check(
-            self.jobs.lease_seconds >= 5,
-            "jobs.lease_seconds: at least 5",
-        );
+        check(self.database.connections > 1, "database.connections: at least 2");
+        check(self.jobs.lease_seconds >= 5, "jobs.lease_seconds: at least 5");
         check(self.jobs.poll_seconds >= 1, "jobs.poll_seconds: at least 1");
-        check(
-            self.jobs.keep_finished_days >= 1,
-            "jobs.keep_finished_days: at least 1",
-        );
+        check(self.jobs.keep_finished_days >= 1, "jobs.keep_finished_days: at least 1");
         let version = self.sessions.default_agent_version.trim();
         check(
             !version.is_empty() && version.chars().count() <= 255,
@@ -254,10 +210,7 @@ impl Settings {
         );
         let embedder = &self.embedder;
         check(
-            matches!(
-                embedder.kind.as_str(),
-                "none" | "endpoint" | "local" | "hash"
-            ),
+            matches!(embedder.kind.as_str(), "none" | "endpoint" | "local" | "hash"),
             "embedder.kind: none, endpoint, local or hash",
         );
         let is_http = |url: &str| url.starts_with("http://") || url.starts_with("https://");
@@ -298,10 +251,7 @@ fn keys(dict: &Dict) -> Vec<String> {
 
 /// The known name that takes the fewest edits to reach.
 pub fn nearest<'a>(word: &str, known: &'a [String]) -> &'a str {
-    known
-        .iter()
-        .min_by_key(|k| edits(word, k))
-        .map_or("", |k| k)
+    known.iter().min_by_key(|k| edits(word, k)).map_or("", |k| k)
 }
 
 fn edits(a: &str, b: &str) -> usize {
@@ -347,9 +297,6 @@ mod tests {
         assert_eq!(settings.server.listen, "127.0.0.1:1");
         let problems =
             Settings::load(None, &[("jobs.lease_seconds", "soon".to_owned())]).unwrap_err();
-        assert!(
-            problems[0].starts_with("jobs.lease_seconds: "),
-            "{problems:?}"
-        );
+        assert!(problems[0].starts_with("jobs.lease_seconds: "), "{problems:?}");
     }
 }

@@ -69,12 +69,7 @@ pub struct InputProblem {
 pub enum Error {
     /// A rule said no; the caller is told why.
     #[error("{detail}")]
-    Refused {
-        code: Code,
-        detail: String,
-        problems: Vec<InputProblem>,
-        retry_after: Option<u64>,
-    },
+    Refused { code: Code, detail: String, problems: Vec<InputProblem>, retry_after: Option<u64> },
     /// The storage engine failed; the caller gets an id, the log gets the cause.
     #[error("storage: {0}")]
     Storage(#[from] sqlx::Error),
@@ -88,19 +83,11 @@ pub enum Error {
 
 impl Error {
     pub fn refused(code: Code, detail: impl Into<String>) -> Self {
-        Error::Refused {
-            code,
-            detail: detail.into(),
-            problems: Vec::new(),
-            retry_after: None,
-        }
+        Error::Refused { code, detail: detail.into(), problems: Vec::new(), retry_after: None }
     }
 
     pub fn not_found(what: &str) -> Self {
-        Error::refused(
-            Code::NotFound,
-            format!("No such {what} in this organization."),
-        )
+        Error::refused(Code::NotFound, format!("No such {what} in this organization."))
     }
 
     pub fn invalid(problems: Vec<InputProblem>) -> Self {
@@ -108,12 +95,7 @@ impl Error {
             [one] => format!("{}: {}", one.pointer, one.detail),
             many => format!("{} problems; see errors.", many.len()),
         };
-        Error::Refused {
-            code: Code::InvalidInput,
-            detail,
-            problems,
-            retry_after: None,
-        }
+        Error::Refused { code: Code::InvalidInput, detail, problems, retry_after: None }
     }
 
     /// One field's problem, for rules that only the data can decide.
@@ -124,12 +106,7 @@ impl Error {
             code: code.as_str().to_owned(),
             detail: detail.clone(),
         };
-        Error::Refused {
-            code,
-            detail,
-            problems: vec![problem],
-            retry_after: None,
-        }
+        Error::Refused { code, detail, problems: vec![problem], retry_after: None }
     }
 
     pub fn unavailable(detail: impl Into<String>, retry_after: u64) -> Self {

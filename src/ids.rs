@@ -24,32 +24,24 @@ enum Source {
 impl Ids {
     /// Random bytes from the operating system.
     pub fn system(clock: Clock) -> Self {
-        Ids {
-            clock,
-            source: Source::System,
-        }
+        Ids { clock, source: Source::System }
     }
 
     /// The same sequence every run: for tests and for the demo's data.
     pub fn seeded(clock: Clock, seed: u64) -> Self {
         let rng = Arc::new(Mutex::new(StdRng::seed_from_u64(seed)));
-        Ids {
-            clock,
-            source: Source::Seeded(rng),
-        }
+        Ids { clock, source: Source::Seeded(rng) }
     }
 
     pub fn fill(&self, bytes: &mut [u8]) {
         match &self.source {
             // Without randomness no token would be a secret: stopping here is the safe answer.
             #[allow(clippy::expect_used)]
-            Source::System => SysRng
-                .try_fill_bytes(bytes)
-                .expect("the operating system gives random bytes"),
+            Source::System => {
+                SysRng.try_fill_bytes(bytes).expect("the operating system gives random bytes")
+            }
             Source::Seeded(rng) => {
-                rng.lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .fill_bytes(bytes);
+                rng.lock().unwrap_or_else(PoisonError::into_inner).fill_bytes(bytes);
             }
         }
     }
@@ -119,10 +111,6 @@ mod tests {
     #[test]
     fn fractions_stay_below_one() {
         let ids = Ids::system(Clock::System);
-        assert!(
-            (0..1000)
-                .map(|_| ids.fraction())
-                .all(|f| (0.0..1.0).contains(&f))
-        );
+        assert!((0..1000).map(|_| ids.fraction()).all(|f| (0.0..1.0).contains(&f)));
     }
 }

@@ -26,9 +26,8 @@ pub fn init_logs(settings: &Settings) {
 
 /// Installs the process-wide recorder. Without it, counting costs next to nothing and keeps nothing.
 pub fn init_metrics() -> Result<PrometheusHandle, String> {
-    const SECONDS: &[f64] = &[
-        0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0,
-    ];
+    const SECONDS: &[f64] =
+        &[0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0];
     const COUNTS: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
     PrometheusBuilder::new()
         .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), SECONDS)

@@ -38,10 +38,8 @@ pub struct Demo {
 
 impl Demo {
     pub async fn run(self) -> Result<ExitCode> {
-        let installation = Installation {
-            data_dir: Some(self.data_dir.clone()),
-            ..Installation::default()
-        };
+        let installation =
+            Installation { data_dir: Some(self.data_dir.clone()), ..Installation::default() };
         let settings = installation.settings(&[("server.listen", self.listen.clone())])?;
         telemetry::init_logs(&settings);
         let clock = Clock::System;
@@ -64,11 +62,7 @@ async fn is_filled(app: &App) -> Result<bool> {
         .db
         .read("demo.is_filled", (), |tx, ()| {
             Box::pin(async move {
-                row!(
-                    tx,
-                    (String,),
-                    "SELECT value FROM installation WHERE key = 'demo_filled'"
-                )
+                row!(tx, (String,), "SELECT value FROM installation WHERE key = 'demo_filled'")
             })
         })
         .await?;
@@ -147,10 +141,7 @@ fn session(n: u64, started: i64, dice: &Ids) -> Vec<Value> {
     let (question, tool, answer) = TOPICS[pick(TOPICS.len())];
     let order = 10_000 + pick(90_000);
     let day = DAYS[pick(DAYS.len())];
-    let fill = |text: &str| {
-        text.replace("{n}", &order.to_string())
-            .replace("{day}", day)
-    };
+    let fill = |text: &str| text.replace("{n}", &order.to_string()).replace("{day}", day);
     let tools = if tool.is_empty() {
         json!([])
     } else {
@@ -172,9 +163,7 @@ fn session(n: u64, started: i64, dice: &Ids) -> Vec<Value> {
         0 => "This does not help. I want to talk to a person.",
         _ => "Thank you, that helps!",
     };
-    turns.push(vec![
-        json!({"role": "User", "content": goodbye, "created_at": started + 120}),
-    ]);
+    turns.push(vec![json!({"role": "User", "content": goodbye, "created_at": started + 120})]);
 
     let (user, source) = (pick(60), SOURCES[pick(SOURCES.len())]);
     let version = VERSIONS[usize::try_from(n).unwrap_or(0) * VERSIONS.len() / 400 % VERSIONS.len()];

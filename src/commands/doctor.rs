@@ -70,11 +70,7 @@ pub async fn run(installation: &Installation) -> Result<ExitCode> {
         0 => println!("\neverything is well"),
         n => println!("\n{n} things need attention"),
     }
-    Ok(if report.problems == 0 {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    Ok(if report.problems == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 async fn check_engine(app: &App, report: &mut Report) -> Result<()> {
@@ -124,27 +120,18 @@ async fn check_invariants(app: &Arc<App>, report: &mut Report) -> Result<()> {
     let (gaps, mismatches) = app
         .db
         .read("doctor.invariants", (), |tx, ()| {
-            Box::pin(async move {
-                Ok((
-                    wall::gaps(tx).await?,
-                    sessions::recount_mismatches(tx).await?,
-                ))
-            })
+            Box::pin(
+                async move { Ok((wall::gaps(tx).await?, sessions::recount_mismatches(tx).await?)) },
+            )
         })
         .await?;
     match gaps.as_slice() {
         [] => report.ok("every user-owned table has its wall"),
-        tables => report.problem(&format!(
-            "no wall on {}; `evenhand migrate` makes it",
-            tables.join(", ")
-        )),
+        tables => report
+            .problem(&format!("no wall on {}; `evenhand migrate` makes it", tables.join(", "))),
     }
-    let compared = app
-        .db
-        .write("doctor.index", (), |tx, ()| {
-            Box::pin(learnings::check_index(tx))
-        })
-        .await;
+    let compared =
+        app.db.write("doctor.index", (), |tx, ()| Box::pin(learnings::check_index(tx))).await;
     match compared {
         Ok(()) => report.ok("the full-text index agrees with its rows"),
         Err(error) => report.problem(&format!(
@@ -153,24 +140,16 @@ async fn check_invariants(app: &Arc<App>, report: &mut Report) -> Result<()> {
     }
     match mismatches {
         0 => report.ok("every session agrees with its requests"),
-        n => report.problem(&format!(
-            "{n} sessions or requests do not agree with each other"
-        )),
+        n => report.problem(&format!("{n} sessions or requests do not agree with each other")),
     }
     Ok(())
 }
 
 async fn check_queue(app: &App, report: &mut Report) -> Result<()> {
     let (counts, oldest) = jobs::summary(app, None).await?;
-    let dead: i64 = counts
-        .iter()
-        .filter(|c| c.state == "dead")
-        .map(|c| c.count)
-        .sum();
+    let dead: i64 = counts.iter().filter(|c| c.state == "dead").map(|c| c.count).sum();
     if dead > 0 {
-        report.problem(&format!(
-            "{dead} jobs gave up; GET /api/jobs shows their kinds"
-        ));
+        report.problem(&format!("{dead} jobs gave up; GET /api/jobs shows their kinds"));
     }
     match oldest {
         0..=300 => report.ok(&format!("the job queue keeps up (oldest due job: {oldest} s)")),

@@ -89,24 +89,14 @@ impl Create {
 impl List {
     async fn run(self) -> Result<()> {
         let app = self.installation.open(Schema::MustBeCurrent).await?;
-        println!(
-            "{:36}  {:10}  {:20}  {:8}  {}",
-            "id", "role", "organization", "state", "name"
-        );
+        println!("{:36}  {:10}  {:20}  {:8}  {}", "id", "role", "organization", "state", "name");
         for c in credentials::list(&app, self.org.as_deref()).await? {
             let role = match (c.role, c.governance) {
                 (Role::Dashboard, true) => "dashboard+",
                 (role, _) => role.as_str(),
             };
-            let state = if c.revoked_at.is_some() {
-                "revoked"
-            } else {
-                "live"
-            };
-            println!(
-                "{:36}  {role:10}  {:20}  {state:8}  {}",
-                c.credential_id, c.org_id, c.name
-            );
+            let state = if c.revoked_at.is_some() { "revoked" } else { "live" };
+            println!("{:36}  {role:10}  {:20}  {state:8}  {}", c.credential_id, c.org_id, c.name);
         }
         app.stop().await;
         Ok(())

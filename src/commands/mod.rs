@@ -93,11 +93,7 @@ impl Installation {
     }
 
     fn settings(&self, more: &[(&'static str, String)]) -> Result<Settings> {
-        let overrides: Vec<_> = self
-            .overrides()
-            .into_iter()
-            .chain(more.iter().cloned())
-            .collect();
+        let overrides: Vec<_> = self.overrides().into_iter().chain(more.iter().cloned()).collect();
         Settings::load(self.config.as_deref(), &overrides)
             .map_err(|problems| anyhow!("the settings have problems:\n  {}", problems.join("\n  ")))
     }
@@ -113,9 +109,7 @@ impl Installation {
 
 /// Runs a parsed command line.
 pub fn run(cli: Cli) -> Result<ExitCode> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let code = runtime.block_on(async {
         match cli.command {
             Command::Serve(command) => command.run().await,

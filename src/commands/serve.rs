@@ -55,11 +55,7 @@ impl Serve {
 
 impl Work {
     pub async fn run(self) -> Result<ExitCode> {
-        let app = open(
-            &self.installation,
-            [("metrics.listen", self.metrics_listen)],
-        )
-        .await?;
+        let app = open(&self.installation, [("metrics.listen", self.metrics_listen)]).await?;
         app.spawn(Runner::new(app.clone(), jobs::handlers()).run());
         println!("working on background jobs; stop with Ctrl-C");
         wait_for_signal().await?;
@@ -72,10 +68,8 @@ async fn open<const N: usize>(
     installation: &Installation,
     given: [(&'static str, Option<String>); N],
 ) -> Result<Arc<App>> {
-    let given: Vec<_> = given
-        .into_iter()
-        .filter_map(|(key, value)| value.map(|value| (key, value)))
-        .collect();
+    let given: Vec<_> =
+        given.into_iter().filter_map(|(key, value)| value.map(|value| (key, value))).collect();
     let settings = installation.settings(&given)?;
     telemetry::init_logs(&settings);
     let metrics = match settings.metrics.listen.as_str() {

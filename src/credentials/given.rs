@@ -24,9 +24,7 @@ impl GivenCredentials {
         for (role, name) in tokens {
             if let Some(token) = variable(name) {
                 if token.chars().count() < 32 {
-                    return Err(format!(
-                        "{name} has fewer than 32 characters; use a random token"
-                    ));
+                    return Err(format!("{name} has fewer than 32 characters; use a random token"));
                 }
                 given.push((role, token));
             }
@@ -35,14 +33,8 @@ impl GivenCredentials {
     }
 
     pub fn new(org_id: &str, tokens: &[(Role, String)]) -> Self {
-        let digests = tokens
-            .iter()
-            .map(|(role, token)| (*role, token_digest(token)))
-            .collect();
-        GivenCredentials {
-            org_id: org_id.to_owned(),
-            digests,
-        }
+        let digests = tokens.iter().map(|(role, token)| (*role, token_digest(token))).collect();
+        GivenCredentials { org_id: org_id.to_owned(), digests }
     }
 
     pub fn is_empty(&self) -> bool {

@@ -44,10 +44,6 @@ async fn whoami(State(app): State<Arc<App>>, caller: Caller) -> Json<Whoami> {
         storage_configured: engine.is_some(),
         message: String::new(),
         role: caller.role,
-        grants: if caller.governance {
-            vec!["governance"]
-        } else {
-            Vec::new()
-        },
+        grants: if caller.governance { vec!["governance"] } else { Vec::new() },
     })
 }

@@ -38,9 +38,7 @@ impl Role {
     }
 
     fn parse(text: &str) -> Option<Self> {
-        [Role::Agent, Role::Dashboard, Role::Governance]
-            .into_iter()
-            .find(|r| r.as_str() == text)
+        [Role::Agent, Role::Dashboard, Role::Governance].into_iter().find(|r| r.as_str() == text)
     }
 }
 

@@ -43,11 +43,7 @@ pub async fn find(app: &App, token: &str) -> Result<Option<Credential>> {
     if let Some(given) = app.given.find(&digest) {
         return Ok(Some(given));
     }
-    app.db
-        .read("credentials.find", digest, |tx, digest| {
-            Box::pin(sql::find_live(tx, digest))
-        })
-        .await
+    app.db.read("credentials.find", digest, |tx, digest| Box::pin(sql::find_live(tx, digest))).await
 }
 
 /// Whether any credential was ever made: local mode ends with the first one.
@@ -58,18 +54,14 @@ pub async fn any_exist(app: &App) -> Result<bool> {
     if app.db.engine().is_none() {
         return Ok(false);
     }
-    app.db
-        .read("credentials.any", (), |tx, ()| Box::pin(sql::any(tx)))
-        .await
+    app.db.read("credentials.any", (), |tx, ()| Box::pin(sql::any(tx))).await
 }
 
 /// All credentials, revoked ones included, newest first.
 pub async fn list(app: &App, org_id: Option<&str>) -> Result<Vec<Credential>> {
     let org_id = org_id.map(str::to_owned);
     app.db
-        .read("credentials.list", org_id, |tx, org_id| {
-            Box::pin(sql::list(tx, org_id.as_deref()))
-        })
+        .read("credentials.list", org_id, |tx, org_id| Box::pin(sql::list(tx, org_id.as_deref())))
         .await
 }
 

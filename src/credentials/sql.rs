@@ -63,12 +63,7 @@ pub async fn find_live(tx: &mut Tx, digest: &str) -> Result<Option<Credential>> 
 }
 
 pub async fn any(tx: &mut Tx) -> Result<bool> {
-    Ok(row!(
-        tx,
-        (String,),
-        "SELECT credential_id FROM credentials LIMIT 1"
-    )?
-    .is_some())
+    Ok(row!(tx, (String,), "SELECT credential_id FROM credentials LIMIT 1")?.is_some())
 }
 
 pub async fn list(tx: &mut Tx, org_id: Option<&str>) -> Result<Vec<Credential>> {

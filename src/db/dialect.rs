@@ -32,11 +32,7 @@ const FRAGMENTS: &[(&str, &str, &str)] = &[
     ("for_update", "", "FOR UPDATE"),
     ("skip_locked", "", "FOR UPDATE SKIP LOCKED"),
     // A list bound as one JSON text.
-    (
-        "texts",
-        "(SELECT value FROM json_each(?))",
-        "(SELECT jsonb_array_elements_text(?::jsonb))",
-    ),
+    ("texts", "(SELECT value FROM json_each(?))", "(SELECT jsonb_array_elements_text(?::jsonb))"),
     (
         "integers",
         "(SELECT value FROM json_each(?))",
@@ -47,11 +43,7 @@ const FRAGMENTS: &[(&str, &str, &str)] = &[
     // Full text, by a query from `Tx::any_of`: `FROM {found_in:t} WHERE {matches:$1}` gives the rows `b` of a table
     // t that has a column of terms; `SELECT {found:key} FROM {index_of:t} WHERE {matches:$1}` gives their keys
     // alone. CROSS JOIN: the index first, then the rows.
-    (
-        "found_in",
-        "?_index i CROSS JOIN ? b ON b.rowid = i.rowid",
-        "? b",
-    ),
+    ("found_in", "?_index i CROSS JOIN ? b ON b.rowid = i.rowid", "? b"),
     ("index_of", "?_index i", "? b"),
     ("found", "i.rowid", "b.?"),
     ("matches", "i.terms MATCH ?", "b.document @@ (?)::tsquery"),
@@ -111,20 +103,14 @@ impl Tx {
                  WHERE NOT tgisinternal AND relnamespace = current_schema()::regnamespace ORDER BY tgname"
             }
         };
-        Ok(crate::rows!(self, (String,), sql)?
-            .into_iter()
-            .map(|(name,)| name)
-            .collect())
+        Ok(crate::rows!(self, (String,), sql)?.into_iter().map(|(name,)| name).collect())
     }
 
     /// A full-text query for rows that have any of these terms. Of ASCII, terms have letters and digits only.
     pub fn any_of<'q>(&self, terms: impl Iterator<Item = &'q TextTerm>) -> String {
         let mut query = String::new();
         for TextTerm { text, prefix } in terms {
-            debug_assert!(
-                text.chars()
-                    .all(|c| !c.is_ascii() || c.is_ascii_alphanumeric())
-            );
+            debug_assert!(text.chars().all(|c| !c.is_ascii() || c.is_ascii_alphanumeric()));
             let (or, quote, star) = match self.engine() {
                 Engine::Sqlite => (" OR ", '"', "*"),
                 Engine::Postgres => (" | ", '\'', ":*"),
@@ -225,11 +211,7 @@ fn render(engine: Engine, text: &'static str) -> Cow<'static, str> {
         debug_assert!(known.is_some(), "unknown fragment {name}");
         out.push_str(before);
         if let Some((_, sqlite, postgres)) = known {
-            let words = if engine == Engine::Sqlite {
-                sqlite
-            } else {
-                postgres
-            };
+            let words = if engine == Engine::Sqlite { sqlite } else { postgres };
             out.push_str(&words.replace('?', parameter));
         }
         rest = after;
@@ -242,9 +224,7 @@ fn render(engine: Engine, text: &'static str) -> Cow<'static, str> {
 pub const WALL_MESSAGE: &str = "subject_wall";
 
 pub(super) fn refused_by_wall(error: &sqlx::Error) -> bool {
-    error
-        .as_database_error()
-        .is_some_and(|e| e.message().contains(WALL_MESSAGE))
+    error.as_database_error().is_some_and(|e| e.message().contains(WALL_MESSAGE))
 }
 
 pub(super) fn is_unavailable(error: &sqlx::Error) -> bool {
@@ -281,10 +261,7 @@ mod tests {
             render(Engine::Postgres, sql),
             "SELECT 1 FROM t WHERE id IN (SELECT jsonb_array_elements_text($2::jsonb)) FOR SHARE"
         );
-        assert!(matches!(
-            render(Engine::Sqlite, "SELECT 1"),
-            Cow::Borrowed(_)
-        ));
+        assert!(matches!(render(Engine::Sqlite, "SELECT 1"), Cow::Borrowed(_)));
     }
 
     #[test]

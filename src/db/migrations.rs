@@ -49,8 +49,7 @@ pub fn newest() -> i64 {
 /// Applies what is missing in one transaction and gives the versions that were applied. Safe to run from
 /// several processes at once.
 pub async fn migrate(db: &Db, now: i64) -> Result<Vec<i64>> {
-    db.write("migrations.apply", now, |tx, now| Box::pin(apply(tx, *now)))
-        .await
+    db.write("migrations.apply", now, |tx, now| Box::pin(apply(tx, *now))).await
 }
 
 /// The versions that a database lacks; an error if it has one this binary does not know.
@@ -69,11 +68,7 @@ pub async fn missing(db: &Db) -> Result<Vec<i64>> {
     let engine = db.engine().unwrap_or(Engine::Sqlite);
     check_known(engine, &applied)?;
     let has = |v: i64| applied.iter().any(|(version, _)| *version == v);
-    Ok(MIGRATIONS
-        .iter()
-        .map(|m| m.version)
-        .filter(|v| !has(*v))
-        .collect())
+    Ok(MIGRATIONS.iter().map(|m| m.version).filter(|v| !has(*v)).collect())
 }
 
 async fn apply(tx: &mut Tx, now: i64) -> Result<Vec<i64>> {
@@ -88,10 +83,7 @@ async fn apply(tx: &mut Tx, now: i64) -> Result<Vec<i64>> {
     check_known(engine, &applied)?;
     let mut done = Vec::new();
     for migration in MIGRATIONS {
-        if applied
-            .iter()
-            .any(|(version, _)| *version == migration.version)
-        {
+        if applied.iter().any(|(version, _)| *version == migration.version) {
             continue;
         }
         tx.run_script(migration.text(engine).to_owned()).await?;
@@ -117,11 +109,7 @@ pub async fn take_turns(tx: &mut Tx) -> Result<()> {
 }
 
 async fn list(tx: &mut Tx) -> Result<Vec<(i64, String)>> {
-    rows!(
-        tx,
-        (i64, String),
-        "SELECT version, checksum FROM schema_migrations ORDER BY version"
-    )
+    rows!(tx, (i64, String), "SELECT version, checksum FROM schema_migrations ORDER BY version")
 }
 
 fn check_known(engine: Engine, applied: &[(i64, String)]) -> Result<()> {

@@ -47,15 +47,11 @@ impl Db {
 
     /// Opens (and makes, if it is not there) the SQLite file.
     pub async fn sqlite(file: &std::path::Path, readers: u32) -> Result<Self> {
-        Ok(Db(Storage::Sqlite(
-            sqlite::Sqlite::open(file, readers).await?,
-        )))
+        Ok(Db(Storage::Sqlite(sqlite::Sqlite::open(file, readers).await?)))
     }
 
     pub async fn postgres(url: &str, connections: u32) -> Result<Self> {
-        Ok(Db(Storage::Postgres(
-            postgres::Postgres::connect(url, connections).await?,
-        )))
+        Ok(Db(Storage::Postgres(postgres::Postgres::connect(url, connections).await?)))
     }
 
     pub fn engine(&self) -> Option<Engine> {

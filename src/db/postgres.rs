@@ -48,10 +48,8 @@ impl Postgres {
     {
         let mut attempt = 1;
         loop {
-            let begun = self
-                .pool
-                .begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-                .await;
+            let begun =
+                self.pool.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY").await;
             let result = match begun {
                 Ok(tx) => work(&mut Tx::Postgres(tx), input).await,
                 Err(error) => Err(error.into()),
@@ -86,8 +84,7 @@ impl Postgres {
                 }
             }
         });
-        task.await
-            .unwrap_or_else(|_| Err(Error::Internal("a write panicked".to_owned())))
+        task.await.unwrap_or_else(|_| Err(Error::Internal("a write panicked".to_owned())))
     }
 
     pub(super) async fn self_check(&self) -> Result<Vec<(String, String)>> {
@@ -117,10 +114,8 @@ impl Postgres {
 
     pub(super) async fn announce(&self) {
         self.work.notify_waiters();
-        if let Err(error) = sqlx::query("SELECT pg_notify($1, '')")
-            .bind(CHANNEL)
-            .execute(&self.pool)
-            .await
+        if let Err(error) =
+            sqlx::query("SELECT pg_notify($1, '')").bind(CHANNEL).execute(&self.pool).await
         {
             tracing::debug!(%error, "other replicas were not woken; they poll");
         }
@@ -165,9 +160,7 @@ where
     let mut tx = Tx::Postgres(pool.begin_with("BEGIN").await?);
     let value = work(&mut tx, input).await?;
     let Tx::Postgres(tx) = tx else {
-        return Err(Error::Internal(
-            "the transaction changed its engine".to_owned(),
-        ));
+        return Err(Error::Internal("the transaction changed its engine".to_owned()));
     };
     tx.commit().await?;
     Ok(value)

@@ -67,14 +67,7 @@ impl Sqlite {
         tracker.spawn(write_loop(writer, queue, stop.clone()));
         tracker.close();
         let work = Arc::new(Notify::new());
-        Ok(Sqlite {
-            file: file.to_owned(),
-            readers,
-            writes,
-            writer: tracker,
-            stop,
-            work,
-        })
+        Ok(Sqlite { file: file.to_owned(), readers, writes, writer: tracker, stop, work })
     }
 
     pub(super) async fn read<I, T, F>(&self, input: &I, work: &F) -> Result<T>
@@ -95,75 +88,47 @@ impl Sqlite {
         F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T> + Send + Sync + 'static,
     {
         let (reply, answer) = oneshot::channel();
-        let queued = Box::new(Write {
-            input,
-            work,
-            result: None,
-            reply,
-        });
+        let queued = Box::new(Write { input, work, result: None, reply });
         let gone = || Error::unavailable("The server is stopping.", 1);
         self.writes.send(queued).await.map_err(|_| gone())?;
         answer.await.unwrap_or_else(|_| Err(gone()))
     }
 
     pub(super) async fn backup(&self, target: &Path) -> Result<()> {
-        let mut conn = self
-            .readers
-            .acquire()
-            .await
-            .map_err(|e| classify(e.into()))?;
-        sqlx::query("PRAGMA query_only = OFF")
-            .execute(&mut *conn)
-            .await?;
+        let mut conn = self.readers.acquire().await.map_err(|e| classify(e.into()))?;
+        sqlx::query("PRAGMA query_only = OFF").execute(&mut *conn).await?;
         let copied = sqlx::query("VACUUM INTO $1")
             .bind(target.to_string_lossy().into_owned())
             .execute(&mut *conn)
             .await;
-        sqlx::query("PRAGMA query_only = ON")
-            .execute(&mut *conn)
-            .await?;
+        sqlx::query("PRAGMA query_only = ON").execute(&mut *conn).await?;
         copied.map(|_| ()).map_err(Error::from)
     }
 
     pub(super) async fn self_check(&self) -> Result<Vec<(String, String)>> {
         let mut problems = Vec::new();
-        let mut conn = self
-            .readers
-            .acquire()
-            .await
-            .map_err(|e| classify(e.into()))?;
-        let integrity: Vec<(String,)> = sqlx::query_as("PRAGMA integrity_check(20)")
-            .fetch_all(&mut *conn)
-            .await?;
+        let mut conn = self.readers.acquire().await.map_err(|e| classify(e.into()))?;
+        let integrity: Vec<(String,)> =
+            sqlx::query_as("PRAGMA integrity_check(20)").fetch_all(&mut *conn).await?;
         for (line,) in integrity.into_iter().filter(|(line,)| line != "ok") {
             problems.push(("integrity".to_owned(), line));
         }
-        let orphans = sqlx::query("PRAGMA foreign_key_check")
-            .fetch_all(&mut *conn)
-            .await?;
+        let orphans = sqlx::query("PRAGMA foreign_key_check").fetch_all(&mut *conn).await?;
         if !orphans.is_empty() {
             problems.push((
                 "foreign keys".to_owned(),
                 format!("{} rows without parent", orphans.len()),
             ));
         }
-        let (mode,): (String,) = sqlx::query_as("PRAGMA journal_mode")
-            .fetch_one(&mut *conn)
-            .await?;
+        let (mode,): (String,) =
+            sqlx::query_as("PRAGMA journal_mode").fetch_one(&mut *conn).await?;
         if mode != "wal" {
-            problems.push((
-                "journal".to_owned(),
-                format!("journal_mode is {mode}, expected wal"),
-            ));
+            problems.push(("journal".to_owned(), format!("journal_mode is {mode}, expected wal")));
         }
-        let (secure,): (i64,) = sqlx::query_as("PRAGMA secure_delete")
-            .fetch_one(&mut *conn)
-            .await?;
+        let (secure,): (i64,) =
+            sqlx::query_as("PRAGMA secure_delete").fetch_one(&mut *conn).await?;
         if secure != 1 {
-            problems.push((
-                "secure delete".to_owned(),
-                "secure_delete is off".to_owned(),
-            ));
+            problems.push(("secure delete".to_owned(), "secure_delete is off".to_owned()));
         }
         if !self.file.exists() {
             problems.push(("file".to_owned(), "the database file is gone".to_owned()));
@@ -218,10 +183,7 @@ where
             (Some(Err(error)), _) => Err(error),
             (_, Err(reason)) => {
                 tracing::error!(reason, "a batch of writes was not committed");
-                Err(Error::unavailable(
-                    "The write was not committed; try again.",
-                    1,
-                ))
+                Err(Error::unavailable("The write was not committed; try again.", 1))
             }
             (None, Ok(())) => Err(Error::Internal("a write was never run".to_owned())),
         };
@@ -253,9 +215,7 @@ async fn write_loop(
             }
         }
         metrics::histogram!("evenhand_sqlite_batch_writes").record(batch.len() as f64);
-        let committed = run_batch(&pool, &mut batch)
-            .await
-            .map_err(|e| e.to_string());
+        let committed = run_batch(&pool, &mut batch).await.map_err(|e| e.to_string());
         for write in batch {
             write.settle(committed.clone());
         }

@@ -26,9 +26,7 @@ struct Key {
 impl SubjectKeys {
     /// Reads `id:hex` entries separated by white space or commas; the last one is current.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let entries = text
-            .split([',', '\n', ' ', '\r', '\t'])
-            .filter(|entry| !entry.is_empty());
+        let entries = text.split([',', '\n', ' ', '\r', '\t']).filter(|entry| !entry.is_empty());
         let keys = entries
             .map(|entry| {
                 let (id, secret) = entry
@@ -38,10 +36,7 @@ impl SubjectKeys {
                 if secret.len() < 32 {
                     return Err(format!("key {id} is shorter than 32 bytes (64 hex digits)"));
                 }
-                Ok(Key {
-                    id: id.to_owned(),
-                    secret,
-                })
+                Ok(Key { id: id.to_owned(), secret })
             })
             .collect::<Result<Vec<_>, String>>()?;
         if keys.is_empty() {
@@ -68,26 +63,17 @@ impl SubjectKeys {
 
     /// The reference of a person under the current key.
     pub fn subject_ref(&self, org_id: &str, user_id: &str) -> String {
-        self.keys
-            .last()
-            .map(|key| key.reference("subref_v1_", org_id, user_id))
-            .unwrap_or_default()
+        self.keys.last().map(|key| key.reference("subref_v1_", org_id, user_id)).unwrap_or_default()
     }
 
     /// The references of a person under every key, newest first.
     pub fn all_subject_refs(&self, org_id: &str, user_id: &str) -> Vec<String> {
-        self.keys
-            .iter()
-            .rev()
-            .map(|key| key.reference("subref_v1_", org_id, user_id))
-            .collect()
+        self.keys.iter().rev().map(|key| key.reference("subref_v1_", org_id, user_id)).collect()
     }
 
     /// What the database keeps to notice that a replica came with other keys: `(key id, check value)`.
     pub fn check_values(&self) -> impl Iterator<Item = (&str, String)> {
-        self.keys
-            .iter()
-            .map(|key| (key.id.as_str(), key.reference("check_v1_", "", &key.id)))
+        self.keys.iter().map(|key| (key.id.as_str(), key.reference("check_v1_", "", &key.id)))
     }
 }
 
@@ -101,21 +87,14 @@ impl Key {
             mac.update(&(part.len() as u64).to_be_bytes());
             mac.update(part.as_bytes());
         }
-        format!(
-            "{prefix}{}",
-            hex::encode(&mac.finalize().into_bytes()[..16])
-        )
+        format!("{prefix}{}", hex::encode(&mac.finalize().into_bytes()[..16]))
     }
 }
 
 /// Writes a new file that only its owner can read, complete or not at all.
 fn write_private(file: &Path, text: &str) -> std::io::Result<()> {
     use std::os::unix::fs::OpenOptionsExt;
-    let mut handle = fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(file)?;
+    let mut handle = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(file)?;
     handle.write_all(text.as_bytes())?;
     handle.sync_all()?;
     if let Some(folder) = file.parent() {
@@ -168,9 +147,6 @@ mod tests {
         let first = SubjectKeys::load_or_create(&file, &ids).unwrap();
         let again = SubjectKeys::load_or_create(&file, &ids).unwrap();
         assert_eq!(first.subject_ref("o", "u"), again.subject_ref("o", "u"));
-        assert_eq!(
-            fs::metadata(&file).unwrap().permissions().mode() & 0o777,
-            0o600
-        );
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     }
 }

@@ -14,20 +14,12 @@ pub struct UserTable {
 }
 
 const fn owned(table: &'static str, target: &'static str) -> UserTable {
-    UserTable {
-        table,
-        target,
-        user_optional: false,
-    }
+    UserTable { table, target, user_optional: false }
 }
 
 /// In the order in which rows are deleted: what points at a session goes before the session.
 pub const USER_TABLES: &[UserTable] = &[
-    UserTable {
-        table: "jobs",
-        target: "jobs",
-        user_optional: true,
-    },
+    UserTable { table: "jobs", target: "jobs", user_optional: true },
     owned("agent_playbook_sources", "agent_playbook_sources"),
     owned("profile_vectors", "profile_vectors"),
     owned("user_playbook_vectors", "user_playbook_vectors"),
@@ -48,27 +40,18 @@ pub const NOT_USER_DATA: &[(&str, &str)] = &[
     ("schema_migrations", "versions of the schema"),
     ("installation", "facts about this installation"),
     ("sequences", "counters (SQLite)"),
-    (
-        "credentials",
-        "tokens of the organization's programs, as hashes",
-    ),
+    ("credentials", "tokens of the organization's programs, as hashes"),
     (
         "subjects",
         "the barrier itself: keyed by a reference that cannot be turned back; user_id is set only while the \
          person is not erased",
     ),
-    (
-        "organization_scopes",
-        "one number per organization for the full-text index",
-    ),
+    ("organization_scopes", "one number per organization for the full-text index"),
     (
         "agent_playbooks",
         "the organization's own; what links them to people is in agent_playbook_sources",
     ),
-    (
-        "agent_playbook_vectors",
-        "vectors of the organization's own playbooks",
-    ),
+    ("agent_playbook_vectors", "vectors of the organization's own playbooks"),
     ("profiles_index", FOLLOWS),
     ("profiles_index_config", FOLLOWS),
     ("profiles_index_data", FOLLOWS),

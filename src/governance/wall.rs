@@ -26,36 +26,22 @@ pub async fn install(tx: &mut Tx) -> Result<()> {
 pub async fn gaps(tx: &mut Tx) -> Result<Vec<&'static str>> {
     let present = tx.names_of(Objects::Triggers).await?;
     let engine = tx.engine();
-    let complete = |t: &UserTable| {
-        trigger_names(engine, t.table)
-            .iter()
-            .all(|name| present.contains(name))
-    };
-    Ok(USER_TABLES
-        .iter()
-        .filter(|t| !complete(t))
-        .map(|t| t.table)
-        .collect())
+    let complete =
+        |t: &UserTable| trigger_names(engine, t.table).iter().all(|name| present.contains(name));
+    Ok(USER_TABLES.iter().filter(|t| !complete(t)).map(|t| t.table).collect())
 }
 
 /// SQLite wants a trigger per event, PostgreSQL takes both in one.
 fn trigger_names(engine: Engine, table: &str) -> Vec<String> {
     match engine {
-        Engine::Sqlite => vec![
-            format!("wall_{table}_insert"),
-            format!("wall_{table}_update"),
-        ],
+        Engine::Sqlite => vec![format!("wall_{table}_insert"), format!("wall_{table}_update")],
         Engine::Postgres => vec![format!("wall_{table}")],
     }
 }
 
 fn sqlite_triggers(table: &UserTable) -> String {
     let name = table.table;
-    let owned = if table.user_optional {
-        "NEW.user_id IS NOT NULL AND "
-    } else {
-        ""
-    };
+    let owned = if table.user_optional { "NEW.user_id IS NOT NULL AND " } else { "" };
     ["insert", "update"]
         .map(|event| {
             format!(

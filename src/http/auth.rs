@@ -94,17 +94,11 @@ async fn local_caller(parts: &Parts, app: &App) -> Result<Caller> {
         .extensions
         .get::<ConnectInfo<SocketAddr>>()
         .is_some_and(|ConnectInfo(peer)| peer.ip().to_canonical().is_loopback());
-    let header = |name| {
-        parts
-            .headers
-            .get(name)
-            .map(|v: &axum::http::HeaderValue| v.to_str().unwrap_or("?"))
-    };
+    let header =
+        |name| parts.headers.get(name).map(|v: &axum::http::HeaderValue| v.to_str().unwrap_or("?"));
     let host_is_local = header(header::HOST).is_some_and(is_loopback_host);
     let origin_is_local = header(header::ORIGIN).is_none_or(|origin| {
-        origin
-            .split_once("://")
-            .is_some_and(|(_, host)| is_loopback_host(host))
+        origin.split_once("://").is_some_and(|(_, host)| is_loopback_host(host))
     });
     let local = app.listen_address()?.ip().is_loopback()
         && from_loopback
@@ -119,12 +113,7 @@ async fn local_caller(parts: &Parts, app: &App) -> Result<Caller> {
     let inspection =
         header(header::HeaderName::from_static("x-evenhand-caller")) == Some("dashboard");
     let org_id = DEFAULT_ORG.to_owned();
-    Ok(Caller {
-        org_id,
-        role: Role::Dashboard,
-        governance: false,
-        inspection,
-    })
+    Ok(Caller { org_id, role: Role::Dashboard, governance: false, inspection })
 }
 
 /// `localhost`, `127.0.0.1:8700`, `[::1]:8700`, …
@@ -134,9 +123,7 @@ fn is_loopback_host(host: &str) -> bool {
         None => host.rsplit_once(':').map_or(host, |(name, _)| name),
     };
     name.eq_ignore_ascii_case("localhost")
-        || name
-            .parse::<IpAddr>()
-            .is_ok_and(|address| address.is_loopback())
+        || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 fn unauthenticated(detail: &str) -> Error {
@@ -149,14 +136,9 @@ mod tests {
 
     #[test]
     fn only_loopback_names_are_local() {
-        for local in [
-            "localhost",
-            "localhost:1",
-            "127.0.0.1:8700",
-            "127.9.9.9",
-            "[::1]:80",
-            "[::1]",
-        ] {
+        for local in
+            ["localhost", "localhost:1", "127.0.0.1:8700", "127.9.9.9", "[::1]:80", "[::1]"]
+        {
             assert!(is_loopback_host(local), "{local}");
         }
         for foreign in [

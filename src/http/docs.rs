@@ -20,10 +20,7 @@ pub fn routes(spec: &Spec) -> Router<Arc<App>> {
     Router::new()
         .route("/", get(async || html(HOME.to_owned())))
         .route("/docs", get(async move || html(page.to_string())))
-        .route(
-            "/docs.css",
-            get(async || ([(header::CONTENT_TYPE, "text/css")], STYLE)),
-        )
+        .route("/docs.css", get(async || ([(header::CONTENT_TYPE, "text/css")], STYLE)))
 }
 
 fn html(body: String) -> Response {
@@ -80,11 +77,7 @@ fn api_page(spec: &Value) -> String {
         }
         found
     };
-    for tag in spec["tags"]
-        .as_array()
-        .map(Vec::as_slice)
-        .unwrap_or_default()
-    {
+    for tag in spec["tags"].as_array().map(Vec::as_slice).unwrap_or_default() {
         let name = tag["name"].as_str().unwrap_or("");
         let title = escape(tag["description"].as_str().unwrap_or(name));
         let _ = write!(page, "<h2>{title}</h2>\n");
@@ -106,10 +99,7 @@ fn write_operation(page: &mut String, spec: &Value, path: &str, method: &str, op
     if let Some(more) = operation["description"].as_str() {
         let _ = write!(page, "<p>{}</p>\n", escape(more));
     }
-    let parameters = operation["parameters"]
-        .as_array()
-        .map(Vec::as_slice)
-        .unwrap_or_default();
+    let parameters = operation["parameters"].as_array().map(Vec::as_slice).unwrap_or_default();
     if !parameters.is_empty() {
         page.push_str("<h3>Parameters</h3><dl>\n");
         for p in parameters {
@@ -146,21 +136,11 @@ fn write_schema(page: &mut String, spec: &Value, schema: &Value, depth: usize) {
     let Some(properties) = schema["properties"].as_object() else {
         return;
     };
-    let required = schema["required"]
-        .as_array()
-        .map(Vec::as_slice)
-        .unwrap_or_default();
+    let required = schema["required"].as_array().map(Vec::as_slice).unwrap_or_default();
     page.push_str("<dl>\n");
     for (name, property) in properties {
         let is_required = required.iter().any(|r| r == name.as_str());
-        write_field(
-            page,
-            name,
-            is_required,
-            property,
-            "",
-            &property["description"],
-        );
+        write_field(page, name, is_required, property, "", &property["description"]);
         let inner = [property, &property["items"]]
             .into_iter()
             .chain(property["oneOf"].as_array().into_iter().flatten());
@@ -183,19 +163,14 @@ fn write_field(
 ) {
     let kind = match &schema["type"] {
         Value::String(kind) => kind.clone(),
-        Value::Array(kinds) => kinds
-            .iter()
-            .filter_map(Value::as_str)
-            .collect::<Vec<_>>()
-            .join(" or "),
+        Value::Array(kinds) => {
+            kinds.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or ")
+        }
         _ => String::new(),
     };
     let required = if required { " <b>required</b>" } else { "" };
-    let _ = write!(
-        page,
-        "<dt><code>{}</code> <i>{kind} {place}</i>{required}</dt>\n",
-        escape(name)
-    );
+    let _ =
+        write!(page, "<dt><code>{}</code> <i>{kind} {place}</i>{required}</dt>\n", escape(name));
     if let Some(about) = about.as_str() {
         let _ = write!(page, "<dd>{}</dd>\n", escape(about));
     }
@@ -209,8 +184,5 @@ fn resolve<'a>(spec: &'a Value, schema: &'a Value) -> &'a Value {
 }
 
 fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -43,11 +43,7 @@ pub struct Outcome<T> {
 /// Reads a whole body.
 pub fn read_body<T: Read>(body: &Value) -> Result<Outcome<T>, Vec<InputProblem>> {
     let Some(object) = body.as_object() else {
-        return Err(vec![problem(
-            "",
-            "wrong_type",
-            "expected a JSON object".to_owned(),
-        )]);
+        return Err(vec![problem("", "wrong_type", "expected a JSON object".to_owned())]);
     };
     read_object(object, false)
 }
@@ -73,11 +69,7 @@ fn read_object<T: Read>(
     };
     let value = T::read(&mut fields);
     fields.note_unknown();
-    if problems.is_empty() {
-        Ok(Outcome { value, unknown })
-    } else {
-        Err(problems)
-    }
+    if problems.is_empty() { Ok(Outcome { value, unknown }) } else { Err(problems) }
 }
 
 impl<'a> Fields<'a> {
@@ -120,11 +112,7 @@ impl<'a> Fields<'a> {
         let text = self.string(name)?;
         // Bytes are counted first: most text is short, and counting characters of a megabyte is not free.
         if text.len() > longest && text.chars().count() > longest {
-            return self.refuse(
-                name,
-                "too_long",
-                format!("longer than {longest} characters"),
-            );
+            return self.refuse(name, "too_long", format!("longer than {longest} characters"));
         }
         Some(text)
     }
@@ -135,11 +123,9 @@ impl<'a> Fields<'a> {
         let found = words.iter().find(|word| **word == text).copied();
         match found {
             Some(word) => Some(word),
-            None => self.refuse(
-                name,
-                "not_allowed",
-                format!("must be one of: {}", words.join(", ")),
-            ),
+            None => {
+                self.refuse(name, "not_allowed", format!("must be one of: {}", words.join(", ")))
+            }
         }
     }
 
@@ -150,11 +136,7 @@ impl<'a> Fields<'a> {
     fn string(&mut self, name: &'static str) -> Option<String> {
         match self.take(name)? {
             Value::String(text) => Some(text.clone()),
-            other => self.refuse(
-                name,
-                "wrong_type",
-                format!("expected text, got {}", kind(other)),
-            ),
+            other => self.refuse(name, "wrong_type", format!("expected text, got {}", kind(other))),
         }
     }
 
@@ -170,19 +152,11 @@ impl<'a> Fields<'a> {
             Some(number) if range.contains(&number) => Some(number),
             Some(_) => {
                 let (low, high) = (range.start(), range.end());
-                self.refuse(
-                    name,
-                    "out_of_range",
-                    format!("must be from {low} to {high}"),
-                )
+                self.refuse(name, "out_of_range", format!("must be from {low} to {high}"))
             }
             None => {
                 let got = kind(value);
-                self.refuse(
-                    name,
-                    "wrong_type",
-                    format!("expected a 64-bit integer, got {got}"),
-                )
+                self.refuse(name, "wrong_type", format!("expected a 64-bit integer, got {got}"))
             }
         }
     }
@@ -223,11 +197,7 @@ impl<'a> Fields<'a> {
             }
             other => {
                 let got = kind(other);
-                self.refuse(
-                    name,
-                    "wrong_type",
-                    format!("expected true or false, got {got}"),
-                )
+                self.refuse(name, "wrong_type", format!("expected true or false, got {got}"))
             }
         }
     }
@@ -267,11 +237,9 @@ impl<'a> Fields<'a> {
     pub fn object(&mut self, name: &'static str) -> Option<Map<String, Value>> {
         match self.take(name)? {
             Value::Object(object) => Some(object.clone()),
-            other => self.refuse(
-                name,
-                "wrong_type",
-                format!("expected an object, got {}", kind(other)),
-            ),
+            other => {
+                self.refuse(name, "wrong_type", format!("expected an object, got {}", kind(other)))
+            }
         }
     }
 
@@ -408,16 +376,12 @@ impl<'a> Fields<'a> {
     fn array(&mut self, name: &'static str, longest: usize) -> Option<&'a [Value]> {
         match self.take(name)? {
             Value::Array(items) if items.len() <= longest => Some(items),
-            Value::Array(_) => self.refuse(
-                name,
-                "too_long",
-                format!("must have at most {longest} items"),
-            ),
-            other => self.refuse(
-                name,
-                "wrong_type",
-                format!("expected a list, got {}", kind(other)),
-            ),
+            Value::Array(_) => {
+                self.refuse(name, "too_long", format!("must have at most {longest} items"))
+            }
+            other => {
+                self.refuse(name, "wrong_type", format!("expected a list, got {}", kind(other)))
+            }
         }
     }
 
@@ -458,23 +422,14 @@ impl<'a> Fields<'a> {
     }
 
     fn note_unknown(&mut self) {
-        for name in self
-            .object
-            .keys()
-            .filter(|name| !self.asked.contains(name.as_str()))
-        {
-            self.unknown
-                .push(format!("{}/{}", self.pointer, escape(name)));
+        for name in self.object.keys().filter(|name| !self.asked.contains(name.as_str())) {
+            self.unknown.push(format!("{}/{}", self.pointer, escape(name)));
         }
     }
 }
 
 fn problem(pointer: &str, code: &str, detail: String) -> InputProblem {
-    InputProblem {
-        pointer: pointer.to_owned(),
-        code: code.to_owned(),
-        detail,
-    }
+    InputProblem { pointer: pointer.to_owned(), code: code.to_owned(), detail }
 }
 
 /// The rule of every identifier.
@@ -487,10 +442,7 @@ pub fn check_id(text: &str, longest: usize) -> Result<String, (&'static str, Str
         return Err(("too_long", format!("longer than {longest} characters")));
     }
     if id.chars().any(char::is_control) {
-        return Err((
-            "control_character",
-            "must not have control characters".to_owned(),
-        ));
+        return Err(("control_character", "must not have control characters".to_owned()));
     }
     Ok(id.to_owned())
 }
@@ -503,10 +455,7 @@ fn parse_time(text: &str, from_query: bool) -> Option<i64> {
         return Some(moment.as_second());
     }
     let local = text.parse::<jiff::civil::DateTime>().ok()?;
-    local
-        .to_zoned(jiff::tz::TimeZone::UTC)
-        .ok()
-        .map(|moment| moment.timestamp().as_second())
+    local.to_zoned(jiff::tz::TimeZone::UTC).ok().map(|moment| moment.timestamp().as_second())
 }
 
 /// PostgreSQL cannot store U+0000, and no person types it: refused wherever it stands.
@@ -514,11 +463,7 @@ fn find_nul(object: &Map<String, Value>, pointer: &str, problems: &mut Vec<Input
     fn walk(value: &Value, pointer: &str, problems: &mut Vec<InputProblem>) {
         match value {
             Value::String(text) if text.contains('\0') => {
-                problems.push(problem(
-                    pointer,
-                    "nul_character",
-                    "must not have U+0000".to_owned(),
-                ));
+                problems.push(problem(pointer, "nul_character", "must not have U+0000".to_owned()));
             }
             Value::Array(items) => {
                 for (index, item) in items.iter().enumerate() {
@@ -539,11 +484,7 @@ fn find_nul(object: &Map<String, Value>, pointer: &str, problems: &mut Vec<Input
         };
         if name.contains('\0') {
             let pointer = format!("{pointer}/{}", escape(&name.replace('\0', "\u{fffd}")));
-            problems.push(problem(
-                &pointer,
-                "nul_character",
-                "must not have U+0000".to_owned(),
-            ));
+            problems.push(problem(&pointer, "nul_character", "must not have U+0000".to_owned()));
         } else if needs_look {
             walk(value, &format!("{pointer}/{}", escape(name)), problems);
         }
@@ -584,9 +525,7 @@ mod tests {
     }
     impl Read for Item {
         fn read(f: &mut Fields<'_>) -> Self {
-            Item {
-                flag: f.flag("flag"),
-            }
+            Item { flag: f.flag("flag") }
         }
     }
     impl Read for Sample {
@@ -617,10 +556,8 @@ mod tests {
             ("/items/1", "wrong_type"),
             ("/at", "not_a_time"),
         ];
-        let expected: Vec<_> = expected
-            .iter()
-            .map(|(p, c)| ((*p).to_owned(), (*c).to_owned()))
-            .collect();
+        let expected: Vec<_> =
+            expected.iter().map(|(p, c)| ((*p).to_owned(), (*c).to_owned())).collect();
         assert_eq!(codes(&body), expected);
     }
 
@@ -631,27 +568,15 @@ mod tests {
         assert_eq!(outcome.value.user, "ada");
         assert_eq!(outcome.value.count, None);
         assert_eq!(outcome.unknown, ["/items/0/a~1b", "/colour"]);
-        assert_eq!(
-            codes(&json!({})),
-            [("/user".to_owned(), "required".to_owned())]
-        );
-        assert_eq!(
-            codes(&json!({"user": " "})),
-            [("/user".to_owned(), "empty".to_owned())]
-        );
-        assert_eq!(
-            codes(&json!([])),
-            [(String::new(), "wrong_type".to_owned())]
-        );
+        assert_eq!(codes(&json!({})), [("/user".to_owned(), "required".to_owned())]);
+        assert_eq!(codes(&json!({"user": " "})), [("/user".to_owned(), "empty".to_owned())]);
+        assert_eq!(codes(&json!([])), [(String::new(), "wrong_type".to_owned())]);
     }
 
     #[test]
     fn nul_is_found_at_any_depth() {
         let body = json!({"user": "a", "extra": {"deep": [["x\0"]], "k\0": 1}});
-        let found: Vec<_> = codes(&body)
-            .into_iter()
-            .map(|(pointer, _)| pointer)
-            .collect();
+        let found: Vec<_> = codes(&body).into_iter().map(|(pointer, _)| pointer).collect();
         assert_eq!(found, ["/extra/deep/0/0", "/extra/k\u{fffd}"]);
     }
 
@@ -675,9 +600,6 @@ mod tests {
     fn numbers_beyond_64_bits_are_refused() {
         let body: Value =
             serde_json::from_str(r#"{"user":"a","count":99999999999999999999}"#).unwrap();
-        assert_eq!(
-            codes(&body),
-            [("/count".to_owned(), "wrong_type".to_owned())]
-        );
+        assert_eq!(codes(&body), [("/count".to_owned(), "wrong_type".to_owned())]);
     }
 }

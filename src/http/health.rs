@@ -13,10 +13,7 @@ use crate::app::App;
 use crate::db::migrations;
 
 pub fn routes() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::new()
-        .routes(routes!(live))
-        .routes(routes!(ready))
-        .routes(routes!(version))
+    OpenApiRouter::new().routes(routes!(live)).routes(routes!(ready)).routes(routes!(version))
 }
 
 #[derive(Serialize, utoipa::ToSchema)]
@@ -45,10 +42,7 @@ struct Version {
 #[utoipa::path(get, path = "/health/live", tag = "operations", security(()),
     responses((status = 200, body = Health)))]
 async fn live() -> Json<Health> {
-    Json(Health {
-        status: "ok",
-        checks: Vec::new(),
-    })
+    Json(Health { status: "ok", checks: Vec::new() })
 }
 
 /// Can it serve requests? Looks at the storage and the job queue.
@@ -58,54 +52,28 @@ async fn ready(State(app): State<Arc<App>>) -> (StatusCode, Json<Health>) {
     let mut checks = Vec::new();
     let stopping = app.stopping.is_cancelled();
     if stopping {
-        checks.push(Check {
-            name: "process",
-            ok: false,
-            detail: "stopping".to_owned(),
-        });
+        checks.push(Check { name: "process", ok: false, detail: "stopping".to_owned() });
     }
     if app.db.engine().is_none() {
         let detail = "started with --storage none".to_owned();
-        checks.push(Check {
-            name: "storage",
-            ok: true,
-            detail,
-        });
+        checks.push(Check { name: "storage", ok: true, detail });
     } else {
         let (storage, queue) = match crate::jobs::oldest_due_age(&app).await {
             Ok(age) => ((true, "answers".to_owned()), Some(age)),
             Err(error) => ((false, error.to_string()), None),
         };
-        checks.push(Check {
-            name: "storage",
-            ok: storage.0,
-            detail: storage.1,
-        });
+        checks.push(Check { name: "storage", ok: storage.0, detail: storage.1 });
         if let Some(age) = queue {
             let detail = match age {
                 0 => "nothing is late".to_owned(),
                 age => format!("the oldest due job waits for {age} s"),
             };
-            checks.push(Check {
-                name: "jobs",
-                ok: true,
-                detail,
-            });
+            checks.push(Check { name: "jobs", ok: true, detail });
         }
     }
     let ok = checks.iter().all(|check| check.ok);
-    let status = if ok {
-        StatusCode::OK
-    } else {
-        StatusCode::SERVICE_UNAVAILABLE
-    };
-    (
-        status,
-        Json(Health {
-            status: if ok { "ok" } else { "unavailable" },
-            checks,
-        }),
-    )
+    let status = if ok { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    (status, Json(Health { status: if ok { "ok" } else { "unavailable" }, checks }))
 }
 
 /// Name and version of this server.

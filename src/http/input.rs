@@ -74,14 +74,7 @@ fn is_json(headers: &HeaderMap) -> bool {
     headers
         .get(header::CONTENT_TYPE)
         .and_then(|value| value.to_str().ok())
-        .map(|value| {
-            value
-                .split(';')
-                .next()
-                .unwrap_or("")
-                .trim()
-                .to_ascii_lowercase()
-        })
+        .map(|value| value.split(';').next().unwrap_or("").trim().to_ascii_lowercase())
         .is_some_and(|kind| kind == "application/json" || kind.ends_with("+json"))
 }
 

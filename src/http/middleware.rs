@@ -19,10 +19,7 @@ pub async fn around(State(app): State<Arc<App>>, request: Request, next: Next) -
     let id = sent_id(&request).unwrap_or_else(|| app.ids.uuid());
     let method = request.method().clone();
     // The route's pattern, never the path itself: paths carry user ids.
-    let route = request
-        .extensions()
-        .get::<MatchedPath>()
-        .map(|path| path.as_str().to_owned());
+    let route = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
     let route = route.unwrap_or_else(|| "unmatched".to_owned());
 
     let limit = Duration::from_secs(app.settings.server.request_timeout_seconds);
@@ -57,8 +54,6 @@ fn sent_id(request: &Request) -> Option<String> {
     let id = request.headers().get("x-request-id")?.to_str().ok()?;
     let sane = !id.is_empty()
         && id.len() <= 128
-        && id
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b"-_.:".contains(&b));
+        && id.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.:".contains(&b));
     sane.then(|| id.to_owned())
 }

@@ -38,18 +38,10 @@ pub fn router(app: Arc<App>) -> Router {
             Error::refused(Code::NotFound, "There is no such path; /docs lists them.")
         })
         .method_not_allowed_fallback(async || {
-            Error::refused(
-                Code::MethodNotAllowed,
-                "This path takes another method; see /docs.",
-            )
+            Error::refused(Code::MethodNotAllowed, "This path takes another method; see /docs.")
         });
-    let origins: Vec<HeaderValue> = app
-        .settings
-        .server
-        .cors_origins
-        .iter()
-        .filter_map(|o| o.parse().ok())
-        .collect();
+    let origins: Vec<HeaderValue> =
+        app.settings.server.cors_origins.iter().filter_map(|o| o.parse().ok()).collect();
     if !origins.is_empty() {
         router = router.layer(
             CorsLayer::new()
@@ -58,7 +50,5 @@ pub fn router(app: Arc<App>) -> Router {
                 .allow_headers(Any),
         );
     }
-    router
-        .layer(from_fn_with_state(app.clone(), middleware::around))
-        .with_state(app)
+    router.layer(from_fn_with_state(app.clone(), middleware::around)).with_state(app)
 }

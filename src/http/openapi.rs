@@ -36,9 +36,7 @@ impl Modify for BearerScheme {
     fn modify(&self, spec: &mut Spec) {
         let scheme = HttpBuilder::new()
             .scheme(HttpAuthScheme::Bearer)
-            .description(Some(
-                "A token from `evenhand keys create`. Not needed in local mode.",
-            ))
+            .description(Some("A token from `evenhand keys create`. Not needed in local mode."))
             .build();
         let components = spec.components.get_or_insert_default();
         components.add_security_scheme("bearer", SecurityScheme::Http(scheme));
@@ -68,22 +66,14 @@ pub fn json() -> String {
 fn finish(spec: &mut Spec) {
     use utoipa::openapi::{Content, Ref, ResponseBuilder};
     for item in spec.paths.paths.values_mut() {
-        let operations = [
-            &mut item.get,
-            &mut item.post,
-            &mut item.put,
-            &mut item.delete,
-            &mut item.patch,
-        ];
+        let operations =
+            [&mut item.get, &mut item.post, &mut item.put, &mut item.delete, &mut item.patch];
         for operation in operations.into_iter().filter_map(Option::as_mut) {
             let body = RefOr::<Schema>::Ref(Ref::from_schema_name("Problem"));
             let problem = ResponseBuilder::new()
                 .description("A problem: see its code")
                 .content("application/problem+json", Content::new(Some(body)));
-            operation
-                .responses
-                .responses
-                .insert("default".to_owned(), problem.build().into());
+            operation.responses.responses.insert("default".to_owned(), problem.build().into());
         }
     }
 }

@@ -38,12 +38,9 @@ impl IntoResponse for Error {
     fn into_response(self) -> Response {
         let request_id = current_request_id();
         let (code, detail, errors, retry_after) = match self {
-            Error::Refused {
-                code,
-                detail,
-                problems,
-                retry_after,
-            } => (code, detail, problems, retry_after),
+            Error::Refused { code, detail, problems, retry_after } => {
+                (code, detail, problems, retry_after)
+            }
             fault => {
                 tracing::error!(request_id, error = %fault, "a request failed");
                 let detail =
@@ -65,10 +62,7 @@ impl IntoResponse for Error {
         let body = serde_json::to_vec(&problem).unwrap_or_default();
         let mut response = (status, body).into_response();
         let headers = response.headers_mut();
-        headers.insert(
-            header::CONTENT_TYPE,
-            HeaderValue::from_static("application/problem+json"),
-        );
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         if let Some(seconds) = retry_after {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }

@@ -28,8 +28,5 @@ struct JobsSummary {
 #[utoipa::path(get, path = "/api/jobs", tag = "operations", responses((status = 200, body = JobsSummary)))]
 async fn summary(State(app): State<Arc<App>>, operator: Operator) -> Result<Json<JobsSummary>> {
     let (jobs, oldest_due_age_seconds) = rules::summary(&app, Some(&operator.0.org_id)).await?;
-    Ok(Json(JobsSummary {
-        jobs,
-        oldest_due_age_seconds,
-    }))
+    Ok(Json(JobsSummary { jobs, oldest_due_age_seconds }))
 }

@@ -50,25 +50,21 @@ pub async fn schedule(app: &Arc<App>) -> Result<()> {
 async fn plan(app: &Arc<App>, run_at: i64, on_duplicate: OnDuplicate) -> Result<()> {
     let input = (app.clone(), run_at, on_duplicate);
     app.db
-        .write(
-            "jobs.plan_prune",
-            input,
-            |tx, (app, run_at, on_duplicate)| {
-                Box::pin(async move {
-                    let job = NewJob {
-                        kind: KIND,
-                        org_id: "",
-                        subject: None,
-                        parent_id: None,
-                        payload: json!({}),
-                        dedupe_key: Some("all".to_owned()),
-                        on_duplicate: *on_duplicate,
-                        run_at: *run_at,
-                        max_attempts: 1000,
-                    };
-                    rules::enqueue(tx, app, job).await.map(drop)
-                })
-            },
-        )
+        .write("jobs.plan_prune", input, |tx, (app, run_at, on_duplicate)| {
+            Box::pin(async move {
+                let job = NewJob {
+                    kind: KIND,
+                    org_id: "",
+                    subject: None,
+                    parent_id: None,
+                    payload: json!({}),
+                    dedupe_key: Some("all".to_owned()),
+                    on_duplicate: *on_duplicate,
+                    run_at: *run_at,
+                    max_attempts: 1000,
+                };
+                rules::enqueue(tx, app, job).await.map(drop)
+            })
+        })
         .await
 }

@@ -34,34 +34,25 @@ pub async fn claim(app: &App, kinds: &[&str], limit: usize) -> Result<Vec<Claim>
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let input = (kinds, now, lease_until, app.ids.uuid(), limit);
     app.db
-        .write(
-            "jobs.claim",
-            input,
-            |tx, (kinds, now, lease_until, token, limit)| {
-                Box::pin(async move {
-                    let claimed = sql::claim(tx, kinds, *now, *lease_until, token, *limit).await?;
-                    let (live, spent): (Vec<_>, Vec<_>) = claimed
-                        .into_iter()
-                        .partition(|job| job.attempts <= job.max_attempts);
-                    for job in spent {
-                        let reason = "gave up: the worker died or lost its lease on every attempt";
-                        sql::close(tx, &job, "dead", Some(reason), *now).await?;
-                    }
-                    Ok(live)
-                })
-            },
-        )
+        .write("jobs.claim", input, |tx, (kinds, now, lease_until, token, limit)| {
+            Box::pin(async move {
+                let claimed = sql::claim(tx, kinds, *now, *lease_until, token, *limit).await?;
+                let (live, spent): (Vec<_>, Vec<_>) =
+                    claimed.into_iter().partition(|job| job.attempts <= job.max_attempts);
+                for job in spent {
+                    let reason = "gave up: the worker died or lost its lease on every attempt";
+                    sql::close(tx, &job, "dead", Some(reason), *now).await?;
+                }
+                Ok(live)
+            })
+        })
         .await
 }
 
 /// Closes the job as part of the transaction that writes its result. Fails, and with it the whole transaction,
 /// when the lease is lost. A job that was moved while it ran opens again instead.
 pub async fn finish(tx: &mut Tx, job: &Claim, now: i64) -> Result<()> {
-    if sql::close(tx, job, "done", None, now).await? {
-        Ok(())
-    } else {
-        Err(Error::LeaseLost)
-    }
+    if sql::close(tx, job, "done", None, now).await? { Ok(()) } else { Err(Error::LeaseLost) }
 }
 
 /// Keeps the lease for another period; false when it is lost.
@@ -145,9 +136,7 @@ pub async fn oldest_due_age(app: &App) -> Result<i64> {
     let now = app.clock.now();
     let oldest = app
         .db
-        .read("jobs.oldest_due", now, |tx, now| {
-            Box::pin(sql::oldest_due(tx, None, *now))
-        })
+        .read("jobs.oldest_due", now, |tx, now| Box::pin(sql::oldest_due(tx, None, *now)))
         .await?;
     Ok(oldest.map_or(0, |run_at| (now - run_at).max(0)))
 }

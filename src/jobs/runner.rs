@@ -21,11 +21,7 @@ impl Runner {
     pub fn new(app: Arc<App>, handlers: Vec<Arc<dyn Handler>>) -> Self {
         let slots = Arc::new(Semaphore::new(app.settings.jobs.concurrency.max(1)));
         let handlers = Arc::new(handlers.into_iter().map(|h| (h.kind(), h)).collect());
-        Runner {
-            app,
-            handlers,
-            slots,
-        }
+        Runner { app, handlers, slots }
     }
 
     /// Runs until the app is stopping, then lets what is held finish or gives it back.
@@ -123,9 +119,7 @@ async fn work(app: &Arc<App>, handlers: &BTreeMap<&'static str, Arc<dyn Handler>
 async fn close(app: &App, job: &Claim) -> Result<()> {
     let input = (job.clone(), app.clock.now());
     app.db
-        .write("jobs.finish", input, |tx, (job, now)| {
-            Box::pin(rules::finish(tx, job, *now))
-        })
+        .write("jobs.finish", input, |tx, (job, now)| Box::pin(rules::finish(tx, job, *now)))
         .await
 }
 

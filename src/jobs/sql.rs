@@ -47,9 +47,7 @@ pub async fn insert(tx: &mut Tx, job_id: &str, now: i64, job: &NewJob<'_>) -> Re
         job.max_attempts,
         now
     )?;
-    found
-        .map(|(id,)| id)
-        .ok_or_else(|| Error::Internal("a job was not stored".to_owned()))
+    found.map(|(id,)| id).ok_or_else(|| Error::Internal("a job was not stored".to_owned()))
 }
 
 /// A job may be claimed when it is due, not leased, and its person (if any) is not being erased.

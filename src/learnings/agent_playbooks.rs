@@ -25,11 +25,9 @@ pub async fn add(app: &Arc<App>, org_id: &str, new: Vec<NewAgentPlaybook>) -> Re
     let input = (app.clone(), org_id.to_owned(), made, now);
     let numbers = app
         .db
-        .write(
-            "learnings.add_agent_playbooks",
-            input,
-            |tx, (app, org_id, made, now)| Box::pin(store(tx, app, org_id, made, *now)),
-        )
+        .write("learnings.add_agent_playbooks", input, |tx, (app, org_id, made, now)| {
+            Box::pin(store(tx, app, org_id, made, *now))
+        })
         .await?;
     app.db.announce_work().await;
     Ok(numbers)
@@ -50,11 +48,7 @@ fn make(new: NewAgentPlaybook, now: i64) -> Made {
         tags: Json(new.tags),
         source_windows: None,
     };
-    Made {
-        terms: terms(&playbook),
-        playbook,
-        windows: new.source_windows,
-    }
+    Made { terms: terms(&playbook), playbook, windows: new.source_windows }
 }
 
 fn terms(playbook: &AgentPlaybook) -> Vec<String> {
@@ -70,21 +64,10 @@ fn terms(playbook: &AgentPlaybook) -> Vec<String> {
 
 async fn store(tx: &mut Tx, app: &App, org_id: &str, made: &[Made], now: i64) -> Result<Vec<i64>> {
     let owners = owners(tx, org_id, made).await?;
-    let numbers = tx
-        .next_numbers(Sequence::AgentPlaybooks, made.len())
-        .await?;
+    let numbers = tx.next_numbers(Sequence::AgentPlaybooks, made.len()).await?;
     let scope = sql::admit_organization_scope(tx, org_id).await?;
-    for (
-        Made {
-            playbook, terms, ..
-        },
-        number,
-    ) in made.iter().zip(&numbers)
-    {
-        let playbook = AgentPlaybook {
-            agent_playbook_id: *number,
-            ..playbook.clone()
-        };
+    for (Made { playbook, terms, .. }, number) in made.iter().zip(&numbers) {
+        let playbook = AgentPlaybook { agent_playbook_id: *number, ..playbook.clone() };
         let terms = words::scoped(Kind::AgentPlaybook, scope, terms);
         sql::agent_playbooks::insert(tx, org_id, &playbook, &terms).await?;
     }
@@ -110,10 +93,9 @@ async fn owners<'a>(
         for (index, window) in made.windows.iter().enumerate() {
             let id = window.user_playbook_id;
             match sql::user_playbooks::owner(tx, org_id, id).await? {
-                Some(user_id) => owners
-                    .entry(user_id)
-                    .or_insert_with(Vec::new)
-                    .push((place, window)),
+                Some(user_id) => {
+                    owners.entry(user_id).or_insert_with(Vec::new).push((place, window))
+                }
                 None => problems.push(InputProblem {
                     pointer: format!(
                         "/agent_playbooks/{place}/source_windows/{index}/user_playbook_id"
@@ -124,22 +106,16 @@ async fn owners<'a>(
             }
         }
     }
-    if problems.is_empty() {
-        Ok(owners)
-    } else {
-        Err(Error::invalid(problems))
-    }
+    if problems.is_empty() { Ok(owners) } else { Err(Error::invalid(problems)) }
 }
 
 /// Changes an agent playbook; what the change does not name stays.
 pub async fn change(app: &Arc<App>, org_id: &str, change: PlaybookChange) -> Result<()> {
     let input = (app.clone(), org_id.to_owned(), change);
     app.db
-        .write(
-            "learnings.change_agent_playbook",
-            input,
-            |tx, (app, org_id, change)| Box::pin(apply(tx, app, org_id, change)),
-        )
+        .write("learnings.change_agent_playbook", input, |tx, (app, org_id, change)| {
+            Box::pin(apply(tx, app, org_id, change))
+        })
         .await?;
     app.db.announce_work().await;
     Ok(())

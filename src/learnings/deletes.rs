@@ -10,11 +10,9 @@ pub async fn profile(app: &App, org_id: &str, user_id: String, profile_id: Strin
     let input = (org_id.to_owned(), user_id, profile_id);
     let deleted = app
         .db
-        .write(
-            "learnings.delete_profile",
-            input,
-            |tx, (org_id, user_id, id)| Box::pin(sql::profiles::delete(tx, org_id, user_id, id)),
-        )
+        .write("learnings.delete_profile", input, |tx, (org_id, user_id, id)| {
+            Box::pin(sql::profiles::delete(tx, org_id, user_id, id))
+        })
         .await?;
     some(deleted, "profile").map(drop)
 }
@@ -24,11 +22,9 @@ pub async fn profiles(app: &App, org_id: &str, ids: Vec<String>) -> Result<u64> 
     let ids = serde_json::to_string(&ids).map_err(|e| Error::Internal(e.to_string()))?;
     let deleted = app
         .db
-        .write(
-            "learnings.delete_profiles",
-            (org_id.to_owned(), ids),
-            |tx, (org_id, ids)| Box::pin(sql::profiles::delete_by_ids(tx, org_id, ids)),
-        )
+        .write("learnings.delete_profiles", (org_id.to_owned(), ids), |tx, (org_id, ids)| {
+            Box::pin(sql::profiles::delete_by_ids(tx, org_id, ids))
+        })
         .await?;
     some(deleted, "profile")
 }
@@ -38,11 +34,9 @@ pub async fn user_playbooks(app: &App, org_id: &str, ids: Vec<i64>) -> Result<u6
     let input = (org_id.to_owned(), ids);
     let deleted = app
         .db
-        .write(
-            "learnings.delete_user_playbooks",
-            input,
-            |tx, (org_id, ids)| Box::pin(sql::user_playbooks::delete_by_ids(tx, org_id, ids)),
-        )
+        .write("learnings.delete_user_playbooks", input, |tx, (org_id, ids)| {
+            Box::pin(sql::user_playbooks::delete_by_ids(tx, org_id, ids))
+        })
         .await?;
     some(deleted, "user playbook")
 }
@@ -52,11 +46,9 @@ pub async fn agent_playbooks(app: &App, org_id: &str, ids: Vec<i64>) -> Result<u
     let input = (org_id.to_owned(), ids);
     let deleted = app
         .db
-        .write(
-            "learnings.delete_agent_playbooks",
-            input,
-            |tx, (org_id, ids)| Box::pin(sql::agent_playbooks::delete_by_ids(tx, org_id, ids)),
-        )
+        .write("learnings.delete_agent_playbooks", input, |tx, (org_id, ids)| {
+            Box::pin(sql::agent_playbooks::delete_by_ids(tx, org_id, ids))
+        })
         .await?;
     some(deleted, "agent playbook")
 }

@@ -52,9 +52,7 @@ pub async fn enqueue(
     if app.embedder.model().is_none() {
         return Ok(());
     }
-    let whose = subject.map_or("organization".to_owned(), |s| {
-        format!("user/{}", s.user_id())
-    });
+    let whose = subject.map_or("organization".to_owned(), |s| format!("user/{}", s.user_id()));
     let job = NewJob {
         kind: KIND,
         org_id,
@@ -116,20 +114,9 @@ async fn embed_some(app: &Arc<App>, job: &Claim, kind: Kind) -> Result<bool> {
     let input = (job.org_id.clone(), job.user_id.clone(), model.to_owned());
     let rows = app
         .db
-        .read(
-            "learnings.unembedded_rows",
-            input,
-            |tx, (org_id, user_id, model)| {
-                Box::pin(sql::vectors::unembedded(
-                    tx,
-                    kind,
-                    org_id,
-                    user_id.as_deref(),
-                    model,
-                    BATCH,
-                ))
-            },
-        )
+        .read("learnings.unembedded_rows", input, |tx, (org_id, user_id, model)| {
+            Box::pin(sql::vectors::unembedded(tx, kind, org_id, user_id.as_deref(), model, BATCH))
+        })
         .await?;
     if rows.is_empty() {
         return Ok(false);
@@ -142,11 +129,9 @@ async fn embed_some(app: &Arc<App>, job: &Claim, kind: Kind) -> Result<bool> {
         rows.into_iter().zip(vectors.iter().map(bytes)).collect();
     let input = (app.clone(), job.clone(), model.to_owned(), made);
     app.db
-        .write(
-            "learnings.store_vectors",
-            input,
-            move |tx, (app, job, model, made)| Box::pin(store(tx, app, job, kind, model, made)),
-        )
+        .write("learnings.store_vectors", input, move |tx, (app, job, model, made)| {
+            Box::pin(store(tx, app, job, kind, model, made))
+        })
         .await?;
     Ok(true)
 }

@@ -42,17 +42,9 @@ pub async fn hand_over(
     _recipient: &Recipient,
     found: Learnings,
 ) -> Result<HandOver> {
-    let caller = if caller.inspection {
-        "inspection"
-    } else {
-        "production"
-    };
+    let caller = if caller.inspection { "inspection" } else { "production" };
     let count = found.profiles.len() + found.user_playbooks.len() + found.agent_playbooks.len();
     metrics::counter!("evenhand_learnings_served_total", "caller" => caller)
         .increment(count as u64);
-    Ok(HandOver {
-        learnings: found,
-        experiment: None,
-        msg: None,
-    })
+    Ok(HandOver { learnings: found, experiment: None, msg: None })
 }

@@ -46,9 +46,7 @@ struct AddUserProfileRequest {
 
 impl Read for AddUserProfileRequest {
     fn read(f: &mut Fields<'_>) -> Self {
-        AddUserProfileRequest {
-            user_profiles: f.required_list("user_profiles", BATCH),
-        }
+        AddUserProfileRequest { user_profiles: f.required_list("user_profiles", BATCH) }
     }
 }
 
@@ -60,9 +58,7 @@ struct AddUserPlaybookRequest {
 
 impl Read for AddUserPlaybookRequest {
     fn read(f: &mut Fields<'_>) -> Self {
-        AddUserPlaybookRequest {
-            user_playbooks: f.required_list("user_playbooks", BATCH),
-        }
+        AddUserPlaybookRequest { user_playbooks: f.required_list("user_playbooks", BATCH) }
     }
 }
 
@@ -74,9 +70,7 @@ struct AddAgentPlaybookRequest {
 
 impl Read for AddAgentPlaybookRequest {
     fn read(f: &mut Fields<'_>) -> Self {
-        AddAgentPlaybookRequest {
-            agent_playbooks: f.required_list("agent_playbooks", BATCH),
-        }
+        AddAgentPlaybookRequest { agent_playbooks: f.required_list("agent_playbooks", BATCH) }
     }
 }
 
@@ -224,10 +218,7 @@ struct Changed {
 
 impl Changed {
     fn one(what: &str) -> Json<Self> {
-        Json(Changed {
-            success: true,
-            msg: Some(format!("{what} changed")),
-        })
+        Json(Changed { success: true, msg: Some(format!("{what} changed")) })
     }
 }
 
@@ -294,10 +285,7 @@ struct DeleteProfileRequest {
 
 impl Read for DeleteProfileRequest {
     fn read(f: &mut Fields<'_>) -> Self {
-        DeleteProfileRequest {
-            user_id: f.id("user_id"),
-            profile_id: f.id("profile_id"),
-        }
+        DeleteProfileRequest { user_id: f.id("user_id"), profile_id: f.id("profile_id") }
     }
 }
 
@@ -309,9 +297,7 @@ struct DeleteProfilesByIdsRequest {
 
 impl Read for DeleteProfilesByIdsRequest {
     fn read(f: &mut Fields<'_>) -> Self {
-        DeleteProfilesByIdsRequest {
-            profile_ids: f.required_ids("profile_ids", BATCH),
-        }
+        DeleteProfilesByIdsRequest { profile_ids: f.required_ids("profile_ids", BATCH) }
     }
 }
 
@@ -325,9 +311,7 @@ macro_rules! playbook_deletes {
 
         impl Read for $one {
             fn read(f: &mut Fields<'_>) -> Self {
-                $one {
-                    $id: f.required_integer(stringify!($id), 1..=i64::MAX),
-                }
+                $one { $id: f.required_integer(stringify!($id), 1..=i64::MAX) }
             }
         }
 
@@ -339,9 +323,7 @@ macro_rules! playbook_deletes {
 
         impl Read for $many {
             fn read(f: &mut Fields<'_>) -> Self {
-                $many {
-                    $ids: f.required_numbers(stringify!($ids), BATCH),
-                }
+                $many { $ids: f.required_numbers(stringify!($ids), BATCH) }
             }
         }
     };
@@ -368,10 +350,7 @@ struct DeletedLearning {
 
 impl DeletedLearning {
     fn one(what: &str) -> Json<Self> {
-        Json(DeletedLearning {
-            success: true,
-            message: format!("{what} deleted"),
-        })
+        Json(DeletedLearning { success: true, message: format!("{what} deleted") })
     }
 }
 

@@ -58,9 +58,7 @@ impl Narrowed {
             user_id: recipient.user_id.clone(),
             statuses: json_list(&statuses(f)),
             source: f.optional_text("source", 128),
-            tags: requests::tags(f, "tags")
-                .filter(|t| !t.is_empty())
-                .map(|t| json_list(&t)),
+            tags: requests::tags(f, "tags").filter(|t| !t.is_empty()).map(|t| json_list(&t)),
             agent_version: f.blank_or_id("agent_version"),
             playbook_name: f.blank_or_id("playbook_name"),
             playbook_statuses: json_list(&approved.as_deref().unwrap_or(by_default)),
@@ -86,16 +84,11 @@ fn statuses(f: &mut Fields<'_>) -> Vec<&'static str> {
         item => {
             let found = STATUSES.iter().find(|word| item.as_str() == Some(**word));
             found.copied().ok_or_else(|| {
-                (
-                    "not_allowed",
-                    format!("must be null or one of: {}", STATUSES.join(", ")),
-                )
+                ("not_allowed", format!("must be null or one of: {}", STATUSES.join(", ")))
             })
         }
     };
-    let wanted = f
-        .values("status_filter", 16, read)
-        .filter(|list| !list.is_empty());
+    let wanted = f.values("status_filter", 16, read).filter(|list| !list.is_empty());
     wanted.unwrap_or_else(|| vec!["current"])
 }
 
@@ -150,12 +143,7 @@ impl Asked {
             kinds: self.kinds,
             filter,
         };
-        let Found {
-            learnings,
-            degraded,
-            effective,
-            msg,
-        } = search::search(app, asked).await?;
+        let Found { learnings, degraded, effective, msg } = search::search(app, asked).await?;
         let over = gate::hand_over(app, caller, &recipient, learnings).await?;
         let no_user = || {
             without_user
@@ -370,10 +358,7 @@ struct List {
 
 impl List {
     fn read(f: &mut Fields<'_>, limit: i64) -> Self {
-        let (top_k, other) = (
-            f.integer("top_k", 1..=MAX_LIST),
-            f.integer("limit", 1..=MAX_LIST),
-        );
+        let (top_k, other) = (f.integer("top_k", 1..=MAX_LIST), f.integer("limit", 1..=MAX_LIST));
         List {
             narrowed: Narrowed::read(f, "playbook_status_filter", PLAYBOOK_STATUSES),
             limit: top_k.or(other).unwrap_or(limit),

@@ -26,11 +26,9 @@ pub async fn add(app: &Arc<App>, org_id: &str, new: Vec<NewProfile>) -> Result<V
     let ids = made.iter().map(|(p, _)| p.profile_id.clone()).collect();
     let input = (app.clone(), org_id.to_owned(), made, now);
     app.db
-        .write(
-            "learnings.add_profiles",
-            input,
-            |tx, (app, org_id, made, now)| Box::pin(store(tx, app, org_id, made, *now)),
-        )
+        .write("learnings.add_profiles", input, |tx, (app, org_id, made, now)| {
+            Box::pin(store(tx, app, org_id, made, *now))
+        })
         .await?;
     app.db.announce_work().await;
     Ok(ids)
@@ -73,11 +71,7 @@ async fn store(
     let numbers = tx.next_numbers(Sequence::Profiles, made.len()).await?;
     let mut owners = BTreeMap::new();
     // In the order of their ids: two batches that name the same people do not wait for each other in a circle.
-    for user_id in made
-        .iter()
-        .map(|(p, _)| &p.user_id)
-        .collect::<std::collections::BTreeSet<_>>()
-    {
+    for user_id in made.iter().map(|(p, _)| &p.user_id).collect::<std::collections::BTreeSet<_>>() {
         let subject = barrier::open(tx, &app.subject_keys, org_id, user_id, now).await?;
         let scope = sql::admit_scope(tx, &subject).await?;
         embedding_job::enqueue(tx, app, org_id, Some(&subject)).await?;
@@ -87,10 +81,7 @@ async fn store(
         let Some((subject, scope)) = owners.get(&profile.user_id) else {
             continue;
         };
-        let profile = Profile {
-            profile_no: number,
-            ..profile.clone()
-        };
+        let profile = Profile { profile_no: number, ..profile.clone() };
         let terms = words::scoped(Kind::Profile, *scope, terms);
         if !sql::profiles::insert(tx, subject, &profile, &terms).await? {
             return Err(Error::refused(
@@ -109,11 +100,9 @@ async fn store(
 pub async fn change(app: &Arc<App>, org_id: &str, change: ProfileChange) -> Result<()> {
     let input = (app.clone(), org_id.to_owned(), change, app.clock.now());
     app.db
-        .write(
-            "learnings.change_profile",
-            input,
-            |tx, (app, org_id, change, now)| Box::pin(apply(tx, app, org_id, change, *now)),
-        )
+        .write("learnings.change_profile", input, |tx, (app, org_id, change, now)| {
+            Box::pin(apply(tx, app, org_id, change, *now))
+        })
         .await?;
     app.db.announce_work().await;
     Ok(())
@@ -126,11 +115,7 @@ async fn apply(
     change: &ProfileChange,
     now: i64,
 ) -> Result<()> {
-    let ProfileChange {
-        user_id,
-        profile_id,
-        ..
-    } = change;
+    let ProfileChange { user_id, profile_id, .. } = change;
     let held = sql::profiles::hold(tx, org_id, user_id, profile_id).await?;
     // What has expired is gone, even if the sweep has not been there yet.
     let held = held.filter(|profile| profile.expiration_timestamp > now);

@@ -35,10 +35,7 @@ pub fn by_text(candidates: &[Candidate], query: &[TextTerm]) -> Vec<i64> {
     for (index, term) in query.iter().enumerate() {
         let similar = missing[index] && is_forgiving(term);
         let frequencies: Vec<f64> = if similar {
-            candidates
-                .iter()
-                .map(|c| similar_words(c, &term.text))
-                .collect()
+            candidates.iter().map(|c| similar_words(c, &term.text)).collect()
         } else {
             counted.iter().map(|c| c.frequencies[index]).collect()
         };
@@ -67,10 +64,7 @@ pub fn forgiving_terms(candidates: &[Candidate], query: &[TextTerm]) -> Vec<Text
     let wanted = query.iter().zip(missing);
     wanted
         .filter(|(term, missing)| *missing && is_forgiving(term))
-        .map(|(term, _)| TextTerm {
-            text: term.text.chars().take(3).collect(),
-            prefix: true,
-        })
+        .map(|(term, _)| TextTerm { text: term.text.chars().take(3).collect(), prefix: true })
         .collect()
 }
 
@@ -97,61 +91,40 @@ fn count(candidate: &Candidate, query: &[TextTerm]) -> Counted {
     for word in words(candidate) {
         length += 1.0;
         for (frequency, term) in frequencies.iter_mut().zip(query) {
-            let found = if term.prefix {
-                word.starts_with(&term.text)
-            } else {
-                word == term.text
-            };
+            let found = if term.prefix { word.starts_with(&term.text) } else { word == term.text };
             if found {
                 *frequency += 1.0;
             }
         }
     }
-    Counted {
-        length,
-        frequencies,
-    }
+    Counted { length, frequencies }
 }
 
 fn missing_terms(counted: &[Counted], query: &[TextTerm]) -> Vec<bool> {
-    (0..query.len())
-        .map(|index| counted.iter().all(|c| c.frequencies[index] == 0.0))
-        .collect()
+    (0..query.len()).map(|index| counted.iter().all(|c| c.frequencies[index] == 0.0)).collect()
 }
 
 /// The words without their scope, which ends at the first `x`.
 fn words(candidate: &Candidate) -> impl Iterator<Item = &str> {
     let scope = candidate.terms.find('x').map_or(0, |at| at + 1);
-    candidate
-        .terms
-        .split(' ')
-        .filter_map(move |term| term.get(scope..))
+    candidate.terms.split(' ').filter_map(move |term| term.get(scope..))
 }
 
 /// Short words and numbers have too many neighbours, and pairs of characters are not words.
 fn is_forgiving(term: &TextTerm) -> bool {
     !term.prefix
         && term.text.chars().count() >= 4
-        && term
-            .text
-            .chars()
-            .all(|c| c.is_alphabetic() && c < '\u{2e80}')
+        && term.text.chars().all(|c| c.is_alphabetic() && c < '\u{2e80}')
 }
 
 fn similar_words(candidate: &Candidate, term: &str) -> f64 {
-    let similar = words(candidate)
-        .filter(|word| is_similar(word, term))
-        .count();
+    let similar = words(candidate).filter(|word| is_similar(word, term)).count();
     similar as f64
 }
 
 /// Whether one begins with the other, they share all but their endings, or they differ by a slip or two.
 fn is_similar(word: &str, term: &str) -> bool {
-    let (longer, shorter) = if word.len() > term.len() {
-        (word, term)
-    } else {
-        (term, word)
-    };
+    let (longer, shorter) = if word.len() > term.len() { (word, term) } else { (term, word) };
     let (long, short) = (longer.chars().count(), shorter.chars().count());
     if short < 4 {
         return false;
@@ -191,17 +164,11 @@ mod tests {
 
     fn row(no: i64, words: &[&str]) -> Candidate {
         let terms: Vec<String> = words.iter().map(|w| format!("p17x{w}")).collect();
-        Candidate {
-            no,
-            terms: terms.join(" "),
-        }
+        Candidate { no, terms: terms.join(" ") }
     }
 
     fn query(words: &[&str]) -> Vec<TextTerm> {
-        let term = |w: &&str| TextTerm {
-            text: (*w).to_owned(),
-            prefix: false,
-        };
+        let term = |w: &&str| TextTerm { text: (*w).to_owned(), prefix: false };
         words.iter().map(term).collect()
     }
 
@@ -224,13 +191,7 @@ mod tests {
         let asked = query(&["cancel", "subscripton"]);
         assert_eq!(by_text(&rows, &asked), [2, 1]);
         let beginnings = forgiving_terms(&rows, &asked);
-        assert_eq!(
-            beginnings,
-            [TextTerm {
-                text: "sub".to_owned(),
-                prefix: true
-            }]
-        );
+        assert_eq!(beginnings, [TextTerm { text: "sub".to_owned(), prefix: true }]);
     }
 
     #[test]

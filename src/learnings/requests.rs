@@ -188,9 +188,7 @@ impl Read for NewAgentPlaybook {
             content: f.text("content", CONTENT_LENGTH),
             trigger: f.text("trigger", SIDE_TEXT_LENGTH),
             rationale: f.text("rationale", SIDE_TEXT_LENGTH),
-            playbook_status: f
-                .choice("playbook_status", PLAYBOOK_STATUSES)
-                .unwrap_or("pending"),
+            playbook_status: f.choice("playbook_status", PLAYBOOK_STATUSES).unwrap_or("pending"),
             playbook_metadata: metadata(f).unwrap_or_else(|| Value::String(String::new())),
             status: status(f).unwrap_or("current"),
             tags: tags(f, "tags").unwrap_or_default(),
@@ -255,12 +253,7 @@ impl PlaybookChange {
 impl PlaybookChange {
     /// Whether the words that search finds it by change.
     pub fn touches_text(&self) -> bool {
-        let texts = [
-            &self.playbook_name,
-            &self.content,
-            &self.trigger,
-            &self.rationale,
-        ];
+        let texts = [&self.playbook_name, &self.content, &self.trigger, &self.rationale];
         texts.iter().any(|text| text.is_some()) || self.tags.is_some()
     }
 
@@ -309,11 +302,7 @@ fn said(f: &mut Fields<'_>, name: &'static str, longest: usize) -> String {
 
 fn must_say_something(f: &mut Fields<'_>, content: &str, trigger: &str) {
     if content.trim().is_empty() && trigger.trim().is_empty() {
-        f.problem(
-            "content",
-            "required",
-            "content or trigger must say something",
-        );
+        f.problem("content", "required", "content or trigger must say something");
     }
 }
 
@@ -331,10 +320,6 @@ fn metadata(f: &mut Fields<'_>) -> Option<Value> {
 
 fn check_size(f: &mut Fields<'_>, name: &'static str, value: &Value) {
     if serde_json::to_vec(value).is_ok_and(|bytes| bytes.len() > FEATURES_BYTES) {
-        f.problem(
-            name,
-            "too_long",
-            format!("larger than {FEATURES_BYTES} bytes"),
-        );
+        f.problem(name, "too_long", format!("larger than {FEATURES_BYTES} bytes"));
     }
 }

@@ -90,27 +90,14 @@ pub async fn search(app: &Arc<App>, search: Search) -> Result<Found> {
         (_, None) => Mode::Fts,
         (mode, Some(_)) => mode,
     };
-    let plan = Plan {
-        app: app.clone(),
-        search,
-        terms,
-        by_text: effective != Mode::Vector,
-        vector,
-    };
-    let (learnings, unembedded) = app
-        .db
-        .read("learnings.search", plan, |tx, plan| Box::pin(run(tx, plan)))
-        .await?;
+    let plan = Plan { app: app.clone(), search, terms, by_text: effective != Mode::Vector, vector };
+    let (learnings, unembedded) =
+        app.db.read("learnings.search", plan, |tx, plan| Box::pin(run(tx, plan))).await?;
     // Full text finds what has no vector yet; a search by vectors alone misses it, and says so.
     degraded |= effective == Mode::Vector && unembedded;
     let msg = degraded
         .then(|| "Part of the search could not take part; results may be incomplete.".to_owned());
-    Ok(Found {
-        learnings,
-        degraded,
-        effective,
-        msg,
-    })
+    Ok(Found { learnings, degraded, effective, msg })
 }
 
 /// The query's vector if the mode wants one, and whether it is missing against expectation.
@@ -159,12 +146,7 @@ async fn newest(app: &Arc<App>, search: Search) -> Result<Found> {
             })
         })
         .await?;
-    Ok(Found {
-        learnings,
-        degraded: false,
-        effective,
-        msg: None,
-    })
+    Ok(Found { learnings, degraded: false, effective, msg: None })
 }
 
 impl Search {
@@ -272,10 +254,7 @@ async fn candidates(
     let prefix = kind.scope_prefix(scope);
     let scoped: Vec<TextTerm> = terms
         .iter()
-        .map(|term| TextTerm {
-            text: format!("{prefix}{}", term.text),
-            prefix: term.prefix,
-        })
+        .map(|term| TextTerm { text: format!("{prefix}{}", term.text), prefix: term.prefix })
         .collect();
     let filter = &plan.search.filter;
     if kind == Kind::AgentPlaybook {
@@ -339,19 +318,14 @@ async fn vector_ranking(
             let Some((_, version)) = scopes.organization else {
                 return Ok(Vec::new());
             };
-            let known = app
-                .organization_vectors
-                .at(tx, &filter.org_id, model, version)
-                .await?;
+            let known = app.organization_vectors.at(tx, &filter.org_id, model, version).await?;
             // More than are needed: some may be filtered out, or gone.
             let near = nearest(query, known.rows(), threshold, 4 * DEPTH);
             return passing(tx, filter, near).await;
         }
     };
     *unembedded |= rows.iter().any(|(_, vector)| vector.is_none());
-    let embedded = rows
-        .iter()
-        .filter_map(|(no, vector)| Some((*no, vector.as_deref()?)));
+    let embedded = rows.iter().filter_map(|(no, vector)| Some((*no, vector.as_deref()?)));
     Ok(nearest(query, embedded, threshold, DEPTH))
 }
 

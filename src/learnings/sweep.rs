@@ -52,25 +52,21 @@ pub async fn schedule(app: &Arc<App>) -> Result<()> {
 async fn plan(app: &Arc<App>, on_duplicate: OnDuplicate) -> Result<()> {
     let input = (app.clone(), app.clock.now() + EVERY_SECONDS, on_duplicate);
     app.db
-        .write(
-            "learnings.plan_sweep",
-            input,
-            |tx, (app, run_at, on_duplicate)| {
-                Box::pin(async move {
-                    let job = NewJob {
-                        kind: KIND,
-                        org_id: "",
-                        subject: None,
-                        parent_id: None,
-                        payload: json!({}),
-                        dedupe_key: Some("all".to_owned()),
-                        on_duplicate: *on_duplicate,
-                        run_at: *run_at,
-                        max_attempts: 1000,
-                    };
-                    jobs::enqueue(tx, app, job).await.map(drop)
-                })
-            },
-        )
+        .write("learnings.plan_sweep", input, |tx, (app, run_at, on_duplicate)| {
+            Box::pin(async move {
+                let job = NewJob {
+                    kind: KIND,
+                    org_id: "",
+                    subject: None,
+                    parent_id: None,
+                    payload: json!({}),
+                    dedupe_key: Some("all".to_owned()),
+                    on_duplicate: *on_duplicate,
+                    run_at: *run_at,
+                    max_attempts: 1000,
+                };
+                jobs::enqueue(tx, app, job).await.map(drop)
+            })
+        })
         .await
 }

@@ -26,11 +26,9 @@ pub async fn add(app: &Arc<App>, org_id: &str, new: Vec<NewUserPlaybook>) -> Res
     let input = (app.clone(), org_id.to_owned(), made, now);
     let numbers = app
         .db
-        .write(
-            "learnings.add_user_playbooks",
-            input,
-            |tx, (app, org_id, made, now)| Box::pin(store(tx, app, org_id, made, *now)),
-        )
+        .write("learnings.add_user_playbooks", input, |tx, (app, org_id, made, now)| {
+            Box::pin(store(tx, app, org_id, made, *now))
+        })
         .await?;
     app.db.announce_work().await;
     Ok(numbers)
@@ -75,11 +73,7 @@ async fn store(
     let numbers = tx.next_numbers(Sequence::UserPlaybooks, made.len()).await?;
     let mut owners = BTreeMap::new();
     // In the order of their ids: two batches that name the same people do not wait for each other in a circle.
-    for user_id in made
-        .iter()
-        .map(|(p, _)| &p.user_id)
-        .collect::<BTreeSet<_>>()
-    {
+    for user_id in made.iter().map(|(p, _)| &p.user_id).collect::<BTreeSet<_>>() {
         let subject = barrier::open(tx, &app.subject_keys, org_id, user_id, now).await?;
         let scope = sql::admit_scope(tx, &subject).await?;
         embedding_job::enqueue(tx, app, org_id, Some(&subject)).await?;
@@ -89,10 +83,7 @@ async fn store(
         let Some((subject, scope)) = owners.get(&playbook.user_id) else {
             continue;
         };
-        let playbook = UserPlaybook {
-            user_playbook_id: *number,
-            ..playbook.clone()
-        };
+        let playbook = UserPlaybook { user_playbook_id: *number, ..playbook.clone() };
         let terms = words::scoped(Kind::UserPlaybook, *scope, terms);
         sql::user_playbooks::insert(tx, subject, &playbook, &terms).await?;
     }
@@ -103,11 +94,9 @@ async fn store(
 pub async fn change(app: &Arc<App>, org_id: &str, change: PlaybookChange) -> Result<()> {
     let input = (app.clone(), org_id.to_owned(), change, app.clock.now());
     app.db
-        .write(
-            "learnings.change_user_playbook",
-            input,
-            |tx, (app, org_id, change, now)| Box::pin(apply(tx, app, org_id, change, *now)),
-        )
+        .write("learnings.change_user_playbook", input, |tx, (app, org_id, change, now)| {
+            Box::pin(apply(tx, app, org_id, change, *now))
+        })
         .await?;
     app.db.announce_work().await;
     Ok(())

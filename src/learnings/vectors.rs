@@ -26,19 +26,14 @@ impl Compact {
     /// None for a vector without a direction.
     pub fn new(vector: &[f32]) -> Option<Self> {
         let length = vector.iter().map(|v| v * v).sum::<f32>().sqrt();
-        let largest = vector
-            .iter()
-            .fold(0.0_f32, |largest, v| largest.max(v.abs()));
+        let largest = vector.iter().fold(0.0_f32, |largest, v| largest.max(v.abs()));
         if !length.is_normal() {
             return None;
         }
         let step = largest / 127.0;
         #[allow(clippy::cast_possible_truncation)] // within ±127 by construction
         let values = vector.iter().map(|v| (v / step).round() as i8).collect();
-        Some(Compact {
-            scale: step / length,
-            values,
-        })
+        Some(Compact { scale: step / length, values })
     }
 
     /// As it is stored: the scale, then the bytes.
@@ -59,10 +54,7 @@ impl Compact {
 }
 
 fn dot(a: &[i8], b: &[u8]) -> i32 {
-    a.iter()
-        .zip(b)
-        .map(|(a, b)| i32::from(*a) * i32::from(b.cast_signed()))
-        .sum()
+    a.iter().zip(b).map(|(a, b)| i32::from(*a) * i32::from(b.cast_signed())).sum()
 }
 
 /// The best of `rows` by similarity, at least `threshold`; ties go to the newer row.
@@ -160,9 +152,8 @@ mod tests {
     #[test]
     fn similarities_survive_the_compaction() {
         let a: Vec<f32> = (0..256_u16).map(|n| (f32::from(n) * 0.7).sin()).collect();
-        let b: Vec<f32> = (0..256_u16)
-            .map(|n| (f32::from(n) * 0.7).sin() + (f32::from(n) * 1.3).cos())
-            .collect();
+        let b: Vec<f32> =
+            (0..256_u16).map(|n| (f32::from(n) * 0.7).sin() + (f32::from(n) * 1.3).cos()).collect();
         let exact = {
             let dot: f32 = a.iter().zip(&b).map(|(x, y)| x * y).sum();
             let length = |v: &[f32]| v.iter().map(|x| x * x).sum::<f32>().sqrt();

@@ -200,22 +200,13 @@ mod tests {
         assert_eq!(looked_for("京都"), ["京都"]);
         assert_eq!(terms("ｶﾞｽ"), ["ガス", "ス"]);
         let alone = query_terms("猫");
-        assert_eq!(
-            alone,
-            [TextTerm {
-                text: "猫".to_owned(),
-                prefix: true
-            }]
-        );
+        assert_eq!(alone, [TextTerm { text: "猫".to_owned(), prefix: true }]);
         assert_eq!(terms("iOSアプリ v2"), ["io", "アプ", "プリ", "リ", "v2"]);
     }
 
     #[test]
     fn common_words_count_only_when_alone() {
-        assert_eq!(
-            looked_for("how do I get the refund for my kettle"),
-            ["get", "refund", "kettl"]
-        );
+        assert_eq!(looked_for("how do I get the refund for my kettle"), ["get", "refund", "kettl"]);
         assert_eq!(looked_for("who are you"), ["who", "are", "you"]);
         assert!(COMMON.is_sorted());
     }

@@ -19,17 +19,13 @@ pub async fn delete_interaction(
 ) -> Result<()> {
     let input = (app.clone(), org_id.to_owned(), user_id, interaction_id);
     app.db
-        .write(
-            "sessions.delete_interaction",
-            input,
-            |tx, (app, org_id, user_id, id)| {
-                Box::pin(async move {
-                    let session_id = sql::delete_interaction(tx, org_id, user_id, *id).await?;
-                    let session_id = session_id.ok_or_else(|| Error::not_found("interaction"))?;
-                    settle(tx, app, org_id, user_id, &session_id).await
-                })
-            },
-        )
+        .write("sessions.delete_interaction", input, |tx, (app, org_id, user_id, id)| {
+            Box::pin(async move {
+                let session_id = sql::delete_interaction(tx, org_id, user_id, *id).await?;
+                let session_id = session_id.ok_or_else(|| Error::not_found("interaction"))?;
+                settle(tx, app, org_id, user_id, &session_id).await
+            })
+        })
         .await
 }
 
@@ -41,30 +37,26 @@ pub async fn delete_requests(
 ) -> Result<usize> {
     let input = (app.clone(), org_id.to_owned(), request_ids);
     app.db
-        .write(
-            "sessions.delete_requests",
-            input,
-            |tx, (app, org_id, request_ids)| {
-                Box::pin(async move {
-                    let (mut deleted, mut touched) = (0, BTreeSet::new());
-                    for request_id in request_ids {
-                        let Some(place) = sql::locate_request(tx, org_id, request_id).await? else {
-                            continue;
-                        };
-                        sql::delete_request(tx, org_id, &place.0, &place.1, request_id).await?;
-                        deleted += 1;
-                        touched.insert(place);
-                    }
-                    if deleted == 0 {
-                        return Err(Error::not_found("request"));
-                    }
-                    for (user_id, session_id) in touched {
-                        settle(tx, app, org_id, &user_id, &session_id).await?;
-                    }
-                    Ok(deleted)
-                })
-            },
-        )
+        .write("sessions.delete_requests", input, |tx, (app, org_id, request_ids)| {
+            Box::pin(async move {
+                let (mut deleted, mut touched) = (0, BTreeSet::new());
+                for request_id in request_ids {
+                    let Some(place) = sql::locate_request(tx, org_id, request_id).await? else {
+                        continue;
+                    };
+                    sql::delete_request(tx, org_id, &place.0, &place.1, request_id).await?;
+                    deleted += 1;
+                    touched.insert(place);
+                }
+                if deleted == 0 {
+                    return Err(Error::not_found("request"));
+                }
+                for (user_id, session_id) in touched {
+                    settle(tx, app, org_id, &user_id, &session_id).await?;
+                }
+                Ok(deleted)
+            })
+        })
         .await
 }
 
@@ -77,17 +69,13 @@ pub async fn delete_session(
 ) -> Result<u64> {
     let input = (org_id.to_owned(), session_id, user_id);
     app.db
-        .write(
-            "sessions.delete_session",
-            input,
-            |tx, (org_id, session_id, user_id)| {
-                Box::pin(async move {
-                    let user_id = reads::owner(tx, org_id, session_id, user_id.as_deref()).await?;
-                    sql::lock_session(tx, org_id, &user_id, session_id).await?;
-                    sql::delete_session(tx, org_id, &user_id, session_id).await
-                })
-            },
-        )
+        .write("sessions.delete_session", input, |tx, (org_id, session_id, user_id)| {
+            Box::pin(async move {
+                let user_id = reads::owner(tx, org_id, session_id, user_id.as_deref()).await?;
+                sql::lock_session(tx, org_id, &user_id, session_id).await?;
+                sql::delete_session(tx, org_id, &user_id, session_id).await
+            })
+        })
         .await
 }
 
@@ -99,28 +87,22 @@ pub async fn clear_user_data(
     user_id: String,
 ) -> Result<BTreeMap<String, u64>> {
     app.db
-        .write(
-            "sessions.clear_user_data",
-            (org_id.to_owned(), user_id),
-            |tx, (org_id, user_id)| {
-                Box::pin(async move {
-                    barrier::lock(tx, org_id, user_id).await?;
-                    let mut counts = BTreeMap::new();
-                    for table in USER_TABLES {
-                        let statement = format!(
-                            "DELETE FROM {} WHERE org_id = $1 AND user_id = $2",
-                            table.table
-                        );
-                        let deleted = tx.change(statement, &[org_id, user_id]).await?;
-                        counts.insert(table.target.to_owned(), deleted);
-                    }
-                    if counts.values().all(|count| *count == 0) {
-                        return Err(Error::not_found("user"));
-                    }
-                    Ok(counts)
-                })
-            },
-        )
+        .write("sessions.clear_user_data", (org_id.to_owned(), user_id), |tx, (org_id, user_id)| {
+            Box::pin(async move {
+                barrier::lock(tx, org_id, user_id).await?;
+                let mut counts = BTreeMap::new();
+                for table in USER_TABLES {
+                    let statement =
+                        format!("DELETE FROM {} WHERE org_id = $1 AND user_id = $2", table.table);
+                    let deleted = tx.change(statement, &[org_id, user_id]).await?;
+                    counts.insert(table.target.to_owned(), deleted);
+                }
+                if counts.values().all(|count| *count == 0) {
+                    return Err(Error::not_found("user"));
+                }
+                Ok(counts)
+            })
+        })
         .await
 }
 

@@ -55,9 +55,7 @@ struct PublishQuery {
 
 impl Read for PublishQuery {
     fn read(f: &mut Fields<'_>) -> Self {
-        PublishQuery {
-            wait_for_response: f.optional_flag("wait_for_response"),
-        }
+        PublishQuery { wait_for_response: f.optional_flag("wait_for_response") }
     }
 }
 
@@ -72,9 +70,7 @@ async fn publish_interaction(
     _query: QueryInput<PublishQuery>,
     input: Input<PublishRequest>,
 ) -> Result<Json<PublishResponse>> {
-    publish::publish(&app, &caller.org_id, input.value, input.unknown)
-        .await
-        .map(Json)
+    publish::publish(&app, &caller.org_id, input.value, input.unknown).await.map(Json)
 }
 
 // ── ending a session, and what became of it ─────────────────────────────────────────────────────────
@@ -88,10 +84,7 @@ struct SessionKey {
 
 impl Read for SessionKey {
     fn read(f: &mut Fields<'_>) -> Self {
-        SessionKey {
-            session_id: f.id("session_id"),
-            user_id: f.optional_id("user_id"),
-        }
+        SessionKey { session_id: f.id("session_id"), user_id: f.optional_id("user_id") }
     }
 }
 
@@ -110,24 +103,12 @@ struct FinalizeResponse {
 async fn finalize_session(
     State(app): State<Arc<App>>,
     caller: Caller,
-    Input {
-        value: SessionKey {
-            session_id,
-            user_id,
-        },
-        ..
-    }: Input<SessionKey>,
+    Input { value: SessionKey { session_id, user_id }, .. }: Input<SessionKey>,
 ) -> Result<Json<FinalizeResponse>> {
     let (user_id, finished_at) =
         outcomes::finalize(&app, &caller.org_id, session_id.clone(), user_id).await?;
     let message = "session finished".to_owned();
-    Ok(Json(FinalizeResponse {
-        success: true,
-        message,
-        user_id,
-        session_id,
-        finished_at,
-    }))
+    Ok(Json(FinalizeResponse { success: true, message, user_id, session_id, finished_at }))
 }
 
 #[derive(ToSchema)]
@@ -155,11 +136,7 @@ impl Read for NewOutcome {
             .as_ref()
             .is_some_and(|m| serde_json::to_vec(m).is_ok_and(|bytes| bytes.len() > METADATA_BYTES))
         {
-            f.problem(
-                "metadata",
-                "too_long",
-                format!("larger than {METADATA_BYTES} bytes"),
-            );
+            f.problem("metadata", "too_long", format!("larger than {METADATA_BYTES} bytes"));
         }
         NewOutcome {
             session_id: f.id("session_id"),
@@ -242,11 +219,7 @@ async fn get_session_outcomes(
 ) -> Result<Json<GetSessionOutcomesResponse>> {
     let found =
         outcomes::list_outcomes(&app, &caller.org_id, value.session_ids, value.user_id).await?;
-    Ok(Json(GetSessionOutcomesResponse {
-        success: true,
-        session_outcomes: found,
-        msg: None,
-    }))
+    Ok(Json(GetSessionOutcomesResponse { success: true, session_outcomes: found, msg: None }))
 }
 
 // ── reading ─────────────────────────────────────────────────────────────────────────────────────────
@@ -309,12 +282,7 @@ async fn get_requests(
     input: Input<GetRequests>,
 ) -> Result<Json<GetRequestsResponse>> {
     let (sessions, has_more) = reads::get_requests(&app, &caller.org_id, input.value).await?;
-    Ok(Json(GetRequestsResponse {
-        success: true,
-        sessions,
-        has_more,
-        msg: None,
-    }))
+    Ok(Json(GetRequestsResponse { success: true, sessions, has_more, msg: None }))
 }
 
 #[derive(ToSchema)]
@@ -360,11 +328,7 @@ async fn get_interactions(
     input: Input<GetInteractions>,
 ) -> Result<Json<GetInteractionsResponse>> {
     let interactions = reads::get_interactions(&app, &caller.org_id, input.value).await?;
-    Ok(Json(GetInteractionsResponse {
-        success: true,
-        interactions,
-        msg: None,
-    }))
+    Ok(Json(GetInteractionsResponse { success: true, interactions, msg: None }))
 }
 
 #[derive(IntoParams)]
@@ -375,9 +339,7 @@ struct LearningStatusQuery {
 
 impl Read for LearningStatusQuery {
     fn read(f: &mut Fields<'_>) -> Self {
-        LearningStatusQuery {
-            request_id: f.id("request_id"),
-        }
+        LearningStatusQuery { request_id: f.id("request_id") }
     }
 }
 
@@ -433,9 +395,7 @@ impl Read for ListSessions {
             agent_version: f.optional_id("agent_version"),
             from,
             to,
-            text: f
-                .optional_text("text", 1000)
-                .filter(|text| !text.trim().is_empty()),
+            text: f.optional_text("text", 1000).filter(|text| !text.trim().is_empty()),
             cursor: f.optional_text("cursor", 8000),
             limit: f.integer("limit", 1..=MAX_PAGE).unwrap_or(50),
         }
@@ -458,10 +418,7 @@ async fn list_sessions(
     QueryInput(query): QueryInput<ListSessions>,
 ) -> Result<Json<ListSessionsResponse>> {
     let (sessions, next_cursor) = reads::list(&app, &caller.org_id, query).await?;
-    Ok(Json(ListSessionsResponse {
-        sessions,
-        next_cursor,
-    }))
+    Ok(Json(ListSessionsResponse { sessions, next_cursor }))
 }
 
 /// One session, whole.
@@ -476,9 +433,7 @@ async fn get_session(
     let Ok(Path((user_id, session_id))) = path else {
         return Err(Error::not_found("session"));
     };
-    reads::transcript(&app, &caller.org_id, user_id.trim(), session_id.trim())
-        .await
-        .map(Json)
+    reads::transcript(&app, &caller.org_id, user_id.trim(), session_id.trim()).await.map(Json)
 }
 
 // ── deleting ────────────────────────────────────────────────────────────────────────────────────────
@@ -506,9 +461,7 @@ struct DeleteRequestRequest {
 
 impl Read for DeleteRequestRequest {
     fn read(f: &mut Fields<'_>) -> Self {
-        DeleteRequestRequest {
-            request_id: f.id("request_id"),
-        }
+        DeleteRequestRequest { request_id: f.id("request_id") }
     }
 }
 
@@ -520,9 +473,7 @@ struct DeleteRequestsByIdsRequest {
 
 impl Read for DeleteRequestsByIdsRequest {
     fn read(f: &mut Fields<'_>) -> Self {
-        DeleteRequestsByIdsRequest {
-            request_ids: f.required_ids("request_ids", 1000),
-        }
+        DeleteRequestsByIdsRequest { request_ids: f.required_ids("request_ids", 1000) }
     }
 }
 
@@ -533,9 +484,7 @@ struct UserKey {
 
 impl Read for UserKey {
     fn read(f: &mut Fields<'_>) -> Self {
-        UserKey {
-            user_id: f.id("user_id"),
-        }
+        UserKey { user_id: f.id("user_id") }
     }
 }
 
@@ -547,10 +496,7 @@ struct Deleted {
 
 impl Deleted {
     fn one(what: &str) -> Json<Self> {
-        Json(Deleted {
-            success: true,
-            message: format!("{what} deleted"),
-        })
+        Json(Deleted { success: true, message: format!("{what} deleted") })
     }
 }
 
@@ -610,11 +556,7 @@ async fn delete_requests_by_ids(
 ) -> Result<Json<DeletedRequests>> {
     let deleted_count = deletes::delete_requests(&app, &caller.org_id, value.request_ids).await?;
     let message = format!("{deleted_count} requests deleted");
-    Ok(Json(DeletedRequests {
-        success: true,
-        deleted_count,
-        message,
-    }))
+    Ok(Json(DeletedRequests { success: true, deleted_count, message }))
 }
 
 /// Delete a session with everything that hangs on it.
@@ -628,11 +570,7 @@ async fn delete_session(
     let deleted_requests_count =
         deletes::delete_session(&app, &caller.org_id, value.session_id, value.user_id).await?;
     let message = "session deleted".to_owned();
-    Ok(Json(DeletedSession {
-        success: true,
-        message,
-        deleted_requests_count,
-    }))
+    Ok(Json(DeletedSession { success: true, message, deleted_requests_count }))
 }
 
 /// Delete everything stored for a user. To forget a person with proof, erase them instead.
@@ -644,9 +582,5 @@ async fn clear_user_data(
     Input { value, .. }: Input<UserKey>,
 ) -> Result<Json<ClearedUserData>> {
     let deleted_counts = deletes::clear_user_data(&app, &caller.org_id, value.user_id).await?;
-    Ok(Json(ClearedUserData {
-        success: true,
-        deleted_counts,
-        message: None,
-    }))
+    Ok(Json(ClearedUserData { success: true, deleted_counts, message: None }))
 }

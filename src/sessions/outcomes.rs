@@ -63,35 +63,23 @@ pub struct Recorded {
 pub async fn record_outcome(app: &Arc<App>, org_id: &str, outcome: NewOutcome) -> Result<Recorded> {
     let input = (app.clone(), org_id.to_owned(), outcome);
     app.db
-        .write(
-            "sessions.record_outcome",
-            input,
-            |tx, (app, org_id, outcome)| {
-                Box::pin(async move {
-                    let user_id = outcome.user_id.as_deref();
-                    let user_id = reads::owner(tx, org_id, &outcome.session_id, user_id).await?;
-                    let now = app.clock.now();
-                    let subject =
-                        barrier::open(tx, &app.subject_keys, org_id, &user_id, now).await?;
-                    let session =
-                        sql::find_session(tx, org_id, &user_id, &outcome.session_id).await?;
-                    let session = session.ok_or_else(|| Error::not_found("session"))?;
-                    let current = sql::newest_outcome(tx, &subject, &outcome.session_id).await?;
-                    let new = current
-                        .as_ref()
-                        .is_none_or(|current| !current.says_the_same_as(outcome));
-                    if new {
-                        let revision = current.map_or(1, |current| current.revision + 1);
-                        sql::insert_outcome(tx, &subject, outcome, revision, now).await?;
-                    }
-                    Ok(Recorded {
-                        new,
-                        user_id,
-                        source: session.source,
-                    })
-                })
-            },
-        )
+        .write("sessions.record_outcome", input, |tx, (app, org_id, outcome)| {
+            Box::pin(async move {
+                let user_id = outcome.user_id.as_deref();
+                let user_id = reads::owner(tx, org_id, &outcome.session_id, user_id).await?;
+                let now = app.clock.now();
+                let subject = barrier::open(tx, &app.subject_keys, org_id, &user_id, now).await?;
+                let session = sql::find_session(tx, org_id, &user_id, &outcome.session_id).await?;
+                let session = session.ok_or_else(|| Error::not_found("session"))?;
+                let current = sql::newest_outcome(tx, &subject, &outcome.session_id).await?;
+                let new = current.as_ref().is_none_or(|current| !current.says_the_same_as(outcome));
+                if new {
+                    let revision = current.map_or(1, |current| current.revision + 1);
+                    sql::insert_outcome(tx, &subject, outcome, revision, now).await?;
+                }
+                Ok(Recorded { new, user_id, source: session.source })
+            })
+        })
         .await
 }
 
@@ -121,19 +109,14 @@ pub async fn finalize(
 ) -> Result<(String, i64)> {
     let input = (app.clone(), org_id.to_owned(), session_id, user_id);
     app.db
-        .write(
-            "sessions.finalize",
-            input,
-            |tx, (app, org_id, session_id, user_id)| {
-                Box::pin(async move {
-                    let user_id = reads::owner(tx, org_id, session_id, user_id.as_deref()).await?;
-                    let now = app.clock.now();
-                    let subject =
-                        barrier::open(tx, &app.subject_keys, org_id, &user_id, now).await?;
-                    sql::finish_session(tx, &subject, session_id, now).await?;
-                    Ok((user_id, now))
-                })
-            },
-        )
+        .write("sessions.finalize", input, |tx, (app, org_id, session_id, user_id)| {
+            Box::pin(async move {
+                let user_id = reads::owner(tx, org_id, session_id, user_id.as_deref()).await?;
+                let now = app.clock.now();
+                let subject = barrier::open(tx, &app.subject_keys, org_id, &user_id, now).await?;
+                sql::finish_session(tx, &subject, session_id, now).await?;
+                Ok((user_id, now))
+            })
+        })
         .await
 }

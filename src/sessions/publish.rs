@@ -74,17 +74,14 @@ pub async fn publish(
     let now = app.clock.now();
     let created_at = not_in_the_future(request.created_at, "/created_at", now)?.unwrap_or(now);
     let content_sha256 = digest(&request)?;
-    let mut warnings: Vec<String> = unknown
-        .into_iter()
-        .map(|pointer| format!("unknown field ignored: {pointer}"))
-        .collect();
+    let mut warnings: Vec<String> =
+        unknown.into_iter().map(|pointer| format!("unknown field ignored: {pointer}")).collect();
 
     let mut items = Vec::with_capacity(request.interaction_data_list.len());
     // A turn without a time of its own happened when the turn before it did: the order of the list holds.
     let mut last_time = created_at;
-    for (index, mut item) in std::mem::take(&mut request.interaction_data_list)
-        .into_iter()
-        .enumerate()
+    for (index, mut item) in
+        std::mem::take(&mut request.interaction_data_list).into_iter().enumerate()
     {
         let place = format!("/interaction_data_list/{index}");
         if item.is_empty() {
@@ -106,33 +103,20 @@ pub async fn publish(
         minted,
         created_at,
         received_at: now,
-        agent_version: request.agent_version.clone().unwrap_or_else(|| {
-            app.settings
-                .sessions
-                .default_agent_version
-                .trim()
-                .to_owned()
-        }),
+        agent_version: request
+            .agent_version
+            .clone()
+            .unwrap_or_else(|| app.settings.sessions.default_agent_version.trim().to_owned()),
         content_sha256,
         warnings,
         items: items.into_iter().zip(counts).collect(),
         request,
     };
-    app.db
-        .write("sessions.publish", publish, |tx, publish| {
-            Box::pin(store(tx, publish))
-        })
-        .await
+    app.db.write("sessions.publish", publish, |tx, publish| Box::pin(store(tx, publish))).await
 }
 
 async fn store(tx: &mut Tx, publish: &Publish) -> Result<PublishResponse> {
-    let Publish {
-        app,
-        org_id,
-        request_id,
-        request,
-        ..
-    } = publish;
+    let Publish { app, org_id, request_id, request, .. } = publish;
     let keys = &app.subject_keys;
     let subject = barrier::open(tx, keys, org_id, &request.user_id, publish.received_at).await?;
     if !publish.minted
@@ -140,9 +124,7 @@ async fn store(tx: &mut Tx, publish: &Publish) -> Result<PublishResponse> {
     {
         return repeat(first, publish);
     }
-    let interaction_ids = tx
-        .next_numbers(Sequence::Interactions, publish.items.len())
-        .await?;
+    let interaction_ids = tx.next_numbers(Sequence::Interactions, publish.items.len()).await?;
     let (learning_status, learning_reason) = learning(request);
     let answer = PublishResponse {
         success: true,
@@ -166,10 +148,7 @@ async fn store(tx: &mut Tx, publish: &Publish) -> Result<PublishResponse> {
 fn repeat(first: (String, Json<PublishResponse>), publish: &Publish) -> Result<PublishResponse> {
     let (content_sha256, Json(answer)) = first;
     if content_sha256 == publish.content_sha256 {
-        return Ok(PublishResponse {
-            duplicate: true,
-            ..answer
-        });
+        return Ok(PublishResponse { duplicate: true, ..answer });
     }
     Err(Error::refused(
         Code::RequestIdReused,
@@ -209,13 +188,9 @@ fn digest(request: &PublishRequest) -> Result<String> {
 pub async fn stored_answer(app: &App, org_id: &str, request_id: String) -> Result<PublishResponse> {
     let found = app
         .db
-        .read(
-            "sessions.stored_answer",
-            (org_id.to_owned(), request_id),
-            |tx, (org, id)| Box::pin(sql::find_answer(tx, org, id)),
-        )
+        .read("sessions.stored_answer", (org_id.to_owned(), request_id), |tx, (org, id)| {
+            Box::pin(sql::find_answer(tx, org, id))
+        })
         .await?;
-    found
-        .map(|(_, Json(answer))| answer)
-        .ok_or_else(|| Error::not_found("request"))
+    found.map(|(_, Json(answer))| answer).ok_or_else(|| Error::not_found("request"))
 }

@@ -108,17 +108,10 @@ impl Read for PublishRequest {
             _ => {}
         }
         if request.evaluation_only && request.force_extraction {
-            f.problem(
-                "force_extraction",
-                "contradiction",
-                "cannot go with evaluation_only",
-            );
+            f.problem("force_extraction", "contradiction", "cannot go with evaluation_only");
         }
         let items = &request.interaction_data_list;
-        let learnings: usize = items
-            .iter()
-            .map(|item| item.retrieved_learnings.len())
-            .sum();
+        let learnings: usize = items.iter().map(|item| item.retrieved_learnings.len()).sum();
         if learnings > LEARNINGS_PER_REQUEST {
             let detail =
                 format!("{learnings} retrieved_learnings; at most {LEARNINGS_PER_REQUEST}");
@@ -150,9 +143,7 @@ impl Read for InteractionData {
     fn read(f: &mut Fields<'_>) -> Self {
         let item = InteractionData {
             created_at: f.integer("created_at", 0..=LATEST_TIME),
-            role: f
-                .optional_text("role", 1000)
-                .unwrap_or_else(|| "User".to_owned()),
+            role: f.optional_text("role", 1000).unwrap_or_else(|| "User".to_owned()),
             content: f.text("content", CONTENT_LENGTH),
             shadow_content: f.text("shadow_content", CONTENT_LENGTH),
             expert_content: f.text("expert_content", CONTENT_LENGTH),
@@ -168,24 +159,15 @@ impl Read for InteractionData {
         };
         let url = &item.interacted_image_url;
         let allowed = ["http://", "https://", "data:"];
-        if !url.is_empty()
-            && !allowed
-                .iter()
-                .any(|scheme| starts_with_ignoring_case(url, scheme))
-        {
-            f.problem(
-                "interacted_image_url",
-                "bad_form",
-                "must be an http, https or data URL",
-            );
+        if !url.is_empty() && !allowed.iter().any(|scheme| starts_with_ignoring_case(url, scheme)) {
+            f.problem("interacted_image_url", "bad_form", "must be an http, https or data URL");
         }
         item
     }
 }
 
 fn starts_with_ignoring_case(text: &str, prefix: &str) -> bool {
-    text.get(..prefix.len())
-        .is_some_and(|start| start.eq_ignore_ascii_case(prefix))
+    text.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
 }
 
 impl InteractionData {
@@ -212,9 +194,7 @@ impl Read for ToolUsed {
         ToolUsed {
             tool_name: f.id("tool_name"),
             tool_data: f.object("tool_data").unwrap_or_default(),
-            status: f
-                .optional_text("status", 255)
-                .unwrap_or_else(|| "success".to_owned()),
+            status: f.optional_text("status", 255).unwrap_or_else(|| "success".to_owned()),
         }
     }
 }

@@ -40,36 +40,24 @@ pub async fn get_requests(
     input: GetRequests,
 ) -> Result<(Vec<SessionRequests>, bool)> {
     app.db
-        .read(
-            "sessions.get_requests",
-            (org_id.to_owned(), input),
-            |tx, (org_id, input)| {
-                Box::pin(async move {
-                    let GetRequests {
-                        filter,
-                        top_k,
-                        offset,
-                    } = input;
-                    let mut page =
-                        sql::sessions_with_requests(tx, org_id, filter, top_k + 1, *offset).await?;
-                    let has_more = page.len() > usize::try_from(*top_k).unwrap_or(usize::MAX);
-                    page.truncate(usize::try_from(*top_k).unwrap_or(usize::MAX));
-                    let mut sessions = Vec::with_capacity(page.len());
-                    for (user_id, session_id) in page {
-                        let requests =
-                            sql::requests_of_session(tx, org_id, &user_id, &session_id, filter)
-                                .await?;
-                        let turns =
-                            sql::interactions_of_session(tx, org_id, &user_id, &session_id).await?;
-                        sessions.push(SessionRequests {
-                            session_id,
-                            requests: group(requests, turns),
-                        });
-                    }
-                    Ok((sessions, has_more))
-                })
-            },
-        )
+        .read("sessions.get_requests", (org_id.to_owned(), input), |tx, (org_id, input)| {
+            Box::pin(async move {
+                let GetRequests { filter, top_k, offset } = input;
+                let mut page =
+                    sql::sessions_with_requests(tx, org_id, filter, top_k + 1, *offset).await?;
+                let has_more = page.len() > usize::try_from(*top_k).unwrap_or(usize::MAX);
+                page.truncate(usize::try_from(*top_k).unwrap_or(usize::MAX));
+                let mut sessions = Vec::with_capacity(page.len());
+                for (user_id, session_id) in page {
+                    let requests =
+                        sql::requests_of_session(tx, org_id, &user_id, &session_id, filter).await?;
+                    let turns =
+                        sql::interactions_of_session(tx, org_id, &user_id, &session_id).await?;
+                    sessions.push(SessionRequests { session_id, requests: group(requests, turns) });
+                }
+                Ok((sessions, has_more))
+            })
+        })
         .await
 }
 
@@ -77,10 +65,7 @@ pub async fn get_requests(
 fn group(requests: Vec<Request>, turns: Vec<Interaction>) -> Vec<RequestWithInteractions> {
     let mut by_request: BTreeMap<String, Vec<Interaction>> = BTreeMap::new();
     for turn in turns {
-        by_request
-            .entry(turn.request_id.clone())
-            .or_default()
-            .push(turn);
+        by_request.entry(turn.request_id.clone()).or_default().push(turn);
     }
     requests
         .into_iter()
@@ -106,24 +91,15 @@ pub async fn get_interactions(
     input: GetInteractions,
 ) -> Result<Vec<Interaction>> {
     app.db
-        .read(
-            "sessions.get_interactions",
-            (org_id.to_owned(), input),
-            |tx, (org_id, input)| {
-                Box::pin(async move {
-                    let GetInteractions {
-                        user_id,
-                        from,
-                        to,
-                        top_k,
-                    } = input;
-                    let mut turns =
-                        sql::newest_interactions(tx, org_id, user_id, *from, *to, *top_k).await?;
-                    turns.reverse();
-                    Ok(turns)
-                })
-            },
-        )
+        .read("sessions.get_interactions", (org_id.to_owned(), input), |tx, (org_id, input)| {
+            Box::pin(async move {
+                let GetInteractions { user_id, from, to, top_k } = input;
+                let mut turns =
+                    sql::newest_interactions(tx, org_id, user_id, *from, *to, *top_k).await?;
+                turns.reverse();
+                Ok(turns)
+            })
+        })
         .await
 }
 
@@ -157,19 +133,13 @@ pub async fn list(
     let limit = input.limit;
     let mut sessions = app
         .db
-        .read(
-            "sessions.list",
-            (org_id.to_owned(), filter),
-            move |tx, (org_id, filter)| Box::pin(sql::list_sessions(tx, org_id, filter, limit + 1)),
-        )
+        .read("sessions.list", (org_id.to_owned(), filter), move |tx, (org_id, filter)| {
+            Box::pin(sql::list_sessions(tx, org_id, filter, limit + 1))
+        })
         .await?;
     let more = sessions.len() > usize::try_from(limit).unwrap_or(usize::MAX);
     sessions.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
-    let next = if more {
-        sessions.last().map(encode_cursor)
-    } else {
-        None
-    };
+    let next = if more { sessions.last().map(encode_cursor) } else { None };
     Ok((sessions, next))
 }
 
@@ -179,16 +149,15 @@ fn encode_cursor(last: &SessionSummary) -> String {
 }
 
 fn decode_cursor(cursor: &str) -> Result<(i64, String, String)> {
-    hex::decode(cursor)
-        .ok()
-        .and_then(|bytes| serde_json::from_slice(&bytes).ok())
-        .ok_or_else(|| {
+    hex::decode(cursor).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).ok_or_else(
+        || {
             Error::invalid(vec![crate::error::InputProblem {
                 pointer: "/cursor".to_owned(),
                 code: "bad_form".to_owned(),
                 detail: "is not a cursor this server gave out; start without one".to_owned(),
             }])
-        })
+        },
+    )
 }
 
 /// One session, whole.
@@ -235,9 +204,7 @@ pub(super) async fn owner(
 ) -> Result<String> {
     if let Some(user_id) = user_id {
         let found = sql::find_session(tx, org_id, user_id, session_id).await?;
-        return found
-            .map(|s| s.user_id)
-            .ok_or_else(|| Error::not_found("session"));
+        return found.map(|s| s.user_id).ok_or_else(|| Error::not_found("session"));
     }
     let mut owners = sql::owners(tx, org_id, session_id).await?;
     match owners.len() {

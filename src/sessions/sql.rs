@@ -104,10 +104,7 @@ pub(super) async fn grow_session(
     subject: &SubjectWrite,
     publish: &Publish,
 ) -> Result<()> {
-    let finished_at = publish
-        .request
-        .session_finished
-        .then_some(publish.received_at);
+    let finished_at = publish.request.session_finished.then_some(publish.received_at);
     run!(
         tx,
         "INSERT INTO sessions
@@ -529,14 +526,8 @@ pub async fn delete_session(
             "interactions",
             "DELETE FROM interactions WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
         ),
-        (
-            "requests",
-            "DELETE FROM requests WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
-        ),
-        (
-            "sessions",
-            "DELETE FROM sessions WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
-        ),
+        ("requests", "DELETE FROM requests WHERE org_id = $1 AND user_id = $2 AND session_id = $3"),
+        ("sessions", "DELETE FROM sessions WHERE org_id = $1 AND user_id = $2 AND session_id = $3"),
     ] {
         let deleted = run!(tx, sql, org_id, user_id, session_id)?;
         if table == "requests" {

@@ -10,9 +10,7 @@ pub async fn count_all(texts: Vec<String>) -> Vec<i64> {
         return count(&texts);
     }
     let lengths = texts.len();
-    tokio::task::spawn_blocking(move || count(&texts))
-        .await
-        .unwrap_or_else(|_| vec![0; lengths])
+    tokio::task::spawn_blocking(move || count(&texts)).await.unwrap_or_else(|_| vec![0; lengths])
 }
 
 fn count(text: &str) -> i64 {

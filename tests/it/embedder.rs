@@ -16,28 +16,15 @@ use crate::support::{Backend, Server, TestApp};
 /// A model of six words in two directions, written the way real ones are.
 fn write_model(folder: &Path) {
     let words = ["[UNK]", "tea", "coffee", "drinks", "car", "vehicle"];
-    let vectors: [[f32; 2]; 6] = [
-        [0.0, 0.0],
-        [1.0, 0.1],
-        [1.0, 0.2],
-        [1.0, 0.0],
-        [0.1, 1.0],
-        [0.0, 1.0],
-    ];
-    let vocab: serde_json::Map<String, Value> = words
-        .iter()
-        .enumerate()
-        .map(|(id, word)| ((*word).to_owned(), json!(id)))
-        .collect();
+    let vectors: [[f32; 2]; 6] =
+        [[0.0, 0.0], [1.0, 0.1], [1.0, 0.2], [1.0, 0.0], [0.1, 1.0], [0.0, 1.0]];
+    let vocab: serde_json::Map<String, Value> =
+        words.iter().enumerate().map(|(id, word)| ((*word).to_owned(), json!(id))).collect();
     let tokenizer = json!({"version": "1.0", "truncation": null, "padding": null, "added_tokens": [],
         "normalizer": {"type": "Lowercase"}, "pre_tokenizer": {"type": "Whitespace"}, "post_processor": null,
         "decoder": null, "model": {"type": "WordLevel", "vocab": vocab, "unk_token": "[UNK]"}});
     std::fs::write(folder.join("tokenizer.json"), tokenizer.to_string()).unwrap();
-    let data: Vec<u8> = vectors
-        .iter()
-        .flatten()
-        .flat_map(|v| v.to_le_bytes())
-        .collect();
+    let data: Vec<u8> = vectors.iter().flatten().flat_map(|v| v.to_le_bytes()).collect();
     let header = json!({"embedding.weight": {"dtype": "F32", "shape": [6, 2], "data_offsets": [0, data.len()]}});
     let header = header.to_string();
     let mut file = (header.len() as u64).to_le_bytes().to_vec();
@@ -50,11 +37,7 @@ async fn by_vector(server: &Server, query: &str) -> (Vec<String>, Value) {
     let body = json!({"user_id": "ada", "query": query, "search_mode": "vector", "threshold": 0.8});
     let found = server.post("/api/search_profiles", &body).await.ok();
     let rows = found["user_profiles"].as_array().unwrap().iter();
-    (
-        rows.map(|row| row["content"].as_str().unwrap().to_owned())
-            .collect(),
-        found,
-    )
+    (rows.map(|row| row["content"].as_str().unwrap().to_owned()).collect(), found)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -71,15 +54,9 @@ async fn a_model_is_read_from_its_folder() {
     for content in ["coffee", "a vehicle", "?!"] {
         add_profile(&server, "ada", content).await;
     }
-    jobs::run_until_idle(&t.app, &jobs::handlers())
-        .await
-        .unwrap();
+    jobs::run_until_idle(&t.app, &jobs::handlers()).await.unwrap();
     let (found, answer) = by_vector(&server, "tea drinks").await;
-    assert_eq!(
-        found,
-        ["coffee"],
-        "near in meaning, without a word in common"
-    );
+    assert_eq!(found, ["coffee"], "near in meaning, without a word in common");
     assert_eq!(
         (&answer["degraded"], &answer["search_mode_effective"]),
         (&json!(false), &json!("vector"))
@@ -127,31 +104,22 @@ async fn embeddings(
     }
     let input = ask["input"].as_array().unwrap();
     let vector = |text: &Value| {
-        if text.as_str().unwrap().contains("tea") {
-            [1.0, 0.0]
-        } else {
-            [0.0, 1.0]
-        }
+        if text.as_str().unwrap().contains("tea") { [1.0, 0.0] } else { [0.0, 1.0] }
     };
     // Out of order, as the interface allows.
     let items = input.iter().enumerate().rev();
-    let data: Vec<Value> = items
-        .map(|(index, text)| json!({"index": index, "embedding": vector(text)}))
-        .collect();
+    let data: Vec<Value> =
+        items.map(|(index, text)| json!({"index": index, "embedding": vector(text)})).collect();
     Ok(axum::Json(json!({"data": data})))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_endpoint_is_asked_and_its_failure_is_told() {
-    let fake = Arc::new(Fake {
-        down: AtomicBool::new(false),
-        calls: AtomicUsize::new(0),
-    });
+    let fake = Arc::new(Fake { down: AtomicBool::new(false), calls: AtomicUsize::new(0) });
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/v1/", listener.local_addr().unwrap());
-    let router = axum::Router::new()
-        .route("/v1/embeddings", post(embeddings))
-        .with_state(fake.clone());
+    let router =
+        axum::Router::new().route("/v1/embeddings", post(embeddings)).with_state(fake.clone());
     tokio::spawn(async move {
         evenhand::http::server::serve(
             listener,
@@ -174,9 +142,7 @@ async fn an_endpoint_is_asked_and_its_failure_is_told() {
     for content in ["green tea", "black coffee"] {
         add_profile(&server, "ada", content).await;
     }
-    jobs::run_until_idle(&t.app, &jobs::handlers())
-        .await
-        .unwrap();
+    jobs::run_until_idle(&t.app, &jobs::handlers()).await.unwrap();
     assert_eq!(by_vector(&server, "some tea").await.0, ["green tea"]);
 
     fake.down.store(true, Ordering::SeqCst);
@@ -196,26 +162,18 @@ async fn an_endpoint_is_asked_and_its_failure_is_told() {
 
     // A job that fails is tried again, and its error names no key.
     add_profile(&server, "ada", "more tea").await;
-    jobs::run_until_idle(&t.app, &jobs::handlers())
-        .await
-        .unwrap();
+    jobs::run_until_idle(&t.app, &jobs::handlers()).await.unwrap();
     let summary = jobs::summary(&t.app, None).await.unwrap().0;
     assert!(
-        summary
-            .iter()
-            .any(|c| c.kind == "embed_learnings" && c.state == "waiting"),
+        summary.iter().any(|c| c.kind == "embed_learnings" && c.state == "waiting"),
         "{summary:?}"
     );
     fake.down.store(false, Ordering::SeqCst);
     t.clock().advance(60);
-    jobs::run_until_idle(&t.app, &jobs::handlers())
-        .await
-        .unwrap();
+    jobs::run_until_idle(&t.app, &jobs::handlers()).await.unwrap();
     let summary = jobs::summary(&t.app, None).await.unwrap().0;
     assert!(
-        !summary
-            .iter()
-            .any(|c| c.kind == "embed_learnings" && c.state != "done"),
+        !summary.iter().any(|c| c.kind == "embed_learnings" && c.state != "done"),
         "{summary:?}"
     );
 }

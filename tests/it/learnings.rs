@@ -20,12 +20,7 @@ pub async fn add_user_playbook(server: &Server, user: &str, trigger: &str, conte
 }
 
 pub async fn add_agent_playbook(server: &Server, body: Value) -> i64 {
-    let answer = server
-        .post(
-            "/api/add_agent_playbook",
-            &json!({"agent_playbooks": [body]}),
-        )
-        .await;
+    let answer = server.post("/api/add_agent_playbook", &json!({"agent_playbooks": [body]})).await;
     answer.ok()["ids"][0].as_i64().unwrap()
 }
 

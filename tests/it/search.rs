@@ -13,12 +13,7 @@ async fn contents(server: &Server, body: Value, list: &str) -> Vec<String> {
 }
 
 async fn profiles(server: &Server, user: &str, query: &str) -> Vec<String> {
-    contents(
-        server,
-        json!({"user_id": user, "query": query, "top_k": 100}),
-        "profiles",
-    )
-    .await
+    contents(server, json!({"user_id": user, "query": query, "top_k": 100}), "profiles").await
 }
 
 both_backends! {
@@ -246,9 +241,8 @@ both_backends! {
 }
 
 async fn check_index(t: &TestApp) {
-    let check = t.app.db.write("test.check_index", (), |tx, ()| {
-        Box::pin(learnings::check_index(tx))
-    });
+    let check =
+        t.app.db.write("test.check_index", (), |tx, ()| Box::pin(learnings::check_index(tx)));
     check.await.unwrap();
 }
 
@@ -258,9 +252,8 @@ async fn index_entries(t: &TestApp) -> i64 {
         Backend::Sqlite => "SELECT COUNT(*) FROM profiles_index_docsize",
         Backend::Postgres => "SELECT COUNT(*) FROM profiles",
     };
-    let read = t.app.db.read("test.count", sql, |tx, sql| {
-        Box::pin(async move { row!(tx, (i64,), *sql) })
-    });
+    let read =
+        t.app.db.read("test.count", sql, |tx, sql| Box::pin(async move { row!(tx, (i64,), *sql) }));
     read.await.unwrap().map_or(0, |(count,)| count)
 }
 
@@ -272,9 +265,7 @@ mod vectors {
     }
 
     async fn embed(t: &TestApp) {
-        jobs::run_until_idle(&t.app, &jobs::handlers())
-            .await
-            .unwrap();
+        jobs::run_until_idle(&t.app, &jobs::handlers()).await.unwrap();
     }
 
     async fn check(backend: Backend) {
@@ -291,11 +282,7 @@ mod vectors {
             "not embedded yet"
         );
         let before = server.post("/api/search", &by("hybrid")).await.ok();
-        assert_eq!(
-            before["profiles"].as_array().unwrap().len(),
-            1,
-            "full text finds it meanwhile"
-        );
+        assert_eq!(before["profiles"].as_array().unwrap().len(), 1, "full text finds it meanwhile");
         embed(&t).await;
         let after = server.post("/api/search", &by("vector")).await.ok();
         assert_eq!(
@@ -305,19 +292,13 @@ mod vectors {
         assert_eq!(after["profiles"].as_array().unwrap().len(), 1);
         assert_eq!(after["agent_playbooks"].as_array().unwrap().len(), 1);
         let strict = json!({"user_id": "ada", "query": "photographic", "search_mode": "vector", "threshold": 0.99});
-        assert_eq!(
-            server.post("/api/search", &strict).await.ok()["profiles"],
-            json!([])
-        );
+        assert_eq!(server.post("/api/search", &strict).await.ok()["profiles"], json!([]));
         assert_eq!(
             server.post("/api/search", &by("hybrid")).await.ok()["search_mode_effective"],
             "hybrid"
         );
         let stranger = json!({"user_id": "bob", "query": "photography", "search_mode": "vector"});
-        assert_eq!(
-            server.post("/api/search", &stranger).await.ok()["profiles"],
-            json!([])
-        );
+        assert_eq!(server.post("/api/search", &stranger).await.ok()["profiles"], json!([]));
 
         // A second replica has the organization's vectors in memory when they go from the database.
         let replica = t.replica().await;
@@ -330,25 +311,16 @@ mod vectors {
             1
         );
         server
-            .delete(
-                "/api/delete_agent_playbook",
-                &json!({"agent_playbook_id": playbook}),
-            )
+            .delete("/api/delete_agent_playbook", &json!({"agent_playbook_id": playbook}))
             .await
             .ok();
         server
-            .delete(
-                "/api/delete_profile",
-                &json!({"user_id": "ada", "profile_id": id}),
-            )
+            .delete("/api/delete_profile", &json!({"user_id": "ada", "profile_id": id}))
             .await
             .ok();
         for replica in [&server, &other] {
             let found = replica.post("/api/search", &by("vector")).await.ok();
-            assert_eq!(
-                (&found["agent_playbooks"], &found["profiles"]),
-                (&json!([]), &json!([]))
-            );
+            assert_eq!((&found["agent_playbooks"], &found["profiles"]), (&json!([]), &json!([])));
         }
         // And sees a new one as soon as it has a vector.
         add_agent_playbook(&server, json!({"content": "Photography is a paid course"})).await;

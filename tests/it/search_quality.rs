@@ -68,20 +68,12 @@ async fn score(server: &Server, judged: &Judged, mode: &str) -> BTreeMap<String,
             .iter()
             .map(|row: &Value| row["profile_id"].as_str().unwrap())
             .collect();
-        let hits = query
-            .relevant
-            .iter()
-            .filter(|id| ids.contains(&id.as_str()));
+        let hits = query.relevant.iter().filter(|id| ids.contains(&id.as_str()));
         let recall = hits.count() as f64 / query.relevant.len() as f64;
-        let first = ids
-            .iter()
-            .position(|id| query.relevant.iter().any(|r| r == id));
+        let first = ids.iter().position(|id| query.relevant.iter().any(|r| r == id));
         let reciprocal = first.map_or(0.0, |place| 1.0 / (place as f64 + 1.0));
         if reciprocal < 1.0 || recall < 1.0 {
-            println!(
-                "  {mode}: {:?} found {ids:?}, wanted {:?}",
-                query.query, query.relevant
-            );
+            println!("  {mode}: {:?} found {ids:?}, wanted {:?}", query.query, query.relevant);
         }
         for group in [query.kind.clone(), format!("{} {}", query.kind, query.lang)] {
             let score = scores.entry(group).or_default();
@@ -132,26 +124,12 @@ async fn a_model_finds_meaning() {
     let server = t.serve().await;
     let judged = judged();
     fill(&server, &judged).await;
-    jobs::run_until_idle(&t.app, &jobs::handlers())
-        .await
-        .unwrap();
+    jobs::run_until_idle(&t.app, &jobs::handlers()).await.unwrap();
     let text = score(&server, &judged, "fts").await;
     score(&server, &judged, "vector").await;
     let hybrid = score(&server, &judged, "hybrid").await;
-    assert!(
-        hybrid["words"].recall() >= 0.93,
-        "{:.3}",
-        hybrid["words"].recall()
-    );
-    assert!(
-        hybrid["words"].mrr() >= 0.85,
-        "{:.3}",
-        hybrid["words"].mrr()
-    );
-    assert!(
-        hybrid["meaning"].recall() >= 0.6,
-        "{:.3}",
-        hybrid["meaning"].recall()
-    );
+    assert!(hybrid["words"].recall() >= 0.93, "{:.3}", hybrid["words"].recall());
+    assert!(hybrid["words"].mrr() >= 0.85, "{:.3}", hybrid["words"].mrr());
+    assert!(hybrid["meaning"].recall() >= 0.6, "{:.3}", hybrid["meaning"].recall());
     assert!(hybrid["meaning"].recall() > text["meaning"].recall() + 0.2);
 }

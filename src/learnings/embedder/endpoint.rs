@@ -71,13 +71,8 @@ impl Endpoint {
         }
         let result = self.call(&[query], self.query_timeout).await;
         let failed_at = result.is_err().then(Instant::now);
-        *self
-            .failed_at
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = failed_at;
-        result?
-            .pop()
-            .ok_or_else(|| failure("it answered without a vector"))
+        *self.failed_at.lock().unwrap_or_else(PoisonError::into_inner) = failed_at;
+        result?.pop().ok_or_else(|| failure("it answered without a vector"))
     }
 
     pub async fn embed(&self, texts: &[String], timeout: Duration) -> Result<Vec<Vec<f32>>> {
@@ -90,38 +85,23 @@ impl Endpoint {
     }
 
     async fn call(&self, texts: &[&str], timeout: Duration) -> Result<Vec<Vec<f32>>> {
-        let ask = Ask {
-            model: &self.model,
-            input: texts,
-            encoding_format: "float",
-        };
+        let ask = Ask { model: &self.model, input: texts, encoding_format: "float" };
         let mut request = self.client.post(&self.url).timeout(timeout).json(&ask);
         if !self.key.is_empty() {
             request = request.bearer_auth(self.key.reveal());
         }
         // Errors are told without their URL, which may carry a credential.
-        let response = request
-            .send()
-            .await
-            .map_err(|e| failure(&e.without_url().to_string()))?;
+        let response = request.send().await.map_err(|e| failure(&e.without_url().to_string()))?;
         if !response.status().is_success() {
-            return Err(failure(&format!(
-                "it answered {}",
-                response.status().as_u16()
-            )));
+            return Err(failure(&format!("it answered {}", response.status().as_u16())));
         }
-        let answer: Answer = response
-            .json()
-            .await
-            .map_err(|e| failure(&e.without_url().to_string()))?;
+        let answer: Answer =
+            response.json().await.map_err(|e| failure(&e.without_url().to_string()))?;
         in_order(answer, texts.len())
     }
 
     fn failed_at(&self) -> Option<Instant> {
-        *self
-            .failed_at
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        *self.failed_at.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -150,13 +130,9 @@ mod tests {
     use super::*;
 
     fn answer(items: &[(usize, &[f32])]) -> Answer {
-        let item = |(index, vector): &(usize, &[f32])| Item {
-            index: *index,
-            embedding: vector.to_vec(),
-        };
-        Answer {
-            data: items.iter().map(item).collect(),
-        }
+        let item =
+            |(index, vector): &(usize, &[f32])| Item { index: *index, embedding: vector.to_vec() };
+        Answer { data: items.iter().map(item).collect() }
     }
 
     #[test]

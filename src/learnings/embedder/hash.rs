@@ -19,11 +19,9 @@ pub fn embed(text: &str) -> Vec<f32> {
 
 fn add(vector: &mut [f32], feature: &str, weight: f32) {
     // FNV-1a with a last stir, because short texts hardly reach its high bits.
-    let hash = feature
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
+    let hash = feature.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
     let hash = (hash ^ hash >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let place = usize::try_from(hash >> 32).unwrap_or(0) % vector.len();
     vector[place] += if hash & 1 == 0 { weight } else { -weight };
@@ -44,10 +42,7 @@ mod tests {
     fn shared_parts_of_words_are_near_and_others_are_not() {
         let near = |a: &str, b: &str| {
             let stored = Compact::new(&embed(b)).unwrap().to_bytes();
-            Compact::new(&embed(a))
-                .unwrap()
-                .similarity(&stored)
-                .unwrap()
+            Compact::new(&embed(a)).unwrap().similarity(&stored).unwrap()
         };
         let (same, other) = ("Enjoys photography", "Speaks Portuguese");
         assert!(near("photographic", same) > near("photographic", other) + 0.1);

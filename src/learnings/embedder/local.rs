@@ -28,12 +28,7 @@ impl Model {
         let (table, dimensions) =
             read_table(&bytes).map_err(|problem| format!("{}: {problem}", file.display()))?;
         let digest = hex::encode(&Sha256::digest(&bytes)[..6]);
-        Ok(Model {
-            name: format!("local-{digest}"),
-            tokenizer,
-            dimensions,
-            table,
-        })
+        Ok(Model { name: format!("local-{digest}"), tokenizer, dimensions, table })
     }
 
     /// Says which weights made a vector.
@@ -78,25 +73,17 @@ fn weights_file(directory: &Path) -> std::result::Result<PathBuf, String> {
 /// The largest table of vectors in the file, and how long its vectors are.
 fn read_table(bytes: &[u8]) -> std::result::Result<(Vec<f32>, usize), String> {
     let file = SafeTensors::deserialize(bytes).map_err(|e| e.to_string())?;
-    let tables = file
-        .tensors()
-        .into_iter()
-        .filter(|(_, t)| t.shape().len() == 2);
-    let (name, table) = tables
-        .max_by_key(|(_, t)| t.shape()[0])
-        .ok_or("there is no table of vectors in it")?;
+    let tables = file.tensors().into_iter().filter(|(_, t)| t.shape().len() == 2);
+    let (name, table) =
+        tables.max_by_key(|(_, t)| t.shape()[0]).ok_or("there is no table of vectors in it")?;
     let pairs = || table.data().as_chunks::<2>().0.iter().copied();
     let values: Vec<f32> = match table.dtype() {
         Dtype::F32 => {
             let words = table.data().as_chunks::<4>().0.iter();
             words.map(|word| f32::from_le_bytes(*word)).collect()
         }
-        Dtype::F16 => pairs()
-            .map(|pair| f16::from_le_bytes(pair).to_f32())
-            .collect(),
-        Dtype::BF16 => pairs()
-            .map(|pair| bf16::from_le_bytes(pair).to_f32())
-            .collect(),
+        Dtype::F16 => pairs().map(|pair| f16::from_le_bytes(pair).to_f32()).collect(),
+        Dtype::BF16 => pairs().map(|pair| bf16::from_le_bytes(pair).to_f32()).collect(),
         other => return Err(format!("{name} is {other:?}; F32, F16 and BF16 are read")),
     };
     let dimensions = table.shape()[1];

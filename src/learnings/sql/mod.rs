@@ -102,22 +102,14 @@ pub async fn admit_organization_scope(tx: &mut Tx, org_id: &str) -> Result<i64> 
         .ok_or_else(|| Error::Internal("a scope was not stored".to_owned()))
 }
 
-const INDEXES: [&str; 3] = [
-    "profiles_index",
-    "user_playbooks_index",
-    "agent_playbooks_index",
-];
+const INDEXES: [&str; 3] = ["profiles_index", "user_playbooks_index", "agent_playbooks_index"];
 
 /// Rewrites the full-text indexes so that nothing of deleted rows is left in them (SQLite; PostgreSQL does it in
 /// its vacuum).
 pub async fn compact_index(tx: &mut Tx) -> Result<()> {
     if tx.engine() == Engine::Sqlite {
         for index in INDEXES {
-            tx.change(
-                format!("INSERT INTO {index} ({index}) VALUES ('optimize')"),
-                &[],
-            )
-            .await?;
+            tx.change(format!("INSERT INTO {index} ({index}) VALUES ('optimize')"), &[]).await?;
         }
     }
     Ok(())

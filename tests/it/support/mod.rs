@@ -54,13 +54,7 @@ impl TestApp {
         change(&mut settings);
         let clock = Clock::manual(NOW);
         let app = open(&settings, &clock, 1).await;
-        TestApp {
-            app,
-            backend,
-            settings,
-            clock,
-            _folder: folder,
-        }
+        TestApp { app, backend, settings, clock, _folder: folder }
     }
 
     /// Another process on the same storage, as a second replica or after a restart would be. Shares the clock.
@@ -91,10 +85,7 @@ impl TestApp {
 
     /// A new credential's token.
     pub async fn key(&self, org: &str, role: Role) -> String {
-        credentials::create(&self.app, org, role, false, "test")
-            .await
-            .unwrap()
-            .1
+        credentials::create(&self.app, org, role, false, "test").await.unwrap().1
     }
 
     pub async fn serve(&self) -> Server {
@@ -107,9 +98,7 @@ pub const TEST_KEYS: &str = "k1:00112233445566778899aabbccddeeff0011223344556677
 async fn open(settings: &Settings, clock: &Clock, seed: u64) -> Arc<App> {
     let ids = Ids::seeded(clock.clone(), seed);
     let given = GivenCredentials::default();
-    App::open_with(settings.clone(), clock.clone(), ids, Schema::Migrate, given)
-        .await
-        .unwrap()
+    App::open_with(settings.clone(), clock.clone(), ids, Schema::Migrate, given).await.unwrap()
 }
 
 fn next() -> u64 {
@@ -131,10 +120,7 @@ pub async fn new_schema() -> String {
     let mut conn = sqlx::PgConnection::connect(&url).await.unwrap();
     let statement = format!("DROP SCHEMA IF EXISTS {name} CASCADE; CREATE SCHEMA {name}");
     #[allow(clippy::disallowed_types)]
-    sqlx::raw_sql(sqlx::AssertSqlSafe(statement))
-        .execute(&mut conn)
-        .await
-        .unwrap();
+    sqlx::raw_sql(sqlx::AssertSqlSafe(statement)).execute(&mut conn).await.unwrap();
     format!("{url}?options[search_path]={name}")
 }
 

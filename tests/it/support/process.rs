@@ -16,9 +16,7 @@ impl Process {
         for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("EVENHAND_")) {
             command.env_remove(name);
         }
-        command
-            .args(args)
-            .env("EVENHAND_GOVERNANCE__KEYS", super::TEST_KEYS);
+        command.args(args).env("EVENHAND_GOVERNANCE__KEYS", super::TEST_KEYS);
         command
     }
 
@@ -36,16 +34,8 @@ impl Process {
     pub fn start(command: &mut Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let line = lines
-            .next()
-            .expect("the server says where it listens")
-            .unwrap();
-        let address = line
-            .split("http://")
-            .nth(1)
-            .expect("an address")
-            .trim()
-            .to_owned();
+        let line = lines.next().expect("the server says where it listens").unwrap();
+        let address = line.split("http://").nth(1).expect("an address").trim().to_owned();
         Process { child, address }
     }
 

@@ -39,18 +39,10 @@ impl Answer {
     #[track_caller]
     pub fn problem(self, status: u16, code: &str) -> Value {
         let body = self.json();
-        assert_eq!(
-            (self.status, body["code"].as_str()),
-            (status, Some(code)),
-            "{}",
-            self.text
-        );
+        assert_eq!((self.status, body["code"].as_str()), (status, Some(code)), "{}", self.text);
         let kind = self.headers["content-type"].to_str().unwrap();
         assert_eq!(kind, "application/problem+json");
-        assert_eq!(
-            body["request_id"].as_str(),
-            self.headers["x-request-id"].to_str().ok()
-        );
+        assert_eq!(body["request_id"].as_str(), self.headers["x-request-id"].to_str().ok());
         assert!(body["detail"].is_string() && body["title"].is_string());
         body
     }
@@ -61,10 +53,7 @@ impl Answer {
         let body = self.problem(422, "invalid_input");
         let text = |v: &Value| v.as_str().unwrap().to_owned();
         let errors = body["errors"].as_array().unwrap();
-        errors
-            .iter()
-            .map(|e| (text(&e["pointer"]), text(&e["code"])))
-            .collect()
+        errors.iter().map(|e| (text(&e["pointer"]), text(&e["code"]))).collect()
     }
 }
 
@@ -76,12 +65,7 @@ impl Server {
         let stop = CancellationToken::new();
         let router = http::router(app);
         tokio::spawn(http::server::serve(listener, router, stop.clone(), 5));
-        Server {
-            address,
-            client: reqwest::Client::new(),
-            token: None,
-            stop,
-        }
+        Server { address, client: reqwest::Client::new(), token: None, stop }
     }
 
     /// The same server, seen with a credential.
@@ -96,9 +80,7 @@ impl Server {
 
     pub fn request(&self, method: &str, path: &str) -> reqwest::RequestBuilder {
         let method = reqwest::Method::from_bytes(method.as_bytes()).unwrap();
-        let request = self
-            .client
-            .request(method, format!("http://{}{path}", self.address));
+        let request = self.client.request(method, format!("http://{}{path}", self.address));
         match &self.token {
             Some(token) => request.bearer_auth(token),
             None => request,
@@ -117,11 +99,7 @@ impl Server {
     pub async fn send(&self, request: reqwest::RequestBuilder) -> Answer {
         let response = request.send().await.unwrap();
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        Answer {
-            status,
-            headers,
-            text: response.text().await.unwrap(),
-        }
+        Answer { status, headers, text: response.text().await.unwrap() }
     }
 
     pub async fn get(&self, path: &str) -> Answer {
