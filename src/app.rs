@@ -15,6 +15,8 @@ use crate::error::{Error, Result};
 use crate::governance::{SubjectKeys, wall};
 use crate::http::RateLimits;
 use crate::ids::Ids;
+use crate::learnings::OrganizationVectors;
+use crate::learnings::embedder::Embedder;
 use crate::{rows, run};
 
 pub struct App {
@@ -26,6 +28,8 @@ pub struct App {
     /// Credentials handed over in the environment.
     pub given: GivenCredentials,
     pub rate_limits: RateLimits,
+    pub embedder: Embedder,
+    pub organization_vectors: OrganizationVectors,
     /// Cancelled when a graceful stop begins.
     pub stopping: CancellationToken,
     tasks: TaskTracker,
@@ -63,6 +67,8 @@ impl App {
         let (db, subject_keys) = open_storage(&settings, &ids, schema).await?;
         let app = App {
             rate_limits: RateLimits::new(&settings),
+            embedder: Embedder::open(&settings.embedder).map_err(Error::Internal)?,
+            organization_vectors: OrganizationVectors::default(),
             settings,
             db,
             clock,

@@ -12,6 +12,7 @@
 //! | [`http`] | router, credentials check, input reading, problem bodies, health, the API page |
 //! | [`credentials`] | bearer tokens, roles, organizations |
 //! | [`sessions`] | publish, reads, deletes, outcomes |
+//! | [`learnings`] | profiles, user playbooks, agent playbooks, search, embedders |
 //! | [`jobs`] | the lease queue and its runner |
 //! | [`governance`] | the subject barrier, the list of user-owned tables, references |
 //! | [`commands`] | the command line, one file per command |
@@ -27,5 +28,6 @@ pub mod governance;
 pub mod http;
 pub mod ids;
 pub mod jobs;
+pub mod learnings;
 pub mod sessions;
 pub mod telemetry;

@@ -315,6 +315,67 @@ impl<'a> Fields<'a> {
         ids
     }
 
+    /// A list of plain values, each read by `read`, which says what is wrong with one.
+    pub fn values<T>(
+        &mut self,
+        name: &'static str,
+        longest: usize,
+        read: impl Fn(&Value) -> Result<T, (&'static str, String)>,
+    ) -> Option<Vec<T>> {
+        let items = self.array(name, longest)?;
+        let mut values = Vec::with_capacity(items.len());
+        for (index, item) in items.iter().enumerate() {
+            match read(item) {
+                Ok(value) => values.push(value),
+                Err((code, detail)) => {
+                    let pointer = format!("{}/{name}/{index}", self.pointer);
+                    self.problems.push(problem(&pointer, code, detail));
+                }
+            }
+        }
+        Some(values)
+    }
+
+    /// A list of positive integers; absent reads as empty.
+    pub fn numbers(&mut self, name: &'static str, longest: usize) -> Vec<i64> {
+        let read = |item: &Value| {
+            item.as_i64()
+                .filter(|number| *number > 0)
+                .ok_or_else(|| ("wrong_type", "expected a positive integer".to_owned()))
+        };
+        self.values(name, longest, read).unwrap_or_default()
+    }
+
+    /// A required list of positive integers with at least one item.
+    pub fn required_numbers(&mut self, name: &'static str, longest: usize) -> Vec<i64> {
+        if self.is_absent(name) {
+            self.asked.insert(name);
+            self.problem(name, "required", "is required");
+        } else if matches!(self.object.get(name), Some(Value::Array(items)) if items.is_empty()) {
+            self.problem(name, "too_short", "must have at least one item");
+        }
+        self.numbers(name, longest)
+    }
+
+    /// Some of a few words: one word, or a list of them.
+    pub fn choices(
+        &mut self,
+        name: &'static str,
+        words: &[&'static str],
+    ) -> Option<Vec<&'static str>> {
+        if matches!(self.object.get(name), Some(Value::String(_))) {
+            return self.choice(name, words).map(|word| vec![word]);
+        }
+        let read = |item: &Value| {
+            let found = words.iter().find(|word| item.as_str() == Some(**word));
+            found.copied().ok_or_else(|| {
+                let detail = format!("must be one of: {}", words.join(", "));
+                ("not_allowed", detail)
+            })
+        };
+        self.values(name, words.len().max(16), read)
+    }
+
     fn array(&mut self, name: &'static str, longest: usize) -> Option<&'a [Value]> {
         match self.take(name)? {
             Value::Array(items) if items.len() <= longest => Some(items),

@@ -24,6 +24,7 @@ use crate::app::App;
     modifiers(&BearerScheme),
     tags(
         (name = "sessions", description = "Publishing what an agent did, reading it back, deleting it"),
+        (name = "learnings", description = "What was learned, and the search that agents call before they answer"),
         (name = "operations", description = "Health, identity, jobs"),
     )
 )]
@@ -48,6 +49,7 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
         .merge(super::health::routes())
         .merge(crate::credentials::http::routes())
         .merge(crate::sessions::http::routes())
+        .merge(crate::learnings::http::routes())
         .merge(crate::jobs::http::routes())
 }
 

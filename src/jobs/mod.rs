@@ -105,5 +105,9 @@ pub trait Handler: Send + Sync {
 
 /// Every kind of work this binary can do.
 pub fn handlers() -> Vec<Arc<dyn Handler>> {
-    vec![Arc::new(prune::Prune)]
+    vec![
+        Arc::new(prune::Prune),
+        Arc::new(crate::learnings::Sweep),
+        Arc::new(crate::learnings::Embed),
+    ]
 }

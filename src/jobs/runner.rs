@@ -29,6 +29,12 @@ impl Runner {
         if let Err(error) = super::prune::schedule(&self.app).await {
             tracing::warn!(%error, "the clean-up of old jobs is not scheduled");
         }
+        if let Err(error) = crate::learnings::schedule_sweep(&self.app).await {
+            tracing::warn!(%error, "the sweep of expired profiles is not scheduled");
+        }
+        if let Err(error) = crate::learnings::schedule_embedding(&self.app).await {
+            tracing::warn!(%error, "learnings without vectors stay without until they change");
+        }
         while !self.app.stopping.is_cancelled() {
             // Registered before looking, so that work announced in between is not missed.
             let announced = self.app.db.wait_for_work();

@@ -59,10 +59,17 @@ impl TestApp {
 
     /// Another process on the same storage, as a second replica or after a restart would be. Shares the clock.
     pub async fn replica(&self) -> TestApp {
+        self.replica_with(|_| {}).await
+    }
+
+    /// A replica, or a restart, with other settings.
+    pub async fn replica_with(&self, change: impl FnOnce(&mut Settings)) -> TestApp {
+        let mut settings = self.settings.clone();
+        change(&mut settings);
         TestApp {
-            app: open(&self.settings, &self.clock, 1000 + next()).await,
+            app: open(&settings, &self.clock, 1000 + next()).await,
             backend: self.backend,
-            settings: self.settings.clone(),
+            settings,
             clock: self.clock.clone(),
             _folder: self._folder.clone(),
         }
