@@ -81,7 +81,10 @@ pub async fn search(app: &Arc<App>, search: Search) -> Result<Found> {
         return Ok(Found {
             learnings: Learnings::default(),
             degraded: false,
-            effective: search.mode,
+            effective: match app.embedder.model() {
+                Some(_) => search.mode,
+                None => Mode::Fts,
+            },
             msg: Some("The query has no words to search for.".to_owned()),
         });
     }
