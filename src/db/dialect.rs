@@ -53,6 +53,17 @@ const FRAGMENTS: &[(&str, &str, &str)] = &[
         "? b",
     ),
     ("index_of", "?_index i", "? b"),
+    // The rows of a JSON list bound as one text, under `value`; and a column of integers as such a list.
+    (
+        "each",
+        "json_each(?)",
+        "jsonb_array_elements_text(?::jsonb)",
+    ),
+    (
+        "listed",
+        "json_group_array(?)",
+        "COALESCE(jsonb_agg(?), '[]'::jsonb)",
+    ),
     ("found", "i.rowid", "b.?"),
     ("matches", "i.terms MATCH ?", "b.document @@ (?)::tsquery"),
 ];
