@@ -267,12 +267,7 @@ async fn run(
         found += hits;
     }
     latencies.sort_unstable();
-    Cell {
-        latencies,
-        elapsed: started.elapsed(),
-        cpu: cpu_seconds() - cpu,
-        found,
-    }
+    Cell { latencies, elapsed: started.elapsed(), cpu: cpu_seconds() - cpu, found }
 }
 
 impl Cell {
@@ -300,10 +295,7 @@ fn cpu_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
     let ticks = after_name.split_whitespace().skip(11).take(2);
-    ticks
-        .filter_map(|ticks| ticks.parse::<f64>().ok())
-        .sum::<f64>()
-        / 100.0
+    ticks.filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / 100.0
 }
 
 /// One kept-alive connection; as little work as possible, because it shares the machine with the server.

@@ -594,22 +594,12 @@ mod tests {
         };
         let list = read(json!({"words": ["red", "blue"], "numbers": [1, 2]}));
         assert_eq!(list, Ok((Some(vec!["red", "blue"]), vec![1, 2])));
-        assert_eq!(
-            read(json!({"words": "red", "numbers": [1]})),
-            Ok((Some(vec!["red"]), vec![1]))
-        );
-        assert_eq!(
-            read(json!({"words": null, "numbers": [1]})),
-            Ok((None, vec![1]))
-        );
+        assert_eq!(read(json!({"words": "red", "numbers": [1]})), Ok((Some(vec!["red"]), vec![1])));
+        assert_eq!(read(json!({"words": null, "numbers": [1]})), Ok((None, vec![1])));
         let bad = read(json!({"words": ["red", "green", 3], "numbers": [1, 0, "2"]}));
         let pointers = ["/words/1", "/words/2", "/numbers/1", "/numbers/2"];
         assert_eq!(bad, Err(pointers.map(str::to_owned).to_vec()));
-        for missing in [
-            json!({}),
-            json!({"numbers": []}),
-            json!({"numbers": [1, 2, 3, 4]}),
-        ] {
+        for missing in [json!({}), json!({"numbers": []}), json!({"numbers": [1, 2, 3, 4]})] {
             assert_eq!(read(missing), Err(vec!["/numbers".to_owned()]));
         }
     }

@@ -64,10 +64,7 @@ pub fn forgiving_terms(candidates: &[Candidate], query: &[TextTerm]) -> Vec<Text
     let wanted = query.iter().zip(missing);
     wanted
         .filter(|(term, missing)| *missing && is_forgiving(term))
-        .map(|(term, _)| TextTerm {
-            text: beginning(&term.text).to_owned(),
-            prefix: true,
-        })
+        .map(|(term, _)| TextTerm { text: beginning(&term.text).to_owned(), prefix: true })
         .collect()
 }
 
@@ -130,9 +127,7 @@ fn similar_words(candidate: &Candidate, term: &str) -> f64 {
 
 /// The first three characters: what a slip must leave alone.
 fn beginning(term: &str) -> &str {
-    term.char_indices()
-        .nth(3)
-        .map_or(term, |(end, _)| &term[..end])
+    term.char_indices().nth(3).map_or(term, |(end, _)| &term[..end])
 }
 
 /// Whether one begins with the other, they share all but their endings, or they differ by a slip or two.

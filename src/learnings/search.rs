@@ -216,9 +216,7 @@ async fn own_rankings(
     let by_vector = match &plan.vector {
         Some(query) => {
             *unembedded |= rows.iter().any(|row| row.vector.is_none());
-            let embedded = rows
-                .iter()
-                .filter_map(|row| Some((row.no, row.vector.as_deref()?)));
+            let embedded = rows.iter().filter_map(|row| Some((row.no, row.vector.as_deref()?)));
             nearest(query, embedded, plan.threshold(), DEPTH)
         }
         None => Vec::new(),
@@ -226,10 +224,7 @@ async fn own_rankings(
     let by_text = match (plan.by_text, has_few) {
         (false, _) => Vec::new(),
         (true, true) => {
-            let candidate = |row: Owned| Candidate {
-                no: row.no,
-                terms: row.terms,
-            };
+            let candidate = |row: Owned| Candidate { no: row.no, terms: row.terms };
             let rows: Vec<Candidate> = rows.into_iter().map(candidate).collect();
             rank::by_text(&rows, &plan.terms)
         }
@@ -271,10 +266,7 @@ async fn organization_rankings(tx: &mut Tx, plan: &Plan) -> Result<(Vec<i64>, Ve
     };
     let by_vector = match (&plan.vector, app.embedder.model()) {
         (Some(query), Some(model)) => {
-            let known = app
-                .organization_vectors
-                .at(tx, &filter.org_id, model, version)
-                .await?;
+            let known = app.organization_vectors.at(tx, &filter.org_id, model, version).await?;
             // More than are needed: some may be filtered out, or gone.
             let near = nearest(query, known.rows(), plan.threshold(), 2 * DEPTH);
             passing(tx, filter, near).await?
@@ -344,10 +336,7 @@ async fn organization_candidates(
     terms: &[TextTerm],
     enough: usize,
 ) -> Result<Vec<Candidate>> {
-    let queries: Vec<String> = terms
-        .iter()
-        .map(|term| tx.any_of(std::iter::once(term)))
-        .collect();
+    let queries: Vec<String> = terms.iter().map(|term| tx.any_of(std::iter::once(term))).collect();
     let queries = serde_json::to_string(&queries).map_err(|e| Error::Internal(e.to_string()))?;
     let mut weights: HashMap<i64, f64> = HashMap::new();
     for having in sql::agent_playbooks::matching(tx, &queries, POSTINGS).await? {
