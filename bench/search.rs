@@ -4,7 +4,9 @@
 //!
 //! Makes an installation in a temporary folder (or uses an empty PostgreSQL with --database-url), fills it
 //! through the API, and measures unified searches at 1, 8 and 32 clients: full text, then hybrid with the
-//! deterministic `hash` embedder. Server and clients share the machine. Each cell runs for a bounded time.
+//! deterministic `hash` embedder. Server and clients share the process, so `cpu ms` is what one search costs both of
+//! them together; on a machine with other work to do it tells more than the latencies. Each cell runs for a bounded
+//! time.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -65,8 +67,16 @@ fn main() {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         println!(
-            "{:>9} {:>7} {:>8} {:>9} {:>8} {:>8} {:>8} {:>8}",
-            "learnings", "mode", "clients", "search/s", "p50 ms", "p95 ms", "p99 ms", "found"
+            "{:>9} {:>7} {:>8} {:>9} {:>8} {:>8} {:>8} {:>8} {:>8}",
+            "learnings",
+            "mode",
+            "clients",
+            "search/s",
+            "p50 ms",
+            "p95 ms",
+            "p99 ms",
+            "cpu ms",
+            "found"
         );
         for size in &options.sizes {
             measure(&options, *size).await;
@@ -213,6 +223,7 @@ async fn embed(app: &Arc<App>) {
 struct Cell {
     latencies: Vec<Duration>,
     elapsed: Duration,
+    cpu: f64,
     found: usize,
 }
 
@@ -229,7 +240,7 @@ async fn run(
     for _ in 0..WARM_UP {
         warm.post("/api/search", &world.search(&mut dice, mode)).await;
     }
-    let started = Instant::now();
+    let (started, cpu) = (Instant::now(), cpu_seconds());
     let end = started + Duration::from_secs(seconds);
     let tasks: Vec<_> = (0..clients)
         .map(|n| {
@@ -256,7 +267,7 @@ async fn run(
         found += hits;
     }
     latencies.sort_unstable();
-    Cell { latencies, elapsed: started.elapsed(), found }
+    Cell { latencies, elapsed: started.elapsed(), cpu: cpu_seconds() - cpu, found }
 }
 
 impl Cell {
@@ -268,14 +279,23 @@ impl Cell {
     fn print(&self, size: usize, mode: &str, clients: usize) {
         let count = self.latencies.len();
         println!(
-            "{size:>9} {mode:>7} {clients:>8} {:>9.0} {:>8.2} {:>8.2} {:>8.2} {:>7.0}%",
+            "{size:>9} {mode:>7} {clients:>8} {:>9.0} {:>8.2} {:>8.2} {:>8.2} {:>8.2} {:>7.0}%",
             count as f64 / self.elapsed.as_secs_f64(),
             self.percentile(50),
             self.percentile(95),
             self.percentile(99),
+            self.cpu * 1000.0 / count as f64,
             100.0 * self.found as f64 / count as f64
         );
     }
+}
+
+/// What this process has used of the processors so far (Linux; elsewhere 0).
+fn cpu_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+    let ticks = after_name.split_whitespace().skip(11).take(2);
+    ticks.filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / 100.0
 }
 
 /// One kept-alive connection; as little work as possible, because it shares the machine with the server.

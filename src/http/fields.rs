@@ -590,6 +590,37 @@ mod tests {
         assert_eq!(codes(&json!([])), [(String::new(), "wrong_type".to_owned())]);
     }
 
+    struct Lists {
+        words: Option<Vec<&'static str>>,
+        numbers: Vec<i64>,
+    }
+    impl Read for Lists {
+        fn read(f: &mut Fields<'_>) -> Self {
+            Lists {
+                words: f.choices("words", &["red", "blue"]),
+                numbers: f.required_numbers("numbers", 3),
+            }
+        }
+    }
+
+    #[test]
+    fn lists_of_plain_values_name_each_bad_item() {
+        let read = |body: Value| match read_body::<Lists>(&body) {
+            Ok(outcome) => Ok((outcome.value.words, outcome.value.numbers)),
+            Err(problems) => Err(problems.into_iter().map(|p| p.pointer).collect::<Vec<_>>()),
+        };
+        let list = read(json!({"words": ["red", "blue"], "numbers": [1, 2]}));
+        assert_eq!(list, Ok((Some(vec!["red", "blue"]), vec![1, 2])));
+        assert_eq!(read(json!({"words": "red", "numbers": [1]})), Ok((Some(vec!["red"]), vec![1])));
+        assert_eq!(read(json!({"words": null, "numbers": [1]})), Ok((None, vec![1])));
+        let bad = read(json!({"words": ["red", "green", 3], "numbers": [1, 0, "2"]}));
+        let pointers = ["/words/1", "/words/2", "/numbers/1", "/numbers/2"];
+        assert_eq!(bad, Err(pointers.map(str::to_owned).to_vec()));
+        for missing in [json!({}), json!({"numbers": []}), json!({"numbers": [1, 2, 3, 4]})] {
+            assert_eq!(read(missing), Err(vec!["/numbers".to_owned()]));
+        }
+    }
+
     #[test]
     fn nul_is_found_at_any_depth() {
         let body = json!({"user": "a", "extra": {"deep": [["x\0"]], "k\0": 1}});

@@ -64,7 +64,7 @@ pub fn forgiving_terms(candidates: &[Candidate], query: &[TextTerm]) -> Vec<Text
     let wanted = query.iter().zip(missing);
     wanted
         .filter(|(term, missing)| *missing && is_forgiving(term))
-        .map(|(term, _)| TextTerm { text: term.text.chars().take(3).collect(), prefix: true })
+        .map(|(term, _)| TextTerm { text: beginning(&term.text).to_owned(), prefix: true })
         .collect()
 }
 
@@ -118,8 +118,16 @@ fn is_forgiving(term: &TextTerm) -> bool {
 }
 
 fn similar_words(candidate: &Candidate, term: &str) -> f64 {
-    let similar = words(candidate).filter(|word| is_similar(word, term)).count();
+    let beginning = beginning(term);
+    let similar = words(candidate)
+        .filter(|word| word.starts_with(beginning) && is_similar(word, term))
+        .count();
     similar as f64
+}
+
+/// The first three characters: what a slip must leave alone.
+fn beginning(term: &str) -> &str {
+    term.char_indices().nth(3).map_or(term, |(end, _)| &term[..end])
 }
 
 /// Whether one begins with the other, they share all but their endings, or they differ by a slip or two.

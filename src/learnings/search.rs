@@ -1,25 +1,30 @@
 //! Search: full text and vectors, ranked apart and fused, within one read transaction.
 //!
-//! Latency depends on how much one person has, never on the others: the index is asked for that person's words
-//! alone, vectors are read by their key, and the rows that win are read again before they are returned.
+//! Latency depends on how much one person has, never on the others: their rows are read by their key or, when
+//! they are many, the index is asked for that person's words alone. The rows that win are read in the transaction
+//! that ranked them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::rank::Candidate;
-use super::sql::{self, Filter};
+use super::sql::{self, Filter, Owned};
 use super::vectors::{Compact, nearest};
 use super::{Kind, Learnings, rank, words};
 use crate::app::App;
 use crate::db::{TextTerm, Tx};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
-/// A person's rows of one kind that are ranked: the newest of those that match.
+/// A person who has no more rows of one kind has all of them ranked, read by their key: that is quicker than any
+/// index. Of one who has more, the index gives the newest that match.
+const FEW: usize = 300;
 const CANDIDATES: i64 = 500;
+/// Vectors that are read of one person, the newest.
+const VECTORS: i64 = 20_000;
 /// How many of an organization's rows are noted for each term: the newest.
 const POSTINGS: i64 = 400;
 /// How many of the organization's rows are ranked at a time, beginning with those that have the rarer terms.
-const LOOKED_AT: usize = 100;
+const LOOKED_AT: usize = 40;
 /// How deep each ranking goes into the fusion.
 const DEPTH: usize = 100;
 
@@ -81,7 +86,10 @@ pub async fn search(app: &Arc<App>, search: Search) -> Result<Found> {
         return Ok(Found {
             learnings: Learnings::default(),
             degraded: false,
-            effective: search.mode,
+            effective: match app.embedder.model() {
+                Some(_) => search.mode,
+                None => Mode::Fts,
+            },
             msg: Some("The query has no words to search for.".to_owned()),
         });
     }
@@ -161,15 +169,10 @@ impl Search {
 async fn run(tx: &mut Tx, plan: &Plan) -> Result<(Learnings, bool)> {
     let Search { filter, top_k, .. } = &plan.search;
     let (mut learnings, mut unembedded) = (Learnings::default(), false);
-    let scopes = scopes(tx, plan).await?;
     for kind in plan.search.kinds_within_reach() {
-        let by_text = match scopes.of(kind) {
-            Some(scope) if plan.by_text => text_ranking(tx, plan, kind, scope).await?,
-            _ => Vec::new(),
-        };
-        let by_vector = match &plan.vector {
-            Some(query) => vector_ranking(tx, plan, kind, query, &scopes, &mut unembedded).await?,
-            None => Vec::new(),
+        let (by_text, by_vector) = match kind {
+            Kind::AgentPlaybook => organization_rankings(tx, plan).await?,
+            kind => own_rankings(tx, plan, kind, &mut unembedded).await?,
         };
         let mut winners = match (by_text.is_empty(), by_vector.is_empty()) {
             (true, true) => continue,
@@ -196,34 +199,94 @@ async fn run(tx: &mut Tx, plan: &Plan) -> Result<(Learnings, bool)> {
     Ok((learnings, unembedded))
 }
 
-/// The numbers that stand for the person and the organization in the index.
-struct Scopes {
-    user: Option<i64>,
-    organization: Option<(i64, i64)>,
+/// The best of a person's rows by words, and by vectors. Notes in `unembedded` when some row has no vector yet.
+async fn own_rankings(
+    tx: &mut Tx,
+    plan: &Plan,
+    kind: Kind,
+    unembedded: &mut bool,
+) -> Result<(Vec<i64>, Vec<i64>)> {
+    let model = plan.vector.as_ref().and_then(|_| plan.app.embedder.model());
+    let few = i64::try_from(FEW + 1).unwrap_or(i64::MAX);
+    let mut rows = own_rows(tx, plan, kind, model, few).await?;
+    let has_few = rows.len() <= FEW;
+    if model.is_some() && !has_few {
+        rows = own_rows(tx, plan, kind, model, VECTORS).await?;
+    }
+    let by_vector = match &plan.vector {
+        Some(query) => {
+            *unembedded |= rows.iter().any(|row| row.vector.is_none());
+            let embedded = rows.iter().filter_map(|row| Some((row.no, row.vector.as_deref()?)));
+            nearest(query, embedded, plan.threshold(), DEPTH)
+        }
+        None => Vec::new(),
+    };
+    let by_text = match (plan.by_text, has_few) {
+        (false, _) => Vec::new(),
+        (true, true) => {
+            let candidate = |row: Owned| Candidate { no: row.no, terms: row.terms };
+            let rows: Vec<Candidate> = rows.into_iter().map(candidate).collect();
+            rank::by_text(&rows, &plan.terms)
+        }
+        (true, false) => {
+            let Search { filter, .. } = &plan.search;
+            let user_id = filter.user_id.as_deref().unwrap_or_default();
+            match sql::scope(tx, &filter.org_id, user_id).await? {
+                Some(scope) => text_ranking(tx, plan, kind, scope).await?,
+                None => Vec::new(),
+            }
+        }
+    };
+    Ok((first(by_text), by_vector))
 }
 
-impl Scopes {
-    fn of(&self, kind: Kind) -> Option<i64> {
-        match kind {
-            Kind::AgentPlaybook => self.organization.map(|(scope, _)| scope),
-            _ => self.user,
-        }
+async fn own_rows(
+    tx: &mut Tx,
+    plan: &Plan,
+    kind: Kind,
+    model: Option<&str>,
+    limit: i64,
+) -> Result<Vec<Owned>> {
+    let filter = &plan.search.filter;
+    match kind {
+        Kind::Profile => sql::profiles::all(tx, model, filter, limit).await,
+        _ => sql::user_playbooks::all(tx, model, filter, limit).await,
     }
 }
 
-async fn scopes(tx: &mut Tx, plan: &Plan) -> Result<Scopes> {
-    let Search { filter, kinds, .. } = &plan.search;
-    let user = match &filter.user_id {
-        Some(user_id) if kinds.iter().any(|kind| *kind != Kind::AgentPlaybook) => {
-            sql::scope(tx, &filter.org_id, user_id).await?
+/// The best of the organization's rows by words, and by vectors.
+async fn organization_rankings(tx: &mut Tx, plan: &Plan) -> Result<(Vec<i64>, Vec<i64>)> {
+    let (app, filter) = (&plan.app, &plan.search.filter);
+    let Some((scope, version)) = sql::organization_scope(tx, &filter.org_id).await? else {
+        return Ok((Vec::new(), Vec::new()));
+    };
+    let by_text = match plan.by_text {
+        true => text_ranking(tx, plan, Kind::AgentPlaybook, scope).await?,
+        false => Vec::new(),
+    };
+    let by_vector = match (&plan.vector, app.embedder.model()) {
+        (Some(query), Some(model)) => {
+            let known = app.organization_vectors.at(tx, &filter.org_id, model, version).await?;
+            // More than are needed: some may be filtered out, or gone.
+            let near = nearest(query, known.rows(), plan.threshold(), 2 * DEPTH);
+            passing(tx, filter, near).await?
         }
-        _ => None,
+        _ => Vec::new(),
     };
-    let organization = match kinds.contains(&Kind::AgentPlaybook) {
-        true => sql::organization_scope(tx, &filter.org_id).await?,
-        false => None,
-    };
-    Ok(Scopes { user, organization })
+    Ok((by_text, by_vector))
+}
+
+impl Plan {
+    #[allow(clippy::cast_possible_truncation)] // from -1 to 1
+    fn threshold(&self) -> f32 {
+        let floor = self.app.settings.embedder.min_similarity;
+        self.search.threshold.unwrap_or(floor) as f32
+    }
+}
+
+fn first(mut ranking: Vec<i64>) -> Vec<i64> {
+    ranking.truncate(DEPTH);
+    ranking
 }
 
 /// The best rows by their words. When there are few, terms that were found nowhere are looked for by their
@@ -238,9 +301,7 @@ async fn text_ranking(tx: &mut Tx, plan: &Plan, kind: Kind, scope: i64) -> Resul
             found.extend(more.into_iter().filter(|row| !known.contains(&row.no)));
         }
     }
-    let mut ranking = rank::by_text(&found, &plan.terms);
-    ranking.truncate(DEPTH);
-    Ok(ranking)
+    Ok(first(rank::by_text(&found, &plan.terms)))
 }
 
 /// Rows that have any of the terms.
@@ -275,10 +336,10 @@ async fn organization_candidates(
     terms: &[TextTerm],
     enough: usize,
 ) -> Result<Vec<Candidate>> {
+    let queries: Vec<String> = terms.iter().map(|term| tx.any_of(std::iter::once(term))).collect();
+    let queries = serde_json::to_string(&queries).map_err(|e| Error::Internal(e.to_string()))?;
     let mut weights: HashMap<i64, f64> = HashMap::new();
-    for term in terms {
-        let query = tx.any_of(std::iter::once(term));
-        let having = sql::agent_playbooks::matching(tx, &query, POSTINGS).await?;
+    for having in sql::agent_playbooks::matching(tx, &queries, POSTINGS).await? {
         let rarity = (1.0 + 10_000.0 / having.len() as f64).ln();
         for number in having {
             *weights.entry(number).or_default() += rarity;
@@ -288,45 +349,13 @@ async fn organization_candidates(
     ordered.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
     let ordered: Vec<i64> = ordered.into_iter().map(|(number, _)| number).collect();
     let mut found = Vec::new();
-    for numbers in ordered.chunks(LOOKED_AT) {
+    for numbers in ordered.chunks(LOOKED_AT.max(2 * enough)) {
         found.extend(sql::agent_playbooks::candidates(tx, filter, numbers).await?);
         if found.len() >= enough {
             break;
         }
     }
     Ok(found)
-}
-
-/// The nearest rows by their vectors. Notes in `unembedded` when some row has none yet.
-async fn vector_ranking(
-    tx: &mut Tx,
-    plan: &Plan,
-    kind: Kind,
-    query: &Compact,
-    scopes: &Scopes,
-    unembedded: &mut bool,
-) -> Result<Vec<i64>> {
-    let (app, filter) = (&plan.app, &plan.search.filter);
-    let model = app.embedder.model().unwrap_or_default();
-    let floor = app.settings.embedder.min_similarity;
-    #[allow(clippy::cast_possible_truncation)] // from -1 to 1
-    let threshold = plan.search.threshold.unwrap_or(floor) as f32;
-    let rows = match kind {
-        Kind::Profile => sql::profiles::vectors(tx, model, filter).await?,
-        Kind::UserPlaybook => sql::user_playbooks::vectors(tx, model, filter).await?,
-        Kind::AgentPlaybook => {
-            let Some((_, version)) = scopes.organization else {
-                return Ok(Vec::new());
-            };
-            let known = app.organization_vectors.at(tx, &filter.org_id, model, version).await?;
-            // More than are needed: some may be filtered out, or gone.
-            let near = nearest(query, known.rows(), threshold, 4 * DEPTH);
-            return passing(tx, filter, near).await;
-        }
-    };
-    *unembedded |= rows.iter().any(|(_, vector)| vector.is_none());
-    let embedded = rows.iter().filter_map(|(no, vector)| Some((*no, vector.as_deref()?)));
-    Ok(nearest(query, embedded, threshold, DEPTH))
 }
 
 /// Those of the organization's rows that are still there and pass the filter, in their order.

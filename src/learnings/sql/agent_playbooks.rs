@@ -138,17 +138,19 @@ pub async fn list(tx: &mut Tx, filter: &Filter, limit: i64) -> Result<Vec<AgentP
     )
 }
 
-/// The newest rows that match a full-text query, without looking at them.
-pub async fn matching(tx: &mut Tx, query: &str, limit: i64) -> Result<Vec<i64>> {
+/// For each of these full-text queries (a JSON list) the newest rows that match it, without looking at them.
+pub async fn matching(tx: &mut Tx, queries: &str, limit: i64) -> Result<Vec<Vec<i64>>> {
     let found = rows!(
         tx,
-        (i64,),
-        "SELECT {found:agent_playbook_id} FROM {index_of:agent_playbooks} WHERE {matches:$1}
-         ORDER BY 1 DESC LIMIT $2",
-        query,
+        (Json<Vec<i64>>,),
+        "SELECT (SELECT {listed:found.no} FROM (
+                    SELECT {found:agent_playbook_id} AS no FROM {index_of:agent_playbooks}
+                    WHERE {matches:t.value} ORDER BY 1 DESC LIMIT $2) AS found)
+         FROM {each:$1} AS t",
+        queries,
         limit
     )?;
-    Ok(found.into_iter().map(|(number,)| number).collect())
+    Ok(found.into_iter().map(|(Json(numbers),)| numbers).collect())
 }
 
 /// The terms of those of these rows that pass the filter, in any order.

@@ -28,6 +28,14 @@ pub struct Filter {
     pub now: i64,
 }
 
+/// A person's row as search looks at it.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub struct Owned {
+    pub no: i64,
+    pub terms: String,
+    pub vector: Option<Vec<u8>>,
+}
+
 /// Any of the wanted tags, bound as one JSON list.
 macro_rules! has_tag {
     ($parameter:literal) => {

@@ -2,7 +2,7 @@
 
 use sqlx::types::Json;
 
-use super::{Filter, has_tag};
+use super::{Filter, Owned, has_tag};
 use crate::db::Tx;
 use crate::error::Result;
 use crate::governance::SubjectWrite;
@@ -202,23 +202,35 @@ pub async fn candidates(
     )
 }
 
-/// The person's rows that pass the filter, with their vectors by `model` as far as they are there.
-pub async fn vectors(
+/// Up to `limit` of the person's rows that pass the filter, the newest first; with a model, also their vectors as
+/// far as they are there.
+pub async fn all(
     tx: &mut Tx,
-    model: &str,
+    model: Option<&str>,
     filter: &Filter,
-) -> Result<Vec<(i64, Option<Vec<u8>>)>> {
-    rows!(
-        tx,
-        (i64, Option<Vec<u8>>),
-        concat!(
-            "SELECT b.profile_no, v.vector FROM profiles b LEFT JOIN profile_vectors v
+    limit: i64,
+) -> Result<Vec<Owned>> {
+    let sql = match model {
+        None => concat!(
+            "SELECT b.profile_no AS no, b.terms, NULL AS vector FROM profiles b
+             WHERE $1 = '' AND ",
+            filter!(),
+            " ORDER BY b.profile_no DESC LIMIT $10"
+        ),
+        Some(_) => concat!(
+            "SELECT b.profile_no AS no, b.terms, v.vector FROM profiles b LEFT JOIN profile_vectors v
                 ON v.org_id = b.org_id AND v.user_id = b.user_id AND v.profile_no = b.profile_no
                 AND v.revision = b.revision AND v.model = $1
              WHERE ",
-            filter!()
+            filter!(),
+            " ORDER BY b.profile_no DESC LIMIT $10"
         ),
-        model,
+    };
+    rows!(
+        tx,
+        Owned,
+        sql,
+        model.unwrap_or_default(),
         &filter.org_id,
         filter.user_id.as_deref(),
         filter.now,
@@ -226,7 +238,8 @@ pub async fn vectors(
         filter.source.as_deref(),
         filter.tags.as_deref(),
         filter.from,
-        filter.to
+        filter.to,
+        limit
     )
 }
 

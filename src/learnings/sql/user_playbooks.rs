@@ -2,7 +2,7 @@
 
 use sqlx::types::Json;
 
-use super::{Filter, has_tag};
+use super::{Filter, Owned, has_tag};
 use crate::db::Tx;
 use crate::error::Result;
 use crate::governance::SubjectWrite;
@@ -195,23 +195,35 @@ pub async fn candidates(
     )
 }
 
-/// The person's rows that pass the filter, with their vectors by `model` as far as they are there.
-pub async fn vectors(
+/// Up to `limit` of the person's rows that pass the filter, the newest first; with a model, also their vectors as
+/// far as they are there.
+pub async fn all(
     tx: &mut Tx,
-    model: &str,
+    model: Option<&str>,
     filter: &Filter,
-) -> Result<Vec<(i64, Option<Vec<u8>>)>> {
-    rows!(
-        tx,
-        (i64, Option<Vec<u8>>),
-        concat!(
-            "SELECT b.user_playbook_id, v.vector FROM user_playbooks b LEFT JOIN user_playbook_vectors v
+    limit: i64,
+) -> Result<Vec<Owned>> {
+    let sql = match model {
+        None => concat!(
+            "SELECT b.user_playbook_id AS no, b.terms, NULL AS vector FROM user_playbooks b
+             WHERE $1 = '' AND b.user_id = $3 AND ",
+            filter!(),
+            " ORDER BY b.user_playbook_id DESC LIMIT $11"
+        ),
+        Some(_) => concat!(
+            "SELECT b.user_playbook_id AS no, b.terms, v.vector FROM user_playbooks b LEFT JOIN user_playbook_vectors v
                 ON v.org_id = b.org_id AND v.user_id = b.user_id AND v.user_playbook_id = b.user_playbook_id
                 AND v.revision = b.revision AND v.model = $1
              WHERE b.user_id = $3 AND ",
-            filter!()
+            filter!(),
+            " ORDER BY b.user_playbook_id DESC LIMIT $11"
         ),
-        model,
+    };
+    rows!(
+        tx,
+        Owned,
+        sql,
+        model.unwrap_or_default(),
         &filter.org_id,
         filter.user_id.as_deref(),
         &filter.statuses,
@@ -220,7 +232,8 @@ pub async fn vectors(
         filter.agent_version.as_deref(),
         filter.playbook_name.as_deref(),
         filter.from,
-        filter.to
+        filter.to,
+        limit
     )
 }
 
