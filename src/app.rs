@@ -15,6 +15,8 @@ use crate::error::{Error, Result};
 use crate::governance::{SubjectKeys, wall};
 use crate::http::RateLimits;
 use crate::ids::Ids;
+use crate::jobs::{self, Handler};
+use crate::learnings;
 use crate::learnings::OrganizationVectors;
 use crate::learnings::embedder::Embedder;
 use crate::{rows, run};
@@ -260,4 +262,11 @@ async fn remember_keys(tx: &mut crate::db::Tx, checks: &[(String, String)]) -> R
         )?;
     }
     Ok(())
+}
+
+/// Every kind of background work this binary can do.
+pub fn job_handlers() -> Vec<Arc<dyn Handler>> {
+    let mut handlers = jobs::handlers();
+    handlers.extend(learnings::handlers());
+    handlers
 }

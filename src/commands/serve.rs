@@ -11,7 +11,7 @@ use super::Installation;
 use crate::app::{App, Schema};
 use crate::clock::Clock;
 use crate::ids::Ids;
-use crate::jobs::{self, Runner};
+use crate::jobs::Runner;
 use crate::{credentials, http, sessions, telemetry};
 
 #[derive(Args)]
@@ -56,7 +56,7 @@ impl Serve {
 impl Work {
     pub async fn run(self) -> Result<ExitCode> {
         let app = open(&self.installation, [("metrics.listen", self.metrics_listen)]).await?;
-        app.spawn(Runner::new(app.clone(), jobs::handlers()).run());
+        app.spawn(Runner::new(app.clone(), crate::app::job_handlers()).run());
         println!("working on background jobs; stop with Ctrl-C");
         wait_for_signal().await?;
         app.stop().await;
@@ -108,7 +108,7 @@ pub async fn serve(app: Arc<App>, workers: bool) -> Result<ExitCode> {
     let stopping = app.stopping.clone();
     app.spawn(async move { http::server::serve(listener, router, stopping, header_timeout).await });
     if workers && app.db.engine().is_some() {
-        app.spawn(Runner::new(app.clone(), jobs::handlers()).run());
+        app.spawn(Runner::new(app.clone(), crate::app::job_handlers()).run());
     }
     let _warming = tokio::task::spawn_blocking(sessions::warm_tokenizer);
     println!("Evenhand is listening on http://{address}");

@@ -101,13 +101,14 @@ pub enum Outcome {
 pub trait Handler: Send + Sync {
     fn kind(&self) -> &'static str;
     fn run<'a>(&'a self, app: &'a Arc<App>, job: &'a Claim) -> BoxFuture<'a, Result<Outcome>>;
+
+    /// Called when a runner starts: for work that recurs, or that was missed.
+    fn schedule<'a>(&'a self, _app: &'a Arc<App>) -> BoxFuture<'a, Result<()>> {
+        Box::pin(async { Ok(()) })
+    }
 }
 
-/// Every kind of work this binary can do.
+/// The work of the queue itself. `app::job_handlers` has every kind that this binary can do.
 pub fn handlers() -> Vec<Arc<dyn Handler>> {
-    vec![
-        Arc::new(prune::Prune),
-        Arc::new(crate::learnings::Sweep),
-        Arc::new(crate::learnings::Embed),
-    ]
+    vec![Arc::new(prune::Prune)]
 }

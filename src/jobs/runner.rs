@@ -26,14 +26,10 @@ impl Runner {
 
     /// Runs until the app is stopping, then lets what is held finish or gives it back.
     pub async fn run(self) {
-        if let Err(error) = super::prune::schedule(&self.app).await {
-            tracing::warn!(%error, "the clean-up of old jobs is not scheduled");
-        }
-        if let Err(error) = crate::learnings::schedule_sweep(&self.app).await {
-            tracing::warn!(%error, "the sweep of expired profiles is not scheduled");
-        }
-        if let Err(error) = crate::learnings::schedule_embedding(&self.app).await {
-            tracing::warn!(%error, "learnings without vectors stay without until they change");
+        for handler in self.handlers.values() {
+            if let Err(error) = handler.schedule(&self.app).await {
+                tracing::warn!(kind = handler.kind(), %error, "recurring work is not scheduled");
+            }
         }
         while !self.app.stopping.is_cancelled() {
             // Registered before looking, so that work announced in between is not missed.

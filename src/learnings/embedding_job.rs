@@ -28,6 +28,10 @@ impl Handler for Embed {
         KIND
     }
 
+    fn schedule<'a>(&'a self, app: &'a Arc<App>) -> BoxFuture<'a, Result<()>> {
+        Box::pin(schedule(app))
+    }
+
     fn run<'a>(&'a self, app: &'a Arc<App>, job: &'a Claim) -> BoxFuture<'a, Result<Outcome>> {
         Box::pin(async move {
             let kinds: &[Kind] = match job.user_id {
@@ -68,7 +72,7 @@ pub async fn enqueue(
 }
 
 /// At a start: enqueues the work for everyone who has learnings without a vector of the current model.
-pub async fn schedule(app: &Arc<App>) -> Result<()> {
+async fn schedule(app: &Arc<App>) -> Result<()> {
     let Some(model) = app.embedder.model() else {
         return Ok(());
     };

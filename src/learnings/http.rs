@@ -187,7 +187,7 @@ struct UpdateAgentPlaybookRequest {
     rationale: Option<String>,
     /// `pending`, `approved` or `rejected`.
     playbook_status: Option<String>,
-    playbook_metadata: Option<serde_json::Value>,
+    playbook_metadata: Option<String>,
     /// `current`, `pending`, `archived` or `superseded`.
     status: Option<String>,
     tags: Option<Vec<String>>,

@@ -253,40 +253,52 @@ async fn search(
     }))
 }
 
-#[derive(ToSchema)]
-#[allow(dead_code)] // the specification's view of the searches of one kind
-struct SearchOneKindRequest {
-    /// At most 20,000 characters; without it, the newest that pass the filters.
-    query: Option<String>,
-    /// 10 when absent.
-    #[schema(minimum = 1, maximum = 100)]
-    top_k: Option<i64>,
-    /// The least similarity (0 to 1) of a match by vectors; matches by words are not cut.
-    threshold: Option<f64>,
-    /// Required for profiles; user playbooks are found with it only.
-    user_id: Option<String>,
-    session_id: Option<String>,
-    request_id: Option<String>,
-    agent_version: Option<String>,
-    playbook_name: Option<String>,
-    source: Option<String>,
-    /// Any of these.
-    tags: Option<Vec<String>>,
-    /// null (current), `pending`, `archived`, `superseded`; current when absent.
-    status_filter: Option<Vec<Option<String>>>,
-    /// Of agent playbooks: `pending`, `approved`, `rejected`; approved and pending when absent.
-    playbook_status_filter: Option<Vec<String>>,
-    /// `hybrid` (when absent), `vector` or `fts`.
-    search_mode: Option<String>,
-    /// RFC 3339 or unix seconds, included.
-    start_time: Option<String>,
-    /// RFC 3339 or unix seconds, not included.
-    end_time: Option<String>,
+/// The specification's view of a search of one kind: profiles need their user.
+macro_rules! search_request {
+    ($name:ident, $(#[$about:meta])* $user:ty) => {
+        #[derive(ToSchema)]
+        #[allow(dead_code)]
+        struct $name {
+            /// At most 20,000 characters; without it, the newest that pass the filters.
+            query: Option<String>,
+            /// 10 when absent.
+            #[schema(minimum = 1, maximum = 100)]
+            top_k: Option<i64>,
+            /// The least similarity (0 to 1) of a match by vectors; matches by words are not cut.
+            threshold: Option<f64>,
+            $(#[$about])*
+            user_id: $user,
+            session_id: Option<String>,
+            request_id: Option<String>,
+            agent_version: Option<String>,
+            playbook_name: Option<String>,
+            source: Option<String>,
+            /// Any of these.
+            tags: Option<Vec<String>>,
+            /// null (current), `pending`, `archived`, `superseded`; current when absent.
+            status_filter: Option<Vec<Option<String>>>,
+            /// Of agent playbooks: `pending`, `approved`, `rejected`; approved and pending when absent.
+            playbook_status_filter: Option<Vec<String>>,
+            /// `hybrid` (when absent), `vector` or `fts`.
+            search_mode: Option<String>,
+            /// RFC 3339 or unix seconds, included.
+            start_time: Option<String>,
+            /// RFC 3339 or unix seconds, not included.
+            end_time: Option<String>,
+        }
+    };
 }
+
+search_request!(SearchProfilesRequest, String);
+search_request!(
+    SearchPlaybooksRequest,
+    /// User playbooks are found with it only.
+    Option<String>
+);
 
 /// The request, answer and handler of a search of one kind.
 macro_rules! search_of {
-    ($(#[$doc:meta])* $handler:ident, $path:literal, $request:ident, $response:ident,
+    ($(#[$doc:meta])* $handler:ident, $path:literal, $request:ident ($body:ident), $response:ident,
      $kind:expr, $list:ident: $item:ty = $from:ident, $user_required:literal) => {
         struct $request(Asked);
 
@@ -313,7 +325,7 @@ macro_rules! search_of {
 
         $(#[$doc])*
         #[utoipa::path(post, path = $path, tag = "learnings",
-            request_body = SearchOneKindRequest, responses((status = 200, body = $response)))]
+            request_body = $body, responses((status = 200, body = $response)))]
         async fn $handler(
             State(app): State<Arc<App>>,
             caller: Caller,
@@ -334,17 +346,17 @@ macro_rules! search_of {
 
 search_of!(
     /// Search a user's profiles.
-    search_profiles, "/api/search_profiles", SearchProfiles, SearchProfilesResponse,
+    search_profiles, "/api/search_profiles", SearchProfiles (SearchProfilesRequest), SearchProfilesResponse,
     Kind::Profile, user_profiles: Profile = profiles, true
 );
 search_of!(
     /// Search a user's playbooks.
-    search_user_playbooks, "/api/search_user_playbooks", SearchUserPlaybooks,
+    search_user_playbooks, "/api/search_user_playbooks", SearchUserPlaybooks (SearchPlaybooksRequest),
     SearchUserPlaybooksResponse, Kind::UserPlaybook, user_playbooks: UserPlaybook = user_playbooks, false
 );
 search_of!(
     /// Search the organization's playbooks.
-    search_agent_playbooks, "/api/search_agent_playbooks", SearchAgentPlaybooks,
+    search_agent_playbooks, "/api/search_agent_playbooks", SearchAgentPlaybooks (SearchPlaybooksRequest),
     SearchAgentPlaybooksResponse, Kind::AgentPlaybook, agent_playbooks: AgentPlaybook = agent_playbooks, false
 );
 
@@ -385,30 +397,42 @@ impl Read for GetPlaybooks {
     }
 }
 
-#[derive(ToSchema)]
-#[allow(dead_code)] // the specification's view of the lists
-struct GetLearningsRequest {
-    /// Required for profiles; user playbooks are those of all users without it.
-    user_id: Option<String>,
-    agent_version: Option<String>,
-    playbook_name: Option<String>,
-    source: Option<String>,
-    /// Any of these.
-    tags: Option<Vec<String>>,
-    /// null (current), `pending`, `archived`, `superseded`; current when absent.
-    status_filter: Option<Vec<Option<String>>>,
-    /// Of agent playbooks: `pending`, `approved`, `rejected`; all when absent.
-    playbook_status_filter: Option<Vec<String>>,
-    /// RFC 3339 or unix seconds, included.
-    start_time: Option<String>,
-    /// RFC 3339 or unix seconds, not included.
-    end_time: Option<String>,
-    /// 30 profiles or 100 playbooks when absent; `limit` means the same.
-    #[schema(minimum = 1, maximum = 1000)]
-    top_k: Option<i64>,
-    session_id: Option<String>,
-    request_id: Option<String>,
+/// The specification's view of a list: profiles need their user.
+macro_rules! list_request {
+    ($name:ident, $(#[$about:meta])* $user:ty) => {
+        #[derive(ToSchema)]
+        #[allow(dead_code)]
+        struct $name {
+            $(#[$about])*
+            user_id: $user,
+            agent_version: Option<String>,
+            playbook_name: Option<String>,
+            source: Option<String>,
+            /// Any of these.
+            tags: Option<Vec<String>>,
+            /// null (current), `pending`, `archived`, `superseded`; current when absent.
+            status_filter: Option<Vec<Option<String>>>,
+            /// Of agent playbooks: `pending`, `approved`, `rejected`; all when absent.
+            playbook_status_filter: Option<Vec<String>>,
+            /// RFC 3339 or unix seconds, included.
+            start_time: Option<String>,
+            /// RFC 3339 or unix seconds, not included.
+            end_time: Option<String>,
+            /// 30 profiles or 100 playbooks when absent; `limit` means the same.
+            #[schema(minimum = 1, maximum = 1000)]
+            top_k: Option<i64>,
+            session_id: Option<String>,
+            request_id: Option<String>,
+        }
+    };
 }
+
+list_request!(GetProfilesRequest, String);
+list_request!(
+    GetPlaybooksRequest,
+    /// User playbooks are those of all users without it.
+    Option<String>
+);
 
 #[derive(Serialize, ToSchema)]
 struct GetProfilesResponse {
@@ -436,7 +460,7 @@ struct GetAgentPlaybooksResponse {
 
 /// A user's profiles, newest first. What has expired is not there.
 #[utoipa::path(post, path = "/api/get_profiles", tag = "learnings",
-    request_body = GetLearningsRequest, responses((status = 200, body = GetProfilesResponse)))]
+    request_body = GetProfilesRequest, responses((status = 200, body = GetProfilesResponse)))]
 async fn get_profiles(
     State(app): State<Arc<App>>,
     caller: Caller,
@@ -456,7 +480,7 @@ async fn get_profiles(
 
 /// User playbooks, newest first.
 #[utoipa::path(post, path = "/api/get_user_playbooks", tag = "learnings",
-    request_body = GetLearningsRequest, responses((status = 200, body = GetUserPlaybooksResponse)))]
+    request_body = GetPlaybooksRequest, responses((status = 200, body = GetUserPlaybooksResponse)))]
 async fn get_user_playbooks(
     State(app): State<Arc<App>>,
     caller: Caller,
@@ -476,7 +500,7 @@ async fn get_user_playbooks(
 
 /// Agent playbooks with what they came from, newest first.
 #[utoipa::path(post, path = "/api/get_agent_playbooks", tag = "learnings",
-    request_body = GetLearningsRequest, responses((status = 200, body = GetAgentPlaybooksResponse)))]
+    request_body = GetPlaybooksRequest, responses((status = 200, body = GetAgentPlaybooksResponse)))]
 async fn get_agent_playbooks(
     State(app): State<Arc<App>>,
     caller: Caller,

@@ -31,10 +31,13 @@ use serde_json::{Map, Value};
 use sqlx::types::Json;
 use utoipa::ToSchema;
 
-pub use embedding_job::{Embed, schedule as schedule_embedding};
 pub use sql::{check_index, compact_index};
-pub use sweep::{Sweep, schedule as schedule_sweep};
 pub use vectors::OrganizationVectors;
+
+/// The background work of this area.
+pub fn handlers() -> Vec<std::sync::Arc<dyn crate::jobs::Handler>> {
+    vec![std::sync::Arc::new(sweep::Sweep), std::sync::Arc::new(embedding_job::Embed)]
+}
 
 /// The expiration of what never expires: 2100-01-01.
 pub const NEVER: i64 = 4_102_444_800;
@@ -164,6 +167,7 @@ pub struct AgentPlaybook {
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, ToSchema)]
 pub struct SourceWindow {
     pub user_playbook_id: i64,
+    #[schema(required = false)]
     pub source_interaction_ids: Vec<i64>,
 }
 

@@ -302,7 +302,7 @@ fn said(f: &mut Fields<'_>, name: &'static str, longest: usize) -> String {
 
 fn must_say_something(f: &mut Fields<'_>, content: &str, trigger: &str) {
     if content.trim().is_empty() && trigger.trim().is_empty() {
-        f.problem("content", "required", "content or trigger must say something");
+        f.problem("content", "empty", "content or trigger must say something");
     }
 }
 
@@ -313,9 +313,7 @@ fn features(f: &mut Fields<'_>, name: &'static str) -> Option<Map<String, Value>
 }
 
 fn metadata(f: &mut Fields<'_>) -> Option<Value> {
-    let value = f.any("playbook_metadata")?;
-    check_size(f, "playbook_metadata", &value);
-    Some(value)
+    f.optional_text("playbook_metadata", FEATURES_BYTES).map(Value::String)
 }
 
 fn check_size(f: &mut Fields<'_>, name: &'static str, value: &Value) {

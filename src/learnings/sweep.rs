@@ -23,6 +23,10 @@ impl Handler for Sweep {
         KIND
     }
 
+    fn schedule<'a>(&'a self, app: &'a Arc<App>) -> BoxFuture<'a, Result<()>> {
+        Box::pin(schedule(app))
+    }
+
     fn run<'a>(&'a self, app: &'a Arc<App>, _job: &'a Claim) -> BoxFuture<'a, Result<Outcome>> {
         Box::pin(async move {
             let now = app.clock.now();
@@ -45,7 +49,7 @@ impl Handler for Sweep {
 }
 
 /// Makes sure there is an open job of this kind.
-pub async fn schedule(app: &Arc<App>) -> Result<()> {
+async fn schedule(app: &Arc<App>) -> Result<()> {
     plan(app, OnDuplicate::Keep).await
 }
 

@@ -54,7 +54,7 @@ async fn a_model_is_read_from_its_folder() {
     for content in ["coffee", "a vehicle", "?!"] {
         add_profile(&server, "ada", content).await;
     }
-    jobs::run_until_idle(&t.app, &jobs::handlers()).await.unwrap();
+    jobs::run_until_idle(&t.app, &evenhand::app::job_handlers()).await.unwrap();
     let (found, answer) = by_vector(&server, "tea drinks").await;
     assert_eq!(found, ["coffee"], "near in meaning, without a word in common");
     assert_eq!(
@@ -142,7 +142,7 @@ async fn an_endpoint_is_asked_and_its_failure_is_told() {
     for content in ["green tea", "black coffee"] {
         add_profile(&server, "ada", content).await;
     }
-    jobs::run_until_idle(&t.app, &jobs::handlers()).await.unwrap();
+    jobs::run_until_idle(&t.app, &evenhand::app::job_handlers()).await.unwrap();
     assert_eq!(by_vector(&server, "some tea").await.0, ["green tea"]);
 
     fake.down.store(true, Ordering::SeqCst);
@@ -162,7 +162,7 @@ async fn an_endpoint_is_asked_and_its_failure_is_told() {
 
     // A job that fails is tried again, and its error names no key.
     add_profile(&server, "ada", "more tea").await;
-    jobs::run_until_idle(&t.app, &jobs::handlers()).await.unwrap();
+    jobs::run_until_idle(&t.app, &evenhand::app::job_handlers()).await.unwrap();
     let summary = jobs::summary(&t.app, None).await.unwrap().0;
     assert!(
         summary.iter().any(|c| c.kind == "embed_learnings" && c.state == "waiting"),
@@ -170,7 +170,7 @@ async fn an_endpoint_is_asked_and_its_failure_is_told() {
     );
     fake.down.store(false, Ordering::SeqCst);
     t.clock().advance(60);
-    jobs::run_until_idle(&t.app, &jobs::handlers()).await.unwrap();
+    jobs::run_until_idle(&t.app, &evenhand::app::job_handlers()).await.unwrap();
     let summary = jobs::summary(&t.app, None).await.unwrap().0;
     assert!(
         !summary.iter().any(|c| c.kind == "embed_learnings" && c.state != "done"),
@@ -184,14 +184,14 @@ both_backends! {
         add_profile(&server, "ada", "Enjoys photography").await;
         crate::learnings::add_agent_playbook(&server, json!({"content": "Offer photography courses"})).await;
         let later = t.replica_with(|s| s.embedder.kind = "hash".to_owned()).await;
-        evenhand::learnings::schedule_embedding(&later.app).await.unwrap();
-        assert_eq!(jobs::run_until_idle(&later.app, &jobs::handlers()).await.unwrap(), 2);
+        crate::support::schedule(&later.app, "embed_learnings").await;
+        assert_eq!(jobs::run_until_idle(&later.app, &evenhand::app::job_handlers()).await.unwrap(), 2);
         let server = later.serve().await;
         let body = json!({"user_id": "ada", "query": "photography", "search_mode": "vector"});
         let found = server.post("/api/search", &body).await.ok();
         assert_eq!(found["profiles"].as_array().unwrap().len(), 1);
         assert_eq!(found["agent_playbooks"].as_array().unwrap().len(), 1);
-        evenhand::learnings::schedule_embedding(&later.app).await.unwrap();
-        assert_eq!(jobs::run_until_idle(&later.app, &jobs::handlers()).await.unwrap(), 0, "nothing is behind");
+        crate::support::schedule(&later.app, "embed_learnings").await;
+        assert_eq!(jobs::run_until_idle(&later.app, &evenhand::app::job_handlers()).await.unwrap(), 0, "nothing is behind");
     }
 }

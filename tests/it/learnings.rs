@@ -46,7 +46,7 @@ both_backends! {
              "source": "web", "source_interaction_ids": [5], "tags": ["t"], "user_playbook_id": 99}]})).await.ok();
         assert_eq!(playbook["added_count"], 1);
         let agent = add_agent_playbook(&server, json!({"playbook_name": "returns", "agent_version": "v1",
-            "content": "Offer a return label first", "trigger": "return", "playbook_metadata": {"n": 2},
+            "content": "Offer a return label first", "trigger": "return", "playbook_metadata": "n=2",
             "source_windows": [{"user_playbook_id": playbook["ids"][0], "source_interaction_ids": [5, 6]}]})).await;
         assert!(agent > 0);
         insta::assert_json_snapshot!("user_playbooks",
@@ -194,7 +194,7 @@ both_backends! {
             {"profile_id": "short", "user_id": "ada", "content": "Travelling today", "profile_time_to_live": "one_day"},
             {"profile_id": "long", "user_id": "ada", "content": "Travelling often"}]});
         server.post("/api/add_user_profile", &body).await.ok();
-        evenhand::learnings::schedule_sweep(&t.app).await.unwrap();
+        crate::support::schedule(&t.app, "sweep_profiles").await;
         t.clock().advance(86_400);
         let read = server.post("/api/get_profiles", &json!({"user_id": "ada"})).await.ok();
         assert_eq!(read["user_profiles"].as_array().unwrap().len(), 1);
@@ -203,10 +203,10 @@ both_backends! {
         let change = json!({"user_id": "ada", "profile_id": "short", "content": "x"});
         server.put("/api/update_user_profile", &change).await.problem(404, "not_found");
         assert_eq!(stored_profiles(&t).await, 2);
-        jobs::run_until_idle(&t.app, &jobs::handlers()).await.unwrap();
+        jobs::run_until_idle(&t.app, &evenhand::app::job_handlers()).await.unwrap();
         assert_eq!(stored_profiles(&t).await, 1);
         t.clock().advance(901);
-        assert_eq!(jobs::run_until_idle(&t.app, &jobs::handlers()).await.unwrap(), 1, "it comes again");
+        assert_eq!(jobs::run_until_idle(&t.app, &evenhand::app::job_handlers()).await.unwrap(), 1, "it comes again");
     }
 
     async fn agents_add_and_read_and_only_operators_change(t: TestApp) {

@@ -265,7 +265,7 @@ mod vectors {
     }
 
     async fn embed(t: &TestApp) {
-        jobs::run_until_idle(&t.app, &jobs::handlers()).await.unwrap();
+        jobs::run_until_idle(&t.app, &evenhand::app::job_handlers()).await.unwrap();
     }
 
     async fn check(backend: Backend) {

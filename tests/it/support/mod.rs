@@ -175,6 +175,13 @@ pub async fn new_schema() -> String {
     format!("{url}?options[search_path]={name}")
 }
 
+/// Schedules work of one kind, as a runner does when it starts.
+pub async fn schedule(app: &Arc<App>, kind: &str) {
+    let handlers = evenhand::app::job_handlers();
+    let handler = handlers.iter().find(|handler| handler.kind() == kind).expect("a known kind");
+    handler.schedule(app).await.unwrap();
+}
+
 /// One test text, two tests: `both_backends! { async fn name(t: TestApp) { … } }`.
 macro_rules! both_backends {
     ($($(#[$meta:meta])* async fn $name:ident($app:ident: $test_app:ty) $body:block)+) => {

@@ -12,6 +12,7 @@ pub struct Process {
 impl Process {
     /// The binary with a clean environment.
     pub fn command(args: &[&str]) -> Command {
+        evenhand::learnings::embedder::prepare_tls();
         let mut command = Command::new(env!("CARGO_BIN_EXE_evenhand"));
         for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("EVENHAND_")) {
             command.env_remove(name);
