@@ -18,6 +18,9 @@ use crate::http::RateLimits;
 use crate::ids::Ids;
 use crate::jobs::{self, Handler};
 use crate::judge::{Grader, Keys, llm};
+use crate::learnings;
+use crate::learnings::OrganizationVectors;
+use crate::learnings::embedder::Embedder;
 use crate::{rows, run};
 
 pub struct App {
@@ -30,6 +33,8 @@ pub struct App {
     pub given: GivenCredentials,
     pub rate_limits: RateLimits,
     pub judge: Arc<Grader>,
+    pub embedder: Embedder,
+    pub organization_vectors: OrganizationVectors,
     /// Cancelled when a graceful stop begins.
     pub stopping: CancellationToken,
     tasks: TaskTracker,
@@ -87,6 +92,8 @@ impl App {
         let (db, subject_keys) = open_storage(&settings, &ids, schema).await?;
         let app = App {
             rate_limits: RateLimits::new(&settings),
+            embedder: Embedder::open(&settings.embedder).map_err(Error::Internal)?,
+            organization_vectors: OrganizationVectors::default(),
             settings,
             db,
             clock,
@@ -199,13 +206,6 @@ impl App {
     }
 }
 
-/// Every kind of work this binary can do.
-pub fn job_handlers() -> Vec<Arc<dyn Handler>> {
-    let mut handlers = jobs::handlers();
-    handlers.extend(evaluation::handlers());
-    handlers
-}
-
 async fn open_storage(settings: &Settings, ids: &Ids, schema: Schema) -> Result<(Db, SubjectKeys)> {
     let server = &settings.server;
     let given_keys = &settings.governance.keys;
@@ -286,4 +286,12 @@ async fn remember_keys(tx: &mut crate::db::Tx, checks: &[(String, String)]) -> R
         )?;
     }
     Ok(())
+}
+
+/// Every kind of background work this binary can do.
+pub fn job_handlers() -> Vec<Arc<dyn Handler>> {
+    let mut handlers = jobs::handlers();
+    handlers.extend(learnings::handlers());
+    handlers.extend(evaluation::handlers());
+    handlers
 }

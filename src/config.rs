@@ -21,6 +21,7 @@ pub struct Settings {
     pub database: Database,
     pub rate_limit: RateLimit,
     pub sessions: Sessions,
+    pub embedder: Embedder,
     pub jobs: Jobs,
     pub evaluation: Evaluation,
     pub governance: Governance,
@@ -68,6 +69,38 @@ pub struct RateLimit {
 #[derive(Clone, Debug, Deserialize)]
 pub struct Sessions {
     pub default_agent_version: String,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub struct Embedder {
+    pub kind: String,
+    pub url: String,
+    pub model: String,
+    pub api_key: Secret,
+    pub directory: PathBuf,
+    pub query_timeout_milliseconds: u64,
+    pub min_similarity: f64,
+}
+
+/// Text that is sent where it belongs and never shown.
+#[derive(Clone, Deserialize)]
+#[serde(transparent)]
+pub struct Secret(String);
+
+impl Secret {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.0.is_empty() { "none" } else { "(secret)" })
+    }
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -238,6 +271,28 @@ impl Settings {
         check(
             !version.is_empty() && version.chars().count() <= 255,
             "sessions.default_agent_version: 1 to 255 characters",
+        );
+        let embedder = &self.embedder;
+        check(
+            matches!(embedder.kind.as_str(), "none" | "endpoint" | "local" | "hash"),
+            "embedder.kind: none, endpoint, local or hash",
+        );
+        let is_http = |url: &str| url.starts_with("http://") || url.starts_with("https://");
+        check(
+            embedder.kind != "endpoint" || (is_http(&embedder.url) && !embedder.model.is_empty()),
+            "embedder.url and embedder.model: an endpoint needs both, the URL with http:// or https://",
+        );
+        check(
+            embedder.kind != "local" || !embedder.directory.as_os_str().is_empty(),
+            "embedder.directory: a local model needs its folder",
+        );
+        check(
+            embedder.query_timeout_milliseconds > 0,
+            "embedder.query_timeout_milliseconds: at least 1",
+        );
+        check(
+            (-1.0..=1.0).contains(&embedder.min_similarity),
+            "embedder.min_similarity: from -1 to 1",
         );
         if !self.governance.keys.is_empty()
             && let Err(problem) = crate::governance::SubjectKeys::parse(&self.governance.keys)

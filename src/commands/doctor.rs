@@ -13,7 +13,7 @@ use super::Installation;
 use crate::app::{App, Schema};
 use crate::db::Engine;
 use crate::governance::wall;
-use crate::{credentials, jobs, sessions};
+use crate::{credentials, jobs, learnings, sessions};
 
 #[derive(Default)]
 struct Report {
@@ -139,6 +139,14 @@ async fn check_invariants(app: &Arc<App>, report: &mut Report) -> Result<()> {
         [] => report.ok("every user-owned table has its wall"),
         tables => report
             .problem(&format!("no wall on {}; `evenhand migrate` makes it", tables.join(", "))),
+    }
+    let compared =
+        app.db.write("doctor.index", (), |tx, ()| Box::pin(learnings::check_index(tx))).await;
+    match compared {
+        Ok(()) => report.ok("the full-text index agrees with its rows"),
+        Err(error) => report.problem(&format!(
+            "the full-text index does not agree with its rows ({error}); restore a backup or rebuild it"
+        )),
     }
     match mismatches {
         0 => report.ok("every session agrees with its requests"),

@@ -49,6 +49,16 @@ const FRAGMENTS: &[(&str, &str, &str)] = &[
     ),
     // Case-insensitive substring, with % and _ in the parameter already escaped by `like_pattern`.
     ("contains", "LIKE ? ESCAPE '\\'", "ILIKE ? ESCAPE '\\'"),
+    // Full text, by a query from `Tx::any_of`: `FROM {found_in:t} WHERE {matches:$1}` gives the rows `b` of a table
+    // t that has a column of terms; `SELECT {found:key} FROM {index_of:t} WHERE {matches:$1}` gives their keys
+    // alone. CROSS JOIN: the index first, then the rows.
+    ("found_in", "?_index i CROSS JOIN ? b ON b.rowid = i.rowid", "? b"),
+    ("index_of", "?_index i", "? b"),
+    // The rows of a JSON list bound as one text, under `value`; and a column of integers as such a list.
+    ("each", "json_each(?)", "jsonb_array_elements_text(?::jsonb)"),
+    ("listed", "json_group_array(?)", "COALESCE(jsonb_agg(?), '[]'::jsonb)"),
+    ("found", "i.rowid", "b.?"),
+    ("matches", "i.terms MATCH ?", "b.document @@ (?)::tsquery"),
 ];
 
 impl Tx {
@@ -105,6 +115,73 @@ impl Tx {
             }
         };
         Ok(crate::rows!(self, (String,), sql)?.into_iter().map(|(name,)| name).collect())
+    }
+
+    /// A full-text query for rows that have any of these terms. Of ASCII, terms have letters and digits only.
+    pub fn any_of<'q>(&self, terms: impl Iterator<Item = &'q TextTerm>) -> String {
+        let mut query = String::new();
+        for TextTerm { text, prefix } in terms {
+            debug_assert!(text.chars().all(|c| !c.is_ascii() || c.is_ascii_alphanumeric()));
+            let (or, quote, star) = match self.engine() {
+                Engine::Sqlite => (" OR ", '"', "*"),
+                Engine::Postgres => (" | ", '\'', ":*"),
+            };
+            if !query.is_empty() {
+                query.push_str(or);
+            }
+            query.push(quote);
+            query.push_str(text);
+            query.push(quote);
+            if *prefix {
+                query.push_str(star);
+            }
+        }
+        query
+    }
+
+    /// Takes `count` numbers of a sequence, in growing order.
+    pub async fn next_numbers(&mut self, sequence: Sequence, count: usize) -> Result<Vec<i64>> {
+        let count = i64::try_from(count).unwrap_or(i64::MAX);
+        match self.engine() {
+            Engine::Sqlite => {
+                let sql = "UPDATE sequences SET next = next + $2 WHERE name = $1 RETURNING next";
+                let (next,) = crate::row!(self, (i64,), sql, sequence.name(), count)?
+                    .ok_or_else(|| Error::Internal(format!("no sequence {}", sequence.name())))?;
+                Ok((next - count..next).collect())
+            }
+            Engine::Postgres => {
+                let sql = "SELECT nextval(($1 || '_number')::regclass) FROM generate_series(1, $2)";
+                let numbers = crate::rows!(self, (i64,), sql, sequence.name(), count)?;
+                Ok(numbers.into_iter().map(|(number,)| number).collect())
+            }
+        }
+    }
+}
+
+/// A word to look for, or the beginning of words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextTerm {
+    pub text: String,
+    pub prefix: bool,
+}
+
+/// Numbers that must be known before their rows are written: the full-text index is made of them.
+#[derive(Clone, Copy)]
+pub enum Sequence {
+    Profiles,
+    UserPlaybooks,
+    AgentPlaybooks,
+    Scopes,
+}
+
+impl Sequence {
+    fn name(self) -> &'static str {
+        match self {
+            Sequence::Profiles => "profiles",
+            Sequence::UserPlaybooks => "user_playbooks",
+            Sequence::AgentPlaybooks => "agent_playbooks",
+            Sequence::Scopes => "scopes",
+        }
     }
 }
 

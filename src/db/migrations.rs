@@ -29,6 +29,7 @@ macro_rules! migrations {
 
 const MIGRATIONS: &[Migration] = migrations! {
     1 "0001_foundation";
+    2 "0002_learnings";
     3 "0003_evaluation";
 };
 

@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::sql;
 use crate::db::Tx;
 use crate::error::Result;
+use crate::learnings::{self, Resolved};
 use crate::sessions::Interaction;
 
 /// References of one session that are judged; more are left out.
@@ -16,18 +16,7 @@ const MOST: usize = 1000;
 pub struct Candidate {
     pub interaction_id: i64,
     pub interaction_created_at: i64,
-    pub learning: Learning,
-}
-
-/// A learning as a judge is shown it.
-#[derive(Clone, Debug, PartialEq, sqlx::FromRow)]
-pub struct Learning {
-    /// `profile`, `user_playbook` or `agent_playbook`.
-    pub kind: String,
-    pub learning_id: String,
-    pub content: String,
-    /// When a playbook applies; empty for profiles.
-    pub trigger: String,
+    pub learning: Resolved,
 }
 
 /// The candidates of a session, in the order of its turns; each learning once per turn.
@@ -46,8 +35,8 @@ pub async fn find(
     if references.is_empty() {
         return Ok(Vec::new());
     }
-    let known: BTreeMap<(String, String), Learning> =
-        resolve(tx, org_id, user_id, &references, now)
+    let known: BTreeMap<(String, String), Resolved> =
+        learnings::resolve(tx, org_id, user_id, &references, now)
             .await?
             .into_iter()
             .map(|learning| ((learning.kind.clone(), learning.learning_id.clone()), learning))
@@ -68,28 +57,4 @@ pub async fn find(
         }
     }
     Ok(candidates)
-}
-
-/// The learnings behind references, as far as the user may see them: their own profiles and playbooks, and the
-/// organization's playbooks. An installation without learnings has none.
-async fn resolve(
-    tx: &mut Tx,
-    org_id: &str,
-    user_id: &str,
-    references: &BTreeSet<(&str, &str)>,
-    now: i64,
-) -> Result<Vec<Learning>> {
-    let of = |kind: &str| -> Vec<&str> {
-        references.iter().filter(|(k, _)| *k == kind).map(|(_, id)| *id).collect()
-    };
-    let numbers = |kind: &str| -> Vec<i64> {
-        of(kind).into_iter().filter_map(|id| id.parse().ok()).collect()
-    };
-    if !sql::has_learnings(tx).await? {
-        return Ok(Vec::new());
-    }
-    let mut found = sql::profiles(tx, org_id, user_id, &of("profile"), now).await?;
-    found.extend(sql::user_playbooks(tx, org_id, user_id, &numbers("user_playbook")).await?);
-    found.extend(sql::agent_playbooks(tx, org_id, &numbers("agent_playbook")).await?);
-    Ok(found)
 }

@@ -36,11 +36,20 @@ pub const USER_TABLES: &[UserTable] = &[
     owned("learning_verdicts", "learning_verdicts"),
     owned("evaluation_results", "evaluation_results"),
     owned("evaluation_decisions", "evaluation_decisions"),
+    owned("agent_playbook_sources", "agent_playbook_sources"),
+    owned("profile_vectors", "profile_vectors"),
+    owned("user_playbook_vectors", "user_playbook_vectors"),
+    owned("profiles", "profiles"),
+    owned("user_playbooks", "user_playbooks"),
+    owned("learning_scopes", "learning_scopes"),
     owned("session_outcomes", "outcomes"),
     owned("interactions", "interactions"),
     owned("requests", "requests"),
     owned("sessions", "sessions"),
 ];
+
+const FOLLOWS: &str = "full-text index (SQLite): triggers keep it together with its table, row by row; bytes of \
+    deleted entries go with learnings::compact_index";
 
 /// Tables that hold nothing of a person, each with the reason.
 pub const NOT_USER_DATA: &[(&str, &str)] = &[
@@ -54,4 +63,26 @@ pub const NOT_USER_DATA: &[(&str, &str)] = &[
         "the barrier itself: keyed by a reference that cannot be turned back; user_id is set only while the \
          person is not erased",
     ),
+    ("sequences", "counters (SQLite)"),
+    ("organization_scopes", "one number per organization for the full-text index"),
+    (
+        "agent_playbooks",
+        "the organization's own; what links them to people is in agent_playbook_sources",
+    ),
+    ("agent_playbook_vectors", "vectors of the organization's own playbooks"),
+    ("profiles_index", FOLLOWS),
+    ("profiles_index_config", FOLLOWS),
+    ("profiles_index_data", FOLLOWS),
+    ("profiles_index_docsize", FOLLOWS),
+    ("profiles_index_idx", FOLLOWS),
+    ("user_playbooks_index", FOLLOWS),
+    ("user_playbooks_index_config", FOLLOWS),
+    ("user_playbooks_index_data", FOLLOWS),
+    ("user_playbooks_index_docsize", FOLLOWS),
+    ("user_playbooks_index_idx", FOLLOWS),
+    ("agent_playbooks_index", FOLLOWS),
+    ("agent_playbooks_index_config", FOLLOWS),
+    ("agent_playbooks_index_data", FOLLOWS),
+    ("agent_playbooks_index_docsize", FOLLOWS),
+    ("agent_playbooks_index_idx", FOLLOWS),
 ];

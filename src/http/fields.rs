@@ -353,21 +353,72 @@ impl<'a> Fields<'a> {
 
     /// A list of texts, each at most 128 characters; absent reads as empty.
     pub fn texts(&mut self, name: &'static str) -> Vec<String> {
-        let Some(items) = self.array(name, 1000) else {
-            return Vec::new();
+        let read = |item: &Value| match item.as_str() {
+            Some(text) if text.chars().count() <= 128 => Ok(text.to_owned()),
+            _ => Err(("wrong_type", "expected text of at most 128 characters".to_owned())),
         };
-        let mut texts = Vec::with_capacity(items.len());
+        self.values(name, 1000, read).unwrap_or_default()
+    }
+
+    /// A list of plain values, each read by `read`, which says what is wrong with one.
+    pub fn values<T>(
+        &mut self,
+        name: &'static str,
+        longest: usize,
+        read: impl Fn(&Value) -> Result<T, (&'static str, String)>,
+    ) -> Option<Vec<T>> {
+        let items = self.array(name, longest)?;
+        let mut values = Vec::with_capacity(items.len());
         for (index, item) in items.iter().enumerate() {
-            match item.as_str() {
-                Some(text) if text.chars().count() <= 128 => texts.push(text.to_owned()),
-                _ => {
-                    let detail = "expected text of at most 128 characters".to_owned();
+            match read(item) {
+                Ok(value) => values.push(value),
+                Err((code, detail)) => {
                     let pointer = format!("{}/{name}/{index}", self.pointer);
-                    self.problems.push(problem(&pointer, "wrong_type", detail));
+                    self.problems.push(problem(&pointer, code, detail));
                 }
             }
         }
-        texts
+        Some(values)
+    }
+
+    /// A list of positive integers; absent reads as empty.
+    pub fn numbers(&mut self, name: &'static str, longest: usize) -> Vec<i64> {
+        let read = |item: &Value| {
+            item.as_i64()
+                .filter(|number| *number > 0)
+                .ok_or_else(|| ("wrong_type", "expected a positive integer".to_owned()))
+        };
+        self.values(name, longest, read).unwrap_or_default()
+    }
+
+    /// A required list of positive integers with at least one item.
+    pub fn required_numbers(&mut self, name: &'static str, longest: usize) -> Vec<i64> {
+        if self.is_absent(name) {
+            self.asked.insert(name);
+            self.problem(name, "required", "is required");
+        } else if matches!(self.object.get(name), Some(Value::Array(items)) if items.is_empty()) {
+            self.problem(name, "too_short", "must have at least one item");
+        }
+        self.numbers(name, longest)
+    }
+
+    /// Some of a few words: one word, or a list of them.
+    pub fn choices(
+        &mut self,
+        name: &'static str,
+        words: &[&'static str],
+    ) -> Option<Vec<&'static str>> {
+        if matches!(self.object.get(name), Some(Value::String(_))) {
+            return self.choice(name, words).map(|word| vec![word]);
+        }
+        let read = |item: &Value| {
+            let found = words.iter().find(|word| item.as_str() == Some(**word));
+            found.copied().ok_or_else(|| {
+                let detail = format!("must be one of: {}", words.join(", "));
+                ("not_allowed", detail)
+            })
+        };
+        self.values(name, words.len().max(16), read)
     }
 
     fn array(&mut self, name: &'static str, longest: usize) -> Option<&'a [Value]> {
@@ -586,6 +637,37 @@ mod tests {
         assert_eq!(codes(&json!({})), [("/user".to_owned(), "required".to_owned())]);
         assert_eq!(codes(&json!({"user": " "})), [("/user".to_owned(), "empty".to_owned())]);
         assert_eq!(codes(&json!([])), [(String::new(), "wrong_type".to_owned())]);
+    }
+
+    struct Lists {
+        words: Option<Vec<&'static str>>,
+        numbers: Vec<i64>,
+    }
+    impl Read for Lists {
+        fn read(f: &mut Fields<'_>) -> Self {
+            Lists {
+                words: f.choices("words", &["red", "blue"]),
+                numbers: f.required_numbers("numbers", 3),
+            }
+        }
+    }
+
+    #[test]
+    fn lists_of_plain_values_name_each_bad_item() {
+        let read = |body: Value| match read_body::<Lists>(&body) {
+            Ok(outcome) => Ok((outcome.value.words, outcome.value.numbers)),
+            Err(problems) => Err(problems.into_iter().map(|p| p.pointer).collect::<Vec<_>>()),
+        };
+        let list = read(json!({"words": ["red", "blue"], "numbers": [1, 2]}));
+        assert_eq!(list, Ok((Some(vec!["red", "blue"]), vec![1, 2])));
+        assert_eq!(read(json!({"words": "red", "numbers": [1]})), Ok((Some(vec!["red"]), vec![1])));
+        assert_eq!(read(json!({"words": null, "numbers": [1]})), Ok((None, vec![1])));
+        let bad = read(json!({"words": ["red", "green", 3], "numbers": [1, 0, "2"]}));
+        let pointers = ["/words/1", "/words/2", "/numbers/1", "/numbers/2"];
+        assert_eq!(bad, Err(pointers.map(str::to_owned).to_vec()));
+        for missing in [json!({}), json!({"numbers": []}), json!({"numbers": [1, 2, 3, 4]})] {
+            assert_eq!(read(missing), Err(vec!["/numbers".to_owned()]));
+        }
     }
 
     #[test]

@@ -26,6 +26,7 @@ use crate::app::App;
         (name = "sessions", description = "Publishing what an agent did, reading it back, deleting it"),
         (name = "evaluation", description = "Verdicts, why there are none, replays of the judge, people's labels"),
         (name = "configuration", description = "What an organization sets for itself"),
+        (name = "learnings", description = "What was learned, and the search that agents call before they answer"),
         (name = "operations", description = "Health, identity, jobs"),
     )
 )]
@@ -52,6 +53,7 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
         .merge(crate::sessions::http::routes())
         .merge(crate::organization::http::routes())
         .merge(crate::evaluation::http::routes())
+        .merge(crate::learnings::http::routes())
         .merge(crate::jobs::http::routes())
 }
 

@@ -145,6 +145,11 @@ pub enum Outcome {
 pub trait Handler: Send + Sync {
     fn kind(&self) -> &'static str;
     fn run<'a>(&'a self, app: &'a Arc<App>, job: &'a Claim) -> BoxFuture<'a, Result<Outcome>>;
+
+    /// Called when a runner starts: for work that recurs, or that was missed.
+    fn schedule<'a>(&'a self, _app: &'a Arc<App>) -> BoxFuture<'a, Result<()>> {
+        Box::pin(async { Ok(()) })
+    }
 }
 
 /// The work of the queue itself. `app::job_handlers` has every kind that this binary can do.

@@ -21,6 +21,10 @@ impl Handler for Prune {
         KIND
     }
 
+    fn schedule<'a>(&'a self, app: &'a Arc<App>) -> BoxFuture<'a, Result<()>> {
+        Box::pin(plan(app, app.clock.now() + EVERY_SECONDS, OnDuplicate::Keep))
+    }
+
     fn run<'a>(&'a self, app: &'a Arc<App>, _job: &'a Claim) -> BoxFuture<'a, Result<Outcome>> {
         Box::pin(async move {
             let before = app.clock.now() - app.settings.jobs.keep_finished_days * 86_400;
@@ -40,11 +44,6 @@ impl Handler for Prune {
             Ok(Outcome::Done)
         })
     }
-}
-
-/// Makes sure there is an open job of this kind.
-pub async fn schedule(app: &Arc<App>) -> Result<()> {
-    plan(app, app.clock.now() + EVERY_SECONDS, OnDuplicate::Keep).await
 }
 
 async fn plan(app: &Arc<App>, run_at: i64, on_duplicate: OnDuplicate) -> Result<()> {

@@ -26,8 +26,10 @@ impl Runner {
 
     /// Runs until the app is stopping, then lets what is held finish or gives it back.
     pub async fn run(self) {
-        if let Err(error) = super::prune::schedule(&self.app).await {
-            tracing::warn!(%error, "the clean-up of old jobs is not scheduled");
+        for handler in self.handlers.values() {
+            if let Err(error) = handler.schedule(&self.app).await {
+                tracing::warn!(kind = handler.kind(), %error, "recurring work is not scheduled");
+            }
         }
         while !self.app.stopping.is_cancelled() {
             // Registered before looking, so that work announced in between is not missed.

@@ -19,6 +19,16 @@ const OPERATORS_ONLY: &[&str] = &[
     "/api/delete_requests_by_ids",
     "/api/delete_session",
     "/api/clear_user_data",
+    "/api/update_user_profile",
+    "/api/update_user_playbook",
+    "/api/update_agent_playbook",
+    "/api/update_agent_playbook_status",
+    "/api/delete_profile",
+    "/api/delete_profiles_by_ids",
+    "/api/delete_user_playbook",
+    "/api/delete_user_playbooks_by_ids",
+    "/api/delete_agent_playbook",
+    "/api/delete_agent_playbooks_by_ids",
 ];
 /// What anyone may call.
 const OPEN: &[&str] = &["/health/live", "/health/ready", "/meta/version"];

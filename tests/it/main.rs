@@ -1,6 +1,12 @@
 //! The integration tests: one binary, one file per area. Every storage function is exercised on SQLite and on
 //! PostgreSQL by the same text (`both_backends!`). `make test` starts the PostgreSQL they need.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::disallowed_methods
+)]
 
 #[macro_use]
 mod support;
@@ -13,14 +19,18 @@ mod crash;
 mod credentials;
 mod db;
 mod deletes;
+mod embedder;
 mod evaluation;
 mod governance;
 mod isolation;
 mod jobs;
 mod judge;
+mod learnings;
 mod organization;
 mod outcomes;
 mod publish;
 mod reads;
 mod replicas;
+mod search;
+mod search_quality;
 mod stats;

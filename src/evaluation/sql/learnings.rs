@@ -1,11 +1,10 @@
-//! SQL of the table `learning_verdicts`, and of the learnings that candidates lead to.
+//! SQL of the table `learning_verdicts`.
 
 use serde_json::Value;
 use sqlx::types::Json;
 
-use crate::db::{Objects, Tx};
+use crate::db::Tx;
 use crate::error::{Error, Result};
-use crate::evaluation::candidates::Learning;
 use crate::evaluation::learning_verdicts::{LearningQuery, LearningVerdict, NewLearningVerdict};
 use crate::governance::SubjectWrite;
 use crate::{rows, run};
@@ -137,75 +136,5 @@ pub async fn list_learning_verdicts(
         query.from,
         query.to,
         query.limit
-    )
-}
-
-// ── learnings ───────────────────────────────────────────────────────────────────────────────────────
-
-/// Whether this installation keeps learnings.
-pub async fn has_learnings(tx: &mut Tx) -> Result<bool> {
-    let tables = tx.names_of(Objects::Tables).await?;
-    let has = |table: &str| tables.iter().any(|name| name == table);
-    Ok(has("profiles") && has("user_playbooks") && has("agent_playbooks"))
-}
-
-pub async fn profiles(
-    tx: &mut Tx,
-    org_id: &str,
-    user_id: &str,
-    ids: &[&str],
-    now: i64,
-) -> Result<Vec<Learning>> {
-    if ids.is_empty() {
-        return Ok(Vec::new());
-    }
-    let ids = serde_json::to_string(ids).map_err(|e| Error::Internal(e.to_string()))?;
-    rows!(
-        tx,
-        Learning,
-        "SELECT 'profile' AS kind, profile_id AS learning_id, content, '' AS \"trigger\" FROM profiles
-         WHERE org_id = $1 AND user_id = $2 AND profile_id IN {texts:$3} AND expiration_timestamp > $4",
-        org_id,
-        user_id,
-        ids,
-        now
-    )
-}
-
-pub async fn user_playbooks(
-    tx: &mut Tx,
-    org_id: &str,
-    user_id: &str,
-    ids: &[i64],
-) -> Result<Vec<Learning>> {
-    if ids.is_empty() {
-        return Ok(Vec::new());
-    }
-    let ids = serde_json::to_string(ids).map_err(|e| Error::Internal(e.to_string()))?;
-    rows!(
-        tx,
-        Learning,
-        "SELECT 'user_playbook' AS kind, CAST(user_playbook_id AS TEXT) AS learning_id, content,
-                \"trigger\" FROM user_playbooks
-         WHERE org_id = $1 AND user_id = $2 AND user_playbook_id IN {integers:$3}",
-        org_id,
-        user_id,
-        ids
-    )
-}
-
-pub async fn agent_playbooks(tx: &mut Tx, org_id: &str, ids: &[i64]) -> Result<Vec<Learning>> {
-    if ids.is_empty() {
-        return Ok(Vec::new());
-    }
-    let ids = serde_json::to_string(ids).map_err(|e| Error::Internal(e.to_string()))?;
-    rows!(
-        tx,
-        Learning,
-        "SELECT 'agent_playbook' AS kind, CAST(agent_playbook_id AS TEXT) AS learning_id, content,
-                \"trigger\" FROM agent_playbooks
-         WHERE org_id = $1 AND agent_playbook_id IN {integers:$2} AND playbook_status <> 'rejected'",
-        org_id,
-        ids
     )
 }

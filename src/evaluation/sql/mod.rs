@@ -9,8 +9,7 @@ mod results;
 pub use decisions::{find_decision, put_decision, sessions_to_explain};
 pub use labels::{Judged, judged_sessions, put_label};
 pub use learnings::{
-    agent_playbooks, delete_learning_verdicts, has_learnings, insert_learning_verdict,
-    list_learning_verdicts, profiles, set_learning_status, user_playbooks,
+    delete_learning_verdicts, insert_learning_verdict, list_learning_verdicts, set_learning_status,
 };
 pub use regenerations::{
     candidate_flips, end_regeneration, find_regeneration, insert_regeneration,

@@ -6,35 +6,30 @@ use evenhand::judge::recorded::{RecordedJudge, Scripted};
 use serde_json::{Value, json};
 
 use super::{results, work};
-use crate::support::{Backend, NOW, Server, TestApp};
+use crate::support::{NOW, Server, TestApp};
 
-/// Learnings of ada, of bob, and of the organization, past the endpoints that make them.
-async fn learn(t: &TestApp) {
-    let number = if t.backend == Backend::Sqlite { "INTEGER" } else { "BIGINT" };
-    for table in [
-        format!(
-            "CREATE TABLE IF NOT EXISTS profiles (org_id TEXT, user_id TEXT, profile_id TEXT, content TEXT, expiration_timestamp {number})"
-        ),
-        format!(
-            "CREATE TABLE IF NOT EXISTS user_playbooks (org_id TEXT, user_id TEXT, user_playbook_id {number}, content TEXT, \"trigger\" TEXT)"
-        ),
-        format!(
-            "CREATE TABLE IF NOT EXISTS agent_playbooks (org_id TEXT, agent_playbook_id {number}, content TEXT, \"trigger\" TEXT, playbook_status TEXT)"
-        ),
-    ] {
-        t.sql(&table).await.unwrap();
-    }
-    for row in [
-        "INSERT INTO profiles VALUES ('default', 'ada', 'p1', 'Ada wants parcels delivered to her parcel locker on Tuesday', 4102444800)".to_owned(),
-        format!("INSERT INTO profiles VALUES ('default', 'ada', 'old', 'gone', {})", NOW - 1),
-        "INSERT INTO profiles VALUES ('default', 'bob', 'p2', 'Bob', 4102444800)".to_owned(),
-        "INSERT INTO user_playbooks VALUES ('default', 'ada', 7, 'Tell the delivery day of the parcel', 'parcel')".to_owned(),
-        "INSERT INTO agent_playbooks VALUES ('default', 9, 'Talk about the weather in Spain', 'weather', 'approved')".to_owned(),
-        "INSERT INTO agent_playbooks VALUES ('default', 10, 'never', 'never', 'rejected')".to_owned(),
-        "INSERT INTO agent_playbooks VALUES ('other', 11, 'theirs', '', 'approved')".to_owned(),
-    ] {
-        t.sql(&row).await.unwrap();
-    }
+/// Learnings of ada, of bob, and of the organization. Playbooks get the ids 1 to 3 (user, agent).
+async fn learn(t: &TestApp, server: &Server) {
+    let profile = |user: &str, id: &str, content: &str, until: i64| json!({"user_id": user, "profile_id": id, "content": content, "expiration_timestamp": until});
+    let profiles = json!({"user_profiles": [
+        profile("ada", "p1", "Ada wants parcels delivered to her parcel locker on Tuesday", 4_102_444_800),
+        profile("ada", "old", "gone", NOW + 5),
+        profile("bob", "p2", "Bob", 4_102_444_800),
+    ]});
+    server.post("/api/add_user_profile", &profiles).await.ok();
+    t.clock().advance(10);
+    let playbook = |content: &str, trigger: &str| json!({"user_id": "ada", "agent_version": "v1", "content": content, "trigger": trigger});
+    let playbooks =
+        json!({"user_playbooks": [playbook("Tell the delivery day of the parcel", "parcel")]});
+    assert_eq!(server.post("/api/add_user_playbook", &playbooks).await.ok()["ids"], json!([1]));
+    let agent = |content: &str, status: &str| json!({"agent_version": "v1", "content": content, "trigger": "weather", "playbook_status": status});
+    let playbooks = json!({"agent_playbooks": [
+        agent("Talk about the weather in Spain", "approved"), agent("never", "rejected"), agent("theirs", "approved")]});
+    assert_eq!(
+        server.post("/api/add_agent_playbook", &playbooks).await.ok()["ids"],
+        json!([1, 2, 3])
+    );
+    t.sql("UPDATE agent_playbooks SET org_id = 'other' WHERE agent_playbook_id = 3").await.unwrap();
 }
 
 fn with_learnings(session: &str) -> Value {
@@ -44,8 +39,8 @@ fn with_learnings(session: &str) -> Value {
         {"role": "User", "content": "Where is my parcel?"},
         {"role": "Assistant", "content": "Your parcel arrives in your parcel locker on Tuesday.",
          "retrieved_learnings": [reference("profile", "p1"), reference("profile", "p1"), reference("profile", "old"),
-             reference("profile", "p2"), reference("user_playbook", "7"), reference("user_playbook", "x"),
-             reference("agent_playbook", "9"), reference("agent_playbook", "10"), reference("agent_playbook", "11")]},
+             reference("profile", "p2"), reference("user_playbook", "1"), reference("user_playbook", "x"),
+             reference("agent_playbook", "1"), reference("agent_playbook", "2"), reference("agent_playbook", "3")]},
         {"role": "User", "content": "Perfect, thank you!"},
         {"role": "Assistant", "content": "You are welcome.", "retrieved_learnings": [reference("profile", "p1")]},
     ]})
@@ -59,8 +54,8 @@ async fn verdicts(server: &Server) -> Vec<Value> {
 
 both_backends! {
     async fn candidates_are_what_the_user_may_see_once_per_turn(t: TestApp) {
-        learn(&t).await;
         let server = t.serve().await;
+        learn(&t, &server).await;
         server.publish(&with_learnings("s1")).await.ok();
         work(&t).await;
         let found = verdicts(&server).await;
@@ -70,24 +65,24 @@ both_backends! {
             .collect();
         seen.sort();
         let first = seen[0].0;
-        let expected: Vec<(i64, String)> = [(0, "agent_playbook/9"), (0, "profile/p1"), (0, "user_playbook/7"), (2, "profile/p1")]
+        let expected: Vec<(i64, String)> = [(0, "agent_playbook/1"), (0, "profile/p1"), (0, "user_playbook/1"), (2, "profile/p1")]
             .iter()
             .map(|(n, name)| (first + n, (*name).to_owned()))
             .collect();
         assert_eq!(seen, expected);
         assert_eq!(results(&server).await[0]["retrieved_learning_status"], "complete");
-        let of = |id: &str| found.iter().find(|v| v["learning_id"] == id).unwrap();
-        assert_eq!(of("7")["is_relevant"], true);
-        assert_eq!(of("9")["is_relevant"], false);
-        assert!(of("7")["evaluated_playbook_digest"].as_str().unwrap().len() == 64);
-        assert!(of("p1")["evaluated_playbook_digest"].is_null());
+        let of = |kind: &str| found.iter().find(|v| v["kind"] == kind).unwrap();
+        assert_eq!(of("user_playbook")["is_relevant"], true);
+        assert_eq!(of("agent_playbook")["is_relevant"], false);
+        assert!(of("user_playbook")["evaluated_playbook_digest"].as_str().unwrap().len() == 64);
+        assert!(of("profile")["evaluated_playbook_digest"].is_null());
         for verdict in &found {
             assert!(["positive", "negative", "neutral"].contains(&verdict["impact"].as_str().unwrap()));
-            assert_eq!(verdict["interaction_created_at"], NOW);
+            assert_eq!(verdict["interaction_created_at"], NOW + 10);
         }
         for (filter, count) in [
             (json!({"user_id": "ada"}), 4), (json!({"user_id": "bob"}), 0), (json!({"session_id": "s1", "limit": 2}), 2),
-            (json!({"start_time": NOW + 1}), 0), (json!({"end_time": NOW + 1}), 4),
+            (json!({"start_time": NOW + 11}), 0), (json!({"end_time": NOW + 11}), 4),
         ] {
             let found = server.post("/api/get_retrieved_learning_evaluation_results", &filter).await.ok();
             assert_eq!(found["results"].as_array().unwrap().len(), count, "{filter}");
@@ -97,7 +92,7 @@ both_backends! {
     }
 
     async fn a_half_that_fails_leaves_nulls_and_both_leave_the_old_set(t: TestApp) {
-        learn(&t).await;
+        learn(&t, &t.serve().await).await;
         // Session, then relevance, then impact.
         let judge = Arc::new(RecordedJudge::new([Scripted::Rules, Scripted::Rules, Scripted::Malformed]));
         let t = t.judged_by(judge.clone()).await;
@@ -130,7 +125,7 @@ both_backends! {
     }
 
     async fn a_session_that_changes_under_the_judge_keeps_its_old_set(t: TestApp) {
-        learn(&t).await;
+        learn(&t, &t.serve().await).await;
         let t = t.judged_by(Arc::new(RecordedJudge::new([]).taking(std::time::Duration::from_millis(400)))).await;
         let server = t.serve().await;
         server.publish(&with_learnings("s1")).await.ok();

@@ -60,10 +60,17 @@ impl TestApp {
 
     /// Another process on the same storage, as a second replica or after a restart would be. Shares the clock.
     pub async fn replica(&self) -> TestApp {
+        self.replica_with(|_| {}).await
+    }
+
+    /// A replica, or a restart, with other settings.
+    pub async fn replica_with(&self, change: impl FnOnce(&mut Settings)) -> TestApp {
+        let mut settings = self.settings.clone();
+        change(&mut settings);
         TestApp {
-            app: open(&self.settings, &self.clock, 1000 + next()).await,
+            app: open(&settings, &self.clock, 1000 + next()).await,
             backend: self.backend,
-            settings: self.settings.clone(),
+            settings,
             clock: self.clock.clone(),
             _folder: self._folder.clone(),
         }
@@ -193,6 +200,13 @@ pub async fn new_schema() -> String {
     #[allow(clippy::disallowed_types)]
     sqlx::raw_sql(sqlx::AssertSqlSafe(statement)).execute(&mut conn).await.unwrap();
     format!("{url}?options[search_path]={name}")
+}
+
+/// Schedules work of one kind, as a runner does when it starts.
+pub async fn schedule(app: &Arc<App>, kind: &str) {
+    let handlers = evenhand::app::job_handlers();
+    let handler = handlers.iter().find(|handler| handler.kind() == kind).expect("a known kind");
+    handler.schedule(app).await.unwrap();
 }
 
 /// One test text, two tests: `both_backends! { async fn name(t: TestApp) { … } }`.

@@ -62,6 +62,7 @@ impl Answer {
 
 impl Server {
     pub async fn start(app: Arc<App>) -> Self {
+        evenhand::learnings::embedder::prepare_tls();
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let stop = CancellationToken::new();
@@ -110,6 +111,10 @@ impl Server {
 
     pub async fn post(&self, path: &str, body: &Value) -> Answer {
         self.call("POST", path, Some(body)).await
+    }
+
+    pub async fn put(&self, path: &str, body: &Value) -> Answer {
+        self.call("PUT", path, Some(body)).await
     }
 
     pub async fn delete(&self, path: &str, body: &Value) -> Answer {

@@ -1,0 +1,226 @@
+//! Ranking: BM25 over the candidates that the full-text index gave, and the fusion of two rankings.
+//!
+//! The engines only find candidates. What comes first is decided here, so it is the same on both. Frequencies
+//! are counted among the candidates: they are all the rows of one person (or organization) that have any of the
+//! query's terms, so nobody else's texts weigh in.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use crate::db::TextTerm;
+
+/// A row that has some of the query's terms.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub struct Candidate {
+    pub no: i64,
+    /// The row's terms behind their scope, separated by spaces.
+    pub terms: String,
+}
+
+const K1: f64 = 1.2;
+const B: f64 = 0.5;
+/// What a word that is only similar counts, compared with the word itself.
+const SIMILAR_WEIGHT: f64 = 0.6;
+/// The constant of reciprocal rank fusion.
+const FUSION_K: f64 = 60.0;
+
+/// The best candidates first; ties go to the newer row. Terms that no candidate has stand for
+/// words that begin with them or differ by a slip.
+pub fn by_text(candidates: &[Candidate], query: &[TextTerm]) -> Vec<i64> {
+    let counted: Vec<Counted> = candidates.iter().map(|c| count(c, query)).collect();
+    let missing = missing_terms(&counted, query);
+    let rows = counted.len() as f64;
+    let average = counted.iter().map(|c| c.length).sum::<f64>() / rows.max(1.0);
+    let mut scores = vec![0.0; counted.len()];
+    for (index, term) in query.iter().enumerate() {
+        let similar = missing[index] && is_forgiving(term);
+        let frequencies: Vec<f64> = if similar {
+            candidates.iter().map(|c| similar_words(c, &term.text)).collect()
+        } else {
+            counted.iter().map(|c| c.frequencies[index]).collect()
+        };
+        let having = frequencies.iter().filter(|f| **f > 0.0).count() as f64;
+        let rarity = (1.0 + (rows - having + 0.5) / (having + 0.5)).ln();
+        let weight = rarity * if similar { SIMILAR_WEIGHT } else { 1.0 };
+        for ((score, frequency), row) in scores.iter_mut().zip(frequencies).zip(&counted) {
+            let norm = K1 * (1.0 - B + B * row.length / average.max(1.0));
+            *score += weight * frequency * (K1 + 1.0) / (frequency + norm);
+        }
+    }
+    let mut ranked: Vec<(f64, i64)> = scores
+        .into_iter()
+        .zip(candidates.iter().map(|c| c.no))
+        .filter(|(score, _)| *score > 0.0)
+        .collect();
+    ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
+    ranked.into_iter().map(|(_, no)| no).collect()
+}
+
+/// The beginnings to look for when some terms were found nowhere: of those terms, as typed words may go on and
+/// slips come late.
+pub fn forgiving_terms(candidates: &[Candidate], query: &[TextTerm]) -> Vec<TextTerm> {
+    let counted: Vec<Counted> = candidates.iter().map(|c| count(c, query)).collect();
+    let missing = missing_terms(&counted, query);
+    let wanted = query.iter().zip(missing);
+    wanted
+        .filter(|(term, missing)| *missing && is_forgiving(term))
+        .map(|(term, _)| TextTerm { text: beginning(&term.text).to_owned(), prefix: true })
+        .collect()
+}
+
+/// Fuses rankings by reciprocal rank: one over sixty plus the place, summed.
+pub fn fuse(rankings: &[&[i64]]) -> Vec<i64> {
+    let mut scores: HashMap<i64, f64> = HashMap::new();
+    for ranking in rankings {
+        for (place, no) in ranking.iter().enumerate() {
+            *scores.entry(*no).or_default() += 1.0 / (FUSION_K + 1.0 + place as f64);
+        }
+    }
+    let mut fused: Vec<(i64, f64)> = scores.into_iter().collect();
+    fused.sort_by(|a, b| b.1.total_cmp(&a.1).then(Reverse(a.0).cmp(&Reverse(b.0))));
+    fused.into_iter().map(|(no, _)| no).collect()
+}
+
+struct Counted {
+    length: f64,
+    frequencies: Vec<f64>,
+}
+
+fn count(candidate: &Candidate, query: &[TextTerm]) -> Counted {
+    let (mut length, mut frequencies) = (0.0, vec![0.0; query.len()]);
+    for word in words(candidate) {
+        length += 1.0;
+        for (frequency, term) in frequencies.iter_mut().zip(query) {
+            let found = if term.prefix { word.starts_with(&term.text) } else { word == term.text };
+            if found {
+                *frequency += 1.0;
+            }
+        }
+    }
+    Counted { length, frequencies }
+}
+
+fn missing_terms(counted: &[Counted], query: &[TextTerm]) -> Vec<bool> {
+    (0..query.len()).map(|index| counted.iter().all(|c| c.frequencies[index] == 0.0)).collect()
+}
+
+/// The words without their scope, which ends at the first `x`.
+fn words(candidate: &Candidate) -> impl Iterator<Item = &str> {
+    let scope = candidate.terms.find('x').map_or(0, |at| at + 1);
+    candidate.terms.split(' ').filter_map(move |term| term.get(scope..))
+}
+
+/// Short words and numbers have too many neighbours, and pairs of characters are not words.
+fn is_forgiving(term: &TextTerm) -> bool {
+    !term.prefix
+        && term.text.chars().count() >= 4
+        && term.text.chars().all(|c| c.is_alphabetic() && c < '\u{2e80}')
+}
+
+fn similar_words(candidate: &Candidate, term: &str) -> f64 {
+    let beginning = beginning(term);
+    let similar = words(candidate)
+        .filter(|word| word.starts_with(beginning) && is_similar(word, term))
+        .count();
+    similar as f64
+}
+
+/// The first three characters: what a slip must leave alone.
+fn beginning(term: &str) -> &str {
+    term.char_indices().nth(3).map_or(term, |(end, _)| &term[..end])
+}
+
+/// Whether one begins with the other, they share all but their endings, or they differ by a slip or two.
+fn is_similar(word: &str, term: &str) -> bool {
+    let (longer, shorter) = if word.len() > term.len() { (word, term) } else { (term, word) };
+    let (long, short) = (longer.chars().count(), shorter.chars().count());
+    if short < 4 {
+        return false;
+    }
+    if longer.starts_with(shorter) {
+        return long - short <= 4 || word == longer;
+    }
+    let slips = if short >= 8 { 2 } else { 1 };
+    long - short <= slips && within(longer, shorter, slips)
+}
+
+/// Whether at most `most` insertions, deletions, replacements or swaps of neighbours lead from one to the other.
+fn within(a: &str, b: &str, most: usize) -> bool {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut before: Vec<usize> = Vec::new();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for i in 1..=a.len() {
+        let mut next = vec![i; b.len() + 1];
+        for j in 1..=b.len() {
+            let replace = row[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            next[j] = replace.min(row[j] + 1).min(next[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                next[j] = next[j].min(before[j - 2] + 1);
+            }
+        }
+        if next.iter().all(|edits| *edits > most) {
+            return false;
+        }
+        before = std::mem::replace(&mut row, next);
+    }
+    row[b.len()] <= most
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(no: i64, words: &[&str]) -> Candidate {
+        let terms: Vec<String> = words.iter().map(|w| format!("p17x{w}")).collect();
+        Candidate { no, terms: terms.join(" ") }
+    }
+
+    fn query(words: &[&str]) -> Vec<TextTerm> {
+        let term = |w: &&str| TextTerm { text: (*w).to_owned(), prefix: false };
+        words.iter().map(term).collect()
+    }
+
+    #[test]
+    fn rare_words_and_short_texts_come_first_and_ties_go_to_the_newer() {
+        let rows = [
+            row(1, &["refund", "order"]),
+            row(2, &["refund", "kettle"]),
+            row(3, &["refund", "order"]),
+            row(4, &["refund", "order", "and", "many", "other", "words"]),
+        ];
+        assert_eq!(by_text(&rows, &query(&["refund", "kettle"])), [2, 3, 1, 4]);
+        assert!(by_text(&rows, &query(&["nothing"])).is_empty());
+        assert!(by_text(&[], &query(&["refund"])).is_empty());
+    }
+
+    #[test]
+    fn slips_are_forgiven_only_for_words_found_nowhere() {
+        let rows = [row(1, &["subscription"]), row(2, &["cancel"])];
+        let asked = query(&["cancel", "subscripton"]);
+        assert_eq!(by_text(&rows, &asked), [2, 1]);
+        let beginnings = forgiving_terms(&rows, &asked);
+        assert_eq!(beginnings, [TextTerm { text: "sub".to_owned(), prefix: true }]);
+    }
+
+    #[test]
+    fn similar_words() {
+        for (word, term) in [
+            ("refund", "refnud"),
+            ("kubernetes", "kuberentes"),
+            ("ruckerstattung", "ruckerstattungen"),
+            ("international", "inter"),
+        ] {
+            assert!(is_similar(word, term), "{word} {term}");
+        }
+        for (word, term) in [("cat", "car"), ("post", "part"), ("in", "international")] {
+            assert!(!is_similar(word, term), "{word} {term}");
+        }
+    }
+
+    #[test]
+    fn fusion_rewards_agreement() {
+        assert_eq!(fuse(&[&[1, 2, 3], &[3, 4]]), [3, 1, 4, 2]);
+        assert_eq!(fuse(&[&[7, 5]]), [7, 5]);
+        assert!(fuse(&[]).is_empty());
+    }
+}

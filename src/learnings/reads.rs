@@ -1,0 +1,61 @@
+//! Reading learnings back: the newest first.
+
+use sqlx::types::Json;
+
+use super::sql::{self, Filter};
+use super::{Learnings, SourceWindow};
+use crate::app::App;
+use crate::error::Result;
+
+/// The newest profiles of a user.
+pub async fn profiles(app: &App, filter: Filter, limit: i64) -> Result<Learnings> {
+    let profiles = app
+        .db
+        .read("learnings.get_profiles", (filter, limit), |tx, (filter, limit)| {
+            Box::pin(sql::profiles::list(tx, filter, *limit))
+        })
+        .await?;
+    Ok(Learnings { profiles, ..Learnings::default() })
+}
+
+/// The newest user playbooks: of one user, or of all.
+pub async fn user_playbooks(app: &App, filter: Filter, limit: i64) -> Result<Learnings> {
+    let user_playbooks = app
+        .db
+        .read("learnings.get_user_playbooks", (filter, limit), |tx, (filter, limit)| {
+            Box::pin(sql::user_playbooks::list(tx, filter, *limit))
+        })
+        .await?;
+    Ok(Learnings { user_playbooks, ..Learnings::default() })
+}
+
+/// The newest agent playbooks, with what they came from.
+pub async fn agent_playbooks(app: &App, filter: Filter, limit: i64) -> Result<Learnings> {
+    let agent_playbooks = app
+        .db
+        .read("learnings.get_agent_playbooks", (filter, limit), |tx, (filter, limit)| {
+            Box::pin(async move {
+                let mut playbooks = sql::agent_playbooks::list(tx, filter, *limit).await?;
+                let ids: Vec<i64> = playbooks.iter().map(|p| p.agent_playbook_id).collect();
+                let windows = sql::agent_playbooks::windows(tx, &filter.org_id, &ids).await?;
+                for playbook in &mut playbooks {
+                    playbook.source_windows =
+                        Some(windows_of(playbook.agent_playbook_id, &windows));
+                }
+                Ok(playbooks)
+            })
+        })
+        .await?;
+    Ok(Learnings { agent_playbooks, ..Learnings::default() })
+}
+
+fn windows_of(id: i64, windows: &[(i64, i64, Json<Vec<i64>>)]) -> Vec<SourceWindow> {
+    windows
+        .iter()
+        .filter(|(agent_playbook_id, ..)| *agent_playbook_id == id)
+        .map(|(_, user_playbook_id, Json(interactions))| SourceWindow {
+            user_playbook_id: *user_playbook_id,
+            source_interaction_ids: interactions.clone(),
+        })
+        .collect()
+}

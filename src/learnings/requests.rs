@@ -1,0 +1,323 @@
+//! What adding and changing learnings may contain, and the rule of each field.
+
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use super::{PLAYBOOK_STATUSES, STATUSES, SourceWindow, TIMES_TO_LIVE};
+use crate::error::{Error, InputProblem, Result};
+use crate::http::fields::{Fields, Read, check_id};
+
+pub const BATCH: usize = 1000;
+const CONTENT_LENGTH: usize = 100_000;
+const SIDE_TEXT_LENGTH: usize = 20_000;
+const NAME_LENGTH: usize = 255;
+const TAGS: usize = 50;
+const TAG_LENGTH: usize = 100;
+const INTERACTIONS: usize = 10_000;
+const FEATURES_BYTES: usize = 64 * 1024;
+const LATEST_TIME: i64 = 9_999_999_999;
+
+/// A profile to be added.
+#[derive(Clone, Debug, ToSchema)]
+pub struct NewProfile {
+    /// Minted when absent or empty.
+    pub profile_id: Option<String>,
+    pub user_id: String,
+    #[schema(max_length = 100_000)]
+    pub content: String,
+    /// Unix seconds; now when absent.
+    pub last_modified_timestamp: Option<i64>,
+    #[schema(required = false)]
+    pub generated_from_request_id: String,
+    /// `infinity` when absent.
+    #[schema(required = false, value_type = String)]
+    pub profile_time_to_live: &'static str,
+    /// Unix seconds; from the time to live when absent.
+    pub expiration_timestamp: Option<i64>,
+    #[schema(value_type = Option<Object>)]
+    pub custom_features: Option<Map<String, Value>>,
+    #[schema(required = false)]
+    pub source: String,
+    #[schema(value_type = Option<String>)]
+    pub status: &'static str,
+    #[schema(required = false)]
+    pub tags: Vec<String>,
+    #[schema(required = false)]
+    pub source_interaction_ids: Vec<i64>,
+}
+
+/// A user playbook to be added; its number is given by the server.
+#[derive(Clone, Debug, ToSchema)]
+pub struct NewUserPlaybook {
+    pub user_id: String,
+    #[schema(required = false)]
+    pub agent_version: String,
+    #[schema(required = false)]
+    pub request_id: String,
+    #[schema(required = false)]
+    pub playbook_name: String,
+    /// Unix seconds; now when absent.
+    pub created_at: Option<i64>,
+    /// This or `trigger` must say something.
+    #[schema(required = false, max_length = 100_000)]
+    pub content: String,
+    #[schema(required = false)]
+    pub trigger: String,
+    #[schema(required = false)]
+    pub rationale: String,
+    #[schema(required = false)]
+    pub source: String,
+    #[schema(value_type = Option<String>)]
+    pub status: &'static str,
+    #[schema(required = false)]
+    pub tags: Vec<String>,
+    #[schema(required = false)]
+    pub source_interaction_ids: Vec<i64>,
+}
+
+/// An agent playbook to be added; its number is given by the server.
+#[derive(Clone, Debug, ToSchema)]
+pub struct NewAgentPlaybook {
+    #[schema(required = false)]
+    pub playbook_name: String,
+    #[schema(required = false)]
+    pub agent_version: String,
+    /// Unix seconds; now when absent.
+    pub created_at: Option<i64>,
+    /// This or `trigger` must say something.
+    #[schema(required = false, max_length = 100_000)]
+    pub content: String,
+    #[schema(required = false)]
+    pub trigger: String,
+    #[schema(required = false)]
+    pub rationale: String,
+    /// `pending` when absent.
+    #[schema(required = false, value_type = String)]
+    pub playbook_status: &'static str,
+    #[schema(required = false)]
+    pub playbook_metadata: Value,
+    #[schema(value_type = Option<String>)]
+    pub status: &'static str,
+    #[schema(required = false)]
+    pub tags: Vec<String>,
+    /// The user playbooks it came from.
+    #[schema(required = false)]
+    pub source_windows: Vec<SourceWindow>,
+}
+
+/// Changes to a profile: what is absent stays.
+#[derive(Clone, Debug, ToSchema)]
+pub struct ProfileChange {
+    pub user_id: String,
+    pub profile_id: String,
+    pub content: Option<String>,
+    #[schema(value_type = Option<Object>)]
+    pub custom_features: Option<Map<String, Value>>,
+    /// Starts anew from now.
+    #[schema(value_type = Option<String>)]
+    pub profile_time_to_live: Option<&'static str>,
+    pub source: Option<String>,
+    /// `current`, `pending`, `archived` or `superseded`.
+    #[schema(value_type = Option<String>)]
+    pub status: Option<&'static str>,
+    pub tags: Option<Vec<String>>,
+}
+
+/// Changes to a user or agent playbook: what is absent stays.
+#[derive(Clone, Debug, Default)]
+pub struct PlaybookChange {
+    pub id: i64,
+    pub playbook_name: Option<String>,
+    pub agent_version: Option<String>,
+    pub content: Option<String>,
+    pub trigger: Option<String>,
+    pub rationale: Option<String>,
+    pub status: Option<&'static str>,
+    pub tags: Option<Vec<String>>,
+    /// Of agent playbooks.
+    pub playbook_status: Option<&'static str>,
+    pub playbook_metadata: Option<Value>,
+}
+
+impl Read for NewProfile {
+    fn read(f: &mut Fields<'_>) -> Self {
+        NewProfile {
+            profile_id: f.blank_or_id("profile_id"),
+            user_id: f.id("user_id"),
+            content: said(f, "content", CONTENT_LENGTH),
+            last_modified_timestamp: f.integer("last_modified_timestamp", 0..=LATEST_TIME),
+            generated_from_request_id: f.text("generated_from_request_id", NAME_LENGTH),
+            profile_time_to_live: time_to_live(f).unwrap_or("infinity"),
+            expiration_timestamp: f.integer("expiration_timestamp", 0..=LATEST_TIME),
+            custom_features: features(f, "custom_features"),
+            source: f.text("source", 128),
+            status: status(f).unwrap_or("current"),
+            tags: tags(f, "tags").unwrap_or_default(),
+            source_interaction_ids: f.numbers("source_interaction_ids", INTERACTIONS),
+        }
+    }
+}
+
+impl Read for NewUserPlaybook {
+    fn read(f: &mut Fields<'_>) -> Self {
+        let playbook = NewUserPlaybook {
+            user_id: f.id("user_id"),
+            agent_version: f.text("agent_version", NAME_LENGTH).trim().to_owned(),
+            request_id: f.text("request_id", NAME_LENGTH).trim().to_owned(),
+            playbook_name: f.text("playbook_name", NAME_LENGTH).trim().to_owned(),
+            created_at: f.integer("created_at", 0..=LATEST_TIME),
+            content: f.text("content", CONTENT_LENGTH),
+            trigger: f.text("trigger", SIDE_TEXT_LENGTH),
+            rationale: f.text("rationale", SIDE_TEXT_LENGTH),
+            source: f.text("source", 128),
+            status: status(f).unwrap_or("current"),
+            tags: tags(f, "tags").unwrap_or_default(),
+            source_interaction_ids: f.numbers("source_interaction_ids", INTERACTIONS),
+        };
+        must_say_something(f, &playbook.content, &playbook.trigger);
+        playbook
+    }
+}
+
+impl Read for NewAgentPlaybook {
+    fn read(f: &mut Fields<'_>) -> Self {
+        let playbook = NewAgentPlaybook {
+            playbook_name: f.text("playbook_name", NAME_LENGTH).trim().to_owned(),
+            agent_version: f.text("agent_version", NAME_LENGTH).trim().to_owned(),
+            created_at: f.integer("created_at", 0..=LATEST_TIME),
+            content: f.text("content", CONTENT_LENGTH),
+            trigger: f.text("trigger", SIDE_TEXT_LENGTH),
+            rationale: f.text("rationale", SIDE_TEXT_LENGTH),
+            playbook_status: f.choice("playbook_status", PLAYBOOK_STATUSES).unwrap_or("pending"),
+            playbook_metadata: metadata(f).unwrap_or_else(|| Value::String(String::new())),
+            status: status(f).unwrap_or("current"),
+            tags: tags(f, "tags").unwrap_or_default(),
+            source_windows: f.list("source_windows", BATCH),
+        };
+        must_say_something(f, &playbook.content, &playbook.trigger);
+        playbook
+    }
+}
+
+impl Read for SourceWindow {
+    fn read(f: &mut Fields<'_>) -> Self {
+        SourceWindow {
+            user_playbook_id: f.required_integer("user_playbook_id", 1..=i64::MAX),
+            source_interaction_ids: f.numbers("source_interaction_ids", INTERACTIONS),
+        }
+    }
+}
+
+impl Read for ProfileChange {
+    fn read(f: &mut Fields<'_>) -> Self {
+        ProfileChange {
+            user_id: f.id("user_id"),
+            profile_id: f.id("profile_id"),
+            content: (!f.is_absent("content")).then(|| said(f, "content", CONTENT_LENGTH)),
+            custom_features: features(f, "custom_features"),
+            profile_time_to_live: time_to_live(f),
+            source: f.optional_text("source", 128),
+            status: status(f),
+            tags: tags(f, "tags"),
+        }
+    }
+}
+
+impl PlaybookChange {
+    /// Reads what user and agent playbooks have in common.
+    pub fn read(f: &mut Fields<'_>, id: &'static str) -> Self {
+        PlaybookChange {
+            id: f.required_integer(id, 1..=i64::MAX),
+            playbook_name: f.optional_text("playbook_name", NAME_LENGTH),
+            agent_version: f.optional_text("agent_version", NAME_LENGTH),
+            content: f.optional_text("content", CONTENT_LENGTH),
+            trigger: f.optional_text("trigger", SIDE_TEXT_LENGTH),
+            rationale: f.optional_text("rationale", SIDE_TEXT_LENGTH),
+            status: status(f),
+            tags: tags(f, "tags"),
+            playbook_status: None,
+            playbook_metadata: None,
+        }
+    }
+
+    /// Reads what only agent playbooks have.
+    pub fn read_of_agent(f: &mut Fields<'_>) -> Self {
+        PlaybookChange {
+            playbook_status: f.choice("playbook_status", PLAYBOOK_STATUSES),
+            playbook_metadata: metadata(f),
+            ..Self::read(f, "agent_playbook_id")
+        }
+    }
+}
+
+impl PlaybookChange {
+    /// Whether the words that search finds it by change.
+    pub fn touches_text(&self) -> bool {
+        let texts = [&self.playbook_name, &self.content, &self.trigger, &self.rationale];
+        texts.iter().any(|text| text.is_some()) || self.tags.is_some()
+    }
+
+    /// A change must not leave a playbook that says nothing.
+    pub fn check_still_says_something(&self, content: &str, trigger: &str) -> Result<()> {
+        if !content.trim().is_empty() || !trigger.trim().is_empty() {
+            return Ok(());
+        }
+        Err(Error::invalid(vec![InputProblem {
+            pointer: "/content".to_owned(),
+            code: "required".to_owned(),
+            detail: "content or trigger must say something".to_owned(),
+        }]))
+    }
+}
+
+/// A list of tags: trimmed, without repetitions.
+pub fn tags(f: &mut Fields<'_>, name: &'static str) -> Option<Vec<String>> {
+    let read = |item: &Value| match item {
+        Value::String(text) => check_id(text, TAG_LENGTH),
+        _ => Err(("wrong_type", "expected text".to_owned())),
+    };
+    let mut tags = f.values(name, TAGS, read)?;
+    tags.sort();
+    tags.dedup();
+    Some(tags)
+}
+
+fn status(f: &mut Fields<'_>) -> Option<&'static str> {
+    f.choice("status", STATUSES)
+}
+
+fn time_to_live(f: &mut Fields<'_>) -> Option<&'static str> {
+    let names: Vec<&'static str> = TIMES_TO_LIVE.iter().map(|(name, _)| *name).collect();
+    f.choice("profile_time_to_live", &names)
+}
+
+/// Required text that says something.
+fn said(f: &mut Fields<'_>, name: &'static str, longest: usize) -> String {
+    let text = f.required(name, |f| f.optional_text(name, longest));
+    if !f.is_absent(name) && text.trim().is_empty() {
+        f.problem(name, "empty", "must not be empty");
+    }
+    text
+}
+
+fn must_say_something(f: &mut Fields<'_>, content: &str, trigger: &str) {
+    if content.trim().is_empty() && trigger.trim().is_empty() {
+        f.problem("content", "empty", "content or trigger must say something");
+    }
+}
+
+fn features(f: &mut Fields<'_>, name: &'static str) -> Option<Map<String, Value>> {
+    let object = f.object(name)?;
+    check_size(f, name, &Value::Object(object.clone()));
+    Some(object)
+}
+
+fn metadata(f: &mut Fields<'_>) -> Option<Value> {
+    f.optional_text("playbook_metadata", FEATURES_BYTES).map(Value::String)
+}
+
+fn check_size(f: &mut Fields<'_>, name: &'static str, value: &Value) {
+    if serde_json::to_vec(value).is_ok_and(|bytes| bytes.len() > FEATURES_BYTES) {
+        f.problem(name, "too_long", format!("larger than {FEATURES_BYTES} bytes"));
+    }
+}

@@ -1,0 +1,41 @@
+//! From a reference to the learning behind it, for evaluation: what was put before an agent, as it is now.
+
+use std::collections::BTreeSet;
+
+use super::sql;
+use crate::db::Tx;
+use crate::error::Result;
+
+/// A learning as a judge is shown it.
+#[derive(Clone, Debug, PartialEq, sqlx::FromRow)]
+pub struct Resolved {
+    /// `profile`, `user_playbook` or `agent_playbook`.
+    pub kind: String,
+    pub learning_id: String,
+    pub content: String,
+    /// When a playbook applies; empty for profiles.
+    pub trigger: String,
+}
+
+/// The learnings behind `(kind, id)` references, as far as the user may see them: their own profiles and playbooks,
+/// and the organization's playbooks. What expired or was rejected is left out.
+pub async fn resolve(
+    tx: &mut Tx,
+    org_id: &str,
+    user_id: &str,
+    references: &BTreeSet<(&str, &str)>,
+    now: i64,
+) -> Result<Vec<Resolved>> {
+    let of = |kind: &str| -> Vec<&str> {
+        references.iter().filter(|(k, _)| *k == kind).map(|(_, id)| *id).collect()
+    };
+    let numbers = |kind: &str| -> Vec<i64> {
+        of(kind).into_iter().filter_map(|id| id.parse().ok()).collect()
+    };
+    let mut found = sql::resolve::profiles(tx, org_id, user_id, &of("profile"), now).await?;
+    let playbooks = numbers("user_playbook");
+    found.extend(sql::resolve::user_playbooks(tx, org_id, user_id, &playbooks).await?);
+    let playbooks = numbers("agent_playbook");
+    found.extend(sql::resolve::agent_playbooks(tx, org_id, &playbooks).await?);
+    Ok(found)
+}

@@ -1,0 +1,138 @@
+//! SQL of the learnings' tables, one file per noun.
+
+pub mod agent_playbooks;
+pub mod profiles;
+pub mod resolve;
+pub mod user_playbooks;
+pub mod vectors;
+
+use crate::db::{Engine, Sequence, Tx};
+use crate::error::{Error, Result};
+use crate::governance::SubjectWrite;
+use crate::{row, run};
+
+/// What lists and searches are narrowed by. `None` means any; lists are JSON texts.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    pub org_id: String,
+    pub user_id: Option<String>,
+    pub statuses: String,
+    pub source: Option<String>,
+    pub tags: Option<String>,
+    pub agent_version: Option<String>,
+    pub playbook_name: Option<String>,
+    pub playbook_statuses: String,
+    /// At or after, before: when a profile was last modified, when a playbook was made.
+    pub from: Option<i64>,
+    pub to: Option<i64>,
+    /// What has expired by then is not there.
+    pub now: i64,
+}
+
+/// A person's row as search looks at it.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub struct Owned {
+    pub no: i64,
+    pub terms: String,
+    pub vector: Option<Vec<u8>>,
+}
+
+/// Any of the wanted tags, bound as one JSON list.
+macro_rules! has_tag {
+    ($parameter:literal) => {
+        concat!(
+            " AND (",
+            $parameter,
+            " IS NULL OR EXISTS (SELECT * FROM {texts:b.tags} AS has INTERSECT SELECT * FROM {texts:",
+            $parameter,
+            "} AS wanted))"
+        )
+    };
+}
+use has_tag;
+
+/// The number that stands for a person in the full-text index, if they have any learning.
+pub async fn scope(tx: &mut Tx, org_id: &str, user_id: &str) -> Result<Option<i64>> {
+    let found = row!(
+        tx,
+        (i64,),
+        "SELECT scope FROM learning_scopes WHERE org_id = $1 AND user_id = $2",
+        org_id,
+        user_id
+    )?;
+    Ok(found.map(|(scope,)| scope))
+}
+
+/// The same, made if it is not there.
+pub async fn admit_scope(tx: &mut Tx, subject: &SubjectWrite) -> Result<i64> {
+    if let Some(scope) = scope(tx, subject.org_id(), subject.user_id()).await? {
+        return Ok(scope);
+    }
+    let new = tx.next_numbers(Sequence::Scopes, 1).await?;
+    run!(
+        tx,
+        "INSERT INTO learning_scopes (org_id, user_id, epoch, scope) VALUES ($1, $2, $3, $4)
+         ON CONFLICT DO NOTHING",
+        subject.org_id(),
+        subject.user_id(),
+        subject.epoch(),
+        new[0]
+    )?;
+    scope(tx, subject.org_id(), subject.user_id())
+        .await?
+        .ok_or_else(|| Error::Internal("a scope was not stored".to_owned()))
+}
+
+/// The organization's number in the full-text index, and the version of its vectors.
+pub async fn organization_scope(tx: &mut Tx, org_id: &str) -> Result<Option<(i64, i64)>> {
+    row!(
+        tx,
+        (i64, i64),
+        "SELECT scope, vectors_version FROM organization_scopes WHERE org_id = $1",
+        org_id
+    )
+}
+
+pub async fn admit_organization_scope(tx: &mut Tx, org_id: &str) -> Result<i64> {
+    if let Some((scope, _)) = organization_scope(tx, org_id).await? {
+        return Ok(scope);
+    }
+    let new = tx.next_numbers(Sequence::Scopes, 1).await?;
+    run!(
+        tx,
+        "INSERT INTO organization_scopes (org_id, scope, vectors_version) VALUES ($1, $2, 0)
+         ON CONFLICT DO NOTHING",
+        org_id,
+        new[0]
+    )?;
+    let found = organization_scope(tx, org_id).await?;
+    found
+        .map(|(scope, _)| scope)
+        .ok_or_else(|| Error::Internal("a scope was not stored".to_owned()))
+}
+
+const INDEXES: [&str; 3] = ["profiles_index", "user_playbooks_index", "agent_playbooks_index"];
+
+/// Rewrites the full-text indexes so that nothing of deleted rows is left in them (SQLite; PostgreSQL does it in
+/// its vacuum).
+pub async fn compact_index(tx: &mut Tx) -> Result<()> {
+    if tx.engine() == Engine::Sqlite {
+        for index in INDEXES {
+            tx.change(format!("INSERT INTO {index} ({index}) VALUES ('optimize')"), &[]).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Compares the full-text indexes with their tables and fails when they differ (SQLite). Needs a write
+/// transaction, writes nothing.
+pub async fn check_index(tx: &mut Tx) -> Result<()> {
+    if tx.engine() == Engine::Sqlite {
+        for index in INDEXES {
+            let statement =
+                format!("INSERT INTO {index} ({index}, rank) VALUES ('integrity-check', 1)");
+            tx.change(statement, &[]).await?;
+        }
+    }
+    Ok(())
+}

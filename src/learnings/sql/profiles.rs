@@ -1,0 +1,260 @@
+//! SQL of the table `profiles`.
+
+use sqlx::types::Json;
+
+use super::{Filter, Owned, has_tag};
+use crate::db::Tx;
+use crate::error::Result;
+use crate::governance::SubjectWrite;
+use crate::learnings::Profile;
+use crate::learnings::rank::Candidate;
+use crate::{row, rows, run};
+
+macro_rules! columns {
+    () => {
+        "b.profile_no, b.profile_id, b.user_id, b.content, b.last_modified_timestamp, \
+         b.generated_from_request_id, b.profile_time_to_live, b.expiration_timestamp, b.custom_features, \
+         b.source, b.status, b.tags, b.source_interaction_ids"
+    };
+}
+
+/// The filter of every read: `$2` organization, `$3` user, `$4` now, `$5` statuses, `$6` source, `$7` tags,
+/// `$8` and `$9` times.
+macro_rules! filter {
+    () => {
+        concat!(
+            "b.org_id = $2 AND b.user_id = $3 AND b.expiration_timestamp > $4 AND b.status IN {texts:$5}
+             AND ($6 IS NULL OR b.source = $6)
+             AND ($8 IS NULL OR b.last_modified_timestamp >= $8)
+             AND ($9 IS NULL OR b.last_modified_timestamp < $9)",
+            has_tag!("$7")
+        )
+    };
+}
+
+/// Stores a new profile; false when the organization has one of this id.
+pub async fn insert(
+    tx: &mut Tx,
+    subject: &SubjectWrite,
+    profile: &Profile,
+    terms: &str,
+) -> Result<bool> {
+    let stored = run!(
+        tx,
+        "INSERT INTO profiles
+           (profile_no, org_id, user_id, profile_id, epoch, content, last_modified_timestamp,
+            generated_from_request_id, profile_time_to_live, expiration_timestamp, custom_features, source,
+            status, tags, source_interaction_ids, revision, terms)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 1, $16)
+         ON CONFLICT (org_id, profile_id) DO NOTHING",
+        profile.profile_no,
+        subject.org_id(),
+        subject.user_id(),
+        &profile.profile_id,
+        subject.epoch(),
+        &profile.content,
+        profile.last_modified_timestamp,
+        &profile.generated_from_request_id,
+        &profile.profile_time_to_live,
+        profile.expiration_timestamp,
+        profile.custom_features.as_ref(),
+        &profile.source,
+        &profile.status,
+        &profile.tags,
+        &profile.source_interaction_ids,
+        terms
+    )?;
+    Ok(stored == 1)
+}
+
+/// Stores what may change of a profile. With new terms its vector is behind.
+pub async fn update(
+    tx: &mut Tx,
+    subject: &SubjectWrite,
+    profile: &Profile,
+    new_terms: Option<&str>,
+) -> Result<()> {
+    run!(
+        tx,
+        "UPDATE profiles SET content = $4, last_modified_timestamp = $5, profile_time_to_live = $6,
+            expiration_timestamp = $7, custom_features = $8, source = $9, status = $10, tags = $11,
+            epoch = $12, terms = COALESCE($13, terms),
+            revision = revision + CASE WHEN $13 IS NULL THEN 0 ELSE 1 END
+         WHERE org_id = $1 AND user_id = $2 AND profile_no = $3",
+        subject.org_id(),
+        subject.user_id(),
+        profile.profile_no,
+        &profile.content,
+        profile.last_modified_timestamp,
+        &profile.profile_time_to_live,
+        profile.expiration_timestamp,
+        profile.custom_features.as_ref(),
+        &profile.source,
+        &profile.status,
+        &profile.tags,
+        subject.epoch(),
+        new_terms
+    )?;
+    Ok(())
+}
+
+/// One profile, held until the transaction ends.
+pub async fn hold(
+    tx: &mut Tx,
+    org_id: &str,
+    user_id: &str,
+    profile_id: &str,
+) -> Result<Option<Profile>> {
+    row!(
+        tx,
+        Profile,
+        concat!(
+            "SELECT ",
+            columns!(),
+            " FROM profiles b WHERE b.org_id = $1 AND b.user_id = $2 AND b.profile_id = $3 {for_update}"
+        ),
+        org_id,
+        user_id,
+        profile_id
+    )
+}
+
+pub async fn delete(tx: &mut Tx, org_id: &str, user_id: &str, profile_id: &str) -> Result<u64> {
+    run!(
+        tx,
+        "DELETE FROM profiles WHERE org_id = $1 AND user_id = $2 AND profile_id = $3",
+        org_id,
+        user_id,
+        profile_id
+    )
+}
+
+pub async fn delete_by_ids(tx: &mut Tx, org_id: &str, profile_ids: &str) -> Result<u64> {
+    run!(
+        tx,
+        "DELETE FROM profiles WHERE org_id = $1 AND profile_id IN {texts:$2}",
+        org_id,
+        profile_ids
+    )
+}
+
+/// Deletes up to `limit` profiles that have expired.
+pub async fn delete_expired(tx: &mut Tx, now: i64, limit: i64) -> Result<u64> {
+    run!(
+        tx,
+        "DELETE FROM profiles WHERE (org_id, profile_id) IN (
+             SELECT org_id, profile_id FROM profiles WHERE expiration_timestamp <= $1
+             ORDER BY expiration_timestamp LIMIT $2)",
+        now,
+        limit
+    )
+}
+
+/// The newest first.
+pub async fn list(tx: &mut Tx, filter: &Filter, limit: i64) -> Result<Vec<Profile>> {
+    rows!(
+        tx,
+        Profile,
+        concat!(
+            "SELECT ",
+            columns!(),
+            " FROM profiles b WHERE ",
+            filter!(),
+            " ORDER BY b.last_modified_timestamp DESC, b.profile_no DESC LIMIT $1"
+        ),
+        limit,
+        &filter.org_id,
+        filter.user_id.as_deref(),
+        filter.now,
+        &filter.statuses,
+        filter.source.as_deref(),
+        filter.tags.as_deref(),
+        filter.from,
+        filter.to
+    )
+}
+
+/// The newest rows that match a full-text query.
+pub async fn candidates(
+    tx: &mut Tx,
+    query: &str,
+    filter: &Filter,
+    limit: i64,
+) -> Result<Vec<Candidate>> {
+    rows!(
+        tx,
+        Candidate,
+        concat!(
+            "SELECT b.profile_no AS no, b.terms FROM {found_in:profiles} WHERE {matches:$1} AND ",
+            filter!(),
+            " ORDER BY {found:profile_no} DESC LIMIT $10"
+        ),
+        query,
+        &filter.org_id,
+        filter.user_id.as_deref(),
+        filter.now,
+        &filter.statuses,
+        filter.source.as_deref(),
+        filter.tags.as_deref(),
+        filter.from,
+        filter.to,
+        limit
+    )
+}
+
+/// Up to `limit` of the person's rows that pass the filter, the newest first; with a model, also their vectors as
+/// far as they are there.
+pub async fn all(
+    tx: &mut Tx,
+    model: Option<&str>,
+    filter: &Filter,
+    limit: i64,
+) -> Result<Vec<Owned>> {
+    let sql = match model {
+        None => concat!(
+            "SELECT b.profile_no AS no, b.terms, NULL AS vector FROM profiles b
+             WHERE $1 = '' AND ",
+            filter!(),
+            " ORDER BY b.profile_no DESC LIMIT $10"
+        ),
+        Some(_) => concat!(
+            "SELECT b.profile_no AS no, b.terms, v.vector FROM profiles b LEFT JOIN profile_vectors v
+                ON v.org_id = b.org_id AND v.user_id = b.user_id AND v.profile_no = b.profile_no
+                AND v.revision = b.revision AND v.model = $1
+             WHERE ",
+            filter!(),
+            " ORDER BY b.profile_no DESC LIMIT $10"
+        ),
+    };
+    rows!(
+        tx,
+        Owned,
+        sql,
+        model.unwrap_or_default(),
+        &filter.org_id,
+        filter.user_id.as_deref(),
+        filter.now,
+        &filter.statuses,
+        filter.source.as_deref(),
+        filter.tags.as_deref(),
+        filter.from,
+        filter.to,
+        limit
+    )
+}
+
+/// These rows, in any order.
+pub async fn by_numbers(tx: &mut Tx, filter: &Filter, numbers: &[i64]) -> Result<Vec<Profile>> {
+    rows!(
+        tx,
+        Profile,
+        concat!(
+            "SELECT ",
+            columns!(),
+            " FROM profiles b WHERE b.profile_no IN {integers:$3} AND b.org_id = $1 AND b.user_id = $2"
+        ),
+        &filter.org_id,
+        filter.user_id.as_deref(),
+        Json(numbers)
+    )
+}

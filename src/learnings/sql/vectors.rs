@@ -1,0 +1,169 @@
+//! SQL of the vector tables.
+
+use crate::db::Tx;
+use crate::error::Result;
+use crate::governance::SubjectWrite;
+use crate::learnings::Kind;
+use crate::{row, rows, run};
+
+/// A row whose vector is missing or behind.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub struct Unembedded {
+    pub no: i64,
+    pub revision: i64,
+    pub text: String,
+}
+
+/// Rows of a person whose vector by `model` is missing or behind.
+pub async fn unembedded(
+    tx: &mut Tx,
+    kind: Kind,
+    org_id: &str,
+    user_id: Option<&str>,
+    model: &str,
+    limit: i64,
+) -> Result<Vec<Unembedded>> {
+    let sql = match kind {
+        Kind::Profile => {
+            "SELECT b.profile_no AS no, b.revision, b.content AS text
+             FROM profiles b LEFT JOIN profile_vectors v
+                ON v.org_id = b.org_id AND v.user_id = b.user_id AND v.profile_no = b.profile_no
+                AND v.revision = b.revision AND v.model = $3
+             WHERE b.org_id = $1 AND b.user_id = $2 AND v.model IS NULL ORDER BY b.profile_no LIMIT $4"
+        }
+        Kind::UserPlaybook => {
+            "SELECT b.user_playbook_id AS no, b.revision, b.\"trigger\" || ' ' || b.content AS text
+             FROM user_playbooks b LEFT JOIN user_playbook_vectors v
+                ON v.org_id = b.org_id AND v.user_id = b.user_id AND v.user_playbook_id = b.user_playbook_id
+                AND v.revision = b.revision AND v.model = $3
+             WHERE b.org_id = $1 AND b.user_id = $2 AND v.model IS NULL ORDER BY b.user_playbook_id LIMIT $4"
+        }
+        Kind::AgentPlaybook => {
+            "SELECT b.agent_playbook_id AS no, b.revision, b.\"trigger\" || ' ' || b.content AS text
+             FROM agent_playbooks b LEFT JOIN agent_playbook_vectors v
+                ON v.org_id = b.org_id AND v.agent_playbook_id = b.agent_playbook_id
+                AND v.revision = b.revision AND v.model = $3
+             WHERE b.org_id = $1 AND $2 IS NULL AND v.model IS NULL ORDER BY b.agent_playbook_id LIMIT $4"
+        }
+    };
+    rows!(tx, Unembedded, sql, org_id, user_id, model, limit)
+}
+
+/// Stores a person's vector, unless the row has changed or gone since its text was read.
+pub async fn store(
+    tx: &mut Tx,
+    kind: Kind,
+    subject: &SubjectWrite,
+    row: &Unembedded,
+    model: &str,
+    vector: &[u8],
+) -> Result<()> {
+    let sql = if kind == Kind::Profile {
+        "INSERT INTO profile_vectors (org_id, user_id, profile_no, epoch, revision, model, vector)
+         SELECT b.org_id, b.user_id, b.profile_no, $4, b.revision, $6, $7 FROM profiles b
+         WHERE b.org_id = $1 AND b.user_id = $2 AND b.profile_no = $3 AND b.revision = $5
+         ON CONFLICT (org_id, user_id, profile_no) DO UPDATE SET
+            epoch = excluded.epoch, revision = excluded.revision, model = excluded.model,
+            vector = excluded.vector"
+    } else {
+        "INSERT INTO user_playbook_vectors (org_id, user_id, user_playbook_id, epoch, revision, model, vector)
+         SELECT b.org_id, b.user_id, b.user_playbook_id, $4, b.revision, $6, $7 FROM user_playbooks b
+         WHERE b.org_id = $1 AND b.user_id = $2 AND b.user_playbook_id = $3 AND b.revision = $5
+         ON CONFLICT (org_id, user_id, user_playbook_id) DO UPDATE SET
+            epoch = excluded.epoch, revision = excluded.revision, model = excluded.model,
+            vector = excluded.vector"
+    };
+    run!(
+        tx,
+        sql,
+        subject.org_id(),
+        subject.user_id(),
+        row.no,
+        subject.epoch(),
+        row.revision,
+        model,
+        vector
+    )?;
+    Ok(())
+}
+
+/// Counts the organization's vectors up and holds the count, so that versions become visible in their order.
+pub async fn next_version(tx: &mut Tx, org_id: &str) -> Result<i64> {
+    let found = row!(
+        tx,
+        (i64,),
+        "UPDATE organization_scopes SET vectors_version = vectors_version + 1 WHERE org_id = $1
+         RETURNING vectors_version",
+        org_id
+    )?;
+    Ok(found.map_or(0, |(version,)| version))
+}
+
+/// Stores an agent playbook's vector, unless the row has changed or gone since its text was read.
+pub async fn store_of_organization(
+    tx: &mut Tx,
+    org_id: &str,
+    row: &Unembedded,
+    model: &str,
+    vector: &[u8],
+    version: i64,
+) -> Result<()> {
+    run!(
+        tx,
+        "INSERT INTO agent_playbook_vectors (org_id, agent_playbook_id, revision, model, vector, version)
+         SELECT b.org_id, b.agent_playbook_id, b.revision, $4, $5, $6 FROM agent_playbooks b
+         WHERE b.org_id = $1 AND b.agent_playbook_id = $2 AND b.revision = $3
+         ON CONFLICT (org_id, agent_playbook_id) DO UPDATE SET
+            revision = excluded.revision, model = excluded.model, vector = excluded.vector,
+            version = excluded.version",
+        org_id,
+        row.no,
+        row.revision,
+        model,
+        vector,
+        version
+    )?;
+    Ok(())
+}
+
+/// Vectors of the organization that are newer than `version`, with the newest version last.
+pub async fn newer_than(
+    tx: &mut Tx,
+    org_id: &str,
+    model: &str,
+    version: i64,
+) -> Result<Vec<(i64, Vec<u8>)>> {
+    rows!(
+        tx,
+        (i64, Vec<u8>),
+        "SELECT agent_playbook_id, vector FROM agent_playbook_vectors
+         WHERE org_id = $1 AND version > $3 AND model = $2 ORDER BY version",
+        org_id,
+        model,
+        version
+    )
+}
+
+/// People, and organizations (without a person), who have rows without a vector by `model`.
+pub async fn behind(tx: &mut Tx, model: &str, limit: i64) -> Result<Vec<(String, Option<String>)>> {
+    rows!(
+        tx,
+        (String, Option<String>),
+        "SELECT DISTINCT org_id, user_id FROM (
+            SELECT b.org_id, b.user_id FROM profiles b WHERE NOT EXISTS (
+                SELECT 1 FROM profile_vectors v WHERE v.org_id = b.org_id AND v.user_id = b.user_id
+                   AND v.profile_no = b.profile_no AND v.revision = b.revision AND v.model = $1)
+            UNION ALL
+            SELECT b.org_id, b.user_id FROM user_playbooks b WHERE NOT EXISTS (
+                SELECT 1 FROM user_playbook_vectors v WHERE v.org_id = b.org_id AND v.user_id = b.user_id
+                   AND v.user_playbook_id = b.user_playbook_id AND v.revision = b.revision AND v.model = $1)
+            UNION ALL
+            SELECT b.org_id, NULL FROM agent_playbooks b WHERE NOT EXISTS (
+                SELECT 1 FROM agent_playbook_vectors v WHERE v.org_id = b.org_id
+                   AND v.agent_playbook_id = b.agent_playbook_id AND v.revision = b.revision
+                   AND v.model = $1)) AS rows_behind
+         LIMIT $2",
+        model,
+        limit
+    )
+}

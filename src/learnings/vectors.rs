@@ -1,0 +1,191 @@
+//! Compact vectors, compared exactly: one byte per dimension, a dot product that the compiler turns into SIMD.
+//!
+//! A person's vectors are read from the database with every search: they are few, and nothing of a person stays
+//! in memory. The organization's are kept here and brought up to date inside the reading transaction; whatever
+//! they say, only rows that this transaction sees are returned.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::sql;
+use crate::db::Tx;
+use crate::error::Result;
+
+/// The longest vector that is taken.
+pub const DIMENSIONS: usize = 4096;
+/// After this many changes the organization's vectors are read anew, without those of deleted playbooks.
+const CHANGES: u32 = 64;
+
+/// A vector of length one with a byte for each dimension, ready to be compared.
+pub struct Compact {
+    scale: f32,
+    values: Vec<i8>,
+}
+
+impl Compact {
+    /// None for a vector without a direction.
+    pub fn new(vector: &[f32]) -> Option<Self> {
+        let length = vector.iter().map(|v| v * v).sum::<f32>().sqrt();
+        let largest = vector.iter().fold(0.0_f32, |largest, v| largest.max(v.abs()));
+        if !length.is_normal() {
+            return None;
+        }
+        let step = largest / 127.0;
+        #[allow(clippy::cast_possible_truncation)] // within ±127 by construction
+        let values = vector.iter().map(|v| (v / step).round() as i8).collect();
+        Some(Compact { scale: step / length, values })
+    }
+
+    /// As it is stored: the scale, then the bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = self.scale.to_le_bytes().to_vec();
+        bytes.extend(self.values.iter().map(|v| v.cast_unsigned()));
+        bytes
+    }
+
+    /// The cosine of the angle to a stored vector; none when it is of another length.
+    pub fn similarity(&self, stored: &[u8]) -> Option<f32> {
+        let (scale, values) = stored.split_first_chunk::<4>()?;
+        if values.len() != self.values.len() {
+            return None;
+        }
+        Some(dot(&self.values, values) as f32 * self.scale * f32::from_le_bytes(*scale))
+    }
+}
+
+fn dot(a: &[i8], b: &[u8]) -> i32 {
+    a.iter().zip(b).map(|(a, b)| i32::from(*a) * i32::from(b.cast_signed())).sum()
+}
+
+/// The best of `rows` by similarity, at least `threshold`; ties go to the newer row.
+pub fn nearest<'v>(
+    query: &Compact,
+    rows: impl Iterator<Item = (i64, &'v [u8])>,
+    threshold: f32,
+    most: usize,
+) -> Vec<i64> {
+    let mut scored: Vec<(f32, i64)> = rows
+        .filter_map(|(no, vector)| Some((query.similarity(vector)?, no)))
+        .filter(|(similarity, _)| *similarity >= threshold)
+        .collect();
+    let better = |a: &(f32, i64), b: &(f32, i64)| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1));
+    if scored.len() > most {
+        scored.select_nth_unstable_by(most, better);
+        scored.truncate(most);
+    }
+    scored.sort_unstable_by(better);
+    scored.into_iter().map(|(_, no)| no).collect()
+}
+
+/// The vectors of agent playbooks, by organization.
+#[derive(Default)]
+pub struct OrganizationVectors {
+    known: Mutex<HashMap<String, Arc<Known>>>,
+}
+
+#[derive(Clone, Default)]
+pub struct Known {
+    version: i64,
+    changes: u32,
+    places: HashMap<i64, usize>,
+    numbers: Vec<i64>,
+    vectors: Vec<Vec<u8>>,
+}
+
+impl Known {
+    pub fn rows(&self) -> impl Iterator<Item = (i64, &[u8])> {
+        let vectors = self.vectors.iter().map(Vec::as_slice);
+        self.numbers.iter().copied().zip(vectors)
+    }
+}
+
+impl OrganizationVectors {
+    /// The organization's vectors at `version`, or newer ones if another search has seen them.
+    pub async fn at(
+        &self,
+        tx: &mut Tx,
+        org_id: &str,
+        model: &str,
+        version: i64,
+    ) -> Result<Arc<Known>> {
+        let before = self.lock().get(org_id).cloned().unwrap_or_default();
+        if before.version >= version {
+            return Ok(before);
+        }
+        let mut known = match before.changes {
+            0..CHANGES => Known::clone(&before),
+            _ => Known::default(),
+        };
+        for (no, vector) in sql::vectors::newer_than(tx, org_id, model, known.version).await? {
+            match known.places.get(&no) {
+                Some(place) => known.vectors[*place] = vector,
+                None => {
+                    known.places.insert(no, known.numbers.len());
+                    known.numbers.push(no);
+                    known.vectors.push(vector);
+                }
+            }
+        }
+        known.version = version;
+        known.changes += 1;
+        let known = Arc::new(known);
+        let mut all = self.lock();
+        if all.get(org_id).is_none_or(|other| other.version < version) {
+            all.insert(org_id.to_owned(), known.clone());
+        }
+        Ok(known)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<Known>>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(vector: &[f32]) -> Vec<u8> {
+        Compact::new(vector).unwrap().to_bytes()
+    }
+
+    #[test]
+    fn similarities_survive_the_compaction() {
+        let a: Vec<f32> = (0..256_u16).map(|n| (f32::from(n) * 0.7).sin()).collect();
+        let b: Vec<f32> =
+            (0..256_u16).map(|n| (f32::from(n) * 0.7).sin() + (f32::from(n) * 1.3).cos()).collect();
+        let exact = {
+            let dot: f32 = a.iter().zip(&b).map(|(x, y)| x * y).sum();
+            let length = |v: &[f32]| v.iter().map(|x| x * x).sum::<f32>().sqrt();
+            dot / (length(&a) * length(&b))
+        };
+        let compact = Compact::new(&a).unwrap().similarity(&bytes(&b)).unwrap();
+        assert!((exact - compact).abs() < 0.005, "{exact} {compact}");
+        let same = Compact::new(&a).unwrap().similarity(&bytes(&a)).unwrap();
+        assert!((same - 1.0).abs() < 0.005);
+    }
+
+    #[test]
+    fn vectors_that_cannot_be_compared_are_passed_over() {
+        assert!(Compact::new(&[0.0, 0.0]).is_none());
+        assert!(Compact::new(&[]).is_none());
+        assert!(Compact::new(&[f32::NAN]).is_none());
+        let query = Compact::new(&[1.0, 2.0]).unwrap();
+        assert_eq!(query.similarity(&bytes(&[1.0])), None);
+        assert_eq!(query.similarity(&[1, 2]), None);
+    }
+
+    #[test]
+    fn the_nearest_come_first_down_to_the_threshold() {
+        let rows = [
+            (1, bytes(&[0.0, 1.0])),
+            (2, bytes(&[1.0, 1.0])),
+            (3, bytes(&[1.0, 0.0])),
+            (4, bytes(&[1.0, 0.0])),
+        ];
+        let query = Compact::new(&[1.0, 0.0]).unwrap();
+        let rows = || rows.iter().map(|(no, vector)| (*no, vector.as_slice()));
+        assert_eq!(nearest(&query, rows(), 0.5, 10), [4, 3, 2]);
+        assert_eq!(nearest(&query, rows(), -1.0, 2), [4, 3]);
+    }
+}

@@ -1,0 +1,346 @@
+//! Search: whose learnings it returns, in which order, and what it says about itself.
+
+use evenhand::{jobs, learnings, row};
+use serde_json::{Value, json};
+
+use crate::learnings::{add_agent_playbook, add_profile, add_user_playbook};
+use crate::support::{Backend, NOW, Server, TestApp};
+
+async fn contents(server: &Server, body: Value, list: &str) -> Vec<String> {
+    let found = server.post("/api/search", &body).await.ok();
+    let text = |row: &Value| row["content"].as_str().unwrap().to_owned();
+    found[list].as_array().unwrap().iter().map(text).collect()
+}
+
+async fn profiles(server: &Server, user: &str, query: &str) -> Vec<String> {
+    contents(server, json!({"user_id": user, "query": query, "top_k": 100}), "profiles").await
+}
+
+both_backends! {
+    async fn the_answer_has_its_exact_shape(t: TestApp) {
+        let server = t.serve().await;
+        let profile = json!({"profile_id": "p-1", "user_id": "ada", "content": "Wants refunds to her card"});
+        server.post("/api/add_user_profile", &json!({"user_profiles": [profile]})).await.ok();
+        add_user_playbook(&server, "ada", "refund asked", "Refund to the card").await;
+        add_agent_playbook(&server, json!({"content": "Refunds take three days"})).await;
+        let found = server.post("/api/search", &json!({"user_id": "ada", "query": "refund?"})).await.ok();
+        insta::assert_json_snapshot!("search", found);
+        for (path, list) in [("search_profiles", "user_profiles"), ("search_user_playbooks", "user_playbooks"),
+            ("search_agent_playbooks", "agent_playbooks")] {
+            let body = json!({"user_id": "ada", "query": "refund", "search_mode": "fts"});
+            let found = server.post(&format!("/api/{path}"), &body).await.ok();
+            assert_eq!(found[list].as_array().unwrap().len(), 1, "{path}");
+            let keys: Vec<&String> = found.as_object().unwrap().keys().collect();
+            let mut expected = vec!["degraded", "experiment", "msg", "search_mode_effective", "success", list];
+            expected.sort_unstable();
+            assert_eq!(keys, expected);
+            assert_eq!(found["experiment"], Value::Null);
+        }
+    }
+
+    async fn a_write_is_found_at_once_on_every_replica(t: TestApp) {
+        let (one, replica) = (t.serve().await, t.replica().await);
+        let two = replica.serve().await;
+        let id = add_profile(&one, "ada", "Allergic to peanuts").await;
+        for server in [&one, &two] {
+            assert_eq!(profiles(server, "ada", "peanut").await, ["Allergic to peanuts"]);
+        }
+        let change = json!({"user_id": "ada", "profile_id": id, "content": "Allergic to walnuts"});
+        two.put("/api/update_user_profile", &change).await.ok();
+        for server in [&one, &two] {
+            assert!(profiles(server, "ada", "peanut").await.is_empty());
+            assert_eq!(profiles(server, "ada", "walnut").await, ["Allergic to walnuts"]);
+        }
+        one.delete("/api/delete_profile", &json!({"user_id": "ada", "profile_id": id})).await.ok();
+        for server in [&one, &two] {
+            assert!(profiles(server, "ada", "walnut").await.is_empty());
+        }
+    }
+
+    async fn bad_input_is_told_and_never_breaks(t: TestApp) {
+        let server = t.serve().await;
+        add_profile(&server, "ada", "Likes \"quoted\" tea AND biscuits").await;
+        add_agent_playbook(&server, json!({"content": "NEAR the end OR not"})).await;
+        let long = "tea ".repeat(262_144);
+        for (body, pointer, code) in [
+            (json!({}), "/query", "required"),
+            (json!({"query": ""}), "/query", "empty"),
+            (json!({"query": " \t\n"}), "/query", "empty"),
+            (json!({"query": 7}), "/query", "wrong_type"),
+            (json!({"query": long}), "/query", "too_long"),
+            (json!({"query": "a\u{0}b"}), "/query", "nul_character"),
+            (json!({"query": "x", "top_k": 0}), "/top_k", "out_of_range"),
+            (json!({"query": "x", "top_k": 101}), "/top_k", "out_of_range"),
+            (json!({"query": "x", "threshold": 1.5}), "/threshold", "out_of_range"),
+            (json!({"query": "x", "entity_types": ["profiles", "users"]}), "/entity_types/1", "not_allowed"),
+            (json!({"query": "x", "search_mode": "magic"}), "/search_mode", "not_allowed"),
+            (json!({"query": "x", "user_id": " "}), "/user_id", "empty"),
+            (json!({"query": "x", "start_time": 20, "end_time": 10}), "/end_time", "not_after_start"),
+        ] {
+            let problems = server.post("/api/search", &body).await.input_problems();
+            assert!(problems.contains(&(pointer.to_owned(), code.to_owned())), "{problems:?}");
+        }
+        for query in ["\"", "'", "*", "tea*", "\"tea", "tea AND", "NOT tea", "NEAR(tea biscuits, 2)", "content:tea",
+            "{terms}: tea", "^tea", "tea -biscuits", "a:*", "!tea & |", "tea <-> biscuits", ":*", "()", "\\", "%_",
+            "'; DROP TABLE profiles; --", "tea\\", "?!…", "\u{202e}\u{200b}", "🫖", "٪", "p1xtea", "x", "\u{fffd}"] {
+            for mode in ["hybrid", "fts", "vector"] {
+                let body = json!({"user_id": "ada", "query": query, "search_mode": mode});
+                let answer = server.post("/api/search", &body).await;
+                assert_eq!(answer.status, 200, "{query}: {}", answer.text);
+                let found = answer.json()["profiles"].as_array().unwrap().len();
+                assert_eq!(found > 0, query.contains("tea") && query != "p1xtea", "{query}");
+            }
+        }
+        let said = server.post("/api/search", &json!({"query": "?!"})).await.ok();
+        assert!(said["msg"].as_str().unwrap().contains("no words"));
+    }
+
+    async fn filters_narrow(t: TestApp) {
+        let server = t.serve().await;
+        let rows = json!({"user_profiles": [
+            {"user_id": "ada", "content": "tea one", "source": "web", "tags": ["hot"], "last_modified_timestamp": NOW - 100},
+            {"user_id": "ada", "content": "tea two", "source": "app", "tags": ["cold", "new"]},
+            {"user_id": "ada", "content": "tea three", "status": "archived"}]});
+        server.post("/api/add_user_profile", &rows).await.ok();
+        let rows = json!({"user_playbooks": [
+            {"user_id": "ada", "content": "tea book", "agent_version": "v1", "playbook_name": "drinks"},
+            {"user_id": "ada", "content": "tea note", "agent_version": "v2", "playbook_name": "food"}]});
+        server.post("/api/add_user_playbook", &rows).await.ok();
+        for (filter, list, expected) in [
+            // Tags are words too: the row with fewer is the closer match.
+            (json!({}), "profiles", vec!["tea one", "tea two"]),
+            (json!({"source": "web"}), "profiles", vec!["tea one"]),
+            (json!({"tags": ["new", "none"]}), "profiles", vec!["tea two"]),
+            (json!({"tags": []}), "profiles", vec!["tea one", "tea two"]),
+            (json!({"status_filter": ["archived"]}), "profiles", vec!["tea three"]),
+            (json!({"start_time": NOW - 10}), "profiles", vec!["tea two"]),
+            (json!({"end_time": NOW - 10}), "profiles", vec!["tea one"]),
+            (json!({"top_k": 1}), "profiles", vec!["tea one"]),
+            (json!({"entity_types": ["user_playbooks"]}), "profiles", vec![]),
+            (json!({"agent_version": "v1"}), "user_playbooks", vec!["tea book"]),
+            (json!({"playbook_name": "food"}), "user_playbooks", vec!["tea note"]),
+        ] {
+            let mut body = json!({"user_id": "ada", "query": "tea"});
+            body.as_object_mut().unwrap().extend(filter.as_object().unwrap().clone());
+            assert_eq!(contents(&server, body, list).await, expected, "{filter}");
+        }
+        let listed = server.post("/api/search_profiles", &json!({"user_id": "ada", "tags": ["hot"]})).await.ok();
+        assert_eq!(listed["user_profiles"][0]["content"], "tea one", "without a query, what passes the filters");
+    }
+
+    async fn slips_beginnings_and_other_scripts_are_found(t: TestApp) {
+        let server = t.serve().await;
+        for content in ["Cancelled her subscription twice", "Rückerstattungen nur auf die Karte", "東京都に住んでいます",
+            "他喜欢喝乌龙茶", "Préfère les réunions l'après-midi", "김치를 좋아해요", "Живёт в Санкт-Петербурге"] {
+            add_profile(&server, "ada", content).await;
+        }
+        for (query, expected) in [
+            ("subscripton cancel", "Cancelled her subscription twice"),
+            ("subscriptoin", "Cancelled her subscription twice"),
+            ("subscr", "Cancelled her subscription twice"),
+            ("Ruckerstattung", "Rückerstattungen nur auf die Karte"),
+            ("京都", "東京都に住んでいます"),
+            ("茶", "他喜欢喝乌龙茶"),
+            ("乌龙茶", "他喜欢喝乌龙茶"),
+            ("REUNION", "Préfère les réunions l'après-midi"),
+            ("김치", "김치를 좋아해요"),
+            ("петербург", "Живёт в Санкт-Петербурге"),
+        ] {
+            assert_eq!(profiles(&server, "ada", query).await.first().map(String::as_str), Some(expected), "{query}");
+        }
+        assert!(profiles(&server, "ada", "大阪").await.is_empty());
+    }
+
+    async fn without_an_embedder_it_is_full_text_and_says_so(t: TestApp) {
+        let server = t.serve().await;
+        add_profile(&server, "ada", "Likes tea").await;
+        for (mode, degraded) in [("hybrid", false), ("fts", false), ("vector", true)] {
+            let body = json!({"user_id": "ada", "query": "tea", "search_mode": mode});
+            let found = server.post("/api/search", &body).await.ok();
+            assert_eq!(found["search_mode_effective"], "fts");
+            assert_eq!(found["degraded"], degraded, "{mode}");
+            assert_eq!(found["profiles"].as_array().unwrap().len(), 1);
+        }
+    }
+
+    async fn nobody_finds_what_is_not_theirs(t: TestApp) {
+        let server = t.serve().await;
+        // Ids that look alike: prefixes of each other, other cases and scripts, and what the index itself uses.
+        let mut users: Vec<String> = ["ada", "Ada", "ada1", "1", "11", "111", "p1x", "1x", "x1", "аda", "ada\u{301}",
+            "%", "_", "a_a", "org", "ada*", "\"ada\""].map(str::to_owned).to_vec();
+        users.extend((0..2000).map(|n| format!("user-{}", n * 7919 % 100_003)));
+        for batch in users.chunks(500) {
+            let profile = |user: &String| json!({"user_id": user, "content": format!("secret tea of <{user}>"),
+                "profile_id": format!("of {user}")});
+            let playbook = |user: &String| json!({"user_id": user, "trigger": "tea", "content": format!("for <{user}>")});
+            let body = json!({"user_profiles": batch.iter().map(profile).collect::<Vec<_>>()});
+            server.post("/api/add_user_profile", &body).await.ok();
+            let body = json!({"user_playbooks": batch.iter().map(playbook).collect::<Vec<_>>()});
+            server.post("/api/add_user_playbook", &body).await.ok();
+        }
+        for (place, user) in users.iter().enumerate().filter(|(place, _)| *place < 60 || place % 40 == 0) {
+            let other = &users[(place + 1) % users.len()];
+            let query = format!("tea secret of {other} {user} x1 p1xtea");
+            let body = json!({"user_id": user, "query": query, "top_k": 100});
+            let found = server.post("/api/search", &body).await.ok();
+            let owners = |list: &str| -> Vec<String> {
+                let rows = found[list].as_array().unwrap().iter();
+                rows.map(|row| row["user_id"].as_str().unwrap().to_owned()).collect()
+            };
+            assert_eq!(owners("profiles"), [user.as_str()], "{user}");
+            assert_eq!(owners("user_playbooks"), [user.as_str()], "{user}");
+        }
+        let nobody = server.post("/api/search", &json!({"user_id": "user", "query": "tea secret"})).await.ok();
+        assert_eq!(nobody["profiles"], json!([]));
+        let unnamed = server.post("/api/search", &json!({"query": "tea secret"})).await.ok();
+        assert_eq!((&unnamed["profiles"], &unnamed["user_playbooks"]), (&json!([]), &json!([])));
+        assert!(unnamed["msg"].as_str().unwrap().contains("user_id"));
+    }
+
+    async fn index_and_rows_stay_together(t: TestApp) {
+        let server = t.serve().await;
+        let long = "long document about many things ".repeat(400);
+        let rows: Vec<Value> = (0..400).map(|n| json!({"profile_id": format!("p{n}"), "user_id": format!("u{}", n % 4),
+            "content": format!("first{n} shared {}", if n % 5 == 0 { long.as_str() } else { "short" })})).collect();
+        server.post("/api/add_user_profile", &json!({"user_profiles": rows})).await.ok();
+        for n in (0..400).filter(|n| n % 3 == 0) {
+            let body = json!({"user_id": format!("u{}", n % 4), "profile_id": format!("p{n}"),
+                "content": format!("second{n} shared {}", if n % 2 == 0 { long.as_str() } else { "brief" })});
+            server.put("/api/update_user_profile", &body).await.ok();
+        }
+        let gone: Vec<String> = (0..400).filter(|n| n % 4 == 1).map(|n| format!("p{n}")).collect();
+        let deleted = server.delete("/api/delete_profiles_by_ids", &json!({"profile_ids": gone})).await.ok();
+        assert_eq!(deleted["deleted_count"], 100);
+        check_index(&t).await;
+        for compacted in [false, true] {
+            if compacted {
+                t.app.db.write("test.compact", (), |tx, ()| Box::pin(learnings::compact_index(tx))).await.unwrap();
+                check_index(&t).await;
+            }
+            for user in 0..4 {
+                let body = json!({"user_id": format!("u{user}"), "query": "shared", "top_k": 100});
+                let found = contents(&server, body, "profiles").await;
+                assert_eq!(found.len(), if user == 1 { 0 } else { 100 }, "u{user}");
+            }
+            for n in 0..400 {
+                let user = format!("u{}", n % 4);
+                let (first, second) = (format!("first{n}"), format!("second{n}"));
+                let expected = (usize::from(n % 4 != 1 && n % 3 != 0), usize::from(n % 4 != 1 && n % 3 == 0));
+                if n % 7 == 0 {
+                    let found = (profiles(&server, &user, &first).await.len(), profiles(&server, &user, &second).await.len());
+                    assert_eq!(found, expected, "{n}");
+                }
+            }
+        }
+        for user in ["u0", "u2", "u3"] {
+            server.post("/api/clear_user_data", &json!({"user_id": user})).await.ok();
+        }
+        check_index(&t).await;
+        assert_eq!(index_entries(&t).await, 0);
+    }
+}
+
+async fn check_index(t: &TestApp) {
+    let check =
+        t.app.db.write("test.check_index", (), |tx, ()| Box::pin(learnings::check_index(tx)));
+    check.await.unwrap();
+}
+
+/// Documents in the full-text index of profiles.
+async fn index_entries(t: &TestApp) -> i64 {
+    let sql = match t.backend {
+        Backend::Sqlite => "SELECT COUNT(*) FROM profiles_index_docsize",
+        Backend::Postgres => "SELECT COUNT(*) FROM profiles",
+    };
+    let read =
+        t.app.db.read("test.count", sql, |tx, sql| Box::pin(async move { row!(tx, (i64,), *sql) }));
+    read.await.unwrap().map_or(0, |(count,)| count)
+}
+
+mod vectors {
+    use super::*;
+
+    async fn with_hash(backend: Backend) -> TestApp {
+        TestApp::with(backend, |s| s.embedder.kind = "hash".to_owned()).await
+    }
+
+    async fn embed(t: &TestApp) {
+        jobs::run_until_idle(&t.app, &evenhand::app::job_handlers()).await.unwrap();
+    }
+
+    async fn check(backend: Backend) {
+        let t = with_hash(backend).await;
+        let server = t.serve().await;
+        let id = add_profile(&server, "ada", "Enjoys photography").await;
+        let playbook =
+            add_agent_playbook(&server, json!({"content": "Offer photography courses"})).await;
+        let by = |mode: &str| json!({"user_id": "ada", "query": "photographic", "search_mode": mode, "threshold": 0.2});
+        let before = server.post("/api/search", &by("vector")).await.ok();
+        assert_eq!(
+            (&before["profiles"], &before["degraded"]),
+            (&json!([]), &json!(true)),
+            "not embedded yet"
+        );
+        let before = server.post("/api/search", &by("hybrid")).await.ok();
+        assert_eq!(before["profiles"].as_array().unwrap().len(), 1, "full text finds it meanwhile");
+        embed(&t).await;
+        let after = server.post("/api/search", &by("vector")).await.ok();
+        assert_eq!(
+            (&after["degraded"], &after["search_mode_effective"]),
+            (&json!(false), &json!("vector"))
+        );
+        assert_eq!(after["profiles"].as_array().unwrap().len(), 1);
+        assert_eq!(after["agent_playbooks"].as_array().unwrap().len(), 1);
+        let strict = json!({"user_id": "ada", "query": "photographic", "search_mode": "vector", "threshold": 0.99});
+        assert_eq!(server.post("/api/search", &strict).await.ok()["profiles"], json!([]));
+        assert_eq!(
+            server.post("/api/search", &by("hybrid")).await.ok()["search_mode_effective"],
+            "hybrid"
+        );
+        let stranger = json!({"user_id": "bob", "query": "photography", "search_mode": "vector"});
+        assert_eq!(server.post("/api/search", &stranger).await.ok()["profiles"], json!([]));
+
+        // A second replica has the organization's vectors in memory when they go from the database.
+        let replica = t.replica().await;
+        let other = replica.serve().await;
+        assert_eq!(
+            other.post("/api/search", &by("vector")).await.ok()["agent_playbooks"]
+                .as_array()
+                .unwrap()
+                .len(),
+            1
+        );
+        server
+            .delete("/api/delete_agent_playbook", &json!({"agent_playbook_id": playbook}))
+            .await
+            .ok();
+        server
+            .delete("/api/delete_profile", &json!({"user_id": "ada", "profile_id": id}))
+            .await
+            .ok();
+        for replica in [&server, &other] {
+            let found = replica.post("/api/search", &by("vector")).await.ok();
+            assert_eq!((&found["agent_playbooks"], &found["profiles"]), (&json!([]), &json!([])));
+        }
+        // And sees a new one as soon as it has a vector.
+        add_agent_playbook(&server, json!({"content": "Photography is a paid course"})).await;
+        embed(&t).await;
+        assert_eq!(
+            other.post("/api/search", &by("vector")).await.ok()["agent_playbooks"]
+                .as_array()
+                .unwrap()
+                .len(),
+            1
+        );
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn sqlite() {
+        check(Backend::Sqlite).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn postgres() {
+        check(Backend::Postgres).await;
+    }
+}
