@@ -4,7 +4,7 @@ use sha2::{Digest, Sha256};
 
 use super::grading::{Material, is_user};
 use super::{NewResult, Origin};
-use crate::organization::{Evaluator, Rule};
+use crate::organization::{Evaluator, PATTERN_SIZE, Rule};
 use crate::sessions::Interaction;
 
 /// The longest text a pattern is tried on; the rest of a longer turn is left out.
@@ -53,7 +53,8 @@ fn check(rule: &Rule, turns: &[Interaction], outcome: Option<&str>) -> Option<Ch
     };
     Some(match rule {
         Rule::Regex { role, pattern, must_match } => {
-            let pattern = regex::RegexBuilder::new(pattern).size_limit(1 << 20).build().ok()?;
+            let pattern =
+                regex::RegexBuilder::new(pattern).size_limit(PATTERN_SIZE).build().ok()?;
             let found = turns
                 .iter()
                 .filter(|turn| has_role(turn, role))

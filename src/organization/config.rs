@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::evaluators::Evaluator;
+use super::evaluators::{Evaluator, EvaluatorFields};
 use crate::http::fields::{Fields, Read};
 use crate::judge::prompts::{self, Kind};
 
@@ -39,7 +39,7 @@ pub struct OrganizationConfig {
     #[schema(required = false)]
     pub governance: GovernanceConfig,
     /// Evaluators that are rules: free, each under its own name.
-    #[schema(required = false, max_items = 50)]
+    #[schema(required = false, max_items = 50, value_type = Vec<EvaluatorFields>)]
     pub evaluators: Vec<Evaluator>,
 }
 

@@ -5,8 +5,28 @@ use utoipa::ToSchema;
 
 use crate::http::fields::{Fields, Read};
 
+/// The specification's view of [`Evaluator`]: flat, as it is written.
+#[derive(ToSchema)]
+#[allow(dead_code)] // names the fields for the specification
+pub struct EvaluatorFields {
+    pub evaluation_name: String,
+    /// `regex`, `tool_used`, `tool_not_used`, `max_turns` or `customer_outcome`.
+    pub kind: String,
+    /// For `regex`: `user`, `agent` (when absent: everybody but the user) or a role's own name.
+    pub role: Option<String>,
+    /// For `regex`.
+    #[schema(max_length = 1000)]
+    pub pattern: Option<String>,
+    /// For `regex`: false makes a match a failure. True when absent.
+    pub must_match: Option<bool>,
+    /// For `tool_used` and `tool_not_used`.
+    pub tool_name: Option<String>,
+    /// For `max_turns`: of the user.
+    pub max_turns: Option<i64>,
+}
+
 /// One rule under its own `evaluation_name`.
-#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct Evaluator {
     pub evaluation_name: String,
     #[serde(flatten)]
@@ -14,7 +34,7 @@ pub struct Evaluator {
 }
 
 /// What makes a session a success.
-#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Rule {
     /// Some turn of the role matches the pattern; with `must_match` false, none does.
@@ -41,21 +61,38 @@ impl Read for Evaluator {
         if RESERVED.contains(&evaluation_name.as_str()) {
             f.problem("evaluation_name", "reserved", "is the judge's own name; take another");
         }
+        // Every field is read, whatever the kind: a wrong type is named even where the field is not used.
+        let role = f.optional_id("role").unwrap_or_else(|| "agent".to_owned());
+        let must_match = f.optional_flag("must_match").unwrap_or(true);
+        let pattern = f.optional_text("pattern", 1000);
+        let tool_name = f.optional_id("tool_name");
+        let max_turns = f.integer("max_turns", 1..=1_000_000);
+        let needs = |f: &mut Fields<'_>, name: &str| {
+            if f.is_absent(name) {
+                f.problem(name, "required", "is required for this kind");
+            }
+        };
         let rule = match f.required_choice("kind", KINDS) {
             "regex" => {
-                let role = f.optional_id("role").unwrap_or_else(|| "agent".to_owned());
-                let must_match = f.optional_flag("must_match").unwrap_or(true);
-                let text = f.required("pattern", |f| f.optional_text("pattern", 1000));
-                let compiled = regex::RegexBuilder::new(&text).size_limit(PATTERN_SIZE).build();
+                needs(f, "pattern");
+                let pattern = pattern.unwrap_or_default();
+                let compiled = regex::RegexBuilder::new(&pattern).size_limit(PATTERN_SIZE).build();
                 if compiled.is_err() {
                     f.problem("pattern", "bad_form", "is not a regular expression, or too large");
                 }
-                Rule::Regex { role, pattern: text, must_match }
+                Rule::Regex { role, pattern, must_match }
             }
-            "tool_used" => Rule::ToolUsed { tool_name: f.id("tool_name") },
-            "tool_not_used" => Rule::ToolNotUsed { tool_name: f.id("tool_name") },
+            "tool_used" => {
+                needs(f, "tool_name");
+                Rule::ToolUsed { tool_name: tool_name.unwrap_or_default() }
+            }
+            "tool_not_used" => {
+                needs(f, "tool_name");
+                Rule::ToolNotUsed { tool_name: tool_name.unwrap_or_default() }
+            }
             "max_turns" => {
-                Rule::MaxTurns { max_turns: f.required_integer("max_turns", 1..=1_000_000) }
+                needs(f, "max_turns");
+                Rule::MaxTurns { max_turns: max_turns.unwrap_or(1) }
             }
             _ => Rule::CustomerOutcome,
         };

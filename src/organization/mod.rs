@@ -16,5 +16,5 @@ pub use config::{
     AgentSuccessConfig, GovernanceConfig, JudgeConfig, LearningConfig, OrganizationConfig,
     ToolCanUse, prompt_version,
 };
-pub use evaluators::{Evaluator, Rule};
+pub use evaluators::{Evaluator, PATTERN_SIZE, Rule};
 pub use rules::{Versioned, config_in, get, pin_session_success, set, update};

@@ -12,6 +12,9 @@ use crate::db::Tx;
 use crate::error::{Code, Error, InputProblem, Result};
 use crate::http::fields::{self, Outcome};
 
+/// A configuration as JSON.
+type Document = Map<String, Value>;
+
 /// A configuration and which one it is; 0 is the defaults.
 #[derive(Clone, Debug)]
 pub struct Versioned {
@@ -98,7 +101,7 @@ async fn change(
     app: &Arc<App>,
     org_id: &str,
     mut given: Map<String, Value>,
-    combine: fn(Map<String, Value>, Map<String, Value>) -> Map<String, Value>,
+    combine: fn(Document, Document) -> Document,
 ) -> Result<Versioned> {
     let expected = match given.remove("version") {
         None | Some(Value::Null) => None,

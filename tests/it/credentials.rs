@@ -14,6 +14,15 @@ use crate::support::{Backend, Server, TestApp};
 /// What an agent key must not call.
 const OPERATORS_ONLY: &[&str] = &[
     "/api/jobs",
+    "/api/get_config",
+    "/api/set_config",
+    "/api/update_config",
+    "/api/evaluations/grade_on_demand",
+    "/api/evaluations/regenerate",
+    "DELETE /api/evaluations/regenerate/{job_id}",
+    "/api/evaluations/labels",
+    "/api/evaluations/judge_diffs",
+    "/api/evaluations/judge_diffs/{job_id}/promote",
     "/api/delete_interaction",
     "/api/delete_request",
     "/api/delete_requests_by_ids",
@@ -53,7 +62,8 @@ both_backends! {
             refused.problem(401, "unauthenticated");
             call(&governance).await.problem(403, "forbidden");
             assert!(!matches!(call(&dashboard).await.status, 401 | 403), "dashboard {method} {path}");
-            if OPERATORS_ONLY.contains(&path.as_str()) {
+            let with_method = format!("{method} {path}");
+            if OPERATORS_ONLY.iter().any(|only| *only == path || *only == with_method) {
                 call(&agent).await.problem(403, "forbidden");
             } else {
                 assert!(!matches!(call(&agent).await.status, 401 | 403), "agent {method} {path}");

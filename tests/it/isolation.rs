@@ -15,6 +15,7 @@ const TENANT: &str = "tenant-9q4z";
 /// What the first organization has, as the other one might guess or have overheard.
 struct Known {
     interaction_id: i64,
+    job_id: String,
 }
 
 async fn fill(server: &Server) -> Known {
@@ -36,7 +37,18 @@ async fn fill(server: &Server) -> Known {
             "label": CANARY, "metadata": {"note": CANARY}});
         server.post("/api/session_outcome", &outcome).await.ok();
     }
-    Known { interaction_id }
+    for (user, session) in [("ada", "s1"), ("bob", "s1")] {
+        let grade = json!({"user_id": user, "session_id": session, "agent_version": CANARY});
+        server.post("/api/evaluations/grade_on_demand", &grade).await.ok();
+        let label =
+            json!({"user_id": user, "session_id": session, "is_success": true, "note": CANARY});
+        server.post("/api/evaluations/labels", &json!({"labels": [label]})).await.ok();
+    }
+    server.post("/api/update_config", &json!({"agent_context_prompt": CANARY})).await.ok();
+    let window = json!({"from_ts": NOW - 100, "to_ts": NOW});
+    let begun = server.post("/api/evaluations/regenerate", &window).await.ok();
+    assert_eq!(begun["total"], 3);
+    Known { interaction_id, job_id: begun["job_id"].as_str().unwrap().to_owned() }
 }
 
 /// Everything the first organization can read of itself.
@@ -46,6 +58,10 @@ async fn everything(server: &Server) -> Value {
         server.post("/api/get_requests", &json!({"top_k": 1000})).await.ok(),
         server.post("/api/get_session_outcomes", &json!({"session_ids": ["s1", "s2"]})).await.ok(),
         server.get("/api/jobs").await.ok(),
+        server.get("/api/get_config").await.ok(),
+        server.post("/api/get_agent_success_evaluation_results", &json!({})).await.ok(),
+        server.get("/api/evaluations/decisions?session_id=s1").await.ok(),
+        server.get("/api/evaluations/agreement").await.ok(),
     ];
     for path in ["ada/s1", "ada/s2", "bob/s1"] {
         all.push(server.get(&format!("/api/sessions/{path}")).await.ok());
@@ -71,6 +87,11 @@ fn guess(name: &str, known: &Known) -> Value {
         "text" => json!("canary"),
         "top_k" => json!(1000),
         "limit" => json!(200),
+        "agent_version" => json!("agent-v0"),
+        "labels" => json!([{"user_id": "bob", "session_id": "s1", "is_success": false}]),
+        "from_ts" => json!(NOW - 100),
+        "to_ts" => json!(NOW),
+        "candidate_version" => json!("v1"),
         _ => Value::Null,
     }
 }
@@ -100,7 +121,8 @@ fn filled_path(path: &str, operation: &Value, known: &Known) -> Vec<String> {
     let path = path
         .replace("{user_id}", "bob")
         .replace("{session_id}", "s1")
-        .replace("{request_id}", "r3");
+        .replace("{request_id}", "r3")
+        .replace("{job_id}", &known.job_id);
     assert!(!path.contains('{'), "say what stands for the parameter of {path}");
     let parameters = operation["parameters"].as_array().cloned().unwrap_or_default();
     let query: Vec<String> = parameters

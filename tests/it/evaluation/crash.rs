@@ -88,7 +88,9 @@ async fn check(backend: Backend) {
         let begun = Instant::now();
         loop {
             let answer = client.get(process.url(&path)).send().await.unwrap();
-            let progress: Value = answer.json().await.unwrap();
+            let text = answer.text().await.unwrap();
+            let progress: Value = serde_json::from_str(&text).unwrap();
+            assert!(progress["completed"].is_u64(), "round {round}: {text}");
             let done = progress["completed"].as_u64().unwrap();
             assert!(done >= seen, "what was judged stays judged");
             // A kill for every part of the way; the last process goes to the end.
