@@ -120,29 +120,33 @@ impl<'a> Work<'a> {
     async fn run(&self) -> Result<Ended> {
         let limit = usize::try_from(self.regeneration.concurrency_limit).unwrap_or(1).max(1);
         let mut in_flight = FuturesUnordered::new();
-        let (mut after, mut page, mut more) = (String::new(), Vec::new().into_iter(), true);
-        let mut paused = None;
+        let mut page = self.page(String::new()).await?.into_iter();
+        // The next page is read while children are worked on, never instead of it: they may hold the very
+        // connections that reading waits for.
+        let mut fetching: Option<BoxFuture<'_, Result<Vec<Child>>>> = None;
+        let (mut after, mut more, mut paused) = (String::new(), true, None);
         loop {
-            while in_flight.len() < limit * (1 + AHEAD) && paused.is_none() && !self.is_too_dear() {
-                let next = match page.next() {
-                    Some(child) => child,
-                    None if more => {
-                        let children = self.page(&after).await?;
-                        more = !children.is_empty();
-                        page = children.into_iter();
-                        continue;
-                    }
-                    None => break,
-                };
-                let child: Child = next;
+            let goes_on = paused.is_none() && !self.is_too_dear();
+            while goes_on && in_flight.len() < limit * (1 + AHEAD) {
+                let Some(child) = page.next() else { break };
                 after.clone_from(&child.job_id);
                 in_flight.push(self.child(child));
             }
-            match in_flight.next().await {
-                Some(Ok(Done::Saved)) => {}
-                Some(Ok(Done::Paused(error))) => paused = Some(error),
-                Some(Err(error)) => return Err(error),
-                None => break,
+            if goes_on && more && fetching.is_none() && page.len() == 0 {
+                fetching = Some(Box::pin(self.page(after.clone())));
+            }
+            tokio::select! {
+                Some(done) = in_flight.next() => match done? {
+                    Done::Saved => {}
+                    Done::Paused(error) => paused = Some(error),
+                },
+                fetched = next(&mut fetching), if fetching.is_some() => {
+                    fetching = None;
+                    let children = fetched?;
+                    more = !children.is_empty();
+                    page = children.into_iter();
+                }
+                else => break,
             }
         }
         Ok(match paused {
@@ -152,8 +156,9 @@ impl<'a> Work<'a> {
         })
     }
 
-    async fn page(&self, after: &str) -> Result<Vec<Child>> {
-        let input = (self.job.job_id.clone(), after.to_owned());
+    /// Open children after `after`.
+    async fn page(&self, after: String) -> Result<Vec<Child>> {
+        let input = (self.job.job_id.clone(), after);
         self.app
             .db
             .lookup("evaluation.open_children", input, |tx, (parent, after)| {
@@ -291,6 +296,14 @@ impl<'a> Work<'a> {
             })
             .await?;
         Ok(Outcome::Closed)
+    }
+}
+
+/// What is being fetched, or never.
+async fn next(fetching: &mut Option<BoxFuture<'_, Result<Vec<Child>>>>) -> Result<Vec<Child>> {
+    match fetching {
+        Some(fetching) => fetching.await,
+        None => std::future::pending().await,
     }
 }
 
