@@ -5,7 +5,7 @@
 //! - A verdict is written, the job closed and the decision recorded in one transaction, guarded by the job's lease
 //!   and by the subject barrier. One row per (user, session, evaluation, agent version): a regrade replaces it
 //!   after the new verdict is there and keeps its id.
-//! - A failed judgement is absent, never a zero. It is tried again, and [`decisions`] says where it stands.
+//! - A failed judgement is absent, never a zero. It is tried again, and [`fn@decisions`] says where it stands.
 //! - What was judged is known exactly ([`crate::sessions::Snapshot`]); what is deleted takes its verdicts along.
 
 mod agreement;
