@@ -53,6 +53,9 @@ const FRAGMENTS: &[(&str, &str, &str)] = &[
         "? b",
     ),
     ("index_of", "?_index i", "? b"),
+    // SQLite compiles a statement anew each time its plain `LIMIT $1` is bound, because the plan may depend on it;
+    // a sum is taken as it comes.
+    ("limit", "LIMIT ? + 0", "LIMIT ?"),
     // The rows of a JSON list bound as one text, under `value`; and a column of integers as such a list.
     (
         "each",
