@@ -206,7 +206,7 @@ both_backends! {
         let server = t.serve().await;
         let long = "long document about many things ".repeat(400);
         let row = |n: usize| json!({"profile_id": format!("p{n}"), "user_id": format!("u{}", n % 4),
-            "content": format!("first{n} shared {}", if n % 5 == 0 { long.as_str() } else { "short" })});
+            "content": format!("first{n} shared {}", if n.is_multiple_of(5) { long.as_str() } else { "short" })});
         for start in [0, 500, 1000] {
             let rows: Vec<Value> = (start..(start + 500).min(1400)).map(row).collect();
             server.post("/api/add_user_profile", &json!({"user_profiles": rows})).await.ok();
