@@ -291,17 +291,9 @@ async fn matches(t: &TestApp, user: usize, term: &str) -> i64 {
             let Some((scope,)) = row!(tx, (i64,), sql, user)? else {
                 return Ok(None);
             };
-            let term = evenhand::db::TextTerm {
-                text: format!("p{scope}x{term}"),
-                prefix: false,
-            };
+            let term = evenhand::db::TextTerm { text: format!("p{scope}x{term}"), prefix: false };
             let query = tx.any_of(std::iter::once(&term));
-            row!(
-                tx,
-                (i64,),
-                "SELECT COUNT(*) FROM {index_of:profiles} WHERE {matches:$1}",
-                query
-            )
+            row!(tx, (i64,), "SELECT COUNT(*) FROM {index_of:profiles} WHERE {matches:$1}", query)
         })
     });
     read.await.unwrap().map_or(0, |(count,)| count)
