@@ -30,3 +30,4 @@ mod reads;
 mod replicas;
 mod search;
 mod search_quality;
+mod stats;

@@ -1,0 +1,220 @@
+//! One arm as a set of users, and the variance of its mean when sessions of a user go together.
+//!
+//! Notation, as in the description of the experiment: user g has `n_g` sessions with total `s_g`
+//! (successes, or the sum of any whole-numbered outcome); `N = Σn`, `S = Σs`, `p = S/N`, `G` users,
+//! `r_g = s_g − p·n_g`, `f_g = n_g/N`.
+
+use super::reason::{Defined, NullReason};
+use super::summation::sum;
+
+/// What one user contributes: how many sessions, and the total of the outcome over them.
+///
+/// Every outcome of a session is a whole number (success, escalation, corrections, turns, tokens),
+/// so that totals, and the question whether there is any variance at all, are exact.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct UserSum {
+    /// Number of sessions, `n_g`.
+    pub sessions: u64,
+    /// Sum of the outcome over these sessions, `s_g`.
+    pub total: i64,
+}
+
+/// Which estimator of the variance between users.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Variance {
+    /// `Σ r² / N²`: the plain sandwich (Liang and Zeger, 1986). Too small with few users.
+    Cr0,
+    /// CR0 times `G/(G−1) · (N−1)/(N−2)`, counted over both arms together; see
+    /// [`Comparison::cr1_factor`](super::Comparison::cr1_factor). Of one arm alone it is CR0.
+    Cr1,
+    /// CR0 times `G/(G−1)`: the delta method for a ratio of per-user means.
+    Delta,
+    /// `Σ r²/(1−f) / N²`: unbiased when users are alike (Bell and McCaffrey, 2002).
+    Cr2,
+    /// `Σ r²/(1−f)² / N²`: close to the jackknife (Mancl and DeRouen, 2001).
+    Cr3,
+}
+
+/// The users of one arm that have at least one session, in canonical order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Arm {
+    users: Vec<UserSum>,
+    sessions: u64,
+    total: i64,
+}
+
+impl Arm {
+    /// Collects an arm. Users without sessions carry no information and are left out.
+    #[must_use]
+    pub fn new(users: impl IntoIterator<Item = UserSum>) -> Self {
+        let mut users: Vec<_> = users.into_iter().filter(|user| user.sessions > 0).collect();
+        users.sort_unstable();
+        let sessions = users.iter().fold(0, |sum: u64, user| sum.saturating_add(user.sessions));
+        let total = users.iter().fold(0, |sum: i64, user| sum.saturating_add(user.total));
+        Self { users, sessions, total }
+    }
+
+    /// The users, by number of sessions and total, ascending.
+    #[must_use]
+    pub fn users(&self) -> &[UserSum] {
+        &self.users
+    }
+
+    /// `G`, the number of users with at least one session.
+    #[must_use]
+    pub fn user_count(&self) -> usize {
+        self.users.len()
+    }
+
+    /// `N`, the number of sessions.
+    #[must_use]
+    pub fn session_count(&self) -> u64 {
+        self.sessions
+    }
+
+    /// `S`, the sum of the outcome.
+    #[must_use]
+    pub fn total(&self) -> i64 {
+        self.total
+    }
+
+    /// `p = S/N`, the success rate or the mean outcome per session; null without sessions.
+    pub fn mean(&self) -> Defined<f64> {
+        if self.sessions == 0 {
+            return Err(NullReason::ArmWithoutEvaluatedSessions);
+        }
+        Ok(self.total as f64 / self.sessions as f64)
+    }
+
+    /// Whether every total could be a number of successes.
+    #[must_use]
+    pub fn is_binary(&self) -> bool {
+        self.users
+            .iter()
+            .all(|user| u64::try_from(user.total).is_ok_and(|total| total <= user.sessions))
+    }
+
+    /// Kish's (1965) effective number of users, `N² / Σn²`: how many users of equal size would
+    /// weigh as much. Null without sessions.
+    pub fn kish_effective_users(&self) -> Defined<f64> {
+        self.mean()?;
+        Ok(self.sessions as f64 / self.mean_size_by_session())
+    }
+
+    /// `Σn² / N`: the size of the user of a session drawn at random; 0 without sessions.
+    #[must_use]
+    pub fn mean_size_by_session(&self) -> f64 {
+        sum(self.users.iter().map(|user| {
+            let sessions = user.sessions as f64;
+            sessions * self.share(user)
+        }))
+    }
+
+    /// `f_g`, the user's share of the sessions of the arm.
+    #[must_use]
+    pub fn share(&self, user: &UserSum) -> f64 {
+        user.sessions as f64 / self.sessions as f64
+    }
+
+    /// `1/(1 − f_g)`; infinite for the only user of an arm.
+    #[must_use]
+    pub fn leverage_factor(&self, user: &UserSum) -> f64 {
+        self.sessions as f64 / self.sessions.saturating_sub(user.sessions) as f64
+    }
+
+    /// `r_g = s_g − p·n_g`, rounded once from the exact fraction `(s_g·N − S·n_g)/N`.
+    ///
+    /// It is zero exactly when the user's rate is the rate of the arm.
+    #[must_use]
+    pub fn residual(&self, user: &UserSum) -> f64 {
+        let own = i128::from(user.total).saturating_mul(i128::from(self.sessions));
+        let expected = i128::from(self.total).saturating_mul(i128::from(user.sessions));
+        own.saturating_sub(expected) as f64 / self.sessions as f64
+    }
+
+    /// Whether all users have exactly the same rate: `s_g·N = S·n_g` for every g, in integers.
+    #[must_use]
+    pub fn has_zero_variance(&self) -> bool {
+        self.users.iter().all(|user| self.residual(user) == 0.0)
+    }
+
+    /// The variance of the mean of this arm.
+    ///
+    /// Null without sessions; except for CR0, null with a single user, whose variance is not
+    /// identified. Zero exactly when [`Arm::has_zero_variance`].
+    pub fn variance(&self, estimator: Variance) -> Defined<f64> {
+        self.mean()?;
+        let users = self.users.len() as f64;
+        let cr0 = matches!(estimator, Variance::Cr0 | Variance::Cr1);
+        if !cr0 {
+            self.require_two_users()?;
+        }
+        let sessions = self.sessions as f64;
+        Ok(sum(self.users.iter().map(|user| {
+            let factor = match estimator {
+                Variance::Cr0 | Variance::Cr1 => 1.0,
+                Variance::Delta => users / (users - 1.0),
+                Variance::Cr2 => self.leverage_factor(user),
+                Variance::Cr3 => self.leverage_factor(user).powi(2),
+            };
+            (self.residual(user) / sessions).powi(2) * factor
+        })))
+    }
+
+    /// `B = Σ f² + (Σ u)² − Σ u²` with `u = f²/(1−f)`: this arm's part in the degrees of freedom of
+    /// Bell and McCaffrey (2002) for a difference of means.
+    ///
+    /// The last two terms are twice the sum of `u_g·u_h` over pairs. With users in ascending order
+    /// the pairs are summed without any subtraction, so that one dominant user costs no precision.
+    pub fn bell_mccaffrey_b(&self) -> Defined<f64> {
+        self.require_two_users()?;
+        let squares = sum(self.users.iter().map(|user| self.share(user).powi(2)));
+        let mut smaller = 0.0;
+        let pairs = sum(self.users.iter().map(|user| {
+            let u = self.share(user).powi(2) * self.leverage_factor(user);
+            let products = u * smaller;
+            smaller += u;
+            products
+        }));
+        Ok(squares + 2.0 * pairs)
+    }
+
+    /// `n_eff = min(p(1−p)/V2, N)`, or `G` when `V2 = 0`: how many independent sessions would give
+    /// the same variance. Proportions only; null as [`Arm::variance`] is.
+    pub fn effective_sample_size(&self) -> Defined<f64> {
+        match self.design_effect() {
+            Ok(design_effect) => Ok(self.sessions as f64 / design_effect.max(1.0)),
+            Err(NullReason::ZeroVariance) => Ok(self.users.len() as f64),
+            Err(reason) => Err(reason),
+        }
+    }
+
+    /// `V2 / (p(1−p)/N)`: the variance over that of as many independent sessions (Kish, 1965).
+    ///
+    /// Below 1 when users happen to be more alike than chance would make them. Proportions only;
+    /// null when the variance is zero, and as [`Arm::variance`] is.
+    pub fn design_effect(&self) -> Defined<f64> {
+        let (rate, variance) = (self.mean()?, self.variance(Variance::Cr2)?);
+        if !self.is_binary() {
+            return Err(NullReason::OutcomeNotBinary);
+        }
+        if variance == 0.0 {
+            return Err(NullReason::ZeroVariance);
+        }
+        Ok(variance * self.sessions as f64 / (rate * (1.0 - rate)))
+    }
+
+    fn require_two_users(&self) -> Defined<()> {
+        match self.users.len() {
+            0 => Err(NullReason::ArmWithoutEvaluatedSessions),
+            1 => Err(NullReason::FewerThanTwoEvaluatedUsersInAnArm),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl FromIterator<UserSum> for Arm {
+    fn from_iter<T: IntoIterator<Item = UserSum>>(users: T) -> Self {
+        Self::new(users)
+    }
+}

@@ -1,0 +1,199 @@
+//! Outcomes that must not get worse: tests of non-inferiority, adjusted over all guardrails.
+
+use super::ALPHA;
+use super::cluster::Variance;
+use super::comparison::{CiMethod, Comparison};
+use super::distributions::student_t_upper_tail;
+use super::interval::Interval;
+use super::multiplicity::holm;
+use super::reason::{Defined, NullReason};
+
+/// Which change of an outcome is for the worse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum HarmfulChange {
+    /// More is worse: corrections, turns, escalations, tokens.
+    Increase,
+    /// Less is worse: success.
+    Decrease,
+}
+
+/// One outcome to be guarded.
+#[derive(Clone, Copy, Debug)]
+pub struct Guardrail<'a> {
+    /// The arms for this outcome.
+    pub comparison: Comparison<'a>,
+    /// Which change is for the worse.
+    pub harmful: HarmfulChange,
+    /// How much harm is tolerable, in the unit of the outcome; not negative.
+    pub margin: f64,
+}
+
+/// What is known about one guardrail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Verdict {
+    /// Shown to be worse by less than the margin.
+    Passed,
+    /// Shown to be worse, and not shown to be within the margin. Vetoes a positive decision.
+    Failed,
+    /// Neither is shown.
+    Undecided,
+}
+
+impl Verdict {
+    /// The name used on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::Undecided => "undecided",
+        }
+    }
+}
+
+/// A one-sided test and its adjustment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AdjustedP {
+    /// The p-value of this guardrail alone.
+    pub p_value: f64,
+    /// Adjusted over all guardrails after Holm.
+    pub adjusted: f64,
+}
+
+/// The assessment of one guardrail.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Assessment {
+    /// The difference between the arms in the harmful direction; positive is worse.
+    pub harm: Defined<f64>,
+    /// 95 % interval of the difference (treatment minus holdout) on CR2.
+    pub interval: Defined<Interval>,
+    /// Test of "harm reaches the margin", `P(T ≤ (harm − margin)/SE)`: small means passed.
+    pub non_inferiority: Defined<AdjustedP>,
+    /// Test of "no harm", `P(T ≥ harm/SE)`: small means worse.
+    pub deterioration: Defined<AdjustedP>,
+    /// What follows from the adjusted tests at one-sided 2.5 %, as in a 95 % interval.
+    pub verdict: Verdict,
+}
+
+/// Assesses all guardrails of an experiment together, in the order given.
+///
+/// The tests are Student's t on CR2 with Bell–McCaffrey degrees of freedom. They are null as the
+/// standard error is, without variance, and for a negative margin; such a guardrail is undecided
+/// and does not count in the adjustment.
+#[must_use]
+pub fn assess(guardrails: &[Guardrail<'_>]) -> Vec<Assessment> {
+    let within = adjust(guardrails.iter().map(|guardrail| {
+        let tested = guardrail.t(guardrail.margin)?;
+        Ok(student_t_upper_tail(-tested.t, tested.df))
+    }));
+    let worse = adjust(guardrails.iter().map(|guardrail| {
+        let tested = guardrail.t(0.0)?;
+        Ok(student_t_upper_tail(tested.t, tested.df))
+    }));
+    let results = guardrails.iter().zip(within).zip(worse);
+    results
+        .map(|((guardrail, non_inferiority), deterioration)| Assessment {
+            harm: guardrail.harm(),
+            interval: guardrail.comparison.interval(CiMethod::Cr2BellMcCaffrey),
+            non_inferiority,
+            deterioration,
+            verdict: verdict(non_inferiority, deterioration),
+        })
+        .collect()
+}
+
+struct Tested {
+    t: f64,
+    df: f64,
+}
+
+impl Guardrail<'_> {
+    fn harm(&self) -> Defined<f64> {
+        let difference = self.comparison.lift()?;
+        Ok(match self.harmful {
+            HarmfulChange::Increase => difference,
+            HarmfulChange::Decrease => -difference,
+        })
+    }
+
+    fn t(&self, harm: f64) -> Defined<Tested> {
+        let distance = self.harm()? - harm;
+        if self.margin.is_nan() || self.margin < 0.0 {
+            return Err(NullReason::InputOutOfRange);
+        }
+        let standard_error = self.comparison.standard_error(Variance::Cr2)?;
+        if standard_error <= 0.0 {
+            return Err(NullReason::ZeroVariance);
+        }
+        Ok(Tested { t: distance / standard_error, df: self.comparison.bell_mccaffrey_df()? })
+    }
+}
+
+fn adjust(p_values: impl Iterator<Item = Defined<f64>>) -> Vec<Defined<AdjustedP>> {
+    let p_values: Vec<_> = p_values.collect();
+    let defined: Vec<_> = p_values.iter().flatten().copied().collect();
+    let mut adjusted = holm(&defined).into_iter();
+    p_values
+        .into_iter()
+        .map(|p_value| {
+            p_value.map(|p_value| AdjustedP { p_value, adjusted: adjusted.next().unwrap_or(1.0) })
+        })
+        .collect()
+}
+
+fn verdict(non_inferiority: Defined<AdjustedP>, deterioration: Defined<AdjustedP>) -> Verdict {
+    let shown = |test: Defined<AdjustedP>| test.is_ok_and(|test| test.adjusted < ALPHA / 2.0);
+    if shown(non_inferiority) {
+        Verdict::Passed
+    } else if shown(deterioration) {
+        Verdict::Failed
+    } else {
+        Verdict::Undecided
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::{Arm, UserSum};
+
+    fn arm(rate: i64) -> Arm {
+        (0..40).map(|user| UserSum { sessions: 10, total: rate + user % 3 - 1 }).collect()
+    }
+
+    fn assess_one(treatment: &Arm, holdout: &Arm, margin: f64) -> Vec<Assessment> {
+        assess(&[Guardrail {
+            comparison: Comparison::new(treatment, holdout),
+            harmful: HarmfulChange::Increase,
+            margin,
+        }])
+    }
+
+    #[test]
+    fn harm_within_a_margin_passes_and_beyond_it_fails() {
+        let (worse, same) = (arm(6), arm(5));
+        let verdicts = |margin| assess_one(&worse, &same, margin).into_iter().map(|a| a.verdict);
+        assert!(verdicts(0.2).eq([Verdict::Passed]));
+        assert!(verdicts(0.05).eq([Verdict::Failed]));
+        assert!(verdicts(-1.0).eq([Verdict::Undecided]));
+        let unharmed = assess_one(&same, &worse, 0.0);
+        assert!(unharmed.iter().all(|a| a.verdict == Verdict::Passed));
+    }
+
+    #[test]
+    fn a_guardrail_without_variance_is_undecided_and_not_counted() {
+        let never =
+            Arm::new([UserSum { sessions: 3, total: 0 }, UserSum { sessions: 2, total: 0 }]);
+        let (worse, same) = (arm(6), arm(5));
+        let pair = [(&never, &never), (&worse, &same)].map(|(t, c)| Guardrail {
+            comparison: Comparison::new(t, c),
+            harmful: HarmfulChange::Increase,
+            margin: 0.05,
+        });
+        let assessed = assess(&pair);
+        let null = assessed.first().map(|a| (a.verdict, a.deterioration));
+        assert_eq!(null, Some((Verdict::Undecided, Err(NullReason::ZeroVariance))));
+        let counted = assessed.last().map(|a| a.deterioration.map(|p| p.adjusted == p.p_value));
+        assert_eq!(counted, Some(Ok(true)));
+    }
+}

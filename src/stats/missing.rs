@@ -1,0 +1,145 @@
+//! Sessions that were published but never judged, or judged but never attributed.
+
+use super::cluster::{Arm, UserSum, Variance};
+use super::comparison::Comparison;
+use super::interval::Interval;
+use super::reason::{Defined, NullReason};
+
+/// Counts of sessions in one arm.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct EvaluationCounts {
+    /// Published sessions.
+    pub published: u64,
+    /// Those that have a verdict.
+    pub evaluated: u64,
+    /// Those whose verdict is success.
+    pub successes: u64,
+}
+
+impl EvaluationCounts {
+    /// `evaluated / published`; null without published sessions.
+    pub fn evaluation_rate(&self) -> Defined<f64> {
+        self.rate(self.evaluated)
+    }
+
+    /// The success rate if all sessions without a verdict had failed, and if all had succeeded.
+    fn extremes(&self) -> Defined<Interval> {
+        let unevaluated = self.published.saturating_sub(self.evaluated);
+        Ok(Interval::between(
+            self.rate(self.successes)?,
+            self.rate(self.successes.saturating_add(unevaluated))?,
+        ))
+    }
+
+    fn rate(&self, sessions: u64) -> Defined<f64> {
+        if self.published == 0 {
+            return Err(NullReason::ArmWithoutPublishedSessions);
+        }
+        Ok(sessions as f64 / self.published as f64)
+    }
+}
+
+/// Share of the evaluated sessions that belong to an arm; null when nothing is evaluated.
+pub fn evaluated_session_coverage(attributed: u64, unattributed: u64) -> Defined<f64> {
+    match attributed.saturating_add(unattributed) {
+        0 => Err(NullReason::NoEvaluatedSessions),
+        all => Ok(attributed as f64 / all as f64),
+    }
+}
+
+/// The lift in the two worst cases (Manski, 1990): every session without a verdict failed in
+/// treatment and succeeded in the holdout, and the other way round.
+///
+/// Makes no assumption whatever about why a verdict is missing, and does not express chance. Null
+/// if an arm has no published session.
+pub fn worst_case_bounds(
+    treatment: &EvaluationCounts,
+    holdout: &EvaluationCounts,
+) -> Defined<Interval> {
+    let (treatment, holdout) = (treatment.extremes()?, holdout.extremes()?);
+    Ok(Interval::between(treatment.lower - holdout.upper, treatment.upper - holdout.lower))
+}
+
+/// Published and evaluated sessions of one user.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PublishedUser {
+    /// Published sessions.
+    pub published: u64,
+    /// Those that have a verdict.
+    pub evaluated: u64,
+}
+
+/// Whether the arms are judged equally often.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DifferentialEvaluation {
+    /// Evaluation rate of treatment.
+    pub treatment_rate: f64,
+    /// Evaluation rate of the holdout.
+    pub holdout_rate: f64,
+    /// Their difference.
+    pub difference: f64,
+    /// CR2 standard error of the difference, clustered by user.
+    pub standard_error: Defined<f64>,
+    /// Bell–McCaffrey degrees of freedom.
+    pub df: Defined<f64>,
+    /// Two-sided p-value of no difference; null without variance, as when everything is judged.
+    pub p_value: Defined<f64>,
+}
+
+impl DifferentialEvaluation {
+    /// Compares the evaluation rates with the machinery of the lift.
+    ///
+    /// Null if an arm has no published session; the test is null with fewer than two users in an
+    /// arm.
+    pub fn of(
+        treatment: impl IntoIterator<Item = PublishedUser>,
+        holdout: impl IntoIterator<Item = PublishedUser>,
+    ) -> Defined<Self> {
+        let (treatment, holdout) = (evaluated_of(treatment), evaluated_of(holdout));
+        let rate = |arm: &Arm| arm.mean().map_err(|_| NullReason::ArmWithoutPublishedSessions);
+        let comparison = Comparison::new(&treatment, &holdout);
+        let (treatment_rate, holdout_rate) = (rate(&treatment)?, rate(&holdout)?);
+        Ok(Self {
+            treatment_rate,
+            holdout_rate,
+            difference: treatment_rate - holdout_rate,
+            standard_error: comparison.standard_error(Variance::Cr2),
+            df: comparison.bell_mccaffrey_df(),
+            p_value: comparison.p_value(),
+        })
+    }
+}
+
+fn evaluated_of(users: impl IntoIterator<Item = PublishedUser>) -> Arm {
+    let sums = users.into_iter().map(|user| UserSum {
+        sessions: user.published,
+        total: i64::try_from(user.evaluated).unwrap_or(i64::MAX),
+    });
+    sums.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn with_every_verdict_known_the_bounds_are_the_lift() {
+        let counts =
+            |published, successes| EvaluationCounts { published, evaluated: published, successes };
+        assert_eq!(
+            worst_case_bounds(&counts(4, 3), &counts(2, 1)),
+            Ok(Interval::between(0.25, 0.25))
+        );
+        assert_eq!(
+            worst_case_bounds(&counts(4, 3), &counts(0, 0)),
+            Err(NullReason::ArmWithoutPublishedSessions)
+        );
+    }
+
+    #[test]
+    fn everything_judged_leaves_nothing_to_test() {
+        let all = PublishedUser { published: 3, evaluated: 3 };
+        let tested = DifferentialEvaluation::of([all; 4], [all; 3]).map(|d| d.p_value);
+        assert_eq!(tested, Ok(Err(NullReason::ZeroVariance)));
+    }
+}

@@ -1,0 +1,45 @@
+//! The statistics of a holdout experiment: pure functions of per-user sums.
+//!
+//! Nothing here reads a clock, a store or a configuration. The unit of randomisation is the user,
+//! so everything starts from one small record per user ([`UserSum`]) and costs O(users).
+//! Users are put into a canonical order and sums are compensated, so that the same users in any
+//! order give bit-identical results.
+//!
+//! Rates, lifts and intervals are fractions; [`Interval::percentage_points`] converts. A number
+//! that cannot be given is an `Err` with a machine-readable [`NullReason`], never a NaN.
+
+pub mod agreement;
+pub mod always_valid;
+pub mod binomial;
+pub mod cluster;
+pub mod comparison;
+pub mod complier;
+pub mod cuped;
+pub mod decision;
+pub mod distributions;
+pub mod fieller;
+pub mod guardrails;
+pub mod heterogeneity;
+pub mod interval;
+pub mod judge_correction;
+mod linear;
+pub mod missing;
+pub mod multiplicity;
+pub mod newcombe;
+pub mod power;
+pub mod reason;
+pub mod robustness;
+pub mod sample_ratio;
+pub mod segments;
+pub mod special;
+mod summation;
+pub mod trend;
+pub mod wilson;
+
+pub use cluster::{Arm, UserSum, Variance};
+pub use comparison::{CiMethod, Comparison};
+pub use interval::Interval;
+pub use reason::{Defined, NullReason};
+
+/// The two-sided error level of every fixed interval: 95 % confidence.
+pub const ALPHA: f64 = 0.05;

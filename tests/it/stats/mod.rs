@@ -1,0 +1,5 @@
+//! The formulas of `src/stats`: against reference cases, at their edges, and as properties.
+
+mod golden;
+mod nulls;
+mod properties;
