@@ -16,6 +16,7 @@ use crate::governance::{SubjectKeys, wall};
 use crate::http::RateLimits;
 use crate::ids::Ids;
 use crate::jobs::{self, Handler};
+use crate::judge::{Grader, Keys, llm};
 use crate::learnings;
 use crate::learnings::OrganizationVectors;
 use crate::learnings::embedder::Embedder;
@@ -32,6 +33,7 @@ pub struct App {
     pub rate_limits: RateLimits,
     pub embedder: Embedder,
     pub organization_vectors: OrganizationVectors,
+    pub judge: Arc<Grader>,
     /// Cancelled when a graceful stop begins.
     pub stopping: CancellationToken,
     tasks: TaskTracker,
@@ -55,10 +57,14 @@ impl App {
         schema: Schema,
     ) -> Result<Arc<App>> {
         let given = GivenCredentials::from_environment().map_err(Error::Internal)?;
-        Self::open_with(settings, clock, ids, schema, given).await
+        let keys = Keys::from_environment();
+        let judge = Grader::from_settings(&settings.judge, &keys, clock.clone(), ids.clone());
+        let judge = Arc::new(judge.map_err(Error::Internal)?);
+        tracing::info!(judge = judge.label(), "sessions are judged by");
+        Self::open_judged(settings, clock, ids, schema, given, judge).await
     }
 
-    /// [`App::open`] with the given credentials as an argument instead of from the environment.
+    /// [`App::open`] with the given credentials as an argument and without the environment's keys for judges.
     pub async fn open_with(
         settings: Settings,
         clock: Clock,
@@ -66,6 +72,22 @@ impl App {
         schema: Schema,
         given: GivenCredentials,
     ) -> Result<Arc<App>> {
+        let keys = Keys::default();
+        let judge = Grader::from_settings(&settings.judge, &keys, clock.clone(), ids.clone());
+        let judge = Arc::new(judge.map_err(Error::Internal)?);
+        Self::open_judged(settings, clock, ids, schema, given, judge).await
+    }
+
+    /// [`App::open_with`] with a judge of the caller's.
+    pub async fn open_judged(
+        settings: Settings,
+        clock: Clock,
+        ids: Ids,
+        schema: Schema,
+        given: GivenCredentials,
+        judge: Arc<Grader>,
+    ) -> Result<Arc<App>> {
+        llm::install_tls();
         let (db, subject_keys) = open_storage(&settings, &ids, schema).await?;
         let app = App {
             rate_limits: RateLimits::new(&settings),
@@ -77,6 +99,7 @@ impl App {
             ids,
             subject_keys,
             given,
+            judge,
             stopping: CancellationToken::new(),
             tasks: TaskTracker::new(),
         };

@@ -24,6 +24,7 @@ pub struct Settings {
     pub embedder: Embedder,
     pub jobs: Jobs,
     pub governance: Governance,
+    pub judge: Judge,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -112,6 +113,58 @@ pub struct Jobs {
 #[derive(Clone, Debug, Deserialize)]
 pub struct Governance {
     pub keys: String,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub struct Judge {
+    pub model: String,
+    pub base_url: String,
+    pub concurrency: usize,
+    pub requests_per_minute: u64,
+    pub tokens_per_minute: u64,
+    pub timeout_seconds: u64,
+    pub attempts: u32,
+    pub probe_seconds: u64,
+    pub daily_budget_usd: f64,
+    pub max_transcript_tokens: usize,
+    pub temperature: f64,
+    pub prices_file: PathBuf,
+}
+
+impl Judge {
+    fn problems(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        let model = self.model.trim();
+        if !matches!(model, "" | "offline")
+            && let Err(problem) = crate::judge::parse_model(model)
+        {
+            problems.push(problem);
+        }
+        let url = self.base_url.trim();
+        let checks = [
+            (
+                url.is_empty() || url.starts_with("http://") || url.starts_with("https://"),
+                "judge.base_url: starts with http:// or https://",
+            ),
+            (self.concurrency >= 1, "judge.concurrency: at least 1"),
+            (self.timeout_seconds >= 1, "judge.timeout_seconds: at least 1"),
+            (self.attempts >= 1, "judge.attempts: at least 1"),
+            (self.probe_seconds >= 1, "judge.probe_seconds: at least 1"),
+            (
+                self.daily_budget_usd >= 0.0 && self.daily_budget_usd.is_finite(),
+                "judge.daily_budget_usd: a number from 0",
+            ),
+            (self.max_transcript_tokens >= 1000, "judge.max_transcript_tokens: at least 1000"),
+            (self.temperature.is_finite(), "judge.temperature: a number"),
+        ];
+        problems.extend(checks.iter().filter(|(ok, _)| !ok).map(|(_, text)| (*text).to_owned()));
+        if !self.prices_file.as_os_str().is_empty()
+            && let Err(problem) = crate::judge::PriceTable::load(Some(&self.prices_file))
+        {
+            problems.push(problem);
+        }
+        problems
+    }
 }
 
 /// Variables of the environment that are credentials, not settings: see `credentials/given.rs`.
@@ -235,6 +288,7 @@ impl Settings {
         {
             problems.push(format!("governance.keys: {problem}"));
         }
+        problems.extend(self.judge.problems());
         problems
     }
 }

@@ -6,7 +6,7 @@
 //!
 //! | module | owns |
 //! |---|---|
-//! | [`app`] | `App`: settings, storage, clock, ids, keys; built once and passed everywhere |
+//! | [`app`] | `App`: settings, storage, clock, ids, keys, judge; built once and passed everywhere |
 //! | [`config`], [`error`], [`clock`], [`ids`], [`telemetry`] | settings, problems, time, randomness, logs and metrics |
 //! | [`db`] | transactions, the two engines, dialect fragments, migrations |
 //! | [`http`] | router, credentials check, input reading, problem bodies, health, the API page |
@@ -14,6 +14,7 @@
 //! | [`sessions`] | publish, reads, deletes, outcomes |
 //! | [`learnings`] | profiles, user playbooks, agent playbooks, search, embedders |
 //! | [`jobs`] | the lease queue and its runner |
+//! | [`judge`] | judges, rubrics, fences, provider limits, prices: a transcript in, a checked verdict out; stores nothing |
 //! | [`governance`] | the subject barrier, the list of user-owned tables, references |
 //! | [`commands`] | the command line, one file per command |
 
@@ -28,6 +29,7 @@ pub mod governance;
 pub mod http;
 pub mod ids;
 pub mod jobs;
+pub mod judge;
 pub mod learnings;
 pub mod sessions;
 pub mod telemetry;

@@ -14,7 +14,12 @@ const UPKEEP: std::time::Duration = std::time::Duration::from_secs(5);
 
 /// Sets up the log on standard error. Later calls in the same process change nothing.
 pub fn init_logs(settings: &Settings) {
-    let filter = EnvFilter::try_new(&settings.log.level).unwrap_or_else(|_| EnvFilter::new("info"));
+    let mut filter =
+        EnvFilter::try_new(&settings.log.level).unwrap_or_else(|_| EnvFilter::new("info"));
+    // At finer levels this crate logs what providers answered, whatever log.level says.
+    if let Ok(quiet) = "genai=warn".parse() {
+        filter = filter.add_directive(quiet);
+    }
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)

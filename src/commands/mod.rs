@@ -5,6 +5,7 @@ mod backup;
 mod config;
 mod demo;
 mod doctor;
+mod judge;
 mod keys;
 mod migrate;
 mod serve;
@@ -53,6 +54,9 @@ enum Command {
     /// Print the documented default settings, or check the ones in force.
     #[command(subcommand)]
     Config(config::Config),
+    /// Check the judge's connection, or grade a session from a file.
+    #[command(subcommand)]
+    Judge(judge::Judge),
     /// Fill a folder with demo data and serve it.
     Demo(demo::Demo),
     /// Copy a SQLite database while it is in use.
@@ -121,6 +125,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
                 Ok(ExitCode::SUCCESS)
             }
             Command::Config(command) => command.run(),
+            Command::Judge(command) => command.run().await,
             Command::Demo(command) => command.run().await,
             Command::Backup(command) => command.run().await,
             Command::Doctor(installation) => doctor::run(&installation).await,

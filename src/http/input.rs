@@ -44,9 +44,11 @@ impl<T: Read> FromRequest<Arc<App>> for Input<T> {
                 return Err(Error::refused(Code::RequestTimeout, detail));
             }
         };
-        let body: Value = serde_json::from_slice(&bytes).map_err(|e| {
+        let mut body: Value = serde_json::from_slice(&bytes).map_err(|e| {
             Error::refused(Code::MalformedJson, format!("The body is not JSON: {e}."))
         })?;
+        // Objects that differ only in the order of their names are the same content.
+        body.sort_all_objects();
         let Outcome { value, unknown } = fields::read_body(&body).map_err(Error::invalid)?;
         Ok(Input { value, unknown })
     }

@@ -23,6 +23,7 @@ mod embedder;
 mod governance;
 mod isolation;
 mod jobs;
+mod judge;
 mod learnings;
 mod outcomes;
 mod publish;

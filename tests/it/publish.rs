@@ -505,3 +505,22 @@ async fn a_problem_body_says_everything_at_once() {
     let answer = server.send(request.header("x-request-id", "snapshot-1")).await;
     insta::assert_json_snapshot!("publish_problem", answer.problem(422, "invalid_input"));
 }
+
+both_backends! {
+    async fn the_order_of_names_does_not_make_other_content(t: TestApp) {
+        let server = t.serve().await;
+        let body = |data: &str| format!(
+            r#"{{"user_id": "ada", "session_id": "s1", "request_id": "r1", "interaction_data_list": [
+                {{"role": "Assistant", "content": "hi", "tools_used": [{{"tool_name": "find", "tool_data": {data}}}]}}]}}"#
+        );
+        let publish = async |data: &str| {
+            let request = server.request("POST", "/api/publish_interaction");
+            server.send(request.header("content-type", "application/json").body(body(data))).await
+        };
+        let first = publish(r#"{"a": 1, "b": {"c": 2, "d": 3}}"#).await.ok();
+        let again = publish(r#"{"b": {"d": 3, "c": 2}, "a": 1}"#).await.ok();
+        assert_eq!((&again["duplicate"], &first["duplicate"]), (&json!(true), &json!(false)));
+        assert_eq!(again["interaction_ids"], first["interaction_ids"]);
+        publish(r#"{"a": 1, "b": {"c": 2, "d": 4}}"#).await.problem(409, "request_id_reused");
+    }
+}

@@ -12,7 +12,8 @@ pub struct Process {
 impl Process {
     /// The binary with a clean environment.
     pub fn command(args: &[&str]) -> Command {
-        evenhand::learnings::embedder::prepare_tls();
+        // Clients of the tests need it too, where no App has set it up.
+        evenhand::judge::llm::install_tls();
         let mut command = Command::new(env!("CARGO_BIN_EXE_evenhand"));
         for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("EVENHAND_")) {
             command.env_remove(name);

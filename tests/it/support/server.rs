@@ -25,7 +25,10 @@ pub struct Answer {
 
 impl Answer {
     pub fn json(&self) -> Value {
-        serde_json::from_str(&self.text).unwrap_or_else(|e| panic!("{e}: {}", self.text))
+        let parsed = serde_json::from_str(&self.text);
+        let mut value: Value = parsed.unwrap_or_else(|e| panic!("{e}: {}", self.text));
+        value.sort_all_objects();
+        value
     }
 
     /// The body of a success.

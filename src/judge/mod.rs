@@ -1,0 +1,185 @@
+//! Judging: one session, one batch of learnings or one pair of responses in, a checked verdict out.
+//!
+//! - A verdict comes from a judge's structured answer and nowhere else; what does not fit is an error, never a
+//!   default. Rows are built from our own list of candidates, never from what a judge names.
+//! - The transcript is hostile: see `fence.rs` and `detector.rs`. The judge of success cannot be told the arm or
+//!   what was retrieved, because nothing here carries them.
+//! - Nothing is stored. [`Grader`] is what the rest of the program calls; it keeps only limits, today's spending
+//!   and whether the judge is paused.
+//!
+//! One judgement goes [`Grader`] (rubric, fence, detector) → [`Discipline`] (limits, retries, pauses, budget) →
+//! a [`Judge`] ([`offline`], [`llm`] or [`recorded`]) → [`verdicts`] (validation).
+
+mod budget;
+mod detector;
+mod discipline;
+mod fence;
+mod grader;
+mod limiter;
+pub mod llm;
+pub mod offline;
+mod prices;
+pub mod prompts;
+mod providers;
+pub mod recorded;
+mod transcript;
+pub mod verdicts;
+
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use serde::Serialize;
+use serde_json::Value;
+
+pub use detector::{Flag, detect};
+pub use discipline::{Discipline, Done, Limits};
+pub use grader::{BATCH, Graded, Grader, Provenance};
+pub use prices::{Price, PriceTable};
+pub use providers::{Keys, Provider, Selection, parse_model};
+pub use transcript::{Candidate, Context, Input, Tool, ToolCall, Turn};
+
+/// One call of a judge: the rubric, the fenced material and the form of the answer.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// The rubric, rendered: the system message.
+    pub system: String,
+    /// The material inside its fence. Empty for a judge that does not read text.
+    pub user: String,
+    /// What the answer looks like, as a flat JSON schema.
+    pub schema: Value,
+    pub max_output_tokens: u32,
+    /// Tokens of `system` and `user`, counted by us: for limits and for what a failed call may have cost.
+    pub input_tokens: u64,
+    /// The same material as values, for judges that are rules.
+    pub input: Input,
+}
+
+/// What a judge answered.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    pub json: Value,
+    /// `provider/model` as the provider reported it, or `offline`.
+    pub model: String,
+    pub usage: Usage,
+    pub latency: Duration,
+    /// Why the judge stopped, in the provider's word.
+    pub finish_reason: String,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Usage {
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+}
+
+/// One judge. Implementations neither retry nor wait: [`Discipline`] does.
+pub trait Judge: Send + Sync {
+    /// Whose limits apply: `openai`, `anthropic`, …, or `offline`.
+    fn provider(&self) -> &str;
+
+    /// `provider/model` as configured, or `offline`.
+    fn label(&self) -> &str;
+
+    /// Whether it reads [`Call::user`]. Rules read [`Call::input`] and are spared the rendering.
+    fn reads_text(&self) -> bool {
+        true
+    }
+
+    fn call<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<Answer, JudgeError>>;
+}
+
+/// Why there is no verdict. Texts carry neither content nor keys.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum JudgeError {
+    /// The provider or the way there failed; later may be better.
+    #[error("the judge's provider failed or did not answer in time")]
+    Transient { after: Option<Duration> },
+    #[error("the judge's provider asks for fewer requests")]
+    RateLimited { after: Option<Duration> },
+    /// No call can succeed until somebody acts (or, for the budget, a day has passed).
+    #[error("the judge is paused: {reason}")]
+    Blocked { reason: BlockReason },
+    #[error("the answer was cut off, even with more room")]
+    Truncated,
+    #[error("the answer does not fit the rubric's schema")]
+    Invalid,
+    #[error("the judge declined to answer")]
+    Refused,
+}
+
+impl JudgeError {
+    /// Stable and machine-readable.
+    pub fn code(&self) -> &'static str {
+        match self {
+            JudgeError::Transient { .. } => "transient",
+            JudgeError::RateLimited { .. } => "rate_limited",
+            JudgeError::Blocked { .. } => "blocked",
+            JudgeError::Truncated => "truncated",
+            JudgeError::Invalid => "invalid",
+            JudgeError::Refused => "refused",
+        }
+    }
+
+    /// When trying again may help, if the provider said or it is known.
+    pub fn after(&self) -> Option<Duration> {
+        match self {
+            JudgeError::Transient { after } | JudgeError::RateLimited { after } => *after,
+            _ => None,
+        }
+    }
+
+    /// Whether the same call may succeed later without anybody changing it.
+    pub fn is_temporary(&self) -> bool {
+        matches!(
+            self,
+            JudgeError::Transient { .. }
+                | JudgeError::RateLimited { .. }
+                | JudgeError::Blocked { .. }
+        )
+    }
+}
+
+/// Why the judge is paused, by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
+pub enum BlockReason {
+    #[error("the configured model needs an API key, and none is set")]
+    KeyMissing,
+    #[error("the provider refuses the API key")]
+    KeyRefused,
+    #[error("the provider's account has no credit left")]
+    PaymentNeeded,
+    #[error("the provider knows no such model; check judge.model and judge.base_url")]
+    ModelNotFound,
+    #[error("today's budget (judge.daily_budget_usd) is spent")]
+    BudgetSpent,
+    #[error(
+        "judge.daily_budget_usd is set, but the model has no price; add it to judge.prices_file"
+    )]
+    Unpriced,
+}
+
+impl BlockReason {
+    pub fn code(self) -> &'static str {
+        match self {
+            BlockReason::KeyMissing => "key_missing",
+            BlockReason::KeyRefused => "key_refused",
+            BlockReason::PaymentNeeded => "payment_needed",
+            BlockReason::ModelNotFound => "model_not_found",
+            BlockReason::BudgetSpent => "budget_spent",
+            BlockReason::Unpriced => "unpriced",
+        }
+    }
+}
+
+/// Whether the judge works, for the dashboard and `/health/ready`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum JudgeState {
+    Running,
+    /// `since` is in unix seconds.
+    Paused {
+        reason: BlockReason,
+        since: i64,
+    },
+}

@@ -1,0 +1,54 @@
+//! The judge that needs no model and no key: rules over words. Deterministic, free, and honest about what it is:
+//! every verdict is labelled `offline`.
+//!
+//! It reads what people said, not what the material says about itself: from a sentence that speaks to a judge to
+//! the end of that turn nothing is heard, tools are heard by their status only, and claims of the agent never count
+//! as the user's. So no order inside a transcript changes its verdict.
+
+mod cues;
+mod learnings;
+mod session;
+mod shadow;
+mod words;
+
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+
+use super::transcript::Input;
+use super::{Answer, Call, Judge, JudgeError, Usage};
+
+pub struct OfflineJudge;
+
+impl Judge for OfflineJudge {
+    fn provider(&self) -> &str {
+        "offline"
+    }
+
+    fn label(&self) -> &str {
+        "offline"
+    }
+
+    fn reads_text(&self) -> bool {
+        false
+    }
+
+    fn call<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<Answer, JudgeError>> {
+        let json = match &call.input {
+            Input::Session { turns } => session::judge(turns),
+            Input::Relevance { turns, candidates } => learnings::relevance(turns, candidates),
+            Input::Impact { turns, candidates } => learnings::impact(turns, candidates),
+            Input::Shadow { turns, response_1, response_2 } => {
+                shadow::judge(turns, response_1, response_2)
+            }
+        };
+        let answer = Answer {
+            json,
+            model: "offline".to_owned(),
+            usage: Usage::default(),
+            latency: Duration::ZERO,
+            finish_reason: "rules".to_owned(),
+        };
+        Box::pin(std::future::ready(Ok(answer)))
+    }
+}

@@ -1,0 +1,215 @@
+//! How a session went, by rules. They are asked in order; the first that applies decides.
+
+use serde_json::{Value, json};
+
+use super::cues::*;
+use super::words::{content, covered, has, heard, plain, sentences};
+use crate::judge::transcript::Turn;
+
+/// A turn as the rules hear it.
+struct Heard {
+    user: bool,
+    /// What was said, up to an order to a judge.
+    text: String,
+    plain: String,
+    tools: Vec<(String, bool)>,
+}
+
+pub fn judge(turns: &[Turn]) -> Value {
+    let turns: Vec<Heard> = turns.iter().map(hear).filter(|t| !t.is_silent()).collect();
+    let corrections = (0..turns.len()).filter(|at| is_correction(&turns, *at)).count();
+    let escalated = is_escalated(&turns);
+    let failure = failure(&turns, escalated);
+    let (kind, why) = failure.unwrap_or(("", ""));
+    json!({
+        "reasoning": if why.is_empty() { "No rule speaks against success." } else { why },
+        "number_of_corrections": corrections,
+        "is_escalated": escalated,
+        "failure_reason": why,
+        "failure_type": kind,
+        "is_success": failure.is_none(),
+    })
+}
+
+/// Whether a text is a complaint or a correction: for the rules about learnings.
+pub fn is_displeased(text: &str) -> bool {
+    let plain = plain(&heard(text).join(" "));
+    complains(&plain) || has(&plain, POINTING)
+}
+
+pub fn tool_failed(turn: &Turn) -> bool {
+    turn.tools.iter().any(|tool| failed(&tool.status, &tool.data))
+}
+
+impl Heard {
+    fn is_silent(&self) -> bool {
+        self.text.is_empty() && self.tools.is_empty()
+    }
+}
+
+fn hear(turn: &Turn) -> Heard {
+    let text = heard(&turn.content).join(" ");
+    let tools = turn.tools.iter();
+    Heard {
+        user: turn.is_user(),
+        plain: plain(&text),
+        text,
+        tools: tools.map(|t| (t.name.to_lowercase(), failed(&t.status, &t.data))).collect(),
+    }
+}
+
+fn failed(status: &str, data: &Value) -> bool {
+    let status = status.trim().to_lowercase();
+    let error =
+        data.get("error").is_some_and(|e| !e.is_null() && *e != json!(false) && *e != json!(""));
+    TOOL_FAILED.contains(&status.as_str()) || error
+}
+
+/// Why the session failed, if a rule says so.
+fn failure(turns: &[Heard], escalated: bool) -> Option<(&'static str, &'static str)> {
+    let Some(answer) = turns.iter().rposition(|turn| !turn.user) else {
+        return Some(("system_error", "The agent never answered."));
+    };
+    let last_user = turns.iter().rposition(|turn| turn.user);
+    let user = last_user.map(|at| &turns[at]);
+    if let Some(user) = user {
+        if has(&user.plain, WRONG_TOOL) && last_user > Some(answer) {
+            return Some(("wrong_tool", "The user says that the wrong tool was used."));
+        }
+        // What the user said last weighs most.
+        if last_user > Some(answer) {
+            if complains(&user.plain) {
+                return Some((
+                    failure_kind(turns, answer),
+                    "The user's last words are a complaint.",
+                ));
+            }
+            if is_content(&user.plain) {
+                return None;
+            }
+            if has(&user.plain, WANTS_PERSON) {
+                return Some(("wrong_answer", "The user asked for a person and left."));
+            }
+            if wants_answer(user) {
+                return Some(("system_error", "The user's last turn was not answered."));
+            }
+            // A bare goodbye does not take back what was said before it.
+            let before = turns[..last_user.unwrap_or(0)].iter().rfind(|turn| turn.user);
+            if before.is_some_and(|turn| complains(&turn.plain)) {
+                return Some((failure_kind(turns, answer), "The user complained and left."));
+            }
+        } else if is_content(&user.plain) && !asks(user) {
+            return None;
+        }
+    }
+    if escalated {
+        return Some(("missing_tool", "The session was handed to somebody else."));
+    }
+    let reply = &turns[answer];
+    if reply.text.is_empty() {
+        return Some(("system_error", "The session ends with a tool call and no answer."));
+    }
+    if has(&reply.plain, UNABLE) && !has(&reply.plain, WAY_ON) {
+        return Some((
+            failure_kind(turns, answer),
+            "The agent's last answer says that it could not.",
+        ));
+    }
+    if reply.tools.iter().any(|(_, failed)| *failed) && !recovered(turns) {
+        return Some(("system_error", "The last tool call failed."));
+    }
+    if only_asks(reply) {
+        return Some(("wrong_answer", "The session ends with a question of the agent."));
+    }
+    let at = last_user?;
+    if repeats(turns, at) {
+        return Some(("wrong_answer", "The user had to ask the same again."));
+    }
+    None
+}
+
+/// Which kind of failure the reply before the end points to.
+fn failure_kind(turns: &[Heard], answer: usize) -> &'static str {
+    let reply = &turns[answer];
+    if !recovered(turns) {
+        "system_error"
+    } else if has(&reply.plain, FOUND_NOTHING) {
+        "insufficient_info_from_tool"
+    } else if has(&reply.plain, NO_MEANS) {
+        "missing_tool"
+    } else {
+        "wrong_answer"
+    }
+}
+
+/// Whether the last tool call of the session worked; without any there was nothing to fail.
+fn recovered(turns: &[Heard]) -> bool {
+    turns.iter().flat_map(|turn| &turn.tools).next_back().is_none_or(|(_, failed)| !failed)
+}
+
+fn is_content(plain: &str) -> bool {
+    has(plain, THANKS) && !has(plain, NO_THANKS) && !complains(plain)
+}
+
+fn complains(plain: &str) -> bool {
+    has(plain, COMPLAINT)
+        || JUST_NO.contains(&plain)
+        || has(plain, &["thanks for nothing", "thank you for nothing", "danke für nichts"])
+}
+
+fn asks(turn: &Heard) -> bool {
+    turn.text.trim_end().ends_with(['?', '？'])
+}
+
+/// The turn is a question or a request, or too long to be a mere remark.
+fn wants_answer(turn: &Heard) -> bool {
+    turn.text.contains(['?', '？']) || has(&turn.plain, REQUEST) || content(&turn.text).len() >= 8
+}
+
+/// A user turn that points at an earlier response, says it is off, and steers.
+fn is_correction(turns: &[Heard], at: usize) -> bool {
+    let turn = &turns[at];
+    let after_an_answer = turns[..at].iter().any(|t| !t.user && !t.text.is_empty());
+    let off = has(&turn.plain, POINTING)
+        || turn.plain.starts_with(" no ")
+        || CONTRAST.iter().any(|contrast| turn.text.to_lowercase().contains(contrast));
+    turn.user
+        && after_an_answer
+        && off
+        && (has(&turn.plain, STEERING) || content(&turn.text).len() >= 3)
+        && content(&turn.text).len() >= 2
+        && !is_content(&turn.plain)
+}
+
+fn is_escalated(turns: &[Heard]) -> bool {
+    turns.iter().filter(|turn| !turn.user).any(|turn| {
+        let by_tool = turn
+            .tools
+            .iter()
+            .any(|(name, failed)| !failed && HANDOVER_TOOLS.iter().any(|part| name.contains(part)));
+        // A question is an offer, not yet a hand-over.
+        by_tool
+            || sentences(&turn.text)
+                .iter()
+                .any(|sentence| !sentence.ends_with(['?', '？']) && has(&plain(sentence), HANDOVER))
+    })
+}
+
+/// The reply is questions and nothing else, and not the polite last one.
+fn only_asks(reply: &Heard) -> bool {
+    let sentences = sentences(&reply.text);
+    !sentences.is_empty()
+        && asks(reply)
+        && !has(&reply.plain, ANYTHING_ELSE)
+        && sentences.iter().filter(|s| !s.ends_with(['?', '？'])).all(|s| content(s).len() <= 4)
+}
+
+/// The user's last turn says again what an earlier one said.
+fn repeats(turns: &[Heard], at: usize) -> bool {
+    let last = content(&turns[at].text);
+    last.len() >= 3
+        && turns[..at].iter().filter(|turn| turn.user).any(|turn| {
+            let earlier = content(&turn.text);
+            covered(&last, &earlier) >= 0.7 && covered(&earlier, &last) >= 0.5
+        })
+}

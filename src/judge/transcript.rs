@@ -1,0 +1,293 @@
+//! What a judge is shown, as plain values: there is no field for the arm, for citations or for what was retrieved,
+//! so none of them can reach a judge of success. Cutting to length happens here.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::prompts::Kind;
+
+/// One turn of a session. `role` is the publisher's word; `user` in any case is the user, all else the agent.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+pub struct Turn {
+    pub id: i64,
+    pub role: String,
+    pub content: String,
+    #[serde(default)]
+    pub tools: Vec<ToolCall>,
+}
+
+/// A tool the agent called in a turn.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+pub struct ToolCall {
+    pub name: String,
+    /// What went in and came out.
+    pub data: Value,
+    pub status: String,
+}
+
+impl Turn {
+    pub fn is_user(&self) -> bool {
+        self.role.trim().eq_ignore_ascii_case("user")
+    }
+}
+
+/// A learning at the turn it was retrieved for: what a relevance or impact verdict is about.
+#[derive(Clone, Debug, Default)]
+pub struct Candidate {
+    /// The id of the turn whose response it was put before.
+    pub turn: i64,
+    /// `profile`, `user_playbook` or `agent_playbook`.
+    pub kind: String,
+    pub content: String,
+    /// When a playbook applies; empty for profiles.
+    pub trigger: String,
+    /// Whether a diagnosis is wanted with the impact.
+    pub diagnose: bool,
+}
+
+/// What the organization says about its agent. Part of the rubric, not of the transcript.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Context {
+    pub agent_context: String,
+    pub tools: Vec<Tool>,
+    pub success_definition: String,
+}
+
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Tool {
+    pub name: String,
+    pub description: String,
+}
+
+/// The material of one call.
+#[derive(Clone, Debug)]
+pub enum Input {
+    Session { turns: Vec<Turn> },
+    Relevance { turns: Vec<Turn>, candidates: Vec<Candidate> },
+    Impact { turns: Vec<Turn>, candidates: Vec<Candidate> },
+    Shadow { turns: Vec<Turn>, response_1: String, response_2: String },
+}
+
+impl Input {
+    pub fn kind(&self) -> Kind {
+        match self {
+            Input::Session { .. } => Kind::SessionSuccess,
+            Input::Relevance { .. } => Kind::LearningRelevance,
+            Input::Impact { .. } => Kind::LearningImpact,
+            Input::Shadow { .. } => Kind::ShadowComparison,
+        }
+    }
+
+    pub fn turns(&self) -> &[Turn] {
+        match self {
+            Input::Session { turns }
+            | Input::Relevance { turns, .. }
+            | Input::Impact { turns, .. }
+            | Input::Shadow { turns, .. } => turns,
+        }
+    }
+
+    /// Everything in it that somebody outside wrote.
+    pub fn texts(&self) -> Vec<String> {
+        let mut texts = Vec::new();
+        for turn in self.turns() {
+            texts.push(turn.content.clone());
+            texts.extend(turn.tools.iter().map(|tool| tool.name.clone()));
+            texts.extend(turn.tools.iter().flat_map(|tool| strings(&tool.data)));
+        }
+        match self {
+            Input::Session { .. } => {}
+            Input::Relevance { candidates, .. } | Input::Impact { candidates, .. } => {
+                for candidate in candidates {
+                    texts.extend([candidate.content.clone(), candidate.trigger.clone()]);
+                }
+            }
+            Input::Shadow { response_1, response_2, .. } => {
+                texts.extend([response_1.clone(), response_2.clone()]);
+            }
+        }
+        texts
+    }
+}
+
+/// All texts inside a JSON value, names included.
+pub fn strings(value: &Value) -> Vec<String> {
+    match value {
+        Value::String(text) => vec![text.clone()],
+        Value::Array(items) => items.iter().flat_map(strings).collect(),
+        Value::Object(object) => object
+            .iter()
+            .flat_map(|(name, inner)| std::iter::once(name.clone()).chain(strings(inner)))
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Tokens of a text (cl100k_base; other vocabularies differ by some percent).
+pub fn tokens(text: &str) -> usize {
+    bpe_openai::cl100k_base().count(text)
+}
+
+/// A text within `limit` tokens, its head and tail kept around a mark. The flag says whether anything was cut.
+pub fn cut_text(text: &str, limit: usize) -> (String, bool) {
+    // Eight bytes a token: beyond that, counting would only cost time.
+    if text.len() <= limit.saturating_mul(8) && tokens(text) <= limit {
+        return (text.to_owned(), false);
+    }
+    let half = limit / 2;
+    let head = within(text, half, false);
+    let tail = within(&text[head.len()..], half, true);
+    let left_out = text.len() - head.len() - tail.len();
+    if left_out == 0 {
+        return (text.to_owned(), false);
+    }
+    (format!("{head} […{left_out} bytes left out…] {tail}"), true)
+}
+
+/// The longest head (or tail) that is surely within `limit` tokens, found by halving.
+fn within(text: &str, limit: usize, tail: bool) -> &str {
+    let mut length = text.len().min(limit.saturating_mul(8));
+    loop {
+        let part = if tail {
+            &text[text.ceil_char_boundary(text.len() - length)..]
+        } else {
+            &text[..text.floor_char_boundary(length)]
+        };
+        if part.is_empty() || tokens(part) <= limit {
+            return part;
+        }
+        length = length * 3 / 4;
+    }
+}
+
+/// The turns as JSON lines within `limit` tokens: first and last turns kept, a mark where some were left out.
+/// The flag says whether anything was cut.
+pub fn lines(turns: &[Turn], limit: usize) -> (Vec<String>, bool) {
+    let mut cut = false;
+    let mut line = |turn: &Turn| {
+        let (value, turn_cut) = turn_value(turn, limit / 4);
+        cut |= turn_cut;
+        let line = escape(&value.to_string());
+        let cost = tokens(&line) + 1;
+        (line, cost)
+    };
+    // The end of a session says most about its outcome: two thirds for the tail.
+    let (mut tail, mut tail_cost) = (Vec::new(), 0);
+    let (mut head, mut head_cost) = (Vec::new(), 0);
+    let (mut first, mut last) = (0, turns.len());
+    while last > first {
+        let (text, cost) = line(&turns[last - 1]);
+        if tail_cost + cost > limit * 2 / 3 && !tail.is_empty() {
+            break;
+        }
+        tail.push(text);
+        tail_cost += cost;
+        last -= 1;
+    }
+    while first < last {
+        let (text, cost) = line(&turns[first]);
+        if head_cost + tail_cost + cost > limit {
+            break;
+        }
+        head.push(text);
+        head_cost += cost;
+        first += 1;
+    }
+    if first < last {
+        cut = true;
+        head.push(json!({"left_out": format!("{} turns", last - first)}).to_string());
+    }
+    head.extend(tail.into_iter().rev());
+    (head, cut)
+}
+
+fn turn_value(turn: &Turn, limit: usize) -> (Value, bool) {
+    let (text, mut cut) = cut_text(&turn.content, limit);
+    let role = if turn.is_user() { "user" } else { "agent" };
+    let mut value = json!({"id": turn.id, "role": role, "text": text});
+    if !turn.tools.is_empty() {
+        let share = limit / turn.tools.len().min(limit.max(1));
+        let tools = turn.tools.iter().map(|tool| {
+            let (data, data_cut) = cut_text(&tool.data.to_string(), share);
+            cut |= data_cut;
+            json!({"name": tool.name, "data": data, "status": tool.status})
+        });
+        value["tools"] = tools.collect();
+    }
+    (value, cut)
+}
+
+/// JSON with everything that could be taken for markup, or that a reader cannot see, written as `\u….`. No
+/// information is lost; `<|…|>` cannot become one of a model's special tokens.
+pub fn escape(json: &str) -> String {
+    let mut escaped = String::with_capacity(json.len());
+    for c in json.chars() {
+        if matches!(c, '<' | '>') || is_invisible(c) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                escaped.push_str(&format!("\\u{unit:04x}"));
+            }
+        } else {
+            escaped.push(c);
+        }
+    }
+    escaped
+}
+
+/// Characters that show nothing or turn the direction of reading. The joiner that emoji need is not one.
+pub fn is_invisible(c: char) -> bool {
+    matches!(c,
+        '\u{00AD}' | '\u{034F}' | '\u{061C}' | '\u{180E}' | '\u{200B}' | '\u{200C}' | '\u{200E}' | '\u{200F}'
+        | '\u{2028}' | '\u{2029}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}'
+        | '\u{E0000}'..='\u{E007F}' | '\u{E0100}'..='\u{E01EF}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn turn(id: i64, content: &str) -> Turn {
+        let role = if id % 2 == 1 { "User" } else { "Assistant" };
+        Turn { id, role: role.to_owned(), content: content.to_owned(), tools: Vec::new() }
+    }
+
+    #[test]
+    fn a_short_session_is_shown_whole_and_reads_back() {
+        let mut turns = vec![turn(1, "<|im_start|>\u{200B}\"hi\"\n"), turn(2, "")];
+        turns[1].tools.push(ToolCall {
+            name: "find".to_owned(),
+            data: json!({"q": "x"}),
+            status: "error".to_owned(),
+        });
+        let (lines, cut) = lines(&turns, 1000);
+        assert!(!cut);
+        assert!(!lines[0].contains('<') && !lines[0].contains('\u{200B}'));
+        let first: Value = serde_json::from_str(&lines[0]).unwrap();
+        assert_eq!(first["text"], turns[0].content);
+        let second: Value = serde_json::from_str(&lines[1]).unwrap();
+        assert_eq!(second["tools"][0]["status"], "error");
+        assert_eq!(second["role"], "agent");
+    }
+
+    #[test]
+    fn a_long_session_keeps_head_and_tail_within_the_limit() {
+        let turns: Vec<Turn> =
+            (1..400).map(|id| turn(id, &format!("turn number {id} of many"))).collect();
+        let (lines, cut) = lines(&turns, 600);
+        assert!(cut);
+        assert!(lines[0].contains("turn number 1 of"));
+        assert!(lines.last().unwrap().contains("turn number 399 of"));
+        assert_eq!(lines.iter().filter(|line| line.contains("left_out")).count(), 1);
+        assert!(lines.iter().map(|line| tokens(line)).sum::<usize>() <= 620);
+    }
+
+    #[test]
+    fn one_long_text_is_cut_in_the_middle_on_character_boundaries() {
+        for text in ["é".repeat(50_000), "word ".repeat(20_000), " ".repeat(300_000)] {
+            let (short, cut) = cut_text(&format!("START{text}END"), 400);
+            assert!(cut);
+            assert!(short.starts_with("START") && short.ends_with("END"));
+            assert!(tokens(&short) <= 420, "{}", tokens(&short));
+        }
+        assert_eq!(cut_text("short", 400), ("short".to_owned(), false));
+    }
+}

@@ -1,0 +1,310 @@
+//! Verdicts, checked. What a judge answered becomes one of these or an error; lengths and references are checked
+//! here, because schemas that every provider takes cannot.
+
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::JudgeError;
+use super::transcript::{Candidate, Turn};
+
+/// Reasons longer than this are cut: they are shown to people and stored on rows.
+const REASON: usize = 4000;
+const CITATIONS: usize = 20;
+
+/// How a session went.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SessionVerdict {
+    pub is_success: bool,
+    /// Empty on success.
+    pub failure_type: &'static str,
+    /// Empty on success.
+    pub failure_reason: String,
+    pub number_of_corrections: u32,
+    pub is_escalated: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RelevanceVerdict {
+    pub is_relevant: bool,
+    pub reason: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ImpactVerdict {
+    /// `positive`, `negative` or `neutral`.
+    pub impact: &'static str,
+    pub reason: String,
+    /// Only where the candidate asked for one.
+    pub diagnosis: Option<Diagnosis>,
+}
+
+/// Why a learning did not help, as far as the session shows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Diagnosis {
+    pub category: &'static str,
+    pub reason: String,
+    /// Turns of the session, each once.
+    pub evidence_interaction_ids: Vec<i64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ShadowVerdict {
+    /// `1`, `2` or `tie`.
+    pub better_request: &'static str,
+    pub is_significantly_better: bool,
+    pub comparison_reason: String,
+}
+
+pub const FAILURE_TYPES: [&str; 5] =
+    ["system_error", "missing_tool", "wrong_tool", "insufficient_info_from_tool", "wrong_answer"];
+pub const IMPACTS: [&str; 3] = ["positive", "negative", "neutral"];
+pub const CATEGORIES: [&str; 5] =
+    ["content_defect", "application_failure", "external_failure", "no_issue", "unknown"];
+
+#[derive(Deserialize)]
+struct RawSession {
+    is_success: bool,
+    failure_type: String,
+    failure_reason: String,
+    number_of_corrections: i64,
+    is_escalated: bool,
+}
+
+#[derive(Deserialize)]
+struct RawList {
+    verdicts: Vec<Value>,
+}
+
+#[derive(Deserialize)]
+struct RawRelevance {
+    candidate: usize,
+    reason: String,
+    is_relevant: bool,
+}
+
+#[derive(Deserialize)]
+struct RawImpact {
+    candidate: usize,
+    reason: String,
+    impact: String,
+    diagnosis_category: String,
+    diagnosis_reason: String,
+    diagnosis_turns: Vec<i64>,
+}
+
+#[derive(Deserialize)]
+struct RawShadow {
+    better_request: String,
+    is_significantly_better: bool,
+    comparison_reason: String,
+}
+
+pub fn session(json: &Value, turns: &[Turn]) -> Result<SessionVerdict, JudgeError> {
+    let raw: RawSession = read(json)?;
+    let user_turns = turns.iter().filter(|turn| turn.is_user()).count();
+    // The first user turn can correct nothing.
+    let possible = u32::try_from(user_turns.saturating_sub(1)).unwrap_or(u32::MAX);
+    let corrections =
+        u32::try_from(raw.number_of_corrections).map_err(|_| JudgeError::Invalid)?.min(possible);
+    // A verdict that contradicts itself is none.
+    let (failure_type, failure_reason) =
+        match (raw.is_success, one_of(&raw.failure_type, &FAILURE_TYPES)) {
+            (true, None) if raw.failure_type.is_empty() => ("", String::new()),
+            (false, Some(failure_type)) => (failure_type, reason(&raw.failure_reason)),
+            _ => return Err(JudgeError::Invalid),
+        };
+    Ok(SessionVerdict {
+        is_success: raw.is_success,
+        failure_type,
+        failure_reason,
+        number_of_corrections: corrections,
+        is_escalated: raw.is_escalated,
+    })
+}
+
+/// One place per candidate; empty where the judge gave no usable verdict, or more than one.
+pub fn relevance(
+    json: &Value,
+    candidates: &[Candidate],
+) -> Result<Vec<Option<RelevanceVerdict>>, JudgeError> {
+    by_candidate(json, candidates.len(), |raw: RawRelevance| {
+        let verdict =
+            RelevanceVerdict { is_relevant: raw.is_relevant, reason: reason(&raw.reason) };
+        Some((raw.candidate, verdict))
+    })
+}
+
+/// As [`relevance`]; citations are checked against the session's turns.
+pub fn impact(
+    json: &Value,
+    candidates: &[Candidate],
+    turns: &[Turn],
+) -> Result<Vec<Option<ImpactVerdict>>, JudgeError> {
+    let ids: BTreeSet<i64> = turns.iter().map(|turn| turn.id).collect();
+    by_candidate(json, candidates.len(), |raw: RawImpact| {
+        let wanted = raw.candidate.checked_sub(1).and_then(|at| candidates.get(at))?.diagnose;
+        let impact = one_of(&raw.impact, &IMPACTS)?;
+        let diagnosis = if wanted { diagnosis(&raw, &ids) } else { None };
+        Some((raw.candidate, ImpactVerdict { impact, reason: reason(&raw.reason), diagnosis }))
+    })
+}
+
+fn diagnosis(raw: &RawImpact, ids: &BTreeSet<i64>) -> Option<Diagnosis> {
+    let mut category = one_of(&raw.diagnosis_category, &CATEGORIES)?;
+    let text = reason(&raw.diagnosis_reason);
+    if text.is_empty() {
+        return None;
+    }
+    let mut cited = Vec::new();
+    for id in raw.diagnosis_turns.iter().filter(|id| ids.contains(id)) {
+        if !cited.contains(id) && cited.len() < CITATIONS {
+            cited.push(*id);
+        }
+    }
+    if cited.is_empty() && !raw.diagnosis_turns.is_empty() {
+        category = "unknown";
+    }
+    Some(Diagnosis { category, reason: text, evidence_interaction_ids: cited })
+}
+
+pub fn shadow(json: &Value) -> Result<ShadowVerdict, JudgeError> {
+    let raw: RawShadow = read(json)?;
+    let better_request =
+        one_of(&raw.better_request, &["1", "2", "tie"]).ok_or(JudgeError::Invalid)?;
+    Ok(ShadowVerdict {
+        better_request,
+        is_significantly_better: raw.is_significantly_better && better_request != "tie",
+        comparison_reason: reason(&raw.comparison_reason),
+    })
+}
+
+fn by_candidate<R: DeserializeOwned, V>(
+    json: &Value,
+    count: usize,
+    check: impl Fn(R) -> Option<(usize, V)>,
+) -> Result<Vec<Option<V>>, JudgeError> {
+    let list: RawList = read(json)?;
+    let mut places: Vec<Option<V>> = (0..count).map(|_| None).collect();
+    let mut named = vec![0; count];
+    for value in list.verdicts {
+        let place =
+            value["candidate"].as_u64().and_then(|n| usize::try_from(n).ok()?.checked_sub(1));
+        let Some(place) = place.filter(|place| *place < count) else { continue };
+        named[place] += 1;
+        if let Ok(raw) = serde_json::from_value(value)
+            && let Some((_, verdict)) = check(raw)
+        {
+            places[place] = Some(verdict);
+        }
+    }
+    for (place, times) in named.into_iter().enumerate() {
+        if times > 1 {
+            places[place] = None;
+        }
+    }
+    if count > 0 && places.iter().all(Option::is_none) {
+        return Err(JudgeError::Invalid);
+    }
+    Ok(places)
+}
+
+fn read<T: DeserializeOwned>(json: &Value) -> Result<T, JudgeError> {
+    T::deserialize(json).map_err(|_| JudgeError::Invalid)
+}
+
+fn one_of(word: &str, known: &[&'static str]) -> Option<&'static str> {
+    known.iter().find(|known| **known == word).copied()
+}
+
+/// Trimmed, without NUL (PostgreSQL cannot store it) and within its length.
+fn reason(text: &str) -> String {
+    text.trim().chars().filter(|c| *c != '\0').take(REASON).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn turns() -> Vec<Turn> {
+        let turn = |id, role: &str| Turn { id, role: role.to_owned(), ..Turn::default() };
+        vec![turn(11, "User"), turn(12, "Assistant"), turn(13, "User")]
+    }
+
+    fn candidates(count: usize) -> Vec<Candidate> {
+        vec![Candidate { turn: 12, diagnose: true, ..Candidate::default() }; count]
+    }
+
+    #[test]
+    fn a_session_verdict_must_not_contradict_itself() {
+        let answer = |success: bool, kind: &str, corrections: i64| {
+            json!({"reasoning": "…", "is_success": success, "failure_type": kind, "failure_reason": " why\0 ",
+                   "number_of_corrections": corrections, "is_escalated": false})
+        };
+        let verdict = session(&answer(false, "wrong_answer", 9), &turns()).unwrap();
+        assert_eq!((verdict.failure_reason.as_str(), verdict.number_of_corrections), ("why", 1));
+        let verdict = session(&answer(true, "", 0), &turns()).unwrap();
+        assert_eq!((verdict.failure_type, verdict.failure_reason.as_str()), ("", ""));
+        for (success, kind, corrections) in
+            [(true, "wrong_answer", 0), (false, "", 0), (false, "bad_mood", 0), (true, "", -1)]
+        {
+            let answer = answer(success, kind, corrections);
+            assert_eq!(session(&answer, &turns()), Err(JudgeError::Invalid), "{answer}");
+        }
+        assert_eq!(session(&json!("is_success: true"), &turns()), Err(JudgeError::Invalid));
+    }
+
+    #[test]
+    fn rows_come_from_our_list_not_from_what_the_model_names() {
+        let entry = |candidate: i64, relevant: bool| json!({"candidate": candidate, "reason": "r", "is_relevant": relevant});
+        let answer = json!({"verdicts": [
+            entry(2, true), entry(99, true), entry(0, true), entry(-1, true), entry(3, true), entry(3, false),
+            {"candidate": 1, "reason": "r"},
+        ]});
+        let rows = relevance(&answer, &candidates(4)).unwrap();
+        let relevant: Vec<_> = rows.iter().map(|row| row.as_ref().map(|v| v.is_relevant)).collect();
+        assert_eq!(relevant, [None, Some(true), None, None]);
+        assert_eq!(relevance(&json!({"verdicts": []}), &candidates(1)), Err(JudgeError::Invalid));
+    }
+
+    #[test]
+    fn citations_outside_the_session_are_dropped() {
+        let entry = |candidate: i64, category: &str, cited: Value| {
+            json!({"candidate": candidate, "reason": "r", "impact": "negative", "diagnosis_category": category,
+                   "diagnosis_reason": "d", "diagnosis_turns": cited})
+        };
+        let answer = json!({"verdicts": [
+            entry(1, "content_defect", json!([12, 12, 999])),
+            entry(2, "content_defect", json!([999])),
+            entry(3, "content_defect", json!([])),
+            entry(4, "none", json!([])),
+        ]});
+        let rows = impact(&answer, &candidates(4), &turns()).unwrap();
+        let diagnoses: Vec<_> = rows
+            .into_iter()
+            .map(|row| row.unwrap().diagnosis.map(|d| (d.category, d.evidence_interaction_ids)))
+            .collect();
+        assert_eq!(
+            diagnoses,
+            [
+                Some(("content_defect", vec![12])),
+                Some(("unknown", vec![])),
+                Some(("content_defect", vec![])),
+                None
+            ]
+        );
+    }
+
+    #[test]
+    fn a_tie_is_never_significant() {
+        let answer = json!({"better_request": "tie", "is_significantly_better": true, "comparison_reason": "same"});
+        assert!(!shadow(&answer).unwrap().is_significantly_better);
+        let answer = json!({"better_request": "response 1", "is_significantly_better": true, "comparison_reason": ""});
+        assert_eq!(shadow(&answer), Err(JudgeError::Invalid));
+    }
+}
