@@ -16,6 +16,7 @@
 //! | [`jobs`] | the lease queue and its runner |
 //! | [`judge`] | judges, rubrics, fences, provider limits, prices: a transcript in, a checked verdict out; stores nothing |
 //! | [`governance`] | the subject barrier, the list of user-owned tables, references |
+//! | [`stats`] | formulas only: no I/O, no clock, no domain types |
 //! | [`commands`] | the command line, one file per command |
 
 pub mod app;
@@ -32,4 +33,5 @@ pub mod jobs;
 pub mod judge;
 pub mod learnings;
 pub mod sessions;
+pub mod stats;
 pub mod telemetry;
