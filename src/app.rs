@@ -32,9 +32,9 @@ pub struct App {
     /// Credentials handed over in the environment.
     pub given: GivenCredentials,
     pub rate_limits: RateLimits,
-    pub judge: Arc<Grader>,
     pub embedder: Embedder,
     pub organization_vectors: OrganizationVectors,
+    pub judge: Arc<Grader>,
     /// Cancelled when a graceful stop begins.
     pub stopping: CancellationToken,
     tasks: TaskTracker,

@@ -18,7 +18,7 @@
 //! | [`organization`] | what an organization sets for itself, versioned |
 //! | [`evaluation`] | verdicts on sessions and learnings, decisions, grading on demand, regeneration, labels |
 //! | [`governance`] | the subject barrier, the list of user-owned tables, references |
-//! | [`stats`] | formulas only: no storage, no clock, no domain types |
+//! | [`stats`] | formulas only: no I/O, no clock, no domain types |
 //! | [`commands`] | the command line, one file per command |
 
 pub mod app;

@@ -54,6 +54,9 @@ const FRAGMENTS: &[(&str, &str, &str)] = &[
     // alone. CROSS JOIN: the index first, then the rows.
     ("found_in", "?_index i CROSS JOIN ? b ON b.rowid = i.rowid", "? b"),
     ("index_of", "?_index i", "? b"),
+    // SQLite compiles a statement anew each time its plain `LIMIT $1` is bound, because the plan may depend on it;
+    // a sum is taken as it comes.
+    ("limit", "LIMIT ? + 0", "LIMIT ?"),
     // The rows of a JSON list bound as one text, under `value`; and a column of integers as such a list.
     ("each", "json_each(?)", "jsonb_array_elements_text(?::jsonb)"),
     ("listed", "json_group_array(?)", "COALESCE(jsonb_agg(?), '[]'::jsonb)"),

@@ -338,9 +338,15 @@ async fn organization_candidates(
 ) -> Result<Vec<Candidate>> {
     let queries: Vec<String> = terms.iter().map(|term| tx.any_of(std::iter::once(term))).collect();
     let queries = serde_json::to_string(&queries).map_err(|e| Error::Internal(e.to_string()))?;
-    let mut weights: HashMap<i64, f64> = HashMap::new();
+    let (mut weights, mut cut): (HashMap<i64, f64>, bool) = (HashMap::new(), false);
     for having in sql::agent_playbooks::matching(tx, &queries, POSTINGS).await? {
-        let rarity = (1.0 + 10_000.0 / having.len() as f64).ln();
+        // What was cut off has the term too, unnoted: a common term must not outweigh a rare one.
+        let is_cut = having.len() as i64 == POSTINGS;
+        cut |= is_cut;
+        let rarity = match is_cut {
+            true => 0.01,
+            false => (1.0 + 10_000.0 / having.len() as f64).ln(),
+        };
         for number in having {
             *weights.entry(number).or_default() += rarity;
         }
@@ -354,6 +360,11 @@ async fn organization_candidates(
         if found.len() >= enough {
             break;
         }
+    }
+    if cut && found.len() < enough {
+        // A narrow filter lies deeper than the terms were looked up: ask for it together with them.
+        let query = tx.any_of(terms.iter());
+        found = sql::agent_playbooks::found(tx, &query, filter, CANDIDATES).await?;
     }
     Ok(found)
 }

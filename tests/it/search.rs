@@ -200,36 +200,35 @@ both_backends! {
     async fn index_and_rows_stay_together(t: TestApp) {
         let server = t.serve().await;
         let long = "long document about many things ".repeat(400);
-        let rows: Vec<Value> = (0..400).map(|n| json!({"profile_id": format!("p{n}"), "user_id": format!("u{}", n % 4),
-            "content": format!("first{n} shared {}", if n % 5 == 0 { long.as_str() } else { "short" })})).collect();
-        server.post("/api/add_user_profile", &json!({"user_profiles": rows})).await.ok();
-        for n in (0..400).filter(|n| n % 3 == 0) {
+        let row = |n: usize| json!({"profile_id": format!("p{n}"), "user_id": format!("u{}", n % 4),
+            "content": format!("first{n} shared {}", if n.is_multiple_of(5) { long.as_str() } else { "short" })});
+        for start in [0, 500, 1000] {
+            let rows: Vec<Value> = (start..(start + 500).min(1400)).map(row).collect();
+            server.post("/api/add_user_profile", &json!({"user_profiles": rows})).await.ok();
+        }
+        for n in (0..1400).filter(|n| n % 3 == 0) {
             let body = json!({"user_id": format!("u{}", n % 4), "profile_id": format!("p{n}"),
                 "content": format!("second{n} shared {}", if n % 2 == 0 { long.as_str() } else { "brief" })});
             server.put("/api/update_user_profile", &body).await.ok();
         }
-        let gone: Vec<String> = (0..400).filter(|n| n % 4 == 1).map(|n| format!("p{n}")).collect();
+        let gone: Vec<String> = (0..1400).filter(|n| n % 4 == 1).map(|n| format!("p{n}")).collect();
         let deleted = server.delete("/api/delete_profiles_by_ids", &json!({"profile_ids": gone})).await.ok();
-        assert_eq!(deleted["deleted_count"], 100);
-        check_index(&t).await;
+        assert_eq!(deleted["deleted_count"], 350);
         for compacted in [false, true] {
             if compacted {
                 t.app.db.write("test.compact", (), |tx, ()| Box::pin(learnings::compact_index(tx))).await.unwrap();
-                check_index(&t).await;
             }
+            check_index(&t).await;
             for user in 0..4 {
-                let body = json!({"user_id": format!("u{user}"), "query": "shared", "top_k": 100});
-                let found = contents(&server, body, "profiles").await;
-                assert_eq!(found.len(), if user == 1 { 0 } else { 100 }, "u{user}");
+                let expected = if user == 1 { 0 } else { 350 };
+                assert_eq!(matches(&t, user, "share").await, expected, "u{user}");
             }
-            for n in 0..400 {
-                let user = format!("u{}", n % 4);
-                let (first, second) = (format!("first{n}"), format!("second{n}"));
-                let expected = (usize::from(n % 4 != 1 && n % 3 != 0), usize::from(n % 4 != 1 && n % 3 == 0));
-                if n % 7 == 0 {
-                    let found = (profiles(&server, &user, &first).await.len(), profiles(&server, &user, &second).await.len());
-                    assert_eq!(found, expected, "{n}");
-                }
+            for n in (0..1400).filter(|n| n % 13 == 0) {
+                let there = n % 4 != 1;
+                let (first, second) = (i64::from(there && n % 3 != 0), i64::from(there && n % 3 == 0));
+                assert_eq!(matches(&t, n % 4, &format!("first{n}")).await, first, "{n}");
+                assert_eq!(matches(&t, n % 4, &format!("second{n}")).await, second, "{n}");
+                assert_eq!(matches(&t, (n + 1) % 4, &format!("first{n}")).await, 0, "{n}");
             }
         }
         for user in ["u0", "u2", "u3"] {
@@ -238,12 +237,66 @@ both_backends! {
         check_index(&t).await;
         assert_eq!(index_entries(&t).await, 0);
     }
+
+    async fn someone_with_many_learnings_is_served_from_the_index(t: TestApp) {
+        let server = t.serve().await;
+        for user in ["ada", "bob"] {
+            let filler = |n: i32| json!({"user_id": user, "content": format!("note {n} about gardens of {user}")});
+            let mut rows: Vec<Value> = (0..400).map(filler).collect();
+            rows[3] = json!({"user_id": user, "content": format!("subscription cancelled by {user}"), "tags": ["t"]});
+            rows[5] = json!({"user_id": user, "content": format!("東京都に住む {user}"), "source": "web"});
+            server.post("/api/add_user_profile", &json!({"user_profiles": rows})).await.ok();
+        }
+        for (query, expected) in [("cancelled subscriptions", "subscription cancelled by ada"),
+            ("subscripton", "subscription cancelled by ada"), ("京都", "東京都に住む ada"), ("note 17", "note 17 about gardens of ada")] {
+            let found = profiles(&server, "ada", query).await;
+            assert_eq!(found.first().map(String::as_str), Some(expected), "{query}");
+            assert!(found.iter().all(|content| content.ends_with("ada")), "{query}");
+        }
+        let body = json!({"user_id": "ada", "query": "subscription gardens", "tags": ["t"]});
+        assert_eq!(contents(&server, body, "profiles").await, ["subscription cancelled by ada"]);
+        assert_eq!(profiles(&server, "ada", "gardens").await.len(), 100, "as many as were asked for");
+    }
+
+    async fn an_organization_with_many_playbooks_finds_the_rare_word(t: TestApp) {
+        let server = t.serve().await;
+        for start in [0, 500] {
+            let rows: Vec<Value> = (start..start + 500).map(|n| json!({"trigger": "customer asks about order",
+                "content": format!("answer {n} politely"), "playbook_status": if n % 2 == 0 { "approved" } else { "rejected" },
+                "agent_version": if n == 40 { "v2" } else { "v1" }})).collect();
+            server.post("/api/add_agent_playbook", &json!({"agent_playbooks": rows})).await.ok();
+        }
+        let find = async |body: Value| contents(&server, body, "agent_playbooks").await;
+        let found = find(json!({"query": "customer order answer 6"})).await;
+        assert_eq!((found.len(), found[0].as_str()), (5, "answer 6 politely"), "though the other words are everywhere");
+        assert_eq!(find(json!({"query": "asks for answer 7"})).await.len(), 5, "rejected ones are passed over");
+        assert_eq!(find(json!({"query": "polite", "agent_version": "v2"})).await, ["answer 40 politely"],
+            "a narrow filter is found behind a word that is everywhere");
+        assert_eq!(find(json!({"query": "polite 40", "agent_version": "v2"})).await, ["answer 40 politely"]);
+    }
 }
 
 async fn check_index(t: &TestApp) {
     let check =
         t.app.db.write("test.check_index", (), |tx, ()| Box::pin(learnings::check_index(tx)));
     check.await.unwrap();
+}
+
+/// How many rows of a user the index finds by a term.
+async fn matches(t: &TestApp, user: usize, term: &str) -> i64 {
+    let input = (format!("u{user}"), term.to_owned());
+    let read = t.app.db.read("test.matches", input, |tx, (user, term)| {
+        Box::pin(async move {
+            let sql = "SELECT scope FROM learning_scopes WHERE user_id = $1";
+            let Some((scope,)) = row!(tx, (i64,), sql, user)? else {
+                return Ok(None);
+            };
+            let term = evenhand::db::TextTerm { text: format!("p{scope}x{term}"), prefix: false };
+            let query = tx.any_of(std::iter::once(&term));
+            row!(tx, (i64,), "SELECT COUNT(*) FROM {index_of:profiles} WHERE {matches:$1}", query)
+        })
+    });
+    read.await.unwrap().map_or(0, |(count,)| count)
 }
 
 /// Documents in the full-text index of profiles.

@@ -124,7 +124,7 @@ pub async fn list(tx: &mut Tx, filter: &Filter, limit: i64) -> Result<Vec<AgentP
             columns!(),
             " FROM agent_playbooks b WHERE ",
             filter!(),
-            " ORDER BY b.agent_playbook_id DESC LIMIT $1"
+            " ORDER BY b.agent_playbook_id DESC {limit:$1}"
         ),
         limit,
         &filter.org_id,
@@ -145,12 +145,41 @@ pub async fn matching(tx: &mut Tx, queries: &str, limit: i64) -> Result<Vec<Vec<
         (Json<Vec<i64>>,),
         "SELECT (SELECT {listed:found.no} FROM (
                     SELECT {found:agent_playbook_id} AS no FROM {index_of:agent_playbooks}
-                    WHERE {matches:t.value} ORDER BY 1 DESC LIMIT $2) AS found)
+                    WHERE {matches:t.value} ORDER BY 1 DESC {limit:$2}) AS found)
          FROM {each:$1} AS t",
         queries,
         limit
     )?;
     Ok(found.into_iter().map(|(Json(numbers),)| numbers).collect())
+}
+
+/// The newest rows that match a full-text query and pass the filter.
+pub async fn found(
+    tx: &mut Tx,
+    query: &str,
+    filter: &Filter,
+    limit: i64,
+) -> Result<Vec<Candidate>> {
+    rows!(
+        tx,
+        Candidate,
+        concat!(
+            "SELECT b.agent_playbook_id AS no, b.terms FROM {found_in:agent_playbooks}
+             WHERE {matches:$1} AND ",
+            filter!(),
+            " ORDER BY {found:agent_playbook_id} DESC {limit:$10}"
+        ),
+        query,
+        &filter.org_id,
+        &filter.statuses,
+        &filter.playbook_statuses,
+        filter.tags.as_deref(),
+        filter.agent_version.as_deref(),
+        filter.playbook_name.as_deref(),
+        filter.from,
+        filter.to,
+        limit
+    )
 }
 
 /// The terms of those of these rows that pass the filter, in any order.

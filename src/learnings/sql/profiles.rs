@@ -144,7 +144,7 @@ pub async fn delete_expired(tx: &mut Tx, now: i64, limit: i64) -> Result<u64> {
         tx,
         "DELETE FROM profiles WHERE (org_id, profile_id) IN (
              SELECT org_id, profile_id FROM profiles WHERE expiration_timestamp <= $1
-             ORDER BY expiration_timestamp LIMIT $2)",
+             ORDER BY expiration_timestamp {limit:$2})",
         now,
         limit
     )
@@ -160,7 +160,7 @@ pub async fn list(tx: &mut Tx, filter: &Filter, limit: i64) -> Result<Vec<Profil
             columns!(),
             " FROM profiles b WHERE ",
             filter!(),
-            " ORDER BY b.last_modified_timestamp DESC, b.profile_no DESC LIMIT $1"
+            " ORDER BY b.last_modified_timestamp DESC, b.profile_no DESC {limit:$1}"
         ),
         limit,
         &filter.org_id,
@@ -187,7 +187,7 @@ pub async fn candidates(
         concat!(
             "SELECT b.profile_no AS no, b.terms FROM {found_in:profiles} WHERE {matches:$1} AND ",
             filter!(),
-            " ORDER BY {found:profile_no} DESC LIMIT $10"
+            " ORDER BY {found:profile_no} DESC {limit:$10}"
         ),
         query,
         &filter.org_id,
@@ -215,7 +215,7 @@ pub async fn all(
             "SELECT b.profile_no AS no, b.terms, NULL AS vector FROM profiles b
              WHERE $1 = '' AND ",
             filter!(),
-            " ORDER BY b.profile_no DESC LIMIT $10"
+            " ORDER BY b.profile_no DESC {limit:$10}"
         ),
         Some(_) => concat!(
             "SELECT b.profile_no AS no, b.terms, v.vector FROM profiles b LEFT JOIN profile_vectors v
@@ -223,7 +223,7 @@ pub async fn all(
                 AND v.revision = b.revision AND v.model = $1
              WHERE ",
             filter!(),
-            " ORDER BY b.profile_no DESC LIMIT $10"
+            " ORDER BY b.profile_no DESC {limit:$10}"
         ),
     };
     rows!(

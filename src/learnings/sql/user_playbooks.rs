@@ -140,7 +140,7 @@ pub async fn list(tx: &mut Tx, filter: &Filter, limit: i64) -> Result<Vec<UserPl
                 filter!(),
                 " AND ",
                 $of_user,
-                " ORDER BY b.user_playbook_id DESC LIMIT $1"
+                " ORDER BY b.user_playbook_id DESC {limit:$1}"
             )
         };
     }
@@ -179,7 +179,7 @@ pub async fn candidates(
             "SELECT b.user_playbook_id AS no, b.terms FROM {found_in:user_playbooks}
              WHERE {matches:$1} AND b.user_id = $3 AND ",
             filter!(),
-            " ORDER BY {found:user_playbook_id} DESC LIMIT $11"
+            " ORDER BY {found:user_playbook_id} DESC {limit:$11}"
         ),
         query,
         &filter.org_id,
@@ -208,7 +208,7 @@ pub async fn all(
             "SELECT b.user_playbook_id AS no, b.terms, NULL AS vector FROM user_playbooks b
              WHERE $1 = '' AND b.user_id = $3 AND ",
             filter!(),
-            " ORDER BY b.user_playbook_id DESC LIMIT $11"
+            " ORDER BY b.user_playbook_id DESC {limit:$11}"
         ),
         Some(_) => concat!(
             "SELECT b.user_playbook_id AS no, b.terms, v.vector FROM user_playbooks b LEFT JOIN user_playbook_vectors v
@@ -216,7 +216,7 @@ pub async fn all(
                 AND v.revision = b.revision AND v.model = $1
              WHERE b.user_id = $3 AND ",
             filter!(),
-            " ORDER BY b.user_playbook_id DESC LIMIT $11"
+            " ORDER BY b.user_playbook_id DESC {limit:$11}"
         ),
     };
     rows!(
