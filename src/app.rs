@@ -21,6 +21,7 @@ use crate::judge::{Grader, Keys, llm};
 use crate::learnings;
 use crate::learnings::OrganizationVectors;
 use crate::learnings::embedder::Embedder;
+use crate::organization::RecentConfigs;
 use crate::{rows, run};
 
 pub struct App {
@@ -35,6 +36,9 @@ pub struct App {
     pub embedder: Embedder,
     pub organization_vectors: OrganizationVectors,
     pub judge: Arc<Grader>,
+    /// Proposes learnings: the judge, or rules.
+    pub extractor: Arc<Grader>,
+    pub recent_configs: RecentConfigs,
     /// Cancelled when a graceful stop begins.
     pub stopping: CancellationToken,
     tasks: TaskTracker,
@@ -90,7 +94,13 @@ impl App {
     ) -> Result<Arc<App>> {
         llm::install_tls();
         let (db, subject_keys) = open_storage(&settings, &ids, schema).await?;
+        let extractor = match settings.learning.extractor.as_str() {
+            "rules" => Arc::new(Grader::rules(clock.clone(), ids.clone())),
+            _ => judge.clone(),
+        };
         let app = App {
+            extractor,
+            recent_configs: RecentConfigs::default(),
             rate_limits: RateLimits::new(&settings),
             embedder: Embedder::open(&settings.embedder).map_err(Error::Internal)?,
             organization_vectors: OrganizationVectors::default(),

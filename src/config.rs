@@ -24,6 +24,7 @@ pub struct Settings {
     pub embedder: Embedder,
     pub jobs: Jobs,
     pub evaluation: Evaluation,
+    pub learning: Learning,
     pub governance: Governance,
     pub judge: Judge,
 }
@@ -114,6 +115,11 @@ pub struct Jobs {
 #[derive(Clone, Debug, Deserialize)]
 pub struct Evaluation {
     pub quiet_seconds: i64,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub struct Learning {
+    pub extractor: String,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -266,6 +272,10 @@ impl Settings {
         check(
             (0..=30 * 86_400).contains(&self.evaluation.quiet_seconds),
             "evaluation.quiet_seconds: 0 to 2592000",
+        );
+        check(
+            matches!(self.learning.extractor.as_str(), "judge" | "rules" | "off"),
+            "learning.extractor: judge, rules or off",
         );
         let version = self.sessions.default_agent_version.trim();
         check(

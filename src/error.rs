@@ -47,6 +47,8 @@ codes! {
     SubjectErasing "subject_erasing" 409 "This user is being erased";
     SubjectErased "subject_erased" 409 "This user was erased";
     LearningExists "learning_exists" 409 "There is a learning with this id";
+    ProposalDecided "proposal_decided" 409 "This proposal was decided already";
+    ProposalStale "proposal_stale" 409 "The learning was changed since";
     BodyTooLarge "body_too_large" 413 "The body is too large";
     UnsupportedMediaType "unsupported_media_type" 415 "The body must be application/json";
     InvalidInput "invalid_input" 422 "The input is not valid";

@@ -31,6 +31,7 @@ const MIGRATIONS: &[Migration] = migrations! {
     1 "0001_foundation";
     2 "0002_learnings";
     3 "0003_evaluation";
+    7 "0007_learning_loop";
 };
 
 impl Migration {
@@ -40,6 +41,11 @@ impl Migration {
             Engine::Postgres => self.postgres,
         }
     }
+}
+
+/// How many migrations there are: numbers are not always given in a row.
+pub fn count() -> usize {
+    MIGRATIONS.len()
 }
 
 /// The schema version this binary works with.

@@ -9,6 +9,7 @@ use crate::error::{Code, Error, Result};
 use crate::governance::{SubjectWrite, barrier};
 use crate::judge::prompts::{self, Kind, Rubric};
 use crate::judge::{Context, JudgeError, Provenance, Tool, ToolCall, Turn};
+use crate::learnings;
 use crate::organization::{self, OrganizationConfig};
 use crate::sessions::{self, Interaction, Snapshot, Transcript};
 
@@ -56,15 +57,7 @@ impl Material {
     }
 
     pub fn context(&self) -> Context {
-        let tool = |tool: &organization::ToolCanUse| Tool {
-            name: tool.tool_name.clone(),
-            description: tool.tool_description.clone(),
-        };
-        Context {
-            agent_context: self.config.agent_context_prompt.clone(),
-            tools: self.config.tool_can_use.iter().map(tool).collect(),
-            success_definition: self.config.agent_success_config.success_definition_prompt.clone(),
-        }
+        context(&self.config)
     }
 
     pub fn turns(&self) -> Vec<Turn> {
@@ -77,13 +70,26 @@ impl Material {
     }
 }
 
+/// What an organization says about its agent.
+pub fn context(config: &OrganizationConfig) -> Context {
+    let tool = |tool: &organization::ToolCanUse| Tool {
+        name: tool.tool_name.clone(),
+        description: tool.tool_description.clone(),
+    };
+    Context {
+        agent_context: config.agent_context_prompt.clone(),
+        tools: config.tool_can_use.iter().map(tool).collect(),
+        success_definition: config.agent_success_config.success_definition_prompt.clone(),
+    }
+}
+
 pub fn is_user(turn: &Interaction) -> bool {
     turn.role.trim().eq_ignore_ascii_case("user")
 }
 
 /// A turn as judges see it. What was done without words is said in words; the shadow, the expert's answer, the
 /// arm and what was retrieved stay out.
-fn as_turn(turn: &Interaction) -> Turn {
+pub fn as_turn(turn: &Interaction) -> Turn {
     let mut content = turn.content.clone();
     if turn.user_action != "none" {
         let separator = if content.is_empty() { "" } else { "\n" };
@@ -173,11 +179,7 @@ pub async fn open_subject(
     epoch: Option<i64>,
 ) -> Result<SubjectWrite> {
     let now = app.clock.now();
-    let subject = barrier::open(tx, &app.subject_keys, org_id, user_id, now).await?;
-    if epoch.is_some_and(|epoch| epoch != subject.epoch()) {
-        return Err(Error::LeaseLost);
-    }
-    Ok(subject)
+    barrier::open_again(tx, &app.subject_keys, org_id, user_id, epoch, now).await
 }
 
 /// Writes a session's grade. Gives the row's id, or nothing when the session was deleted meanwhile.
@@ -201,6 +203,9 @@ pub async fn write_grade(
         result.learning_status = "pending";
     }
     let result_id = sql::put_result(tx, subject, session_id, &result, now).await?;
+    if grade.learnings.rows.as_ref().is_some_and(|rows| !rows.is_empty()) {
+        learnings::verdicts_changed(tx, app, org_id).await?;
+    }
     if result.learning_status == "pending" {
         let kind = super::learning_job::LEARNINGS;
         schedule::enqueue(tx, app, subject, kind, session_id, 30).await?;

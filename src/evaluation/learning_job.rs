@@ -9,6 +9,7 @@ use super::{AGENT_SUCCESS, grading, learning_verdicts, sql};
 use crate::app::App;
 use crate::error::{Code, Error, Result};
 use crate::jobs::{self, Claim, Handler, Outcome};
+use crate::learnings;
 use crate::sessions;
 
 pub const LEARNINGS: &str = "evaluate_learnings";
@@ -53,6 +54,9 @@ async fn evaluate(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
                 if let Some(there) = sessions::hold(tx, &job.org_id, user, session).await? {
                     let replaced =
                         learning_verdicts::replace(tx, &subject, session, set, there, now).await?;
+                    if set.rows.as_ref().is_some_and(|rows| !rows.is_empty()) {
+                        learnings::verdicts_changed(tx, app, &job.org_id).await?;
+                    }
                     // A session that changed has a job of its own coming.
                     let status = if replaced { set.status } else { "pending" };
                     sql::set_learning_status(tx, &subject, session, AGENT_SUCCESS, version, status)

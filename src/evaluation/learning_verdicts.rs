@@ -211,12 +211,54 @@ fn digest(candidate: &Candidate) -> Option<String> {
     if learning.kind == "profile" {
         return None;
     }
+    Some(learning_digest(&learning.content, &learning.trigger))
+}
+
+/// What stands for a learning's text as it was judged.
+pub fn learning_digest(content: &str, trigger: &str) -> String {
     let mut digest = Sha256::new();
-    for part in [&learning.content, &learning.trigger] {
+    for part in [content, trigger] {
         digest.update((part.len() as u64).to_be_bytes());
         digest.update(part.as_bytes());
     }
-    Some(hex::encode(digest.finalize()))
+    hex::encode(digest.finalize())
+}
+
+/// A stored verdict, as far as it says something about the learning.
+#[derive(Clone, Debug, Default, sqlx::FromRow)]
+pub struct VerdictOnLearning {
+    pub kind: String,
+    pub learning_id: String,
+    pub user_id: String,
+    pub session_id: String,
+    pub interaction_id: i64,
+    pub is_relevant: Option<bool>,
+    pub impact: Option<String>,
+    pub diagnosis: Option<Json<Value>>,
+    pub evaluated_playbook_digest: Option<String>,
+    pub diagnosis_evidence_complete: bool,
+}
+
+impl VerdictOnLearning {
+    /// The category of a diagnosis that may influence tuning: the judge saw the whole session, cites turns of it (they
+    /// were checked when it was written), and names a cause.
+    pub fn verified_diagnosis(&self) -> Option<&str> {
+        let category = self.diagnosis.as_ref()?.get("category")?.as_str()?;
+        let supported = category == "no_issue" || !self.evidence().is_empty();
+        (self.diagnosis_evidence_complete && supported && category != "unknown").then_some(category)
+    }
+
+    /// Turns that the diagnosis cites.
+    pub fn evidence(&self) -> Vec<i64> {
+        let cited = self.diagnosis.as_ref().and_then(|d| d.get("evidence_interaction_ids"));
+        let cited = cited.and_then(Value::as_array);
+        cited.map(|ids| ids.iter().filter_map(Value::as_i64).collect()).unwrap_or_default()
+    }
+
+    pub fn diagnosis_reason(&self) -> String {
+        let reason = self.diagnosis.as_ref().and_then(|d| d.get("reason")).and_then(Value::as_str);
+        reason.unwrap_or_default().to_owned()
+    }
 }
 
 /// Puts the new set in the place of the old one. False when the session is no longer the one that was judged:

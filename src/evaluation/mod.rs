@@ -39,14 +39,17 @@ use crate::jobs::Handler;
 
 pub use agreement::{Agreement, AgreementQuery, agreement};
 pub use decisions::{Decision, DecisionQuery, decisions};
+pub use grading::{as_turn, context as judge_context, judge_error, rubric};
 pub use labels::{NewLabel, label};
-pub use learning_verdicts::LearningVerdict;
+pub use learning_verdicts::{LearningVerdict, VerdictOnLearning, learning_digest};
 pub use on_demand::{Grade, GradeRequest, grade_on_demand};
 pub use regeneration::{NewRegeneration, Progress, cancel, progress, start};
 pub use results::{ResultQuery, list as list_results, success_rate};
 pub use schedule::{
     forget_session, outcome_reported, record_gauges, session_changed, session_grows,
 };
+pub use session_job::pause;
+pub use sql::verdicts_on_learnings;
 
 /// The evaluation that the judge of success writes.
 pub const AGENT_SUCCESS: &str = "agent_success";

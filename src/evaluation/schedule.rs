@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::governance::SubjectWrite;
 use crate::jobs::{self, NewJob, OnDuplicate, Planned};
 use crate::judge::JudgeState;
+use crate::learnings;
 
 /// Attempts at one judgement that fail for its own sake (a malformed answer, a refusal) before it is given up.
 pub const ATTEMPTS: i64 = 5;
@@ -92,6 +93,7 @@ pub async fn forget_session(
     user_id: &str,
     session_id: &str,
 ) -> Result<()> {
+    learnings::forget_session(tx, org_id, user_id, session_id).await?;
     sql::forget_session(tx, org_id, user_id, session_id).await
 }
 

@@ -66,6 +66,22 @@ pub async fn open(
     }
 }
 
+/// [`open`] for work that was begun under `epoch`: refused like a lost lease when the person is another by now.
+pub async fn open_again(
+    tx: &mut Tx,
+    keys: &SubjectKeys,
+    org_id: &str,
+    user_id: &str,
+    epoch: Option<i64>,
+    now: i64,
+) -> Result<SubjectWrite> {
+    let subject = open(tx, keys, org_id, user_id, now).await?;
+    if epoch.is_some_and(|epoch| epoch != subject.epoch()) {
+        return Err(Error::LeaseLost);
+    }
+    Ok(subject)
+}
+
 /// Opens the barrier for those of `users` it is open for; the others are left out.
 pub async fn open_known(
     tx: &mut Tx,

@@ -8,6 +8,8 @@
 //!   lease's token: a worker that lost its lease cannot write.
 //! - An open job with a dedupe key is unique; enqueueing again moves it ([`OnDuplicate::Move`]). A move that
 //!   arrives while the job runs is not lost: the job opens again when the worker finishes.
+//! - A job that gathers ([`gather`]) adds up what enqueueing brings and is due when it is enough. Its worker takes a
+//!   part, and says in the same transaction how it goes on ([`go_on`], [`finish_anyway`]).
 //! - A parent is a job whose children carry its id; its progress is counted from them ([`children`]).
 
 pub mod http;
@@ -27,9 +29,9 @@ use crate::governance::SubjectWrite;
 
 pub use rules::{
     NewChild, cancel, cancel_children, child_costs, children, claim, claim_one, close_child,
-    enqueue, enqueue_children, extend, fail, failed_children, find, finish, give_up, hold, latest,
-    oldest_due_age, oldest_due_age_of, open_children, plan, postpone, record_gauges, release,
-    summary,
+    enqueue, enqueue_children, extend, fail, failed_children, find, finish, finish_anyway, gather,
+    give_up, go_on, hold, latest, lock_held, oldest_due_age, oldest_due_age_of, open_children,
+    plan, postpone, record_gauges, release, summary,
 };
 pub use runner::{Runner, drive, run_until_idle};
 
@@ -59,12 +61,28 @@ pub struct Planned {
     run_at: i64,
     max_attempts: i64,
     now: i64,
+    gathering: Option<Gathering>,
 }
 
 impl Planned {
     pub fn add_to<'a>(&'a self, changes: &mut crate::db::Changes<'a>) {
-        sql::add_move(changes, self);
+        match &self.gathering {
+            Some(gathering) => sql::add_gather(changes, self, gathering),
+            None => sql::add_move(changes, self),
+        }
     }
+}
+
+/// How a job gathers: enqueueing adds weight, and the job is due when it has enough, or at its time.
+#[derive(Clone, Copy)]
+pub struct Gathering {
+    pub weight: i64,
+    /// Due at once from this weight on.
+    pub enough: i64,
+    /// Takes the new payload; otherwise the open job keeps its own.
+    pub speaks: bool,
+    /// Also moves a job that waits after a failure, which otherwise keeps its time.
+    pub insists: bool,
 }
 
 /// What to do when an open job has the same kind and dedupe key.
@@ -91,6 +109,30 @@ pub struct Claim {
     pub max_attempts: i64,
     pub lease_token: String,
     moves: i64,
+}
+
+/// What a held job looks like by now, locked until the transaction ends.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub struct HeldJob {
+    pub payload: sqlx::types::Json<Value>,
+    pub weight: i64,
+    moves: i64,
+}
+
+impl HeldJob {
+    /// Whether it was enqueued again since it was claimed.
+    pub fn was_moved_since(&self, claim: &Claim) -> bool {
+        self.moves != claim.moves
+    }
+}
+
+/// How a held job goes on after this turn.
+pub struct GoOn<'a> {
+    pub run_at: i64,
+    pub weight: i64,
+    pub payload: Value,
+    /// Why it waits, if something failed.
+    pub error: Option<&'a str>,
 }
 
 /// A job as others see it.

@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
-use super::{Child, Children, Claim, JobCount, JobView, NewJob, Planned, sql};
+use super::{
+    Child, Children, Claim, Gathering, GoOn, HeldJob, JobCount, JobView, NewJob, Planned, sql,
+};
 use crate::app::App;
 use crate::db::Tx;
 use crate::error::{Error, Result};
@@ -33,7 +35,13 @@ pub fn plan(app: &App, job: NewJob<'_>) -> Planned {
         run_at: job.run_at,
         max_attempts: job.max_attempts,
         now: app.clock.now(),
+        gathering: None,
     }
+}
+
+/// [`plan`] for a job that gathers.
+pub fn gather(app: &App, job: NewJob<'_>, gathering: Gathering) -> Planned {
+    Planned { gathering: Some(gathering), ..plan(app, job) }
 }
 
 /// Takes up to `limit` due jobs of these kinds for the lease time. Jobs that used up their attempts (a worker
@@ -152,6 +160,21 @@ pub async fn claim_one(app: &App, job_id: &str) -> Result<Option<Claim>> {
 /// Makes sure, as part of a transaction, that the job is still this worker's.
 pub async fn hold(tx: &mut Tx, job: &Claim) -> Result<()> {
     if sql::is_held(tx, job).await? { Ok(()) } else { Err(Error::LeaseLost) }
+}
+
+/// [`hold`] against everybody: nothing is added to the job until the transaction ends.
+pub async fn lock_held(tx: &mut Tx, job: &Claim) -> Result<HeldJob> {
+    sql::lock_held(tx, job).await?.ok_or(Error::LeaseLost)
+}
+
+/// Gives a job back with what it has left to do, whether or not it was moved: lock it first and count that in.
+pub async fn go_on(tx: &mut Tx, job: &Claim, next: &GoOn<'_>) -> Result<()> {
+    if sql::go_on(tx, job, next).await? { Ok(()) } else { Err(Error::LeaseLost) }
+}
+
+/// [`finish`] for a locked job of which nothing is left, whether or not it was moved.
+pub async fn finish_anyway(tx: &mut Tx, job: &Claim, now: i64) -> Result<()> {
+    if sql::close_anyway(tx, job, now).await? { Ok(()) } else { Err(Error::LeaseLost) }
 }
 
 pub async fn find(tx: &mut Tx, job_id: &str) -> Result<Option<JobView>> {

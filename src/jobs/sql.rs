@@ -4,7 +4,10 @@ use sqlx::types::Json;
 
 use serde_json::Value;
 
-use super::{Child, Claim, JobCount, JobView, NewChild, NewJob, OnDuplicate, Planned};
+use super::{
+    Child, Claim, Gathering, GoOn, HeldJob, JobCount, JobView, NewChild, NewJob, OnDuplicate,
+    Planned,
+};
 use crate::db::{Changes, Tx, Value as Parameter};
 use crate::error::{Error, Result};
 use crate::{row, rows, run};
@@ -260,6 +263,82 @@ pub fn add_move<'a>(changes: &mut Changes<'a>, planned: &'a Planned) {
             planned.now.into(),
         ],
     );
+}
+
+/// The statement of an enqueueing that gathers. A job that is due keeps its place, one that failed its time.
+pub fn add_gather<'a>(changes: &mut Changes<'a>, planned: &'a Planned, gathering: &Gathering) {
+    changes.add(
+        "INSERT INTO jobs
+           (job_id, org_id, user_id, epoch, kind, payload, dedupe_key, state, run_at, attempts, max_attempts,
+            moves, created_at, weight)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, 'open', $8, 0, $9, 0, $10, $11)
+         ON CONFLICT (org_id, kind, dedupe_key) WHERE state = 'open' AND dedupe_key IS NOT NULL
+         DO UPDATE SET
+             weight = jobs.weight + excluded.weight, moves = jobs.moves + 1,
+             payload = CASE WHEN $13 THEN excluded.payload ELSE jobs.payload END,
+             last_error = CASE WHEN $14 THEN NULL ELSE jobs.last_error END,
+             attempts = CASE WHEN $14 AND jobs.lease_token IS NULL THEN 0 ELSE jobs.attempts END,
+             run_at = CASE WHEN $14 THEN excluded.created_at
+                           WHEN jobs.last_error IS NOT NULL OR jobs.run_at <= excluded.created_at
+                           THEN jobs.run_at
+                           WHEN jobs.weight + excluded.weight >= $12 THEN excluded.created_at
+                           ELSE excluded.run_at END",
+        vec![
+            Parameter::from(&planned.job_id),
+            Parameter::from(&planned.org_id),
+            planned.user_id.as_deref().into(),
+            planned.epoch.into(),
+            planned.kind.into(),
+            Parameter::Json(planned.payload.clone()),
+            Parameter::from(&planned.dedupe_key),
+            planned.run_at.into(),
+            planned.max_attempts.into(),
+            planned.now.into(),
+            gathering.weight.into(),
+            gathering.enough.into(),
+            gathering.speaks.into(),
+            gathering.insists.into(),
+        ],
+    );
+}
+
+pub async fn lock_held(tx: &mut Tx, job: &Claim) -> Result<Option<HeldJob>> {
+    row!(
+        tx,
+        HeldJob,
+        "SELECT payload, weight, moves FROM jobs
+         WHERE job_id = $1 AND lease_token = $2 AND state = 'open' {for_update}",
+        &job.job_id,
+        &job.lease_token
+    )
+}
+
+pub async fn go_on(tx: &mut Tx, job: &Claim, next: &GoOn<'_>) -> Result<bool> {
+    let touched = run!(
+        tx,
+        "UPDATE jobs SET run_at = $3, weight = $4, payload = $5, last_error = $6, attempts = 0,
+                lease_until = NULL, lease_token = NULL
+         WHERE job_id = $1 AND lease_token = $2 AND state = 'open'",
+        &job.job_id,
+        &job.lease_token,
+        next.run_at,
+        next.weight,
+        Json(&next.payload),
+        next.error
+    )?;
+    Ok(touched == 1)
+}
+
+pub async fn close_anyway(tx: &mut Tx, job: &Claim, now: i64) -> Result<bool> {
+    let touched = run!(
+        tx,
+        "UPDATE jobs SET state = 'done', finished_at = $3, lease_until = NULL, lease_token = NULL
+         WHERE job_id = $1 AND lease_token = $2 AND state = 'open'",
+        &job.job_id,
+        &job.lease_token,
+        now
+    )?;
+    Ok(touched == 1)
 }
 
 pub async fn open_children(

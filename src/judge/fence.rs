@@ -5,7 +5,7 @@
 
 use serde_json::json;
 
-use super::transcript::{Candidate, Input, Turn, cut_text, escape, lines};
+use super::transcript::{Candidate, Flawed, Input, Turn, Window, cut_text, escape, lines};
 use crate::ids::Ids;
 
 const BEFORE: &str = "The material to judge follows between fence lines with the code";
@@ -44,6 +44,8 @@ pub fn message(input: &Input, nonce: &str, limit: usize) -> (String, bool) {
                 fenced.block(name, [escape(&json!({"text": text}).to_string())]);
             }
         }
+        Input::Extraction(window) => fenced.window(window, limit),
+        Input::Edit(flawed) => fenced.flawed(flawed, limit),
     }
     fenced.text.push_str(AFTER);
     (fenced.text, fenced.cut)
@@ -81,6 +83,39 @@ impl Fenced<'_> {
             })
             .collect();
         self.block("CANDIDATES", lines);
+    }
+
+    fn window(&mut self, window: &Window, limit: usize) {
+        let share = limit / window.sessions.len().max(1);
+        let mut start = 0;
+        for (number, length) in (1..).zip(&window.sessions) {
+            let end = (start + length).min(window.turns.len());
+            self.turns(&format!("SESSION {number}"), &window.turns[start..end], share);
+            start = end;
+        }
+        if !window.experts.is_empty() {
+            let share = limit / 2 / window.experts.len();
+            let lines: Vec<String> = window
+                .experts
+                .iter()
+                .map(|(turn, answer)| {
+                    let (text, cut) = cut_text(answer, share);
+                    self.cut |= cut;
+                    escape(&json!({"turn": turn, "text": text}).to_string())
+                })
+                .collect();
+            self.block("EXPERT ANSWERS", lines);
+        }
+    }
+
+    fn flawed(&mut self, flawed: &Flawed, limit: usize) {
+        let learning = json!({"trigger": flawed.trigger, "content": flawed.content});
+        self.block("LEARNING", [escape(&learning.to_string())]);
+        let problems = flawed.problems.iter();
+        let problems: Vec<String> =
+            problems.map(|text| escape(&json!({"problem": text}).to_string())).collect();
+        self.block("PROBLEMS", problems);
+        self.turns("TURNS", &flawed.turns, limit);
     }
 
     fn block(&mut self, name: &str, lines: impl IntoIterator<Item = String>) {

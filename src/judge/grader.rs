@@ -12,8 +12,9 @@ use super::llm::LlmJudge;
 use super::offline::{OfflineJudge, SlowOfflineJudge};
 use super::prices::PriceTable;
 use super::prompts::{Kind, Rubric};
+use super::proposals::{self, Edit, Proposal};
 use super::providers::{Keys, Selection};
-use super::transcript::{Candidate, Context, Input, Turn, tokens};
+use super::transcript::{Candidate, Context, Flawed, Input, Turn, Window, tokens};
 use super::verdicts::{self, ImpactVerdict, RelevanceVerdict, SessionVerdict, ShadowVerdict};
 use super::{Answer, BlockReason, Call, Judge, JudgeError, JudgeState, Usage, fence};
 use crate::clock::Clock;
@@ -104,6 +105,12 @@ impl Grader {
             grader.discipline.block(BlockReason::KeyMissing);
         }
         Ok(grader)
+    }
+
+    /// Rules alone, whatever judges: free and without limits.
+    pub fn rules(clock: Clock, ids: Ids) -> Self {
+        let limits = Limits { concurrency: 1000, ..Limits::default() };
+        Self::new(Arc::new(OfflineJudge), limits, PriceTable::default(), usize::MAX, clock, ids)
     }
 
     /// `provider/model` as configured, or `offline`.
@@ -198,6 +205,29 @@ impl Grader {
             response_2: response_2.to_owned(),
         };
         self.grade(rubric, context, input, |answer| verdicts::shadow(&answer.json)).await
+    }
+
+    /// What is worth remembering of a window of one person's turns. Rubric: `learning_extraction`.
+    pub async fn extraction(
+        &self,
+        rubric: &Rubric,
+        context: &Context,
+        window: &Window,
+    ) -> Result<Graded<Vec<Proposal>>, JudgeError> {
+        let input = Input::Extraction(window.clone());
+        self.grade(rubric, context, input, |answer| proposals::extraction(&answer.json, window))
+            .await
+    }
+
+    /// A better wording of a learning that hurt. Rubric: `learning_edit`.
+    pub async fn edit(
+        &self,
+        rubric: &Rubric,
+        context: &Context,
+        flawed: Flawed,
+    ) -> Result<Graded<Edit>, JudgeError> {
+        self.grade(rubric, context, Input::Edit(flawed), |answer| proposals::edit(&answer.json))
+            .await
     }
 
     async fn grade<V>(

@@ -1,4 +1,5 @@
-//! Judging: one session, one batch of learnings or one pair of responses in, a checked verdict out.
+//! Judging: one session, one batch of learnings or one pair of responses in, a checked verdict out; and, by the same
+//! discipline, a window of turns in, checked proposals out.
 //!
 //! - A verdict comes from a judge's structured answer and nowhere else; what does not fit is an error, never a
 //!   default. Rows are built from our own list of candidates, never from what a judge names.
@@ -8,7 +9,7 @@
 //!   and whether the judge is paused.
 //!
 //! One judgement goes [`Grader`] (rubric, fence, detector) → [`Discipline`] (limits, retries, pauses, budget) →
-//! a [`Judge`] ([`offline`], [`llm`] or [`recorded`]) → [`verdicts`] (validation).
+//! a [`Judge`] ([`offline`], [`llm`] or [`recorded`]) → [`verdicts`] and [`proposals`] (validation).
 
 mod budget;
 mod detector;
@@ -20,6 +21,7 @@ pub mod llm;
 pub mod offline;
 mod prices;
 pub mod prompts;
+pub mod proposals;
 mod providers;
 pub mod recorded;
 mod transcript;
@@ -36,7 +38,7 @@ pub use discipline::{Discipline, Done, Limits};
 pub use grader::{BATCH, Graded, Grader, Provenance};
 pub use prices::{Price, PriceTable};
 pub use providers::{Keys, Provider, Selection, parse_model};
-pub use transcript::{Candidate, Context, Input, Tool, ToolCall, Turn};
+pub use transcript::{Candidate, Context, Flawed, Input, Tool, ToolCall, Turn, Window};
 
 /// One call of a judge: the rubric, the fenced material and the form of the answer.
 #[derive(Clone, Debug)]

@@ -27,7 +27,7 @@ impl Price {
     }
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PriceTable {
     /// The day the prices were looked up.

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::transcript::Context;
 
-/// The four questions a judge is asked.
+/// What a judge is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -19,14 +19,18 @@ pub enum Kind {
     LearningRelevance,
     LearningImpact,
     ShadowComparison,
+    LearningExtraction,
+    LearningEdit,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 4] = [
+    pub const ALL: [Kind; 6] = [
         Kind::SessionSuccess,
         Kind::LearningRelevance,
         Kind::LearningImpact,
         Kind::ShadowComparison,
+        Kind::LearningExtraction,
+        Kind::LearningEdit,
     ];
 
     pub fn as_str(self) -> &'static str {
@@ -35,6 +39,8 @@ impl Kind {
             Kind::LearningRelevance => "learning_relevance",
             Kind::LearningImpact => "learning_impact",
             Kind::ShadowComparison => "shadow_comparison",
+            Kind::LearningExtraction => "learning_extraction",
+            Kind::LearningEdit => "learning_edit",
         }
     }
 }
@@ -51,6 +57,8 @@ const FILES: &[(Kind, &str, &str)] = files! {
     LearningRelevance "learning_relevance" "v1";
     LearningImpact "learning_impact" "v1";
     ShadowComparison "shadow_comparison" "v1";
+    LearningExtraction "learning_extraction" "v1";
+    LearningEdit "learning_edit" "v1";
 };
 
 /// The versions of one judge's rubric, oldest first.
@@ -201,5 +209,8 @@ mod tests {
             let names = names(kind, "/properties/verdicts/items/properties");
             assert_eq!(names[..2], ["candidate", "reason"]);
         }
+        let proposal = names(Kind::LearningExtraction, "/properties/proposals/items/properties");
+        assert_eq!(proposal[0], "rationale");
+        assert_eq!(names(Kind::LearningEdit, "/properties")[0], "rationale");
     }
 }

@@ -45,6 +45,27 @@ pub struct Candidate {
     pub diagnose: bool,
 }
 
+/// A stretch of one person's turns, session by session.
+#[derive(Clone, Debug, Default)]
+pub struct Window {
+    pub turns: Vec<Turn>,
+    /// How many turns each session has, in their order.
+    pub sessions: Vec<usize>,
+    /// What experts would have answered, by turn.
+    pub experts: Vec<(i64, String)>,
+}
+
+/// A learning that hurt, and what shows it.
+#[derive(Clone, Debug, Default)]
+pub struct Flawed {
+    pub content: String,
+    pub trigger: String,
+    /// Diagnosed problems.
+    pub problems: Vec<String>,
+    /// The turns that show them.
+    pub turns: Vec<Turn>,
+}
+
 /// What the organization says about its agent. Part of the rubric, not of the transcript.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Context {
@@ -66,6 +87,8 @@ pub enum Input {
     Relevance { turns: Vec<Turn>, candidates: Vec<Candidate> },
     Impact { turns: Vec<Turn>, candidates: Vec<Candidate> },
     Shadow { turns: Vec<Turn>, response_1: String, response_2: String },
+    Extraction(Window),
+    Edit(Flawed),
 }
 
 impl Input {
@@ -75,6 +98,8 @@ impl Input {
             Input::Relevance { .. } => Kind::LearningRelevance,
             Input::Impact { .. } => Kind::LearningImpact,
             Input::Shadow { .. } => Kind::ShadowComparison,
+            Input::Extraction(_) => Kind::LearningExtraction,
+            Input::Edit(_) => Kind::LearningEdit,
         }
     }
 
@@ -83,7 +108,9 @@ impl Input {
             Input::Session { turns }
             | Input::Relevance { turns, .. }
             | Input::Impact { turns, .. }
-            | Input::Shadow { turns, .. } => turns,
+            | Input::Shadow { turns, .. }
+            | Input::Extraction(Window { turns, .. })
+            | Input::Edit(Flawed { turns, .. }) => turns,
         }
     }
 
@@ -104,6 +131,13 @@ impl Input {
             }
             Input::Shadow { response_1, response_2, .. } => {
                 texts.extend([response_1.clone(), response_2.clone()]);
+            }
+            Input::Extraction(window) => {
+                texts.extend(window.experts.iter().map(|(_, answer)| answer.clone()));
+            }
+            Input::Edit(flawed) => {
+                texts.extend([flawed.content.clone(), flawed.trigger.clone()]);
+                texts.extend(flawed.problems.iter().cloned());
             }
         }
         texts

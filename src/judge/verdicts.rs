@@ -212,16 +212,16 @@ fn by_candidate<R: DeserializeOwned, V>(
     Ok(places)
 }
 
-fn read<T: DeserializeOwned>(json: &Value) -> Result<T, JudgeError> {
+pub(super) fn read<T: DeserializeOwned>(json: &Value) -> Result<T, JudgeError> {
     T::deserialize(json).map_err(|_| JudgeError::Invalid)
 }
 
-fn one_of(word: &str, known: &[&'static str]) -> Option<&'static str> {
+pub(super) fn one_of(word: &str, known: &[&'static str]) -> Option<&'static str> {
     known.iter().find(|known| **known == word).copied()
 }
 
 /// Trimmed, without NUL (PostgreSQL cannot store it) and within its length.
-fn reason(text: &str) -> String {
+pub(super) fn reason(text: &str) -> String {
     text.trim().chars().filter(|c| *c != '\0').take(REASON).collect()
 }
 

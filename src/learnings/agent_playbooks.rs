@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sqlx::types::Json;
 
 use super::requests::{NewAgentPlaybook, PlaybookChange};
-use super::{AgentPlaybook, Kind, SourceWindow, embedding_job, sql, words};
+use super::{AgentPlaybook, Kind, SourceWindow, aggregation, decisions, embedding_job, sql, words};
 use crate::app::App;
 use crate::db::{Sequence, Tx};
 use crate::error::{Error, InputProblem, Result};
@@ -47,6 +47,7 @@ fn make(new: NewAgentPlaybook, now: i64) -> Made {
         status: new.status.to_owned(),
         tags: Json(new.tags),
         source_windows: None,
+        source_user_count: None,
     };
     Made { terms: terms(&playbook), playbook, windows: new.source_windows }
 }
@@ -109,21 +110,43 @@ async fn owners<'a>(
     if problems.is_empty() { Ok(owners) } else { Err(Error::invalid(problems)) }
 }
 
-/// Changes an agent playbook; what the change does not name stays.
-pub async fn change(app: &Arc<App>, org_id: &str, change: PlaybookChange) -> Result<()> {
+/// Writes one new playbook and gives its number.
+pub async fn put(tx: &mut Tx, org_id: &str, mut playbook: AgentPlaybook) -> Result<i64> {
+    playbook.agent_playbook_id = tx.next_numbers(Sequence::AgentPlaybooks, 1).await?[0];
+    let scope = sql::admit_organization_scope(tx, org_id).await?;
+    let terms = words::scoped(Kind::AgentPlaybook, scope, &terms(&playbook));
+    sql::agent_playbooks::insert(tx, org_id, &playbook, &terms).await?;
+    Ok(playbook.agent_playbook_id)
+}
+
+/// Changes an agent playbook; what the change does not name stays. `actor` is who decided it.
+pub async fn change(
+    app: &Arc<App>,
+    org_id: &str,
+    change: PlaybookChange,
+    actor: &'static str,
+) -> Result<()> {
     let input = (app.clone(), org_id.to_owned(), change);
     app.db
-        .write("learnings.change_agent_playbook", input, |tx, (app, org_id, change)| {
-            Box::pin(apply(tx, app, org_id, change))
+        .write("learnings.change_agent_playbook", input, move |tx, (app, org_id, change)| {
+            Box::pin(apply(tx, app, org_id, change, actor))
         })
         .await?;
     app.db.announce_work().await;
     Ok(())
 }
 
-async fn apply(tx: &mut Tx, app: &App, org_id: &str, change: &PlaybookChange) -> Result<()> {
+/// [`change`] as part of a transaction.
+pub async fn apply(
+    tx: &mut Tx,
+    app: &App,
+    org_id: &str,
+    change: &PlaybookChange,
+    actor: &str,
+) -> Result<()> {
     let held = sql::agent_playbooks::hold(tx, org_id, change.id).await?;
     let mut playbook = held.ok_or_else(|| Error::not_found("agent playbook"))?;
+    let before = playbook.playbook_status.clone();
     let put = |target: &mut String, value: &Option<String>| {
         if let Some(value) = value {
             target.clone_from(value);
@@ -154,5 +177,17 @@ async fn apply(tx: &mut Tx, app: &App, org_id: &str, change: &PlaybookChange) ->
     } else {
         None
     };
-    sql::agent_playbooks::update(tx, org_id, &playbook, new_terms.as_deref()).await
+    sql::agent_playbooks::update(tx, org_id, &playbook, new_terms.as_deref()).await?;
+    let id = playbook.agent_playbook_id;
+    if change.touches_text() {
+        decisions::record(tx, app, org_id, id, "edited", actor).await?;
+    }
+    if playbook.playbook_status != before {
+        decisions::record(tx, app, org_id, id, &playbook.playbook_status, actor).await?;
+    }
+    match (before.as_str(), playbook.playbook_status.as_str()) {
+        (_, "rejected") => aggregation::remember_rejection(tx, app, org_id, &playbook).await,
+        ("rejected", _) => aggregation::forget_rejection(tx, org_id, &playbook).await,
+        _ => Ok(()),
+    }
 }

@@ -9,13 +9,18 @@
 //! - Everything that hands learnings to a caller passes [`gate::hand_over`].
 
 mod agent_playbooks;
+mod aggregation;
+mod decisions;
 mod deletes;
 pub mod embedder;
 mod embedding_job;
+pub mod extraction;
 pub mod gate;
 pub mod http;
 mod http_reads;
+mod likeness;
 mod profiles;
+mod provenance;
 mod rank;
 mod reads;
 mod requests;
@@ -23,6 +28,7 @@ mod resolve;
 mod search;
 mod sql;
 mod sweep;
+mod tuning;
 mod user_playbooks;
 mod vectors;
 mod words;
@@ -32,13 +38,23 @@ use serde_json::{Map, Value};
 use sqlx::types::Json;
 use utoipa::ToSchema;
 
+pub use decisions::PlaybookDecision;
+pub use extraction::Feeding;
 pub use resolve::{Resolved, resolve};
+pub use sql::tuning::forget_session;
 pub use sql::{check_index, compact_index};
+pub use tuning::verdicts_changed;
 pub use vectors::OrganizationVectors;
 
 /// The background work of this area.
 pub fn handlers() -> Vec<std::sync::Arc<dyn crate::jobs::Handler>> {
-    vec![std::sync::Arc::new(sweep::Sweep), std::sync::Arc::new(embedding_job::Embed)]
+    vec![
+        std::sync::Arc::new(sweep::Sweep),
+        std::sync::Arc::new(embedding_job::Embed),
+        std::sync::Arc::new(extraction::ExtractLearnings),
+        std::sync::Arc::new(aggregation::AggregatePlaybooks),
+        std::sync::Arc::new(tuning::TuneLearnings),
+    ]
 }
 
 /// The expiration of what never expires: 2100-01-01.
@@ -66,6 +82,8 @@ impl Kind {
     }
 }
 
+/// The kinds as they are written.
+pub const KINDS: [&str; 3] = ["profile", "user_playbook", "agent_playbook"];
 /// `status` of a learning as it is stored; `current` is `null` to clients.
 pub const STATUSES: &[&str] = &["current", "pending", "archived", "superseded"];
 pub const PLAYBOOK_STATUSES: &[&str] = &["pending", "approved", "rejected"];
@@ -163,6 +181,9 @@ pub struct AgentPlaybook {
     /// What it came from; null in search results.
     #[sqlx(skip)]
     pub source_windows: Option<Vec<SourceWindow>>,
+    /// How many different people it came from, of those who are still there; null in search results.
+    #[sqlx(skip)]
+    pub source_user_count: Option<i64>,
 }
 
 /// A user playbook, and the turns behind it, that an agent playbook came from.

@@ -10,7 +10,7 @@ use super::{Kind, Profile, embedding_job, expiration, sql, words};
 use crate::app::App;
 use crate::db::{Sequence, Tx};
 use crate::error::{Code, Error, Result};
-use crate::governance::barrier;
+use crate::governance::{SubjectWrite, barrier};
 
 /// Adds profiles, all or none, and gives their ids.
 pub async fn add(app: &Arc<App>, org_id: &str, new: Vec<NewProfile>) -> Result<Vec<String>> {
@@ -94,6 +94,14 @@ async fn store(
         }
     }
     Ok(())
+}
+
+/// Writes one new profile in a transaction that has the right to.
+pub async fn put(tx: &mut Tx, subject: &SubjectWrite, mut profile: Profile) -> Result<()> {
+    let scope = sql::admit_scope(tx, subject).await?;
+    profile.profile_no = tx.next_numbers(Sequence::Profiles, 1).await?[0];
+    let terms = words::scoped(Kind::Profile, scope, &terms(&profile));
+    sql::profiles::insert(tx, subject, &profile, &terms).await.map(drop)
 }
 
 /// Changes a profile; what the change does not name stays.

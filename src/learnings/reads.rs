@@ -38,7 +38,10 @@ pub async fn agent_playbooks(app: &App, filter: Filter, limit: i64) -> Result<Le
                 let mut playbooks = sql::agent_playbooks::list(tx, filter, *limit).await?;
                 let ids: Vec<i64> = playbooks.iter().map(|p| p.agent_playbook_id).collect();
                 let windows = sql::agent_playbooks::windows(tx, &filter.org_id, &ids).await?;
+                let people = sql::agent_playbooks::source_users(tx, &filter.org_id, &ids).await?;
                 for playbook in &mut playbooks {
+                    let counted = people.iter().find(|(id, _)| *id == playbook.agent_playbook_id);
+                    playbook.source_user_count = Some(counted.map_or(0, |(_, count)| *count));
                     playbook.source_windows =
                         Some(windows_of(playbook.agent_playbook_id, &windows));
                 }

@@ -8,8 +8,8 @@ use crate::error::{Error, InputProblem, Result};
 use crate::http::fields::{Fields, Read, check_id};
 
 pub const BATCH: usize = 1000;
-const CONTENT_LENGTH: usize = 100_000;
-const SIDE_TEXT_LENGTH: usize = 20_000;
+pub const CONTENT_LENGTH: usize = 100_000;
+pub const SIDE_TEXT_LENGTH: usize = 20_000;
 const NAME_LENGTH: usize = 255;
 const TAGS: usize = 50;
 const TAG_LENGTH: usize = 100;

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use sqlx::types::Json;
 
 use super::requests::{NewUserPlaybook, PlaybookChange};
-use super::{Kind, UserPlaybook, embedding_job, sql, words};
+use super::{Kind, UserPlaybook, aggregation, embedding_job, sql, words};
 use crate::app::App;
 use crate::db::{Sequence, Tx};
 use crate::error::{Error, Result};
-use crate::governance::barrier;
+use crate::governance::{SubjectWrite, barrier};
 
 /// Adds user playbooks, all or none, and gives their numbers.
 pub async fn add(app: &Arc<App>, org_id: &str, new: Vec<NewUserPlaybook>) -> Result<Vec<i64>> {
@@ -87,7 +87,19 @@ async fn store(
         let terms = words::scoped(Kind::UserPlaybook, *scope, terms);
         sql::user_playbooks::insert(tx, subject, &playbook, &terms).await?;
     }
+    for version in made.iter().map(|(p, _)| &p.agent_version).collect::<BTreeSet<_>>() {
+        aggregation::enqueue(tx, app, org_id, version).await?;
+    }
     Ok(numbers)
+}
+
+/// Writes one new playbook in a transaction that has the right to, and gives its number.
+pub async fn put(tx: &mut Tx, subject: &SubjectWrite, mut playbook: UserPlaybook) -> Result<i64> {
+    let scope = sql::admit_scope(tx, subject).await?;
+    playbook.user_playbook_id = tx.next_numbers(Sequence::UserPlaybooks, 1).await?[0];
+    let terms = words::scoped(Kind::UserPlaybook, scope, &terms(&playbook));
+    sql::user_playbooks::insert(tx, subject, &playbook, &terms).await?;
+    Ok(playbook.user_playbook_id)
 }
 
 /// Changes a user playbook; what the change does not name stays.
@@ -102,7 +114,8 @@ pub async fn change(app: &Arc<App>, org_id: &str, change: PlaybookChange) -> Res
     Ok(())
 }
 
-async fn apply(
+/// [`change`] as part of a transaction.
+pub async fn apply(
     tx: &mut Tx,
     app: &App,
     org_id: &str,
@@ -137,5 +150,6 @@ async fn apply(
     } else {
         None
     };
+    aggregation::enqueue(tx, app, org_id, &playbook.agent_version).await?;
     sql::user_playbooks::update(tx, &subject, &playbook, new_terms.as_deref()).await
 }

@@ -43,6 +43,13 @@ impl Compact {
         bytes
     }
 
+    /// What [`Compact::to_bytes`] wrote; none of bytes that are no vector.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (scale, values) = bytes.split_first_chunk::<4>()?;
+        let values = values.iter().map(|v| v.cast_signed()).collect();
+        Some(Compact { scale: f32::from_le_bytes(*scale), values })
+    }
+
     /// The cosine of the angle to a stored vector; none when it is of another length.
     pub fn similarity(&self, stored: &[u8]) -> Option<f32> {
         let (scale, values) = stored.split_first_chunk::<4>()?;

@@ -44,6 +44,24 @@ pub fn terms_of(texts: &[&str]) -> Vec<String> {
     all.take(INDEXED_TERMS).collect()
 }
 
+/// The distinct terms of a text, without words that are everywhere.
+pub fn distinct(text: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    each_run(text, |run| {
+        match run {
+            Run::Word(word) if COMMON.binary_search(&word).is_ok() && word != "nicht" => {}
+            Run::Word(word) => {
+                found.insert(stem(word));
+            }
+            Run::Unspaced(chars) => {
+                found.extend(chars.windows(2).map(String::from_iter));
+            }
+        }
+        found.len() < INDEXED_TERMS
+    });
+    found
+}
+
 /// Terms as the index stores them: each behind the letter of its kind, the number of whose it is, and an `x`.
 /// Words of one person are neighbours in the index, and nobody else's are among them.
 pub fn scoped(kind: Kind, scope: i64, terms: &[String]) -> String {

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::evaluators::{Evaluator, EvaluatorFields};
+use super::learning::LearningConfig;
 use crate::http::fields::{Fields, Read};
 use crate::judge::prompts::{self, Kind};
 
@@ -82,10 +83,6 @@ pub struct JudgeConfig {
     #[serde(default)]
     pub learning_impact_prompt_version: Option<String>,
 }
-
-/// Settings of learning; none yet.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, ToSchema)]
-pub struct LearningConfig {}
 
 /// Settings of governance; none yet.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, ToSchema)]
@@ -208,12 +205,6 @@ impl Read for JudgeConfig {
                 Kind::LearningImpact,
             ),
         }
-    }
-}
-
-impl Read for LearningConfig {
-    fn read(_: &mut Fields<'_>) -> Self {
-        LearningConfig {}
     }
 }
 

@@ -9,12 +9,16 @@
 mod config;
 mod evaluators;
 pub mod http;
+mod learning;
+mod recent;
 mod rules;
 mod sql;
 
 pub use config::{
-    AgentSuccessConfig, GovernanceConfig, JudgeConfig, LearningConfig, OrganizationConfig,
-    ToolCanUse, prompt_version,
+    AgentSuccessConfig, GovernanceConfig, JudgeConfig, OrganizationConfig, ToolCanUse,
+    prompt_version,
 };
 pub use evaluators::{Evaluator, PATTERN_SIZE, Rule};
+pub use learning::LearningConfig;
+pub use recent::{RecentConfigs, recent};
 pub use rules::{Versioned, config_in, get, pin_session_success, set, update};

@@ -114,7 +114,8 @@ async fn change(
         return Err(problem("/storage_config", "not_allowed", detail));
     }
     let input = (app.clone(), org_id.to_owned(), given, expected);
-    app.db
+    let changed = app
+        .db
         .write("organization.change_config", input, move |tx, (app, org_id, given, expected)| {
             Box::pin(async move {
                 sql::lock(tx, org_id).await?;
@@ -135,7 +136,9 @@ async fn change(
                 Ok(Versioned { version, config })
             })
         })
-        .await
+        .await;
+    app.recent_configs.forget(org_id);
+    changed
 }
 
 fn check(app: &App, document: Map<String, Value>) -> Result<OrganizationConfig> {

@@ -20,6 +20,7 @@ use crate::app::App;
 use crate::error::{Error, Result};
 use crate::http::fields::{Fields, ID_LENGTH, Read, check_id};
 use crate::http::{Caller, Input, Operator, QueryInput};
+use crate::learnings::extraction;
 
 pub fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
@@ -346,8 +347,9 @@ impl Read for LearningStatusQuery {
 #[derive(Serialize, ToSchema)]
 struct LearningStatus {
     request_id: String,
-    /// `pending`, `processing`, `done` or `failed`.
-    status: String,
+    /// `pending`, `processing`, `done` or `failed` (it is tried again once a day).
+    #[schema(value_type = String)]
+    status: &'static str,
     reason: Option<String>,
 }
 
@@ -359,12 +361,9 @@ async fn learning_status(
     caller: Caller,
     QueryInput(query): QueryInput<LearningStatusQuery>,
 ) -> Result<Json<LearningStatus>> {
-    let answer = publish::stored_answer(&app, &caller.org_id, query.request_id).await?;
-    Ok(Json(LearningStatus {
-        request_id: answer.request_id,
-        status: answer.learning_status,
-        reason: answer.learning_reason,
-    }))
+    let (status, reason) =
+        extraction::status(&app, &caller.org_id, query.request_id.clone()).await?;
+    Ok(Json(LearningStatus { request_id: query.request_id, status, reason }))
 }
 
 #[derive(IntoParams)]

@@ -27,7 +27,10 @@ pub use reads::{
     GetInteractions, GetRequests, ListSessions, Snapshot, Transcript, get_interactions,
     get_requests, hold, list, owner, transcript, transcript_in,
 };
-pub use sql::{SessionInWindow, in_window, recount_mismatches, snapshot};
+pub use sql::{
+    SessionInWindow, arrivals, count_arrivals, in_window, interactions_by_ids, recount_mismatches,
+    request_for_learning, snapshot,
+};
 pub use tokens::warm as warm_tokenizer;
 
 /// A tool the agent called.
@@ -87,6 +90,16 @@ pub struct Interaction {
     pub citations: Json<Vec<Citation>>,
     /// Tokens of `content` (cl100k_base).
     pub token_count: Option<i64>,
+}
+
+/// A turn on its way to learning.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub struct Arrival {
+    #[sqlx(flatten)]
+    pub interaction: Interaction,
+    pub agent_version: String,
+    /// `on` or `without_aggregation`.
+    pub learning: String,
 }
 
 /// One publish, as it is read back.

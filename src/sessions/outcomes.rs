@@ -12,6 +12,7 @@ use crate::app::App;
 use crate::error::{Error, Result};
 use crate::evaluation;
 use crate::governance::barrier;
+use crate::learnings::extraction;
 
 /// An outcome as it is reported.
 #[derive(Clone, Debug)]
@@ -143,6 +144,7 @@ pub async fn finalize(
                 let subject = barrier::open(tx, &app.subject_keys, org_id, &user_id, now).await?;
                 sql::finish_session(tx, &subject, session_id, now).await?;
                 evaluation::session_changed(tx, app, &subject, session_id, true).await?;
+                extraction::flush(tx, app, &subject).await?;
                 Ok((user_id, now))
             })
         })

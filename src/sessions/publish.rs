@@ -13,6 +13,7 @@ use crate::db::Tx;
 use crate::error::{Code, Error, InputProblem, Result};
 use crate::evaluation;
 use crate::governance::barrier;
+use crate::learnings::{Feeding, extraction};
 
 /// Clocks of clients may be this many seconds ahead; what is dated so is stored as of now.
 const CLOCK_SKEW: i64 = 60;
@@ -52,6 +53,7 @@ pub(super) struct Publish {
     pub agent_version: String,
     pub content_sha256: String,
     pub warnings: Vec<String>,
+    pub learning: Feeding,
     /// The items that carry something, with the tokens of their content.
     pub items: Vec<(InteractionData, i64)>,
     pub request: PublishRequest,
@@ -101,6 +103,7 @@ pub async fn publish(
     }
     let counts = tokens::count_all(items.iter().map(|item| item.content.clone()).collect()).await;
 
+    let learning = extraction::feeding(app, org_id, &request).await?;
     let minted = request.request_id.is_none();
     let publish = Publish {
         app: app.clone(),
@@ -115,15 +118,16 @@ pub async fn publish(
             .unwrap_or_else(|| app.settings.sessions.default_agent_version.trim().to_owned()),
         content_sha256,
         warnings,
+        learning,
         items: items.into_iter().zip(counts).collect(),
         request,
     };
-    let finished = publish.request.session_finished;
+    let urgent = publish.request.session_finished || publish.learning.is_urgent();
     let answer = app
         .db
         .write("sessions.publish", publish, |tx, publish| Box::pin(store(tx, publish)))
         .await?;
-    if finished {
+    if urgent {
         app.db.announce_work().await;
     }
     Ok(answer)
@@ -138,21 +142,23 @@ async fn store(tx: &mut Tx, publish: &Publish) -> Result<PublishResponse> {
     {
         return repeat(first, publish);
     }
-    let (learning_status, learning_reason) = learning(request);
+    let (learning_status, learning_reason) = publish.learning.answer();
     let mut answer = PublishResponse {
         success: true,
         message: format!("stored {} interactions", publish.items.len()),
         warnings: publish.warnings.clone(),
         request_id: request_id.clone(),
         learning_status: learning_status.to_owned(),
-        learning_reason: Some(learning_reason.to_owned()),
+        learning_reason: Some(learning_reason),
         interaction_ids: Vec::new(),
         experiment: None,
         duplicate: false,
     };
     let finished = request.session_finished;
     let due = evaluation::session_grows(app, &subject, &request.session_id, finished);
-    answer.interaction_ids = sql::insert_publish(tx, &subject, publish, &answer, &due).await?;
+    let learning = extraction::arriving(app, &subject, &publish.learning, publish.items.len());
+    answer.interaction_ids =
+        sql::insert_publish(tx, &subject, publish, &answer, &due, learning.as_ref()).await?;
     Ok(answer)
 }
 
@@ -165,15 +171,6 @@ fn repeat(first: (String, PublishResponse), publish: &Publish) -> Result<Publish
         Code::RequestIdReused,
         "This request_id was published before with other content; use a new one.",
     ))
-}
-
-/// Where the request stands with learning. Nothing extracts learnings from sessions yet, so nothing waits.
-fn learning(request: &PublishRequest) -> (&'static str, &'static str) {
-    if request.evaluation_only {
-        ("done", "evaluation_only: kept out of learning")
-    } else {
-        ("done", "no extractor: learnings are added through the API")
-    }
 }
 
 /// The time, set back to now if it is a little ahead; a problem if it is further ahead.
@@ -197,15 +194,4 @@ fn not_in_the_future(
 fn digest(request: &PublishRequest) -> Result<String> {
     let bytes = serde_json::to_vec(request).map_err(|e| Error::Internal(e.to_string()))?;
     Ok(hex::encode(Sha256::digest(&bytes)))
-}
-
-/// The answer that a request was stored with.
-pub async fn stored_answer(app: &App, org_id: &str, request_id: String) -> Result<PublishResponse> {
-    let found = app
-        .db
-        .read("sessions.stored_answer", (org_id.to_owned(), request_id), |tx, (org, id)| {
-            Box::pin(sql::find_answer(tx, org, id))
-        })
-        .await?;
-    found.map(|(_, answer)| answer).ok_or_else(|| Error::not_found("request"))
 }

@@ -5,7 +5,7 @@ use sqlx::types::Json;
 use super::outcomes::NewOutcome;
 use super::publish::{Publish, PublishResponse};
 use super::reads::Snapshot;
-use super::{Interaction, Request, SessionOutcome, SessionSummary};
+use super::{Arrival, Interaction, Request, SessionOutcome, SessionSummary};
 use crate::db::{Changes, Tx, Value};
 use crate::error::Result;
 use crate::governance::SubjectWrite;
@@ -57,8 +57,14 @@ pub(super) async fn insert_publish(
     publish: &Publish,
     answer: &PublishResponse,
     due: &Planned,
+    learning: Option<&Planned>,
 ) -> Result<Vec<i64>> {
     let mut changes = Changes::default();
+    // First, because it is where publishes of one person wait for each other: their turns are then numbered in the
+    // order in which they become visible.
+    if let Some(learning) = learning {
+        learning.add_to(&mut changes);
+    }
     for turns in publish.items.chunks(TURNS_AT_ONCE) {
         let mut values = Vec::with_capacity(turns.len() * 18);
         for (item, tokens) in turns {
@@ -97,8 +103,8 @@ pub(super) async fn insert_publish(
         "INSERT INTO requests
            (org_id, user_id, session_id, request_id, epoch, created_at, received_at, source,
             agent_version, evaluation_only, retrieval_experiment_id, retrieval_experiment_arm,
-            content_sha256, answer)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
+            content_sha256, answer, learning)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
         vec![
             subject.org_id().into(),
             subject.user_id().into(),
@@ -114,6 +120,7 @@ pub(super) async fn insert_publish(
             publish.request.retrieval_experiment_arm.into(),
             Value::from(&publish.content_sha256),
             Value::json(answer)?,
+            publish.learning.as_str().into(),
         ],
     );
     changes.add(
@@ -441,6 +448,94 @@ pub async fn newest_interactions(
         from,
         to,
         limit
+    )
+}
+
+/// A person's turns that feed learning after `after`, in the order of their arrival.
+pub async fn arrivals(
+    tx: &mut Tx,
+    org_id: &str,
+    user_id: &str,
+    after: i64,
+    limit: i64,
+) -> Result<Vec<Arrival>> {
+    rows!(
+        tx,
+        Arrival,
+        "SELECT i.interaction_id, i.user_id, i.session_id, i.request_id, i.created_at, i.role, i.content,
+                i.user_action, i.user_action_description, i.interacted_image_url, i.shadow_content,
+                i.expert_content, i.tools_used, i.retrieved_learnings, i.citations, i.token_count,
+                r.agent_version, r.learning
+         FROM interactions i JOIN requests r ON r.org_id = i.org_id AND r.user_id = i.user_id
+              AND r.session_id = i.session_id AND r.request_id = i.request_id
+         WHERE i.org_id = $1 AND i.user_id = $2 AND i.interaction_id > $3 AND r.learning <> 'off'
+         ORDER BY i.interaction_id {limit:$4}",
+        org_id,
+        user_id,
+        after,
+        limit
+    )
+}
+
+/// How many such turns there are, and when the last of them was received.
+pub async fn count_arrivals(
+    tx: &mut Tx,
+    org_id: &str,
+    user_id: &str,
+    after: i64,
+) -> Result<(i64, Option<i64>)> {
+    let found = row!(
+        tx,
+        (i64, Option<i64>),
+        "SELECT COUNT(*), MAX(r.received_at)
+         FROM interactions i JOIN requests r ON r.org_id = i.org_id AND r.user_id = i.user_id
+              AND r.session_id = i.session_id AND r.request_id = i.request_id
+         WHERE i.org_id = $1 AND i.user_id = $2 AND i.interaction_id > $3 AND r.learning <> 'off'",
+        org_id,
+        user_id,
+        after
+    )?;
+    Ok(found.unwrap_or((0, None)))
+}
+
+/// Those of these turns that are the user's and still there, oldest first.
+pub async fn interactions_by_ids(
+    tx: &mut Tx,
+    org_id: &str,
+    user_id: &str,
+    ids: &[i64],
+) -> Result<Vec<Interaction>> {
+    rows!(
+        tx,
+        Interaction,
+        concat!(
+            "SELECT ",
+            interaction_columns!(),
+            " FROM interactions WHERE org_id = $1 AND user_id = $2 AND interaction_id IN {integers:$3}
+              ORDER BY interaction_id"
+        ),
+        org_id,
+        user_id,
+        Json(ids)
+    )
+}
+
+/// Whose a request is, whether it feeds learning, whether it was for evaluation only, and its last turn.
+pub async fn request_for_learning(
+    tx: &mut Tx,
+    org_id: &str,
+    request_id: &str,
+) -> Result<Option<(String, String, bool, i64)>> {
+    row!(
+        tx,
+        (String, String, bool, i64),
+        "SELECT r.user_id, r.learning, r.evaluation_only,
+                (SELECT COALESCE(MAX(i.interaction_id), 0) FROM interactions i
+                  WHERE i.org_id = r.org_id AND i.user_id = r.user_id AND i.session_id = r.session_id
+                    AND i.request_id = r.request_id)
+         FROM requests r WHERE r.org_id = $1 AND r.request_id = $2",
+        org_id,
+        request_id
     )
 }
 

@@ -85,6 +85,26 @@ fn rest_of_row(table: &str) -> (&'static str, &'static str) {
             "1, 'v', '', '', 1, 'x', '', '', '', 'current', '[]', '[]', 1, ''",
         ),
         "learning_scopes" => ("scope", "1"),
+        "learning_streams" => ("cursor, seen, windows", "1, 1, 1"),
+        "learning_windows" => (
+            "window_no, first_interaction_id, last_interaction_id, interaction_count, outcome, reason, extractor,
+             prompt_version, rubric_hash, input_tokens, output_tokens, flags, processed_at",
+            "1, 1, 1, 1, 'extracted', '', 'offline', 'v1', '', 0, 0, '[]', 1",
+        ),
+        "learning_proposals" => (
+            "window_no, place, kind, content, \"trigger\", rationale, source_interaction_ids, outcome, reason,
+             created_at",
+            "1, 0, 'profile', 'x', '', '', '[]', 'added', '', 1",
+        ),
+        "tuning_proposals" => (
+            "proposal_id, kind, learning_id, digest, action, content, \"trigger\", rationale, drafted_by, judged,
+             impact, impact_upper, status, created_at",
+            "'t', 'profile', 'p', '', 'archive', '', '', '', '', 1, 0, 0, 'open', 1",
+        ),
+        "tuning_evidence" => (
+            "proposal_id, session_id, interaction_id, category, reason, interaction_ids",
+            "'t', 's', 1, '', '', '[]'",
+        ),
         other => panic!("say here what a row of {other} looks like"),
     }
 }

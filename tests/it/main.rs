@@ -25,6 +25,7 @@ mod governance;
 mod isolation;
 mod jobs;
 mod judge;
+mod learning_loop;
 mod learnings;
 mod organization;
 mod outcomes;

@@ -145,7 +145,7 @@ both_backends! {
         });
         let answer = server.publish(&body).await.ok();
         assert!(evenhand::ids::is_uuid(answer["request_id"].as_str().unwrap()));
-        assert_eq!((&answer["learning_status"], &answer["experiment"]), (&json!("done"), &Value::Null));
+        assert_eq!((&answer["learning_status"], &answer["experiment"]), (&json!("deferred"), &Value::Null));
         assert_eq!(answer["warnings"], json!([]));
         let session = server.get("/api/sessions/ada/s1").await.ok();
         let request = &session["requests"][0];

@@ -5,7 +5,9 @@ use sqlx::types::Json;
 
 use crate::db::Tx;
 use crate::error::{Error, Result};
-use crate::evaluation::learning_verdicts::{LearningQuery, LearningVerdict, NewLearningVerdict};
+use crate::evaluation::learning_verdicts::{
+    LearningQuery, LearningVerdict, NewLearningVerdict, VerdictOnLearning,
+};
 use crate::governance::SubjectWrite;
 use crate::{rows, run};
 
@@ -136,5 +138,33 @@ pub async fn list_learning_verdicts(
         query.from,
         query.to,
         query.limit
+    )
+}
+
+/// Verdicts on learnings at turns from `from` on, newest first.
+pub async fn verdicts_on_learnings(
+    tx: &mut Tx,
+    org_id: &str,
+    kind: Option<&str>,
+    learning_id: Option<&str>,
+    from: i64,
+    to: Option<i64>,
+    limit: i64,
+) -> Result<Vec<VerdictOnLearning>> {
+    rows!(
+        tx,
+        VerdictOnLearning,
+        "SELECT kind, learning_id, user_id, session_id, interaction_id, is_relevant, impact, diagnosis,
+                evaluated_playbook_digest, diagnosis_evidence_complete
+         FROM learning_verdicts
+         WHERE org_id = $1 AND ($2 IS NULL OR kind = $2) AND ($3 IS NULL OR learning_id = $3)
+           AND interaction_created_at >= $4 AND ($5 IS NULL OR interaction_created_at < $5)
+         ORDER BY interaction_created_at DESC, result_id DESC {limit:$6}",
+        org_id,
+        kind,
+        learning_id,
+        from,
+        to,
+        limit
     )
 }

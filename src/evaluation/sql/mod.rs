@@ -10,6 +10,7 @@ pub use decisions::{find_decision, put_decision, sessions_to_explain};
 pub use labels::{Judged, judged_sessions, put_label};
 pub use learnings::{
     delete_learning_verdicts, insert_learning_verdict, list_learning_verdicts, set_learning_status,
+    verdicts_on_learnings,
 };
 pub use regenerations::{
     candidate_flips, end_regeneration, find_regeneration, insert_regeneration,

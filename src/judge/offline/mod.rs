@@ -6,6 +6,7 @@
 //! as the user's. So no order inside a transcript changes its verdict.
 
 mod cues;
+mod extraction;
 mod learnings;
 mod session;
 mod shadow;
@@ -65,6 +66,9 @@ impl Judge for OfflineJudge {
             Input::Shadow { turns, response_1, response_2 } => {
                 shadow::judge(turns, response_1, response_2)
             }
+            Input::Extraction(window) => extraction::propose(window),
+            // Rules cannot write: the learning is proposed for archiving.
+            Input::Edit(_) => serde_json::json!({"rationale": "", "trigger": "", "content": ""}),
         };
         let answer = Answer {
             json,

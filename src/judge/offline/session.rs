@@ -7,11 +7,11 @@ use super::words::{content, covered, has, heard, plain, sentences};
 use crate::judge::transcript::Turn;
 
 /// A turn as the rules hear it.
-struct Heard {
-    user: bool,
+pub struct Heard {
+    pub user: bool,
     /// What was said, up to an order to a judge.
-    text: String,
-    plain: String,
+    pub text: String,
+    pub plain: String,
     tools: Vec<(String, bool)>,
 }
 
@@ -42,12 +42,12 @@ pub fn tool_failed(turn: &Turn) -> bool {
 }
 
 impl Heard {
-    fn is_silent(&self) -> bool {
+    pub fn is_silent(&self) -> bool {
         self.text.is_empty() && self.tools.is_empty()
     }
 }
 
-fn hear(turn: &Turn) -> Heard {
+pub fn hear(turn: &Turn) -> Heard {
     let text = heard(&turn.content).join(" ");
     let tools = turn.tools.iter();
     Heard {
@@ -147,7 +147,7 @@ fn recovered(turns: &[Heard]) -> bool {
     turns.iter().flat_map(|turn| &turn.tools).next_back().is_none_or(|(_, failed)| !failed)
 }
 
-fn is_content(plain: &str) -> bool {
+pub fn is_content(plain: &str) -> bool {
     has(plain, THANKS) && !has(plain, NO_THANKS) && !complains(plain)
 }
 
@@ -167,7 +167,7 @@ fn wants_answer(turn: &Heard) -> bool {
 }
 
 /// A user turn that points at an earlier response, says it is off, and steers.
-fn is_correction(turns: &[Heard], at: usize) -> bool {
+pub fn is_correction(turns: &[Heard], at: usize) -> bool {
     let turn = &turns[at];
     let after_an_answer = turns[..at].iter().any(|t| !t.user && !t.text.is_empty());
     let off = has(&turn.plain, POINTING)

@@ -293,3 +293,19 @@ pub async fn windows(
         Json(agent_playbook_ids)
     )
 }
+
+/// How many different people these agent playbooks came from.
+pub async fn source_users(
+    tx: &mut Tx,
+    org_id: &str,
+    agent_playbook_ids: &[i64],
+) -> Result<Vec<(i64, i64)>> {
+    rows!(
+        tx,
+        (i64, i64),
+        "SELECT agent_playbook_id, COUNT(DISTINCT user_id) FROM agent_playbook_sources
+         WHERE org_id = $1 AND agent_playbook_id IN {integers:$2} GROUP BY agent_playbook_id",
+        org_id,
+        Json(agent_playbook_ids)
+    )
+}

@@ -1,8 +1,12 @@
 //! SQL of the learnings' tables, one file per noun.
 
 pub mod agent_playbooks;
+pub mod aggregation;
 pub mod profiles;
+pub mod provenance;
 pub mod resolve;
+pub mod streams;
+pub mod tuning;
 pub mod user_playbooks;
 pub mod vectors;
 

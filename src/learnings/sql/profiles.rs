@@ -98,6 +98,54 @@ pub async fn update(
     Ok(())
 }
 
+/// Adds turns to those it came from.
+pub async fn add_sources(
+    tx: &mut Tx,
+    subject: &SubjectWrite,
+    profile_id: &str,
+    turns: &[i64],
+    now: i64,
+) -> Result<()> {
+    let (org_id, user_id) = (subject.org_id(), subject.user_id());
+    let Some(mut row) = hold(tx, org_id, user_id, profile_id).await? else { return Ok(()) };
+    let sources = &mut row.source_interaction_ids.0;
+    sources.extend(turns);
+    sources.sort_unstable();
+    sources.dedup();
+    run!(
+        tx,
+        "UPDATE profiles SET source_interaction_ids = $4, epoch = $5, last_modified_timestamp = $6
+         WHERE org_id = $1 AND user_id = $2 AND profile_id = $3",
+        org_id,
+        user_id,
+        profile_id,
+        &row.source_interaction_ids,
+        subject.epoch(),
+        now
+    )?;
+    Ok(())
+}
+
+/// Changes its status alone.
+pub async fn set_status(
+    tx: &mut Tx,
+    subject: &SubjectWrite,
+    profile_id: &str,
+    status: &str,
+) -> Result<()> {
+    run!(
+        tx,
+        "UPDATE profiles SET status = $4, epoch = $5
+         WHERE org_id = $1 AND user_id = $2 AND profile_id = $3",
+        subject.org_id(),
+        subject.user_id(),
+        profile_id,
+        status,
+        subject.epoch()
+    )?;
+    Ok(())
+}
+
 /// One profile, held until the transaction ends.
 pub async fn hold(
     tx: &mut Tx,

@@ -92,6 +92,47 @@ pub async fn update(
     Ok(())
 }
 
+/// Adds turns to those it came from.
+pub async fn add_sources(
+    tx: &mut Tx,
+    subject: &SubjectWrite,
+    id: i64,
+    turns: &[i64],
+) -> Result<()> {
+    let (org_id, user_id) = (subject.org_id(), subject.user_id());
+    let Some(mut row) = hold(tx, org_id, id).await? else { return Ok(()) };
+    let sources = &mut row.source_interaction_ids.0;
+    sources.extend(turns);
+    sources.sort_unstable();
+    sources.dedup();
+    run!(
+        tx,
+        "UPDATE user_playbooks SET source_interaction_ids = $4, epoch = $5
+         WHERE org_id = $1 AND user_id = $2 AND user_playbook_id = $3",
+        org_id,
+        user_id,
+        id,
+        &row.source_interaction_ids,
+        subject.epoch()
+    )?;
+    Ok(())
+}
+
+/// Changes its status alone.
+pub async fn set_status(tx: &mut Tx, subject: &SubjectWrite, id: i64, status: &str) -> Result<()> {
+    run!(
+        tx,
+        "UPDATE user_playbooks SET status = $4, epoch = $5
+         WHERE org_id = $1 AND user_id = $2 AND user_playbook_id = $3",
+        subject.org_id(),
+        subject.user_id(),
+        id,
+        status,
+        subject.epoch()
+    )?;
+    Ok(())
+}
+
 /// One playbook, held until the transaction ends.
 pub async fn hold(tx: &mut Tx, org_id: &str, id: i64) -> Result<Option<UserPlaybook>> {
     row!(

@@ -61,6 +61,7 @@ async fn check(backend: Backend) {
             .env("EVENHAND_JUDGE__CONCURRENCY", CONCURRENCY.to_string())
             .env("EVENHAND_JOBS__LEASE_SECONDS", "5")
             .env("EVENHAND_JOBS__POLL_SECONDS", "1")
+            .env("EVENHAND_LEARNING__EXTRACTOR", "off")
             .env("EVENHAND_LOG__LEVEL", "warn");
         Process::start(&mut command)
     };

@@ -76,15 +76,27 @@ impl TestApp {
         }
     }
 
-    /// The same installation with a judge of the test's own. It is asked once per judgement and never waits.
+    /// The same installation with a judge of the test's own. It is asked once per judgement and never waits, and
+    /// for judgements only: nothing is learned.
     pub async fn judged_by(&self, judge: Arc<dyn Judge>) -> TestApp {
+        self.with_judge(judge, "off").await
+    }
+
+    /// The same installation with a model of the test's own that judges and extracts learnings.
+    pub async fn taught_by(&self, model: Arc<dyn Judge>) -> TestApp {
+        self.with_judge(model, "judge").await
+    }
+
+    async fn with_judge(&self, judge: Arc<dyn Judge>, extractor: &str) -> TestApp {
+        let mut settings = self.settings.clone();
+        settings.learning.extractor = extractor.to_owned();
         let patience = std::time::Duration::from_secs(1);
         let limits = Limits { attempts: 1, concurrency: 64, patience, ..Limits::default() };
         let ids = Ids::seeded(self.clock.clone(), 5000 + next());
         let prices = PriceTable::load(None).unwrap();
         let grader = Grader::new(judge, limits, prices, 24_000, self.clock.clone(), ids.clone());
         let app = App::open_judged(
-            self.settings.clone(),
+            settings.clone(),
             self.clock.clone(),
             ids,
             Schema::Migrate,
@@ -96,7 +108,7 @@ impl TestApp {
         TestApp {
             app,
             backend: self.backend,
-            settings: self.settings.clone(),
+            settings,
             clock: self.clock.clone(),
             _folder: self._folder.clone(),
         }

@@ -1,0 +1,171 @@
+//! SQL of aggregation: what is compared, what was rejected, what was decided.
+
+use std::collections::BTreeSet;
+
+use sqlx::types::Json;
+
+use crate::db::Tx;
+use crate::error::Result;
+use crate::learnings::aggregation::Member;
+use crate::learnings::{AgentPlaybook, PlaybookDecision};
+use crate::{row, rows, run};
+
+/// Profiles of one person that are looked at for names.
+const PROFILES: i64 = 5000;
+
+/// The newest current user playbooks of an agent version, with their vectors by `model`.
+pub async fn members(
+    tx: &mut Tx,
+    org_id: &str,
+    agent_version: &str,
+    model: &str,
+    limit: i64,
+) -> Result<Vec<Member>> {
+    rows!(
+        tx,
+        Member,
+        "SELECT b.user_playbook_id, b.user_id, b.content, b.\"trigger\", b.source_interaction_ids, v.vector
+         FROM user_playbooks b LEFT JOIN user_playbook_vectors v
+            ON v.org_id = b.org_id AND v.user_id = b.user_id AND v.user_playbook_id = b.user_playbook_id
+            AND v.revision = b.revision AND v.model = $3
+         WHERE b.org_id = $1 AND b.agent_version = $2 AND b.status = 'current'
+         ORDER BY b.user_playbook_id DESC {limit:$4}",
+        org_id,
+        agent_version,
+        model,
+        limit
+    )
+}
+
+/// Whether a member is still current and says what it said; held until the transaction ends.
+pub async fn still_says(tx: &mut Tx, org_id: &str, member: &Member) -> Result<bool> {
+    let found = row!(
+        tx,
+        (String, String),
+        "SELECT content, \"trigger\" FROM user_playbooks
+         WHERE org_id = $1 AND user_id = $2 AND user_playbook_id = $3 AND status = 'current' {for_share}",
+        org_id,
+        &member.user_id,
+        member.user_playbook_id
+    )?;
+    Ok(found
+        .is_some_and(|(content, trigger)| content == member.content && trigger == member.trigger))
+}
+
+/// Agent playbooks of a version that are served or may be.
+pub async fn served(tx: &mut Tx, org_id: &str, agent_version: &str) -> Result<Vec<AgentPlaybook>> {
+    rows!(
+        tx,
+        AgentPlaybook,
+        "SELECT agent_playbook_id, playbook_name, agent_version, created_at, content, \"trigger\", rationale,
+                playbook_status, playbook_metadata, status, tags
+         FROM agent_playbooks WHERE org_id = $1 AND agent_version = $2 AND playbook_status <> 'rejected'
+            AND status IN ('current', 'pending') ORDER BY agent_playbook_id",
+        org_id,
+        agent_version
+    )
+}
+
+/// `(user, content)` of these people's profiles (a JSON list).
+pub async fn profiles_of(tx: &mut Tx, org_id: &str, users: &str) -> Result<Vec<(String, String)>> {
+    rows!(
+        tx,
+        (String, String),
+        "SELECT user_id, content FROM profiles WHERE org_id = $1 AND user_id IN {texts:$2}
+         ORDER BY profile_no DESC {limit:$3}",
+        org_id,
+        users,
+        PROFILES
+    )
+}
+
+pub async fn put_rejected(
+    tx: &mut Tx,
+    org_id: &str,
+    playbook: &AgentPlaybook,
+    fingerprint: &str,
+    terms: &BTreeSet<String>,
+    now: i64,
+) -> Result<()> {
+    run!(
+        tx,
+        "INSERT INTO rejected_ideas (org_id, agent_version, agent_playbook_id, fingerprint, terms, rejected_at)
+         VALUES ($1, $2, $3, $4, $5, $6)
+         ON CONFLICT (org_id, agent_version, agent_playbook_id) DO UPDATE SET
+            fingerprint = excluded.fingerprint, terms = excluded.terms, rejected_at = excluded.rejected_at",
+        org_id,
+        &playbook.agent_version,
+        playbook.agent_playbook_id,
+        fingerprint,
+        Json(terms),
+        now
+    )?;
+    Ok(())
+}
+
+pub async fn delete_rejected(tx: &mut Tx, org_id: &str, agent_playbook_id: i64) -> Result<()> {
+    run!(
+        tx,
+        "DELETE FROM rejected_ideas WHERE org_id = $1 AND agent_playbook_id = $2",
+        org_id,
+        agent_playbook_id
+    )?;
+    Ok(())
+}
+
+/// The words of ideas that were rejected for this agent version.
+pub async fn rejected(
+    tx: &mut Tx,
+    org_id: &str,
+    agent_version: &str,
+) -> Result<Vec<BTreeSet<String>>> {
+    let found = rows!(
+        tx,
+        (Json<BTreeSet<String>>,),
+        "SELECT terms FROM rejected_ideas WHERE org_id = $1 AND agent_version = $2",
+        org_id,
+        agent_version
+    )?;
+    Ok(found.into_iter().map(|(Json(terms),)| terms).collect())
+}
+
+#[allow(clippy::too_many_arguments)] // a row
+pub async fn insert_decision(
+    tx: &mut Tx,
+    org_id: &str,
+    agent_playbook_id: i64,
+    decision_id: &str,
+    decision: &str,
+    actor: &str,
+    now: i64,
+) -> Result<()> {
+    run!(
+        tx,
+        "INSERT INTO agent_playbook_decisions
+           (org_id, agent_playbook_id, decision_id, decision, actor, decided_at)
+         VALUES ($1, $2, $3, $4, $5, $6)",
+        org_id,
+        agent_playbook_id,
+        decision_id,
+        decision,
+        actor,
+        now
+    )?;
+    Ok(())
+}
+
+/// What was decided about an agent playbook, oldest first.
+pub async fn decisions(
+    tx: &mut Tx,
+    org_id: &str,
+    agent_playbook_id: i64,
+) -> Result<Vec<PlaybookDecision>> {
+    rows!(
+        tx,
+        PlaybookDecision,
+        "SELECT decision, actor, decided_at FROM agent_playbook_decisions
+         WHERE org_id = $1 AND agent_playbook_id = $2 ORDER BY decided_at, decision_id",
+        org_id,
+        agent_playbook_id
+    )
+}

@@ -1,0 +1,136 @@
+//! What is proposed for a learning that hurts: a better wording if the evidence shows what is wrong with it and a model
+//! can write one, archiving otherwise.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::score::Score;
+use crate::app::App;
+use crate::error::Result;
+use crate::evaluation;
+use crate::judge::Flawed;
+use crate::judge::prompts::Kind;
+use crate::learnings::aggregation::{People, Person};
+use crate::learnings::sql::aggregation::profiles_of;
+use crate::organization::OrganizationConfig;
+use crate::sessions::{self, Interaction};
+
+/// Diagnoses and turns that a draft is made from.
+const PROBLEMS: usize = 10;
+const TURNS: usize = 40;
+
+/// What a person is asked to decide.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    /// `archive` or `edit`.
+    pub action: &'static str,
+    pub content: String,
+    pub trigger: String,
+    pub rationale: String,
+    /// Who wrote it: `rules`, or provider/model as reported.
+    pub drafted_by: String,
+}
+
+impl Draft {
+    fn archive(score: &Score) -> Self {
+        let impact = &score.attributable_impact;
+        Draft {
+            action: "archive",
+            content: String::new(),
+            trigger: String::new(),
+            rationale: format!(
+                "Of {} verdicts in {} sessions, {} were negative and {} positive.",
+                impact.judged, score.sessions, impact.negative, impact.positive
+            ),
+            drafted_by: "rules".to_owned(),
+        }
+    }
+}
+
+/// Drafts what to do about a learning. Fails when the model cannot be asked right now.
+pub async fn make(
+    app: &App,
+    org_id: &str,
+    config: &OrganizationConfig,
+    score: &Score,
+) -> Result<Draft> {
+    let defects: Vec<_> = score
+        .against
+        .iter()
+        .filter(|verdict| verdict.verified_diagnosis() == Some("content_defect"))
+        .take(PROBLEMS)
+        .collect();
+    if defects.is_empty() || score.kind == "profile" || app.extractor.is_offline() {
+        return Ok(Draft::archive(score));
+    }
+    let problems = defects.iter().map(|verdict| verdict.diagnosis_reason()).collect();
+    let mut cited: BTreeMap<String, BTreeSet<i64>> = BTreeMap::new();
+    for verdict in &defects {
+        cited.entry(verdict.user_id.clone()).or_default().extend(verdict.evidence());
+    }
+    let evidence = load(app, org_id, cited).await?;
+    let shown = evidence.iter().flat_map(|(_, turns, _)| turns).take(TURNS);
+    let flawed = Flawed {
+        content: score.content.clone(),
+        trigger: score.trigger.clone(),
+        problems,
+        turns: shown.map(evaluation::as_turn).collect(),
+    };
+    let rubric = evaluation::rubric(Kind::LearningEdit, None)?;
+    let context = evaluation::judge_context(config);
+    let graded = match app.extractor.edit(&rubric, &context, flawed).await {
+        Ok(graded) => graded,
+        Err(error) if error.is_temporary() => return Err(evaluation::judge_error(&error)),
+        Err(_) => return Ok(Draft::archive(score)),
+    };
+    let mut draft = Draft {
+        action: "edit",
+        content: graded.verdict.content,
+        trigger: graded.verdict.trigger,
+        rationale: graded.verdict.rationale,
+        drafted_by: graded.provenance.judge,
+    };
+    if score.user_id.is_none() {
+        // What serves everybody must not carry anything of those whose sessions showed the problem.
+        let people = People::new(evidence.into_iter().map(person).collect());
+        let clean = |text: &str| people.impersonal(text);
+        (draft.content, draft.trigger) = (clean(&draft.content), clean(&draft.trigger));
+        draft.rationale = clean(&draft.rationale);
+        let whole = format!("{} {} {}", draft.trigger, draft.content, draft.rationale);
+        if !people.is_impersonal(&whole) {
+            return Ok(Draft::archive(score));
+        }
+    }
+    let unchanged = draft.content == score.content && draft.trigger == score.trigger;
+    let useless = draft.content.is_empty() || unchanged;
+    Ok(if useless { Draft::archive(score) } else { draft })
+}
+
+type Evidence = (String, Vec<Interaction>, Vec<String>);
+
+/// The cited turns of each person, and what is known about that person.
+async fn load(
+    app: &App,
+    org_id: &str,
+    cited: BTreeMap<String, BTreeSet<i64>>,
+) -> Result<Vec<Evidence>> {
+    app.db
+        .read("learnings.tuning_evidence", (org_id.to_owned(), cited), |tx, (org_id, cited)| {
+            Box::pin(async move {
+                let mut found = Vec::new();
+                for (user_id, ids) in cited {
+                    let ids: Vec<i64> = ids.iter().copied().collect();
+                    let turns = sessions::interactions_by_ids(tx, org_id, user_id, &ids).await?;
+                    let users = serde_json::to_string(&[user_id]).unwrap_or_default();
+                    let profiles = profiles_of(tx, org_id, &users).await?;
+                    let profiles = profiles.into_iter().map(|(_, content)| content).collect();
+                    found.push((user_id.clone(), turns, profiles));
+                }
+                Ok(found)
+            })
+        })
+        .await
+}
+
+fn person((user_id, turns, profiles): Evidence) -> Person {
+    Person { user_id, texts: turns.into_iter().map(|turn| turn.content).collect(), profiles }
+}

@@ -1,0 +1,69 @@
+//! The learning loop: what is published teaches, people approve, playbooks serve, verdicts correct.
+
+mod extraction;
+
+use evenhand::app::job_handlers;
+use evenhand::jobs;
+use serde_json::{Value, json};
+
+use crate::support::{Server, TestApp};
+
+/// Works through everything that is due.
+pub async fn work(t: &TestApp) {
+    jobs::run_until_idle(&t.app, &job_handlers()).await.unwrap();
+}
+
+/// A publish of turns `(role, content)`.
+pub fn says(user: &str, session: &str, turns: &[(&str, &str)]) -> Value {
+    let turns: Vec<Value> =
+        turns.iter().map(|(role, content)| json!({"role": role, "content": content})).collect();
+    json!({"user_id": user, "session_id": session, "agent_version": "v1", "interaction_data_list": turns})
+}
+
+/// The same, with the session finished.
+pub fn finished(user: &str, session: &str, turns: &[(&str, &str)]) -> Value {
+    let mut body = says(user, session, turns);
+    body["session_finished"] = json!(true);
+    body
+}
+
+pub async fn playbooks(server: &Server, user: &str) -> Vec<Value> {
+    let body =
+        json!({"user_id": user, "status_filter": [null, "pending", "archived", "superseded"]});
+    let found = server.post("/api/get_user_playbooks", &body).await.ok();
+    found["user_playbooks"].as_array().unwrap().clone()
+}
+
+pub async fn profiles(server: &Server, user: &str) -> Vec<Value> {
+    let body =
+        json!({"user_id": user, "status_filter": [null, "pending", "archived", "superseded"]});
+    let found = server.post("/api/get_profiles", &body).await.ok();
+    found["user_profiles"].as_array().unwrap().clone()
+}
+
+/// `status` and `reason` of a request.
+pub async fn status(server: &Server, request: &str) -> (String, String) {
+    let found = server.get(&format!("/api/learning_status?request_id={request}")).await.ok();
+    let text = |name: &str| found[name].as_str().unwrap_or_default().to_owned();
+    (text("status"), text("reason"))
+}
+
+/// `(first, last, count)` of each window of a user, in order.
+pub async fn windows(t: &TestApp, user: &str) -> Vec<(i64, i64, i64)> {
+    let user = user.to_owned();
+    t.app
+        .db
+        .read("test.windows", user, |tx, user| {
+            Box::pin(async move {
+                evenhand::rows!(
+                    tx,
+                    (i64, i64, i64),
+                    "SELECT first_interaction_id, last_interaction_id, interaction_count FROM learning_windows
+                     WHERE user_id = $1 ORDER BY window_no",
+                    user
+                )
+            })
+        })
+        .await
+        .unwrap()
+}
