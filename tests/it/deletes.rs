@@ -103,7 +103,7 @@ both_backends! {
         let cleared = one.post("/api/clear_user_data", &json!({"user_id": " ada "})).await.ok();
         let mut counts = cleared["deleted_counts"].as_object().unwrap().clone();
         counts.retain(|_, count| *count != json!(0));
-        assert_eq!(json!(counts), json!({"jobs": 3, "outcomes": 1, "interactions": 4, "requests": 2, "sessions": 2}));
+        assert_eq!(json!(counts), json!({"jobs": 4, "outcomes": 1, "interactions": 4, "requests": 2, "sessions": 2}));
         one.post("/api/clear_user_data", &json!({"user_id": "ada"})).await.problem(404, "not_found");
         let counts = async |server: &Server| server.get("/api/sessions").await.ok()["sessions"].as_array().unwrap().len();
         assert_eq!((counts(&one).await, counts(&two).await), (1, 3));

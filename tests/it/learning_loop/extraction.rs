@@ -14,6 +14,13 @@ fn proposal(kind: &str, trigger: &str, content: &str, cited: &[i64]) -> Value {
     json!({"rationale": "the user said so", "evidence_turns": cited, "kind": kind, "trigger": trigger, "content": content})
 }
 
+/// Waits until a model was asked.
+async fn asked(model: &RecordedJudge) {
+    while model.count() == 0 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
 fn proposals(list: &[Value]) -> Scripted {
     Scripted::Ok(json!({"proposals": list}))
 }
@@ -236,13 +243,14 @@ both_backends! {
     }
 
     async fn publishes_during_an_extraction_are_in_the_next_window(t: TestApp) {
-        let slow = RecordedJudge::new([]).then(Scripted::Ok(json!({"proposals": []}))).taking(Duration::from_millis(300));
-        let t = t.taught_by(Arc::new(slow)).await;
+        let slow = RecordedJudge::new([]).then(Scripted::Ok(json!({"proposals": []}))).taking(Duration::from_millis(900));
+        let slow = Arc::new(slow);
+        let t = t.taught_by(slow.clone()).await;
         let server = t.serve().await;
         server.post("/api/update_config", &json!({"agent_success_config": {"sampling_rate": 0}})).await.ok();
         server.publish(&finished("ada", "s1", &[("User", "One")])).await.ok();
         let later = async {
-            tokio::time::sleep(Duration::from_millis(100)).await;
+            asked(&slow).await;
             server.publish(&finished("ada", "s1", &[("User", "Two")])).await.ok();
             server.publish(&says("ada", "s1", &[("User", "Three")])).await.ok();
         };
@@ -252,13 +260,13 @@ both_backends! {
     }
 
     async fn nothing_is_written_for_someone_erased_during_an_extraction(t: TestApp) {
-        let slow = RecordedJudge::new([]).taking(Duration::from_millis(300));
-        let t = t.taught_by(Arc::new(slow)).await;
+        let slow = Arc::new(RecordedJudge::new([]).taking(Duration::from_millis(900)));
+        let t = t.taught_by(slow.clone()).await;
         let server = t.serve().await;
         server.post("/api/update_config", &json!({"agent_success_config": {"sampling_rate": 0}})).await.ok();
         server.publish(&finished("ada", "s1", &[("User", "Always sing to me.")])).await.ok();
         let erase = async {
-            tokio::time::sleep(Duration::from_millis(100)).await;
+            asked(&slow).await;
             t.sql("UPDATE subjects SET state = 'erasing', epoch = 2 WHERE user_id = 'ada'").await.unwrap();
         };
         tokio::join!(work(&t), erase);

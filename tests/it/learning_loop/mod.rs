@@ -1,6 +1,10 @@
 //! The learning loop: what is published teaches, people approve, playbooks serve, verdicts correct.
 
+mod aggregation;
+mod crash;
 mod extraction;
+mod red_team;
+mod tuning;
 
 use evenhand::app::job_handlers;
 use evenhand::jobs;
@@ -39,6 +43,24 @@ pub async fn profiles(server: &Server, user: &str) -> Vec<Value> {
         json!({"user_id": user, "status_filter": [null, "pending", "archived", "superseded"]});
     let found = server.post("/api/get_profiles", &body).await.ok();
     found["user_profiles"].as_array().unwrap().clone()
+}
+
+pub async fn agent_playbooks(server: &Server) -> Vec<Value> {
+    let found = server.post("/api/get_agent_playbooks", &json!({})).await.ok();
+    found["agent_playbooks"].as_array().unwrap().clone()
+}
+
+/// Has each of these people say something in a finished session of their own, and the loop take it in.
+pub async fn teach(t: &TestApp, server: &Server, said: &[(&str, &str)]) {
+    for (n, (user, text)) in said.iter().enumerate() {
+        server
+            .publish(&finished(user, &format!("taught-{n}-{}", t.clock().now()), &[("User", text)]))
+            .await
+            .ok();
+    }
+    work(t).await;
+    t.clock().advance(30);
+    work(t).await;
 }
 
 /// `status` and `reason` of a request.

@@ -1,0 +1,162 @@
+//! Aggregation: what several people teach is proposed for all, without anything of theirs.
+
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+
+use super::{agent_playbooks, finished, playbooks, teach, work};
+use crate::support::{Server, TestApp};
+
+async fn decide(server: &Server, playbook: &Value, status: &str) {
+    let body =
+        json!({"agent_playbook_id": playbook["agent_playbook_id"], "playbook_status": status});
+    server.put("/api/update_agent_playbook_status", &body).await.ok();
+}
+
+both_backends! {
+    async fn several_people_make_one_pending_playbook_and_one_person_none(t: TestApp) {
+        let server = t.serve().await;
+        teach(&t, &server, &[("ada", "Always quote prices with tax."), ("ada", "Please always quote the prices with tax!")]).await;
+        assert!(agent_playbooks(&server).await.is_empty(), "one person is not several");
+        teach(&t, &server, &[("bob", "Always quote prices with tax."), ("eve", "Never send paper letters to me.")]).await;
+        let found = agent_playbooks(&server).await;
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!((&found[0]["playbook_status"], &found[0]["agent_version"]), (&json!("pending"), &json!("v1")));
+        assert_eq!(found[0]["source_user_count"], 2);
+        assert_eq!(found[0]["source_windows"].as_array().unwrap().len(), 2);
+        assert!(found[0]["content"].as_str().unwrap().contains("quote prices with tax"));
+        // A third person is added to it; nothing is proposed twice.
+        teach(&t, &server, &[("kim", "Always quote prices with the tax.")]).await;
+        let found = agent_playbooks(&server).await;
+        assert_eq!((found.len(), &found[0]["source_user_count"]), (1, &json!(3)));
+        // A source that goes lowers the count and leaves the playbook.
+        server.post("/api/clear_user_data", &json!({"user_id": "ada"})).await.ok();
+        let left = agent_playbooks(&server).await;
+        assert_eq!((left.len(), &left[0]["source_user_count"]), (1, &json!(2)));
+        assert_eq!(left[0]["content"], found[0]["content"]);
+    }
+
+    async fn nothing_personal_is_carried_over(t: TestApp) {
+        let server = t.serve().await;
+        let profile = |user: &str, text: &str| json!({"user_id": user, "content": text});
+        let profiles = json!({"user_profiles": [
+            profile("ada.lovelace@example.org", "My name is Ada Lovelace. Lives in London."), profile("bob-77", "Bob works in Paris.")]});
+        server.post("/api/add_user_profile", &profiles).await.ok();
+        teach(&t, &server, &[
+            ("ada.lovelace@example.org", "Always send the invoice PDF by mail to Ada at ada.lovelace@example.org, customer 4471123."),
+            ("bob-77", "Always send the invoice PDF by mail to Bob at bob@example.com, customer 99881."),
+        ]).await;
+        let found = agent_playbooks(&server).await;
+        assert_eq!(found.len(), 1, "{found:?}");
+        let text = found[0]["content"].as_str().unwrap().to_lowercase();
+        for personal in ["ada", "lovelace", "bob", "@", "4471123", "99881", "example", "london", "paris"] {
+            assert!(!text.contains(personal), "{personal} in {text}");
+        }
+        assert!(text.contains("invoice pdf by mail"), "{text}");
+    }
+
+    async fn what_is_rejected_does_not_come_back_unchanged(t: TestApp) {
+        let server = t.serve().await;
+        teach(&t, &server, &[("ada", "Always quote prices with tax."), ("bob", "Always quote prices with tax.")]).await;
+        let rejected = agent_playbooks(&server).await[0].clone();
+        decide(&server, &rejected, "rejected").await;
+        teach(&t, &server, &[("kim", "Always quote prices with tax."), ("zoe", "Please always quote prices with tax.")]).await;
+        assert_eq!(agent_playbooks(&server).await.len(), 1, "only the rejected one");
+        assert!(t.number("SELECT COUNT(*) FROM rejected_ideas").await == 1);
+        // Another idea is another idea.
+        let other = "Always quote delivery times in working days.";
+        teach(&t, &server, &[("kim", other), ("zoe", other)]).await;
+        assert_eq!(agent_playbooks(&server).await.len(), 2);
+        // What is open again may grow again.
+        decide(&server, &rejected, "pending").await;
+        assert_eq!(t.number("SELECT COUNT(*) FROM rejected_ideas").await, 0);
+        teach(&t, &server, &[("lea", "Always quote prices with tax.")]).await;
+        let found = agent_playbooks(&server).await;
+        let again = found.iter().find(|p| p["agent_playbook_id"] == rejected["agent_playbook_id"]).unwrap();
+        assert_eq!(again["source_user_count"], 5, "{found:?}");
+    }
+
+    async fn an_approved_playbook_serves_people_who_taught_nothing(t: TestApp) {
+        let server = t.serve().await;
+        teach(&t, &server, &[("ada", "Always quote prices with tax."), ("bob", "Always quote prices with tax.")]).await;
+        let playbook = agent_playbooks(&server).await[0].clone();
+        let search = json!({"query": "prices tax", "user_id": "new", "agent_playbook_status_filter": ["approved"]});
+        assert_eq!(server.post("/api/search", &search).await.ok()["agent_playbooks"], json!([]));
+        decide(&server, &playbook, "approved").await;
+        let served = server.post("/api/search", &search).await.ok();
+        assert_eq!(served["agent_playbooks"][0]["agent_playbook_id"], playbook["agent_playbook_id"]);
+        assert_eq!(served["user_playbooks"], json!([]), "what others said stays theirs");
+        // From the turns through the approval: where it came from.
+        let ask = json!({"kind": "agent_playbook", "learning_id": playbook["agent_playbook_id"].to_string()});
+        let way = server.post("/api/get_learning_provenance", &ask).await.ok();
+        let decisions: Vec<_> = way["decisions"].as_array().unwrap().iter().map(|d| (&d["decision"], &d["actor"])).collect();
+        assert_eq!(json!(decisions), json!([["proposed", "aggregation"], ["approved", "dashboard"]]));
+        assert_eq!((&way["source_user_count"], way["sources"].as_array().unwrap().len()), (&json!(2), 2));
+        assert_eq!(way["sources"][0]["proposals"][0]["extractor"], "offline");
+        assert_eq!(way["interactions"].as_array().unwrap().len(), 2);
+    }
+
+    async fn the_way_of_a_learning_goes_through_merges_and_replacements(t: TestApp) {
+        let server = t.serve().await;
+        let say = async |text: &str| {
+            let answer = server.publish(&finished("ada", text, &[("User", text)])).await.ok();
+            work(&t).await;
+            answer["interaction_ids"][0].clone()
+        };
+        let first = say("Always answer in metric units.").await;
+        say("Please always answer in metric units!").await;
+        let third = say("Never answer in metric units.").await;
+        let known = playbooks(&server, "ada").await;
+        let way = async |id: &Value| {
+            let ask = json!({"kind": "user_playbook", "learning_id": id.to_string()});
+            server.post("/api/get_learning_provenance", &ask).await.ok()
+        };
+        let newest = way(&known[0]["user_playbook_id"]).await;
+        let outcomes: Vec<_> = newest["proposals"].as_array().unwrap().iter().map(|p| p["outcome"].clone()).collect();
+        assert_eq!(json!(outcomes), json!(["added", "merged", "superseded"]));
+        let turns: Vec<_> = newest["interactions"].as_array().unwrap().iter().map(|i| i["interaction_id"].clone()).collect();
+        assert_eq!((&turns[0], turns.last().unwrap()), (&first, &third));
+        let older = way(&known[1]["user_playbook_id"]).await;
+        assert_eq!(older["superseded_by"], known[0]["user_playbook_id"].to_string());
+        assert_eq!(older["status"], "superseded");
+        // Deleted turns are said to be deleted.
+        server.delete("/api/delete_interaction", &json!({"user_id": "ada", "interaction_id": first})).await.ok();
+        assert_eq!(way(&known[1]["user_playbook_id"]).await["deleted_interaction_ids"], json!([first]));
+        let ask = json!({"kind": "profile", "learning_id": "none"});
+        server.post("/api/get_learning_provenance", &ask).await.problem(404, "not_found");
+    }
+
+    async fn skip_aggregation_and_the_configuration_are_kept(t: TestApp) {
+        let server = t.serve().await;
+        for user in ["ada", "bob"] {
+            let mut body = finished(user, "s1", &[("User", "Always quote prices with tax.")]);
+            body["skip_aggregation"] = json!(true);
+            server.publish(&body).await.ok();
+        }
+        work(&t).await;
+        t.clock().advance(60);
+        work(&t).await;
+        assert!(agent_playbooks(&server).await.is_empty());
+        server.post("/api/update_config", &json!({"learning": {"min_users": 3}})).await.ok();
+        teach(&t, &server, &[("bob", "Always quote prices with tax, please.")]).await;
+        assert!(agent_playbooks(&server).await.is_empty(), "two are not three");
+        teach(&t, &server, &[("kim", "Always quote prices with tax.")]).await;
+        assert_eq!(agent_playbooks(&server).await[0]["source_user_count"], 3);
+    }
+
+    async fn replicas_that_aggregate_at_once_propose_once(t: TestApp) {
+        let other = t.replica().await;
+        let server = t.serve().await;
+        join_all((0..12).map(|n| {
+            let server = &server;
+            async move {
+                server.publish(&finished(&format!("u{n}"), "s", &[("User", "Always quote prices with tax.")])).await.ok();
+            }
+        })).await;
+        tokio::join!(work(&t), work(&other));
+        t.clock().advance(30);
+        tokio::join!(work(&t), work(&other));
+        work(&t).await;
+        let found = agent_playbooks(&server).await;
+        assert_eq!((found.len(), &found[0]["source_user_count"]), (1, &json!(12)), "{found:?}");
+    }
+}
