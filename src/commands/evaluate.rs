@@ -90,6 +90,9 @@ impl Regenerate {
         if window.from_ts >= window.to_ts {
             bail!("--to must be after --from");
         }
+        if !window.max_cost_usd.is_none_or(|most| most >= 0.0) {
+            bail!("--max-cost-usd must not be negative");
+        }
         evaluation::count_spent_today(&app).await?;
         let (job_id, total) = evaluation::start(&app, &self.org, window).await?;
         eprintln!("regeneration {job_id}: {total} sessions, judged by {}", app.judge.label());
