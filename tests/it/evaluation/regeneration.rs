@@ -53,8 +53,11 @@ both_backends! {
         let mut early = talk("u1", "early", true);
         early["created_at"] = json!(NOW - 1001);
         server.publish(&early).await.ok();
+        let mut edge = talk("u1", "edge", true);
+        edge["created_at"] = json!(NOW - 1000);
+        server.publish(&edge).await.ok();
         let begun = server.post(PATH, &window()).await.ok();
-        assert_eq!(begun["total"], 12);
+        assert_eq!(begun["total"], 13, "both ends of the window belong to it");
         let job = begun["job_id"].as_str().unwrap();
         let running = status(&server, job).await;
         assert_eq!((&running["status"], &running["completed"], &running["finished_at"]), (&json!("running"), &json!(0), &json!(null)));
@@ -63,12 +66,12 @@ both_backends! {
         let mut ended = status(&server, job).await;
         ended["job_id"] = json!("j");
         assert_eq!(ended, json!({
-            "job_id": "j", "status": "completed", "total": 12, "completed": 12, "failed": 0, "failures": [],
-            "started_at": NOW as f64, "finished_at": NOW as f64, "total_candidates": 12, "sampled_count": 12,
+            "job_id": "j", "status": "completed", "total": 13, "completed": 13, "failed": 0, "failures": [],
+            "started_at": NOW as f64, "finished_at": NOW as f64, "total_candidates": 13, "sampled_count": 13,
             "concurrency_limit": 10, "reason": null, "estimated_cost_usd": ended["estimated_cost_usd"],
             "cost_usd": 0.0, "max_cost_usd": null, "candidate_version": null,
         }));
-        assert_eq!(results(&server).await.len(), 12);
+        assert_eq!(results(&server).await.len(), 13);
         server.get(&format!("{PATH}/01900000-0000-7000-8000-000000000000")).await.problem(404, "not_found");
         server.get(&format!("{PATH}/%00")).await.problem(404, "not_found");
         for bad in [json!({"from_ts": 5, "to_ts": 5}), json!({"from_ts": 5}), json!({"from_ts": 1, "to_ts": 2, "evaluation_name": "x"})] {
