@@ -12,7 +12,7 @@
 //! | [`http`] | router, credentials check, input reading, problem bodies, health, the API page |
 //! | [`credentials`] | bearer tokens, roles, organizations |
 //! | [`sessions`] | publish, reads, deletes, outcomes |
-//! | [`learnings`] | profiles, user playbooks, agent playbooks, search, embedders |
+//! | [`learnings`] | profiles, user playbooks, agent playbooks, search, embedders; extraction, aggregation, tuning |
 //! | [`jobs`] | the lease queue and its runner |
 //! | [`judge`] | judges, rubrics, fences, provider limits, prices: a transcript in, a checked verdict out; stores nothing |
 //! | [`organization`] | what an organization sets for itself, versioned |

@@ -59,6 +59,7 @@ CREATE TABLE learning_proposals (
     created_at             INTEGER NOT NULL,
     PRIMARY KEY (org_id, user_id, window_no, place)
 ) STRICT;
+CREATE INDEX learning_windows_recent ON learning_windows (processed_at);
 CREATE INDEX learning_proposals_of ON learning_proposals (org_id, kind, learning_id);
 
 -- What people decided about an agent playbook. The organization's own.

@@ -108,16 +108,31 @@ pub async fn open_known(
     Ok(open)
 }
 
-/// Keeps all writers of a person out until the transaction ends.
-pub async fn lock(tx: &mut Tx, org_id: &str, user_id: &str) -> Result<()> {
-    let _ = row!(
+/// Keeps all writers of a person out until the transaction ends, also those who are just bringing the person in.
+pub async fn lock(
+    tx: &mut Tx,
+    keys: &SubjectKeys,
+    org_id: &str,
+    user_id: &str,
+    now: i64,
+) -> Result<()> {
+    if !hold(tx, org_id, user_id).await? {
+        // Waits for whoever admits them at this moment; nobody else can from here on.
+        admit(tx, keys, org_id, user_id, now).await?;
+        hold(tx, org_id, user_id).await?;
+    }
+    Ok(())
+}
+
+async fn hold(tx: &mut Tx, org_id: &str, user_id: &str) -> Result<bool> {
+    let found = row!(
         tx,
         Subject,
         "SELECT state, epoch FROM subjects WHERE org_id = $1 AND user_id = $2 {for_update}",
         org_id,
         user_id
     )?;
-    Ok(())
+    Ok(found.is_some())
 }
 
 async fn known(tx: &mut Tx, org_id: &str, user_id: &str) -> Result<Option<Subject>> {

@@ -14,6 +14,7 @@
 
 pub mod http;
 mod prune;
+pub mod recurring;
 mod rules;
 mod runner;
 mod sql;

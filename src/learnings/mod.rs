@@ -41,6 +41,7 @@ use utoipa::ToSchema;
 pub use decisions::PlaybookDecision;
 pub use extraction::Feeding;
 pub use resolve::{Resolved, resolve};
+pub use sql::streams::spent_since;
 pub use sql::tuning::forget_session;
 pub use sql::{check_index, compact_index};
 pub use tuning::verdicts_changed;

@@ -87,14 +87,15 @@ pub async fn delete_session(
 /// Deletes everything stored for a user, without closing the door on them; gives the counts by target. For
 /// forgetting a person with proof, there is erasure.
 pub async fn clear_user_data(
-    app: &App,
+    app: &Arc<App>,
     org_id: &str,
     user_id: String,
 ) -> Result<BTreeMap<String, u64>> {
+    let input = (app.clone(), org_id.to_owned(), user_id);
     app.db
-        .write("sessions.clear_user_data", (org_id.to_owned(), user_id), |tx, (org_id, user_id)| {
+        .write("sessions.clear_user_data", input, |tx, (app, org_id, user_id)| {
             Box::pin(async move {
-                barrier::lock(tx, org_id, user_id).await?;
+                barrier::lock(tx, &app.subject_keys, org_id, user_id, app.clock.now()).await?;
                 let mut counts = BTreeMap::new();
                 for table in USER_TABLES {
                     let deleted = table.delete_rows(tx, org_id, user_id).await?;

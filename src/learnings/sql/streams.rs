@@ -126,3 +126,14 @@ pub async fn insert_proposal(
     )?;
     Ok(())
 }
+
+/// What reading windows cost since a time, as far as the models are priced.
+pub async fn spent_since(tx: &mut Tx, since: i64) -> Result<f64> {
+    let found = row!(
+        tx,
+        (Option<f64>,),
+        "SELECT SUM(cost_usd) FROM learning_windows WHERE processed_at >= $1",
+        since
+    )?;
+    Ok(found.and_then(|(sum,)| sum).unwrap_or(0.0))
+}
