@@ -191,8 +191,9 @@ fn stated_names(text: &str) -> BTreeSet<String> {
     let lower = text.to_lowercase();
     for before in BEFORE_NAMES {
         for (at, _) in lower.match_indices(before) {
-            // Lower case can be longer than the original: the name is then looked for in the lower case text alone.
+            // Where lower case is longer than the original, the place is off and nothing is found here.
             let rest = text.get(at + before.len()..).unwrap_or("");
+            let rest = rest.split(['.', '!', '?', ',', ';']).next().unwrap_or(rest);
             let names = rest.split_whitespace().take(3).map(core);
             let names = names.take_while(|n| n.chars().next().is_some_and(char::is_uppercase));
             found.extend(names.filter(|n| n.chars().count() >= 3).map(str::to_lowercase));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use evenhand::judge::recorded::{RecordedJudge, Scripted};
 use serde_json::{Value, json};
 
-use super::{agent_playbooks, finished, says, teach, work};
+use super::{agent_playbooks, finished, says, work};
 use crate::support::{NOW, Server, TestApp};
 
 async fn scores(server: &Server) -> Vec<Value> {
@@ -200,6 +200,5 @@ both_backends! {
             let found = server.get(&format!("/api/learnings/scorecard?{query}")).await.ok();
             assert_eq!(found["scores"].as_array().unwrap().len(), count, "{query}");
         }
-        teach(&t, &server, &[]).await;
     }
 }
