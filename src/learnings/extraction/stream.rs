@@ -49,10 +49,9 @@ impl Feeding {
             Feeding::Off(why) => ("done", (*why).to_owned()),
             Feeding::On { urgent: true, .. } => ("deferred", "queued for extraction".to_owned()),
             Feeding::On { window, idle, .. } => {
-                let hours = idle / 360;
-                let (whole, tenth) = (hours / 10, hours % 10);
+                let minutes = idle / 60;
                 let reason = format!(
-                    "waits for {window} interactions, the end of the session or {whole}.{tenth} idle hours"
+                    "waits for {window} interactions, the end of the session or {minutes} idle minutes"
                 );
                 ("deferred", reason)
             }

@@ -214,14 +214,16 @@ both_backends! {
     async fn two_people_at_once_never_share_a_window_and_order_is_kept(t: TestApp) {
         let other = t.replica().await;
         let servers = [t.serve().await, other.serve().await];
-        // Six people, ten publishes each, all at once, on both replicas.
-        join_all((0..60).map(|n| {
-            let server = &servers[n % 2];
-            async move {
-                let (user, text) = (format!("u{}", n % 6), format!("Turn {n}"));
-                server.publish(&says(&user, &format!("s{n}"), &[("User", &text), ("Assistant", "ok")])).await.ok();
-            }
-        })).await;
+        // Six people, ten publishes each, twelve at once, on both replicas.
+        for round in 0..5 {
+            join_all((0..12).map(|n| {
+                let server = &servers[n % 2];
+                async move {
+                    let (user, session) = (format!("u{}", n / 2), format!("s{round}-{n}"));
+                    server.publish(&says(&user, &session, &[("User", "Hello"), ("Assistant", "ok")])).await.ok();
+                }
+            })).await;
+        }
         tokio::join!(work(&t), work(&other));
         work(&t).await;
         for user in 0..6 {

@@ -19,6 +19,46 @@ async fn open_proposals(server: &Server) -> Vec<Value> {
         .clone()
 }
 
+/// A stored verdict on an agent playbook, as a judge would have left it.
+struct Verdict {
+    user: String,
+    interaction: i64,
+    playbook: i64,
+    digest: String,
+    diagnosis: Value,
+    complete: bool,
+}
+
+impl Verdict {
+    /// Stores a negative verdict of the session `s`.
+    async fn store(self, t: &TestApp) {
+        t.app
+            .db
+            .write("test.verdict", self, |tx, v| {
+                Box::pin(async move {
+                    evenhand::run!(
+                        tx,
+                        "INSERT INTO learning_verdicts (org_id, user_id, session_id, interaction_id, kind, learning_id,
+                            epoch, agent_version, interaction_created_at, is_relevant, relevance_reason, impact,
+                            impact_reason, diagnosis, evaluated_playbook_digest, diagnosis_evidence_complete, created_at,
+                            judge, prompt_version, rubric_hash, input_tokens, output_tokens, latency_ms, attempts)
+                         VALUES ('default', $1, 's', $2, 'agent_playbook', $3, 1, 'v1', $4, TRUE, '', 'negative', '', $5,
+                            $6, $7, $4, 'm', 'v1', '', 0, 0, 0, 1)",
+                        &v.user,
+                        v.interaction,
+                        v.playbook.to_string(),
+                        NOW,
+                        sqlx::types::Json(&v.diagnosis),
+                        &v.digest,
+                        v.complete
+                    )
+                })
+            })
+            .await
+            .unwrap();
+    }
+}
+
 /// An approved agent playbook; gives its number.
 async fn playbook(server: &Server, content: &str, trigger: &str) -> i64 {
     let body = json!({"agent_playbooks": [{"agent_version": "v1", "content": content, "trigger": trigger, "playbook_status": "approved"}]});
@@ -130,22 +170,15 @@ both_backends! {
         let server = t.serve().await;
         server.post("/api/update_config", &json!({"agent_success_config": {"sampling_rate": 0}, "learning": {"enabled": false}})).await.ok();
         let id = playbook(&server, "Quote kettle prices without tax", "price of a kettle").await;
-        let (mut turns, mut rows) = (Vec::new(), Vec::new());
+        let digest = evenhand::evaluation::learning_digest("Quote kettle prices without tax", "price of a kettle");
         for n in 0..6 {
             let user = format!("user-{n}");
             let answer = server.publish(&served(&user, "s", id, "30 euros.", "With tax please, I am Bertram.")).await.ok();
-            turns.push(answer["interaction_ids"].clone());
-            let digest = evenhand::evaluation::learning_digest("Quote kettle prices without tax", "price of a kettle");
             let diagnosis = json!({"category": "content_defect", "reason": "Prices must carry tax.",
                 "evidence_interaction_ids": [answer["interaction_ids"][2]]});
-            rows.push(format!(
-                "('default', '{user}', 's', {}, 'agent_playbook', '{id}', 1, 'v1', {NOW}, TRUE, '', 'negative', '', '{diagnosis}', '{digest}', TRUE,
-                  {NOW}, 'm', 'v1', '', 0, 0, 0, 1)", answer["interaction_ids"][1]));
+            let interaction = answer["interaction_ids"][1].as_i64().unwrap();
+            Verdict { user, interaction, playbook: id, digest: digest.clone(), diagnosis, complete: true }.store(&t).await;
         }
-        t.sql(&format!("INSERT INTO learning_verdicts (org_id, user_id, session_id, interaction_id, kind, learning_id, epoch, agent_version,
-            interaction_created_at, is_relevant, relevance_reason, impact, impact_reason, diagnosis, evaluated_playbook_digest,
-            diagnosis_evidence_complete, created_at, judge, prompt_version, rubric_hash, input_tokens, output_tokens, latency_ms, attempts)
-            VALUES {}", rows.join(","))).await.unwrap();
         t.app.db.write("test.tune", t.app.clone(), |tx, app| {
             Box::pin(async move { evenhand::learnings::verdicts_changed(tx, app, "default").await })
         }).await.unwrap();
@@ -176,22 +209,17 @@ both_backends! {
         let server = t.serve().await;
         let id = playbook(&server, "Quote without tax", "price").await;
         let digest = evenhand::evaluation::learning_digest("Quote without tax", "price");
-        let mut rows = Vec::new();
         // Elsewhere and verified; elsewhere but not complete; elsewhere but without citations; unknown.
-        for (n, (category, cited, complete)) in [
-            ("external_failure", "[5]", "TRUE"), ("external_failure", "[5]", "FALSE"), ("application_failure", "[]", "TRUE"), ("unknown", "[5]", "TRUE"),
-        ].iter().enumerate() {
+        let told = [
+            ("external_failure", json!([5]), true), ("external_failure", json!([5]), false),
+            ("application_failure", json!([]), true), ("unknown", json!([5]), true),
+        ];
+        for (n, (category, cited, complete)) in told.into_iter().enumerate() {
             let user = format!("u{n}");
             server.publish(&says(&user, "s", &[("User", "hi")])).await.ok();
-            let diagnosis = format!(r#"{{"category":"{category}","reason":"r","evidence_interaction_ids":{cited}}}"#);
-            rows.push(format!(
-                "('default', '{user}', 's', 5, 'agent_playbook', '{id}', 1, 'v1', {NOW}, TRUE, '', 'negative', '', '{diagnosis}', '{digest}', {complete},
-                  {NOW}, 'm', 'v1', '', 0, 0, 0, 1)"));
+            let diagnosis = json!({"category": category, "reason": "r", "evidence_interaction_ids": cited});
+            Verdict { user, interaction: 5, playbook: id, digest: digest.clone(), diagnosis, complete }.store(&t).await;
         }
-        t.sql(&format!("INSERT INTO learning_verdicts (org_id, user_id, session_id, interaction_id, kind, learning_id, epoch, agent_version,
-            interaction_created_at, is_relevant, relevance_reason, impact, impact_reason, diagnosis, evaluated_playbook_digest,
-            diagnosis_evidence_complete, created_at, judge, prompt_version, rubric_hash, input_tokens, output_tokens, latency_ms, attempts)
-            VALUES {}", rows.join(","))).await.unwrap();
         let found = scores(&server).await;
         assert_eq!(found[0]["diagnoses"], json!({"external_failure": 1}));
         assert_eq!((&found[0]["impact"]["judged"], &found[0]["attributable_impact"]["judged"]), (&json!(4), &json!(3)));
