@@ -90,7 +90,7 @@ pub async fn claim(
                AND (user_id IS NULL OR EXISTS (
                      SELECT 1 FROM subjects s WHERE s.org_id = jobs.org_id AND s.user_id = jobs.user_id
                         AND s.state = 'active' AND s.epoch = jobs.epoch))
-             ORDER BY run_at, job_id LIMIT $5 {skip_locked})
+             ORDER BY run_at, job_id {limit:$5} {skip_locked})
          UPDATE jobs SET lease_until = $3, lease_token = $4, attempts = attempts + 1
          WHERE job_id IN (SELECT job_id FROM due)
          RETURNING job_id, org_id, user_id, epoch, kind, parent_id, payload, run_at, attempts, max_attempts,
@@ -272,7 +272,7 @@ pub async fn open_children(
         tx,
         Child,
         "SELECT job_id, user_id, epoch, payload FROM jobs
-         WHERE parent_id = $1 AND state = 'open' AND job_id > $2 ORDER BY job_id LIMIT $3",
+         WHERE parent_id = $1 AND state = 'open' AND job_id > $2 ORDER BY job_id {limit:$3}",
         parent_id,
         after,
         limit
@@ -308,7 +308,7 @@ pub async fn failed_children(
         tx,
         (Json<Value>, Option<String>),
         "SELECT payload, last_error FROM jobs WHERE parent_id = $1 AND state = 'dead'
-         ORDER BY finished_at DESC, job_id DESC LIMIT $2",
+         ORDER BY finished_at DESC, job_id DESC {limit:$2}",
         parent_id,
         limit
     )?;
@@ -455,7 +455,7 @@ pub async fn delete_finished_before(tx: &mut Tx, before: i64, limit: i64) -> Res
     run!(
         tx,
         "DELETE FROM jobs WHERE job_id IN (
-             SELECT job_id FROM jobs WHERE finished_at < $1 LIMIT $2)",
+             SELECT job_id FROM jobs WHERE finished_at < $1 {limit:$2})",
         before,
         limit
     )
