@@ -177,6 +177,12 @@ impl PlaybookIndex {
         });
         rank::best(near.collect(), most)
     }
+
+    /// Whether some row that passes has no vector yet.
+    pub fn lacks_vectors(&self, filter: &Filter) -> bool {
+        let mut unembedded = self.rows.iter().filter(|row| row.is_alive && row.vector.is_none());
+        unembedded.any(|row| row.traits.pass(filter))
+    }
 }
 
 impl Posting {
@@ -280,11 +286,15 @@ mod tests {
         assert!(index.keep(vec![traits(1, 1), other]).is_empty());
         let vector = Compact::new(&[1.0, 0.5]).unwrap();
         index.set_vector(1, 1, vector.to_bytes());
-        index.set_vector(2, 1, vector.to_bytes());
+        let second = Filter { agent_version: Some("v2".to_owned()), ..filter() };
+        assert!(index.lacks_vectors(&filter()) && index.lacks_vectors(&second));
         index.set_vector(2, 7, Vec::new());
+        assert!(index.lacks_vectors(&second), "a vector of another text is none");
+        index.set_vector(2, 1, vector.to_bytes());
+        assert!(!index.lacks_vectors(&filter()));
         for (narrowed, expected) in [
             (filter(), vec![2, 1]),
-            (Filter { agent_version: Some("v2".to_owned()), ..filter() }, vec![2]),
+            (second, vec![2]),
             (Filter { playbook_name: Some("other".to_owned()), ..filter() }, vec![]),
             (Filter { from: Some(101), ..filter() }, vec![2]),
             (Filter { to: Some(101), ..filter() }, vec![1]),

@@ -52,14 +52,14 @@ impl Bm25 {
 /// The best candidates first; ties go to the newer row. Terms that no candidate has stand for
 /// words that begin with them or differ by a slip.
 pub fn by_text(candidates: &[Candidate], query: &[TextTerm], most: usize) -> Vec<i64> {
-    let counted: Vec<Counted> = candidates.iter().map(|c| count(c, query)).collect();
+    let counted = count(candidates, query);
     let missing = missing_terms(&counted, query);
     let bm25 = Bm25::new(counted.len(), counted.iter().map(|c| c.length).sum());
     let mut scores = vec![0.0; counted.len()];
     for (index, term) in query.iter().enumerate() {
         let similar = missing[index] && is_forgiving(term);
         let frequencies: Vec<f64> = if similar {
-            candidates.iter().map(|c| similar_words(c, &term.text)).collect()
+            counted.iter().map(|row| similar_words(row, &term.text)).collect()
         } else {
             counted.iter().map(|c| c.frequencies[index]).collect()
         };
@@ -87,7 +87,7 @@ pub fn best(mut scored: Vec<(f64, i64)>, most: usize) -> Vec<i64> {
 /// The beginnings to look for when some terms were found nowhere: of those terms, as typed words may go on and
 /// slips come late.
 pub fn forgiving_terms(candidates: &[Candidate], query: &[TextTerm]) -> Vec<TextTerm> {
-    let counted: Vec<Counted> = candidates.iter().map(|c| count(c, query)).collect();
+    let counted = count(candidates, query);
     let missing = missing_terms(&counted, query);
     let wanted = query.iter().zip(missing);
     wanted
@@ -109,26 +109,45 @@ pub fn fuse(rankings: &[&[i64]]) -> Vec<i64> {
     fused.into_iter().map(|(no, _)| no).collect()
 }
 
-struct Counted {
+struct Counted<'a> {
     length: f64,
     frequencies: Vec<f64>,
+    /// Words that begin like some term; the others are neither a term nor similar to one.
+    promising: Vec<&'a str>,
 }
 
-fn count(candidate: &Candidate, query: &[TextTerm]) -> Counted {
-    let (mut length, mut frequencies) = (0.0, vec![0.0; query.len()]);
-    for word in words(&candidate.terms) {
-        length += 1.0;
-        for (frequency, term) in frequencies.iter_mut().zip(query) {
-            let found = if term.prefix { word.starts_with(&term.text) } else { word == term.text };
-            if found {
-                *frequency += 1.0;
+fn count<'a>(candidates: &'a [Candidate], query: &[TextTerm]) -> Vec<Counted<'a>> {
+    let mut begins = [false; 256];
+    for term in query {
+        begins[usize::from(first_byte(&term.text))] = true;
+    }
+    let count = |candidate: &'a Candidate| {
+        let (mut length, mut frequencies) = (0.0, vec![0.0; query.len()]);
+        let mut promising = Vec::new();
+        for word in words(&candidate.terms) {
+            length += 1.0;
+            if !begins[usize::from(first_byte(word))] {
+                continue;
+            }
+            promising.push(word);
+            for (frequency, term) in frequencies.iter_mut().zip(query) {
+                let found = match term.prefix {
+                    true => word.starts_with(&term.text),
+                    false => word == term.text,
+                };
+                *frequency += f64::from(u8::from(found));
             }
         }
-    }
-    Counted { length, frequencies }
+        Counted { length, frequencies, promising }
+    };
+    candidates.iter().map(count).collect()
 }
 
-fn missing_terms(counted: &[Counted], query: &[TextTerm]) -> Vec<bool> {
+fn first_byte(word: &str) -> u8 {
+    word.as_bytes().first().copied().unwrap_or(0)
+}
+
+fn missing_terms(counted: &[Counted<'_>], query: &[TextTerm]) -> Vec<bool> {
     (0..query.len()).map(|index| counted.iter().all(|c| c.frequencies[index] == 0.0)).collect()
 }
 
@@ -158,12 +177,10 @@ pub fn is_forgiving(term: &TextTerm) -> bool {
         && term.text.chars().all(|c| c.is_alphabetic() && c < '\u{2e80}')
 }
 
-fn similar_words(candidate: &Candidate, term: &str) -> f64 {
+fn similar_words(row: &Counted<'_>, term: &str) -> f64 {
     let beginning = beginning(term);
-    let similar = words(&candidate.terms)
-        .filter(|word| word.starts_with(beginning) && is_similar(word, term))
-        .count();
-    similar as f64
+    let similar = |word: &&&str| word.starts_with(beginning) && is_similar(word, term);
+    row.promising.iter().filter(similar).count() as f64
 }
 
 /// The first three characters: what a slip must leave alone.

@@ -66,8 +66,9 @@ impl Ranker<'_> {
         Ok((self.winners(by_text, by_vector), unembedded))
     }
 
-    /// The best of the organization's playbooks, after `version` changes of them.
-    pub async fn organization(&self, version: i64) -> Result<Vec<i64>> {
+    /// The best of the organization's playbooks, after `version` changes of them, and whether one of them has no
+    /// vector yet.
+    pub async fn organization(&self, version: i64) -> Result<(Vec<i64>, bool)> {
         let filter = &self.search.filter;
         let index = known_playbooks::at(self.app, &filter.org_id, version).await?;
         let by_text = match self.by_text {
@@ -77,7 +78,9 @@ impl Ranker<'_> {
         let by_vector = self
             .vector
             .map_or(Vec::new(), |query| index.by_vector(query, filter, self.threshold(), DEPTH));
-        Ok(self.winners(by_text, by_vector))
+        // Only a search by vectors alone asks.
+        let unembedded = !self.by_text && index.lacks_vectors(filter);
+        Ok((self.winners(by_text, by_vector), unembedded))
     }
 
     fn winners(&self, by_text: Vec<i64>, by_vector: Vec<i64>) -> Vec<i64> {

@@ -157,13 +157,13 @@ async fn rank(ranker: &Ranker<'_>) -> Result<(Winners, bool)> {
             Box::pin(sql::search::owned(tx, ranker.model(), &ranker.search.filter, limits))
         })
         .await?;
-    let (profiles, profile_missing) = ranker.own(Kind::Profile, owns.profiles).await?;
-    let (user_playbooks, missing) = ranker.own(Kind::UserPlaybook, owns.user_playbooks).await?;
-    let agent_playbooks = match kinds.contains(&Kind::AgentPlaybook) {
+    let (profiles, first) = ranker.own(Kind::Profile, owns.profiles).await?;
+    let (user_playbooks, second) = ranker.own(Kind::UserPlaybook, owns.user_playbooks).await?;
+    let (agent_playbooks, third) = match kinds.contains(&Kind::AgentPlaybook) {
         true => ranker.organization(owns.version).await?,
-        false => Vec::new(),
+        false => (Vec::new(), false),
     };
-    Ok((Winners { profiles, user_playbooks, agent_playbooks }, profile_missing || missing))
+    Ok((Winners { profiles, user_playbooks, agent_playbooks }, first || second || third))
 }
 
 /// The winners themselves, the best first.
