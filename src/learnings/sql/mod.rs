@@ -31,7 +31,7 @@ pub struct Filter {
     pub now: i64,
 }
 
-/// [`rows!`] with a filter's parts as its first parameters: `$1` organization, `$2` user, `$3` now, `$4` statuses,
+/// [`rows!`](crate::rows) with a filter's parts as its first parameters: `$1` organization, `$2` user, `$3` now, `$4` statuses,
 /// `$5` approval, `$6` source, `$7` tags, `$8` agent version, `$9` playbook name, `$10` and `$11` times. What the
 /// statement adds begins with `$12`.
 macro_rules! filtered {
