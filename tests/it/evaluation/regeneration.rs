@@ -161,6 +161,21 @@ both_backends! {
         t.app.stopping.cancel();
     }
 
+    async fn cancelling_does_not_wait_for_a_slow_judge(t: TestApp) {
+        let judge = Arc::new(RecordedJudge::new([]).taking(Duration::from_secs(60)));
+        let t = t.judged_by(judge.clone()).await;
+        let server = t.serve().await;
+        publish(&server, 4).await;
+        run_workers(&t);
+        let job = start(&server, &window()).await;
+        until("all are asked for", async || judge.under_way() == 4).await;
+        server.delete(&format!("{PATH}/{job}"), &json!({})).await.ok();
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        assert_eq!(judge.under_way(), 0, "nobody waits, or pays, for the answers");
+        assert_eq!(results(&server).await.len(), 0);
+        t.app.stopping.cancel();
+    }
+
     async fn a_budget_stops_it_with_what_was_done(t: TestApp) {
         let judge = Arc::new(RecordedJudge::new([]).labelled("openai/gpt-5-mini"));
         let t = t.judged_by(judge).await;
