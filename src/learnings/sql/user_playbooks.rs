@@ -30,7 +30,7 @@ macro_rules! columns {
     };
 }
 
-/// What passes a [`Filter`](super::Filter) but for the user, with the parameters of `filtered!`.
+/// What passes a [`Filter`] but for the user, with the parameters of `filtered!`.
 macro_rules! passing {
     () => {
         concat!(
