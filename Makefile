@@ -1,6 +1,6 @@
 # Two commands for people: `make demo` and `make test`. Both install what is missing (Debian packages), and are
 # quick the second time.
-.PHONY: demo test deps check lint docs nextest bench bench-publish bench-regenerate bench-learning openapi
+.PHONY: demo test deps check lint docs nextest bench bench-publish bench-regenerate bench-search bench-learning openapi
 
 SHELL := bash
 
@@ -32,7 +32,7 @@ openapi-fresh:
 		|| { echo "openapi.json is stale: run 'make openapi' and commit it" >&2; exit 1; }
 
 # Load programs; they print tables and assert nothing. See docs/operations.md.
-bench: bench-publish bench-regenerate bench-learning
+bench: bench-publish bench-regenerate bench-search bench-learning
 
 bench-publish:
 	cargo build --release --bin evenhand --example bench_publish
@@ -43,6 +43,12 @@ bench-regenerate:
 	cargo build --release --bin evenhand --example bench_regenerate
 	target/release/examples/bench_regenerate
 	FSYNC=on scripts/with-postgres target/release/examples/bench_regenerate --postgres
+
+# The second run: only what other people have grows.
+bench-search:
+	cargo build --release --example bench_search
+	target/release/examples/bench_search
+	target/release/examples/bench_search --sizes 3000,30000,300000 --agent-playbooks 600 --clients 8
 
 bench-learning:
 	cargo build --release --bin evenhand --example bench_learning

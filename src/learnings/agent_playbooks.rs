@@ -67,6 +67,7 @@ async fn store(tx: &mut Tx, app: &App, org_id: &str, made: &[Made], now: i64) ->
     let owners = owners(tx, org_id, made).await?;
     let numbers = tx.next_numbers(Sequence::AgentPlaybooks, made.len()).await?;
     let scope = sql::admit_organization_scope(tx, org_id).await?;
+    sql::next_version(tx, org_id).await?;
     for (Made { playbook, terms, .. }, number) in made.iter().zip(&numbers) {
         let playbook = AgentPlaybook { agent_playbook_id: *number, ..playbook.clone() };
         let terms = words::scoped(Kind::AgentPlaybook, scope, terms);
@@ -114,6 +115,7 @@ async fn owners<'a>(
 pub async fn put(tx: &mut Tx, org_id: &str, mut playbook: AgentPlaybook) -> Result<i64> {
     playbook.agent_playbook_id = tx.next_numbers(Sequence::AgentPlaybooks, 1).await?[0];
     let scope = sql::admit_organization_scope(tx, org_id).await?;
+    sql::next_version(tx, org_id).await?;
     let terms = words::scoped(Kind::AgentPlaybook, scope, &terms(&playbook));
     sql::agent_playbooks::insert(tx, org_id, &playbook, &terms).await?;
     Ok(playbook.agent_playbook_id)
@@ -144,6 +146,7 @@ pub async fn apply(
     change: &PlaybookChange,
     actor: &str,
 ) -> Result<()> {
+    sql::next_version(tx, org_id).await?;
     let held = sql::agent_playbooks::hold(tx, org_id, change.id).await?;
     let mut playbook = held.ok_or_else(|| Error::not_found("agent playbook"))?;
     let before = playbook.playbook_status.clone();

@@ -5,7 +5,7 @@
 //!   with them. Agent playbooks belong to the organization and stay.
 //! - A write is found by the next search, on every replica: index entries are written with their rows. Vectors
 //!   follow by a job; until then full text finds the row.
-//! - What a search returns is read in the transaction that ranked it. No cache decides what may be returned.
+//! - What a search returns is read from the database after it was ranked. No memory decides what may be returned.
 //! - Everything that hands learnings to a caller passes [`gate::hand_over`].
 
 mod agent_playbooks;
@@ -18,10 +18,13 @@ pub mod extraction;
 pub mod gate;
 pub mod http;
 mod http_reads;
+mod known_playbooks;
 mod likeness;
+mod playbook_index;
 mod profiles;
 mod provenance;
 mod rank;
+mod rankings;
 mod reads;
 mod requests;
 mod resolve;
@@ -40,12 +43,12 @@ use utoipa::ToSchema;
 
 pub use decisions::PlaybookDecision;
 pub use extraction::Feeding;
+pub use known_playbooks::KnownPlaybooks;
 pub use resolve::{Resolved, resolve};
 pub use sql::streams::spent_since;
 pub use sql::tuning::forget_session;
 pub use sql::{check_index, compact_index};
 pub use tuning::verdicts_changed;
-pub use vectors::OrganizationVectors;
 
 /// The background work of this area.
 pub fn handlers() -> Vec<std::sync::Arc<dyn crate::jobs::Handler>> {
@@ -108,9 +111,9 @@ pub fn expiration(time_to_live: &str, from: i64) -> i64 {
 }
 
 /// Something an agent knows about a person.
-#[derive(Clone, Debug, Serialize, sqlx::FromRow, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, sqlx::FromRow, ToSchema)]
 pub struct Profile {
-    #[serde(skip)]
+    #[serde(skip_serializing)]
     pub profile_no: i64,
     pub profile_id: String,
     pub user_id: String,
@@ -135,7 +138,7 @@ pub struct Profile {
 }
 
 /// How to handle something, learned from one person's sessions.
-#[derive(Clone, Debug, Serialize, sqlx::FromRow, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, sqlx::FromRow, ToSchema)]
 pub struct UserPlaybook {
     pub user_playbook_id: i64,
     pub user_id: String,
@@ -159,7 +162,7 @@ pub struct UserPlaybook {
 }
 
 /// How to handle something, put together from several people's playbooks. The organization's own.
-#[derive(Clone, Debug, Serialize, sqlx::FromRow, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, sqlx::FromRow, ToSchema)]
 pub struct AgentPlaybook {
     pub agent_playbook_id: i64,
     pub playbook_name: String,
@@ -180,9 +183,11 @@ pub struct AgentPlaybook {
     #[schema(value_type = Vec<String>)]
     pub tags: Json<Vec<String>>,
     /// What it came from; null in search results.
+    #[serde(default)]
     #[sqlx(skip)]
     pub source_windows: Option<Vec<SourceWindow>>,
     /// How many different people it came from, of those who are still there; null in search results.
+    #[serde(default)]
     #[sqlx(skip)]
     pub source_user_count: Option<i64>,
 }

@@ -138,7 +138,7 @@ async fn known(app: &App, job: &Claim) -> Result<Vec<Known>> {
     let filter = Filter {
         org_id: job.org_id.clone(),
         user_id: job.user_id.clone(),
-        statuses: r#"["current", "pending"]"#.to_owned(),
+        statuses: vec!["current", "pending"],
         now: app.clock.now(),
         ..Filter::default()
     };
@@ -150,10 +150,9 @@ async fn known(app: &App, job: &Claim) -> Result<Vec<Known>> {
                 let playbooks = sql::user_playbooks::list(tx, filter, COMPARED).await?;
                 let (mut of_profiles, mut of_playbooks) = (HashMap::new(), HashMap::new());
                 if let Some(model) = model {
-                    let rows = sql::profiles::all(tx, Some(model), filter, COMPARED).await?;
-                    of_profiles.extend(rows.into_iter().map(|row| (row.no, row.vector)));
-                    let rows = sql::user_playbooks::all(tx, Some(model), filter, COMPARED).await?;
-                    of_playbooks.extend(rows.into_iter().map(|row| (row.no, row.vector)));
+                    of_profiles.extend(sql::profiles::vectors(tx, model, filter, COMPARED).await?);
+                    of_playbooks
+                        .extend(sql::user_playbooks::vectors(tx, model, filter, COMPARED).await?);
                 }
                 let mut known = Vec::with_capacity(profiles.len() + playbooks.len());
                 for profile in profiles {
