@@ -21,6 +21,8 @@ const OPERATORS_ONLY: &[&str] = &[
     "/api/evaluations/regenerate",
     "DELETE /api/evaluations/regenerate/{job_id}",
     "/api/evaluations/labels",
+    "POST /api/retrieval_experiments",
+    "/api/retrieval_experiments/stop",
     "/api/evaluations/judge_diffs",
     "/api/evaluations/judge_diffs/{job_id}/promote",
     "/api/delete_interaction",
