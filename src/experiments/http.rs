@@ -3,17 +3,27 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::State;
-use utoipa::ToSchema;
+use axum::body::Body;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::http::header;
+use axum::response::IntoResponse;
+use futures_util::stream;
+use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::export::{self, Export};
 use super::lifecycle::{self, NewExperiment};
-use super::{ID_LENGTH, RetrievalExperimentListResponse};
+use super::plan::{self, PlanQuery, RetrievalExperimentPlan};
+use super::{
+    ID_LENGTH, RetrievalExperimentListResponse, RetrievalExperimentResultsResponse, results,
+};
 use crate::app::App;
-use crate::error::Result;
-use crate::http::fields::{Fields, Read};
-use crate::http::{Caller, Input, Operator};
+use crate::error::{Error, Result};
+use crate::http::fields::{Fields, Read, check_id};
+use crate::http::{Caller, Input, Operator, QueryInput};
+use crate::stats::CiMethod;
 
 const PATH: &str = "/api/retrieval_experiments";
 
@@ -21,6 +31,9 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
         .routes(routes!(list_experiments, start_experiment))
         .routes(routes!(stop_experiment))
+        .routes(routes!(get_results))
+        .routes(routes!(get_plan))
+        .routes(routes!(export_rows))
 }
 
 /// All experiments, and the active one.
@@ -107,4 +120,100 @@ async fn stop_experiment(
     Input { value, .. }: Input<StopRetrievalExperimentRequest>,
 ) -> Result<Json<RetrievalExperimentListResponse>> {
     lifecycle::stop(&app, &operator.0.org_id, value.experiment_id).await.map(Json)
+}
+
+/// An experiment's id in the path, if it can be one.
+fn path_id(path: std::result::Result<Path<String>, PathRejection>) -> Result<String> {
+    let id = path.ok().and_then(|Path(id)| check_id(&id, ID_LENGTH).ok());
+    id.ok_or_else(|| Error::not_found("experiment"))
+}
+
+struct ResultsQuery(CiMethod);
+
+impl Read for ResultsQuery {
+    fn read(f: &mut Fields<'_>) -> Self {
+        let methods = CiMethod::ALL.map(CiMethod::as_str);
+        let method = f.choice("ci_method", &methods).and_then(CiMethod::parse);
+        ResultsQuery(method.unwrap_or_default())
+    }
+}
+
+/// What an experiment shows so far.
+#[utoipa::path(get, path = "/api/retrieval_experiments/{experiment_id}/results", tag = "experiments",
+    params(
+        ("experiment_id" = String, Path),
+        ("ci_method" = Option<String>, Query,
+            description = "How the interval is made: clustered_newcombe_tbm (default), cr2_bell_mccaffrey, \
+                cr1_t_clusters_minus_1, delta_welch or newcombe_neff"),
+    ),
+    responses((status = 200, body = RetrievalExperimentResultsResponse)))]
+async fn get_results(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    path: std::result::Result<Path<String>, PathRejection>,
+    QueryInput(ResultsQuery(method)): QueryInput<ResultsQuery>,
+) -> Result<Json<RetrievalExperimentResultsResponse>> {
+    let experiment_id = path_id(path)?;
+    results::results(&app, &caller.org_id, &experiment_id, method).await.map(Json)
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[allow(dead_code)] // names the parameters for the specification
+struct PlanParams {
+    /// Greater than 0 and less than 100; 10 when absent.
+    holdout_percentage: Option<f64>,
+    /// The lift to be seen; 2 when absent.
+    effect_percentage_points: Option<f64>,
+    /// The probability of seeing it if it is there; 0.8 when absent.
+    power: Option<f64>,
+    /// Past days the plan stands on; 30 when absent.
+    days: Option<i64>,
+}
+
+impl Read for PlanQuery {
+    fn read(f: &mut Fields<'_>) -> Self {
+        let unless_said = PlanQuery::default();
+        let power = f.number("power");
+        if power.is_some_and(|power| !(power > 0.0 && power < 1.0)) {
+            f.problem("power", "out_of_range", "must be greater than 0 and less than 1");
+        }
+        PlanQuery {
+            holdout_percentage: percentage(f, "holdout_percentage")
+                .unwrap_or(unless_said.holdout_percentage),
+            effect_percentage_points: percentage(f, "effect_percentage_points")
+                .unwrap_or(unless_said.effect_percentage_points),
+            power: power.unwrap_or(unless_said.power),
+            days: f.integer("days", 1..=3650).unwrap_or(unless_said.days),
+        }
+    }
+}
+
+/// How many users and days an experiment needs, judging by past sessions.
+#[utoipa::path(get, path = "/api/retrieval_experiments/plan", tag = "experiments", params(PlanParams),
+    responses((status = 200, body = RetrievalExperimentPlan)))]
+async fn get_plan(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    QueryInput(query): QueryInput<PlanQuery>,
+) -> Result<Json<RetrievalExperimentPlan>> {
+    plan::plan(&app, &caller.org_id, query).await.map(Json)
+}
+
+/// The rows behind the results, one JSON object per line, with references in the place of ids. What
+/// `evenhand experiments analyse` reads.
+#[utoipa::path(get, path = "/api/retrieval_experiments/{experiment_id}/export", tag = "experiments",
+    params(("experiment_id" = String, Path)),
+    responses((status = 200, content_type = "application/x-ndjson", body = String)))]
+async fn export_rows(
+    State(app): State<Arc<App>>,
+    operator: Operator,
+    path: std::result::Result<Path<String>, PathRejection>,
+) -> Result<impl IntoResponse> {
+    let export = export::begin(&app, &operator.0.org_id, path_id(path)?).await?;
+    let pages = stream::try_unfold(export, |mut export: Export| async move {
+        let page = export.next_page().await?;
+        Ok::<_, Error>(page.map(|page| (page, export)))
+    });
+    Ok(([(header::CONTENT_TYPE, "application/x-ndjson")], Body::from_stream(pages)))
 }

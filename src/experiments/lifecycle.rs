@@ -99,6 +99,8 @@ pub async fn stop(
                         ),
                     });
                 }
+                // Should a clock have run ahead: what began after the end is outside the window now.
+                sql::mark_judged_since(tx, org_id, experiment_id, *now + 1).await?;
                 listed(tx, org_id).await
             })
         })

@@ -8,12 +8,23 @@
 //! - Numbers come from one line of sums per user, made from the stored rows. Whatever changes those rows marks the
 //!   user as stale, in the database; stale users are summed up anew before anything is computed.
 
+pub mod analysis;
 pub mod assignment;
 mod attribution;
+mod classify;
+mod export;
 mod exposure;
 pub mod http;
+mod job;
 mod lifecycle;
+pub mod looks;
+mod plan;
+mod refresh;
+mod results;
+pub mod rows;
+pub mod simulate;
 mod sql;
+pub mod sums;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -21,7 +32,13 @@ use utoipa::ToSchema;
 pub use assignment::{Arm, assign};
 pub use attribution::check_pair;
 pub use exposure::{Exposed, NewExposure, expose, forget_session, is_active};
-pub use lifecycle::{list, start, stop};
+pub use lifecycle::{MARGIN, PLANNED_USERS, list, start, stop};
+pub use results::{RetrievalExperimentResultsResponse, results};
+
+/// The background work of this area.
+pub fn handlers() -> Vec<std::sync::Arc<dyn crate::jobs::Handler>> {
+    vec![std::sync::Arc::new(job::SumUp)]
+}
 
 /// The longest id of an experiment.
 pub const ID_LENGTH: usize = 128;

@@ -23,6 +23,7 @@ const OPERATORS_ONLY: &[&str] = &[
     "/api/evaluations/labels",
     "POST /api/retrieval_experiments",
     "/api/retrieval_experiments/stop",
+    "/api/retrieval_experiments/{experiment_id}/export",
     "/api/evaluations/judge_diffs",
     "/api/evaluations/judge_diffs/{job_id}/promote",
     "/api/delete_interaction",

@@ -1,7 +1,10 @@
 //! Retrieval experiments: lifecycle, arms, exposure, attribution, results.
 
+mod analyse;
 mod gate;
 mod lifecycle;
+mod results;
+mod simulation;
 
 use evenhand::credentials::Role;
 use evenhand::experiments::{Arm, assign};
