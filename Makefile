@@ -1,6 +1,6 @@
 # Two commands for people: `make demo` and `make test`. Both install what is missing (Debian packages), and are
 # quick the second time.
-.PHONY: demo test deps check lint docs nextest bench bench-publish bench-regenerate bench-search openapi
+.PHONY: demo test deps check lint docs nextest bench bench-publish bench-regenerate bench-search bench-experiments openapi
 
 SHELL := bash
 
@@ -32,7 +32,7 @@ openapi-fresh:
 		|| { echo "openapi.json is stale: run 'make openapi' and commit it" >&2; exit 1; }
 
 # Load programs; they print tables and assert nothing. See docs/operations.md.
-bench: bench-publish bench-regenerate bench-search
+bench: bench-publish bench-regenerate bench-search bench-experiments
 
 bench-publish:
 	cargo build --release --bin evenhand --example bench_publish
@@ -49,6 +49,10 @@ bench-search:
 	cargo build --release --example bench_search
 	target/release/examples/bench_search
 	target/release/examples/bench_search --sizes 3000,30000,300000 --agent-playbooks 600 --clients 8
+
+bench-experiments:
+	cargo build --release --bin evenhand --example bench_experiment_results
+	target/release/examples/bench_experiment_results
 
 .PHONY: deps-build openapi-fresh
 deps-build:

@@ -13,6 +13,7 @@ use crate::credentials::GivenCredentials;
 use crate::db::{Db, Engine, migrations};
 use crate::error::{Error, Result};
 use crate::evaluation;
+use crate::experiments;
 use crate::governance::{SubjectKeys, wall};
 use crate::http::RateLimits;
 use crate::ids::Ids;
@@ -293,5 +294,6 @@ pub fn job_handlers() -> Vec<Arc<dyn Handler>> {
     let mut handlers = jobs::handlers();
     handlers.extend(learnings::handlers());
     handlers.extend(evaluation::handlers());
+    handlers.extend(experiments::handlers());
     handlers
 }

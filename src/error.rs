@@ -44,6 +44,9 @@ codes! {
     ConfigVersionStale "config_version_stale" 409 "The configuration was changed meanwhile";
     RegenerationRunning "regeneration_running" 409 "A regeneration is running";
     DiffNotComplete "diff_not_complete" 409 "The judge diff is not complete";
+    ExperimentActive "experiment_active" 409 "Another experiment is active";
+    ExperimentIdUsed "experiment_id_used" 409 "This experiment id was used before";
+    ExperimentNotActive "experiment_not_active" 409 "This experiment is not active";
     SubjectErasing "subject_erasing" 409 "This user is being erased";
     SubjectErased "subject_erased" 409 "This user was erased";
     LearningExists "learning_exists" 409 "There is a learning with this id";
@@ -51,6 +54,8 @@ codes! {
     UnsupportedMediaType "unsupported_media_type" 415 "The body must be application/json";
     InvalidInput "invalid_input" 422 "The input is not valid";
     ExperimentUnknown "experiment_unknown" 422 "There is no such experiment";
+    ExperimentArmMismatch "experiment_arm_mismatch" 422 "This is not the user's arm";
+    UserIdRequiredByExperiment "user_id_required_by_experiment" 422 "An experiment runs: name the user";
     RateLimited "rate_limited" 429 "Too many requests";
     Internal "internal" 500 "Something went wrong on the server";
     JudgeFailed "judge_failed" 502 "The judge gave no usable verdict";

@@ -17,6 +17,7 @@
 //! | [`judge`] | judges, rubrics, fences, provider limits, prices: a transcript in, a checked verdict out; stores nothing |
 //! | [`organization`] | what an organization sets for itself, versioned |
 //! | [`evaluation`] | verdicts on sessions and learnings, decisions, grading on demand, regeneration, labels |
+//! | [`experiments`] | holdout experiments on retrieval: lifecycle, arms, exposure, attribution, analysis |
 //! | [`governance`] | the subject barrier, the list of user-owned tables, references |
 //! | [`stats`] | formulas only: no I/O, no clock, no domain types |
 //! | [`commands`] | the command line, one file per command |
@@ -29,6 +30,7 @@ pub mod credentials;
 pub mod db;
 pub mod error;
 pub mod evaluation;
+pub mod experiments;
 pub mod governance;
 pub mod http;
 pub mod ids;

@@ -65,6 +65,11 @@ const FRAGMENTS: &[(&str, &str, &str)] = &[
     ("end_listed", "))", ")), '[]'::json)::text"),
     ("json", "json(?)", "?"),
     ("hex", "hex(?)", "encode(?, 'hex')"),
+    // The rows of a JSON list bound as one text, under `value`; and a column of integers as such a list.
+    ("each", "json_each(?)", "jsonb_array_elements_text(?::jsonb)"),
+    ("listed", "json_group_array(?)", "COALESCE(jsonb_agg(?), '[]'::jsonb)"),
+    // All texts of a column as one, a line each.
+    ("lines", "group_concat(?, char(10))", "string_agg(?, chr(10))"),
     ("found", "i.rowid", "b.?"),
     ("matches", "i.terms MATCH ?", "b.document @@ (?)::tsquery"),
 ];

@@ -71,6 +71,11 @@ impl SubjectKeys {
         self.keys.last().map(|key| key.reference("subref_v1_", org_id, user_id)).unwrap_or_default()
     }
 
+    /// The reference of a session under the current key.
+    pub fn session_ref(&self, org_id: &str, session: &str) -> String {
+        self.keys.last().map(|key| key.reference("sesref_v1_", org_id, session)).unwrap_or_default()
+    }
+
     /// The references of a person under every key, the current one first; never empty.
     pub fn all_subject_refs(&self, org_id: &str, user_id: &str) -> Vec<String> {
         self.keys.iter().rev().map(|key| key.reference("subref_v1_", org_id, user_id)).collect()

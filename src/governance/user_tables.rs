@@ -46,6 +46,10 @@ pub const USER_TABLES: &[UserTable] = &[
     owned("interactions", "interactions"),
     owned("requests", "requests"),
     owned("sessions", "sessions"),
+    owned("experiment_exposures", "experiment_exposures"),
+    // Last: what goes before them marks users as stale.
+    owned("experiment_stale_users", "experiment_stale_users"),
+    owned("experiment_user_sums", "experiment_user_sums"),
 ];
 
 const FOLLOWS: &str = "full-text index (SQLite): triggers keep it together with its table, row by row; bytes of \
@@ -57,6 +61,9 @@ pub const NOT_USER_DATA: &[(&str, &str)] = &[
     ("installation", "facts about this installation"),
     ("organization_configs", "the organization's own settings"),
     ("regenerations", "windows and counts of an organization's replays; their sessions are jobs"),
+    ("experiments", "the organization's own: names, shares and times of its experiments"),
+    ("experiment_strata", "sources, agent versions and judges that an experiment met"),
+    ("experiment_looks", "intervals and p-values of an experiment as a whole"),
     ("credentials", "tokens of the organization's programs, as hashes"),
     (
         "subjects",

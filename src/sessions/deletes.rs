@@ -8,6 +8,7 @@ use crate::app::App;
 use crate::db::Tx;
 use crate::error::{Error, Result};
 use crate::evaluation;
+use crate::experiments;
 use crate::governance::barrier;
 use crate::governance::user_tables::USER_TABLES;
 
@@ -78,6 +79,7 @@ pub async fn delete_session(
                     return Err(Error::not_found("session"));
                 }
                 evaluation::forget_session(tx, org_id, &user_id, session_id).await?;
+                experiments::forget_session(tx, org_id, &user_id, session_id).await?;
                 sql::delete_session(tx, org_id, &user_id, session_id).await
             })
         })
@@ -123,6 +125,7 @@ async fn settle(
     }
     if !sql::has_requests(tx, org_id, user_id, session_id).await? {
         evaluation::forget_session(tx, org_id, user_id, session_id).await?;
+        experiments::forget_session(tx, org_id, user_id, session_id).await?;
         sql::delete_session(tx, org_id, user_id, session_id).await?;
         return Ok(());
     }

@@ -12,6 +12,7 @@ use crate::app::App;
 use crate::db::Tx;
 use crate::error::{Code, Error, InputProblem, Result};
 use crate::evaluation;
+use crate::experiments::{self, Attribution};
 use crate::governance::barrier;
 
 /// Clocks of clients may be this many seconds ahead; what is dated so is stored as of now.
@@ -32,12 +33,6 @@ pub struct PublishResponse {
     pub experiment: Option<Attribution>,
     /// This request id was published before with the same content; nothing was stored again.
     pub duplicate: bool,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct Attribution {
-    pub experiment_id: String,
-    pub arm: String,
 }
 
 /// Everything the writing transaction needs, decided before it begins.
@@ -64,13 +59,6 @@ pub async fn publish(
     mut request: PublishRequest,
     unknown: Vec<String>,
 ) -> Result<PublishResponse> {
-    if request.retrieval_experiment_id.is_some() {
-        return Err(Error::invalid_field(
-            Code::ExperimentUnknown,
-            "/retrieval_experiment_id",
-            "There is no such experiment in this organization.",
-        ));
-    }
     let now = app.clock.now();
     let mut problems = Vec::new();
     let created_at = not_in_the_future(request.created_at, "/created_at", now, &mut problems);
@@ -138,6 +126,7 @@ async fn store(tx: &mut Tx, publish: &Publish) -> Result<PublishResponse> {
     {
         return repeat(first, publish);
     }
+    let attribution = attribution(tx, org_id, request).await?;
     let (learning_status, learning_reason) = learning(request);
     let mut answer = PublishResponse {
         success: true,
@@ -147,13 +136,31 @@ async fn store(tx: &mut Tx, publish: &Publish) -> Result<PublishResponse> {
         learning_status: learning_status.to_owned(),
         learning_reason: Some(learning_reason.to_owned()),
         interaction_ids: Vec::new(),
-        experiment: None,
+        experiment: attribution,
         duplicate: false,
     };
     let finished = request.session_finished;
     let due = evaluation::session_grows(app, &subject, &request.session_id, finished);
-    answer.interaction_ids = sql::insert_publish(tx, &subject, publish, &answer, &due).await?;
+    let stored = sql::insert_publish(tx, &subject, publish, &answer, &due).await?;
+    answer.interaction_ids = stored.interaction_ids;
+    if stored.attributed && answer.experiment.is_none() {
+        answer.experiment = sql::find_attribution(tx, org_id, request_id).await?;
+    }
     Ok(answer)
+}
+
+/// The pair that was sent, checked.
+async fn attribution(
+    tx: &mut Tx,
+    org_id: &str,
+    request: &PublishRequest,
+) -> Result<Option<Attribution>> {
+    let pair = (&request.retrieval_experiment_id, request.retrieval_experiment_arm);
+    let (Some(experiment_id), Some(arm)) = pair else {
+        return Ok(None);
+    };
+    experiments::check_pair(tx, org_id, &request.user_id, experiment_id, arm).await?;
+    Ok(Some(Attribution { experiment_id: experiment_id.clone(), arm: arm.to_owned() }))
 }
 
 fn repeat(first: (String, PublishResponse), publish: &Publish) -> Result<PublishResponse> {

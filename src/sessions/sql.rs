@@ -8,6 +8,7 @@ use super::reads::Snapshot;
 use super::{Interaction, Request, SessionOutcome, SessionSummary};
 use crate::db::{Changes, Tx, Value};
 use crate::error::Result;
+use crate::experiments::Attribution;
 use crate::governance::SubjectWrite;
 use crate::jobs::Planned;
 use crate::{row, rows, run};
@@ -22,15 +23,18 @@ pub async fn find_answer(
 ) -> Result<Option<(String, PublishResponse)>> {
     let found = row!(
         tx,
-        (String, String, String, Json<PublishResponse>),
-        "SELECT user_id, session_id, content_sha256, answer FROM requests
-         WHERE org_id = $1 AND request_id = $2",
+        (String, String, String, Json<PublishResponse>, Option<String>, Option<String>),
+        "SELECT user_id, session_id, content_sha256, answer, retrieval_experiment_id, retrieval_experiment_arm
+         FROM requests WHERE org_id = $1 AND request_id = $2",
         org_id,
         request_id
     )?;
-    let Some((user_id, session_id, content_sha256, Json(mut answer))) = found else {
+    let Some((user_id, session_id, content_sha256, Json(mut answer), experiment_id, arm)) = found
+    else {
         return Ok(None);
     };
+    answer.experiment =
+        experiment_id.zip(arm).map(|(experiment_id, arm)| Attribution { experiment_id, arm });
     let turns = rows!(
         tx,
         (i64,),
@@ -46,18 +50,43 @@ pub async fn find_answer(
     Ok(Some((content_sha256, answer)))
 }
 
+/// The attribution stored with a request.
+pub async fn find_attribution(
+    tx: &mut Tx,
+    org_id: &str,
+    request_id: &str,
+) -> Result<Option<Attribution>> {
+    let found = row!(
+        tx,
+        (String, String),
+        "SELECT retrieval_experiment_id, retrieval_experiment_arm FROM requests
+         WHERE org_id = $1 AND request_id = $2 AND retrieval_experiment_id IS NOT NULL",
+        org_id,
+        request_id
+    )?;
+    Ok(found.map(|(experiment_id, arm)| Attribution { experiment_id, arm }))
+}
+
+/// What storing a publish gave.
+pub(super) struct Stored {
+    /// In order.
+    pub interaction_ids: Vec<i64>,
+    /// Whether the request carries an attribution: the one that was sent, or that of its session's exposure.
+    pub attributed: bool,
+}
+
 /// Turns per INSERT: engines limit the number of parameters.
 const TURNS_AT_ONCE: usize = 100;
 
-/// Stores a publish: its turns, the request, and what it adds to its session. Gives the ids of the turns, in order.
-/// `answer` is what a repeat is answered with; the turns' ids are read from their rows.
+/// Stores a publish: its turns, the request, and what it adds to its session. `answer` is what a repeat is answered
+/// with; the turns' ids and the attribution are read from their rows.
 pub(super) async fn insert_publish(
     tx: &mut Tx,
     subject: &SubjectWrite,
     publish: &Publish,
     answer: &PublishResponse,
     due: &Planned,
-) -> Result<Vec<i64>> {
+) -> Result<Stored> {
     let mut changes = Changes::default();
     for turns in publish.items.chunks(TURNS_AT_ONCE) {
         let mut values = Vec::with_capacity(turns.len() * 18);
@@ -98,7 +127,15 @@ pub(super) async fn insert_publish(
            (org_id, user_id, session_id, request_id, epoch, created_at, received_at, source,
             agent_version, evaluation_only, retrieval_experiment_id, retrieval_experiment_arm,
             content_sha256, answer)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
+            COALESCE($11, (SELECT experiment_id FROM experiment_exposures
+                           WHERE org_id = $1 AND user_id = $2 AND session_id = $3
+                           ORDER BY number DESC LIMIT 1)),
+            COALESCE($12, (SELECT arm FROM experiment_exposures
+                           WHERE org_id = $1 AND user_id = $2 AND session_id = $3
+                           ORDER BY number DESC LIMIT 1)),
+            $13, $14)
+         RETURNING CAST(CASE WHEN retrieval_experiment_id IS NULL THEN 0 ELSE 1 END AS BIGINT)",
         vec![
             subject.org_id().into(),
             subject.user_id().into(),
@@ -133,9 +170,10 @@ pub(super) async fn insert_publish(
         ],
     );
     due.add_to(&mut changes);
-    let mut ids = tx.apply(changes).await?;
-    ids.sort_unstable();
-    Ok(ids)
+    let mut interaction_ids = tx.apply(changes).await?;
+    let attributed = interaction_ids.pop() == Some(1);
+    interaction_ids.sort_unstable();
+    Ok(Stored { interaction_ids, attributed })
 }
 
 /// Adds a request to its session's summary. The first request is the earliest by (time, id): an import may bring it

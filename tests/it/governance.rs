@@ -85,6 +85,13 @@ fn rest_of_row(table: &str) -> (&'static str, &'static str) {
             "1, 'v', '', '', 1, 'x', '', '', '', 'current', '[]', '[]', 1, ''",
         ),
         "learning_scopes" => ("scope", "1"),
+        "experiment_exposures" => (
+            "session_id, experiment_id, number, arm, first_exposed_at, last_exposed_at, searches, found, served,
+             served_new, served_from_holdout",
+            "'s', 'e', 1, 'treatment', 1, 1, 1, 1, 1, 0, 0",
+        ),
+        "experiment_stale_users" => ("experiment_id, marks", "'e', 1"),
+        "experiment_user_sums" => ("experiment_id, contaminated, sums", "'e', 0, ''"),
         other => panic!("say here what a row of {other} looks like"),
     }
 }

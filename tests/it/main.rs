@@ -21,6 +21,7 @@ mod db;
 mod deletes;
 mod embedder;
 mod evaluation;
+mod experiments;
 mod governance;
 mod isolation;
 mod jobs;
