@@ -14,7 +14,8 @@ use tokio::sync::Semaphore;
 
 use super::grading::{self, Material};
 use super::regeneration::{self, Regeneration};
-use super::{AGENT_SUCCESS, NewResult, rule_evaluators, sql};
+use super::shadow::{self, SHADOW_COMPARISON, judging};
+use super::{AGENT_SUCCESS, NewResult, results, rule_evaluators, sql};
 use crate::app::App;
 use crate::error::{Error, Result};
 use crate::jobs::{self, Child, Claim, Handler, Outcome};
@@ -176,7 +177,7 @@ impl<'a> Work<'a> {
             return self.save(child, Err("the session was deleted".to_owned())).await;
         };
         let result = match self.judge(&material).await? {
-            Ok(Some(result)) => Ok(result),
+            Ok(Some(judged)) => Ok(judged),
             Ok(None) => Err("the rule has no opinion on this session".to_owned()),
             Err(error) if matches!(error, JudgeError::Blocked { .. }) => {
                 return Ok(Done::Paused(error));
@@ -186,18 +187,21 @@ impl<'a> Work<'a> {
         self.save(child, result).await
     }
 
-    /// Asks until there is a verdict or no use in going on. No slot is held while it waits.
+    /// What the judge or the rule says; nothing where there is nothing to say.
     async fn judge(
         &self,
         material: &Material,
-    ) -> Result<std::result::Result<Option<NewResult>, JudgeError>> {
+    ) -> Result<std::result::Result<Option<Judged>, JudgeError>> {
         let name = &self.regeneration.evaluation_name;
+        if name == SHADOW_COMPARISON {
+            return self.compare(material).await;
+        }
         if name != AGENT_SUCCESS {
             let evaluators = material.config.evaluators.iter();
             let rule = evaluators
                 .filter(|evaluator| evaluator.evaluation_name == *name)
                 .find_map(|evaluator| rule_evaluators::evaluate(evaluator, material));
-            return Ok(Ok(rule));
+            return Ok(Ok(rule.map(Judged::Session)));
         }
         if material.transcript.interactions.is_empty() {
             return Ok(Ok(None));
@@ -207,16 +211,45 @@ impl<'a> Work<'a> {
             None => grading::session_rubric(&material.config)?,
         };
         let version = &material.transcript.session.agent_version;
+        let judged = self
+            .until_judged(|| grading::judge_session(self.app, material, &rubric, version))
+            .await;
+        Ok(judged.map(|result| Some(Judged::Session(result))))
+    }
+
+    /// Compares every pair of the session again.
+    async fn compare(
+        &self,
+        material: &Material,
+    ) -> Result<std::result::Result<Option<Judged>, JudgeError>> {
+        let rubric = judging::rubric(material)?;
+        let mut verdicts = Vec::new();
+        for place in judging::pairs(material) {
+            let asked =
+                self.until_judged(|| judging::compare(self.app, material, &rubric, place)).await;
+            match asked {
+                Ok(verdict) => verdicts.push(verdict),
+                Err(error) => return Ok(Err(error)),
+            }
+        }
+        Ok(Ok(Some(Judged::Shadow(verdicts))))
+    }
+
+    /// Asks until there is a verdict or no use in going on. No slot is held while it waits.
+    async fn until_judged<T, F>(&self, ask: impl Fn() -> F) -> std::result::Result<T, JudgeError>
+    where
+        F: Future<Output = std::result::Result<T, JudgeError>>,
+    {
         let mut tries = 0;
         loop {
             let slot = self.slots.acquire().await;
-            let judged = grading::judge_session(self.app, material, &rubric, version).await;
+            let judged = ask().await;
             drop(slot);
             tries += 1;
             match judged {
-                Ok(result) => return Ok(Ok(Some(result))),
+                Ok(judged) => return Ok(judged),
                 Err(error) if tries >= TRIES || matches!(error, JudgeError::Blocked { .. }) => {
-                    return Ok(Err(error));
+                    return Err(error);
                 }
                 Err(error) if error.is_temporary() => {
                     let backoff = Duration::from_secs(1 << tries.min(6));
@@ -225,7 +258,7 @@ impl<'a> Work<'a> {
                 }
                 // A malformed answer may be better the second time; a refusal is not.
                 Err(JudgeError::Invalid) if tries < 2 => {}
-                Err(error) => return Ok(Err(error)),
+                Err(error) => return Err(error),
             }
         }
     }
@@ -234,9 +267,9 @@ impl<'a> Work<'a> {
     async fn save(
         &self,
         child: Child,
-        result: std::result::Result<NewResult, String>,
+        result: std::result::Result<Judged, String>,
     ) -> Result<Done> {
-        let cost = result.as_ref().ok().and_then(|result| result.origin.cost_usd);
+        let cost = result.as_ref().ok().and_then(Judged::cost_usd);
         let input = Saved {
             app: self.app.clone(),
             parent: self.job.clone(),
@@ -307,12 +340,28 @@ async fn next(fetching: &mut Option<BoxFuture<'_, Result<Vec<Child>>>>) -> Resul
     }
 }
 
+/// What was found out about one session.
+enum Judged {
+    Session(NewResult),
+    Shadow(Vec<shadow::NewVerdict>),
+}
+
+impl Judged {
+    /// Nothing if the model is unpriced.
+    fn cost_usd(&self) -> Option<f64> {
+        match self {
+            Judged::Session(result) => result.origin.cost_usd,
+            Judged::Shadow(verdicts) => verdicts.iter().map(|new| new.origin.cost_usd).sum(),
+        }
+    }
+}
+
 struct Saved {
     app: Arc<App>,
     parent: Claim,
     child: Child,
     is_diff: bool,
-    result: std::result::Result<NewResult, String>,
+    result: std::result::Result<Judged, String>,
 }
 
 impl Saved {
@@ -331,8 +380,8 @@ impl Saved {
             Err(error) => return Err(error),
         };
         let mut failure = self.result.as_ref().err().cloned();
-        if let Ok(result) = &self.result {
-            payload["cost_usd"] = result.origin.cost_usd.map_or(Value::Null, Value::from);
+        if let Ok(judged) = &self.result {
+            payload["cost_usd"] = judged.cost_usd().map_or(Value::Null, Value::from);
             if sessions::hold(tx, org_id, user_id, session_id).await?.is_none() {
                 failure = Some("the session was deleted".to_owned());
             }
@@ -343,7 +392,13 @@ impl Saved {
         if !closed || failure.is_some() {
             return Ok(());
         }
-        let Ok(result) = &self.result else { return Ok(()) };
+        let result = match &self.result {
+            Ok(Judged::Session(result)) => result,
+            Ok(Judged::Shadow(verdicts)) => {
+                return shadow::write(tx, &subject, session_id, verdicts, now).await;
+            }
+            Err(_) => return Ok(()),
+        };
         if self.is_diff {
             let job_id = &parent.job_id;
             return sql::put_candidate_verdict(tx, &subject, session_id, job_id, result, now).await;
@@ -355,7 +410,7 @@ impl Saved {
         result.learning_status = super::learning_verdicts::known_status(
             before.as_ref().map_or("not_applicable", |r| r.retrieved_learning_status.as_str()),
         );
-        sql::put_result(tx, &subject, session_id, &result, now).await?;
+        results::save(tx, &subject, session_id, &result, now).await?;
         if result.evaluation_name == AGENT_SUCCESS {
             let by = format!("by a regeneration, by {}", result.origin.judge);
             sql::put_decision(tx, &subject, session_id, "judged", &by, now).await?;
@@ -377,6 +432,9 @@ pub async fn estimate(app: &Arc<App>, org_id: &str, job_id: &str) -> Result<()> 
         })
         .await?;
     let Some(regeneration) = regeneration else { return Ok(()) };
+    if regeneration.evaluation_name == SHADOW_COMPARISON {
+        return Ok(());
+    }
     let (mut sum, mut known) = (0.0, 0.0);
     if regeneration.evaluation_name == AGENT_SUCCESS {
         for child in children {

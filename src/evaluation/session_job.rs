@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 use serde_json::Value;
 
 use super::grading::{self, Material, SessionGrade};
-use super::{NewResult, rule_evaluators, sampling, sql};
+use super::{NewResult, results, rule_evaluators, sampling, sql};
 use crate::app::App;
 use crate::error::Result;
 use crate::jobs::{self, Claim, Handler, Outcome};
@@ -146,7 +146,7 @@ async fn write(
                     grading::open_subject(tx, app, &job.org_id, user_id, job.epoch).await?;
                 if sessions::hold(tx, &job.org_id, user_id, session_id).await?.is_some() {
                     for rule in &written.rules {
-                        sql::put_result(tx, &subject, session_id, rule, now).await?;
+                        results::save(tx, &subject, session_id, rule, now).await?;
                     }
                     if let Some(grade) = &written.grade {
                         grading::write_grade(tx, app, &subject, session_id, grade).await?;
@@ -172,16 +172,7 @@ async fn after_failure(
     rules: Vec<NewResult>,
     error: &JudgeError,
 ) -> Result<Outcome> {
-    metrics::counter!("evenhand_evaluation_failures_total", "code" => error.code()).increment(1);
-    let tried = job.payload["postponed"].as_i64().unwrap_or(0);
-    let is_paused = matches!(error, JudgeError::Blocked { .. });
-    if error.is_temporary() && (is_paused || tried < POSTPONEMENTS) {
-        let asked = error.after().map_or(0, |after| i64::try_from(after.as_secs()).unwrap_or(3600));
-        let wait = if is_paused { 60 } else { pause(tried + 1, app.ids.fraction()).max(asked + 1) };
-        let mut payload = job.payload.0.clone();
-        payload["postponed"] = Value::from(if is_paused { tried } else { tried + 1 });
-        let again_at = app.clock.now() + wait;
-        jobs::postpone(app, job, again_at, &error.to_string(), payload).await?;
+    if put_off(app, job, error).await? {
         return Ok(Outcome::Closed);
     }
     if !error.is_temporary() && job.attempts < job.max_attempts {
@@ -197,7 +188,7 @@ async fn after_failure(
                     grading::open_subject(tx, app, &job.org_id, user_id, job.epoch).await?;
                 if sessions::hold(tx, &job.org_id, user_id, session_id).await?.is_some() {
                     for rule in rules {
-                        sql::put_result(tx, &subject, session_id, rule, now).await?;
+                        results::save(tx, &subject, session_id, rule, now).await?;
                     }
                     sql::put_decision(tx, &subject, session_id, "failed", reason, now).await?;
                 }
@@ -207,6 +198,23 @@ async fn after_failure(
         .await?;
     metrics::counter!("evenhand_evaluations_total", "outcome" => "failed").increment(1);
     Ok(Outcome::Closed)
+}
+
+/// Puts a job off, at no attempt's cost, when its judge is away or paused; false when waiting is of no use.
+pub async fn put_off(app: &App, job: &Claim, error: &JudgeError) -> Result<bool> {
+    metrics::counter!("evenhand_evaluation_failures_total", "code" => error.code()).increment(1);
+    let tried = job.payload["postponed"].as_i64().unwrap_or(0);
+    let is_paused = matches!(error, JudgeError::Blocked { .. });
+    if !error.is_temporary() || (!is_paused && tried >= POSTPONEMENTS) {
+        return Ok(false);
+    }
+    let asked = error.after().map_or(0, |after| i64::try_from(after.as_secs()).unwrap_or(3600));
+    let wait = if is_paused { 60 } else { pause(tried + 1, app.ids.fraction()).max(asked + 1) };
+    let mut payload = job.payload.0.clone();
+    payload["postponed"] = Value::from(if is_paused { tried } else { tried + 1 });
+    let again_at = app.clock.now() + wait;
+    jobs::postpone(app, job, again_at, &error.to_string(), payload).await?;
+    Ok(true)
 }
 
 /// 10, 20, 40 … seconds, at most an hour, give or take a quarter.
