@@ -6,7 +6,7 @@ ALTER TABLE evaluation_results DROP COLUMN regular_vs_shadow;
 ALTER TABLE evaluation_results ADD COLUMN source TEXT NOT NULL DEFAULT '';
 ALTER TABLE evaluation_results ADD COLUMN is_newest BOOLEAN NOT NULL DEFAULT FALSE;
 CREATE INDEX evaluation_results_by_source ON evaluation_results
-    (org_id, source, created_at, result_id, user_id, session_id) WHERE is_newest;
+    (org_id, source, created_at, result_id, user_id, session_id, is_newest) WHERE is_newest;
 
 -- One row per rule that a judged session cites, with how the session went.
 CREATE TABLE cited_rules (

@@ -61,7 +61,8 @@ impl Lists {
     pub fn sessions(&mut self, sources: &[String], with_users: bool) -> List {
         // Taken from the end.
         let sources = sources.iter().rev().cloned().collect();
-        self.add(Spec::Sessions { sources, with_users, after: (i64::MIN, i64::MIN) })
+        let after = sql::at_start(self.window);
+        self.add(Spec::Sessions { sources, with_users, after })
     }
 
     /// The sessions that cite a rule, of sources as a JSON list.
@@ -157,7 +158,7 @@ impl Sending {
                     Some(next) => *after = next,
                     None => {
                         sources.pop();
-                        *after = (i64::MIN, i64::MIN);
+                        *after = sql::at_start(window);
                     }
                 }
                 Ok((page.json, sources.is_empty()))

@@ -141,7 +141,7 @@ mod tests {
                         assert_eq!((span.high + shift) % seconds, 0);
                     } else {
                         assert!(
-                            coarsest == 1 || span.high - span.low < HOUR,
+                            coarsest == 1 || span.high - span.low < 2 * HOUR,
                             "rows for minutes only"
                         );
                     }

@@ -23,6 +23,11 @@ impl<K> Page<K> {
 /// The last `(created_at, result_id)` that was sent.
 pub type AfterResult = (i64, i64);
 
+/// Before the first one of a window.
+pub fn at_start(window: Span) -> AfterResult {
+    (window.low - 1, i64::MAX)
+}
+
 /// The judged sessions of one source whose first request is in the window: their ids, or with their users.
 pub async fn sessions_of_source(
     tx: &mut Tx,
@@ -38,8 +43,8 @@ pub async fn sessions_of_source(
                 "WITH page AS MATERIALIZED (
                      SELECT created_at, result_id, user_id, session_id FROM evaluation_results
                      WHERE org_id = $1 AND source = $2 AND is_newest
-                       AND created_at >= $3 AND created_at < $4 AND (created_at, result_id) > ($5, $6)
-                     ORDER BY created_at, result_id {limit:$7})
+                       AND (created_at, result_id) > ($3, $4) AND created_at < $5
+                     ORDER BY created_at, result_id {limit:$6})
                  SELECT CAST(",
                 $listed,
                 " AS TEXT), COUNT(*),
@@ -56,10 +61,9 @@ pub async fn sessions_of_source(
         sql,
         org_id,
         source,
-        window.low,
-        window.high,
         after.0,
         after.1,
+        window.high,
         PAGE
     )?;
     let (json, n, at, id) = found.unwrap_or_default();

@@ -4,7 +4,7 @@ mod lists;
 pub mod rollups;
 mod sums;
 
-pub use lists::{AfterCitation, AfterResult, citing_sessions, sessions_of_source};
+pub use lists::{AfterCitation, AfterResult, at_start, citing_sessions, sessions_of_source};
 pub use rollups::{DAY, GRAINS, HOUR, WEEK};
 pub use sums::{
     RuleLine, ScoreLine, ShadowLine, SumLine, TrendLine, first_result_at, rule_lines, score_lines,
