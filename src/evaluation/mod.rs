@@ -7,13 +7,14 @@
 //!   after the new verdict is there and keeps its id.
 //! - [`overview`] counts them all; `shadow` compares responses with those published beside them.
 //! - A failed judgement is absent, never a zero. It is tried again, and [`fn@decisions`] says where it stands.
-//! - What was judged is known exactly ([`crate::sessions::Snapshot`]); what is deleted takes its verdicts along.
+//! - What was judged is known exactly ([`Snapshot`]); what is deleted takes its verdicts along.
 
 mod agreement;
 mod candidates;
 mod decisions;
 mod diff;
 mod driver;
+mod estimate;
 mod export;
 mod grading;
 pub mod http;
@@ -22,6 +23,8 @@ mod learning_job;
 mod learning_verdicts;
 mod on_demand;
 pub mod overview;
+mod pace;
+mod prune;
 mod regeneration;
 mod regeneration_http;
 mod results;
@@ -31,6 +34,7 @@ mod sampling;
 mod schedule;
 mod session_job;
 mod shadow;
+mod spending;
 mod sql;
 
 use std::sync::Arc;
@@ -40,12 +44,14 @@ use sqlx::types::Json;
 use utoipa::ToSchema;
 
 use crate::jobs::Handler;
+use crate::sessions::Snapshot;
 
 pub use agreement::{Agreement, AgreementQuery, agreement};
 pub use decisions::{Decision, DecisionQuery, decisions};
 pub use labels::{NewLabel, label};
 pub use learning_verdicts::LearningVerdict;
 pub use on_demand::{Grade, GradeRequest, grade_on_demand};
+pub use pace::Pace;
 pub use regeneration::{NewRegeneration, Progress, cancel, progress, start};
 pub use results::{
     ResultQuery, SessionVerdicts, list as list_results, of_session, session_shrank, success_rate,
@@ -53,6 +59,7 @@ pub use results::{
 pub use schedule::{
     forget_session, outcome_reported, record_gauges, session_changed, session_grows,
 };
+pub use spending::count_spent_today;
 
 pub use shadow::job::shadow_published;
 
@@ -68,6 +75,7 @@ pub fn handlers() -> Vec<Arc<dyn Handler>> {
         Arc::new(on_demand::GradeSession),
         Arc::new(shadow::job::CompareShadow),
         Arc::new(driver::Regenerate),
+        Arc::new(prune::ForgetRegenerations),
     ]
 }
 
@@ -122,6 +130,16 @@ pub struct EvaluationResult {
     pub last_interaction_id: i64,
 }
 
+impl EvaluationResult {
+    /// The turns it is about.
+    fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            interaction_count: self.interaction_count,
+            last_interaction_id: self.last_interaction_id,
+        }
+    }
+}
+
 /// Where a verdict comes from.
 #[derive(Clone, Debug, Default)]
 pub struct Origin {
@@ -148,6 +166,6 @@ pub struct NewResult {
     pub user_turns_to_resolution: Option<i64>,
     pub is_escalated: bool,
     pub learning_status: &'static str,
-    pub snapshot: crate::sessions::Snapshot,
+    pub snapshot: Snapshot,
     pub origin: Origin,
 }
