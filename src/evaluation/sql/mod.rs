@@ -33,6 +33,7 @@ pub async fn spent_since(tx: &mut Tx, since: i64) -> Result<f64> {
         "SELECT SUM(cost_usd) FROM (
              SELECT cost_usd FROM evaluation_results WHERE evaluated_at >= $1
              UNION ALL SELECT cost_usd FROM learning_verdicts WHERE created_at >= $1
+             UNION ALL SELECT cost_usd FROM shadow_verdicts WHERE judged_at >= $1
              UNION ALL SELECT cost_usd FROM candidate_verdicts WHERE evaluated_at >= $1) AS written",
         since
     )?;

@@ -173,8 +173,8 @@ pub async fn list_results(
                   WHERE r.org_id = $1 AND ",
                 $of_user,
                 " AND ($3 IS NULL OR r.session_id = $3) AND ($4 IS NULL OR r.agent_version = $4)
-                  AND ($5 IS NULL OR r.evaluation_name = $5) AND ($6 IS NULL OR r.created_at >= $6)
-                  AND ($7 IS NULL OR r.created_at < $7)
+                  AND ($5 IS NULL OR r.evaluation_name = $5) AND r.created_at >= COALESCE($6, 0)
+                  AND r.created_at < COALESCE($7, 9223372036854775807)
                   ORDER BY r.created_at DESC, r.result_id DESC {limit:$8}"
             )
         };
