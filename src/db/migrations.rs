@@ -32,6 +32,7 @@ const MIGRATIONS: &[Migration] = migrations! {
     2 "0002_learnings";
     3 "0003_evaluation";
     4 "0004_experiments";
+    5 "0005_overview";
 };
 
 impl Migration {

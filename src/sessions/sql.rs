@@ -5,7 +5,7 @@ use sqlx::types::Json;
 use super::outcomes::NewOutcome;
 use super::publish::{Publish, PublishResponse};
 use super::reads::Snapshot;
-use super::{Interaction, Request, SessionOutcome, SessionSummary};
+use super::{Citation, Interaction, Request, SessionOutcome, SessionSummary};
 use crate::db::{Changes, Tx, Value};
 use crate::error::Result;
 use crate::experiments::Attribution;
@@ -85,7 +85,7 @@ pub(super) async fn insert_publish(
     subject: &SubjectWrite,
     publish: &Publish,
     answer: &PublishResponse,
-    due: &Planned,
+    due: &[Planned],
 ) -> Result<Stored> {
     let mut changes = Changes::default();
     for turns in publish.items.chunks(TURNS_AT_ONCE) {
@@ -169,7 +169,9 @@ pub(super) async fn insert_publish(
             i64::try_from(publish.items.len()).unwrap_or(i64::MAX).into(),
         ],
     );
-    due.add_to(&mut changes);
+    for job in due {
+        job.add_to(&mut changes);
+    }
     let mut interaction_ids = tx.apply(changes).await?;
     let attributed = interaction_ids.pop() == Some(1);
     interaction_ids.sort_unstable();
@@ -279,6 +281,8 @@ pub struct SessionFilter {
     pub user_id: Option<String>,
     pub source: Option<String>,
     pub agent_version: Option<String>,
+    /// By the newest verdict of success: `success`, `failure`, or `none` for sessions without one.
+    pub verdict: Option<&'static str>,
     /// Last activity at or after, before.
     pub from: Option<i64>,
     pub to: Option<i64>,
@@ -310,6 +314,10 @@ pub async fn list_sessions(
                   AND ($7 IS NULL OR EXISTS (
                         SELECT 1 FROM interactions i WHERE i.org_id = s.org_id AND i.user_id = s.user_id
                            AND i.session_id = s.session_id AND i.content {contains:$7}))
+                  AND ($12 IS NULL OR $12 = COALESCE((
+                        SELECT CASE WHEN v.is_success THEN 'success' ELSE 'failure' END
+                        FROM evaluation_results v WHERE v.org_id = s.org_id AND v.user_id = s.user_id
+                           AND v.session_id = s.session_id AND v.is_newest), 'none'))
                   ORDER BY s.last_request_at DESC, s.user_id DESC, s.session_id DESC {limit:$11}"
             )
         };
@@ -337,7 +345,8 @@ pub async fn list_sessions(
         after_time,
         after_user,
         after_session,
-        limit
+        limit,
+        filter.verdict
     )
 }
 
@@ -563,6 +572,46 @@ pub async fn in_window(
         from,
         to
     )
+}
+
+/// [`in_window`], of these only the sessions that have a shadow response.
+pub async fn with_shadow_in_window(
+    tx: &mut Tx,
+    org_id: &str,
+    from: i64,
+    to: i64,
+) -> Result<Vec<SessionInWindow>> {
+    rows!(
+        tx,
+        SessionInWindow,
+        "SELECT s.user_id, s.session_id, s.first_request_at, s.source FROM sessions s
+         WHERE s.org_id = $1 AND s.first_request_at >= $2 AND s.first_request_at <= $3 AND EXISTS (
+             SELECT 1 FROM interactions i WHERE i.org_id = s.org_id AND i.user_id = s.user_id
+                AND i.session_id = s.session_id AND i.shadow_content <> '')
+         ORDER BY s.user_id, s.session_id",
+        org_id,
+        from,
+        to
+    )
+}
+
+/// What the turns of a session cite, oldest turn first.
+pub async fn citations(
+    tx: &mut Tx,
+    org_id: &str,
+    user_id: &str,
+    session_id: &str,
+) -> Result<Vec<Citation>> {
+    let found = rows!(
+        tx,
+        (Json<Vec<Citation>>,),
+        "SELECT citations FROM interactions WHERE org_id = $1 AND user_id = $2 AND session_id = $3
+         ORDER BY created_at, interaction_id",
+        org_id,
+        user_id,
+        session_id
+    )?;
+    Ok(found.into_iter().flat_map(|(Json(citations),)| citations).collect())
 }
 
 /// Deletes one turn and gives the session it was in.
