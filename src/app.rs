@@ -13,7 +13,8 @@ use crate::credentials::GivenCredentials;
 use crate::db::{Db, Engine, migrations};
 use crate::error::{Error, Result};
 use crate::evaluation;
-use crate::governance::{SubjectKeys, wall};
+use crate::faults::Faults;
+use crate::governance::{self, InFlight, SubjectKeys, wall};
 use crate::http::RateLimits;
 use crate::ids::Ids;
 use crate::jobs::{self, Handler};
@@ -35,6 +36,9 @@ pub struct App {
     pub embedder: Embedder,
     pub organization_vectors: OrganizationVectors,
     pub judge: Arc<Grader>,
+    /// What this process does with people's data right now.
+    pub in_flight: InFlight,
+    pub faults: Faults,
     /// Cancelled when a graceful stop begins.
     pub stopping: CancellationToken,
     tasks: TaskTracker,
@@ -101,6 +105,8 @@ impl App {
             subject_keys,
             given,
             judge,
+            in_flight: InFlight::default(),
+            faults: Faults::from_environment(),
             stopping: CancellationToken::new(),
             tasks: TaskTracker::new(),
         };
@@ -293,5 +299,6 @@ pub fn job_handlers() -> Vec<Arc<dyn Handler>> {
     let mut handlers = jobs::handlers();
     handlers.extend(learnings::handlers());
     handlers.extend(evaluation::handlers());
+    handlers.extend(governance::handlers());
     handlers
 }

@@ -10,6 +10,7 @@
 
 mod agreement;
 mod candidates;
+mod consent;
 mod decisions;
 mod diff;
 mod driver;

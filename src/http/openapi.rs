@@ -27,6 +27,7 @@ use crate::app::App;
         (name = "evaluation", description = "Verdicts, why there are none, replays of the judge, people's labels"),
         (name = "configuration", description = "What an organization sets for itself"),
         (name = "learnings", description = "What was learned, and the search that agents call before they answer"),
+        (name = "governance", description = "What is stored of a person, for them to have or to be gone"),
         (name = "operations", description = "Health, identity, jobs"),
     )
 )]
@@ -54,6 +55,7 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
         .merge(crate::organization::http::routes())
         .merge(crate::evaluation::http::routes())
         .merge(crate::learnings::http::routes())
+        .merge(crate::governance::http::routes())
         .merge(crate::jobs::http::routes())
 }
 

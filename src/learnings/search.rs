@@ -14,6 +14,7 @@ use super::{Kind, Learnings, rank, words};
 use crate::app::App;
 use crate::db::{TextTerm, Tx};
 use crate::error::{Error, Result};
+use crate::governance::barrier;
 
 /// A person who has no more rows of one kind has all of them ranked, read by their key: that is quicker than any
 /// index. Of one who has more, the index gives the newest that match.
@@ -92,6 +93,15 @@ pub async fn search(app: &Arc<App>, search: Search) -> Result<Found> {
             },
             msg: Some("The query has no words to search for.".to_owned()),
         });
+    }
+    // Before the query leaves for an embedder: it is the person's too.
+    if let Some(user_id) = &search.filter.user_id {
+        let input = (app.clone(), search.filter.org_id.clone(), user_id.clone());
+        app.db
+            .lookup("learnings.may_search", input, |tx, (app, org_id, user_id)| {
+                Box::pin(barrier::not_erasing(tx, &app.subject_keys, org_id, user_id))
+            })
+            .await?;
     }
     let (vector, mut degraded) = query_vector(app, &query, search.mode).await;
     let effective = match (search.mode, &vector) {
