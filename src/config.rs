@@ -182,8 +182,9 @@ impl Judge {
     }
 }
 
-/// Variables of the environment that are credentials, not settings: see `credentials/given.rs`.
-const NOT_SETTINGS: &[&str] = &["agent_key", "dashboard_key", "governance_bearer", "org", "config"];
+/// Variables of the environment that are no settings: credentials (`credentials/given.rs`) and faults (`faults.rs`).
+const NOT_SETTINGS: &[&str] =
+    &["agent_key", "dashboard_key", "governance_bearer", "org", "config", "fault"];
 
 impl Settings {
     /// The defaults alone: what tests start from.

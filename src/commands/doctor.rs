@@ -12,7 +12,7 @@ use anyhow::Result;
 use super::Installation;
 use crate::app::{App, Schema};
 use crate::db::Engine;
-use crate::governance::wall;
+use crate::governance::{audit, ledger, wall};
 use crate::{credentials, jobs, learnings, sessions};
 
 #[derive(Default)]
@@ -70,6 +70,7 @@ pub async fn run(installation: &Installation) -> Result<ExitCode> {
         check_disk(&data_dir, &mut report);
     }
     check_invariants(&app, &mut report).await?;
+    check_proofs(&app, &mut report).await?;
     check_queue(&app, &mut report).await?;
     check_access(&app, &mut report).await?;
     app.stop().await;
@@ -151,6 +152,20 @@ async fn check_invariants(app: &Arc<App>, report: &mut Report) -> Result<()> {
     match mismatches {
         0 => report.ok("every session agrees with its requests"),
         n => report.problem(&format!("{n} sessions or requests do not agree with each other")),
+    }
+    Ok(())
+}
+
+async fn check_proofs(app: &App, report: &mut Report) -> Result<()> {
+    match audit::verify(&app.db).await?.broken_at {
+        None => report.ok("the audit chain is unbroken"),
+        Some((sequence, problem)) => {
+            report.problem(&format!("the audit chain is broken at event {sequence}: {problem}"));
+        }
+    }
+    match ledger::entries(app) {
+        Ok(_) => report.ok("the erasure ledger can be read"),
+        Err(error) => report.problem(&error.to_string()),
     }
     Ok(())
 }

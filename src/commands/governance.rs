@@ -153,7 +153,9 @@ impl Export {
         }
         file.sync_all().await?;
         spinner.finish_and_clear();
-        show(&json!({"export_id": export.export_id, "subject_ref": export.subject_ref, "bytes": written}));
+        show(
+            &json!({"export_id": export.export_id, "subject_ref": export.subject_ref, "bytes": written}),
+        );
         app.stop().await;
         Ok(ExitCode::SUCCESS)
     }
@@ -250,7 +252,9 @@ impl VerifyCertificate {
                 return Ok(ExitCode::FAILURE);
             }
             Some(_) => println!("valid, signed with the given key"),
-            None => println!("unchanged since it was signed with {public_key}; compare that key with the installation's"),
+            None => println!(
+                "unchanged since it was signed with {public_key}; compare that key with the installation's"
+            ),
         }
         show(&signed["certificate"]);
         Ok(ExitCode::SUCCESS)

@@ -123,7 +123,8 @@ struct Found {
 async fn overwrite(tx: &mut Tx, found: &[Found]) -> Result<Vec<i64>> {
     let mut changed = Vec::new();
     for Found { number, page, clean } in found {
-        let now = crate::row!(tx, (Vec<u8>,), "SELECT data FROM sqlite_dbpage WHERE pgno = $1", number)?;
+        let now =
+            crate::row!(tx, (Vec<u8>,), "SELECT data FROM sqlite_dbpage WHERE pgno = $1", number)?;
         if now.is_none_or(|(now,)| now != *page) {
             changed.push(*number);
             continue;

@@ -118,8 +118,12 @@ pub async fn open_known(
             list
         )?;
         for (user_id, epoch) in found {
-            let subject =
-                SubjectWrite { org_id: org_id.to_owned(), user_id: user_id.clone(), epoch, fence: None };
+            let subject = SubjectWrite {
+                org_id: org_id.to_owned(),
+                user_id: user_id.clone(),
+                epoch,
+                fence: None,
+            };
             open.insert(user_id, subject);
         }
     }
@@ -223,7 +227,12 @@ pub async fn open_epoch(tx: &mut Tx, org_id: &str, user_id: &str) -> Result<Opti
 }
 
 /// Refuses to read for somebody who is being erased right now; anybody else may be asked about.
-pub async fn not_erasing(tx: &mut Tx, keys: &SubjectKeys, org_id: &str, user_id: &str) -> Result<()> {
+pub async fn not_erasing(
+    tx: &mut Tx,
+    keys: &SubjectKeys,
+    org_id: &str,
+    user_id: &str,
+) -> Result<()> {
     let refs = serde_json::to_string(&keys.all_subject_refs(org_id, user_id))
         .map_err(|e| Error::Internal(e.to_string()))?;
     let found = row!(

@@ -138,7 +138,12 @@ mod tests {
             STANDARD_NO_PAD.encode(format!("a{one}")).into_bytes(),
             STANDARD_NO_PAD.encode(format!("ab{one}c")).into_bytes(),
         ] {
-            assert_eq!(scanner.find(&text), BTreeSet::from([7]), "{:?}", String::from_utf8_lossy(&text));
+            assert_eq!(
+                scanner.find(&text),
+                BTreeSet::from([7]),
+                "{:?}",
+                String::from_utf8_lossy(&text)
+            );
         }
         assert!(scanner.find(&vec![b'q'; 10_000]).is_empty());
         assert!(scanner.find(one[..12].as_bytes()).is_empty());

@@ -68,7 +68,9 @@ async fn drill(app: &Arc<App>, client: &Client) -> Result<Value> {
     };
     for number in 0..SESSIONS {
         let session_id = canary();
-        client.post("/api/publish_interaction", &publish(&user_id, &session_id, &mut canary)).await?;
+        client
+            .post("/api/publish_interaction", &publish(&user_id, &session_id, &mut canary))
+            .await?;
         let outcome = json!({"user_id": user_id, "session_id": session_id, "outcome": "success",
             "occurred_at": app.clock.now(), "label": canary(), "metadata": {"note": canary()}});
         client.post("/api/session_outcome", &outcome).await?;
@@ -80,7 +82,8 @@ async fn drill(app: &Arc<App>, client: &Client) -> Result<Value> {
         client.post("/api/add_user_playbook", &playbook).await?;
         // A judge that costs money is not asked for this.
         if app.judge.is_offline() && number < 3 {
-            let grade = json!({"user_id": user_id, "session_id": session_id, "agent_version": "drill"});
+            let grade =
+                json!({"user_id": user_id, "session_id": session_id, "agent_version": "drill"});
             client.post("/api/evaluations/grade_on_demand", &grade).await?;
         }
     }

@@ -74,7 +74,8 @@ pub async fn export(
     let input = Reading { request, export: export.clone(), format, sender, begun: false.into() };
     let reader = app.clone();
     app.spawn(async move {
-        let reading = reader.db.read("governance.export", input, |tx, input| Box::pin(input.read(tx)));
+        let reading =
+            reader.db.read("governance.export", input, |tx, input| Box::pin(input.read(tx)));
         let ended = tokio::select! {
             ended = reading => ended,
             () = work.cancelled() => Err(Error::Internal("the export was ended".to_owned())),

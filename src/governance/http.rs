@@ -16,8 +16,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::export_format::Format;
-use super::{certificate, export, people};
 use super::purge::{self, Counts, EraseRequest, Purge};
+use super::{certificate, export, people};
 use crate::app::App;
 use crate::error::Result;
 use crate::http::fields::{Fields, Read};

@@ -164,11 +164,17 @@ pub async fn replay(app: &Arc<App>) -> Result<usize> {
         let purge_id = begun.purge_id.clone();
         let ended = purge::wait(app, begun, PATIENCE).await?;
         if !ended.is_complete() {
-            tracing::error!(purge_id, "an erasure from the ledger is not complete yet; its barrier is closed");
+            tracing::error!(
+                purge_id,
+                "an erasure from the ledger is not complete yet; its barrier is closed"
+            );
         }
     }
     if replayed > 0 {
-        tracing::warn!(replayed, "the database was restored from before these erasures; they were done again");
+        tracing::warn!(
+            replayed,
+            "the database was restored from before these erasures; they were done again"
+        );
     }
     Ok(replayed)
 }

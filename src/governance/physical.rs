@@ -96,6 +96,10 @@ impl Handler for ScrubFiles {
         KIND
     }
 
+    fn schedule<'a>(&'a self, app: &'a Arc<App>) -> BoxFuture<'a, Result<()>> {
+        Box::pin(plan_if_needed(app))
+    }
+
     fn run<'a>(&'a self, app: &'a Arc<App>, _job: &'a Claim) -> BoxFuture<'a, Result<Outcome>> {
         Box::pin(async move {
             let begun = app.clock.now();
@@ -107,9 +111,22 @@ impl Handler for ScrubFiles {
                     Box::pin(sql::purges::set_physical(tx, *begun, *now))
                 })
                 .await?;
+            // An erasure that became complete meanwhile gets its turn.
+            plan_if_needed(app).await?;
             Ok(Outcome::Done)
         })
     }
+}
+
+async fn plan_if_needed(app: &Arc<App>) -> Result<()> {
+    if app.db.engine() != Some(Engine::Sqlite) {
+        return Ok(());
+    }
+    let needed = app
+        .db
+        .lookup("governance.unscrubbed", (), |tx, ()| Box::pin(sql::purges::any_unscrubbed(tx)))
+        .await?;
+    if needed { plan(app).await } else { Ok(()) }
 }
 
 async fn plan(app: &Arc<App>) -> Result<()> {

@@ -287,9 +287,7 @@ pub async fn find(app: &App, org_id: &str, purge_id: &str) -> Result<Purge> {
             Box::pin(sql::purges::find(tx, purge_id))
         })
         .await?;
-    found
-        .filter(|purge| purge.org_id == org_id)
-        .ok_or_else(|| Error::not_found("purge operation"))
+    found.filter(|purge| purge.org_id == org_id).ok_or_else(|| Error::not_found("purge operation"))
 }
 
 /// Puts the state of erasures into the metrics.
@@ -297,10 +295,8 @@ pub async fn record_gauges(app: &Arc<App>) {
     if app.db.engine().is_none() {
         return;
     }
-    let summary = app
-        .db
-        .read("governance.summary", (), |tx, ()| Box::pin(sql::purges::summary(tx)))
-        .await;
+    let summary =
+        app.db.read("governance.summary", (), |tx, ()| Box::pin(sql::purges::summary(tx))).await;
     let Ok(summary) = summary else { return };
     let now = app.clock.now();
     let mut oldest = 0;

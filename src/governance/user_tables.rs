@@ -56,13 +56,7 @@ impl UserTable {
     }
 
     /// How many rows a person had before `epoch`.
-    pub async fn count(
-        &self,
-        tx: &mut Tx,
-        org_id: &str,
-        user_id: &str,
-        epoch: i64,
-    ) -> Result<u64> {
+    pub async fn count(&self, tx: &mut Tx, org_id: &str, user_id: &str, epoch: i64) -> Result<u64> {
         let query = format!(
             "SELECT COUNT(*) FROM {} WHERE org_id = $1 AND user_id = $2 AND epoch < {epoch}",
             self.table
@@ -113,7 +107,9 @@ impl UserTable {
         match engine {
             Engine::Sqlite if self.json.contains(&name) => format!("json({column})"),
             Engine::Sqlite if self.flags.contains(&name) => {
-                format!("json(CASE {column} WHEN 1 THEN 'true' WHEN 0 THEN 'false' ELSE 'null' END)")
+                format!(
+                    "json(CASE {column} WHEN 1 THEN 'true' WHEN 0 THEN 'false' ELSE 'null' END)"
+                )
             }
             Engine::Sqlite if kind == "blob" => format!("lower(hex({column}))"),
             Engine::Postgres if kind == "bytea" => format!("encode({column}, 'hex')"),
@@ -169,17 +165,21 @@ pub const USER_TABLES: &[UserTable] = &[
         .json(&["source_interaction_ids"]),
     owned("profile_vectors", "profile_vectors").by("profile_no"),
     owned("user_playbook_vectors", "user_playbook_vectors").by("user_playbook_id"),
-    owned("profiles", "profiles")
-        .by("profile_no")
-        .json(&["custom_features", "tags", "source_interaction_ids"]),
+    owned("profiles", "profiles").by("profile_no").json(&[
+        "custom_features",
+        "tags",
+        "source_interaction_ids",
+    ]),
     owned("user_playbooks", "user_playbooks")
         .by("user_playbook_id")
         .json(&["tags", "source_interaction_ids"]),
     owned("learning_scopes", "learning_scopes").by("user_id"),
     owned("session_outcomes", "outcomes").by("session_id, revision").json(&["metadata"]),
-    owned("interactions", "interactions")
-        .by("session_id, interaction_id")
-        .json(&["tools_used", "citations", "retrieved_learnings"]),
+    owned("interactions", "interactions").by("session_id, interaction_id").json(&[
+        "tools_used",
+        "citations",
+        "retrieved_learnings",
+    ]),
     owned("requests", "requests")
         .by("session_id, request_id")
         .json(&["answer"])
@@ -202,7 +202,10 @@ pub const NOT_USER_DATA: &[(&str, &str)] = &[
         "the barrier itself: keyed by a reference that cannot be turned back; user_id is set only while the \
          person is not erased",
     ),
-    ("purge_operations", "erasures by reference, with counts; the user id is sealed and goes at the end"),
+    (
+        "purge_operations",
+        "erasures by reference, with counts; the user id is sealed and goes at the end",
+    ),
     ("governance_exports", "which exports were made, by reference"),
     ("audit_events", "who did what when, by reference, with counts"),
     ("sequences", "counters (SQLite)"),

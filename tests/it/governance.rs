@@ -1,6 +1,12 @@
 //! Governance by construction: the list of user-owned tables, the wall, the barrier, the keys.
 
+mod canary;
+mod certificate;
 mod erase;
+mod export;
+mod faults;
+mod model;
+mod simulation;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

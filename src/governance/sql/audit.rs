@@ -58,4 +58,3 @@ pub async fn after(tx: &mut Tx, after: i64, limit: i64) -> Result<Vec<AuditEvent
         limit
     )
 }
-

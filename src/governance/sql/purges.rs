@@ -58,7 +58,11 @@ pub async fn unfinished_of(tx: &mut Tx, org_id: &str, subject_ref: &str) -> Resu
 }
 
 pub async fn unfinished(tx: &mut Tx) -> Result<Vec<Purge>> {
-    rows!(tx, Purge, select!("WHERE status <> 'complete' ORDER BY created_at, purge_id LIMIT 10000"))
+    rows!(
+        tx,
+        Purge,
+        select!("WHERE status <> 'complete' ORDER BY created_at, purge_id LIMIT 10000")
+    )
 }
 
 pub async fn insert(tx: &mut Tx, purge: &Purge) -> Result<()> {
@@ -163,10 +167,20 @@ pub async fn set_physical(tx: &mut Tx, before: i64, now: i64) -> Result<u64> {
     run!(
         tx,
         "UPDATE purge_operations SET physical_at = $2
-         WHERE physical_at IS NULL AND completed_at <= $1",
+         WHERE physical_at IS NULL AND completed_at < $1",
         before,
         now
     )
+}
+
+pub async fn any_unscrubbed(tx: &mut Tx) -> Result<bool> {
+    let found = row!(
+        tx,
+        (String,),
+        "SELECT purge_id FROM purge_operations
+         WHERE physical_at IS NULL AND completed_at IS NOT NULL LIMIT 1"
+    )?;
+    Ok(found.is_some())
 }
 
 /// `(status, how many, when the oldest began)`.

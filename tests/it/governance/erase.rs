@@ -1,12 +1,14 @@
 //! Erasing: everything goes, once, whatever else is going on; and nothing comes back.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use evenhand::credentials::Role;
-use evenhand::governance::audit;
+use evenhand::db::Db;
+use evenhand::governance::{audit, barrier};
 use evenhand::judge::recorded::{RecordedJudge, Scripted};
-use futures_util::future::join_all;
+use evenhand::judge::{Answer as JudgeAnswer, Call, Judge, JudgeError};
+use futures_util::future::{BoxFuture, join_all};
 use serde_json::{Value, json};
 
 use crate::evaluation::{talk, work};
@@ -49,6 +51,47 @@ pub async fn rows_of(t: &TestApp, user: &str) -> i64 {
 
 pub async fn erase_events(t: &TestApp) -> i64 {
     t.number("SELECT COUNT(*) FROM audit_events WHERE operation = 'ERASE' AND status = 'ok'").await
+}
+
+/// A slow judge that looks at the barrier whenever somebody's words arrive.
+struct Watching {
+    inner: RecordedJudge,
+    db: OnceLock<Db>,
+    late: Mutex<Vec<String>>,
+}
+
+impl Default for Watching {
+    fn default() -> Self {
+        let inner = RecordedJudge::new([]).taking(Duration::from_millis(60));
+        Watching { inner, db: OnceLock::new(), late: Mutex::default() }
+    }
+}
+
+impl Judge for Watching {
+    fn provider(&self) -> &str {
+        "watching"
+    }
+
+    fn label(&self) -> &str {
+        "watching/judge"
+    }
+
+    fn call<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<JudgeAnswer, JudgeError>> {
+        Box::pin(async move {
+            let user = call.user.split("I am ").nth(1).and_then(|rest| rest.split('.').next());
+            if let Some(user) = user {
+                let input = ("org".to_owned(), user.to_owned());
+                let db = self.db.get().unwrap();
+                let open = db.lookup("test.barrier", input, |tx, (org, user)| {
+                    Box::pin(barrier::open_epoch(tx, org, user))
+                });
+                if open.await.unwrap().is_none() {
+                    self.late.lock().unwrap().push(user.to_owned());
+                }
+            }
+            self.inner.call(call).await
+        })
+    }
 }
 
 both_backends! {
@@ -169,41 +212,39 @@ both_backends! {
     }
 
     async fn nothing_is_sent_to_a_judge_once_the_barrier_is_closed(t: TestApp) {
-        let judge = Arc::new(RecordedJudge::new([]).taking(Duration::from_millis(300)));
+        let judge = Arc::new(Watching::default());
         let t = t.judged_by(judge.clone()).await;
+        judge.db.set(t.app.db.clone()).ok().unwrap();
         let both = Both::new(&t).await;
-        for session in 0..6 {
-            both.agent.publish(&talk("ada", &format!("s{session}"), true)).await.ok();
-        }
-        both.agent.publish(&talk("bob", "b", true)).await.ok();
-        let regenerate = json!({"from_ts": NOW - 100, "to_ts": NOW + 100});
-        both.agent.post("/api/evaluations/regenerate", &regenerate).await.ok();
-        t.clock().advance(600);
-        let (app, working) = (t.app.clone(), tokio::spawn({
-            let app = t.app.clone();
-            async move { evenhand::jobs::run_until_idle(&app, &evenhand::app::job_handlers()).await }
-        }));
-        let grade = json!({"session_id": "s5", "agent_version": "v1"});
-        let on_demand = both.agent.post("/api/evaluations/grade_on_demand", &grade);
-        let erased = async {
-            while judge.count() < 3 {
-                tokio::time::sleep(Duration::from_millis(10)).await;
+        for round in 0..5 {
+            let user = format!("ada{round}");
+            for session in 0..6 {
+                let mut body = talk(&user, &format!("s{round}-{session}"), true);
+                body["interaction_data_list"][0]["content"] = json!(format!("I am {user}."));
+                both.agent.publish(&body).await.ok();
             }
-            let done = both.erase("ada", "dsr").await;
-            (judge.count(), done)
-        };
-        let (graded, (sent, done)) = tokio::join!(on_demand, erased);
-        assert_eq!(done["status"], "complete");
-        assert!(matches!(graded.status, 200 | 404 | 409), "{}", graded.text);
-        working.await.unwrap().unwrap();
-        t.clock().advance(600);
-        work(&t).await;
-        let about_ada = judge.calls().split_off(sent).iter().filter(|call| call.user.contains("Perfect")).count();
-        // Everybody says the same here: what was sent since is bob's one session, at most twice.
-        assert!(about_ada <= 2, "{about_ada} calls after the barrier closed");
-        assert_eq!(rows_of(&t, "ada").await, 0);
-        assert_eq!(app.judge.in_use(), 0);
-        assert_eq!(t.number("SELECT COUNT(*) FROM evaluation_results WHERE user_id = 'bob'").await, 1);
+            both.agent.publish(&talk("bob", &format!("b{round}"), true)).await.ok();
+            both.agent.post("/api/evaluations/regenerate", &json!({"from_ts": NOW - 100, "to_ts": NOW + 9000})).await;
+            t.clock().advance(600);
+            let app = t.app.clone();
+            let working = tokio::spawn(async move { evenhand::jobs::run_until_idle(&app, &evenhand::app::job_handlers()).await });
+            let grade = json!({"session_id": format!("s{round}-5"), "agent_version": "v1"});
+            let before = judge.inner.count();
+            let erased = async {
+                while judge.inner.count() < before + 2 {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+                both.erase(&user, "dsr").await
+            };
+            let (graded, done) = tokio::join!(both.agent.post("/api/evaluations/grade_on_demand", &grade), erased);
+            assert_eq!(done["status"], "complete");
+            assert!(matches!(graded.status, 200 | 404 | 409), "{}", graded.text);
+            working.await.unwrap().unwrap();
+            work(&t).await;
+            assert_eq!((rows_of(&t, &user).await, t.app.judge.in_use()), (0, 0));
+        }
+        assert_eq!(*judge.late.lock().unwrap(), Vec::<String>::new(), "sent after the barrier was closed");
+        assert_eq!(t.number("SELECT COUNT(*) FROM evaluation_results WHERE user_id = 'bob'").await, 5);
     }
 
     async fn a_call_under_way_on_another_replica_is_given_up(t: TestApp) {
@@ -270,10 +311,7 @@ async fn fenced_users_come_back_with_what_is_newer() {
         both.agent.publish(&two_turns("ada", "s2")).await.problem(409, "predates_erasure");
         both.agent.publish(&dated(NOW)).await.problem(409, "predates_erasure");
         let profile = json!({"user_profiles": [{"user_id": "ada", "content": "tea"}]});
-        both.agent
-            .post("/api/add_user_profile", &profile)
-            .await
-            .problem(409, "predates_erasure");
+        both.agent.post("/api/add_user_profile", &profile).await.problem(409, "predates_erasure");
         assert_eq!(t.number("SELECT COUNT(*) FROM subjects WHERE state = 'active'").await, 0);
         both.agent.publish(&dated(NOW + 10)).await.ok();
         // What is theirs now is judged as anybody's.
