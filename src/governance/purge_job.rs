@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::BoxFuture;
 
 use super::audit::{self, NewEvent, Operation};
-use super::purge::{Counts, Purge, enqueue};
+use super::purge::{Counts, Purge, enqueue, list};
 use super::user_tables::USER_TABLES;
 use super::{ledger, physical, sql};
 use crate::app::App;
@@ -263,9 +263,12 @@ async fn finish(
         .db
         .write("governance.finish_purge", input, move |tx, (app, job, purge_id, person)| {
             Box::pin(async move {
-                jobs::hold(tx, job).await?;
                 let found = sql::purges::find(tx, purge_id).await?;
                 let purge = found.ok_or_else(|| Error::not_found("purge operation"))?;
+                // The subject before the job, as those who begin an erasure take them: nobody waits in a circle.
+                let refs = list(std::slice::from_ref(&purge.subject_ref))?;
+                sql::subjects::hold(tx, &purge.org_id, None, &refs).await?;
+                jobs::hold(tx, job).await?;
                 if !person.is_gone(tx).await? {
                     return Ok(Ended::NotEmpty);
                 }
