@@ -1,6 +1,6 @@
 # Two commands for people: `make demo` and `make test`. Both install what is missing (Debian packages), and are
 # quick the second time.
-.PHONY: demo test deps check lint docs nextest bench bench-publish bench-regenerate bench-search bench-experiments bench-overview openapi
+.PHONY: demo test deps check lint docs nextest bench bench-publish bench-regenerate bench-search bench-experiments bench-overview bench-erase openapi
 
 SHELL := bash
 
@@ -32,7 +32,7 @@ openapi-fresh:
 		|| { echo "openapi.json is stale: run 'make openapi' and commit it" >&2; exit 1; }
 
 # Load programs; they print tables and assert nothing. See docs/operations.md.
-bench: bench-publish bench-regenerate bench-search bench-experiments bench-overview
+bench: bench-publish bench-regenerate bench-search bench-experiments bench-overview bench-erase
 
 bench-publish:
 	cargo build --release --bin evenhand --example bench_publish
@@ -57,6 +57,10 @@ bench-experiments:
 bench-overview:
 	cargo build --release --bin evenhand --example bench_overview
 	target/release/examples/bench_overview
+
+bench-erase:
+	cargo build --release --bin evenhand --example bench_erase
+	target/release/examples/bench_erase
 
 .PHONY: deps-build openapi-fresh
 deps-build:

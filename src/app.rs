@@ -14,7 +14,8 @@ use crate::db::{Db, Engine, migrations};
 use crate::error::{Error, Result};
 use crate::evaluation;
 use crate::experiments;
-use crate::governance::{SubjectKeys, wall};
+use crate::faults::Faults;
+use crate::governance::{self, InFlight, SubjectKeys, wall};
 use crate::http::RateLimits;
 use crate::ids::Ids;
 use crate::jobs::{self, Handler};
@@ -36,6 +37,9 @@ pub struct App {
     pub embedder: Embedder,
     pub known_playbooks: KnownPlaybooks,
     pub judge: Arc<Grader>,
+    /// What this process does with people's data right now.
+    pub in_flight: InFlight,
+    pub faults: Faults,
     /// Cancelled when a graceful stop begins.
     pub stopping: CancellationToken,
     tasks: TaskTracker,
@@ -102,6 +106,8 @@ impl App {
             subject_keys,
             given,
             judge,
+            in_flight: InFlight::default(),
+            faults: Faults::from_environment(),
             stopping: CancellationToken::new(),
             tasks: TaskTracker::new(),
         };
@@ -296,5 +302,6 @@ pub fn job_handlers() -> Vec<Arc<dyn Handler>> {
     handlers.extend(learnings::handlers());
     handlers.extend(evaluation::handlers());
     handlers.extend(experiments::handlers());
+    handlers.extend(governance::handlers());
     handlers
 }

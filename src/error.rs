@@ -35,6 +35,7 @@ codes! {
     MalformedJson "malformed_json" 400 "The body is not valid JSON";
     BadRequest "bad_request" 400 "The request cannot be read";
     Unauthenticated "unauthenticated" 401 "A valid credential is needed";
+    CredentialNotGovernance "credential_not_governance" 403 "This credential may not export or erase";
     Forbidden "forbidden" 403 "This credential may not do that";
     NotFound "not_found" 404 "There is no such thing";
     MethodNotAllowed "method_not_allowed" 405 "This path does not take that method";
@@ -50,6 +51,8 @@ codes! {
     ExperimentNotActive "experiment_not_active" 409 "This experiment is not active";
     SubjectErasing "subject_erasing" 409 "This user is being erased";
     SubjectErased "subject_erased" 409 "This user was erased";
+    PredatesErasure "predates_erasure" 409 "This is from before the user's erasure";
+    PurgeNotComplete "purge_not_complete" 409 "This erasure is not complete";
     LearningExists "learning_exists" 409 "There is a learning with this id";
     BodyTooLarge "body_too_large" 413 "The body is too large";
     UnsupportedMediaType "unsupported_media_type" 415 "The body must be application/json";

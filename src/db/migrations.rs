@@ -33,6 +33,7 @@ const MIGRATIONS: &[Migration] = migrations! {
     3 "0003_evaluation";
     4 "0004_experiments";
     5 "0005_overview";
+    6 "0006_governance";
 };
 
 impl Migration {
@@ -42,6 +43,11 @@ impl Migration {
             Engine::Postgres => self.postgres,
         }
     }
+}
+
+/// The names of all migrations, in order.
+pub fn names() -> Vec<&'static str> {
+    MIGRATIONS.iter().map(|m| m.name).collect()
 }
 
 /// The schema version this binary works with.

@@ -28,6 +28,7 @@ use crate::app::App;
         (name = "configuration", description = "What an organization sets for itself"),
         (name = "learnings", description = "What was learned, and the search that agents call before they answer"),
         (name = "experiments", description = "Does what was learned help? Users held out from retrieval, compared with the others"),
+        (name = "governance", description = "What is stored of a person, for them to have or to be gone"),
         (name = "operations", description = "Health, identity, jobs"),
     )
 )]
@@ -57,6 +58,7 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
         .merge(crate::imported_scores::http::routes())
         .merge(crate::learnings::http::routes())
         .merge(crate::experiments::http::routes())
+        .merge(crate::governance::http::routes())
         .merge(crate::jobs::http::routes())
 }
 

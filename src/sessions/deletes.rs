@@ -86,6 +86,19 @@ pub async fn delete_session(
         .await
 }
 
+/// Sessions of any organization whose last request is from before `before`, the oldest first.
+pub async fn older_than(
+    app: &App,
+    before: i64,
+    limit: i64,
+) -> Result<Vec<(String, String, String)>> {
+    app.db
+        .read("sessions.older_than", (before, limit), |tx, (before, limit)| {
+            Box::pin(sql::older_than(tx, *before, *limit))
+        })
+        .await
+}
+
 /// Deletes everything stored for a user, without closing the door on them; gives the counts by target. For
 /// forgetting a person with proof, there is erasure.
 pub async fn clear_user_data(

@@ -19,7 +19,9 @@ use serde_json::{Map, Value};
 use sqlx::types::Json;
 use utoipa::ToSchema;
 
-pub use deletes::{clear_user_data, delete_interaction, delete_requests, delete_session};
+pub use deletes::{
+    clear_user_data, delete_interaction, delete_requests, delete_session, older_than,
+};
 pub use outcomes::{NewOutcome, SessionOutcome, finalize, list_outcomes, record_outcome};
 pub use publish::{PublishResponse, publish};
 pub use publish_request::{InteractionData, PublishRequest};

@@ -43,6 +43,8 @@ pub(super) struct Publish {
     /// The id was minted here, so nobody can have used it before.
     pub minted: bool,
     pub created_at: i64,
+    /// The earliest time that the publish itself names, if it names any.
+    pub own_time: Option<i64>,
     pub received_at: i64,
     pub agent_version: String,
     pub content_sha256: String,
@@ -62,6 +64,7 @@ pub async fn publish(
     let now = app.clock.now();
     let mut problems = Vec::new();
     let created_at = not_in_the_future(request.created_at, "/created_at", now, &mut problems);
+    let mut own_time = created_at;
     let created_at = created_at.unwrap_or(now);
     let content_sha256 = digest(&request)?;
     let mut warnings: Vec<String> =
@@ -79,8 +82,9 @@ pub async fn publish(
             continue;
         }
         let pointer = format!("{place}/created_at");
-        let own_time = not_in_the_future(item.created_at, &pointer, now, &mut problems);
-        last_time = own_time.unwrap_or(last_time);
+        let turn_time = not_in_the_future(item.created_at, &pointer, now, &mut problems);
+        last_time = turn_time.unwrap_or(last_time);
+        own_time = own_time.into_iter().chain(turn_time).min();
         item.created_at = Some(last_time);
         items.push(item);
     }
@@ -96,6 +100,7 @@ pub async fn publish(
         request_id: request.request_id.clone().unwrap_or_else(|| app.ids.uuid()),
         minted,
         created_at,
+        own_time,
         received_at: now,
         agent_version: request
             .agent_version
@@ -122,6 +127,7 @@ async fn store(tx: &mut Tx, publish: &Publish) -> Result<PublishResponse> {
     let Publish { app, org_id, request_id, request, .. } = publish;
     let keys = &app.subject_keys;
     let subject = barrier::open(tx, keys, org_id, &request.user_id, publish.received_at).await?;
+    subject.admits(publish.own_time, publish.received_at)?;
     if !publish.minted
         && let Some(first) = sql::find_answer(tx, org_id, request_id).await?
     {

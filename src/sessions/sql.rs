@@ -661,6 +661,22 @@ pub async fn delete_request(
     Ok(())
 }
 
+/// `(organization, user, session)` of sessions whose last request is from before `before`.
+pub async fn older_than(
+    tx: &mut Tx,
+    before: i64,
+    limit: i64,
+) -> Result<Vec<(String, String, String)>> {
+    rows!(
+        tx,
+        (String, String, String),
+        "SELECT org_id, user_id, session_id FROM sessions WHERE last_request_at < $1
+         ORDER BY last_request_at, org_id, user_id, session_id {limit:$2}",
+        before,
+        limit
+    )
+}
+
 /// Deletes a session with everything in it; gives how many requests it had. Lock it first.
 pub async fn delete_session(
     tx: &mut Tx,

@@ -1,5 +1,13 @@
 //! Governance by construction: the list of user-owned tables, the wall, the barrier, the keys.
 
+mod canary;
+mod certificate;
+mod erase;
+mod export;
+mod faults;
+mod model;
+mod simulation;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -239,7 +247,7 @@ both_backends! {
 }
 
 /// The keys an installation was opened with.
-fn current_keys(t: &TestApp) -> String {
+pub fn current_keys(t: &TestApp) -> String {
     match t.backend {
         Backend::Sqlite => {
             std::fs::read_to_string(t.settings().server.data_dir.join("governance.key")).unwrap()
@@ -248,7 +256,7 @@ fn current_keys(t: &TestApp) -> String {
     }
 }
 
-async fn reopened(t: &TestApp, keys: &str) -> evenhand::error::Result<Arc<App>> {
+pub async fn reopened(t: &TestApp, keys: &str) -> evenhand::error::Result<Arc<App>> {
     let mut settings = t.settings().clone();
     settings.governance.keys = keys.to_owned();
     let ids = Ids::seeded(t.clock().clone(), 5);

@@ -301,14 +301,17 @@ pub async fn mismatches(tx: &mut Tx) -> Result<Vec<(&'static str, i64)>> {
             .fold("SUM(n) <> 0".to_owned(), |all, (name, _)| format!("{all} OR SUM({name}) <> 0"));
         // Stored minus recomputed is nothing, line by line, and no line is empty.
         let count = tx
-            .count(format!(
-                "SELECT (SELECT COUNT(*) FROM (
+            .number(
+                format!(
+                    "SELECT (SELECT COUNT(*) FROM (
                      SELECT {keys} FROM (
                          SELECT {columns} FROM {lines} UNION ALL {}) both_sides
                      GROUP BY {keys} HAVING {wrong}) wrong_lines)
                  + (SELECT COUNT(*) FROM {lines} WHERE n <= 0)",
-                rollup.recomputed(-1)
-            ))
+                    rollup.recomputed(-1)
+                ),
+                &[],
+            )
             .await?;
         if count > 0 {
             found.push((lines, count));
