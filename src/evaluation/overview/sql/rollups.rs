@@ -291,7 +291,7 @@ pub async fn rebuild(tx: &mut Tx) -> Result<()> {
 }
 
 /// `(table, lines)`: how many lines of each table are not what the rows say; empty when all are.
-pub async fn mismatches(tx: &mut Tx) -> Result<Vec<(&'static str, i64)>> {
+pub async fn mismatches(tx: &mut Tx) -> Result<Vec<(&'static str, u64)>> {
     let mut found = Vec::new();
     for rollup in &ROLLUPS {
         let (lines, columns, keys) = (rollup.lines, rollup.columns(), rollup.key_columns());
