@@ -12,6 +12,7 @@
 
 pub mod http;
 mod prune;
+pub mod recurring;
 mod rules;
 mod runner;
 mod sql;
