@@ -41,11 +41,12 @@ impl Arm {
 /// Every part is hashed with its length before it, so that ("ab", "c") and ("a", "bc") stay apart. Comparing with a
 /// threshold is monotone: a user held out at 5 % is held out at 10 %.
 pub fn assign(org_id: &str, experiment_id: &str, user_id: &str, holdout_percentage: f64) -> Arm {
-    if position(org_id, experiment_id, user_id) < holdout_percentage / 100.0 {
-        Arm::Holdout
-    } else {
-        Arm::Treatment
-    }
+    arm_at(position(org_id, experiment_id, user_id), holdout_percentage)
+}
+
+/// The boundary itself belongs to treatment.
+fn arm_at(position: f64, holdout_percentage: f64) -> Arm {
+    if position < holdout_percentage / 100.0 { Arm::Holdout } else { Arm::Treatment }
 }
 
 /// Where a user stands in [0, 1): the first 53 bits of SHA-256.
@@ -135,14 +136,12 @@ mod tests {
     fn the_boundary_goes_to_treatment_and_shares_are_nested() {
         for user in 0..2000 {
             let user = format!("user-{user}");
-            let place = position("o", "e", &user);
-            assert_eq!(assign("o", "e", &user, place * 100.0 * (1.0 - 1e-12)), Arm::Treatment);
             if assign("o", "e", &user, 5.0) == Arm::Holdout {
                 assert_eq!(assign("o", "e", &user, 10.0), Arm::Holdout);
             }
         }
-        // A position and a threshold that are exactly equal: 2^-1 of 50 %.
-        assert!(!(0.5 < 50.0 / 100.0), "equal is not below");
+        assert_eq!(arm_at(0.5, 50.0), Arm::Treatment);
+        assert_eq!(arm_at(0.5_f64.next_down(), 50.0), Arm::Holdout);
         assert_ne!(first_bits("ab", "c", "d"), first_bits("a", "bc", "d"));
         assert_ne!(first_bits("o", "e", &"x".repeat(255)), first_bits("o", "e", &"x".repeat(254)));
     }

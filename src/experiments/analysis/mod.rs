@@ -18,7 +18,7 @@ use sha2::{Digest, Sha256};
 use super::assignment::HASH_VERSION;
 use super::looks::Looks;
 use super::rows::Row;
-use super::sums::{Stratum, UserSums};
+use super::sums::{Cell, Stratum, UserSums};
 use super::{Arm, Experiment};
 use crate::stats::decision::Decision;
 use crate::stats::missing::evaluated_session_coverage;
@@ -65,7 +65,15 @@ pub struct Sample {
 impl Sample {
     /// Reads stored lines; `None` if one of them is none.
     pub fn parse(lines: &str, strata: BTreeMap<u32, Stratum>) -> Option<Self> {
-        let users = lines.lines().map(UserSums::parse).collect::<Option<Vec<_>>>()?;
+        let parse = |lines: &str| lines.lines().map(UserSums::parse).collect::<Option<Vec<_>>>();
+        let half = lines.get(..lines.len() / 2).and_then(|half| half.rfind('\n')).unwrap_or(0);
+        let (first, rest) = lines.split_at(half);
+        let (users, others) = std::thread::scope(|threads| {
+            let others = threads.spawn(|| parse(rest.trim_start_matches('\n')));
+            (parse(first), joined(others))
+        });
+        let mut users = users?;
+        users.extend(others?);
         Some(Sample { users, strata })
     }
 
@@ -127,22 +135,22 @@ impl Sample {
 
 /// A user's numbers, seven bits to a byte, with the strata by their place.
 fn packed(user: &UserSums, places: &BTreeMap<u32, u32>) -> Vec<u8> {
-    let fixed = user.numbers().count() - 4 * user.cells.len();
-    let mut cells = user.cells.clone();
-    for cell in &mut cells {
-        cell.stratum = places.get(&cell.stratum).copied().unwrap_or(cell.stratum);
-    }
-    cells.sort_unstable();
-    let cells = UserSums { cells, ..UserSums::default() };
-    let mut bytes = Vec::with_capacity(64);
-    for number in user.numbers().take(fixed).chain(cells.numbers().skip(fixed)) {
+    let mut bytes = Vec::with_capacity(128);
+    let mut pack = |number: i64| {
         let mut rest = number.unsigned_abs();
         while rest >= 0x80 {
             bytes.push((rest & 0x7f) as u8 | 0x80);
             rest >>= 7;
         }
         bytes.push(rest as u8);
+    };
+    user.fixed().into_iter().for_each(&mut pack);
+    let mut cells = user.cells.clone();
+    for cell in &mut cells {
+        cell.stratum = places.get(&cell.stratum).copied().unwrap_or(cell.stratum);
     }
+    cells.sort_unstable();
+    cells.iter().flat_map(Cell::numbers).for_each(&mut pack);
     bytes
 }
 
@@ -173,12 +181,10 @@ pub fn analyse(sample: &Sample, design: &Design, as_of: i64, looks: &mut Looks) 
     };
     // Half of the work goes to a second core: an experiment may have a hundred thousand users.
     std::thread::scope(|threads| {
-        let apart = threads.spawn(|| {
-            (breakdown::segments(sample, &arms), breakdown::trend(&arms), sample.digest(design))
-        });
+        let apart = threads.spawn(|| (breakdown::segments(sample, &arms), breakdown::trend(&arms)));
         let mut found = without_breakdown(sample, &arms, design, looks);
-        let (segments, trend, input_digest) =
-            apart.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let input_digest = sample.digest(design);
+        let (segments, trend) = joined(apart);
         let analysis = Part::new()
             .with("version", VERSION)
             .with("as_of", as_of)
@@ -192,6 +198,11 @@ pub fn analyse(sample: &Sample, design: &Design, as_of: i64, looks: &mut Looks) 
             .with("analysis", analysis);
         found
     })
+}
+
+/// What a thread gives; its panic goes on here.
+fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// Everything but segments, trend and digest.
@@ -276,9 +287,9 @@ mod tests {
     fn rows(order: impl Iterator<Item = u32>) -> Vec<Row> {
         let row = |n: u32| Row {
             user: format!("u{}", n % 40),
-            arm: Some(if n % 2 == 0 { Arm::Treatment } else { Arm::Holdout }),
+            arm: Some(if n.is_multiple_of(2) { Arm::Treatment } else { Arm::Holdout }),
             session: Some(format!("s{n}")),
-            success: Some(n % 3 != 0),
+            success: Some(!n.is_multiple_of(3)),
             source: Some(format!("source-{}", n % 5)),
             ..Row::default()
         };

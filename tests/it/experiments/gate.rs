@@ -62,7 +62,7 @@ both_backends! {
             assert_eq!(served["msg"], Value::Null, "{endpoint}");
             let nobody = json!({"query": "refund"});
             let refused = agent.post(&path, &nobody).await;
-            let always = ["search_profiles", "search_user_playbooks", "get_profiles"].contains(endpoint);
+            let always = ["search_profiles", "get_profiles"].contains(endpoint);
             if always {
                 refused.problem(422, "invalid_input");
             } else {

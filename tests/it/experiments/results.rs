@@ -47,11 +47,7 @@ async fn fill(t: &TestApp, dice: &mut Dice, sessions: std::ops::Range<u64>) {
                 let role = ["User", "Assistant", "tool"][dice.below(3) as usize];
                 let tokens =
                     if dice.one_in(25) { "NULL".to_owned() } else { dice.below(90).to_string() };
-                let learnings = if dice.one_in(15) {
-                    "[{\"kind\":\"profile\",\"learning_id\":\"p\"}]"
-                } else {
-                    "[]"
-                };
+                let learnings = if dice.one_in(15) { "[1]" } else { "[]" };
                 statements.push(format!("INSERT INTO interactions (org_id, user_id, session_id, epoch, request_id, created_at, role, content,
                     shadow_content, expert_content, user_action, user_action_description, interacted_image_url, image_encoding,
                     tools_used, citations, retrieved_learnings, token_count) VALUES ('org', '{user}', '{session}', 1, '{session}-{r}', {began},
