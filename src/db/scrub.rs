@@ -148,7 +148,7 @@ fn without_gaps(number: i64, page: &[u8]) -> Option<Vec<u8>> {
         0 => 65_536,
         content => content,
     };
-    let mut unused = vec![gap..content];
+    let mut unused: Vec<_> = std::iter::once(gap..content).collect();
     let mut block = two(header + 1)?;
     while block != 0 {
         let (next, size) = (two(block)?, two(block + 2)?);

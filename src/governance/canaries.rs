@@ -146,7 +146,7 @@ mod tests {
             );
         }
         assert!(scanner.find(&vec![b'q'; 10_000]).is_empty());
-        assert!(scanner.find(one[..12].as_bytes()).is_empty());
+        assert!(scanner.find(&one.as_bytes()[..12]).is_empty());
     }
 
     #[test]

@@ -167,12 +167,12 @@ async fn steps(app: &Arc<App>, job: &Claim, purge: &Purge) -> Result<(), Failure
     app.faults.reach("erase.before_deletes").map_err(&deleting)?;
     delete_all(app, job, purge, &person).await.map_err(&deleting)?;
     app.faults.reach("erase.after_deletes").map_err(&deleting)?;
-    let left = app
+    let is_gone = app
         .db
         .read("governance.recount", person.clone(), |tx, person| Box::pin(person.is_gone(tx)))
         .await
         .map_err(&deleting)?;
-    if !left {
+    if !is_gone {
         let cause = Error::Internal("rows are left".to_owned());
         return Err(Failure::new("erase_not_empty", cause));
     }

@@ -264,6 +264,44 @@ both_backends! {
         assert_eq!((judge.count(), rows_of(&t, "ada").await), (1, 0));
     }
 
+    async fn answers_logs_and_stored_events_carry_no_ids_and_no_tokens(t: TestApp) {
+        let log = crate::governance::canary::Log::default();
+        tracing_subscriber::fmt().with_env_filter("evenhand=trace").with_writer(log.clone()).init();
+        let server = t.serve().await;
+        let (agent, token) = (t.key("org", Role::Agent).await, t.key("org", Role::Governance).await);
+        let user = "ada.lovelace@example.org";
+        server.with_token(&agent).publish(&two_turns(user, "s1")).await.ok();
+        let mut said = String::new();
+        for token in [&token, &agent] {
+            let governor = server.with_token(token);
+            for _ in 0..2 {
+                for path in ["preview-user", "erase-user", "readmit-user"] {
+                    let answer = governor.post(&format!("/api/governance/{path}"), &pair(user, "secret-request-17")).await;
+                    said += &format!("{:?} {}", answer.headers, answer.text);
+                }
+            }
+            let purge_id = said.split("\"purge_id\":\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+            for path in ["", "/certificate"] {
+                let answer = governor.get(&format!("/api/governance/purge-operations/{purge_id}{path}")).await;
+                said += &answer.text;
+            }
+        }
+        said += &String::from_utf8_lossy(&log.0.lock().unwrap());
+        for table in ["audit_events", "purge_operations", "governance_exports"] {
+            let columns = t.app.db.read("test.columns", table, |tx, table| Box::pin(tx.columns_of(table))).await.unwrap();
+            for (column, _) in columns {
+                for secret in ["lovelace", "secret-request", token.as_str()] {
+                    let found = t.number(&format!("SELECT COUNT(*) FROM {table} WHERE CAST({column} AS TEXT) LIKE '%{secret}%'")).await;
+                    assert_eq!(found, 0, "{table}.{column}");
+                }
+            }
+        }
+        for secret in ["lovelace", "secret-request", token.as_str(), agent.as_str()] {
+            assert!(!said.contains(secret), "{secret} in {said}");
+        }
+        assert!(said.contains("credential_not_governance"));
+    }
+
     async fn keys_and_configuration_changes_are_in_the_chain(t: TestApp) {
         let both = Both::new(&t).await;
         both.agent.post("/api/update_config", &json!({"eval_concurrency_limit": 3})).await.ok();
