@@ -5,7 +5,7 @@
 //! One user with a million interactions (--interactions) among others; then an export of that user is read while the
 //! server's memory is watched, and the user is erased while others publish at a steady rate (not in lockstep with the
 //! answers: a stall shows in every publish that it hits).
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 mod load;
 

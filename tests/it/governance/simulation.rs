@@ -68,6 +68,7 @@ both_backends! {
     async fn no_order_of_events_leaves_anything_behind(t: TestApp) {
         let judge = Arc::new(RecordedJudge::new([]).taking(Duration::from_millis(3)));
         let t = t.judged_by(judge).await;
+        evenhand::telemetry::init_logs(t.settings());
         let both = Both::new(&t).await;
         for round in 0..ROUNDS {
             let mut dice = Dice(round + 1);
