@@ -32,7 +32,7 @@ async fn step(t: &TestApp, both: &Both, kind: u64, user: &str, number: u64) {
     let session = format!("s{}", number % 3);
     let answer = match kind {
         0..=3 => {
-            let mut body = talk(user, &session, number % 2 == 0);
+            let mut body = talk(user, &session, number.is_multiple_of(2));
             body["session_finished"] = json!(true);
             both.agent.publish(&body).await
         }
