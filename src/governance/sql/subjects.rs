@@ -20,15 +20,25 @@ pub async fn hold(
     user_id: Option<&str>,
     refs: &str,
 ) -> Result<Option<SubjectRow>> {
+    let found = row!(
+        tx,
+        (String,),
+        "SELECT subject_ref FROM subjects
+         WHERE org_id = $1 AND (user_id = $2 OR subject_ref IN {texts:$3})
+         ORDER BY CASE WHEN user_id IS NULL THEN 1 ELSE 0 END LIMIT 1",
+        org_id,
+        user_id,
+        refs
+    )?;
+    let Some((subject_ref,)) = found else { return Ok(None) };
+    // By its key, which never changes: while this waits, others may change everything else about the row.
     row!(
         tx,
         SubjectRow,
         "SELECT subject_ref, user_id, state, epoch FROM subjects
-         WHERE org_id = $1 AND (user_id = $2 OR subject_ref IN {texts:$3})
-         ORDER BY CASE WHEN user_id IS NULL THEN 1 ELSE 0 END LIMIT 1 {for_update}",
+         WHERE org_id = $1 AND subject_ref = $2 {for_update}",
         org_id,
-        user_id,
-        refs
+        subject_ref
     )
 }
 

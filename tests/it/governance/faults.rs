@@ -127,11 +127,10 @@ async fn killed_at(backend: Backend, place: &str) -> Value {
 async fn killed_at_any_place_on_sqlite_it_ends_complete() {
     for place in PLACES {
         let done = killed_at(Backend::Sqlite, place).await;
-        assert_eq!(
-            (&done["status"], &done["deleted_counts"]["interactions"]),
-            (&json!("complete"), &json!(2)),
-            "{place}"
-        );
+        // Before it began, the door was open for one more publish.
+        let turns = if *place == "erase.before_begin" { 4 } else { 2 };
+        let found = (&done["status"], &done["deleted_counts"]["interactions"]);
+        assert_eq!(found, (&json!("complete"), &json!(turns)), "{place}");
     }
 }
 
@@ -140,10 +139,9 @@ async fn killed_at_any_place_on_postgres_it_ends_complete() {
     let reached = PLACES.iter().filter(|p| !p.contains("scrub") && !p.contains("index"));
     for place in reached {
         let done = killed_at(Backend::Postgres, place).await;
-        assert_eq!(
-            (&done["status"], &done["deleted_counts"]["interactions"]),
-            (&json!("complete"), &json!(2)),
-            "{place}"
-        );
+        // Before it began, the door was open for one more publish.
+        let turns = if *place == "erase.before_begin" { 4 } else { 2 };
+        let found = (&done["status"], &done["deleted_counts"]["interactions"]);
+        assert_eq!(found, (&json!("complete"), &json!(turns)), "{place}");
     }
 }

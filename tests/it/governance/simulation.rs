@@ -32,7 +32,7 @@ async fn step(t: &TestApp, both: &Both, kind: u64, user: &str, number: u64) {
     let session = format!("s{}", number % 3);
     let answer = match kind {
         0..=3 => {
-            let mut body = talk(user, &session, number % 2 == 0);
+            let mut body = talk(user, &session, number.is_multiple_of(2));
             body["session_finished"] = json!(true);
             both.agent.publish(&body).await
         }
@@ -68,6 +68,7 @@ both_backends! {
     async fn no_order_of_events_leaves_anything_behind(t: TestApp) {
         let judge = Arc::new(RecordedJudge::new([]).taking(Duration::from_millis(3)));
         let t = t.judged_by(judge).await;
+        evenhand::telemetry::init_logs(t.settings());
         let both = Both::new(&t).await;
         for round in 0..ROUNDS {
             let mut dice = Dice(round + 1);
