@@ -59,3 +59,18 @@ CREATE TABLE audit_events (
     previous_hash TEXT NOT NULL,
     hash          TEXT NOT NULL
 );
+
+-- A source, agent version or judge that an experiment met with the erased alone is not remembered.
+CREATE FUNCTION forget_strata() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NOT EXISTS (SELECT 1 FROM subjects s
+                    WHERE s.org_id = OLD.org_id AND s.user_id = OLD.user_id AND s.state = 'active') THEN
+        DELETE FROM experiment_strata e WHERE e.org_id = OLD.org_id AND e.experiment_id = OLD.experiment_id
+           AND NOT EXISTS (SELECT 1 FROM evaluation_results r
+                            WHERE r.org_id = e.org_id AND r.source = e.source AND r.is_newest
+                              AND r.agent_version = e.agent_version AND r.judge = e.judge
+                              AND r.prompt_version = e.prompt_version);
+    END IF;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER forget_strata AFTER DELETE ON experiment_user_sums FOR EACH ROW EXECUTE FUNCTION forget_strata();

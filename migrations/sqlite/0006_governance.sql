@@ -59,3 +59,16 @@ CREATE TABLE audit_events (
     previous_hash TEXT NOT NULL,
     hash          TEXT NOT NULL
 ) STRICT;
+
+-- A source, agent version or judge that an experiment met with the erased alone is not remembered.
+CREATE TRIGGER forget_strata AFTER DELETE ON experiment_user_sums
+WHEN NOT EXISTS (SELECT 1 FROM subjects s
+                  WHERE s.org_id = OLD.org_id AND s.user_id = OLD.user_id AND s.state = 'active')
+BEGIN
+    DELETE FROM experiment_strata WHERE org_id = OLD.org_id AND experiment_id = OLD.experiment_id
+       AND NOT EXISTS (SELECT 1 FROM evaluation_results r
+                        WHERE r.org_id = experiment_strata.org_id AND r.source = experiment_strata.source
+                          AND r.is_newest AND r.agent_version = experiment_strata.agent_version
+                          AND r.judge = experiment_strata.judge
+                          AND r.prompt_version = experiment_strata.prompt_version);
+END;

@@ -129,7 +129,8 @@ fn filled_path(path: &str, operation: &Value, known: &Known) -> Vec<String> {
         .replace("{session_id}", "s1")
         .replace("{request_id}", "r3")
         .replace("{job_id}", &known.job_id)
-        .replace("{experiment_id}", "exp-1");
+        .replace("{experiment_id}", "exp-1")
+        .replace("{purge_id}", "purge-1");
     assert!(!path.contains('{'), "say what stands for the parameter of {path}");
     let parameters = operation["parameters"].as_array().cloned().unwrap_or_default();
     let query: Vec<String> = parameters
