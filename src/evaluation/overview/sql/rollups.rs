@@ -1,11 +1,11 @@
 //! The sums behind the overview: one list that says what is counted, and everything that follows from it.
 //!
-//! For each table of [`ROLLUPS`] a trigger adds what a row counts for to the lines of its hour, day and week, and takes
+//! For each table of `ROLLUPS` a trigger adds what a row counts for to the lines of its hour, day and week, and takes
 //! it away again, in the transaction that changes the row, whatever code path that is: a regrade, a deleted session,
 //! one batch of an erasure. Every row carries all that it is counted by, so no trigger looks at another table; the one
 //! on `sessions` carries a first request that changed over to the rows. See docs/decisions/0012-rollups.md.
 //!
-//! To change what is counted, change the list and give the triggers a new [`PREFIX`]: they are made and the sums
+//! To change what is counted, change the list and give the triggers a new `PREFIX`: they are made and the sums
 //! computed anew when the program starts.
 
 use crate::db::{Engine, Objects, Tx};
