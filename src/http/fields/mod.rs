@@ -1,0 +1,508 @@
+//! Reading a JSON object field by field, so that every problem is found in one go.
+//!
+//! A request type implements [`Read`]: it asks [`Fields`] for each of its fields with the rule that field obeys.
+//! A field that breaks its rule is noted with its JSON pointer and reads as a harmless value; the collected
+//! problems refuse the request before anything is done with it. `null` reads as absent. Fields nobody asked for
+//! are listed beside the value.
+
+mod lists;
+
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+
+use serde_json::{Map, Value};
+
+use crate::error::InputProblem;
+
+/// A request type that can be read from an object.
+pub trait Read: Sized {
+    fn read(fields: &mut Fields<'_>) -> Self;
+}
+
+impl Read for () {
+    fn read(_: &mut Fields<'_>) -> Self {}
+}
+
+/// The longest identifier.
+pub const ID_LENGTH: usize = 255;
+/// The most bytes of an identifier: three of the longest fit into one index row of PostgreSQL (2,704 bytes)
+/// beside the organization. Only ids of more than 191 characters beyond U+FFFF notice.
+const ID_BYTES: usize = 3 * ID_LENGTH;
+
+pub struct Fields<'a> {
+    object: &'a Map<String, Value>,
+    pointer: String,
+    /// Query parameters are all text: numbers and booleans are read from it.
+    from_query: bool,
+    asked: BTreeSet<&'static str>,
+    /// Nothing is unknown to who takes everything.
+    whole: bool,
+    problems: &'a mut Vec<InputProblem>,
+    unknown: &'a mut Vec<String>,
+}
+
+/// What reading gave: the value, and the pointers of fields that nobody asked for.
+pub struct Outcome<T> {
+    pub value: T,
+    pub unknown: Vec<String>,
+}
+
+/// Reads a whole body.
+pub fn read_body<T: Read>(body: &Value) -> Result<Outcome<T>, Vec<InputProblem>> {
+    let Some(object) = body.as_object() else {
+        return Err(vec![problem("", "wrong_type", "expected a JSON object".to_owned())]);
+    };
+    read_object(object, false)
+}
+
+/// Reads query parameters.
+pub fn read_query<T: Read>(object: &Map<String, Value>) -> Result<Outcome<T>, Vec<InputProblem>> {
+    read_object(object, true)
+}
+
+fn read_object<T: Read>(
+    object: &Map<String, Value>,
+    from_query: bool,
+) -> Result<Outcome<T>, Vec<InputProblem>> {
+    let (mut problems, mut unknown) = (Vec::new(), Vec::new());
+    find_nul(object, "", &mut problems);
+    let mut fields = Fields {
+        object,
+        pointer: String::new(),
+        from_query,
+        asked: BTreeSet::new(),
+        whole: false,
+        problems: &mut problems,
+        unknown: &mut unknown,
+    };
+    let value = T::read(&mut fields);
+    fields.note_unknown();
+    if problems.is_empty() { Ok(Outcome { value, unknown }) } else { Err(problems) }
+}
+
+impl<'a> Fields<'a> {
+    // ── identifiers and text ────────────────────────────────────────────────────────────────────────
+
+    /// A required identifier: trimmed, 1 to 255 characters, no control characters.
+    pub fn id(&mut self, name: &'static str) -> String {
+        self.required(name, |f| f.optional_id(name))
+    }
+
+    pub fn optional_id(&mut self, name: &'static str) -> Option<String> {
+        self.id_up_to(name, ID_LENGTH)
+    }
+
+    /// An optional identifier with a length of its own.
+    pub fn id_up_to(&mut self, name: &'static str, longest: usize) -> Option<String> {
+        let text = self.string(name)?;
+        match check_id(&text, longest) {
+            Ok(id) => Some(id),
+            Err((code, detail)) => self.refuse(name, code, detail),
+        }
+    }
+
+    /// An identifier where empty text means none.
+    pub fn blank_or_id(&mut self, name: &'static str) -> Option<String> {
+        let blank = matches!(self.object.get(name), Some(Value::String(s)) if s.trim().is_empty());
+        if blank {
+            self.asked.insert(name);
+            return None;
+        }
+        self.optional_id(name)
+    }
+
+    /// Text of at most `longest` characters; absent reads as empty.
+    pub fn text(&mut self, name: &'static str, longest: usize) -> String {
+        self.optional_text(name, longest).unwrap_or_default()
+    }
+
+    pub fn optional_text(&mut self, name: &'static str, longest: usize) -> Option<String> {
+        let text = self.string(name)?;
+        // Bytes are counted first: most text is short, and counting characters of a megabyte is not free.
+        if text.len() > longest && text.chars().count() > longest {
+            return self.refuse(name, "too_long", format!("longer than {longest} characters"));
+        }
+        Some(text)
+    }
+
+    /// One of a few words.
+    pub fn choice(&mut self, name: &'static str, words: &[&'static str]) -> Option<&'static str> {
+        let text = self.string(name)?;
+        let found = words.iter().find(|word| **word == text).copied();
+        match found {
+            Some(word) => Some(word),
+            None => {
+                self.refuse(name, "not_allowed", format!("must be one of: {}", words.join(", ")))
+            }
+        }
+    }
+
+    pub fn required_choice(&mut self, name: &'static str, words: &[&'static str]) -> &'static str {
+        self.required(name, |f| f.choice(name, words))
+    }
+
+    fn string(&mut self, name: &'static str) -> Option<String> {
+        match self.take(name)? {
+            Value::String(text) => Some(text.clone()),
+            other => self.refuse(name, "wrong_type", format!("expected text, got {}", kind(other))),
+        }
+    }
+
+    // ── numbers, flags, times ───────────────────────────────────────────────────────────────────────
+
+    pub fn integer(&mut self, name: &'static str, range: RangeInclusive<i64>) -> Option<i64> {
+        let value = self.take(name)?;
+        let number = match value {
+            Value::String(text) if self.from_query => text.trim().parse().ok(),
+            value => value.as_i64(),
+        };
+        match number {
+            Some(number) if range.contains(&number) => Some(number),
+            Some(_) => {
+                let (low, high) = (range.start(), range.end());
+                self.refuse(name, "out_of_range", format!("must be from {low} to {high}"))
+            }
+            None => {
+                let got = kind(value);
+                self.refuse(name, "wrong_type", format!("expected a 64-bit integer, got {got}"))
+            }
+        }
+    }
+
+    pub fn required_integer(&mut self, name: &'static str, range: RangeInclusive<i64>) -> i64 {
+        self.required(name, |f| f.integer(name, range))
+    }
+
+    /// A finite number.
+    pub fn number(&mut self, name: &'static str) -> Option<f64> {
+        let value = self.take(name)?;
+        let number = match value {
+            Value::String(text) if self.from_query => text.trim().parse().ok(),
+            value => value.as_f64(),
+        };
+        match number.filter(|n: &f64| n.is_finite()) {
+            Some(number) => Some(number),
+            None => {
+                let got = kind(value);
+                self.refuse(name, "wrong_type", format!("expected a number, got {got}"))
+            }
+        }
+    }
+
+    /// True or false; absent reads as false.
+    pub fn flag(&mut self, name: &'static str) -> bool {
+        self.optional_flag(name).unwrap_or(false)
+    }
+
+    pub fn optional_flag(&mut self, name: &'static str) -> Option<bool> {
+        match self.take(name)? {
+            Value::Bool(flag) => Some(*flag),
+            Value::String(text) if self.from_query && matches!(text.as_str(), "true" | "1") => {
+                Some(true)
+            }
+            Value::String(text) if self.from_query && matches!(text.as_str(), "false" | "0") => {
+                Some(false)
+            }
+            other => {
+                let got = kind(other);
+                self.refuse(name, "wrong_type", format!("expected true or false, got {got}"))
+            }
+        }
+    }
+
+    /// A moment as unix seconds or RFC 3339 (without an offset: UTC).
+    pub fn time(&mut self, name: &'static str) -> Option<i64> {
+        let value = self.take(name)?;
+        let seconds = match value {
+            Value::Number(number) => number.as_i64(),
+            Value::String(text) => parse_time(text.trim(), self.from_query),
+            _ => None,
+        };
+        match seconds {
+            Some(seconds) => Some(seconds),
+            None => self.refuse(
+                name,
+                "not_a_time",
+                "expected RFC 3339 (2026-01-31T12:00:00Z) or unix seconds".to_owned(),
+            ),
+        }
+    }
+
+    /// `start_time` and `end_time`; the end must be after the start.
+    pub fn time_range(&mut self) -> (Option<i64>, Option<i64>) {
+        let (start, end) = (self.time("start_time"), self.time("end_time"));
+        if let (Some(start), Some(end)) = (start, end)
+            && end <= start
+        {
+            self.problem("end_time", "not_after_start", "must be after start_time");
+        }
+        (start, end)
+    }
+
+    // ── problems ────────────────────────────────────────────────────────────────────────────────────
+
+    /// Notes a problem that only this request's own rules can see.
+    pub fn problem(&mut self, name: &str, code: &str, detail: impl Into<String>) {
+        let pointer = format!("{}/{name}", self.pointer);
+        self.problems.push(problem(&pointer, code, detail.into()));
+    }
+
+    /// Reads with `read`; absence is a problem.
+    pub fn required<T: Default>(
+        &mut self,
+        name: &'static str,
+        read: impl FnOnce(&mut Self) -> Option<T>,
+    ) -> T {
+        if self.is_absent(name) {
+            self.asked.insert(name);
+            self.problem(name, "required", "is required");
+            return T::default();
+        }
+        read(self).unwrap_or_default()
+    }
+
+    fn refuse<T>(&mut self, name: &str, code: &str, detail: String) -> Option<T> {
+        self.problem(name, code, detail);
+        None
+    }
+
+    /// Whether something at this field, or inside it, was refused.
+    pub fn is_refused(&self, name: &str) -> bool {
+        let field = format!("{}/{name}", self.pointer);
+        let inside = |pointer: &str| {
+            pointer
+                .strip_prefix(&field)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        self.problems.iter().any(|p| inside(&p.pointer))
+    }
+
+    pub fn is_absent(&self, name: &str) -> bool {
+        self.object.get(name).is_none_or(Value::is_null)
+    }
+
+    fn take(&mut self, name: &'static str) -> Option<&'a Value> {
+        self.asked.insert(name);
+        self.object.get(name).filter(|value| !value.is_null())
+    }
+
+    fn note_unknown(&mut self) {
+        if self.whole {
+            return;
+        }
+        for name in self.object.keys().filter(|name| !self.asked.contains(name.as_str())) {
+            self.unknown.push(format!("{}/{}", self.pointer, escape(name)));
+        }
+    }
+}
+
+fn problem(pointer: &str, code: &str, detail: String) -> InputProblem {
+    InputProblem { pointer: pointer.to_owned(), code: code.to_owned(), detail }
+}
+
+/// The rule of every identifier.
+pub fn check_id(text: &str, longest: usize) -> Result<String, (&'static str, String)> {
+    let id = text.trim();
+    if id.is_empty() {
+        return Err(("empty", "must not be empty".to_owned()));
+    }
+    if id.chars().count() > longest {
+        return Err(("too_long", format!("longer than {longest} characters")));
+    }
+    if id.len() > ID_BYTES {
+        return Err(("too_long", format!("longer than {ID_BYTES} bytes")));
+    }
+    if id.chars().any(char::is_control) {
+        return Err(("control_character", "must not have control characters".to_owned()));
+    }
+    Ok(id.to_owned())
+}
+
+/// Unix seconds of RFC 3339, of a civil time (UTC) or, where all is text, of a number.
+pub fn parse_time(text: &str, from_query: bool) -> Option<i64> {
+    if from_query && let Ok(seconds) = text.parse() {
+        return Some(seconds);
+    }
+    if let Ok(moment) = text.parse::<jiff::Timestamp>() {
+        return Some(moment.as_second());
+    }
+    let local = text.parse::<jiff::civil::DateTime>().ok()?;
+    local.to_zoned(jiff::tz::TimeZone::UTC).ok().map(|moment| moment.timestamp().as_second())
+}
+
+/// PostgreSQL cannot store U+0000, and no person types it: refused wherever it stands.
+fn find_nul(object: &Map<String, Value>, pointer: &str, problems: &mut Vec<InputProblem>) {
+    fn walk(value: &Value, pointer: &str, problems: &mut Vec<InputProblem>) {
+        match value {
+            Value::String(text) if text.contains('\0') => {
+                problems.push(problem(pointer, "nul_character", "must not have U+0000".to_owned()));
+            }
+            Value::Array(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    if matches!(item, Value::String(_) | Value::Array(_) | Value::Object(_)) {
+                        walk(item, &format!("{pointer}/{index}"), problems);
+                    }
+                }
+            }
+            Value::Object(object) => find_nul(object, pointer, problems),
+            _ => {}
+        }
+    }
+    for (name, value) in object {
+        let needs_look = match value {
+            Value::String(text) => text.contains('\0'),
+            Value::Array(_) | Value::Object(_) => true,
+            _ => false,
+        };
+        if name.contains('\0') {
+            let pointer = format!("{pointer}/{}", escape(&name.replace('\0', "\u{fffd}")));
+            problems.push(problem(&pointer, "nul_character", "must not have U+0000".to_owned()));
+        } else if needs_look {
+            walk(value, &format!("{pointer}/{}", escape(name)), problems);
+        }
+    }
+}
+
+fn escape(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(n) if n.is_f64() => "a number that is no 64-bit integer",
+        Value::Number(_) => "a number",
+        Value::String(_) => "text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[derive(Debug, PartialEq)]
+    struct Sample {
+        user: String,
+        count: Option<i64>,
+        items: Vec<Item>,
+        at: Option<i64>,
+    }
+    #[derive(Debug, PartialEq)]
+    struct Item {
+        flag: bool,
+    }
+    impl Read for Item {
+        fn read(f: &mut Fields<'_>) -> Self {
+            Item { flag: f.flag("flag") }
+        }
+    }
+    impl Read for Sample {
+        fn read(f: &mut Fields<'_>) -> Self {
+            Sample {
+                user: f.id("user"),
+                count: f.integer("count", 1..=10),
+                items: f.list("items", 2),
+                at: f.time("at"),
+            }
+        }
+    }
+
+    fn codes(body: &Value) -> Vec<(String, String)> {
+        match read_body::<Sample>(body) {
+            Ok(_) => Vec::new(),
+            Err(problems) => problems.into_iter().map(|p| (p.pointer, p.code)).collect(),
+        }
+    }
+
+    #[test]
+    fn all_problems_come_at_once_with_their_place() {
+        let body = json!({"user": 3, "count": 11, "items": [{"flag": "x"}, 7], "at": "noon"});
+        let expected = [
+            ("/user", "wrong_type"),
+            ("/count", "out_of_range"),
+            ("/items/0/flag", "wrong_type"),
+            ("/items/1", "wrong_type"),
+            ("/at", "not_a_time"),
+        ];
+        let expected: Vec<_> =
+            expected.iter().map(|(p, c)| ((*p).to_owned(), (*c).to_owned())).collect();
+        assert_eq!(codes(&body), expected);
+    }
+
+    #[test]
+    fn null_is_absent_ids_are_trimmed_and_unknown_fields_are_listed() {
+        let body = json!({"user": "  ada ", "count": null, "colour": 1, "items": [{"a/b": 2}]});
+        let outcome = read_body::<Sample>(&body).unwrap();
+        assert_eq!(outcome.value.user, "ada");
+        assert_eq!(outcome.value.count, None);
+        assert_eq!(outcome.unknown, ["/items/0/a~1b", "/colour"]);
+        assert_eq!(codes(&json!({})), [("/user".to_owned(), "required".to_owned())]);
+        assert_eq!(codes(&json!({"user": " "})), [("/user".to_owned(), "empty".to_owned())]);
+        assert_eq!(codes(&json!([])), [(String::new(), "wrong_type".to_owned())]);
+    }
+
+    struct Lists {
+        words: Option<Vec<&'static str>>,
+        numbers: Vec<i64>,
+    }
+    impl Read for Lists {
+        fn read(f: &mut Fields<'_>) -> Self {
+            Lists {
+                words: f.choices("words", &["red", "blue"]),
+                numbers: f.required_numbers("numbers", 3),
+            }
+        }
+    }
+
+    #[test]
+    fn lists_of_plain_values_name_each_bad_item() {
+        let read = |body: Value| match read_body::<Lists>(&body) {
+            Ok(outcome) => Ok((outcome.value.words, outcome.value.numbers)),
+            Err(problems) => Err(problems.into_iter().map(|p| p.pointer).collect::<Vec<_>>()),
+        };
+        let list = read(json!({"words": ["red", "blue"], "numbers": [1, 2]}));
+        assert_eq!(list, Ok((Some(vec!["red", "blue"]), vec![1, 2])));
+        assert_eq!(read(json!({"words": "red", "numbers": [1]})), Ok((Some(vec!["red"]), vec![1])));
+        assert_eq!(read(json!({"words": null, "numbers": [1]})), Ok((None, vec![1])));
+        let bad = read(json!({"words": ["red", "green", 3], "numbers": [1, 0, "2"]}));
+        let pointers = ["/words/1", "/words/2", "/numbers/1", "/numbers/2"];
+        assert_eq!(bad, Err(pointers.map(str::to_owned).to_vec()));
+        for missing in [json!({}), json!({"numbers": []}), json!({"numbers": [1, 2, 3, 4]})] {
+            assert_eq!(read(missing), Err(vec!["/numbers".to_owned()]));
+        }
+    }
+
+    #[test]
+    fn nul_is_found_at_any_depth() {
+        let body = json!({"user": "a", "extra": {"deep": [["x\0"]], "k\0": 1}});
+        let found: Vec<_> = codes(&body).into_iter().map(|(pointer, _)| pointer).collect();
+        assert_eq!(found, ["/extra/deep/0/0", "/extra/k\u{fffd}"]);
+    }
+
+    #[test]
+    fn times_in_both_forms() {
+        for (text, seconds) in [
+            (json!("1970-01-02T00:00:00Z"), Some(86400)),
+            (json!("1970-01-02T00:00:00"), Some(86400)),
+            (json!("1970-01-02 01:00:00+01:00"), Some(86400)),
+            (json!(86400), Some(86400)),
+            (json!("86400"), None),
+            (json!(1.5), None),
+        ] {
+            let body = json!({"user": "a", "at": text});
+            let at = read_body::<Sample>(&body).ok().and_then(|o| o.value.at);
+            assert_eq!(at, seconds, "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_beyond_64_bits_are_refused() {
+        let body: Value =
+            serde_json::from_str(r#"{"user":"a","count":99999999999999999999}"#).unwrap();
+        assert_eq!(codes(&body), [("/count".to_owned(), "wrong_type".to_owned())]);
+    }
+}
