@@ -66,7 +66,6 @@ impl App {
         let keys = Keys::from_environment();
         let judge = Grader::from_settings(&settings.judge, &keys, clock.clone(), ids.clone());
         let judge = Arc::new(judge.map_err(Error::Internal)?);
-        tracing::info!(judge = judge.label(), "sessions are judged by");
         Self::open_judged(settings, clock, ids, schema, given, judge).await
     }
 

@@ -157,11 +157,7 @@ async fn store(
     }
     let config = organization::config_in(tx, org_id).await?.config;
     let to_ts = new.to_ts.min(now);
-    let candidates = if is_shadow {
-        sessions::with_shadow_in_window(tx, org_id, new.from_ts, to_ts).await?
-    } else {
-        sessions::in_window(tx, org_id, new.from_ts, to_ts).await?
-    };
+    let candidates = sessions::in_window(tx, org_id, new.from_ts, to_ts, is_shadow).await?;
     let total_candidates = count(candidates.len());
     let per_stratum = config.eval_sample_n_per_stratum;
     let sampled = sample(candidates, seed, usize::try_from(per_stratum).unwrap_or(usize::MAX));

@@ -7,23 +7,15 @@ use futures_util::future::BoxFuture;
 use super::{refresh, sql};
 use crate::app::App;
 use crate::error::Result;
-use crate::jobs::{Claim, Handler, Outcome, recurring};
-
-const KIND: &str = "sum_up_experiments";
-const EVERY_SECONDS: i64 = 300;
+use crate::jobs::Recurring;
 
 pub struct SumUp;
 
-impl Handler for SumUp {
-    fn kind(&self) -> &'static str {
-        KIND
-    }
+impl Recurring for SumUp {
+    const KIND: &'static str = "sum_up_experiments";
+    const EVERY_SECONDS: i64 = 300;
 
-    fn schedule<'a>(&'a self, app: &'a Arc<App>) -> BoxFuture<'a, Result<()>> {
-        Box::pin(recurring::ensure(app, KIND, EVERY_SECONDS))
-    }
-
-    fn run<'a>(&'a self, app: &'a Arc<App>, _job: &'a Claim) -> BoxFuture<'a, Result<Outcome>> {
+    fn work(app: &Arc<App>) -> BoxFuture<'_, Result<()>> {
         Box::pin(async move {
             let stale = app
                 .db
@@ -34,8 +26,7 @@ impl Handler for SumUp {
             for (org_id, experiment_id) in stale {
                 refresh::refresh(app, &org_id, &experiment_id).await?;
             }
-            recurring::again(app, KIND, EVERY_SECONDS).await?;
-            Ok(Outcome::Done)
+            Ok(())
         })
     }
 }

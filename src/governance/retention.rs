@@ -4,46 +4,34 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use serde_json::json;
 
 use crate::app::App;
 use crate::error::{Code, Result};
-use crate::jobs::{self, Claim, Handler, NewJob, OnDuplicate, Outcome};
+use crate::jobs::Recurring;
 use crate::sessions;
 
-const KIND: &str = "delete_old_sessions";
-const EVERY_SECONDS: i64 = 3600;
 /// Sessions looked up at a time; each is deleted in a transaction of its own.
 const BATCH: i64 = 200;
 
 pub struct DeleteOldSessions;
 
-impl Handler for DeleteOldSessions {
-    fn kind(&self) -> &'static str {
-        KIND
+impl Recurring for DeleteOldSessions {
+    const KIND: &'static str = "delete_old_sessions";
+    const EVERY_SECONDS: i64 = 3600;
+    const FIRST_AFTER_SECONDS: i64 = 0;
+
+    fn is_wanted(app: &App) -> bool {
+        app.settings.governance.retention_days > 0
     }
 
-    fn schedule<'a>(&'a self, app: &'a Arc<App>) -> BoxFuture<'a, Result<()>> {
-        Box::pin(async move {
-            if app.settings.governance.retention_days == 0 {
-                return Ok(());
-            }
-            plan(app, app.clock.now(), OnDuplicate::Keep).await
-        })
-    }
-
-    fn run<'a>(&'a self, app: &'a Arc<App>, _job: &'a Claim) -> BoxFuture<'a, Result<Outcome>> {
+    fn work(app: &Arc<App>) -> BoxFuture<'_, Result<()>> {
         Box::pin(async move {
             let days = app.settings.governance.retention_days;
-            if days == 0 {
-                return Ok(Outcome::Done);
-            }
             let deleted = delete_older(app, app.clock.now() - days * 86_400).await?;
             if deleted > 0 {
                 tracing::info!(deleted, "sessions past their retention were deleted");
             }
-            plan(app, app.clock.now() + EVERY_SECONDS, OnDuplicate::Move).await?;
-            Ok(Outcome::Done)
+            Ok(())
         })
     }
 }
@@ -66,26 +54,4 @@ async fn delete_older(app: &Arc<App>, before: i64) -> Result<u64> {
             return Ok(deleted);
         }
     }
-}
-
-async fn plan(app: &Arc<App>, run_at: i64, on_duplicate: OnDuplicate) -> Result<()> {
-    let input = (app.clone(), run_at, on_duplicate);
-    app.db
-        .write("governance.plan_retention", input, |tx, (app, run_at, on_duplicate)| {
-            Box::pin(async move {
-                let job = NewJob {
-                    kind: KIND,
-                    org_id: "",
-                    subject: None,
-                    parent_id: None,
-                    payload: json!({}),
-                    dedupe_key: Some("all".to_owned()),
-                    on_duplicate: *on_duplicate,
-                    run_at: *run_at,
-                    max_attempts: 1000,
-                };
-                jobs::enqueue(tx, app, job).await.map(drop)
-            })
-        })
-        .await
 }
