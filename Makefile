@@ -1,6 +1,6 @@
 # Two commands for people: `make demo` and `make test`. Both install what is missing (Debian packages), and are
 # quick the second time.
-.PHONY: demo test deps check lint docs nextest bench bench-publish bench-regenerate bench-search bench-learning openapi
+.PHONY: demo test deps check lint docs nextest bench bench-publish bench-regenerate bench-search bench-experiments bench-overview bench-erase bench-learning openapi
 
 SHELL := bash
 
@@ -32,7 +32,7 @@ openapi-fresh:
 		|| { echo "openapi.json is stale: run 'make openapi' and commit it" >&2; exit 1; }
 
 # Load programs; they print tables and assert nothing. See docs/operations.md.
-bench: bench-publish bench-regenerate bench-search bench-learning
+bench: bench-publish bench-regenerate bench-search bench-experiments bench-overview bench-erase bench-learning
 
 bench-publish:
 	cargo build --release --bin evenhand --example bench_publish
@@ -49,6 +49,18 @@ bench-search:
 	cargo build --release --example bench_search
 	target/release/examples/bench_search
 	target/release/examples/bench_search --sizes 3000,30000,300000 --agent-playbooks 600 --clients 8
+
+bench-experiments:
+	cargo build --release --bin evenhand --example bench_experiment_results
+	target/release/examples/bench_experiment_results
+
+bench-overview:
+	cargo build --release --bin evenhand --example bench_overview
+	target/release/examples/bench_overview
+
+bench-erase:
+	cargo build --release --bin evenhand --example bench_erase
+	target/release/examples/bench_erase
 
 bench-learning:
 	cargo build --release --bin evenhand --example bench_learning

@@ -13,7 +13,9 @@ use crate::credentials::GivenCredentials;
 use crate::db::{Db, Engine, migrations};
 use crate::error::{Error, Result};
 use crate::evaluation;
-use crate::governance::{SubjectKeys, wall};
+use crate::experiments;
+use crate::faults::Faults;
+use crate::governance::{self, InFlight, SubjectKeys, wall};
 use crate::http::RateLimits;
 use crate::ids::Ids;
 use crate::jobs::{self, Handler};
@@ -39,6 +41,9 @@ pub struct App {
     /// Proposes learnings: the judge, or rules.
     pub extractor: Arc<Grader>,
     pub recent_configs: RecentConfigs,
+    /// What this process does with people's data right now.
+    pub in_flight: InFlight,
+    pub faults: Faults,
     /// Cancelled when a graceful stop begins.
     pub stopping: CancellationToken,
     tasks: TaskTracker,
@@ -65,7 +70,6 @@ impl App {
         let keys = Keys::from_environment();
         let judge = Grader::from_settings(&settings.judge, &keys, clock.clone(), ids.clone());
         let judge = Arc::new(judge.map_err(Error::Internal)?);
-        tracing::info!(judge = judge.label(), "sessions are judged by");
         Self::open_judged(settings, clock, ids, schema, given, judge).await
     }
 
@@ -111,6 +115,8 @@ impl App {
             subject_keys,
             given,
             judge,
+            in_flight: InFlight::default(),
+            faults: Faults::from_environment(),
             stopping: CancellationToken::new(),
             tasks: TaskTracker::new(),
         };
@@ -132,6 +138,7 @@ impl App {
                         Box::pin(async move {
                             migrations::take_turns(tx).await?;
                             wall::install(tx).await?;
+                            evaluation::overview::install(tx).await?;
                             check_keys(tx, checks).await?;
                             remember_keys(tx, checks).await
                         })
@@ -303,5 +310,7 @@ pub fn job_handlers() -> Vec<Arc<dyn Handler>> {
     let mut handlers = jobs::handlers();
     handlers.extend(learnings::handlers());
     handlers.extend(evaluation::handlers());
+    handlers.extend(experiments::handlers());
+    handlers.extend(governance::handlers());
     handlers
 }

@@ -6,6 +6,8 @@ mod config;
 mod demo;
 mod doctor;
 mod evaluate;
+mod experiments;
+mod governance;
 mod judge;
 mod keys;
 mod migrate;
@@ -61,6 +63,12 @@ enum Command {
     /// Judge sessions again, or check a success rate.
     #[command(subcommand)]
     Evaluate(evaluate::Evaluate),
+    /// Compute an experiment's numbers from its rows, or try assignments on recorded users.
+    #[command(subcommand)]
+    Experiments(experiments::Experiments),
+    /// Export and erase people, and prove it.
+    #[command(subcommand)]
+    Governance(governance::Governance),
     /// Fill a folder with demo data and serve it.
     Demo(demo::Demo),
     /// Copy a SQLite database while it is in use.
@@ -70,7 +78,7 @@ enum Command {
     /// Check an installation and say what is wrong with it.
     ///
     /// Exit code 0 when everything is well, 1 when something needs attention.
-    Doctor(Installation),
+    Doctor(doctor::Doctor),
 }
 
 /// Which installation a command is about.
@@ -131,9 +139,11 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
             Command::Config(command) => command.run(),
             Command::Judge(command) => command.run().await,
             Command::Evaluate(command) => command.run().await,
+            Command::Experiments(command) => command.run().await,
+            Command::Governance(command) => command.run().await,
             Command::Demo(command) => command.run().await,
             Command::Backup(command) => command.run().await,
-            Command::Doctor(installation) => doctor::run(&installation).await,
+            Command::Doctor(command) => command.run().await,
         }
     });
     // A blocking call that hangs (a full disk, a stuck mount) must not keep the process from ending.

@@ -1,8 +1,13 @@
 //! Making, finding and revoking credentials.
 
+use std::collections::BTreeMap;
+
 use super::{Credential, Role, sql, token_digest};
 use crate::app::App;
+use crate::db::Tx;
 use crate::error::{Code, Error, Result};
+use crate::governance::COMMAND_LINE;
+use crate::governance::audit::{self, NewEvent, Operation};
 
 /// Makes a credential and gives its token, which is shown once and not kept.
 pub async fn create(
@@ -28,13 +33,52 @@ pub async fn create(
         created_at: app.clock.now(),
         revoked_at: None,
     };
-    let input = (credential.clone(), token_digest(&token));
+    let input = (credential.clone(), token_digest(&token), event(app, &credential));
     app.db
-        .write("credentials.create", input, |tx, (credential, digest)| {
-            Box::pin(sql::insert(tx, credential, digest))
+        .write("credentials.create", input, |tx, (credential, digest, event)| {
+            Box::pin(async move {
+                sql::insert(tx, credential, digest).await?;
+                event.append(tx, Operation::KeyCreate).await
+            })
         })
         .await?;
     Ok((credential, token))
+}
+
+/// What the audit chain keeps of a credential's beginning and end: references, and its role as a count.
+struct KeyEvent {
+    org_id: String,
+    actor_ref: String,
+    credential_ref: String,
+    role: Role,
+    now: i64,
+}
+
+fn event(app: &App, credential: &Credential) -> KeyEvent {
+    let (keys, org_id) = (&app.subject_keys, &credential.org_id);
+    KeyEvent {
+        actor_ref: keys.actor_ref(org_id, COMMAND_LINE),
+        credential_ref: keys.actor_ref(org_id, &credential.credential_id),
+        org_id: org_id.clone(),
+        role: credential.role,
+        now: app.clock.now(),
+    }
+}
+
+impl KeyEvent {
+    async fn append(&self, tx: &mut Tx, operation: Operation) -> Result<()> {
+        let event = NewEvent {
+            org_id: &self.org_id,
+            operation,
+            ok: true,
+            actor_ref: &self.actor_ref,
+            subject_ref: None,
+            request_ref: Some(&self.credential_ref),
+            counts: BTreeMap::from([(self.role.as_str().to_owned(), 1)]),
+            now: self.now,
+        };
+        audit::append(tx, event).await.map(drop)
+    }
 }
 
 /// The credential behind a token, unless it is unknown or revoked.
@@ -69,17 +113,21 @@ pub async fn list(app: &App, org_id: Option<&str>) -> Result<Vec<Credential>> {
 
 /// Ends a credential. Revoking twice is the same as once.
 pub async fn revoke(app: &App, credential_id: &str) -> Result<()> {
-    let input = (credential_id.to_owned(), app.clock.now());
+    let all = list(app, None).await?;
+    let Some(credential) = all.into_iter().find(|c| c.credential_id == credential_id) else {
+        return Err(Error::refused(
+            Code::NotFound,
+            "No such credential; `evenhand keys list` shows their ids.",
+        ));
+    };
+    let input = (credential_id.to_owned(), event(app, &credential));
     app.db
-        .write("credentials.revoke", input, |tx, (id, now)| {
+        .write("credentials.revoke", input, |tx, (id, event)| {
             Box::pin(async move {
-                if sql::revoke(tx, id, *now).await? {
-                    return Ok(());
+                if sql::revoke(tx, id, event.now).await? {
+                    event.append(tx, Operation::KeyRevoke).await?;
                 }
-                Err(Error::refused(
-                    Code::NotFound,
-                    "No such credential; `evenhand keys list` shows their ids.",
-                ))
+                Ok(())
             })
         })
         .await

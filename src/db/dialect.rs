@@ -8,6 +8,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{PoisonError, RwLock};
 
+use futures_util::TryStreamExt;
+use futures_util::future::BoxFuture;
+
 #[allow(clippy::disallowed_types)] // the place the ban points to
 use sqlx::AssertSqlSafe;
 use sqlx::{SqlSafeStr, SqlStr};
@@ -65,6 +68,24 @@ const FRAGMENTS: &[(&str, &str, &str)] = &[
     ("end_listed", "))", ")), '[]'::json)::text"),
     ("json", "json(?)", "?"),
     ("hex", "hex(?)", "encode(?, 'hex')"),
+    // The rows of a JSON list bound as one text, under `value`; and a column of integers as such a list.
+    ("each", "json_each(?)", "jsonb_array_elements_text(?::jsonb)"),
+    ("listed", "json_group_array(?)", "COALESCE(jsonb_agg(?), '[]'::jsonb)"),
+    // All texts of a column as one, a line each.
+    ("lines", "group_concat(?, char(10))", "string_agg(?, chr(10))"),
+    (
+        "session_pairs",
+        "json_group_array(json_object('user_id', user_id, 'session_id', session_id))",
+        "COALESCE(jsonb_agg(jsonb_build_object('user_id', user_id, 'session_id', session_id)), '[]'::jsonb)",
+    ),
+    // A JSON list of [tag, grain, low, high], bound as one text.
+    (
+        "ranges",
+        "(SELECT json_extract(value, '$[0]') AS tag, json_extract(value, '$[1]') AS grain,
+                 json_extract(value, '$[2]') AS low, json_extract(value, '$[3]') AS high FROM json_each(?))",
+        "(SELECT (value->>0)::bigint AS tag, (value->>1)::bigint AS grain, (value->>2)::bigint AS low,
+                 (value->>3)::bigint AS high FROM jsonb_array_elements(?::jsonb))",
+    ),
     ("found", "i.rowid", "b.?"),
     ("matches", "i.terms MATCH ?", "b.document @@ (?)::tsquery"),
 ];
@@ -100,6 +121,50 @@ impl Tx {
             query.execute(conn).await.map(|done| done.rows_affected())
         })
         .map_err(Error::from)
+    }
+
+    /// The one number that a query of compiled-in names gives.
+    pub(crate) async fn number(&mut self, query: String, binds: &[&str]) -> Result<u64> {
+        let query = AssertSqlSafe(query).into_sql_str();
+        let found: Option<(i64,)> = crate::on!(self, conn => {
+            let mut query = sqlx::query_as(query);
+            for bind in binds {
+                query = query.bind((*bind).to_owned());
+            }
+            query.fetch_optional(conn).await
+        })?;
+        Ok(found.and_then(|(number,)| u64::try_from(number).ok()).unwrap_or(0))
+    }
+
+    /// Hands the texts that a query of compiled-in names gives to `sink` as they come, without keeping them.
+    pub(crate) async fn stream_texts(
+        &mut self,
+        query: String,
+        binds: [String; 2],
+        sink: &mut dyn TextSink,
+    ) -> Result<()> {
+        let query = AssertSqlSafe(query).into_sql_str();
+        crate::on!(self, conn => {
+            let [first, second] = binds;
+            let query = sqlx::query_as::<_, (String,)>(query).bind(first).bind(second);
+            let mut rows = query.fetch(conn);
+            while let Some((text,)) = rows.try_next().await? {
+                sink.take(text).await?;
+            }
+        });
+        Ok(())
+    }
+
+    /// The columns of a table with their types (lower case), in order.
+    pub async fn columns_of(&mut self, table: &'static str) -> Result<Vec<(String, String)>> {
+        let sql = match self.engine() {
+            Engine::Sqlite => "SELECT name, lower(type) FROM pragma_table_info($1) ORDER BY cid",
+            Engine::Postgres => {
+                "SELECT column_name::text, data_type::text FROM information_schema.columns
+                 WHERE table_schema = current_schema() AND table_name = $1 ORDER BY ordinal_position"
+            }
+        };
+        crate::rows!(self, (String, String), sql, table)
     }
 
     /// The names of all tables, or of all triggers, in this database.
@@ -161,6 +226,11 @@ impl Tx {
             }
         }
     }
+}
+
+/// Where a stream of texts goes; as fast as it takes them.
+pub(crate) trait TextSink: Send {
+    fn take(&mut self, text: String) -> BoxFuture<'_, Result<()>>;
 }
 
 /// A word to look for, or the beginning of words.

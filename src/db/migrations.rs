@@ -31,6 +31,9 @@ const MIGRATIONS: &[Migration] = migrations! {
     1 "0001_foundation";
     2 "0002_learnings";
     3 "0003_evaluation";
+    4 "0004_experiments";
+    5 "0005_overview";
+    6 "0006_governance";
     7 "0007_learning_loop";
 };
 
@@ -43,9 +46,9 @@ impl Migration {
     }
 }
 
-/// How many migrations there are: numbers are not always given in a row.
-pub fn count() -> usize {
-    MIGRATIONS.len()
+/// The names of all migrations, in order.
+pub fn names() -> Vec<&'static str> {
+    MIGRATIONS.iter().map(|m| m.name).collect()
 }
 
 /// The schema version this binary works with.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::shadow::SHADOW_COMPARISON;
 use super::{AGENT_SUCCESS, driver, grading, sql};
 use crate::app::App;
 use crate::error::Result;
@@ -23,6 +24,9 @@ pub async fn estimate(app: &Arc<App>, org_id: &str, job_id: &str) -> Result<()> 
         })
         .await?;
     let Some(regeneration) = regeneration else { return Ok(()) };
+    if regeneration.evaluation_name == SHADOW_COMPARISON {
+        return Ok(());
+    }
     let is_free = regeneration.evaluation_name != AGENT_SUCCESS || regeneration.total == 0;
     let candidate = driver::candidate(&regeneration)?;
     let (mut sum, mut known) = (0.0, 0.0);

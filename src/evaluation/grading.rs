@@ -1,14 +1,17 @@
 //! From a session to a verdict: what is read, what the judge is told, and how what it says is written.
 
+use std::sync::Arc;
+
 use super::candidates::{self, Candidate};
+use super::consent::SubjectConsent;
 use super::learning_verdicts::LearningSet;
-use super::{AGENT_SUCCESS, NewResult, Origin, learning_verdicts, schedule, sql};
+use super::{AGENT_SUCCESS, NewResult, Origin, learning_verdicts, results, schedule, sql};
 use crate::app::App;
 use crate::db::Tx;
 use crate::error::{Code, Error, Result};
 use crate::governance::{SubjectWrite, barrier};
 use crate::judge::prompts::{self, Kind, Rubric};
-use crate::judge::{Context, JudgeError, Provenance, Tool, ToolCall, Turn};
+use crate::judge::{Consent, Context, JudgeError, Provenance, Tool, ToolCall, Turn};
 use crate::learnings;
 use crate::organization::{self, OrganizationConfig};
 use crate::sessions::{self, Interaction, Snapshot, Transcript};
@@ -20,21 +23,31 @@ pub struct Material {
     pub snapshot: Snapshot,
     pub config: OrganizationConfig,
     pub candidates: Vec<Candidate>,
+    pub consent: Arc<SubjectConsent>,
 }
 
-/// Reads a session; nothing when there is none.
+/// Reads a session; nothing when there is none, or when its user is being erased.
 pub async fn load(
     app: &App,
     org_id: &str,
     user_id: &str,
     session_id: &str,
 ) -> Result<Option<Material>> {
-    let input = (org_id.to_owned(), user_id.to_owned(), session_id.to_owned(), app.clock.now());
+    let person = (app.db.clone(), org_id.to_owned(), user_id.to_owned());
+    let input = (person, session_id.to_owned(), app.clock.now());
     app.db
-        .read("evaluation.load", input, |tx, (org_id, user_id, session_id, now)| {
+        .read("evaluation.load", input, |tx, ((db, org_id, user_id), session_id, now)| {
             Box::pin(async move {
                 let found = sessions::transcript_in(tx, org_id, user_id, session_id).await?;
                 let Some(transcript) = found else { return Ok(None) };
+                let epoch = barrier::open_epoch(tx, org_id, user_id).await?;
+                let Some(epoch) = epoch else { return Ok(None) };
+                let consent = SubjectConsent {
+                    db: db.clone(),
+                    org_id: org_id.clone(),
+                    user_id: user_id.clone(),
+                    epoch,
+                };
                 let config = organization::config_in(tx, org_id).await?.config;
                 let turns = &transcript.interactions;
                 let candidates = candidates::find(tx, org_id, user_id, turns, *now).await?;
@@ -44,6 +57,7 @@ pub async fn load(
                     transcript,
                     config,
                     candidates,
+                    consent: Arc::new(consent),
                 }))
             })
         })
@@ -57,7 +71,7 @@ impl Material {
     }
 
     pub fn context(&self) -> Context {
-        context(&self.config)
+        context(&self.config, Some(self.consent.clone()))
     }
 
     pub fn turns(&self) -> Vec<Turn> {
@@ -70,8 +84,8 @@ impl Material {
     }
 }
 
-/// What an organization says about its agent.
-pub fn context(config: &OrganizationConfig) -> Context {
+/// What an organization says about its agent, and whether the person in the transcript may be judged.
+pub fn context(config: &OrganizationConfig, consent: Option<Arc<dyn Consent>>) -> Context {
     let tool = |tool: &organization::ToolCanUse| Tool {
         name: tool.tool_name.clone(),
         description: tool.tool_description.clone(),
@@ -80,11 +94,12 @@ pub fn context(config: &OrganizationConfig) -> Context {
         agent_context: config.agent_context_prompt.clone(),
         tools: config.tool_can_use.iter().map(tool).collect(),
         success_definition: config.agent_success_config.success_definition_prompt.clone(),
+        consent,
     }
 }
 
 pub fn is_user(turn: &Interaction) -> bool {
-    turn.role.trim().eq_ignore_ascii_case("user")
+    sessions::is_user(&turn.role)
 }
 
 /// A turn as judges see it. What was done without words is said in words; the shadow, the expert's answer, the
@@ -141,7 +156,6 @@ pub async fn judge_session(
         user_turns_to_resolution: verdict.is_success.then(|| material.user_turns()),
         is_escalated: verdict.is_escalated,
         learning_status: "not_applicable",
-        created_at: material.transcript.session.first_request_at,
         snapshot: material.snapshot,
         origin: graded.provenance.into(),
     })
@@ -205,7 +219,7 @@ pub async fn write_grade(
         // The session changed under the judge: the old set stands until the new session is judged.
         result.learning_status = "pending";
     }
-    let result_id = sql::put_result(tx, subject, session_id, &result, now).await?;
+    let result_id = results::save(tx, subject, session_id, &result, now).await?;
     if grade.learnings.rows.as_ref().is_some_and(|rows| !rows.is_empty()) {
         learnings::verdicts_changed(tx, app, org_id).await?;
     }

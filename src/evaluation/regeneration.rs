@@ -11,6 +11,7 @@ use serde_json::json;
 use utoipa::ToSchema;
 
 use super::driver::{CHILD, PARENT};
+use super::shadow::SHADOW_COMPARISON;
 use super::{AGENT_SUCCESS, on_demand, sampling, sql};
 use crate::app::App;
 use crate::db::Tx;
@@ -139,8 +140,12 @@ async fn store(
 ) -> Result<(String, i64)> {
     let now = app.clock.now();
     let name = new.evaluation_name.as_deref().unwrap_or(AGENT_SUCCESS);
-    on_demand::check_name(tx, org_id, name).await?;
-    if new.max_cost_usd.is_some() && name == AGENT_SUCCESS && !app.judge.is_priced() {
+    let is_shadow = name == SHADOW_COMPARISON;
+    if !is_shadow {
+        on_demand::check_name(tx, org_id, name).await?;
+    }
+    let is_judged = is_shadow || name == AGENT_SUCCESS;
+    if new.max_cost_usd.is_some() && is_judged && !app.judge.is_priced() {
         return Err(Error::invalid_field(
             Code::InvalidInput,
             "/max_cost_usd",
@@ -152,7 +157,7 @@ async fn store(
     }
     let config = organization::config_in(tx, org_id).await?.config;
     let to_ts = new.to_ts.min(now);
-    let candidates = sessions::in_window(tx, org_id, new.from_ts, to_ts).await?;
+    let candidates = sessions::in_window(tx, org_id, new.from_ts, to_ts, is_shadow).await?;
     let total_candidates = count(candidates.len());
     let per_stratum = config.eval_sample_n_per_stratum;
     let sampled = sample(candidates, seed, usize::try_from(per_stratum).unwrap_or(usize::MAX));

@@ -14,7 +14,7 @@
 
 pub mod http;
 mod prune;
-pub mod recurring;
+mod recurring;
 mod rules;
 mod runner;
 mod sql;
@@ -28,6 +28,7 @@ use crate::app::App;
 use crate::error::Result;
 use crate::governance::SubjectWrite;
 
+pub use recurring::Recurring;
 pub use rules::{
     NewChild, cancel, cancel_children, child_costs, children, claim, claim_one, close_child,
     enqueue, enqueue_children, extend, fail, failed_children, find, finish, finish_anyway, gather,

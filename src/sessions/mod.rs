@@ -19,19 +19,26 @@ use serde_json::{Map, Value};
 use sqlx::types::Json;
 use utoipa::ToSchema;
 
-pub use deletes::{clear_user_data, delete_interaction, delete_requests, delete_session};
+pub use deletes::{
+    clear_user_data, delete_interaction, delete_requests, delete_session, older_than,
+};
 pub use outcomes::{NewOutcome, SessionOutcome, finalize, list_outcomes, record_outcome};
 pub use publish::{PublishResponse, publish};
 pub use publish_request::{InteractionData, PublishRequest};
 pub use reads::{
-    GetInteractions, GetRequests, ListSessions, Snapshot, Transcript, get_interactions,
-    get_requests, hold, list, owner, transcript, transcript_in,
+    GetInteractions, GetRequests, ListSessions, SessionView, Snapshot, Transcript,
+    get_interactions, get_requests, hold, list, owner, transcript_in, view,
 };
 pub use sql::{
-    SessionInWindow, arrivals, count_arrivals, in_window, interactions_by_ids, recount_mismatches,
-    request_for_learning, snapshot,
+    SessionInWindow, arrivals, citations, count_arrivals, in_window, interactions_by_ids,
+    recount_mismatches, request_for_learning, snapshot,
 };
 pub use tokens::warm as warm_tokenizer;
+
+/// Whether a turn of this role is the person's own; all others are the agent's side.
+pub fn is_user(role: &str) -> bool {
+    role.trim().eq_ignore_ascii_case("user")
+}
 
 /// A tool the agent called.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, ToSchema)]

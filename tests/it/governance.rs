@@ -1,5 +1,13 @@
 //! Governance by construction: the list of user-owned tables, the wall, the barrier, the keys.
 
+mod canary;
+mod certificate;
+mod erase;
+mod export;
+mod faults;
+mod model;
+mod simulation;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -64,6 +72,24 @@ fn rest_of_row(table: &str) -> (&'static str, &'static str) {
             "'s', 'agent_success', 'v', TRUE, '', '', 0, FALSE, 'complete', 1, 1, 1, 1, 'offline', 'v1', '', 0,
              0, 0, 1, '[]'",
         ),
+        "cited_rules" => (
+            "session_id, kind, rule_id, title, source, created_at, is_success",
+            "'s', 'profile', 'p', '', '', 1, TRUE",
+        ),
+        "shadow_verdicts" => (
+            "session_id, interaction_id, judge_prompt_version, agent_version, service_is_request_1, better_request,
+             is_significantly_better, comparison_reason, created_at, judged_at, judge, rubric_hash, input_tokens,
+             output_tokens, latency_ms, attempts",
+            "'s', 1, 'v1', 'v', TRUE, 'tie', FALSE, '', 1, 1, 'offline', '', 0, 0, 0, 1",
+        ),
+        "shadow_sessions" => (
+            "session_id, judge_prompt_version, source, created_at, regular_vs_shadow",
+            "'s', 'v1', '', 1, 'tied'",
+        ),
+        "imported_scores" => (
+            "session_id, source_run_id, scorer_name, value, ts, imported_at",
+            "'s', 'run', 'scorer', 0.5, 1, 1",
+        ),
         "evaluation_decisions" => (
             "session_id, decision, reason, decided_at",
             "'s', 'judged', '', 1",
@@ -105,6 +131,13 @@ fn rest_of_row(table: &str) -> (&'static str, &'static str) {
             "proposal_id, session_id, interaction_id, category, reason, interaction_ids",
             "'t', 's', 1, '', '', '[]'",
         ),
+        "experiment_exposures" => (
+            "session_id, experiment_id, number, arm, first_exposed_at, last_exposed_at, searches, found, served,
+             served_new, served_from_holdout",
+            "'s', 'e', 1, 'treatment', 1, 1, 1, 1, 1, 0, 0",
+        ),
+        "experiment_stale_users" => ("experiment_id, marks", "'e', 1"),
+        "experiment_user_sums" => ("experiment_id, contaminated, sums", "'e', 0, ''"),
         other => panic!("say here what a row of {other} looks like"),
     }
 }
@@ -234,7 +267,7 @@ both_backends! {
 }
 
 /// The keys an installation was opened with.
-fn current_keys(t: &TestApp) -> String {
+pub fn current_keys(t: &TestApp) -> String {
     match t.backend {
         Backend::Sqlite => {
             std::fs::read_to_string(t.settings().server.data_dir.join("governance.key")).unwrap()
@@ -243,7 +276,7 @@ fn current_keys(t: &TestApp) -> String {
     }
 }
 
-async fn reopened(t: &TestApp, keys: &str) -> evenhand::error::Result<Arc<App>> {
+pub async fn reopened(t: &TestApp, keys: &str) -> evenhand::error::Result<Arc<App>> {
     let mut settings = t.settings().clone();
     settings.governance.keys = keys.to_owned();
     let ids = Ids::seeded(t.clock().clone(), 5);

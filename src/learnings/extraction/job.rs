@@ -7,10 +7,11 @@ use futures_util::future::BoxFuture;
 use super::saving::{self, Extracted};
 use super::{EXTRACT, failure, merging, suspicion, window};
 use crate::app::App;
-use crate::error::Result;
-use crate::evaluation;
+use crate::error::{Error, Result};
+use crate::evaluation::{self, SubjectConsent};
 use crate::jobs::{Claim, Handler, Outcome};
 use crate::judge::prompts::Kind;
+use crate::judge::{Consent, JudgeError};
 
 pub struct ExtractLearnings;
 
@@ -31,14 +32,25 @@ async fn extract(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
     }
     let pinned = window.config.learning.extraction_prompt_version.as_deref();
     let rubric = evaluation::rubric(Kind::LearningExtraction, pinned)?;
-    let context = evaluation::judge_context(&window.config);
+    let context = evaluation::judge_context(&window.config, Some(consent(app, job)));
     let shown = window.shown();
     let graded = match app.extractor.extraction(&rubric, &context, &shown).await {
         Ok(graded) => graded,
+        Err(JudgeError::Withdrawn) => return Err(Error::LeaseLost),
         Err(error) => return failure::after(app, job, window, &error).await,
     };
     let proposals = suspicion::look_at(&window, graded.verdict);
     let placed = merging::place(app, job, &window, proposals).await?;
     let origin = graded.provenance.into();
     saving::save(app, job, Extracted { window, placed, origin, passed_over: None }).await
+}
+
+/// That of the job's person, as they were when their turns arrived.
+fn consent(app: &App, job: &Claim) -> Arc<dyn Consent> {
+    Arc::new(SubjectConsent {
+        db: app.db.clone(),
+        org_id: job.org_id.clone(),
+        user_id: job.user_id.clone().unwrap_or_default(),
+        epoch: job.epoch.unwrap_or_default(),
+    })
 }

@@ -2,13 +2,15 @@
 //! can write one, archiving otherwise.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::score::Score;
 use crate::app::App;
 use crate::error::Result;
-use crate::evaluation;
-use crate::judge::Flawed;
+use crate::evaluation::{self, EveryonesConsent, SubjectConsent};
+use crate::governance::barrier;
 use crate::judge::prompts::Kind;
+use crate::judge::{Flawed, JudgeError};
 use crate::learnings::aggregation::{People, Person};
 use crate::learnings::sql::aggregation::profiles_of;
 use crate::organization::OrganizationConfig;
@@ -68,7 +70,7 @@ pub async fn make(
         cited.entry(verdict.user_id.clone()).or_default().extend(verdict.evidence());
     }
     let evidence = load(app, org_id, cited).await?;
-    let shown = evidence.iter().flat_map(|(_, turns, _)| turns).take(TURNS);
+    let shown = evidence.iter().flat_map(|of| &of.turns).take(TURNS);
     let flawed = Flawed {
         content: score.content.clone(),
         trigger: score.trigger.clone(),
@@ -76,10 +78,13 @@ pub async fn make(
         turns: shown.map(evaluation::as_turn).collect(),
     };
     let rubric = evaluation::rubric(Kind::LearningEdit, None)?;
-    let context = evaluation::judge_context(config);
+    let consent = EveryonesConsent(evidence.iter().map(|of| of.consent.clone()).collect());
+    let context = evaluation::judge_context(config, Some(Arc::new(consent)));
     let graded = match app.extractor.edit(&rubric, &context, flawed).await {
         Ok(graded) => graded,
-        Err(error) if error.is_temporary() => return Err(evaluation::judge_error(&error)),
+        Err(error) if error.is_temporary() || error == JudgeError::Withdrawn => {
+            return Err(evaluation::judge_error(&error));
+        }
         Err(_) => return Ok(Draft::archive(score)),
     };
     let mut draft = Draft {
@@ -91,7 +96,7 @@ pub async fn make(
     };
     if score.user_id.is_none() {
         // What serves everybody must not carry anything of those whose sessions showed the problem.
-        let people = People::new(evidence.into_iter().map(person).collect());
+        let people = People::new(evidence.into_iter().map(Evidence::person).collect());
         let clean = |text: &str| people.impersonal(text);
         (draft.content, draft.trigger) = (clean(&draft.content), clean(&draft.trigger));
         draft.rationale = clean(&draft.rationale);
@@ -105,32 +110,45 @@ pub async fn make(
     Ok(if useless { Draft::archive(score) } else { draft })
 }
 
-type Evidence = (String, Vec<Interaction>, Vec<String>);
+/// What one person's sessions show, and what is known about that person.
+struct Evidence {
+    turns: Vec<Interaction>,
+    profiles: Vec<String>,
+    consent: SubjectConsent,
+}
 
-/// The cited turns of each person, and what is known about that person.
+impl Evidence {
+    fn person(self) -> Person {
+        let texts = self.turns.into_iter().map(|turn| turn.content).collect();
+        Person { user_id: self.consent.user_id, texts, profiles: self.profiles }
+    }
+}
+
+/// The cited turns of each person who is not being erased.
 async fn load(
     app: &App,
     org_id: &str,
     cited: BTreeMap<String, BTreeSet<i64>>,
 ) -> Result<Vec<Evidence>> {
+    let input = (app.db.clone(), org_id.to_owned(), cited);
     app.db
-        .read("learnings.tuning_evidence", (org_id.to_owned(), cited), |tx, (org_id, cited)| {
+        .read("learnings.tuning_evidence", input, |tx, (db, org_id, cited)| {
             Box::pin(async move {
                 let mut found = Vec::new();
                 for (user_id, ids) in cited {
+                    let epoch = barrier::open_epoch(tx, org_id, user_id).await?;
+                    let Some(epoch) = epoch else { continue };
                     let ids: Vec<i64> = ids.iter().copied().collect();
                     let turns = sessions::interactions_by_ids(tx, org_id, user_id, &ids).await?;
                     let users = serde_json::to_string(&[user_id]).unwrap_or_default();
                     let profiles = profiles_of(tx, org_id, &users).await?;
                     let profiles = profiles.into_iter().map(|(_, content)| content).collect();
-                    found.push((user_id.clone(), turns, profiles));
+                    let (db, org_id, user_id) = (db.clone(), org_id.clone(), user_id.clone());
+                    let consent = SubjectConsent { db, org_id, user_id, epoch };
+                    found.push(Evidence { turns, profiles, consent });
                 }
                 Ok(found)
             })
         })
         .await
-}
-
-fn person((user_id, turns, profiles): Evidence) -> Person {
-    Person { user_id, texts: turns.into_iter().map(|turn| turn.content).collect(), profiles }
 }
