@@ -67,7 +67,7 @@ CREATE TABLE agent_playbook_decisions (
     org_id            TEXT NOT NULL,
     agent_playbook_id BIGINT NOT NULL,
     decision_id       TEXT NOT NULL,
-    decision          TEXT NOT NULL CHECK (decision IN ('proposed', 'approved', 'rejected', 'pending', 'edited')),
+    decision          TEXT NOT NULL CHECK (decision IN ('proposed', 'approved', 'rejected', 'pending', 'edited', 'archived')),
     actor             TEXT NOT NULL,
     decided_at        BIGINT NOT NULL,
     PRIMARY KEY (org_id, agent_playbook_id, decision_id),
@@ -125,3 +125,19 @@ CREATE TABLE tuning_evidence (
     FOREIGN KEY (proposal_id) REFERENCES tuning_proposals (proposal_id) ON DELETE CASCADE
 );
 CREATE INDEX tuning_evidence_of ON tuning_evidence (proposal_id);
+
+-- What a model drafted for everybody from somebody's sessions goes when one of these does.
+CREATE FUNCTION forget_drafts() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE tuning_proposals
+       SET content = '', "trigger" = '', rationale = 'What it was drafted from is gone.', drafted_by = 'rules',
+           action = CASE WHEN status = 'open' THEN 'archive' ELSE action END
+     WHERE proposal_id = OLD.proposal_id AND user_id IS NULL AND action = 'edit';
+    RETURN NULL;
+END $$;
+CREATE TRIGGER forget_drafts AFTER DELETE ON tuning_evidence FOR EACH ROW EXECUTE FUNCTION forget_drafts();
+
+-- Decisions about agent playbooks are audited too.
+ALTER TABLE audit_events DROP CONSTRAINT audit_events_operation_check;
+ALTER TABLE audit_events ADD CONSTRAINT audit_events_operation_check
+    CHECK (operation IN ('EXPORT', 'ERASE', 'READMIT', 'KEY_CREATE', 'KEY_REVOKE', 'CONFIG', 'PLAYBOOK'));

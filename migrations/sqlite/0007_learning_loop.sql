@@ -67,7 +67,7 @@ CREATE TABLE agent_playbook_decisions (
     org_id            TEXT NOT NULL,
     agent_playbook_id INTEGER NOT NULL,
     decision_id       TEXT NOT NULL,
-    decision          TEXT NOT NULL CHECK (decision IN ('proposed', 'approved', 'rejected', 'pending', 'edited')),
+    decision          TEXT NOT NULL CHECK (decision IN ('proposed', 'approved', 'rejected', 'pending', 'edited', 'archived')),
     actor             TEXT NOT NULL,
     decided_at        INTEGER NOT NULL,
     PRIMARY KEY (org_id, agent_playbook_id, decision_id),
@@ -125,3 +125,30 @@ CREATE TABLE tuning_evidence (
     FOREIGN KEY (proposal_id) REFERENCES tuning_proposals (proposal_id) ON DELETE CASCADE
 ) STRICT;
 CREATE INDEX tuning_evidence_of ON tuning_evidence (proposal_id);
+
+-- What a model drafted for everybody from somebody's sessions goes when one of these does.
+CREATE TRIGGER forget_drafts AFTER DELETE ON tuning_evidence BEGIN
+    UPDATE tuning_proposals
+       SET content = '', "trigger" = '', rationale = 'What it was drafted from is gone.', drafted_by = 'rules',
+           action = CASE WHEN status = 'open' THEN 'archive' ELSE action END
+     WHERE proposal_id = OLD.proposal_id AND user_id IS NULL AND action = 'edit';
+END;
+
+-- Decisions about agent playbooks are audited too.
+CREATE TABLE audit_events_with_playbooks (
+    sequence      INTEGER PRIMARY KEY,
+    org_id        TEXT NOT NULL,
+    operation     TEXT NOT NULL
+        CHECK (operation IN ('EXPORT', 'ERASE', 'READMIT', 'KEY_CREATE', 'KEY_REVOKE', 'CONFIG', 'PLAYBOOK')),
+    status        TEXT NOT NULL CHECK (status IN ('ok', 'error')),
+    actor_ref     TEXT NOT NULL,
+    subject_ref   TEXT,
+    request_ref   TEXT,
+    counts        TEXT NOT NULL,
+    created_at    INTEGER NOT NULL,
+    previous_hash TEXT NOT NULL,
+    hash          TEXT NOT NULL
+) STRICT;
+INSERT INTO audit_events_with_playbooks SELECT * FROM audit_events;
+DROP TABLE audit_events;
+ALTER TABLE audit_events_with_playbooks RENAME TO audit_events;

@@ -22,6 +22,7 @@ mod plan;
 mod refresh;
 mod results;
 pub mod rows;
+mod served_lift;
 pub mod simulate;
 mod sql;
 pub mod sums;
@@ -34,6 +35,7 @@ pub use attribution::check_pair;
 pub use exposure::{Exposed, NewExposure, expose, forget_session, is_active};
 pub use lifecycle::{MARGIN, PLANNED_USERS, list, start, stop};
 pub use results::{RetrievalExperimentResultsResponse, results};
+pub use served_lift::{ServedLift, ServedLifts, served_lifts};
 
 /// The background work of this area.
 pub fn handlers() -> Vec<std::sync::Arc<dyn crate::jobs::Handler>> {

@@ -1,4 +1,5 @@
-//! The audit chain: who exported, erased, readmitted, made and revoked keys and changed the configuration.
+//! The audit chain: who exported, erased, readmitted, made and revoked keys, changed the configuration and decided about
+//! agent playbooks.
 //!
 //! Events hold references and counts, never tokens, ids, content or error texts. Each carries the hash of the one
 //! before it: nothing can be changed, left out or put in between without [`verify`] noticing. An event is written
@@ -26,6 +27,7 @@ pub enum Operation {
     KeyCreate,
     KeyRevoke,
     Config,
+    Playbook,
 }
 
 impl Operation {
@@ -37,6 +39,7 @@ impl Operation {
             Operation::KeyCreate => "KEY_CREATE",
             Operation::KeyRevoke => "KEY_REVOKE",
             Operation::Config => "CONFIG",
+            Operation::Playbook => "PLAYBOOK",
         }
     }
 }

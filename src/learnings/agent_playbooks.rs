@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use sqlx::types::Json;
 
+use super::decisions::{self, Decider};
 use super::requests::{NewAgentPlaybook, PlaybookChange};
-use super::{AgentPlaybook, Kind, SourceWindow, aggregation, decisions, embedding_job, sql, words};
+use super::{AgentPlaybook, Kind, SourceWindow, aggregation, embedding_job, sql, words};
 use crate::app::App;
 use crate::db::{Sequence, Tx};
 use crate::error::{Error, InputProblem, Result};
@@ -121,17 +122,17 @@ pub async fn put(tx: &mut Tx, org_id: &str, mut playbook: AgentPlaybook) -> Resu
     Ok(playbook.agent_playbook_id)
 }
 
-/// Changes an agent playbook; what the change does not name stays. `actor` is who decided it.
+/// Changes an agent playbook; what the change does not name stays.
 pub async fn change(
     app: &Arc<App>,
     org_id: &str,
     change: PlaybookChange,
-    actor: &'static str,
+    decider: Decider,
 ) -> Result<()> {
-    let input = (app.clone(), org_id.to_owned(), change);
+    let input = (app.clone(), org_id.to_owned(), change, decider);
     app.db
-        .write("learnings.change_agent_playbook", input, move |tx, (app, org_id, change)| {
-            Box::pin(apply(tx, app, org_id, change, actor))
+        .write("learnings.change_agent_playbook", input, |tx, (app, org_id, change, decider)| {
+            Box::pin(apply(tx, app, org_id, change, decider))
         })
         .await?;
     app.db.announce_work().await;
@@ -144,12 +145,13 @@ pub async fn apply(
     app: &App,
     org_id: &str,
     change: &PlaybookChange,
-    actor: &str,
+    decider: &Decider,
 ) -> Result<()> {
     sql::next_version(tx, org_id).await?;
     let held = sql::agent_playbooks::hold(tx, org_id, change.id).await?;
     let mut playbook = held.ok_or_else(|| Error::not_found("agent playbook"))?;
     let before = playbook.playbook_status.clone();
+    let was_archived = playbook.status == "archived";
     let put = |target: &mut String, value: &Option<String>| {
         if let Some(value) = value {
             target.clone_from(value);
@@ -183,10 +185,13 @@ pub async fn apply(
     sql::agent_playbooks::update(tx, org_id, &playbook, new_terms.as_deref()).await?;
     let id = playbook.agent_playbook_id;
     if change.touches_text() {
-        decisions::record(tx, app, org_id, id, "edited", actor).await?;
+        decisions::record(tx, app, org_id, id, "edited", decider).await?;
+    }
+    if playbook.status == "archived" && !was_archived {
+        decisions::record(tx, app, org_id, id, "archived", decider).await?;
     }
     if playbook.playbook_status != before {
-        decisions::record(tx, app, org_id, id, &playbook.playbook_status, actor).await?;
+        decisions::record(tx, app, org_id, id, &playbook.playbook_status, decider).await?;
     }
     match (before.as_str(), playbook.playbook_status.as_str()) {
         (_, "rejected") => aggregation::remember_rejection(tx, app, org_id, &playbook).await,

@@ -1,4 +1,7 @@
-//! What people decided about agent playbooks. The one place that records it.
+//! What people decided about agent playbooks. The one place that records it: for whoever asks where a playbook came
+//! from, and in the audit chain.
+
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -7,15 +10,46 @@ use super::sql;
 use crate::app::App;
 use crate::db::Tx;
 use crate::error::Result;
+use crate::governance::audit::{self, NewEvent, Operation};
 
 /// A decision about an agent playbook.
 #[derive(Clone, Debug, Serialize, sqlx::FromRow, ToSchema)]
 pub struct PlaybookDecision {
-    /// `proposed`, `approved`, `rejected`, `pending` or `edited`.
+    /// `proposed`, `approved`, `rejected`, `pending`, `edited` or `archived`.
     pub decision: String,
     /// Who: `dashboard` (a person), `aggregation` or `tuning` (a person who accepted a proposal).
     pub actor: String,
     pub decided_at: i64,
+}
+
+/// Who decides.
+#[derive(Clone, Debug)]
+pub enum Decider {
+    /// Nobody yet: playbooks of several people were put together.
+    Aggregation,
+    /// A person with this credential.
+    Person { credential_id: String },
+    /// A person with this credential, by accepting a tuning proposal.
+    Tuning { credential_id: String },
+}
+
+impl Decider {
+    fn as_str(&self) -> &'static str {
+        match self {
+            Decider::Aggregation => "aggregation",
+            Decider::Person { .. } => "dashboard",
+            Decider::Tuning { .. } => "tuning",
+        }
+    }
+
+    fn credential_id(&self) -> Option<&str> {
+        match self {
+            Decider::Aggregation => None,
+            Decider::Person { credential_id } | Decider::Tuning { credential_id } => {
+                Some(credential_id)
+            }
+        }
+    }
 }
 
 /// Records a decision in the transaction that carries it out.
@@ -25,10 +59,26 @@ pub async fn record(
     org_id: &str,
     agent_playbook_id: i64,
     decision: &str,
-    actor: &str,
+    decider: &Decider,
 ) -> Result<()> {
     let id = app.ids.uuid();
     let now = app.clock.now();
+    let actor = decider.as_str();
     sql::aggregation::insert_decision(tx, org_id, agent_playbook_id, &id, decision, actor, now)
-        .await
+        .await?;
+    let Some(credential_id) = decider.credential_id() else { return Ok(()) };
+    let event = NewEvent {
+        org_id,
+        operation: Operation::Playbook,
+        ok: true,
+        actor_ref: &app.subject_keys.actor_ref(org_id, credential_id),
+        subject_ref: None,
+        request_ref: None,
+        counts: BTreeMap::from([
+            ("agent_playbook_id".to_owned(), agent_playbook_id.unsigned_abs()),
+            (decision.to_owned(), 1),
+        ]),
+        now,
+    };
+    audit::append(tx, event).await.map(drop)
 }

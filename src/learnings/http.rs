@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::decisions::Decider;
 use super::provenance::{self, Provenance};
 use super::requests::{
     BATCH, NewAgentPlaybook, NewProfile, NewUserPlaybook, PlaybookChange, ProfileChange,
@@ -259,7 +260,7 @@ async fn update_agent_playbook(
     Operator(caller): Operator,
     Input { value, .. }: Input<AgentPlaybookChange>,
 ) -> Result<Json<Changed>> {
-    agent_playbooks::change(&app, &caller.org_id, value.0, caller.role.as_str()).await?;
+    agent_playbooks::change(&app, &caller.org_id, value.0, person(&caller)).await?;
     Ok(Changed::one("agent playbook"))
 }
 
@@ -276,8 +277,12 @@ async fn update_agent_playbook_status(
         playbook_status: Some(value.playbook_status),
         ..PlaybookChange::default()
     };
-    agent_playbooks::change(&app, &caller.org_id, change, caller.role.as_str()).await?;
+    agent_playbooks::change(&app, &caller.org_id, change, person(&caller)).await?;
     Ok(Changed::one("agent playbook"))
+}
+
+fn person(caller: &Caller) -> Decider {
+    Decider::Person { credential_id: caller.credential_id.clone() }
 }
 
 // ── where it came from ──────────────────────────────────────────────────────────────────────────────

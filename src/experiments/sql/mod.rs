@@ -10,5 +10,5 @@ pub use exposures::{delete_exposures, put_exposure};
 pub use looks::{find_looks, put_looks};
 pub use sums::{
     contaminated_sessions, hold_marks, insert_stratum, json_list, lines, past_sums, past_users,
-    replace_sums, stale_experiments, stale_users, stored, strata, summed_users,
+    replace_sums, served_sums, stale_experiments, stale_users, stored, strata, summed_users,
 };

@@ -9,6 +9,7 @@ use crate::experiments::Experiment;
 use crate::experiments::classify::{Exposure, HISTORY, Published, Stored, Verdict};
 use crate::experiments::sums::{Stratum, UserSums};
 use crate::governance::SubjectWrite;
+use crate::stats::UserSum;
 use crate::{row, rows, run};
 
 /// Rows per INSERT: engines limit the number of parameters.
@@ -304,6 +305,35 @@ pub async fn contaminated_sessions(
         experiment_id,
         limit
     )
+}
+
+/// `(agent playbook, sessions and successes of one user)` of judged sessions of the treatment that were served it.
+pub async fn served_sums(
+    tx: &mut Tx,
+    org_id: &str,
+    experiment_id: &str,
+) -> Result<Vec<(String, UserSum)>> {
+    let found = rows!(
+        tx,
+        (String, i64, i64),
+        "SELECT learning_id, COUNT(*), COUNT(CASE WHEN is_success THEN 1 END) FROM (
+             SELECT DISTINCT v.learning_id, v.user_id, v.session_id, r.is_success
+               FROM learning_verdicts v
+               JOIN evaluation_results r ON r.org_id = v.org_id AND r.user_id = v.user_id
+                    AND r.session_id = v.session_id AND r.evaluation_name = 'agent_success' AND r.is_newest
+              WHERE v.org_id = $1 AND v.kind = 'agent_playbook' AND EXISTS (
+                    SELECT 1 FROM requests q
+                     WHERE q.org_id = v.org_id AND q.user_id = v.user_id AND q.session_id = v.session_id
+                       AND q.retrieval_experiment_id = $2 AND q.retrieval_experiment_arm = 'treatment')
+             ) AS served
+          GROUP BY learning_id, user_id",
+        org_id,
+        experiment_id
+    )?;
+    let sum = |(playbook, sessions, total): (String, i64, i64)| {
+        (playbook, UserSum { sessions: sessions.unsigned_abs(), total })
+    };
+    Ok(found.into_iter().map(sum).collect())
 }
 
 /// A list of users as it is bound.

@@ -15,9 +15,10 @@ use crate::db::Tx;
 use crate::error::{Error, Result};
 use crate::governance::barrier;
 use crate::jobs::{self, Claim, Handler, Outcome};
+use crate::learnings::decisions::{self, Decider};
 use crate::learnings::likeness::Likeness;
 use crate::learnings::sql::{agent_playbooks as playbook_rows, aggregation as sql};
-use crate::learnings::{AgentPlaybook, SourceWindow, agent_playbooks, decisions, embedding_job};
+use crate::learnings::{AgentPlaybook, SourceWindow, agent_playbooks, embedding_job};
 use crate::organization::{self, LearningConfig};
 
 /// Playbooks of one agent version that are compared, the newest.
@@ -76,12 +77,14 @@ async fn aggregate(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
     for cluster in found {
         proposed.extend(propose(app, job, &material, &cluster).await?);
     }
+    app.faults.reach("aggregate.before_save")?;
     let input = (app.clone(), job.clone(), version, proposed, people);
     app.db
         .write("learnings.save_aggregation", input, |tx, (app, job, version, proposed, people)| {
             Box::pin(save(tx, app, job, version, proposed, *people))
         })
         .await?;
+    app.faults.reach("aggregate.after_save")?;
     app.db.announce_work().await;
     Ok(Outcome::Closed)
 }
@@ -209,7 +212,8 @@ async fn save(
             Err(_) if different.len() < people => continue,
             Err(draft) => {
                 let id = agent_playbooks::put(tx, &job.org_id, new(draft, version, now)).await?;
-                decisions::record(tx, app, &job.org_id, id, "proposed", "aggregation").await?;
+                decisions::record(tx, app, &job.org_id, id, "proposed", &Decider::Aggregation)
+                    .await?;
                 made += 1;
                 id
             }
@@ -228,6 +232,7 @@ async fn save(
         embedding_job::enqueue(tx, app, &job.org_id, None).await?;
         metrics::counter!("evenhand_aggregations_total", "outcome" => "proposed").increment(made);
     }
+    app.faults.reach("aggregate.amid_save")?;
     jobs::finish(tx, job, now).await
 }
 

@@ -51,6 +51,7 @@ pub async fn nothing_new(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
 
 pub async fn save(app: &Arc<App>, job: &Claim, extracted: Extracted) -> Result<Outcome> {
     let outcome = if extracted.passed_over.is_some() { "passed_over" } else { "extracted" };
+    app.faults.reach("extract.before_save")?;
     let input = (app.clone(), job.clone(), extracted);
     let saved = app
         .db
@@ -58,6 +59,7 @@ pub async fn save(app: &Arc<App>, job: &Claim, extracted: Extracted) -> Result<O
             Box::pin(write(tx, app, job, extracted))
         })
         .await?;
+    app.faults.reach("extract.after_save")?;
     metrics::counter!("evenhand_learning_windows_total", "outcome" => outcome).increment(1);
     for one in &saved {
         metrics::counter!("evenhand_learning_proposals_total", "outcome" => one.outcome)
@@ -90,6 +92,7 @@ async fn write(tx: &mut Tx, app: &App, job: &Claim, extracted: &Extracted) -> Re
         embedding_job::enqueue(tx, app, &job.org_id, Some(&subject)).await?;
     }
     aggregate(tx, app, job, extracted, &saved).await?;
+    app.faults.reach("extract.amid_save")?;
     let (left, last) = sessions::count_arrivals(tx, &job.org_id, user_id, after.seen).await?;
     if left == 0 {
         jobs::finish_anyway(tx, job, now).await?;

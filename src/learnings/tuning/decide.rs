@@ -11,6 +11,7 @@ use crate::db::Tx;
 use crate::error::{Code, Error, Result};
 use crate::evaluation;
 use crate::governance::barrier;
+use crate::learnings::decisions::Decider;
 use crate::learnings::requests::PlaybookChange;
 use crate::learnings::sql::{profiles as profile_rows, tuning as sql};
 use crate::learnings::{agent_playbooks, user_playbooks};
@@ -94,14 +95,20 @@ pub struct Acceptance {
     pub trigger: Option<String>,
 }
 
-/// Carries a proposal out.
-pub async fn accept(app: &Arc<App>, org_id: &str, acceptance: Acceptance) -> Result<()> {
-    let input = (app.clone(), org_id.to_owned(), acceptance);
+/// Carries a proposal out, on behalf of a person with this credential.
+pub async fn accept(
+    app: &Arc<App>,
+    org_id: &str,
+    credential_id: &str,
+    acceptance: Acceptance,
+) -> Result<()> {
+    let decider = Decider::Tuning { credential_id: credential_id.to_owned() };
+    let input = (app.clone(), org_id.to_owned(), acceptance, decider);
     app.db
-        .write("learnings.accept_tuning", input, |tx, (app, org_id, acceptance)| {
+        .write("learnings.accept_tuning", input, |tx, (app, org_id, acceptance, decider)| {
             Box::pin(async move {
                 let proposal = open(tx, org_id, &acceptance.proposal_id).await?;
-                carry_out(tx, app, org_id, &proposal, acceptance).await?;
+                carry_out(tx, app, org_id, &proposal, acceptance, decider).await?;
                 settle(tx, app, org_id, &proposal, "accepted").await
             })
         })
@@ -155,6 +162,7 @@ async fn carry_out(
     org_id: &str,
     proposal: &TuningProposal,
     acceptance: &Acceptance,
+    decider: &Decider,
 ) -> Result<()> {
     let key = (proposal.kind.clone(), proposal.learning_id.clone());
     let present = sql::present(tx, org_id, [&key]).await?.into_iter().next();
@@ -194,6 +202,6 @@ async fn carry_out(
     if proposal.kind == "user_playbook" {
         user_playbooks::apply(tx, app, org_id, &change, app.clock.now()).await
     } else {
-        agent_playbooks::apply(tx, app, org_id, &change, "tuning").await
+        agent_playbooks::apply(tx, app, org_id, &change, decider).await
     }
 }

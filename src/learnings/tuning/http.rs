@@ -154,7 +154,7 @@ async fn accept_tuning_proposal(
     Operator(caller): Operator,
     Input { value, .. }: Input<Acceptance>,
 ) -> Result<Json<TuningDecided>> {
-    super::accept(&app, &caller.org_id, value).await?;
+    super::accept(&app, &caller.org_id, &caller.credential_id, value).await?;
     Ok(Json(TuningDecided { success: true, status: "accepted" }))
 }
 

@@ -1,6 +1,7 @@
 //! The scorecard: what verdicts say about each learning, with how sure that is.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -10,6 +11,7 @@ use crate::app::App;
 use crate::db::Tx;
 use crate::error::Result;
 use crate::evaluation::{self, VerdictOnLearning};
+use crate::experiments::{self, ServedLift, ServedLifts};
 use crate::learnings::sql::tuning as sql;
 use crate::stats::distributions::student_t_critical_value;
 use crate::stats::wilson::wilson;
@@ -64,9 +66,10 @@ pub struct Score {
     pub diagnoses: BTreeMap<String, i64>,
     /// Verdicts on an older text of it, which do not count.
     pub outdated_verdicts: i64,
-    /// Lift of the arm that was served it, in percentage points; null with the reason.
-    pub arm_lift: Option<f64>,
-    pub arm_lift_reason: Option<String>,
+    /// Of agent playbooks, where an experiment ran: sessions that were served it beside those of the holdout. A
+    /// description, because it is served where it seems to fit; null with the reason.
+    pub arm_lift: Option<ServedLift>,
+    pub arm_lift_reason: Option<&'static str>,
     /// The open proposal about it, if there is one.
     pub proposal_id: Option<String>,
     /// What the judge saw, as proposals name it.
@@ -76,7 +79,7 @@ pub struct Score {
     pub content: String,
     #[serde(skip)]
     pub trigger: String,
-    /// Verdicts that count against it.
+    /// Verdicts that count against it: those that show what is wrong with its text first.
     #[serde(skip)]
     pub against: Vec<VerdictOnLearning>,
 }
@@ -127,13 +130,35 @@ pub struct Present {
 }
 
 /// The scores of an organization's learnings: those that hurt most first, then those that help most.
-pub async fn scorecard(app: &App, org_id: &str, query: ScorecardQuery) -> Result<Vec<Score>> {
+pub async fn scorecard(app: &Arc<App>, org_id: &str, query: ScorecardQuery) -> Result<Vec<Score>> {
     let input = (org_id.to_owned(), query, app.clock.now());
-    app.db
+    let mut scores = app
+        .db
         .read("learnings.scorecard", input, |tx, (org_id, query, now)| {
             Box::pin(scores(tx, org_id, query, *now))
         })
-        .await
+        .await?;
+    if scores.iter().any(|score| score.kind == "agent_playbook") {
+        let lifts = experiments::served_lifts(app, org_id).await?;
+        for score in &mut scores {
+            score.tell_lift(lifts.as_ref());
+        }
+    }
+    Ok(scores)
+}
+
+impl Score {
+    fn tell_lift(&mut self, lifts: Option<&ServedLifts>) {
+        if self.kind != "agent_playbook" {
+            return;
+        }
+        self.arm_lift = lifts.and_then(|lifts| lifts.of(&self.learning_id, &self.agent_version));
+        self.arm_lift_reason = match (lifts, &self.arm_lift) {
+            (None, _) => Some("no experiment ran"),
+            (_, None) => Some("no judged session of the newest experiment was served it"),
+            _ => None,
+        };
+    }
 }
 
 /// [`scorecard`] as part of a transaction.
@@ -225,6 +250,8 @@ fn score(present: Present, verdicts: Vec<VerdictOnLearning>) -> Score {
     let text = if present.content.is_empty() { &present.trigger } else { &present.content };
     let title = text.chars().take(TITLE).collect();
     let negative = held.iter().filter(|verdict| verdict.impact.as_deref() == Some("negative"));
+    let mut against: Vec<VerdictOnLearning> = negative.map(|verdict| (*verdict).clone()).collect();
+    against.sort_by_key(|verdict| verdict.verified_diagnosis() != Some("content_defect"));
     Score {
         relevance: relevance(&all),
         impact: impact(&all),
@@ -235,9 +262,9 @@ fn score(present: Present, verdicts: Vec<VerdictOnLearning>) -> Score {
         diagnoses,
         outdated_verdicts: i64::try_from(outdated.len()).unwrap_or(i64::MAX),
         arm_lift: None,
-        arm_lift_reason: Some("no experiment tells this learning apart".to_owned()),
+        arm_lift_reason: Some("it is one person's, and a person is in one arm"),
         proposal_id: None,
-        against: negative.map(|verdict| (*verdict).clone()).collect(),
+        against,
         attributable_impact,
         title,
         digest,

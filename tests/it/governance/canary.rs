@@ -51,6 +51,8 @@ const FEATURES: &[(&str, Feature)] = &[
     ("publish", |p| Box::pin(publish(p))),
     ("outcomes", |p| Box::pin(outcomes(p))),
     ("learnings", |p| Box::pin(learnings(p))),
+    ("extraction", |p| Box::pin(extraction(p))),
+    ("tuning", |p| Box::pin(tuning(p))),
     ("search", |p| Box::pin(search(p))),
     ("experiment", |p| Box::pin(experiment(p))),
     ("judge", |p| Box::pin(judge(p))),
@@ -119,6 +121,43 @@ async fn learnings(p: &Person<'_>) {
         )
         .await
         .ok();
+}
+
+/// Teaches what the others teach too, in words of one's own, and changes one's mind.
+async fn extraction(p: &Person<'_>) {
+    for number in 20..22 {
+        let taught = format!(
+            "We use {} for all our invoices. When I ask about {}, always quote prices with tax.",
+            p.word(),
+            p.word()
+        );
+        let turns = json!([{"role": "User", "content": taught}]);
+        p.both.agent.publish(&json!({"user_id": p.user, "session_id": p.session(number), "session_finished": true,
+            "agent_version": "v1", "interaction_data_list": turns})).await.ok();
+        work(p.t).await;
+    }
+    p.t.clock().advance(30);
+    work(p.t).await;
+}
+
+/// Meets a playbook that hurts: everybody's, and one's own.
+async fn tuning(p: &Person<'_>) {
+    let ask = json!({"user_id": p.user});
+    let own = p.both.agent.post("/api/get_user_playbooks", &ask).await.ok();
+    let everybodys = p.both.agent.post("/api/get_agent_playbooks", &json!({})).await.ok();
+    let served = json!([
+        {"kind": "user_playbook", "learning_id": own["user_playbooks"][0]["user_playbook_id"].to_string()},
+        {"kind": "agent_playbook", "learning_id": everybodys["agent_playbooks"][0]["agent_playbook_id"].to_string()}]);
+    for number in 30..37 {
+        let asked = format!("Where is {}?", p.word());
+        p.both.agent.publish(&json!({"user_id": p.user, "session_id": p.session(number), "session_finished": true,
+            "agent_version": "v1", "interaction_data_list": [{"role": "User", "content": asked},
+                {"role": "Assistant", "content": "In Spain.", "retrieved_learnings": served}]})).await.ok();
+    }
+    for _ in 0..3 {
+        work(p.t).await;
+        p.t.clock().advance(120);
+    }
 }
 
 async fn search(p: &Person<'_>) {
@@ -216,6 +255,20 @@ impl Judge for Quoting {
                 answer.json = json!({"reasoning": "r", "is_success": false, "failure_type": "wrong_answer",
                     "failure_reason": word.unwrap_or("none"), "number_of_corrections": 0, "is_escalated": false});
             }
+            if answer.json.get("content").is_some() {
+                answer.json = json!({"rationale": word, "trigger": "prices", "content": format!("Quote {word:?} with tax")});
+            }
+            let turn =
+                call.user.split("\"id\":").nth(1).and_then(|rest| rest.split([',', '}']).next());
+            let turn: Option<i64> = turn.and_then(|id| id.trim().parse().ok());
+            for verdict in answer.json["verdicts"].as_array_mut().into_iter().flatten() {
+                if verdict.get("impact").is_some() {
+                    verdict["impact"] = json!("negative");
+                    verdict["diagnosis_category"] = json!("content_defect");
+                    verdict["diagnosis_reason"] = json!(word.unwrap_or("none"));
+                    verdict["diagnosis_turns"] = json!([turn]);
+                }
+            }
             Ok(answer)
         })
     }
@@ -311,7 +364,7 @@ async fn nothing_is_left(backend: Backend, vacuum_up_to_mib: u64) {
     tracing_subscriber::fmt().with_env_filter("evenhand=trace").with_writer(log.clone()).init();
     let metrics = evenhand::telemetry::init_metrics().unwrap();
     let t = TestApp::with(backend, |s| s.governance.vacuum_up_to_mib = vacuum_up_to_mib).await;
-    let t = t.judged_by(Arc::new(Quoting::default())).await;
+    let t = t.taught_by(Arc::new(Quoting::default())).await;
     let both = Both::new(&t).await;
     let people: Vec<Person> = (0..4).map(|_| Person::new(&t, &both)).collect();
     for (name, feature) in FEATURES {
@@ -342,9 +395,27 @@ async fn nothing_is_left(backend: Backend, vacuum_up_to_mib: u64) {
     };
     let others = exports().await;
     let playbooks = t.number("SELECT COUNT(*) FROM agent_playbooks").await;
+    let aggregated = async || {
+        let found = both.agent.post("/api/get_agent_playbooks", &json!({})).await.ok();
+        let found = found["agent_playbooks"].as_array().unwrap().clone();
+        found.into_iter().find(|p| p["playbook_metadata"]["origin"] == "aggregation").unwrap()
+    };
+    let before = aggregated().await;
+    assert_eq!(before["source_user_count"], 4, "{before}");
+    let drafted = "SELECT COUNT(*) FROM tuning_proposals WHERE user_id IS NULL AND content <> ''";
+    assert_eq!(t.number(drafted).await, 1);
     for person in &people[..2] {
         let erased = both.erase(&person.user, "dsr").await;
-        assert!(erased["deleted_counts"]["agent_playbook_sources"].as_i64() > Some(0), "{erased}");
+        for target in [
+            "agent_playbook_sources",
+            "learning_streams",
+            "learning_windows",
+            "learning_proposals",
+            "tuning_proposals",
+            "tuning_evidence",
+        ] {
+            assert!(erased["deleted_counts"][target].as_i64() > Some(0), "{target}: {erased}");
+        }
     }
     if backend == Backend::Postgres {
         rewrite(&t, &scanners[0].0).await;
@@ -369,6 +440,9 @@ async fn nothing_is_left(backend: Backend, vacuum_up_to_mib: u64) {
     assert_eq!(exports().await, others, "to the byte");
     assert!(!log.0.lock().unwrap().is_empty());
     assert_eq!(t.number("SELECT COUNT(*) FROM agent_playbooks").await, playbooks);
+    let after = aggregated().await;
+    assert_eq!((&after["content"], &after["source_user_count"]), (&before["content"], &json!(2)));
+    assert_eq!(t.number(drafted).await, 0, "what was drafted from the erased");
     assert_eq!(t.mismatches().await, 0);
 }
 

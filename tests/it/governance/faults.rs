@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use evenhand::faults::{Fault, PLACES};
+use evenhand::faults::{ERASURE, Fault};
 use evenhand::governance::audit;
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ async fn plant(both: &Both, user: &str) {
 both_backends! {
     async fn an_error_anywhere_leaves_the_barrier_closed_and_is_resumed(t: TestApp) {
         let both = Both::new(&t).await;
-        for (number, place) in PLACES.iter().enumerate() {
+        for (number, place) in ERASURE.iter().enumerate() {
             let user = format!("user{number}");
             plant(&both, &user).await;
             let begun = *place != "erase.before_begin";
@@ -125,7 +125,7 @@ async fn killed_at(backend: Backend, place: &str) -> Value {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_at_any_place_on_sqlite_it_ends_complete() {
-    for place in PLACES {
+    for place in ERASURE {
         let done = killed_at(Backend::Sqlite, place).await;
         // Before it began, the door was open for one more publish.
         let turns = if *place == "erase.before_begin" { 4 } else { 2 };
@@ -136,7 +136,7 @@ async fn killed_at_any_place_on_sqlite_it_ends_complete() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_at_any_place_on_postgres_it_ends_complete() {
-    let reached = PLACES.iter().filter(|p| !p.contains("scrub") && !p.contains("index"));
+    let reached = ERASURE.iter().filter(|p| !p.contains("scrub") && !p.contains("index"));
     for place in reached {
         let done = killed_at(Backend::Postgres, place).await;
         // Before it began, the door was open for one more publish.

@@ -95,6 +95,32 @@ both_backends! {
         assert_eq!(way["interactions"].as_array().unwrap().len(), 2);
     }
 
+    async fn decisions_of_people_are_audited(t: TestApp) {
+        let server = t.serve().await;
+        teach(&t, &server, &[("ada", "Always quote prices with tax."), ("bob", "Always quote prices with tax.")]).await;
+        let playbook = agent_playbooks(&server).await[0].clone();
+        let events = "SELECT COUNT(*) FROM audit_events WHERE operation = 'PLAYBOOK'";
+        assert_eq!(t.number(events).await, 0, "a proposal is nobody's decision");
+        decide(&server, &playbook, "approved").await;
+        decide(&server, &playbook, "approved").await;
+        assert_eq!(t.number(events).await, 1, "nothing was decided the second time");
+        let id = &playbook["agent_playbook_id"];
+        server.put("/api/update_agent_playbook", &json!({"agent_playbook_id": id, "content": "Quote prices with tax", "status": "archived"})).await.ok();
+        decide(&server, &playbook, "rejected").await;
+        let told: Vec<(String, String)> = t.app.db.read("test.events", (), |tx, ()| Box::pin(async move {
+            evenhand::rows!(tx, (String, String), "SELECT actor_ref, CAST(counts AS TEXT) FROM audit_events
+                WHERE operation = 'PLAYBOOK' ORDER BY sequence")
+        })).await.unwrap();
+        for ((actor, counts), decision) in told.iter().zip(["approved", "edited", "archived", "rejected"]) {
+            assert!(actor.starts_with("actref_v1_"), "{actor}");
+            let counts: Value = serde_json::from_str(counts).unwrap();
+            assert_eq!(counts, json!({"agent_playbook_id": id, decision: 1}));
+        }
+        assert_eq!(told.len(), 4);
+        let chain = evenhand::governance::audit::verify(&t.app.db).await.unwrap();
+        assert_eq!(chain.broken_at, None);
+    }
+
     async fn the_way_of_a_learning_goes_through_merges_and_replacements(t: TestApp) {
         let server = t.serve().await;
         let say = async |text: &str| {

@@ -123,6 +123,48 @@ both_backends! {
         assert!(open_proposals(&server).await.is_empty(), "what helps is left alone");
     }
 
+    async fn an_experiment_tells_what_became_of_sessions_that_were_served_it(t: TestApp) {
+        let server = t.serve().await;
+        let id = playbook(&server, "Quote kettle prices with tax", "price of a kettle").await;
+        let lift = async || {
+            let scores = scores(&server).await;
+            (scores[0]["arm_lift"].clone(), scores[0]["arm_lift_reason"].clone())
+        };
+        let good = "Kettle prices with tax: 35.70 euros.";
+        server.publish(&served("before", "s", id, good, "Perfect, thank you!")).await.ok();
+        work(&t).await;
+        assert_eq!(lift().await, (Value::Null, json!("no experiment ran")));
+        let start = json!({"experiment_id": "exp", "holdout_percentage": 50});
+        server.post("/api/retrieval_experiments", &start).await.ok();
+        assert_eq!(lift().await.1, "no judged session of the newest experiment was served it");
+        let (mut treated, mut held_out) = (0, 0);
+        for n in 0..40 {
+            let user = format!("u{n}");
+            let search = json!({"query": "kettle price", "user_id": user, "session_id": "s"});
+            let found = server.post("/api/search", &search).await.ok();
+            let in_treatment = found["experiment"]["arm"] == "treatment";
+            let mut body = match in_treatment {
+                true => served(&user, "s", id, good, "Perfect, thank you!"),
+                false => finished(&user, "s", &[("User", "What does the kettle cost?"), ("Assistant", "30."), ("User", "That is wrong. Useless.")]),
+            };
+            // One treated user is as unhappy as the holdout.
+            if in_treatment && treated == 0 {
+                body["interaction_data_list"][2]["content"] = json!("That is wrong. Useless.");
+            }
+            *(if in_treatment { &mut treated } else { &mut held_out }) += 1;
+            server.publish(&body).await.ok();
+        }
+        work(&t).await;
+        let (told, reason) = lift().await;
+        assert_eq!(reason, Value::Null, "{told}");
+        assert_eq!((&told["treatment_users"], &told["treatment_sessions"]), (&json!(treated), &json!(treated)));
+        assert_eq!((&told["holdout_users"], &told["experiment_id"]), (&json!(held_out), &json!("exp")));
+        let expected = f64::from(treated - 1) / f64::from(treated) * 100.0;
+        assert!((told["percentage_points"].as_f64().unwrap() - expected).abs() < 1e-9, "{told}");
+        let ends = &told["ci95_percentage_points"];
+        assert!(ends[0].as_f64().unwrap() > 0.0 && ends[1].as_f64().unwrap() <= 100.0, "{told}");
+    }
+
     async fn a_learning_that_hurts_is_proposed_and_changed_by_people_only(t: TestApp) {
         let server = t.serve().await;
         let id = playbook(&server, "Quote kettle prices without tax", "price of a kettle").await;

@@ -50,6 +50,17 @@ impl Process {
         let _ = self.child.wait();
     }
 
+    /// Waits until it ended by itself.
+    pub async fn ended(&mut self) {
+        for _ in 0..1200 {
+            if self.child.try_wait().unwrap().is_some() {
+                return;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+        panic!("the process goes on");
+    }
+
     /// SIGTERM, then the exit code and how long it took.
     pub fn terminate(&mut self) -> (Option<i32>, std::time::Duration) {
         let started = std::time::Instant::now();
