@@ -88,13 +88,14 @@ impl Installation {
     async fn post(&self, process: &Process, path: &str, body: Value) -> Value {
         let begun = Instant::now();
         loop {
-            let answer = self.client.post(process.url(path)).json(&body).send().await.unwrap();
-            let (status, text) = (answer.status(), answer.text().await.unwrap());
-            if status == 200 {
-                return serde_json::from_str(&text).unwrap();
-            }
-            // On a busy machine the storage may be slow to answer right after a start.
-            assert!(status == 503 && begun.elapsed() < Duration::from_secs(30), "{text}");
+            // On a busy machine the storage may be slow to answer right after a start, and a connection may be cut.
+            let problem = match self.client.post(process.url(path)).json(&body).send().await {
+                Ok(answer) if answer.status() == 200 => return answer.json().await.unwrap(),
+                Ok(answer) if answer.status() != 503 => panic!("{}", answer.text().await.unwrap()),
+                Ok(answer) => answer.text().await.unwrap(),
+                Err(error) => error.to_string(),
+            };
+            assert!(begun.elapsed() < Duration::from_secs(30), "{problem}");
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
     }
@@ -105,7 +106,8 @@ impl Installation {
         self.post(process, "/api/update_config", unjudged).await;
         for n in people {
             let text = format!("I am person-{n}. Prices with tax, please.");
-            let body = finished(&format!("u{n}"), "s", &[("User", &text)]);
+            let mut body = finished(&format!("u{n}"), "s", &[("User", &text)]);
+            body["request_id"] = json!(format!("r{n}"));
             self.post(process, "/api/publish_interaction", body).await;
         }
     }
