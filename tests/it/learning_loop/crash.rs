@@ -11,7 +11,7 @@ use evenhand::faults::LEARNING;
 use serde_json::{Value, json};
 
 use super::finished;
-use crate::support::{Backend, Process, new_schema};
+use crate::support::{Backend, Process, new_schema, patient_client};
 
 type Calls = Arc<Mutex<BTreeMap<String, usize>>>;
 
@@ -64,7 +64,7 @@ impl Installation {
             Backend::Sqlite => ["--data-dir".to_owned(), folder.path().display().to_string()],
             Backend::Postgres => ["--database-url".to_owned(), new_schema().await],
         };
-        let (client, begun) = (reqwest::Client::new(), Instant::now());
+        let (client, begun) = (patient_client(), Instant::now());
         Installation { calls, url, place, client, begun, _folder: folder }
     }
 

@@ -15,7 +15,7 @@ use evenhand::judge::{Grader, Judge, Limits, PriceTable};
 use tempfile::TempDir;
 
 pub use process::Process;
-pub use server::{Answer, Server};
+pub use server::{Answer, Server, patient_client};
 
 /// 2026-01-15 12:00:00 UTC, a Thursday: when every test begins.
 pub const NOW: i64 = 1_768_478_400;

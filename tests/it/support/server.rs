@@ -68,7 +68,7 @@ impl Server {
         let stop = CancellationToken::new();
         let router = http::router(app);
         tokio::spawn(http::server::serve(listener, router, stop.clone(), 5));
-        Server { address, client: reqwest::Client::new(), token: None, stop }
+        Server { address, client: patient_client(), token: None, stop }
     }
 
     /// The same server, seen with a credential.
@@ -124,6 +124,12 @@ impl Server {
     pub async fn publish(&self, body: &Value) -> Answer {
         self.post("/api/publish_interaction", body).await
     }
+}
+
+/// A client that gives idle connections up before the server does: one that is used at the moment it is closed fails.
+pub fn patient_client() -> reqwest::Client {
+    let idle = std::time::Duration::from_secs(2);
+    reqwest::Client::builder().pool_idle_timeout(idle).build().unwrap()
 }
 
 impl Drop for Server {
