@@ -67,13 +67,13 @@ pub async fn list(app: &App, org_id: Option<&str>) -> Result<Vec<Credential>> {
         .await
 }
 
-/// Ends a credential. Revoking twice is the same as once.
-pub async fn revoke(app: &App, credential_id: &str) -> Result<()> {
-    let input = (credential_id.to_owned(), app.clock.now());
+/// Ends a credential, of any organization or of the given one. Revoking twice is the same as once.
+pub async fn revoke(app: &App, org_id: Option<&str>, credential_id: &str) -> Result<()> {
+    let input = (org_id.map(str::to_owned), credential_id.to_owned(), app.clock.now());
     app.db
-        .write("credentials.revoke", input, |tx, (id, now)| {
+        .write("credentials.revoke", input, |tx, (org_id, id, now)| {
             Box::pin(async move {
-                if sql::revoke(tx, id, *now).await? {
+                if sql::revoke(tx, org_id.as_deref(), id, *now).await? {
                     return Ok(());
                 }
                 Err(Error::refused(

@@ -62,6 +62,21 @@ pub async fn find_live(tx: &mut Tx, digest: &str) -> Result<Option<Credential>> 
     found.map(Credential::try_from).transpose()
 }
 
+/// A live credential with the digest of its token.
+pub async fn find_live_by_id(
+    tx: &mut Tx,
+    credential_id: &str,
+) -> Result<Option<(Credential, String)>> {
+    let digest = row!(
+        tx,
+        (String,),
+        "SELECT token_sha256 FROM credentials WHERE credential_id = $1 AND revoked_at IS NULL",
+        credential_id
+    )?;
+    let Some((digest,)) = digest else { return Ok(None) };
+    Ok(find_live(tx, &digest).await?.map(|credential| (credential, digest)))
+}
+
 pub async fn any(tx: &mut Tx) -> Result<bool> {
     Ok(row!(tx, (String,), "SELECT credential_id FROM credentials LIMIT 1")?.is_some())
 }
@@ -78,13 +93,20 @@ pub async fn list(tx: &mut Tx, org_id: Option<&str>) -> Result<Vec<Credential>> 
     found.into_iter().map(Credential::try_from).collect()
 }
 
-/// False when there is no such credential.
-pub async fn revoke(tx: &mut Tx, credential_id: &str, now: i64) -> Result<bool> {
+/// False when there is no such credential (in that organization).
+pub async fn revoke(
+    tx: &mut Tx,
+    org_id: Option<&str>,
+    credential_id: &str,
+    now: i64,
+) -> Result<bool> {
     let touched = run!(
         tx,
-        "UPDATE credentials SET revoked_at = COALESCE(revoked_at, $2) WHERE credential_id = $1",
+        "UPDATE credentials SET revoked_at = COALESCE(revoked_at, $2)
+         WHERE credential_id = $1 AND ($3 IS NULL OR org_id = $3)",
         credential_id,
-        now
+        now,
+        org_id
     )?;
     Ok(touched > 0)
 }

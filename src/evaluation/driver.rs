@@ -31,9 +31,6 @@ const PAGE: i64 = 200;
 const AHEAD: usize = 2;
 /// Tries at one session when the provider fails, before the session counts as failed.
 const TRIES: u32 = 5;
-/// Sessions whose cost is estimated.
-const ESTIMATED: i64 = 20;
-
 pub struct Regenerate;
 
 impl Handler for Regenerate {
@@ -362,41 +359,4 @@ impl Saved {
         }
         Ok(())
     }
-}
-
-/// Estimates what the whole will cost from its first sessions, and stores it. Nothing if the model is unpriced.
-pub async fn estimate(app: &Arc<App>, org_id: &str, job_id: &str) -> Result<()> {
-    let input = (org_id.to_owned(), job_id.to_owned());
-    let (regeneration, children) = app
-        .db
-        .read("evaluation.to_estimate", input, |tx, (org_id, job_id)| {
-            Box::pin(async move {
-                let found = sql::find_regeneration(tx, org_id, job_id).await?;
-                Ok((found, jobs::open_children(tx, job_id, "", ESTIMATED).await?))
-            })
-        })
-        .await?;
-    let Some(regeneration) = regeneration else { return Ok(()) };
-    let (mut sum, mut known) = (0.0, 0.0);
-    if regeneration.evaluation_name == AGENT_SUCCESS {
-        for child in children {
-            let session_id = child.payload["session_id"].as_str().unwrap_or_default();
-            let user_id = child.user_id.as_deref().unwrap_or_default();
-            let Some(material) = grading::load(app, org_id, user_id, session_id).await? else {
-                continue;
-            };
-            let rubric = grading::session_rubric(&material.config)?;
-            let cost = app.judge.estimate(&rubric, &material.context(), &material.turns());
-            let Some(cost) = cost else { return Ok(()) };
-            sum += cost;
-            known += 1.0;
-        }
-    }
-    #[allow(clippy::cast_precision_loss)] // a number of sessions
-    let dollars = if known > 0.0 { sum / known * regeneration.total as f64 } else { 0.0 };
-    app.db
-        .write("evaluation.set_estimate", (job_id.to_owned(), dollars), |tx, (job_id, dollars)| {
-            Box::pin(sql::set_estimate(tx, job_id, Some(*dollars)))
-        })
-        .await
 }

@@ -72,6 +72,10 @@ pub struct Failure {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Progress {
     pub job_id: String,
+    pub evaluation_name: String,
+    /// The window: of the sessions' first requests, both ends included.
+    pub from_ts: i64,
+    pub to_ts: i64,
     /// `running`, `completed`, `cancelled` or `error`.
     pub status: String,
     /// Sessions to be judged.
@@ -117,7 +121,7 @@ pub async fn start(app: &Arc<App>, org_id: &str, new: NewRegeneration) -> Result
     let (estimated, org_id) = (app.clone(), org_id.to_owned());
     let job_id = started.0.clone();
     app.spawn(async move {
-        if let Err(error) = super::driver::estimate(&estimated, &org_id, &job_id).await {
+        if let Err(error) = super::estimate::store_estimate(&estimated, &org_id, &job_id).await {
             tracing::warn!(%error, "the cost of a regeneration is not estimated");
         }
     });
@@ -145,10 +149,9 @@ async fn store(
     }
     let config = organization::config_in(tx, org_id).await?.config;
     let to_ts = new.to_ts.min(now);
-    let candidates = sessions::in_window(tx, org_id, new.from_ts, to_ts).await?;
-    let total_candidates = count(candidates.len());
     let per_stratum = config.eval_sample_n_per_stratum;
-    let sampled = sample(candidates, seed, usize::try_from(per_stratum).unwrap_or(usize::MAX));
+    let (sampled, total_candidates) =
+        sampled_sessions(tx, org_id, (new.from_ts, to_ts), seed, per_stratum).await?;
     let users: Vec<String> = sampled
         .iter()
         .map(|s| s.user_id.clone())
@@ -203,6 +206,20 @@ async fn store(
     Ok((parent_id, total))
 }
 
+/// The sessions of a window that a regeneration with this seed judges, and how many there are in all.
+pub(super) async fn sampled_sessions(
+    tx: &mut Tx,
+    org_id: &str,
+    (from, to): (i64, i64),
+    seed: &str,
+    per_stratum: i64,
+) -> Result<(Vec<SessionInWindow>, i64)> {
+    let candidates = sessions::in_window(tx, org_id, from, to).await?;
+    let total_candidates = count(candidates.len());
+    let most = usize::try_from(per_stratum).unwrap_or(usize::MAX);
+    Ok((sample(candidates, seed, most), total_candidates))
+}
+
 fn count(number: usize) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
@@ -243,6 +260,21 @@ pub async fn progress(app: &App, org_id: &str, job_id: &str) -> Result<Progress>
         .await
 }
 
+/// The organization's newest regenerations, newest first.
+pub async fn newest(app: &App, org_id: &str, limit: i64) -> Result<Vec<Progress>> {
+    app.db
+        .read("evaluation.newest_regenerations", org_id.to_owned(), move |tx, org_id| {
+            Box::pin(async move {
+                let mut found = Vec::new();
+                for one in sql::newest_regenerations(tx, org_id, limit).await? {
+                    found.push(progress_in(tx, one).await?);
+                }
+                Ok(found)
+            })
+        })
+        .await
+}
+
 pub async fn progress_in(tx: &mut Tx, regeneration: Regeneration) -> Result<Progress> {
     let r = regeneration;
     let (completed, failed, cost, gone) = match (r.completed, r.failed) {
@@ -270,6 +302,9 @@ pub async fn progress_in(tx: &mut Tx, regeneration: Regeneration) -> Result<Prog
     let waiting = parent.filter(|_| r.status == "running").and_then(|parent| parent.last_error);
     #[allow(clippy::cast_precision_loss)] // unix seconds fit exactly
     Ok(Progress {
+        evaluation_name: r.evaluation_name,
+        from_ts: r.from_ts,
+        to_ts: r.to_ts,
         status: r.status,
         total: r.total,
         completed,

@@ -76,6 +76,11 @@ impl SubjectKeys {
         self.keys.iter().rev().map(|key| key.reference("subref_v1_", org_id, user_id)).collect()
     }
 
+    /// A seal under the current key, for what the server hands out and must recognize: `purpose` tells seals apart.
+    pub fn seal(&self, purpose: &str, scope: &str, value: &str) -> String {
+        self.keys.last().map(|key| key.reference(purpose, scope, value)).unwrap_or_default()
+    }
+
     /// What the database keeps to notice that a replica came with other keys: `(key id, check value)`.
     pub fn check_values(&self) -> impl Iterator<Item = (&str, String)> {
         self.keys.iter().map(|key| (key.id.as_str(), key.reference("check_v1_", "", &key.id)))

@@ -5,7 +5,7 @@ use sqlx::types::Json;
 use super::outcomes::NewOutcome;
 use super::publish::{Publish, PublishResponse};
 use super::reads::Snapshot;
-use super::{Interaction, Request, SessionOutcome, SessionSummary};
+use super::{Interaction, ListedSession, Request, SessionOutcome, SessionSummary};
 use crate::db::{Changes, Tx, Value};
 use crate::error::Result;
 use crate::governance::SubjectWrite;
@@ -246,6 +246,10 @@ pub struct SessionFilter {
     pub to: Option<i64>,
     /// A pattern from [`crate::db::like_pattern`] that some turn's content matches.
     pub text: Option<String>,
+    /// `success`, `failure` or `none`.
+    pub verdict: Option<&'static str>,
+    /// One of these ids.
+    pub session_ids: Option<Vec<String>>,
     /// Only sessions after this one in the list's order.
     pub after: Option<(i64, String, String)>,
 }
@@ -256,13 +260,21 @@ pub async fn list_sessions(
     org_id: &str,
     filter: &SessionFilter,
     limit: i64,
-) -> Result<Vec<SessionSummary>> {
+) -> Result<Vec<ListedSession>> {
     macro_rules! list {
         ($of_user:literal) => {
             concat!(
                 "SELECT ",
                 session_columns!(),
-                " FROM sessions s WHERE s.org_id = $1 AND ",
+                ", v.is_success, v.failure_type,
+                   v.number_of_corrections AS number_of_correction_per_session, v.is_escalated
+                 FROM sessions s
+                 LEFT JOIN evaluation_results v ON v.result_id = (
+                     SELECT r.result_id FROM evaluation_results r
+                     WHERE r.org_id = s.org_id AND r.user_id = s.user_id AND r.session_id = s.session_id
+                       AND r.evaluation_name = 'agent_success'
+                     ORDER BY r.evaluated_at DESC, r.result_id DESC LIMIT 1)
+                 WHERE s.org_id = $1 AND ",
                 $of_user,
                 " AND ($3 IS NULL OR s.source = $3)
                   AND ($4 IS NULL OR s.agent_version = $4)
@@ -272,6 +284,10 @@ pub async fn list_sessions(
                   AND ($7 IS NULL OR EXISTS (
                         SELECT 1 FROM interactions i WHERE i.org_id = s.org_id AND i.user_id = s.user_id
                            AND i.session_id = s.session_id AND i.content {contains:$7}))
+                  AND ($12 IS NULL OR ($12 = 'none' AND v.result_id IS NULL)
+                       OR ($12 = 'success' AND v.is_success = TRUE)
+                       OR ($12 = 'failure' AND v.is_success = FALSE))
+                  AND ($13 IS NULL OR s.session_id IN {texts:$13})
                   ORDER BY s.last_request_at DESC, s.user_id DESC, s.session_id DESC LIMIT $11"
             )
         };
@@ -285,9 +301,11 @@ pub async fn list_sessions(
         Some((time, user, session)) => (Some(*time), Some(user.as_str()), Some(session.as_str())),
         None => (None, None, None),
     };
+    let session_ids =
+        filter.session_ids.as_ref().map(|ids| serde_json::Value::from(ids.clone()).to_string());
     rows!(
         tx,
-        SessionSummary,
+        ListedSession,
         sql,
         org_id,
         filter.user_id.as_deref(),
@@ -299,7 +317,9 @@ pub async fn list_sessions(
         after_time,
         after_user,
         after_session,
-        limit
+        limit,
+        filter.verdict,
+        session_ids
     )
 }
 

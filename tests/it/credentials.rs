@@ -14,13 +14,16 @@ use crate::support::{Backend, Server, TestApp};
 /// What an agent key must not call.
 const OPERATORS_ONLY: &[&str] = &[
     "/api/jobs",
+    "/api/keys",
+    "/api/keys/{credential_id}",
     "/api/get_config",
     "/api/set_config",
     "/api/update_config",
     "/api/evaluations/grade_on_demand",
-    "/api/evaluations/regenerate",
+    "POST /api/evaluations/regenerate",
+    "/api/evaluations/regenerate/preview",
     "DELETE /api/evaluations/regenerate/{job_id}",
-    "/api/evaluations/labels",
+    "POST /api/evaluations/labels",
     "/api/evaluations/judge_diffs",
     "/api/evaluations/judge_diffs/{job_id}/promote",
     "/api/delete_interaction",
@@ -112,12 +115,12 @@ both_backends! {
         let (here, there) = (server.with_token(&token), other.serve().await);
         here.get("/api/whoami").await.ok();
         there.with_token(&token).get("/api/whoami").await.ok();
-        credentials::revoke(&other.app, &credential.credential_id).await.unwrap();
+        credentials::revoke(&other.app, None, &credential.credential_id).await.unwrap();
         here.get("/api/whoami").await.problem(401, "unauthenticated");
         there.with_token(&token).get("/api/whoami").await.problem(401, "unauthenticated");
         // Twice is as good as once; unknown is an error; local mode does not come back.
-        credentials::revoke(&t.app, &credential.credential_id).await.unwrap();
-        assert!(credentials::revoke(&t.app, "none").await.is_err());
+        credentials::revoke(&t.app, None, &credential.credential_id).await.unwrap();
+        assert!(credentials::revoke(&t.app, None, "none").await.is_err());
         server.get("/api/whoami").await.problem(401, "unauthenticated");
     }
 

@@ -6,14 +6,16 @@ mod learnings;
 mod regenerations;
 mod results;
 
-pub use decisions::{find_decision, put_decision, sessions_to_explain};
-pub use labels::{Judged, judged_sessions, put_label};
+pub use decisions::{
+    decision_counts, find_decision, put_decision, sessions_to_explain, undecided_reasons,
+};
+pub use labels::{Judged, judged_sessions, labels_of, put_label};
 pub use learnings::{
     delete_learning_verdicts, insert_learning_verdict, list_learning_verdicts, set_learning_status,
 };
 pub use regenerations::{
     candidate_flips, end_regeneration, find_regeneration, insert_regeneration,
-    put_candidate_verdict, running_regeneration, set_estimate,
+    newest_regenerations, put_candidate_verdict, running_regeneration, set_estimate,
 };
 pub use results::{find_result, list_results, put_result, success_counts};
 
