@@ -40,7 +40,7 @@ const headers: Middleware = {
   },
 };
 
-export const api = createClient<paths>({ baseUrl: window.location.origin });
+export const api = createClient<paths>({ baseUrl: window.location.origin, fetch: (request) => fetch(request) });
 api.use(headers);
 
 /** The data of an answer, or its problem thrown. */
