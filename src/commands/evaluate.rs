@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, Subcommand};
@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::Installation;
 use crate::app::{App, Schema};
 use crate::credentials::DEFAULT_ORG;
-use crate::evaluation::{self, NewRegeneration, Progress};
+use crate::evaluation::{self, NewRegeneration, Pace, Progress};
 use crate::http::fields::parse_time;
 use crate::jobs::Runner;
 use crate::stats::distributions::normal_critical_value;
@@ -90,6 +90,10 @@ impl Regenerate {
         if window.from_ts >= window.to_ts {
             bail!("--to must be after --from");
         }
+        if !window.max_cost_usd.is_none_or(|most| most >= 0.0) {
+            bail!("--max-cost-usd must not be negative");
+        }
+        evaluation::count_spent_today(&app).await?;
         let (job_id, total) = evaluation::start(&app, &self.org, window).await?;
         eprintln!("regeneration {job_id}: {total} sessions, judged by {}", app.judge.label());
         app.spawn(Runner::new(app.clone(), evaluation::regeneration_handlers()).run());
@@ -120,20 +124,14 @@ async fn follow(app: &Arc<App>, org: &str, job_id: &str) -> Result<Progress> {
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
     let style = "{bar:40} {pos}/{len}  {msg}";
     bar.set_style(ProgressStyle::with_template(style).map_err(|e| anyhow!(e))?);
-    let begun = Instant::now();
-    let mut first = None;
+    let mut pace = Pace::default();
     loop {
         let progress = evaluation::progress(app, org, job_id).await?;
         let done = progress.completed + progress.failed;
-        let before = *first.get_or_insert(done);
-        #[allow(clippy::cast_precision_loss)] // a number of sessions
-        let rate = (done - before) as f64 / begun.elapsed().as_secs_f64().max(0.1);
-        #[allow(clippy::cast_precision_loss)] // a number of sessions
-        let left = if rate > 0.0 {
-            let seconds = (progress.total - done) as f64 / rate;
-            format!("{seconds:.0} s left")
-        } else {
-            progress.reason.clone().unwrap_or_else(|| "…".to_owned())
+        let (rate, left) = pace.look(&progress);
+        let left = match left {
+            Some(seconds) => format!("{seconds:.0} s left"),
+            None => progress.reason.clone().unwrap_or_else(|| "…".to_owned()),
         };
         let estimate =
             progress.estimated_cost_usd.map(|e| format!(" of about ${e:.4}")).unwrap_or_default();

@@ -108,12 +108,17 @@ struct Session {
 #[derive(Deserialize)]
 struct Interaction {
     interaction_id: Option<i64>,
-    #[serde(default)]
+    #[serde(default = "user")]
     role: String,
     #[serde(default)]
     content: String,
     #[serde(default)]
     tools_used: Vec<Tool>,
+}
+
+/// As in a publish.
+fn user() -> String {
+    "User".to_owned()
 }
 
 #[derive(Deserialize)]

@@ -81,6 +81,7 @@ async fn open<const N: usize>(
     };
     let clock = Clock::System;
     let app = App::open(settings, clock.clone(), Ids::system(clock), Schema::Migrate).await?;
+    crate::evaluation::count_spent_today(&app).await?;
     if let Some((address, handle)) = metrics {
         telemetry::serve_metrics(app.clone(), address, handle)
             .await

@@ -19,7 +19,7 @@ use crate::app::App;
 use crate::error::{Error, Result};
 use crate::jobs::{self, Child, Claim, Handler, Outcome};
 use crate::judge::JudgeError;
-use crate::judge::prompts::{Kind, Rubric};
+use crate::judge::prompts::{self, Kind, Rubric};
 use crate::sessions;
 
 pub const PARENT: &str = "regenerate";
@@ -31,6 +31,9 @@ const PAGE: i64 = 200;
 const AHEAD: usize = 2;
 /// Tries at one session when the provider fails, before the session counts as failed.
 const TRIES: u32 = 5;
+/// Crashes and failures of the whole before it ends as `error`.
+const ATTEMPTS: i64 = 20;
+
 pub struct Regenerate;
 
 impl Handler for Regenerate {
@@ -41,9 +44,20 @@ impl Handler for Regenerate {
     fn run<'a>(&'a self, app: &'a Arc<App>, job: &'a Claim) -> BoxFuture<'a, Result<Outcome>> {
         Box::pin(async move {
             let Some(work) = Work::begin(app, job).await? else { return Ok(Outcome::Done) };
+            if job.attempts > ATTEMPTS {
+                return work
+                    .end("error", Some("given up: its worker died or failed every time"))
+                    .await;
+            }
             let ended = tokio::select! {
-                ended = work.run() => ended?,
-                () = work.lost() => return Err(Error::LeaseLost),
+                ended = work.run() => ended,
+                () = work.lost() => Err(Error::LeaseLost),
+            };
+            let ended = match ended {
+                Ok(ended) => ended,
+                // The storage may be back soon: the runner tries again.
+                Err(error @ (Error::Storage(_) | Error::LeaseLost)) => return Err(error),
+                Err(error) => return work.end("error", Some(&error.to_string())).await,
             };
             match ended {
                 Ended::Waiting(error) => {
@@ -70,8 +84,6 @@ struct Work<'a> {
     app: &'a Arc<App>,
     job: &'a Claim,
     regeneration: Regeneration,
-    /// The candidate's rubric, for a judge diff.
-    candidate: Option<Rubric>,
     /// Judgements at a time.
     slots: Semaphore,
     spent: std::sync::Mutex<f64>,
@@ -82,6 +94,24 @@ enum Done {
     Saved,
     /// No verdict can be had now.
     Paused(JudgeError),
+    /// Left open: the money is spent.
+    Left,
+}
+
+/// What became of judging one session.
+enum Judged {
+    Verdict(Box<NewResult>),
+    /// There is none, and never will be.
+    Nothing(&'static str),
+    Failed(JudgeError),
+    TooDear,
+}
+
+/// The candidate's rubric, for a judge diff.
+pub fn candidate(regeneration: &Regeneration) -> Result<Option<Rubric>> {
+    let Some(version) = &regeneration.candidate_version else { return Ok(None) };
+    let found = prompts::load(Kind::SessionSuccess, version);
+    found.map(Some).ok_or_else(|| Error::Internal(format!("there is no rubric {version} here")))
 }
 
 impl<'a> Work<'a> {
@@ -99,15 +129,10 @@ impl<'a> Work<'a> {
         let Some(regeneration) = regeneration.filter(|r| r.status == "running") else {
             return Ok(None);
         };
-        let candidate = match &regeneration.candidate_version {
-            Some(version) => Some(grading::rubric(Kind::SessionSuccess, Some(version))?),
-            None => None,
-        };
         let limit = usize::try_from(regeneration.concurrency_limit).unwrap_or(1).max(1);
         Ok(Some(Work {
             app,
             job,
-            candidate,
             slots: Semaphore::new(limit),
             spent: std::sync::Mutex::new(spent),
             regeneration,
@@ -115,6 +140,7 @@ impl<'a> Work<'a> {
     }
 
     async fn run(&self) -> Result<Ended> {
+        let candidate = candidate(&self.regeneration)?;
         let limit = usize::try_from(self.regeneration.concurrency_limit).unwrap_or(1).max(1);
         let mut in_flight = FuturesUnordered::new();
         let mut page = self.page(String::new()).await?.into_iter();
@@ -127,14 +153,14 @@ impl<'a> Work<'a> {
             while goes_on && in_flight.len() < limit * (1 + AHEAD) {
                 let Some(child) = page.next() else { break };
                 after.clone_from(&child.job_id);
-                in_flight.push(self.child(child));
+                in_flight.push(self.child(child, candidate.as_ref()));
             }
             if goes_on && more && fetching.is_none() && page.len() == 0 {
                 fetching = Some(Box::pin(self.page(after.clone())));
             }
             tokio::select! {
                 Some(done) = in_flight.next() => match done? {
-                    Done::Saved => {}
+                    Done::Saved | Done::Left => {}
                     Done::Paused(error) => paused = Some(error),
                 },
                 fetched = next(&mut fetching), if fetching.is_some() => {
@@ -147,7 +173,9 @@ impl<'a> Work<'a> {
             }
         }
         Ok(match paused {
-            _ if self.is_too_dear() => Ended::TooDear,
+            _ if self.is_too_dear() && !self.page(String::new()).await?.is_empty() => {
+                Ended::TooDear
+            }
             Some(error) => Ended::Waiting(error),
             None => Ended::Complete,
         })
@@ -165,41 +193,40 @@ impl<'a> Work<'a> {
     }
 
     /// Loads, judges and saves one session.
-    async fn child(&self, child: Child) -> Result<Done> {
+    async fn child(&self, child: Child, candidate: Option<&Rubric>) -> Result<Done> {
         let session_id = child.payload["session_id"].as_str().unwrap_or_default().to_owned();
         let user_id = child.user_id.clone().unwrap_or_default();
         let material = grading::load(self.app, &self.job.org_id, &user_id, &session_id).await?;
         let Some(material) = material else {
             return self.save(child, Err("the session was deleted".to_owned())).await;
         };
-        let result = match self.judge(&material).await? {
-            Ok(Some(result)) => Ok(result),
-            Ok(None) => Err("the rule has no opinion on this session".to_owned()),
-            Err(error) if matches!(error, JudgeError::Blocked { .. }) => {
+        let result = match self.judge(&material, candidate).await? {
+            Judged::Verdict(result) => Ok(*result),
+            Judged::Nothing(reason) => Err(reason.to_owned()),
+            Judged::Failed(error) if matches!(error, JudgeError::Blocked { .. }) => {
                 return Ok(Done::Paused(error));
             }
-            Err(error) => Err(error.to_string()),
+            Judged::Failed(error) => Err(error.to_string()),
+            Judged::TooDear => return Ok(Done::Left),
         };
         self.save(child, result).await
     }
 
     /// Asks until there is a verdict or no use in going on. No slot is held while it waits.
-    async fn judge(
-        &self,
-        material: &Material,
-    ) -> Result<std::result::Result<Option<NewResult>, JudgeError>> {
+    async fn judge(&self, material: &Material, candidate: Option<&Rubric>) -> Result<Judged> {
         let name = &self.regeneration.evaluation_name;
         if name != AGENT_SUCCESS {
             let evaluators = material.config.evaluators.iter();
             let rule = evaluators
                 .filter(|evaluator| evaluator.evaluation_name == *name)
                 .find_map(|evaluator| rule_evaluators::evaluate(evaluator, material));
-            return Ok(Ok(rule));
+            let nothing = Judged::Nothing("the rule has no opinion on this session");
+            return Ok(rule.map_or(nothing, |rule| Judged::Verdict(Box::new(rule))));
         }
         if material.transcript.interactions.is_empty() {
-            return Ok(Ok(None));
+            return Ok(Judged::Nothing("it has no interactions"));
         }
-        let rubric = match &self.candidate {
+        let rubric = match candidate {
             Some(rubric) => rubric.clone(),
             None => grading::session_rubric(&material.config)?,
         };
@@ -207,13 +234,18 @@ impl<'a> Work<'a> {
         let mut tries = 0;
         loop {
             let slot = self.slots.acquire().await;
+            if self.is_too_dear() {
+                return Ok(Judged::TooDear);
+            }
             let judged = grading::judge_session(self.app, material, &rubric, version).await;
+            // Counted before the next one may begin.
+            self.spend(judged.as_ref().ok().and_then(|result| result.origin.cost_usd));
             drop(slot);
             tries += 1;
             match judged {
-                Ok(result) => return Ok(Ok(Some(result))),
+                Ok(result) => return Ok(Judged::Verdict(Box::new(result))),
                 Err(error) if tries >= TRIES || matches!(error, JudgeError::Blocked { .. }) => {
-                    return Ok(Err(error));
+                    return Ok(Judged::Failed(error));
                 }
                 Err(error) if error.is_temporary() => {
                     let backoff = Duration::from_secs(1 << tries.min(6));
@@ -222,7 +254,7 @@ impl<'a> Work<'a> {
                 }
                 // A malformed answer may be better the second time; a refusal is not.
                 Err(JudgeError::Invalid) if tries < 2 => {}
-                Err(error) => return Ok(Err(error)),
+                Err(error) => return Ok(Judged::Failed(error)),
             }
         }
     }
@@ -233,22 +265,25 @@ impl<'a> Work<'a> {
         child: Child,
         result: std::result::Result<NewResult, String>,
     ) -> Result<Done> {
-        let cost = result.as_ref().ok().and_then(|result| result.origin.cost_usd);
         let input = Saved {
             app: self.app.clone(),
             parent: self.job.clone(),
             child,
-            is_diff: self.candidate.is_some(),
+            is_diff: self.regeneration.candidate_version.is_some(),
             result,
         };
         self.app.db.write("evaluation.save_child", input, |tx, s| Box::pin(s.save(tx))).await?;
-        *self.spent.lock().unwrap_or_else(std::sync::PoisonError::into_inner) +=
-            cost.unwrap_or(0.0);
         Ok(Done::Saved)
     }
 
+    fn spend(&self, dollars: Option<f64>) -> f64 {
+        let mut spent = self.spent.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        *spent += dollars.unwrap_or(0.0);
+        *spent
+    }
+
     fn is_too_dear(&self) -> bool {
-        let spent = *self.spent.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let spent = self.spend(None);
         self.regeneration.max_cost_usd.is_some_and(|most| spent >= most && most >= 0.0)
     }
 
@@ -272,25 +307,30 @@ impl<'a> Work<'a> {
     }
 
     /// Freezes the counts and closes the parent.
-    async fn end(&self, status: &'static str, reason: Option<&'static str>) -> Result<Outcome> {
-        let input = (self.job.clone(), self.regeneration.clone(), self.app.clock.now());
+    async fn end(&self, status: &'static str, reason: Option<&str>) -> Result<Outcome> {
+        let reason = reason.map(str::to_owned);
+        let input = (self.job.clone(), self.regeneration.clone(), reason, self.app.clock.now());
         self.app
             .db
-            .write("evaluation.end_regeneration", input, move |tx, (job, regeneration, now)| {
-                Box::pin(async move {
-                    let (completed, mut failed, cost, _) =
-                        regeneration::counts(tx, regeneration).await?;
-                    if status == "cancelled" {
-                        jobs::cancel_children(tx, &job.job_id, *now).await?;
-                    } else {
-                        // Children that are open still are of people being erased: nobody may touch them.
-                        failed = regeneration.total - completed;
-                    }
-                    let ended = (completed, failed, cost);
-                    sql::end_regeneration(tx, &job.job_id, status, reason, ended, *now).await?;
-                    jobs::finish(tx, job, *now).await
-                })
-            })
+            .write(
+                "evaluation.end_regeneration",
+                input,
+                move |tx, (job, regeneration, reason, now)| {
+                    Box::pin(async move {
+                        let (completed, mut failed, cost, _) =
+                            regeneration::counts(tx, regeneration).await?;
+                        if status == "completed" {
+                            // Children that are open still are of people being erased: nobody may touch them.
+                            failed = regeneration.total - completed;
+                        } else {
+                            jobs::cancel_children(tx, &job.job_id, *now).await?;
+                        }
+                        let (ended, reason) = ((completed, failed, cost), reason.as_deref());
+                        sql::end_regeneration(tx, &job.job_id, status, reason, ended, *now).await?;
+                        jobs::finish(tx, job, *now).await
+                    })
+                },
+            )
             .await?;
         Ok(Outcome::Closed)
     }
@@ -328,16 +368,21 @@ impl Saved {
             Err(error) => return Err(error),
         };
         let mut failure = self.result.as_ref().err().cloned();
+        let mut is_overtaken = false;
         if let Ok(result) = &self.result {
             payload["cost_usd"] = result.origin.cost_usd.map_or(Value::Null, Value::from);
-            if sessions::hold(tx, org_id, user_id, session_id).await?.is_none() {
-                failure = Some("the session was deleted".to_owned());
+            match sessions::hold(tx, org_id, user_id, session_id).await? {
+                Some(there) => {
+                    let newer = grading::overtaken_by(tx, &subject, session_id, result, there);
+                    is_overtaken = !self.is_diff && newer.await?.is_some();
+                }
+                None => failure = Some("the session was deleted".to_owned()),
             }
         }
         let parent = &self.parent;
         let closed =
             jobs::close_child(tx, parent, &child.job_id, failure.as_deref(), &payload, now).await?;
-        if !closed || failure.is_some() {
+        if !closed || failure.is_some() || is_overtaken {
             return Ok(());
         }
         let Ok(result) = &self.result else { return Ok(()) };

@@ -6,9 +6,10 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::regeneration::{NewRegeneration, sampled_sessions};
-use super::{AGENT_SUCCESS, grading, on_demand, sql};
+use super::{AGENT_SUCCESS, driver, grading, on_demand, sql};
 use crate::app::App;
 use crate::error::Result;
+use crate::judge::prompts::Rubric;
 use crate::{jobs, organization};
 
 /// Sessions whose cost is estimated.
@@ -51,7 +52,7 @@ pub async fn preview(
     // Spread over the window: what is judged is listed by user.
     let step = (sampled.len() / usize::try_from(ESTIMATED).unwrap_or(1)).max(1);
     let some = sampled.into_iter().step_by(step).map(|s| (s.user_id, s.session_id)).collect();
-    let each = average_cost(app, org_id, &name, some).await?;
+    let each = average_cost(app, org_id, &name, None, some).await?;
     Ok(RegenerationPreview {
         total_candidates,
         total,
@@ -61,7 +62,7 @@ pub async fn preview(
 }
 
 /// Estimates what a regeneration will cost from its first sessions, and stores it.
-pub async fn store_estimate(app: &Arc<App>, org_id: &str, job_id: &str) -> Result<()> {
+pub async fn estimate(app: &Arc<App>, org_id: &str, job_id: &str) -> Result<()> {
     let input = (org_id.to_owned(), job_id.to_owned());
     let (regeneration, children) = app
         .db
@@ -73,15 +74,18 @@ pub async fn store_estimate(app: &Arc<App>, org_id: &str, job_id: &str) -> Resul
         })
         .await?;
     let Some(regeneration) = regeneration else { return Ok(()) };
-    let some = children
+    let some: Vec<(String, String)> = children
         .into_iter()
         .map(|child| {
             let session_id = child.payload["session_id"].as_str().unwrap_or_default().to_owned();
             (child.user_id.unwrap_or_default(), session_id)
         })
         .collect();
-    let each = average_cost(app, org_id, &regeneration.evaluation_name, some).await?;
-    let Some(each) = each else { return Ok(()) };
+    let (name, candidate) = (&regeneration.evaluation_name, driver::candidate(&regeneration)?);
+    let is_gone = some_are_needed(name, regeneration.total) && some.is_empty();
+    let each = average_cost(app, org_id, name, candidate, some).await?;
+    // Unpriced, or it ended before anybody could look.
+    let Some(each) = each.filter(|_| !is_gone) else { return Ok(()) };
     let dollars = each * as_number(regeneration.total);
     app.db
         .write("evaluation.set_estimate", (job_id.to_owned(), dollars), |tx, (job_id, dollars)| {
@@ -90,11 +94,17 @@ pub async fn store_estimate(app: &Arc<App>, org_id: &str, job_id: &str) -> Resul
         .await
 }
 
+/// Whether the cost cannot be known without looking at sessions.
+fn some_are_needed(evaluation_name: &str, total: i64) -> bool {
+    evaluation_name == AGENT_SUCCESS && total > 0
+}
+
 /// What one of these sessions costs on average; nothing if the model is unpriced. Rules cost nothing.
 async fn average_cost(
     app: &Arc<App>,
     org_id: &str,
     evaluation_name: &str,
+    candidate: Option<Rubric>,
     sessions: Vec<(String, String)>,
 ) -> Result<Option<f64>> {
     let (mut sum, mut known) = (0.0, 0.0);
@@ -103,7 +113,10 @@ async fn average_cost(
             let Some(material) = grading::load(app, org_id, &user_id, &session_id).await? else {
                 continue;
             };
-            let rubric = grading::session_rubric(&material.config)?;
+            let rubric = match &candidate {
+                Some(rubric) => rubric.clone(),
+                None => grading::session_rubric(&material.config)?,
+            };
             let cost = app.judge.estimate(&rubric, &material.context(), &material.turns());
             let Some(cost) = cost else { return Ok(None) };
             sum += cost;

@@ -194,6 +194,9 @@ pub async fn write_grade(
     };
     let now = app.clock.now();
     let mut result = grade.result.clone();
+    if let Some(newer) = overtaken_by(tx, subject, session_id, &result, now_there).await? {
+        return Ok(Some(newer));
+    }
     if !learning_verdicts::replace(tx, subject, session_id, &grade.learnings, now_there, now)
         .await?
     {
@@ -206,6 +209,24 @@ pub async fn write_grade(
         schedule::enqueue(tx, app, subject, kind, session_id, 30).await?;
     }
     Ok(Some(result_id))
+}
+
+/// The verdict that is there, if it is about the session as it is now and the new one is not: another worker was
+/// quicker, and an older look at the session must not take its place.
+pub async fn overtaken_by(
+    tx: &mut Tx,
+    subject: &SubjectWrite,
+    session_id: &str,
+    new: &NewResult,
+    now_there: Snapshot,
+) -> Result<Option<i64>> {
+    if new.snapshot == now_there {
+        return Ok(None);
+    }
+    let (org_id, user_id) = (subject.org_id(), subject.user_id());
+    let (name, version) = (&new.evaluation_name, &new.agent_version);
+    let there = sql::find_result(tx, org_id, user_id, session_id, name, version).await?;
+    Ok(there.filter(|there| there.snapshot() == now_there).map(|there| there.result_id))
 }
 
 /// The verdict that a failed judgement is not: what people and callers are told instead.

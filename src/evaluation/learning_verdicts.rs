@@ -93,10 +93,7 @@ pub fn known_status(status: &str) -> &'static str {
 /// Judges a session's candidates in batches.
 pub async fn judge(app: &App, material: &Material, agent_version: &str) -> Result<LearningSet> {
     let none = |status| LearningSet { status, rows: None, snapshot: material.snapshot };
-    let session = &material.transcript.session;
-    let rate = material.config.agent_success_config.retrieved_learning_sampling_rate;
-    let (org, user) = (&material.org_id, &session.user_id);
-    if !sampling::is_sampled("learnings", org, user, &session.session_id, rate) {
+    if !is_sampled(material) {
         return Ok(none("not_applicable"));
     }
     if material.candidates.is_empty() {
@@ -146,6 +143,14 @@ pub async fn judge(app: &App, material: &Material, agent_version: &str) -> Resul
         _ => "degraded",
     };
     Ok(LearningSet { status, rows: Some(rows), snapshot: material.snapshot })
+}
+
+/// Whether the learnings of this session are judged.
+pub fn is_sampled(material: &Material) -> bool {
+    let session = &material.transcript.session;
+    let rate = material.config.agent_success_config.retrieved_learning_sampling_rate;
+    let (org, user) = (&material.org_id, &session.user_id);
+    sampling::is_sampled("learnings", org, user, &session.session_id, rate)
 }
 
 fn is_later(error: Option<&JudgeError>) -> bool {

@@ -6,7 +6,7 @@
 //!   and by the subject barrier. One row per (user, session, evaluation, agent version): a regrade replaces it
 //!   after the new verdict is there and keeps its id.
 //! - A failed judgement is absent, never a zero. It is tried again, and [`fn@decisions`] says where it stands.
-//! - What was judged is known exactly ([`crate::sessions::Snapshot`]); what is deleted takes its verdicts along.
+//! - What was judged is known exactly ([`Snapshot`]); what is deleted takes its verdicts along.
 
 mod agreement;
 mod candidates;
@@ -21,6 +21,8 @@ mod labels;
 mod learning_job;
 mod learning_verdicts;
 mod on_demand;
+mod pace;
+mod prune;
 mod regeneration;
 mod regeneration_http;
 mod results;
@@ -29,6 +31,7 @@ mod rule_evaluators;
 mod sampling;
 mod schedule;
 mod session_job;
+mod spending;
 mod sql;
 
 use std::sync::Arc;
@@ -38,17 +41,20 @@ use sqlx::types::Json;
 use utoipa::ToSchema;
 
 use crate::jobs::Handler;
+use crate::sessions::Snapshot;
 
 pub use agreement::{Agreement, AgreementQuery, agreement};
 pub use decisions::{Decision, DecisionQuery, decisions};
 pub use labels::{NewLabel, label};
 pub use learning_verdicts::LearningVerdict;
 pub use on_demand::{Grade, GradeRequest, grade_on_demand};
+pub use pace::Pace;
 pub use regeneration::{NewRegeneration, Progress, cancel, progress, start};
 pub use results::{ResultQuery, list as list_results, success_rate};
 pub use schedule::{
     forget_session, outcome_reported, record_gauges, session_changed, session_grows,
 };
+pub use spending::count_spent_today;
 
 /// The evaluation that the judge of success writes.
 pub const AGENT_SUCCESS: &str = "agent_success";
@@ -61,6 +67,7 @@ pub fn handlers() -> Vec<Arc<dyn Handler>> {
         Arc::new(learning_job::EvaluateLearnings),
         Arc::new(on_demand::GradeSession),
         Arc::new(driver::Regenerate),
+        Arc::new(prune::ForgetRegenerations),
     ]
 }
 
@@ -115,6 +122,16 @@ pub struct EvaluationResult {
     pub last_interaction_id: i64,
 }
 
+impl EvaluationResult {
+    /// The turns it is about.
+    fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            interaction_count: self.interaction_count,
+            last_interaction_id: self.last_interaction_id,
+        }
+    }
+}
+
 /// Where a verdict comes from.
 #[derive(Clone, Debug, Default)]
 pub struct Origin {
@@ -143,6 +160,6 @@ pub struct NewResult {
     pub learning_status: &'static str,
     /// The session's first request.
     pub created_at: i64,
-    pub snapshot: crate::sessions::Snapshot,
+    pub snapshot: Snapshot,
     pub origin: Origin,
 }

@@ -169,17 +169,13 @@ async fn current(
 }
 
 fn as_grade(result: &super::EvaluationResult, there: Snapshot) -> Grade {
-    let judged = Snapshot {
-        interaction_count: result.interaction_count,
-        last_interaction_id: result.last_interaction_id,
-    };
     Grade {
         session_id: result.session_id.clone(),
         result_id: Some(result.result_id),
         cached: true,
         skipped_reason: None,
         retrieved_learning_status: Some(result.retrieved_learning_status.clone()),
-        stale: judged != there,
+        stale: result.snapshot() != there,
     }
 }
 
@@ -242,7 +238,7 @@ async fn wait(app: &Arc<App>, job_id: &str) -> Result<()> {
             let work = app.clone();
             let driven =
                 app.spawn(async move { jobs::drive(&work, Arc::new(GradeSession), job).await });
-            let _ = driven.await;
+            let _ = tokio::time::timeout_at(deadline, driven).await;
             continue;
         }
         if tokio::time::Instant::now() >= deadline {

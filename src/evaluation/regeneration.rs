@@ -16,15 +16,15 @@ use crate::app::App;
 use crate::db::Tx;
 use crate::error::{Code, Error, Result};
 use crate::governance::barrier;
-use crate::jobs::{self, NewChild, NewJob, OnDuplicate};
+use crate::jobs::{self, JobView, NewChild, NewJob, OnDuplicate};
 use crate::organization;
 use crate::sessions::{self, SessionInWindow};
 
 /// Failures shown, newest first.
 const FAILURES: i64 = 50;
 const REASON_LENGTH: usize = 200;
-/// A parent is claimed again after every crash and restart.
-const ATTEMPTS: i64 = 1000;
+/// The parent decides itself when to give up: it has an end to write.
+const ATTEMPTS: i64 = i32::MAX as i64;
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -121,7 +121,7 @@ pub async fn start(app: &Arc<App>, org_id: &str, new: NewRegeneration) -> Result
     let (estimated, org_id) = (app.clone(), org_id.to_owned());
     let job_id = started.0.clone();
     app.spawn(async move {
-        if let Err(error) = super::estimate::store_estimate(&estimated, &org_id, &job_id).await {
+        if let Err(error) = super::estimate::estimate(&estimated, &org_id, &job_id).await {
             tracing::warn!(%error, "the cost of a regeneration is not estimated");
         }
     });
@@ -144,6 +144,13 @@ async fn store(
     let now = app.clock.now();
     let name = new.evaluation_name.as_deref().unwrap_or(AGENT_SUCCESS);
     on_demand::check_name(tx, org_id, name).await?;
+    if new.max_cost_usd.is_some() && name == AGENT_SUCCESS && !app.judge.is_priced() {
+        return Err(Error::invalid_field(
+            Code::InvalidInput,
+            "/max_cost_usd",
+            "The judge's model has no price, so this limit could not be kept; add it to judge.prices_file.",
+        ));
+    }
     if let Some(running) = sql::running_regeneration(tx, org_id).await? {
         return Err(already_running(&running));
     }
@@ -277,10 +284,13 @@ pub async fn newest(app: &App, org_id: &str, limit: i64) -> Result<Vec<Progress>
 
 pub async fn progress_in(tx: &mut Tx, regeneration: Regeneration) -> Result<Progress> {
     let r = regeneration;
+    let parent = jobs::find(tx, &r.job_id).await?;
     let (completed, failed, cost, gone) = match (r.completed, r.failed) {
         (Some(completed), Some(failed)) => {
             let named = jobs::children(tx, &r.job_id).await?.dead;
-            (completed, failed, r.cost_usd.unwrap_or(0.0), (failed - named).max(0))
+            // Children are forgotten with their parent; until then, those that are missing were erased.
+            let gone = if parent.is_some() { (failed - named).max(0) } else { 0 };
+            (completed, failed, r.cost_usd.unwrap_or(0.0), gone)
         }
         _ => counts(tx, &r).await?,
     };
@@ -298,8 +308,9 @@ pub async fn progress_in(tx: &mut Tx, regeneration: Regeneration) -> Result<Prog
         session_id: String::new(),
         reason: "the user was erased or their data cleared".to_owned(),
     }));
-    let parent = jobs::find(tx, &r.job_id).await?;
-    let waiting = parent.filter(|_| r.status == "running").and_then(|parent| parent.last_error);
+    // While nobody works on it, its last error says why.
+    let waits = |parent: &JobView| r.status == "running" && parent.lease_until.is_none();
+    let waiting = parent.filter(waits).and_then(|parent| parent.last_error);
     #[allow(clippy::cast_precision_loss)] // unix seconds fit exactly
     Ok(Progress {
         evaluation_name: r.evaluation_name,

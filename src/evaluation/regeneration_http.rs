@@ -14,6 +14,7 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::Pace;
 use super::estimate::{self, RegenerationPreview};
 use super::regeneration::{self, NewRegeneration, Progress};
 use crate::app::App;
@@ -156,7 +157,7 @@ async fn cancel_regeneration(
 struct Tick {
     #[serde(flatten)]
     progress: Progress,
-    /// Sessions a second since the last event.
+    /// Sessions a second since the first event.
     rate: f64,
     seconds_left: Option<f64>,
 }
@@ -173,8 +174,14 @@ async fn regeneration_events(
     let job_id = job_id(path)?;
     // Refused as any other request when there is no such job.
     let first = regeneration::progress(&app, &caller.org_id, &job_id).await?;
-    let state =
-        Follow { app, org_id: caller.org_id, job_id, last: Some(first), done: 0, ended: false };
+    let state = Follow {
+        app,
+        org_id: caller.org_id,
+        job_id,
+        last: Some(first),
+        pace: Pace::default(),
+        ended: false,
+    };
     Ok(Sse::new(stream::unfold(state, Follow::next)).keep_alive(KeepAlive::default()))
 }
 
@@ -184,7 +191,7 @@ struct Follow {
     job_id: String,
     /// Read already, not yet sent.
     last: Option<Progress>,
-    done: i64,
+    pace: Pace,
     ended: bool,
 }
 
@@ -193,7 +200,6 @@ impl Follow {
         if self.ended {
             return None;
         }
-        let is_first = self.last.is_some();
         let progress = match self.last.take() {
             Some(first) => first,
             None => {
@@ -206,13 +212,7 @@ impl Follow {
             }
         };
         self.ended = progress.status != "running";
-        let done = progress.completed + progress.failed;
-        #[allow(clippy::cast_precision_loss)] // a number of sessions
-        let (rate, left) =
-            ((done - self.done).max(0) as f64, (progress.total - done).max(0) as f64);
-        let rate = if is_first { 0.0 } else { rate };
-        self.done = done;
-        let seconds_left = (rate > 0.0).then(|| left / rate);
+        let (rate, seconds_left) = self.pace.look(&progress);
         let tick = Tick { progress, rate, seconds_left };
         let event = Event::default().event("progress").json_data(&tick).unwrap_or_default();
         Some((Ok(event), self))

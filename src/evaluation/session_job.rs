@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 use serde_json::Value;
 
 use super::grading::{self, Material, SessionGrade};
-use super::{NewResult, rule_evaluators, sampling, sql};
+use super::{AGENT_SUCCESS, NewResult, learning_verdicts, rule_evaluators, sampling, sql};
 use crate::app::App;
 use crate::error::Result;
 use crate::jobs::{self, Claim, Handler, Outcome};
@@ -49,7 +49,8 @@ impl Handler for EvaluateRules {
                 Verdict::Skip(_) => Vec::new(),
                 _ => rule_evaluators::evaluate_all(&material),
             };
-            write(app, job, session_id, Written { rules, grade: None, decision: None }).await
+            let written = Written { rules, ..Written::default() };
+            write(app, job, &session_id, written, Then::Finish).await
         })
     }
 }
@@ -71,6 +72,11 @@ async fn evaluate(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
         Verdict::Skip(_) => Vec::new(),
         _ => rule_evaluators::evaluate_all(&material),
     };
+    // On demand or by a regeneration: the verdict is about these very turns.
+    if is_judged(app, &material).await? {
+        let written = Written { rules, ..Written::default() };
+        return write(app, job, &session_id, written, Then::Finish).await;
+    }
     let decision = match verdict {
         Verdict::Skip(reason) => Some(("skipped", reason.to_owned())),
         Verdict::SampleOut(rate) => {
@@ -79,17 +85,51 @@ async fn evaluate(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
         Verdict::Judge => None,
     };
     if decision.is_some() {
-        return write(app, job, session_id, Written { rules, grade: None, decision }).await;
+        let written = Written { rules, grade: None, decision };
+        return write(app, job, &session_id, written, Then::Finish).await;
     }
     let agent_version = material.transcript.session.agent_version.clone();
     match grading::judge_all(app, &material, &agent_version).await? {
         Ok(grade) => {
             let by = format!("by {}", grade.result.origin.judge);
             let decision = Some(("judged", by));
-            write(app, job, session_id, Written { rules, grade: Some(grade), decision }).await
+            let written = Written { rules, grade: Some(grade), decision };
+            write(app, job, &session_id, written, Then::Finish).await
         }
-        Err(error) => after_failure(app, job, session_id, rules, &error).await,
+        Err(error) => {
+            // Rules cost nothing and wait for nobody.
+            if !rules.is_empty() {
+                let written = Written { rules, ..Written::default() };
+                write(app, job, &session_id, written, Then::GoOn).await?;
+            }
+            after_failure(app, job, &session_id, &error).await
+        }
     }
+}
+
+/// Whether the session is as it was when it was judged, and so were its learnings.
+async fn is_judged(app: &App, material: &Material) -> Result<bool> {
+    let session = &material.transcript.session;
+    let input = (material.org_id.clone(), session.clone());
+    let found = app
+        .db
+        .lookup("evaluation.is_judged", input, |tx, (org_id, session)| {
+            let (user, version) = (&session.user_id, &session.agent_version);
+            Box::pin(sql::find_result(
+                tx,
+                org_id,
+                user,
+                &session.session_id,
+                AGENT_SUCCESS,
+                version,
+            ))
+        })
+        .await?;
+    let with_learnings = !material.candidates.is_empty() && learning_verdicts::is_sampled(material);
+    let is_missing = |status: &str| with_learnings && status == "not_applicable";
+    Ok(found.is_some_and(|result| {
+        result.snapshot() == material.snapshot && !is_missing(&result.retrieved_learning_status)
+    }))
 }
 
 /// What becomes of a session, before anything is paid for.
@@ -122,23 +162,34 @@ fn decide(material: &Material) -> Verdict {
     }
 }
 
+#[derive(Default)]
 struct Written {
     rules: Vec<NewResult>,
     grade: Option<SessionGrade>,
     decision: Option<(&'static str, String)>,
 }
 
-/// Writes what there is to write and closes the job in one transaction.
+/// What becomes of the job.
+enum Then {
+    Finish,
+    /// Dead, with the reason.
+    GiveUp(String),
+    /// Still this worker's.
+    GoOn,
+}
+
+/// Writes what there is to write, and what becomes of the job, in one transaction.
 async fn write(
     app: &Arc<App>,
     job: &Claim,
-    session_id: String,
+    session_id: &str,
     written: Written,
+    then: Then,
 ) -> Result<Outcome> {
     let outcome = written.decision.as_ref().map_or("rules", |(decision, _)| *decision);
-    let input = (app.clone(), job.clone(), session_id, written);
+    let input = (app.clone(), job.clone(), session_id.to_owned(), written, then);
     app.db
-        .write("evaluation.save", input, |tx, (app, job, session_id, written)| {
+        .write("evaluation.save", input, |tx, (app, job, session_id, written, then)| {
             Box::pin(async move {
                 let user_id = job.user_id.as_deref().unwrap_or_default();
                 let now = app.clock.now();
@@ -155,7 +206,11 @@ async fn write(
                         sql::put_decision(tx, &subject, session_id, decision, reason, now).await?;
                     }
                 }
-                jobs::finish(tx, job, now).await
+                match then {
+                    Then::Finish => jobs::finish(tx, job, now).await,
+                    Then::GiveUp(reason) => jobs::give_up(tx, job, reason, now).await,
+                    Then::GoOn => jobs::hold(tx, job).await,
+                }
             })
         })
         .await?;
@@ -168,8 +223,7 @@ async fn write(
 async fn after_failure(
     app: &Arc<App>,
     job: &Claim,
-    session_id: String,
-    rules: Vec<NewResult>,
+    session_id: &str,
     error: &JudgeError,
 ) -> Result<Outcome> {
     metrics::counter!("evenhand_evaluation_failures_total", "code" => error.code()).increment(1);
@@ -187,26 +241,9 @@ async fn after_failure(
     if !error.is_temporary() && job.attempts < job.max_attempts {
         return Err(grading::judge_error(error));
     }
-    let input = (app.clone(), job.clone(), session_id, rules, error.to_string());
-    app.db
-        .write("evaluation.give_up", input, |tx, (app, job, session_id, rules, reason)| {
-            Box::pin(async move {
-                let user_id = job.user_id.as_deref().unwrap_or_default();
-                let now = app.clock.now();
-                let subject =
-                    grading::open_subject(tx, app, &job.org_id, user_id, job.epoch).await?;
-                if sessions::hold(tx, &job.org_id, user_id, session_id).await?.is_some() {
-                    for rule in rules {
-                        sql::put_result(tx, &subject, session_id, rule, now).await?;
-                    }
-                    sql::put_decision(tx, &subject, session_id, "failed", reason, now).await?;
-                }
-                jobs::give_up(tx, job, reason, now).await
-            })
-        })
-        .await?;
-    metrics::counter!("evenhand_evaluations_total", "outcome" => "failed").increment(1);
-    Ok(Outcome::Closed)
+    let decision = Some(("failed", error.to_string()));
+    let written = Written { decision, ..Written::default() };
+    write(app, job, session_id, written, Then::GiveUp(error.to_string())).await
 }
 
 /// 10, 20, 40 … seconds, at most an hour, give or take a quarter.

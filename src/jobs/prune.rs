@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use serde_json::json;
 
-use super::{Claim, Handler, NewJob, OnDuplicate, Outcome, rules, sql};
+use super::{Claim, Handler, Outcome, recurring, sql};
 use crate::app::App;
 use crate::error::Result;
 
@@ -22,7 +21,7 @@ impl Handler for Prune {
     }
 
     fn schedule<'a>(&'a self, app: &'a Arc<App>) -> BoxFuture<'a, Result<()>> {
-        Box::pin(plan(app, app.clock.now() + EVERY_SECONDS, OnDuplicate::Keep))
+        Box::pin(recurring::ensure(app, KIND, EVERY_SECONDS))
     }
 
     fn run<'a>(&'a self, app: &'a Arc<App>, _job: &'a Claim) -> BoxFuture<'a, Result<Outcome>> {
@@ -39,31 +38,8 @@ impl Handler for Prune {
                     break;
                 }
             }
-            // The open job takes the next turn: it is moved while it runs, so finishing opens it again.
-            plan(app, app.clock.now() + EVERY_SECONDS, OnDuplicate::Move).await?;
+            recurring::again(app, KIND, EVERY_SECONDS).await?;
             Ok(Outcome::Done)
         })
     }
-}
-
-async fn plan(app: &Arc<App>, run_at: i64, on_duplicate: OnDuplicate) -> Result<()> {
-    let input = (app.clone(), run_at, on_duplicate);
-    app.db
-        .write("jobs.plan_prune", input, |tx, (app, run_at, on_duplicate)| {
-            Box::pin(async move {
-                let job = NewJob {
-                    kind: KIND,
-                    org_id: "",
-                    subject: None,
-                    parent_id: None,
-                    payload: json!({}),
-                    dedupe_key: Some("all".to_owned()),
-                    on_duplicate: *on_duplicate,
-                    run_at: *run_at,
-                    max_attempts: 1000,
-                };
-                rules::enqueue(tx, app, job).await.map(drop)
-            })
-        })
-        .await
 }

@@ -23,11 +23,12 @@ macro_rules! insert {
     };
 }
 
-// A job that waits starts counting its attempts anew; one that runs keeps its count.
+// A job that waits starts anew, without its attempts and its last error; one that runs keeps both.
 macro_rules! moved {
     () => {
         "run_at = excluded.run_at, payload = excluded.payload, moves = jobs.moves + 1,
-         attempts = CASE WHEN jobs.lease_token IS NULL THEN 0 ELSE jobs.attempts END"
+         attempts = CASE WHEN jobs.lease_token IS NULL THEN 0 ELSE jobs.attempts END,
+         last_error = CASE WHEN jobs.lease_token IS NULL THEN NULL ELSE jobs.last_error END"
     };
 }
 
@@ -90,7 +91,7 @@ pub async fn claim(
                AND (user_id IS NULL OR EXISTS (
                      SELECT 1 FROM subjects s WHERE s.org_id = jobs.org_id AND s.user_id = jobs.user_id
                         AND s.state = 'active' AND s.epoch = jobs.epoch))
-             ORDER BY run_at, job_id LIMIT $5 {skip_locked})
+             ORDER BY run_at, job_id {limit:$5} {skip_locked})
          UPDATE jobs SET lease_until = $3, lease_token = $4, attempts = attempts + 1
          WHERE job_id IN (SELECT job_id FROM due)
          RETURNING job_id, org_id, user_id, epoch, kind, parent_id, payload, run_at, attempts, max_attempts,
@@ -272,7 +273,7 @@ pub async fn open_children(
         tx,
         Child,
         "SELECT job_id, user_id, epoch, payload FROM jobs
-         WHERE parent_id = $1 AND state = 'open' AND job_id > $2 ORDER BY job_id LIMIT $3",
+         WHERE parent_id = $1 AND state = 'open' AND job_id > $2 ORDER BY job_id {limit:$3}",
         parent_id,
         after,
         limit
@@ -308,7 +309,7 @@ pub async fn failed_children(
         tx,
         (Json<Value>, Option<String>),
         "SELECT payload, last_error FROM jobs WHERE parent_id = $1 AND state = 'dead'
-         ORDER BY finished_at DESC, job_id DESC LIMIT $2",
+         ORDER BY finished_at DESC, job_id DESC {limit:$2}",
         parent_id,
         limit
     )?;
@@ -339,7 +340,8 @@ pub async fn close(
              state = CASE WHEN moves = $3 THEN $4 ELSE 'open' END,
              finished_at = CASE WHEN moves = $3 THEN $6 ELSE NULL END,
              attempts = CASE WHEN moves = $3 THEN attempts ELSE 0 END,
-             lease_until = NULL, lease_token = NULL, last_error = COALESCE($5, last_error)
+             last_error = CASE WHEN moves = $3 THEN COALESCE($5, last_error) ELSE NULL END,
+             lease_until = NULL, lease_token = NULL
          WHERE job_id = $1 AND lease_token = $2 AND state = 'open'",
         &job.job_id,
         &job.lease_token,
@@ -451,11 +453,16 @@ pub async fn oldest_due_of(tx: &mut Tx, kind: &str, now: i64) -> Result<Option<i
     Ok(found.and_then(|(run_at,)| run_at))
 }
 
+/// Children stay as long as their parent: its failures are read from them.
 pub async fn delete_finished_before(tx: &mut Tx, before: i64, limit: i64) -> Result<u64> {
     run!(
         tx,
         "DELETE FROM jobs WHERE job_id IN (
-             SELECT job_id FROM jobs WHERE finished_at < $1 LIMIT $2)",
+             SELECT j.job_id FROM jobs j
+             WHERE j.finished_at < $1 AND NOT EXISTS (
+                 SELECT 1 FROM jobs p WHERE p.job_id = j.parent_id
+                    AND (p.finished_at IS NULL OR p.finished_at >= $1))
+             {limit:$2})",
         before,
         limit
     )

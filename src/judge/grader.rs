@@ -135,6 +135,11 @@ impl Grader {
         self.discipline.budget().add(dollars);
     }
 
+    /// Whether it is known what a call costs.
+    pub fn is_priced(&self) -> bool {
+        self.discipline.cost(self.label(), Usage::default()).is_some()
+    }
+
     /// The most that judging `turns` once may cost; nothing if the model is unpriced.
     pub fn estimate(&self, rubric: &Rubric, context: &Context, turns: &[Turn]) -> Option<f64> {
         let input = Input::Session { turns: turns.to_vec() };

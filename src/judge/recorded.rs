@@ -1,7 +1,7 @@
 //! A judge that answers from a script: for tests of everything that can happen to a call.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -36,6 +36,8 @@ pub struct RecordedJudge {
     script: Mutex<VecDeque<Scripted>>,
     after: Scripted,
     calls: Mutex<Vec<Call>>,
+    /// Held by every call that is not answered yet, nor given up.
+    under_way: Arc<()>,
     latency: Duration,
     label: String,
 }
@@ -46,6 +48,7 @@ impl RecordedJudge {
             script: Mutex::new(script.into_iter().collect()),
             after: Scripted::Rules,
             calls: Mutex::default(),
+            under_way: Arc::default(),
             latency: Duration::ZERO,
             label: "recorded/scripted".to_owned(),
         }
@@ -79,12 +82,18 @@ impl RecordedJudge {
         lock(&self.calls).len()
     }
 
+    /// How many calls somebody waits for.
+    pub fn under_way(&self) -> usize {
+        Arc::strong_count(&self.under_way) - 1
+    }
+
     /// Every request that left, in order.
     pub fn calls(&self) -> Vec<Call> {
         lock(&self.calls).clone()
     }
 
     async fn play(&self, call: &Call) -> Result<Answer, JudgeError> {
+        let _under_way = self.under_way.clone();
         lock(&self.calls).push(call.clone());
         let next = lock(&self.script).pop_front().unwrap_or_else(|| self.after.clone());
         if !self.latency.is_zero() {

@@ -4,12 +4,11 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use serde_json::json;
 
 use super::sql;
 use crate::app::App;
 use crate::error::Result;
-use crate::jobs::{self, Claim, Handler, NewJob, OnDuplicate, Outcome};
+use crate::jobs::{Claim, Handler, Outcome, recurring};
 
 const KIND: &str = "sweep_profiles";
 const EVERY_SECONDS: i64 = 900;
@@ -24,7 +23,7 @@ impl Handler for Sweep {
     }
 
     fn schedule<'a>(&'a self, app: &'a Arc<App>) -> BoxFuture<'a, Result<()>> {
-        Box::pin(schedule(app))
+        Box::pin(recurring::ensure(app, KIND, EVERY_SECONDS))
     }
 
     fn run<'a>(&'a self, app: &'a Arc<App>, _job: &'a Claim) -> BoxFuture<'a, Result<Outcome>> {
@@ -41,36 +40,8 @@ impl Handler for Sweep {
                     break;
                 }
             }
-            // The open job takes the next turn: it is moved while it runs, so finishing opens it again.
-            plan(app, OnDuplicate::Move).await?;
+            recurring::again(app, KIND, EVERY_SECONDS).await?;
             Ok(Outcome::Done)
         })
     }
-}
-
-/// Makes sure there is an open job of this kind.
-async fn schedule(app: &Arc<App>) -> Result<()> {
-    plan(app, OnDuplicate::Keep).await
-}
-
-async fn plan(app: &Arc<App>, on_duplicate: OnDuplicate) -> Result<()> {
-    let input = (app.clone(), app.clock.now() + EVERY_SECONDS, on_duplicate);
-    app.db
-        .write("learnings.plan_sweep", input, |tx, (app, run_at, on_duplicate)| {
-            Box::pin(async move {
-                let job = NewJob {
-                    kind: KIND,
-                    org_id: "",
-                    subject: None,
-                    parent_id: None,
-                    payload: json!({}),
-                    dedupe_key: Some("all".to_owned()),
-                    on_duplicate: *on_duplicate,
-                    run_at: *run_at,
-                    max_attempts: 1000,
-                };
-                jobs::enqueue(tx, app, job).await.map(drop)
-            })
-        })
-        .await
 }

@@ -237,7 +237,8 @@ async fn pages_are_one_document_and_other_paths_are_none() {
     let server = t.serve().await;
     let home = server.get("/").await;
     assert_eq!(home.status, 200);
-    for page in ["/overview", "/sessions?user=a", "/experiments/some-id", "/governance", "/sign-in"] {
+    for page in ["/overview", "/sessions?user=a", "/experiments/some-id", "/governance", "/sign-in"]
+    {
         let answer = server.get(page).await;
         assert_eq!((answer.status, &answer.text), (200, &home.text), "{page}");
         assert_eq!(answer.headers["content-type"], "text/html; charset=utf-8");

@@ -60,12 +60,12 @@ pub async fn sessions_to_explain(
         Some(_) => {
             "SELECT user_id, session_id FROM sessions
              WHERE org_id = $1 AND user_id = $2 AND ($3 IS NULL OR session_id = $3)
-             ORDER BY last_request_at DESC, session_id DESC LIMIT $4"
+             ORDER BY last_request_at DESC, session_id DESC {limit:$4}"
         }
         None => {
             "SELECT user_id, session_id FROM sessions
              WHERE org_id = $1 AND $2 IS NULL AND session_id = $3
-             ORDER BY last_request_at DESC, user_id DESC LIMIT $4"
+             ORDER BY last_request_at DESC, user_id DESC {limit:$4}"
         }
     };
     rows!(

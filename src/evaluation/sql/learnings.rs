@@ -118,7 +118,7 @@ pub async fn list_learning_verdicts(
                 $of_user,
                 " AND ($3 IS NULL OR session_id = $3) AND ($4 IS NULL OR interaction_created_at >= $4)
                   AND ($5 IS NULL OR interaction_created_at < $5)
-                  ORDER BY interaction_created_at DESC, result_id DESC LIMIT $6"
+                  ORDER BY interaction_created_at DESC, result_id DESC {limit:$6}"
             )
         };
     }

@@ -14,14 +14,29 @@ pub use learnings::{
     delete_learning_verdicts, insert_learning_verdict, list_learning_verdicts, set_learning_status,
 };
 pub use regenerations::{
-    candidate_flips, end_regeneration, find_regeneration, insert_regeneration,
-    newest_regenerations, put_candidate_verdict, running_regeneration, set_estimate,
+    candidate_flips, end_regeneration, find_regeneration, forget_regeneration_before,
+    insert_regeneration, newest_regenerations, put_candidate_verdict, running_regeneration,
+    set_estimate,
 };
 pub use results::{find_result, list_results, put_result, success_counts};
 
 use crate::db::Tx;
 use crate::error::Result;
-use crate::run;
+use crate::{row, run};
+
+/// What the verdicts cost that were written since then, by whomever.
+pub async fn spent_since(tx: &mut Tx, since: i64) -> Result<f64> {
+    let found = row!(
+        tx,
+        (Option<f64>,),
+        "SELECT SUM(cost_usd) FROM (
+             SELECT cost_usd FROM evaluation_results WHERE evaluated_at >= $1
+             UNION ALL SELECT cost_usd FROM learning_verdicts WHERE created_at >= $1
+             UNION ALL SELECT cost_usd FROM candidate_verdicts WHERE evaluated_at >= $1) AS written",
+        since
+    )?;
+    Ok(found.and_then(|(sum,)| sum).unwrap_or(0.0))
+}
 
 /// Deletes everything that was written about a session.
 pub async fn forget_session(

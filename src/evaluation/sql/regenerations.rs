@@ -118,6 +118,20 @@ pub async fn end_regeneration(
     Ok(touched == 1)
 }
 
+/// Deletes one that ended before, with what its candidate said; false when there is none.
+pub async fn forget_regeneration_before(tx: &mut Tx, before: i64) -> Result<bool> {
+    let found = row!(
+        tx,
+        (String,),
+        "SELECT job_id FROM regenerations WHERE finished_at < $1 LIMIT 1",
+        before
+    )?;
+    let Some((job_id,)) = found else { return Ok(false) };
+    run!(tx, "DELETE FROM candidate_verdicts WHERE job_id = $1", &job_id)?;
+    run!(tx, "DELETE FROM regenerations WHERE job_id = $1", &job_id)?;
+    Ok(true)
+}
+
 // ── judge diffs ─────────────────────────────────────────────────────────────────────────────────────
 
 /// Stores what the candidate says beside what the live judge said last of the session, whatever version of the

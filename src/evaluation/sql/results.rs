@@ -122,7 +122,7 @@ pub async fn list_results(
                 " AND ($3 IS NULL OR session_id = $3) AND ($4 IS NULL OR agent_version = $4)
                   AND ($5 IS NULL OR evaluation_name = $5) AND ($6 IS NULL OR created_at >= $6)
                   AND ($7 IS NULL OR created_at < $7)
-                  ORDER BY created_at DESC, result_id DESC LIMIT $8"
+                  ORDER BY created_at DESC, result_id DESC {limit:$8}"
             )
         };
     }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config;
 use crate::error::{Error, Result};
+use crate::judge::llm;
 
 /// After a failed query the endpoint is not asked again for this long: searches go on without it at once.
 const REST: Duration = Duration::from_secs(5);
@@ -43,7 +44,7 @@ struct Item {
 
 impl Endpoint {
     pub fn new(settings: &config::Embedder) -> std::result::Result<Self, String> {
-        super::prepare_tls();
+        llm::install_tls();
         let client = reqwest::Client::builder()
             .connect_timeout(Duration::from_secs(3))
             .redirect(reqwest::redirect::Policy::none())

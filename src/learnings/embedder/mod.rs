@@ -77,12 +77,6 @@ impl Embedder {
     }
 }
 
-/// Chooses the process's cryptography for TLS, unless it has one already. HTTP clients need it before they are
-/// made.
-pub fn prepare_tls() {
-    let _ = rustls::crypto::ring::default_provider().install_default();
-}
-
 fn cut(text: &str) -> &str {
     match text.char_indices().nth(TEXT_CHARS) {
         Some((end, _)) => &text[..end],

@@ -7,7 +7,7 @@ use evenhand::judge::recorded::{RecordedJudge, Scripted};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use super::{results, talk};
+use super::{results, talk, work};
 use crate::support::{NOW, TestApp};
 
 const PATH: &str = "/api/evaluations/grade_on_demand";
@@ -78,6 +78,38 @@ both_backends! {
         assert_eq!(server.post(PATH, &refresh).await.ok()["cached"], false);
         judge.push(Scripted::TooMany(Some(Duration::from_millis(20))));
         server.post(PATH, &refresh).await.problem(503, "judge_unavailable");
+    }
+
+    async fn a_slow_judge_is_not_waited_for_for_ever(t: TestApp) {
+        let t = t.replica_with(|settings| settings.server.request_timeout_seconds = 3).await;
+        let t = t.judged_by(Arc::new(RecordedJudge::new([]).taking(Duration::from_millis(2500)))).await;
+        let server = t.serve().await;
+        server.publish(&talk("ada", "s1", true)).await.ok();
+        let answer = server.post(PATH, &ask("s1")).await;
+        assert!(answer.headers.contains_key("retry-after"));
+        answer.problem(503, "judge_unavailable");
+        tokio::time::sleep(Duration::from_millis(2500)).await;
+        assert_eq!(server.post(PATH, &ask("s1")).await.ok()["cached"], true, "it went on without us");
+    }
+
+    async fn an_older_look_at_a_session_does_not_replace_a_newer_one(t: TestApp) {
+        let slow = t.judged_by(Arc::new(RecordedJudge::new([]).taking(Duration::from_millis(1500)))).await;
+        let (server, quick) = (slow.serve().await, t.serve().await);
+        server.publish(&talk("ada", "s1", true)).await.ok();
+        let overtake = async {
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            let mut more = talk("ada", "s1", false);
+            more["session_finished"] = json!(true);
+            server.publish(&more).await.ok();
+            work(&t).await;
+            results(&quick).await[0].clone()
+        };
+        let body = ask("s1");
+        let (old, new) = tokio::join!(server.post(PATH, &body), overtake);
+        let old = old.ok();
+        assert_eq!((&old["result_id"], &old["stale"]), (&new["result_id"], &json!(false)));
+        assert_eq!(new["is_success"], false);
+        assert_eq!(results(&server).await, [new], "as it was");
     }
 
     async fn fifty_calls_share_one_judgement_on_one_replica(t: TestApp) {

@@ -64,6 +64,31 @@ both_backends! {
         assert!(results(&server).await.is_empty(), "absent, not a zero");
     }
 
+    async fn rules_do_not_wait_for_the_judge(t: TestApp) {
+        let t = t.judged_by(Arc::new(RecordedJudge::new([]).then(Scripted::Status(401)))).await;
+        let server = t.serve().await;
+        let rule = json!({"evaluation_name": "short", "kind": "max_turns", "max_turns": 1});
+        server.post("/api/update_config", &json!({"evaluators": [rule]})).await.ok();
+        server.publish(&talk("ada", "s1", true)).await.ok();
+        t.clock().advance(600);
+        work(&t).await;
+        let found = results(&server).await;
+        assert_eq!(found.len(), 1);
+        assert_eq!((&found[0]["evaluation_name"], &found[0]["is_success"]), (&json!("short"), &json!(false)));
+        assert_eq!(decision(&server, "s1").await.0, "queued", "the judge is still to be asked");
+    }
+
+    async fn a_publish_makes_an_old_failure_of_no_account(t: TestApp) {
+        let t = t.judged_by(Arc::new(RecordedJudge::new([Scripted::Refused]))).await;
+        let server = t.serve().await;
+        server.publish(&talk("ada", "s1", true)).await.ok();
+        t.clock().advance(600);
+        work(&t).await;
+        assert_eq!(decision(&server, "s1").await.0, "queued");
+        server.publish(&talk("ada", "s1", true)).await.ok();
+        assert_eq!(decision(&server, "s1").await, ("not_yet_quiet".to_owned(), String::new()));
+    }
+
     async fn a_paused_judge_costs_no_attempts_and_goes_on_when_it_works(t: TestApp) {
         let judge = Arc::new(RecordedJudge::new([Scripted::Status(401)]));
         let t = t.judged_by(judge.clone()).await;

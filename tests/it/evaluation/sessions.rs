@@ -1,9 +1,13 @@
 //! From publish to verdict: quiet periods, sampling, decisions, rules, deletion.
 
+use std::sync::Arc;
+
+use evenhand::evaluation::count_spent_today;
+use evenhand::judge::recorded::RecordedJudge;
 use serde_json::{Value, json};
 
 use super::{decision, results, talk, work};
-use crate::support::{NOW, TestApp};
+use crate::support::{NOW, Process, TestApp};
 
 both_backends! {
     async fn a_quiet_session_is_judged_once_and_again_when_it_grows(t: TestApp) {
@@ -175,10 +179,93 @@ both_backends! {
         assert_eq!(both["decisions"].as_array().unwrap().len(), 2);
     }
 
-    async fn readiness_shows_the_judge(t: TestApp) {
+    async fn a_verdict_that_is_there_is_not_paid_for_again(t: TestApp) {
+        let judge = Arc::new(RecordedJudge::new([]));
+        let t = t.judged_by(judge.clone()).await;
         let server = t.serve().await;
-        let ready = server.get("/health/ready").await.ok();
-        let judge = ready["checks"].as_array().unwrap().iter().find(|c| c["name"] == "judge").unwrap();
-        assert_eq!((&judge["ok"], &judge["detail"]), (&json!(true), &json!("offline")));
+        server.publish(&talk("ada", "s1", true)).await.ok();
+        let grade = json!({"session_id": "s1", "agent_version": "v1"});
+        server.post("/api/evaluations/grade_on_demand", &grade).await.ok();
+        t.clock().advance(600);
+        work(&t).await;
+        server.post("/api/finalize_session", &json!({"session_id": "s1"})).await.ok();
+        work(&t).await;
+        assert_eq!(judge.count(), 1, "its turns are those that were judged on demand");
+        assert_eq!(decision(&server, "s1").await.0, "judged");
+        // Nor does a sample that it is not in make its verdict unsaid.
+        let config = json!({"agent_success_config": {"sampling_rate": 0.0}});
+        server.post("/api/update_config", &config).await.ok();
+        server.post("/api/finalize_session", &json!({"session_id": "s1"})).await.ok();
+        work(&t).await;
+        assert_eq!(decision(&server, "s1").await.0, "judged");
+        server.post("/api/update_config", &json!({"agent_success_config": null})).await.ok();
+        server.publish(&talk("ada", "s1", true)).await.ok();
+        t.clock().advance(600);
+        work(&t).await;
+        assert_eq!(judge.count(), 2, "it grew");
     }
+
+    async fn readiness_shows_the_judge_and_how_late_the_queue_is(t: TestApp) {
+        let server = t.serve().await;
+        let detail = async |name: &str| {
+            let ready = server.get("/health/ready").await.ok();
+            let checks = ready["checks"].as_array().unwrap();
+            let check = checks.iter().find(|check| check["name"] == name).unwrap();
+            assert_eq!(check["ok"], true);
+            check["detail"].as_str().unwrap().to_owned()
+        };
+        assert_eq!(detail("judge").await, "offline");
+        server.publish(&talk("ada", "s1", true)).await.ok();
+        assert_eq!(detail("jobs").await, "nothing is late");
+        t.clock().advance(600 + 45);
+        assert_eq!(detail("jobs").await, "the oldest due job waits for 45 s");
+        work(&t).await;
+        assert_eq!(detail("jobs").await, "nothing is late");
+    }
+
+    async fn a_restart_begins_no_new_daily_budget(t: TestApp) {
+        let judge = Arc::new(RecordedJudge::new([]).labelled("openai/gpt-5-mini"));
+        let t = t.judged_by(judge).await;
+        let server = t.serve().await;
+        server.publish(&talk("ada", "s1", true)).await.ok();
+        t.clock().advance(600);
+        work(&t).await;
+        let cost = results(&server).await[0]["cost_usd"].as_f64().unwrap();
+        assert!(cost > 0.0);
+        let limited = t.replica_with(|settings| settings.judge.daily_budget_usd = 5.0).await;
+        count_spent_today(&limited.app).await.unwrap();
+        assert!((limited.app.judge.spent_today() - cost).abs() < 1e-12);
+        t.clock().advance(86_400);
+        let tomorrow = t.replica_with(|settings| settings.judge.daily_budget_usd = 5.0).await;
+        count_spent_today(&tomorrow.app).await.unwrap();
+        assert_eq!(tomorrow.app.judge.spent_today(), 0.0);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn metrics_show_the_queue_and_the_judge() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let (place, metrics) = (folder.path().display().to_string(), free.to_string());
+    let args = ["serve", "--listen", "127.0.0.1:0", "--data-dir", &place, "--no-workers"];
+    let mut command = Process::command(&args);
+    command.env("EVENHAND_METRICS__LISTEN", &metrics).env("EVENHAND_JUDGE__MODEL", "openai/m");
+    command.env_remove("OPENAI_API_KEY").env_remove("OPENAI_BASE_URL");
+    let process = Process::start(&mut command);
+    let client = reqwest::Client::new();
+    let mut body = talk("ada", "s1", true);
+    body["session_finished"] = json!(true);
+    let published = client.post(process.url("/api/publish_interaction")).json(&body).send().await;
+    assert_eq!(published.unwrap().status(), 200);
+    tokio::time::sleep(std::time::Duration::from_millis(1100)).await;
+    let text =
+        reqwest::get(format!("http://{metrics}/metrics")).await.unwrap().text().await.unwrap();
+    let value = |name: &str| -> f64 {
+        let line = text.lines().find(|line| line.starts_with(name)).expect(name);
+        line.rsplit(' ').next().unwrap().parse().unwrap()
+    };
+    assert_eq!(value("evenhand_judge_paused "), 1.0, "it has no key");
+    assert!(value("evenhand_evaluation_queue_age_seconds ") >= 1.0);
+    assert!(value("evenhand_jobs_oldest_due_age_seconds ") >= 1.0);
+    assert_eq!(value("evenhand_jobs{kind=\"evaluate_session\",state=\"due\"}"), 1.0);
 }

@@ -62,7 +62,7 @@ impl Answer {
 
 impl Server {
     pub async fn start(app: Arc<App>) -> Self {
-        evenhand::learnings::embedder::prepare_tls();
+        evenhand::judge::llm::install_tls();
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let stop = CancellationToken::new();

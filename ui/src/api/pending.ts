@@ -70,7 +70,11 @@ export type ExperimentResults = {
   evaluated_session_coverage: number | null; unattributed_evaluated_session_count: number;
 };
 
-export type Plan = Record<string, unknown>;
+export type Plan = {
+  holdout_percentage: number; effect_percentage_points: number; days: number; past_users: number; past_sessions: number; success_rate: number | null;
+  smallest_detectable_effect_percentage_points: number | null; treatment_users_needed: number | null; holdout_users_needed: number | null;
+  days_needed: number | null; small_holdout_price: number | null; warnings: string[];
+};
 export type Purge = {
   purge_id: string; subject_ref: string; request_ref: string; status: string; error_code: string | null; error_detail: string | null;
   created_at: number; updated_at: number; completed_at: number | null;

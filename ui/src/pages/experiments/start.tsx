@@ -37,7 +37,7 @@ export function StartExperiment({ open, onClose }: { open: boolean; onClose: () 
           <TextField label="Name" required maxLength={128} value={name} onChange={(e) => setName(e.target.value)} hint="Never used before." />
           <TextField label="Held out (%)" type="number" required min="0.1" max="99.9" step="any" value={share} onChange={(e) => setShare(e.target.value)} />
         </div>
-        {plan.isError ? <Trouble error={plan.error} /> : <PlanNote plan={plan.data} percentage={percentage} />}
+        {plan.isError ? <Trouble error={plan.error} /> : <PlanNote plan={plan.data} />}
         {start.isError && <Trouble error={start.error} />}
         <div className="flex justify-end gap-2">
           <Button onClick={onClose}>Not now</Button>

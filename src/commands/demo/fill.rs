@@ -1,0 +1,158 @@
+//! Living the story: the clock is moved forward a few hours at a time; who comes is served, what is due is judged.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use anyhow::Result;
+use futures_util::stream::{self, StreamExt, TryStreamExt};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
+
+use super::desk::Desk;
+use super::lessons::{self, Lesson};
+use super::story::{DAY, DAYS, Dice, Story, Visit};
+use super::talk::{self, Given};
+use crate::app::{App, job_handlers};
+use crate::jobs;
+
+/// Visits served, and jobs worked on, at the same time: they share commits.
+pub const AT_A_TIME: usize = 64;
+/// The clock moves by this much.
+const STEP: i64 = DAY / 6;
+/// The longest a conversation takes.
+const LONGEST: i64 = 4000;
+/// From this day on, some answers are published with a shadow beside them.
+const SHADOW_FROM: i64 = 40;
+
+/// What a visit came to: for people who look at sessions afterwards.
+struct Went {
+    user: String,
+    session_id: String,
+    ended_at: i64,
+    well: bool,
+}
+
+struct Life<'a> {
+    app: &'a Arc<App>,
+    desk: Desk,
+    story: &'a Story,
+    lessons: Vec<Lesson>,
+    profiles: BTreeMap<String, String>,
+}
+
+pub async fn fill(app: &Arc<App>, story: &Story) -> Result<()> {
+    let desk = Desk::new(app);
+    let bar = ProgressBar::new(story.sessions()).with_style(ProgressStyle::with_template(
+        "living through 90 days {bar:36} {pos}/{len} sessions ({eta} left)",
+    )?);
+    configure(&desk).await?;
+    let lessons = lessons::teach(&desk, story.seed()).await?;
+    let profiles = lessons::get_to_know(&desk, story.seed()).await?;
+    let life = Life { app, desk, story, lessons, profiles };
+    let went = life.live(&bar).await?;
+    life.look_back(&went).await?;
+    life.catch_up().await?;
+    bar.finish_and_clear();
+    Ok(())
+}
+
+async fn configure(desk: &Desk) -> Result<()> {
+    let config = json!({
+        "agent_context_prompt": "A support agent of an online shop. It looks up orders, makes returns and issues invoices again.",
+        "tool_can_use": talk::TOPICS.iter().filter(|t| !t.tool.is_empty()).map(|t| json!({"tool_name": t.tool})).collect::<Vec<_>>(),
+        // Some sessions are not drawn, so that there is something to ask why about.
+        "agent_success_config": {"sampling_rate": 0.97},
+    });
+    desk.post("/api/update_config", &config).await.map(drop)
+}
+
+impl Life<'_> {
+    async fn live(&self, bar: &ProgressBar) -> Result<Vec<Went>> {
+        let mut went = Vec::new();
+        let mut talking: VecDeque<(i64, Visit)> = VecDeque::new();
+        for day in 0..DAYS {
+            let mut coming: VecDeque<Visit> = self.story.visits(day).into();
+            for step in 1..=(DAY / STEP) {
+                let until =
+                    (self.story.begins_at() + day * DAY + step * STEP).min(self.story.ends_at());
+                while coming.front().is_some_and(|visit| visit.starts_at < until) {
+                    talking.extend(coming.pop_front().map(|visit| (day, visit)));
+                }
+                self.app.clock.advance(until - self.app.clock.now());
+                let over = |visit: &Visit| visit.starts_at + LONGEST <= until;
+                let done = talking.iter().take_while(|(_, visit)| over(visit)).count();
+                let ended: Vec<(i64, Visit)> = talking.drain(..done).collect();
+                bar.inc(ended.len() as u64);
+                went.extend(self.publish(ended).await?);
+            }
+            self.catch_up().await?;
+        }
+        Ok(went)
+    }
+
+    /// Publishes what was said.
+    async fn publish(&self, visits: Vec<(i64, Visit)>) -> Result<Vec<Went>> {
+        let each = visits.into_iter().map(|(day, visit)| self.serve(day, visit));
+        stream::iter(each).buffer_unordered(AT_A_TIME).try_collect().await
+    }
+
+    async fn serve(&self, day: i64, visit: Visit) -> Result<Went> {
+        let topic = talk::topic_of(&visit.dice);
+        let given = Given {
+            lesson: lessons::fitting(&self.lessons, topic.name, day, &visit.dice),
+            profile: self.profiles.get(&visit.user).map(String::as_str),
+        };
+        let with_shadow = day >= SHADOW_FROM && visit.dice.chance(0.2);
+        let conversation = talk::converse(&visit, topic, &given, with_shadow);
+        let body = request(&visit, &conversation.turns, 0, true);
+        self.desk.post("/api/publish_interaction", &body).await?;
+        let last = conversation.turns.last().and_then(|turn| turn["created_at"].as_i64());
+        Ok(Went {
+            session_id: visit.session_id(),
+            ended_at: last.unwrap_or(visit.starts_at),
+            well: conversation.went_well,
+            user: visit.user,
+        })
+    }
+
+    /// People look at some sessions, and some customers say what became of theirs.
+    async fn look_back(&self, went: &[Went]) -> Result<()> {
+        let mut labels: Vec<Value> = Vec::new();
+        for (index, one) in (0..).zip(went) {
+            let dice = Dice::new(self.story.seed() ^ 0x1ABE1, index);
+            if dice.chance(0.012) {
+                let says = one.well != dice.chance(0.09);
+                let by = dice.one_of(&["kim", "lee", "sam"]);
+                labels.push(json!({"user_id": one.user, "session_id": one.session_id, "is_success": says, "labelled_by": by}));
+            } else if dice.chance(0.03) {
+                let outcome = if one.well { "success" } else { "failure" };
+                let body = json!({"user_id": one.user, "session_id": one.session_id, "outcome": outcome, "occurred_at": one.ended_at});
+                self.desk.post("/api/session_outcome", &body).await?;
+            }
+        }
+        for part in labels.chunks(500) {
+            self.desk.post("/api/evaluations/labels", &json!({"labels": part})).await?;
+        }
+        Ok(())
+    }
+
+    /// Works through everything that is due.
+    async fn catch_up(&self) -> Result<()> {
+        jobs::run_until_idle_by(self.app, &job_handlers(), AT_A_TIME).await?;
+        Ok(())
+    }
+}
+
+/// A publish of some turns of a visit.
+pub fn request(visit: &Visit, turns: &[Value], index: usize, finished: bool) -> Value {
+    json!({
+        "request_id": format!("{}-{index}", visit.session_id()),
+        "user_id": visit.user,
+        "session_id": visit.session_id(),
+        "source": visit.source,
+        "agent_version": visit.version,
+        "created_at": turns.first().map(|turn| &turn["created_at"]),
+        "session_finished": finished,
+        "interaction_data_list": turns,
+    })
+}
