@@ -1921,26 +1921,6 @@ export interface components {
             /** @description The tools the agent has, for the judge. */
             tool_can_use?: components["schemas"]["ToolCanUse"][];
         };
-        /** @description What a regeneration would do. */
-        Preview: {
-            /**
-             * Format: double
-             * @description US dollars; null if the model is unpriced.
-             */
-            estimated_cost_usd?: number | null;
-            /** @description Who would judge: `offline`, or provider/model. */
-            judge: string;
-            /**
-             * Format: int64
-             * @description Sessions that would be judged.
-             */
-            total: number;
-            /**
-             * Format: int64
-             * @description Sessions of the window.
-             */
-            total_candidates: number;
-        };
         /** @description The body of every error answer. */
         Problem: {
             /** @example invalid_input */
@@ -2119,6 +2099,26 @@ export interface components {
              * @description Unix seconds, included; the future is read as now.
              */
             to_ts: number;
+        };
+        /** @description What a regeneration would do. */
+        RegenerationPreview: {
+            /**
+             * Format: double
+             * @description US dollars; null if the model is unpriced.
+             */
+            estimated_cost_usd?: number | null;
+            /** @description Who would judge: `offline`, or provider/model. */
+            judge: string;
+            /**
+             * Format: int64
+             * @description Sessions that would be judged.
+             */
+            total: number;
+            /**
+             * Format: int64
+             * @description Sessions of the window.
+             */
+            total_candidates: number;
         };
         Regenerations: {
             /** @description Newest first, judge diffs included; at most 20. */
@@ -3405,7 +3405,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Preview"];
+                    "application/json": components["schemas"]["RegenerationPreview"];
                 };
             };
             /** @description A problem: see its code */
@@ -4096,7 +4096,7 @@ export interface operations {
                 /** @description Some turn contains this text. */
                 text?: string;
                 user_id?: string;
-                /** @description `success`, `failure` or `unjudged`: by the newest verdict on its success. */
+                /** @description `success`, `failure` or `none`: by the newest verdict on its success. */
                 verdict?: string;
             };
             header?: never;

@@ -23,11 +23,13 @@ export default function JobsPage() {
       actions={<Button look="primary" disabled={running !== undefined} title={running ? "One at a time: wait for the running one or cancel it" : undefined} onClick={() => setStarting(true)}>Judge a window again</Button>}>
       {list.isError && <Trouble error={list.error} retry={() => list.refetch()} />}
       <div className="grid items-start gap-4 xl:grid-cols-2">
-        <JudgeCard />
+        <div className="flex min-w-0 flex-col gap-4">
+          <JudgeCard />
+          <QueueCard />
+        </div>
         <AgreementCard />
       </div>
       <RegenerationCard regenerations={list.data?.regenerations} />
-      <QueueCard />
       <StartRegeneration open={starting} onClose={() => setStarting(false)} />
     </Page>
   );

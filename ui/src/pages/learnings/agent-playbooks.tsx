@@ -54,7 +54,8 @@ export function AgentPlaybooks() {
   );
 }
 
-const harm = (impact: Impact | undefined) => (impact ? impact.negative - impact.positive + impact.negative / 1000 : -1e9);
+/** The share of answers it harmed, drawn to a small one where there are few. */
+const harm = (impact: Impact | undefined) => (impact ? (impact.negative + 0.2) / (impact.judged + 4) : -1);
 
 function Row({ playbook, impact, open, onToggle }: { playbook: Playbook; impact: Impact | undefined; open: boolean; onToggle: () => void }) {
   return (
