@@ -1,6 +1,6 @@
 # Two commands for people: `make demo` and `make test`. Both install what is missing (Debian packages), and are
 # quick the second time.
-.PHONY: demo test deps check lint docs nextest ui ui-test e2e screenshots bench bench-publish bench-regenerate openapi
+.PHONY: demo test deps check lint docs nextest ui ui-test e2e screenshots bench bench-publish bench-regenerate bench-search openapi
 
 SHELL := bash
 
@@ -62,7 +62,7 @@ openapi-fresh:
 		|| { echo "openapi.json is stale: run 'make openapi' and commit it" >&2; exit 1; }
 
 # Load programs; they print tables and assert nothing. See docs/operations.md.
-bench: bench-publish bench-regenerate
+bench: bench-publish bench-regenerate bench-search
 
 bench-publish:
 	cargo build --release --bin evenhand --example bench_publish
@@ -73,6 +73,12 @@ bench-regenerate:
 	cargo build --release --bin evenhand --example bench_regenerate
 	target/release/examples/bench_regenerate
 	FSYNC=on scripts/with-postgres target/release/examples/bench_regenerate --postgres
+
+# The second run: only what other people have grows.
+bench-search:
+	cargo build --release --example bench_search
+	target/release/examples/bench_search
+	target/release/examples/bench_search --sizes 3000,30000,300000 --agent-playbooks 600 --clients 8
 
 .PHONY: deps-build openapi-fresh
 deps-build:

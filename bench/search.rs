@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use evenhand::app::{App, Schema};
+use evenhand::app::{self, App, Schema};
 use evenhand::clock::Clock;
 use evenhand::config::Settings;
 use evenhand::credentials::{self, GivenCredentials, Role};
@@ -47,6 +47,9 @@ struct Options {
     /// Agent playbooks per hundred learnings
     #[arg(long, default_value_t = 2)]
     agent_percent: usize,
+    /// As many agent playbooks at every size: then only what other people have grows
+    #[arg(long)]
+    agent_playbooks: Option<usize>,
     /// An empty PostgreSQL database; SQLite without it
     #[arg(long)]
     database_url: Option<String>,
@@ -113,8 +116,9 @@ async fn measure(options: &Options, size: usize) {
     let filled = started.elapsed();
     embed(&app).await;
     println!(
-        "# {size} learnings of {} people, filled in {:.0} s, embedded after {:.0} s",
+        "# {size} learnings of {} people, {} agent playbooks, filled in {:.0} s, embedded after {:.0} s",
         world.users,
+        world.agent_playbooks,
         filled.as_secs_f64(),
         started.elapsed().as_secs_f64()
     );
@@ -148,7 +152,7 @@ impl World {
         };
         let mut words: Vec<String> = COMMON.iter().map(|word| (*word).to_owned()).collect();
         words.extend((COMMON.len()..WORDS).map(|_| word()));
-        let agent_playbooks = size * options.agent_percent / 100;
+        let agent_playbooks = options.agent_playbooks.unwrap_or(size * options.agent_percent / 100);
         World {
             words,
             users: ((size - agent_playbooks) / options.per_user).max(1),
@@ -208,7 +212,7 @@ async fn fill(world: &Arc<World>, address: SocketAddr, token: &str) {
 
 /// Works through the embedding jobs the way a server does.
 async fn embed(app: &Arc<App>) {
-    app.spawn(Runner::new(app.clone(), jobs::handlers()).run());
+    app.spawn(Runner::new(app.clone(), app::job_handlers()).run());
     loop {
         tokio::time::sleep(Duration::from_millis(500)).await;
         let (counts, _) = jobs::summary(app, None).await.unwrap();

@@ -19,7 +19,7 @@ use crate::ids::Ids;
 use crate::jobs::{self, Handler};
 use crate::judge::{Grader, Keys, llm};
 use crate::learnings;
-use crate::learnings::OrganizationVectors;
+use crate::learnings::KnownPlaybooks;
 use crate::learnings::embedder::Embedder;
 use crate::{rows, run};
 
@@ -33,7 +33,7 @@ pub struct App {
     pub given: GivenCredentials,
     pub rate_limits: RateLimits,
     pub embedder: Embedder,
-    pub organization_vectors: OrganizationVectors,
+    pub known_playbooks: KnownPlaybooks,
     pub judge: Arc<Grader>,
     /// Cancelled when a graceful stop begins.
     pub stopping: CancellationToken,
@@ -93,7 +93,7 @@ impl App {
         let app = App {
             rate_limits: RateLimits::new(&settings),
             embedder: Embedder::open(&settings.embedder).map_err(Error::Internal)?,
-            organization_vectors: OrganizationVectors::default(),
+            known_playbooks: KnownPlaybooks::default(),
             settings,
             db,
             clock,

@@ -5,6 +5,8 @@
 #![allow(clippy::disallowed_types)] // dynamic SQL lives here: the place the ban points to
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::{PoisonError, RwLock};
 
 #[allow(clippy::disallowed_types)] // the place the ban points to
 use sqlx::AssertSqlSafe;
@@ -13,7 +15,7 @@ use sqlx::{SqlSafeStr, SqlStr};
 use super::Tx;
 use crate::error::{Error, Result};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Engine {
     Sqlite,
     Postgres,
@@ -57,9 +59,12 @@ const FRAGMENTS: &[(&str, &str, &str)] = &[
     // SQLite compiles a statement anew each time its plain `LIMIT $1` is bound, because the plan may depend on it;
     // a sum is taken as it comes.
     ("limit", "LIMIT ? + 0", "LIMIT ?"),
-    // The rows of a JSON list bound as one text, under `value`; and a column of integers as such a list.
-    ("each", "json_each(?)", "jsonb_array_elements_text(?::jsonb)"),
-    ("listed", "json_group_array(?)", "COALESCE(jsonb_agg(?), '[]'::jsonb)"),
+    // All rows as one JSON text, a list for each: `SELECT {rows_listed}a, {json:b}, {hex:c}{end_listed} FROM …`. Columns
+    // that hold JSON stand in it as such, bytes as hexadecimal digits.
+    ("rows_listed", "json_group_array(json_array(", "COALESCE(json_agg(json_build_array("),
+    ("end_listed", "))", ")), '[]'::json)::text"),
+    ("json", "json(?)", "?"),
+    ("hex", "hex(?)", "encode(?, 'hex')"),
     ("found", "i.rowid", "b.?"),
     ("matches", "i.terms MATCH ?", "b.document @@ (?)::tsquery"),
 ];
@@ -74,10 +79,7 @@ impl Tx {
 
     /// The statement in this engine's words.
     pub fn sql(&self, text: &'static str) -> SqlStr {
-        match render(self.engine(), text) {
-            Cow::Borrowed(text) => text.into_sql_str(),
-            Cow::Owned(text) => AssertSqlSafe(text).into_sql_str(),
-        }
+        rendered(self.engine(), text).into_sql_str()
     }
 
     /// Runs statements that are put together from compiled-in parts: migrations and generated triggers.
@@ -234,6 +236,22 @@ pub fn like_pattern(text: &str) -> String {
     }
     pattern.push('%');
     pattern
+}
+
+/// [`render`], once for each text: there are as many as the program has, and they stay.
+fn rendered(engine: Engine, text: &'static str) -> &'static str {
+    static KNOWN: RwLock<BTreeMap<(usize, usize, Engine), &'static str>> =
+        RwLock::new(BTreeMap::new());
+    let key = (text.as_ptr().addr(), text.len(), engine);
+    if let Some(known) = KNOWN.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
+        return known;
+    }
+    let words = match render(engine, text) {
+        Cow::Borrowed(words) => words,
+        Cow::Owned(words) => words.leak(),
+    };
+    KNOWN.write().unwrap_or_else(PoisonError::into_inner).insert(key, words);
+    words
 }
 
 fn render(engine: Engine, text: &'static str) -> Cow<'static, str> {

@@ -5,6 +5,7 @@
 //! once handed over runs to its end whether or not the caller still waits. What differs between the engines
 //! lives in `dialect.rs`, in `sqlite.rs` (one writer, shared commits) and in `postgres.rs` (retries).
 
+mod at_hand;
 mod changes;
 mod dialect;
 pub mod migrations;

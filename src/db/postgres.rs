@@ -10,6 +10,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::at_hand::AtHand;
 use super::{Held, Reading, Tx, Work, classify};
 use crate::error::{Error, Result};
 
@@ -20,6 +21,7 @@ const CHANNEL: &str = "evenhand_work";
 #[derive(Clone)]
 pub(super) struct Postgres {
     pool: PgPool,
+    at_hand: AtHand<sqlx::Postgres>,
     tasks: TaskTracker,
     stop: CancellationToken,
     work: Arc<Notify>,
@@ -41,6 +43,7 @@ impl Postgres {
             .map_err(|e| classify(e.into()))?;
         let db = Postgres {
             pool,
+            at_hand: AtHand::of(connections),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
             work: Arc::new(Notify::new()),
@@ -57,15 +60,25 @@ impl Postgres {
         loop {
             let held = match reading {
                 Reading::Snapshot => self.pool.begin_with(SNAPSHOT).await.map(Held::Transaction),
-                Reading::OneStatement => self.pool.acquire().await.map(Held::Statement),
+                Reading::OneStatement => self.at_hand.take(&self.pool).await.map(Held::Statement),
             };
             let result = match held {
-                Ok(held) => work(&mut Tx::Postgres(held), input).await,
+                Ok(held) => {
+                    let mut tx = Tx::Postgres(held);
+                    let result = work(&mut tx, input).await;
+                    if let (Ok(_), Tx::Postgres(Held::Statement(conn))) = (&result, tx) {
+                        self.at_hand.keep(conn);
+                    }
+                    result
+                }
                 Err(error) => Err(error.into()),
             };
             match result {
                 // A connection that broke while idle shows itself at its first use: a read may go again.
-                Err(Error::Storage(sqlx::Error::Io(_))) if attempt < 3 => attempt += 1,
+                Err(Error::Storage(sqlx::Error::Io(_))) if attempt < 3 => {
+                    self.at_hand.give_back();
+                    attempt += 1;
+                }
                 result => return result.map_err(classify),
             }
         }
@@ -158,6 +171,7 @@ impl Postgres {
         self.stop.cancel();
         self.tasks.close();
         self.tasks.wait().await;
+        self.at_hand.end();
         self.pool.close().await;
     }
 }

@@ -16,6 +16,7 @@ use sqlx::sqlite::{
 };
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
+use super::at_hand::AtHand;
 use super::{Held, Reading, Tx, Work, classify};
 use crate::error::{Error, Result};
 
@@ -26,6 +27,7 @@ const BATCH: usize = 256;
 pub(super) struct Sqlite {
     file: PathBuf,
     readers: SqlitePool,
+    at_hand: AtHand<sqlx::Sqlite>,
     writes: mpsc::Sender<Box<dyn Queued>>,
     writer_ended: watch::Receiver<bool>,
     stop: tokio_util::sync::CancellationToken,
@@ -52,13 +54,20 @@ impl Sqlite {
             .connect_with(options.clone())
             .await
             .map_err(|e| classify(e.into()))?;
+        let at_hand = AtHand::of(readers);
         let readers = SqlitePoolOptions::new()
             .max_connections(readers.max(1))
             .min_connections(1)
             .idle_timeout(None)
             .max_lifetime(None)
             .test_before_acquire(false)
-            .connect_with(options.create_if_missing(false).pragma("query_only", "ON"))
+            .connect_with(
+                options
+                    .create_if_missing(false)
+                    .pragma("query_only", "ON")
+                    // Pages are read where the system has them, instead of being copied one by one.
+                    .pragma("mmap_size", "2147418112"),
+            )
             .await
             .map_err(|e| classify(e.into()))?;
         let (writes, queue) = mpsc::channel(4 * BATCH);
@@ -79,7 +88,7 @@ impl Sqlite {
             })
             .map_err(|e| Error::Internal(format!("the writer cannot start: {e}")))?;
         let work = Arc::new(Notify::new());
-        Ok(Sqlite { file: file.to_owned(), readers, writes, writer_ended, stop, work })
+        Ok(Sqlite { file: file.to_owned(), readers, at_hand, writes, writer_ended, stop, work })
     }
 
     pub(super) async fn read<I, T, F>(&self, reading: Reading, input: &I, work: &F) -> Result<T>
@@ -89,11 +98,15 @@ impl Sqlite {
         let held = match reading {
             #[allow(clippy::disallowed_methods)] // this is what Db::read stands on
             Reading::Snapshot => self.readers.begin().await.map(Held::Transaction),
-            Reading::OneStatement => self.readers.acquire().await.map(Held::Statement),
+            Reading::OneStatement => self.at_hand.take(&self.readers).await.map(Held::Statement),
         };
         let mut tx = Tx::Sqlite(held.map_err(|e| classify(e.into()))?);
         // Dropping the transaction rolls back: a read keeps nothing.
-        work(&mut tx, input).await.map_err(classify)
+        let result = work(&mut tx, input).await.map_err(classify);
+        if let (Ok(_), Tx::Sqlite(Held::Statement(conn))) = (&result, tx) {
+            self.at_hand.keep(conn);
+        }
+        result
     }
 
     pub(super) async fn write<I, T, F>(&self, input: I, work: F) -> Result<T>
@@ -154,6 +167,7 @@ impl Sqlite {
     pub(super) async fn close(&self) {
         self.stop.cancel();
         let _ = self.writer_ended.clone().wait_for(|ended| *ended).await;
+        self.at_hand.end();
         self.readers.close().await;
     }
 }

@@ -66,6 +66,7 @@ async fn store(tx: &mut Tx, app: &App, org_id: &str, made: &[Made], now: i64) ->
     let owners = owners(tx, org_id, made).await?;
     let numbers = tx.next_numbers(Sequence::AgentPlaybooks, made.len()).await?;
     let scope = sql::admit_organization_scope(tx, org_id).await?;
+    sql::next_version(tx, org_id).await?;
     for (Made { playbook, terms, .. }, number) in made.iter().zip(&numbers) {
         let playbook = AgentPlaybook { agent_playbook_id: *number, ..playbook.clone() };
         let terms = words::scoped(Kind::AgentPlaybook, scope, terms);
@@ -122,6 +123,7 @@ pub async fn change(app: &Arc<App>, org_id: &str, change: PlaybookChange) -> Res
 }
 
 async fn apply(tx: &mut Tx, app: &App, org_id: &str, change: &PlaybookChange) -> Result<()> {
+    sql::next_version(tx, org_id).await?;
     let held = sql::agent_playbooks::hold(tx, org_id, change.id).await?;
     let mut playbook = held.ok_or_else(|| Error::not_found("agent playbook"))?;
     let put = |target: &mut String, value: &Option<String>| {

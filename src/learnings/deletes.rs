@@ -47,7 +47,10 @@ pub async fn agent_playbooks(app: &App, org_id: &str, ids: Vec<i64>) -> Result<u
     let deleted = app
         .db
         .write("learnings.delete_agent_playbooks", input, |tx, (org_id, ids)| {
-            Box::pin(sql::agent_playbooks::delete_by_ids(tx, org_id, ids))
+            Box::pin(async move {
+                sql::next_version(tx, org_id).await?;
+                sql::agent_playbooks::delete_by_ids(tx, org_id, ids).await
+            })
         })
         .await?;
     some(deleted, "agent playbook")

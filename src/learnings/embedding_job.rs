@@ -150,7 +150,7 @@ async fn store(
 ) -> Result<()> {
     let org_id = &job.org_id;
     let Some(user_id) = &job.user_id else {
-        let version = sql::vectors::next_version(tx, org_id).await?;
+        let version = sql::next_version(tx, org_id).await?;
         for (row, vector) in made {
             sql::vectors::store_of_organization(tx, org_id, row, model, vector, version).await?;
         }

@@ -56,12 +56,12 @@ impl Narrowed {
         let filter = Filter {
             org_id: String::new(),
             user_id: recipient.user_id.clone(),
-            statuses: json_list(&statuses(f)),
+            statuses: statuses(f),
             source: f.optional_text("source", 128),
-            tags: requests::tags(f, "tags").filter(|t| !t.is_empty()).map(|t| json_list(&t)),
+            tags: requests::tags(f, "tags").filter(|t| !t.is_empty()),
             agent_version: f.blank_or_id("agent_version"),
             playbook_name: f.blank_or_id("playbook_name"),
-            playbook_statuses: json_list(&approved.as_deref().unwrap_or(by_default)),
+            playbook_statuses: approved.unwrap_or_else(|| by_default.to_vec()),
             from,
             to,
             now: 0,
@@ -90,10 +90,6 @@ fn statuses(f: &mut Fields<'_>) -> Vec<&'static str> {
     };
     let wanted = f.values("status_filter", 16, read).filter(|list| !list.is_empty());
     wanted.unwrap_or_else(|| vec!["current"])
-}
-
-fn json_list<T: Serialize>(items: &T) -> String {
-    serde_json::to_string(items).unwrap_or_else(|_| "[]".to_owned())
 }
 
 /// A search of any of the four endpoints.

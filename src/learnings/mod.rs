@@ -5,7 +5,7 @@
 //!   with them. Agent playbooks belong to the organization and stay.
 //! - A write is found by the next search, on every replica: index entries are written with their rows. Vectors
 //!   follow by a job; until then full text finds the row.
-//! - What a search returns is read in the transaction that ranked it. No cache decides what may be returned.
+//! - What a search returns is read from the database after it was ranked. No memory decides what may be returned.
 //! - Everything that hands learnings to a caller passes [`gate::hand_over`].
 
 mod agent_playbooks;
@@ -15,8 +15,11 @@ mod embedding_job;
 pub mod gate;
 pub mod http;
 mod http_reads;
+mod known_playbooks;
+mod playbook_index;
 mod profiles;
 mod rank;
+mod rankings;
 mod reads;
 mod requests;
 mod resolve;
@@ -32,9 +35,9 @@ use serde_json::{Map, Value};
 use sqlx::types::Json;
 use utoipa::ToSchema;
 
+pub use known_playbooks::KnownPlaybooks;
 pub use resolve::{Resolved, resolve};
 pub use sql::{check_index, compact_index};
-pub use vectors::OrganizationVectors;
 
 /// The background work of this area.
 pub fn handlers() -> Vec<std::sync::Arc<dyn crate::jobs::Handler>> {
@@ -89,9 +92,9 @@ pub fn expiration(time_to_live: &str, from: i64) -> i64 {
 }
 
 /// Something an agent knows about a person.
-#[derive(Clone, Debug, Serialize, sqlx::FromRow, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, sqlx::FromRow, ToSchema)]
 pub struct Profile {
-    #[serde(skip)]
+    #[serde(skip_serializing)]
     pub profile_no: i64,
     pub profile_id: String,
     pub user_id: String,
@@ -116,7 +119,7 @@ pub struct Profile {
 }
 
 /// How to handle something, learned from one person's sessions.
-#[derive(Clone, Debug, Serialize, sqlx::FromRow, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, sqlx::FromRow, ToSchema)]
 pub struct UserPlaybook {
     pub user_playbook_id: i64,
     pub user_id: String,
@@ -140,7 +143,7 @@ pub struct UserPlaybook {
 }
 
 /// How to handle something, put together from several people's playbooks. The organization's own.
-#[derive(Clone, Debug, Serialize, sqlx::FromRow, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, sqlx::FromRow, ToSchema)]
 pub struct AgentPlaybook {
     pub agent_playbook_id: i64,
     pub playbook_name: String,
@@ -161,6 +164,7 @@ pub struct AgentPlaybook {
     #[schema(value_type = Vec<String>)]
     pub tags: Json<Vec<String>>,
     /// What it came from; null in search results.
+    #[serde(default)]
     #[sqlx(skip)]
     pub source_windows: Option<Vec<SourceWindow>>,
 }

@@ -20,46 +20,74 @@ pub struct Candidate {
 const K1: f64 = 1.2;
 const B: f64 = 0.5;
 /// What a word that is only similar counts, compared with the word itself.
-const SIMILAR_WEIGHT: f64 = 0.6;
+pub const SIMILAR_WEIGHT: f64 = 0.6;
 /// The constant of reciprocal rank fusion.
 const FUSION_K: f64 = 60.0;
 
+/// BM25 among `rows` rows of `length` words together.
+pub struct Bm25 {
+    rows: f64,
+    average: f64,
+}
+
+impl Bm25 {
+    pub fn new(rows: usize, length: f64) -> Self {
+        let rows = rows as f64;
+        Bm25 { rows, average: (length / rows.max(1.0)).max(1.0) }
+    }
+
+    /// What a term is worth that so many rows have.
+    pub fn rarity(&self, having: usize) -> f64 {
+        let having = having as f64;
+        (1.0 + (self.rows - having + 0.5) / (having + 0.5)).ln()
+    }
+
+    /// How much of it a row of this length earns by having it this often.
+    pub fn share(&self, frequency: f64, length: f64) -> f64 {
+        let norm = K1 * (1.0 - B + B * length / self.average);
+        frequency * (K1 + 1.0) / (frequency + norm)
+    }
+}
+
 /// The best candidates first; ties go to the newer row. Terms that no candidate has stand for
 /// words that begin with them or differ by a slip.
-pub fn by_text(candidates: &[Candidate], query: &[TextTerm]) -> Vec<i64> {
-    let counted: Vec<Counted> = candidates.iter().map(|c| count(c, query)).collect();
+pub fn by_text(candidates: &[Candidate], query: &[TextTerm], most: usize) -> Vec<i64> {
+    let counted = count(candidates, query);
     let missing = missing_terms(&counted, query);
-    let rows = counted.len() as f64;
-    let average = counted.iter().map(|c| c.length).sum::<f64>() / rows.max(1.0);
+    let bm25 = Bm25::new(counted.len(), counted.iter().map(|c| c.length).sum());
     let mut scores = vec![0.0; counted.len()];
     for (index, term) in query.iter().enumerate() {
         let similar = missing[index] && is_forgiving(term);
         let frequencies: Vec<f64> = if similar {
-            candidates.iter().map(|c| similar_words(c, &term.text)).collect()
+            counted.iter().map(|row| similar_words(row, &term.text)).collect()
         } else {
             counted.iter().map(|c| c.frequencies[index]).collect()
         };
-        let having = frequencies.iter().filter(|f| **f > 0.0).count() as f64;
-        let rarity = (1.0 + (rows - having + 0.5) / (having + 0.5)).ln();
+        let rarity = bm25.rarity(frequencies.iter().filter(|f| **f > 0.0).count());
         let weight = rarity * if similar { SIMILAR_WEIGHT } else { 1.0 };
         for ((score, frequency), row) in scores.iter_mut().zip(frequencies).zip(&counted) {
-            let norm = K1 * (1.0 - B + B * row.length / average.max(1.0));
-            *score += weight * frequency * (K1 + 1.0) / (frequency + norm);
+            *score += weight * bm25.share(frequency, row.length);
         }
     }
-    let mut ranked: Vec<(f64, i64)> = scores
-        .into_iter()
-        .zip(candidates.iter().map(|c| c.no))
-        .filter(|(score, _)| *score > 0.0)
-        .collect();
-    ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
-    ranked.into_iter().map(|(_, no)| no).collect()
+    let scored = scores.into_iter().zip(candidates).filter(|(score, _)| *score > 0.0);
+    best(scored.map(|(score, candidate)| (score, candidate.no)).collect(), most)
+}
+
+/// The numbers of the `most` that scored best; ties go to the newer row.
+pub fn best(mut scored: Vec<(f64, i64)>, most: usize) -> Vec<i64> {
+    let better = |a: &(f64, i64), b: &(f64, i64)| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1));
+    if scored.len() > most {
+        scored.select_nth_unstable_by(most, better);
+        scored.truncate(most);
+    }
+    scored.sort_unstable_by(better);
+    scored.into_iter().map(|(_, number)| number).collect()
 }
 
 /// The beginnings to look for when some terms were found nowhere: of those terms, as typed words may go on and
 /// slips come late.
 pub fn forgiving_terms(candidates: &[Candidate], query: &[TextTerm]) -> Vec<TextTerm> {
-    let counted: Vec<Counted> = candidates.iter().map(|c| count(c, query)).collect();
+    let counted = count(candidates, query);
     let missing = missing_terms(&counted, query);
     let wanted = query.iter().zip(missing);
     wanted
@@ -81,34 +109,53 @@ pub fn fuse(rankings: &[&[i64]]) -> Vec<i64> {
     fused.into_iter().map(|(no, _)| no).collect()
 }
 
-struct Counted {
+struct Counted<'a> {
     length: f64,
     frequencies: Vec<f64>,
+    /// Words that begin like some term; the others are neither a term nor similar to one.
+    promising: Vec<&'a str>,
 }
 
-fn count(candidate: &Candidate, query: &[TextTerm]) -> Counted {
-    let (mut length, mut frequencies) = (0.0, vec![0.0; query.len()]);
-    for word in words(candidate) {
-        length += 1.0;
-        for (frequency, term) in frequencies.iter_mut().zip(query) {
-            let found = if term.prefix { word.starts_with(&term.text) } else { word == term.text };
-            if found {
-                *frequency += 1.0;
+fn count<'a>(candidates: &'a [Candidate], query: &[TextTerm]) -> Vec<Counted<'a>> {
+    let mut begins = [false; 256];
+    for term in query {
+        begins[usize::from(first_byte(&term.text))] = true;
+    }
+    let count = |candidate: &'a Candidate| {
+        let (mut length, mut frequencies) = (0.0, vec![0.0; query.len()]);
+        let mut promising = Vec::new();
+        for word in words(&candidate.terms) {
+            length += 1.0;
+            if !begins[usize::from(first_byte(word))] {
+                continue;
+            }
+            promising.push(word);
+            for (frequency, term) in frequencies.iter_mut().zip(query) {
+                let found = match term.prefix {
+                    true => word.starts_with(&term.text),
+                    false => word == term.text,
+                };
+                *frequency += f64::from(u8::from(found));
             }
         }
-    }
-    Counted { length, frequencies }
+        Counted { length, frequencies, promising }
+    };
+    candidates.iter().map(count).collect()
 }
 
-fn missing_terms(counted: &[Counted], query: &[TextTerm]) -> Vec<bool> {
+fn first_byte(word: &str) -> u8 {
+    word.as_bytes().first().copied().unwrap_or(0)
+}
+
+fn missing_terms(counted: &[Counted<'_>], query: &[TextTerm]) -> Vec<bool> {
     (0..query.len()).map(|index| counted.iter().all(|c| c.frequencies[index] == 0.0)).collect()
 }
 
 /// The words without their scope, which ends at the first `x`. Byte by byte: words are too short for anything
 /// cleverer to be quicker, and this is where a search spends its time.
-fn words(candidate: &Candidate) -> impl Iterator<Item = &str> {
-    let scope = candidate.terms.find('x').map_or(0, |at| at + 1);
-    let mut rest = candidate.terms.as_str();
+pub fn words(terms: &str) -> impl Iterator<Item = &str> {
+    let scope = terms.find('x').map_or(0, |at| at + 1);
+    let mut rest = terms;
     std::iter::from_fn(move || {
         if rest.is_empty() {
             return None;
@@ -124,27 +171,25 @@ fn words(candidate: &Candidate) -> impl Iterator<Item = &str> {
 }
 
 /// Short words and numbers have too many neighbours, and pairs of characters are not words.
-fn is_forgiving(term: &TextTerm) -> bool {
+pub fn is_forgiving(term: &TextTerm) -> bool {
     !term.prefix
         && term.text.chars().count() >= 4
         && term.text.chars().all(|c| c.is_alphabetic() && c < '\u{2e80}')
 }
 
-fn similar_words(candidate: &Candidate, term: &str) -> f64 {
+fn similar_words(row: &Counted<'_>, term: &str) -> f64 {
     let beginning = beginning(term);
-    let similar = words(candidate)
-        .filter(|word| word.starts_with(beginning) && is_similar(word, term))
-        .count();
-    similar as f64
+    let similar = |word: &&&str| word.starts_with(beginning) && is_similar(word, term);
+    row.promising.iter().filter(similar).count() as f64
 }
 
 /// The first three characters: what a slip must leave alone.
-fn beginning(term: &str) -> &str {
+pub fn beginning(term: &str) -> &str {
     term.char_indices().nth(3).map_or(term, |(end, _)| &term[..end])
 }
 
 /// Whether one begins with the other, they share all but their endings, or they differ by a slip or two.
-fn is_similar(word: &str, term: &str) -> bool {
+pub fn is_similar(word: &str, term: &str) -> bool {
     let (longer, shorter) = if word.len() > term.len() { (word, term) } else { (term, word) };
     let (long, short) = (longer.chars().count(), shorter.chars().count());
     if short < 4 {
@@ -201,16 +246,16 @@ mod tests {
             row(3, &["refund", "order"]),
             row(4, &["refund", "order", "and", "many", "other", "words"]),
         ];
-        assert_eq!(by_text(&rows, &query(&["refund", "kettle"])), [2, 3, 1, 4]);
-        assert!(by_text(&rows, &query(&["nothing"])).is_empty());
-        assert!(by_text(&[], &query(&["refund"])).is_empty());
+        assert_eq!(by_text(&rows, &query(&["refund", "kettle"]), 9), [2, 3, 1, 4]);
+        assert!(by_text(&rows, &query(&["nothing"]), 9).is_empty());
+        assert!(by_text(&[], &query(&["refund"]), 9).is_empty());
     }
 
     #[test]
     fn slips_are_forgiven_only_for_words_found_nowhere() {
         let rows = [row(1, &["subscription"]), row(2, &["cancel"])];
         let asked = query(&["cancel", "subscripton"]);
-        assert_eq!(by_text(&rows, &asked), [2, 1]);
+        assert_eq!(by_text(&rows, &asked, 9), [2, 1]);
         let beginnings = forgiving_terms(&rows, &asked);
         assert_eq!(beginnings, [TextTerm { text: "sub".to_owned(), prefix: true }]);
     }

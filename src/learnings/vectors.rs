@@ -1,21 +1,9 @@
 //! Compact vectors, compared exactly: one byte per dimension, a dot product that the compiler turns into SIMD.
-//!
-//! A person's vectors are read from the database with every search: they are few, and nothing of a person stays
-//! in memory. The organization's are kept here and brought up to date inside the reading transaction; whatever
-//! they say, only rows that this transaction sees are returned.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
-
-use super::sql;
-use crate::db::Tx;
-use crate::error::Result;
+use super::rank;
 
 /// The longest vector that is taken.
 pub const DIMENSIONS: usize = 4096;
-/// After this many changes the organization's vectors are read anew, without those of deleted playbooks.
-const CHANGES: u32 = 64;
-
 /// A vector of length one with a byte for each dimension, ready to be compared.
 pub struct Compact {
     scale: f32,
@@ -57,88 +45,18 @@ fn dot(a: &[i8], b: &[u8]) -> i32 {
     a.iter().zip(b).map(|(a, b)| i32::from(*a) * i32::from(b.cast_signed())).sum()
 }
 
-/// The best of `rows` by similarity, at least `threshold`; ties go to the newer row.
+/// The best `most` of `rows` by similarity, at least `threshold`; ties go to the newer row.
 pub fn nearest<'v>(
     query: &Compact,
     rows: impl Iterator<Item = (i64, &'v [u8])>,
     threshold: f32,
     most: usize,
 ) -> Vec<i64> {
-    let mut scored: Vec<(f32, i64)> = rows
+    let near = rows
         .filter_map(|(no, vector)| Some((query.similarity(vector)?, no)))
         .filter(|(similarity, _)| *similarity >= threshold)
-        .collect();
-    let better = |a: &(f32, i64), b: &(f32, i64)| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1));
-    if scored.len() > most {
-        scored.select_nth_unstable_by(most, better);
-        scored.truncate(most);
-    }
-    scored.sort_unstable_by(better);
-    scored.into_iter().map(|(_, no)| no).collect()
-}
-
-/// The vectors of agent playbooks, by organization.
-#[derive(Default)]
-pub struct OrganizationVectors {
-    known: Mutex<HashMap<String, Arc<Known>>>,
-}
-
-#[derive(Clone, Default)]
-pub struct Known {
-    version: i64,
-    changes: u32,
-    places: HashMap<i64, usize>,
-    numbers: Vec<i64>,
-    vectors: Vec<Vec<u8>>,
-}
-
-impl Known {
-    pub fn rows(&self) -> impl Iterator<Item = (i64, &[u8])> {
-        let vectors = self.vectors.iter().map(Vec::as_slice);
-        self.numbers.iter().copied().zip(vectors)
-    }
-}
-
-impl OrganizationVectors {
-    /// The organization's vectors at `version`, or newer ones if another search has seen them.
-    pub async fn at(
-        &self,
-        tx: &mut Tx,
-        org_id: &str,
-        model: &str,
-        version: i64,
-    ) -> Result<Arc<Known>> {
-        let before = self.lock().get(org_id).cloned().unwrap_or_default();
-        if before.version >= version {
-            return Ok(before);
-        }
-        let mut known = match before.changes {
-            0..CHANGES => Known::clone(&before),
-            _ => Known::default(),
-        };
-        for (no, vector) in sql::vectors::newer_than(tx, org_id, model, known.version).await? {
-            match known.places.get(&no) {
-                Some(place) => known.vectors[*place] = vector,
-                None => {
-                    known.places.insert(no, known.numbers.len());
-                    known.numbers.push(no);
-                    known.vectors.push(vector);
-                }
-            }
-        }
-        known.version = version;
-        known.changes += 1;
-        let known = Arc::new(known);
-        let mut all = self.lock();
-        if all.get(org_id).is_none_or(|other| other.version < version) {
-            all.insert(org_id.to_owned(), known.clone());
-        }
-        Ok(known)
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<Known>>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+        .map(|(similarity, no)| (f64::from(similarity), no));
+    rank::best(near.collect(), most)
 }
 
 #[cfg(test)]

@@ -288,7 +288,7 @@ pub async fn list_sessions(
                        OR ($12 = 'success' AND v.is_success = TRUE)
                        OR ($12 = 'failure' AND v.is_success = FALSE))
                   AND ($13 IS NULL OR s.session_id IN {texts:$13})
-                  ORDER BY s.last_request_at DESC, s.user_id DESC, s.session_id DESC LIMIT $11"
+                  ORDER BY s.last_request_at DESC, s.user_id DESC, s.session_id DESC {limit:$11}"
             )
         };
     }
@@ -360,7 +360,7 @@ pub async fn sessions_with_requests(
                     SELECT 1 FROM requests r WHERE r.org_id = s.org_id AND r.user_id = s.user_id
                        AND r.session_id = s.session_id",
                 matching_requests!(),
-                ") ORDER BY s.last_request_at DESC, s.user_id DESC, s.session_id DESC LIMIT $9 OFFSET $10"
+                ") ORDER BY s.last_request_at DESC, s.user_id DESC, s.session_id DESC {limit:$9} OFFSET $10"
             )
         };
     }
@@ -454,7 +454,7 @@ pub async fn newest_interactions(
             interaction_columns!(),
             " FROM interactions WHERE org_id = $1 AND user_id = $2
               AND ($3 IS NULL OR created_at >= $3) AND ($4 IS NULL OR created_at < $4)
-              ORDER BY created_at DESC, interaction_id DESC LIMIT $5"
+              ORDER BY created_at DESC, interaction_id DESC {limit:$5}"
         ),
         org_id,
         user_id,

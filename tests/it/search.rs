@@ -57,6 +57,39 @@ both_backends! {
         }
     }
 
+    async fn every_change_of_an_agent_playbook_is_seen_at_once_on_every_replica(t: TestApp) {
+        let (one, replica) = (t.serve().await, t.replica().await);
+        let two = replica.serve().await;
+        let both = async |query: &str, expected: &[&str], after: &str| {
+            for server in [&one, &two] {
+                let found = contents(server, json!({"query": query}), "agent_playbooks").await;
+                assert_eq!(found, expected, "{query} after {after}");
+            }
+        };
+        both("kettle", &[], "nothing").await;
+        let id = add_agent_playbook(&one, json!({"content": "Descale the kettle"})).await;
+        both("kettle", &["Descale the kettle"], "adding").await;
+        let change = json!({"agent_playbook_id": id, "content": "Descale the boiler"});
+        two.put("/api/update_agent_playbook", &change).await.ok();
+        both("kettle", &[], "changing").await;
+        both("boiler", &["Descale the boiler"], "changing").await;
+        for (status, expected) in [("rejected", vec![]), ("approved", vec!["Descale the boiler"])] {
+            let change = json!({"agent_playbook_id": id, "playbook_status": status});
+            one.put("/api/update_agent_playbook_status", &change).await.ok();
+            both("boiler", &expected, status).await;
+        }
+        for tags in [json!(["limescale"]), json!([])] {
+            two.put("/api/update_agent_playbook", &json!({"agent_playbook_id": id, "tags": tags})).await.ok();
+            let tagged = json!({"query": "boiler", "tags": ["limescale"]});
+            let expected = tags.as_array().unwrap().len();
+            for server in [&one, &two] {
+                assert_eq!(contents(server, tagged.clone(), "agent_playbooks").await.len(), expected, "{tags}");
+            }
+        }
+        two.delete("/api/delete_agent_playbook", &json!({"agent_playbook_id": id})).await.ok();
+        both("boiler", &[], "deleting").await;
+    }
+
     async fn bad_input_is_told_and_never_breaks(t: TestApp) {
         let server = t.serve().await;
         add_profile(&server, "ada", "Likes \"quoted\" tea AND biscuits").await;

@@ -2,32 +2,73 @@
 
 use sqlx::types::Json;
 
-use super::{Filter, has_tag};
+use super::{Filter, filtered, has_tag};
 use crate::db::Tx;
 use crate::error::Result;
 use crate::governance::SubjectWrite;
-use crate::learnings::rank::Candidate;
 use crate::learnings::{AgentPlaybook, SourceWindow};
 use crate::{row, rows, run};
 
 macro_rules! columns {
     () => {
-        "b.agent_playbook_id, b.playbook_name, b.agent_version, b.created_at, b.content, b.\"trigger\", \
-         b.rationale, b.playbook_status, b.playbook_metadata, b.status, b.tags"
+        columns!("b.", "")
+    };
+    // With what is to stand before and after the name of a column that holds JSON.
+    ($json:literal, $end:literal) => {
+        concat!(
+            "b.agent_playbook_id, b.playbook_name, b.agent_version, b.created_at, b.content, b.\"trigger\",
+             b.rationale, b.playbook_status, ",
+            $json,
+            "playbook_metadata",
+            $end,
+            ", b.status, ",
+            $json,
+            "tags",
+            $end
+        )
     };
 }
 
-/// The filter of every read: `$2` organization, `$3` statuses, `$4` approval, `$5` tags, `$6` agent version, `$7`
-/// name, `$8` and `$9` times.
-macro_rules! filter {
+/// What passes a [`Filter`], with the parameters of `filtered!`. [`Traits::pass`] says the same in memory.
+macro_rules! passing {
     () => {
         concat!(
-            "b.org_id = $2 AND b.status IN {texts:$3} AND b.playbook_status IN {texts:$4}
-             AND ($6 IS NULL OR b.agent_version = $6) AND ($7 IS NULL OR b.playbook_name = $7)
-             AND ($8 IS NULL OR b.created_at >= $8) AND ($9 IS NULL OR b.created_at < $9)",
-            has_tag!("$5")
+            "b.org_id = $1 AND b.status IN {texts:$4} AND b.playbook_status IN {texts:$5}
+             AND ($8 IS NULL OR b.agent_version = $8) AND ($9 IS NULL OR b.playbook_name = $9)
+             AND ($10 IS NULL OR b.created_at >= $10) AND ($11 IS NULL OR b.created_at < $11)",
+            has_tag!()
         )
     };
+}
+pub(super) use {columns, passing};
+
+/// What searches for a playbook are narrowed by.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub struct Traits {
+    pub no: i64,
+    pub revision: i64,
+    pub status: String,
+    pub playbook_status: String,
+    pub agent_version: String,
+    pub playbook_name: String,
+    pub created_at: i64,
+    pub tags: Json<Vec<String>>,
+}
+
+impl Traits {
+    pub fn pass(&self, filter: &Filter) -> bool {
+        let is = |wanted: &Option<String>, value: &str| wanted.as_ref().is_none_or(|w| w == value);
+        filter.statuses.contains(&self.status.as_str())
+            && filter.playbook_statuses.contains(&self.playbook_status.as_str())
+            && is(&filter.agent_version, &self.agent_version)
+            && is(&filter.playbook_name, &self.playbook_name)
+            && filter.from.is_none_or(|from| self.created_at >= from)
+            && filter.to.is_none_or(|to| self.created_at < to)
+            && filter
+                .tags
+                .as_ref()
+                .is_none_or(|tags| tags.iter().any(|tag| self.tags.contains(tag)))
+    }
 }
 
 /// Stores a new playbook.
@@ -116,142 +157,45 @@ pub async fn delete_by_ids(tx: &mut Tx, org_id: &str, ids: &[i64]) -> Result<u64
 
 /// The newest first.
 pub async fn list(tx: &mut Tx, filter: &Filter, limit: i64) -> Result<Vec<AgentPlaybook>> {
-    rows!(
+    filtered!(
         tx,
         AgentPlaybook,
+        filter,
         concat!(
             "SELECT ",
             columns!(),
             " FROM agent_playbooks b WHERE ",
-            filter!(),
-            " ORDER BY b.agent_playbook_id DESC {limit:$1}"
+            passing!(),
+            " ORDER BY b.agent_playbook_id DESC {limit:$12}"
         ),
-        limit,
-        &filter.org_id,
-        &filter.statuses,
-        &filter.playbook_statuses,
-        filter.tags.as_deref(),
-        filter.agent_version.as_deref(),
-        filter.playbook_name.as_deref(),
-        filter.from,
-        filter.to
-    )
-}
-
-/// For each of these full-text queries (a JSON list) the newest rows that match it, without looking at them.
-pub async fn matching(tx: &mut Tx, queries: &str, limit: i64) -> Result<Vec<Vec<i64>>> {
-    let found = rows!(
-        tx,
-        (Json<Vec<i64>>,),
-        "SELECT (SELECT {listed:found.no} FROM (
-                    SELECT {found:agent_playbook_id} AS no FROM {index_of:agent_playbooks}
-                    WHERE {matches:t.value} ORDER BY 1 DESC {limit:$2}) AS found)
-         FROM {each:$1} AS t",
-        queries,
-        limit
-    )?;
-    Ok(found.into_iter().map(|(Json(numbers),)| numbers).collect())
-}
-
-/// The newest rows that match a full-text query and pass the filter.
-pub async fn found(
-    tx: &mut Tx,
-    query: &str,
-    filter: &Filter,
-    limit: i64,
-) -> Result<Vec<Candidate>> {
-    rows!(
-        tx,
-        Candidate,
-        concat!(
-            "SELECT b.agent_playbook_id AS no, b.terms FROM {found_in:agent_playbooks}
-             WHERE {matches:$1} AND ",
-            filter!(),
-            " ORDER BY {found:agent_playbook_id} DESC {limit:$10}"
-        ),
-        query,
-        &filter.org_id,
-        &filter.statuses,
-        &filter.playbook_statuses,
-        filter.tags.as_deref(),
-        filter.agent_version.as_deref(),
-        filter.playbook_name.as_deref(),
-        filter.from,
-        filter.to,
         limit
     )
 }
 
-/// The terms of those of these rows that pass the filter, in any order.
-pub async fn candidates(tx: &mut Tx, filter: &Filter, numbers: &[i64]) -> Result<Vec<Candidate>> {
+// ── for the index in memory ─────────────────────────────────────────────────────────────────────────
+
+/// Of all playbooks of the organization.
+pub async fn traits(tx: &mut Tx, org_id: &str) -> Result<Vec<Traits>> {
     rows!(
         tx,
-        Candidate,
-        concat!(
-            "SELECT b.agent_playbook_id AS no, b.terms FROM agent_playbooks b
-             WHERE b.agent_playbook_id IN {integers:$1} AND ",
-            filter!()
-        ),
-        Json(numbers),
-        &filter.org_id,
-        &filter.statuses,
-        &filter.playbook_statuses,
-        filter.tags.as_deref(),
-        filter.agent_version.as_deref(),
-        filter.playbook_name.as_deref(),
-        filter.from,
-        filter.to
+        Traits,
+        "SELECT agent_playbook_id AS no, revision, status, playbook_status, agent_version, playbook_name,
+            created_at, tags
+         FROM agent_playbooks WHERE org_id = $1 ORDER BY agent_playbook_id",
+        org_id
     )
 }
 
-/// Those of these rows that pass the filter, in any order.
-pub async fn by_numbers(
-    tx: &mut Tx,
-    filter: &Filter,
-    numbers: &[i64],
-) -> Result<Vec<AgentPlaybook>> {
+/// Of these playbooks.
+pub async fn terms(tx: &mut Tx, org_id: &str, numbers: &[i64]) -> Result<Vec<(i64, String)>> {
     rows!(
         tx,
-        AgentPlaybook,
-        concat!(
-            "SELECT ",
-            columns!(),
-            " FROM agent_playbooks b WHERE b.agent_playbook_id IN {integers:$1} AND ",
-            filter!()
-        ),
-        Json(numbers),
-        &filter.org_id,
-        &filter.statuses,
-        &filter.playbook_statuses,
-        filter.tags.as_deref(),
-        filter.agent_version.as_deref(),
-        filter.playbook_name.as_deref(),
-        filter.from,
-        filter.to
+        (i64, String),
+        "SELECT agent_playbook_id, terms FROM agent_playbooks
+         WHERE org_id = $1 AND agent_playbook_id IN {integers:$2} ORDER BY agent_playbook_id",
+        org_id,
+        Json(numbers)
     )
-}
-
-/// Those of these numbers whose rows pass the filter, in any order.
-pub async fn passing(tx: &mut Tx, filter: &Filter, numbers: &[i64]) -> Result<Vec<i64>> {
-    let found = rows!(
-        tx,
-        (i64,),
-        concat!(
-            "SELECT b.agent_playbook_id FROM agent_playbooks b
-             WHERE b.agent_playbook_id IN {integers:$1} AND ",
-            filter!()
-        ),
-        Json(numbers),
-        &filter.org_id,
-        &filter.statuses,
-        &filter.playbook_statuses,
-        filter.tags.as_deref(),
-        filter.agent_version.as_deref(),
-        filter.playbook_name.as_deref(),
-        filter.from,
-        filter.to
-    )?;
-    Ok(found.into_iter().map(|(number,)| number).collect())
 }
 
 // ── source windows ──────────────────────────────────────────────────────────────────────────────────

@@ -3,6 +3,7 @@
 pub mod agent_playbooks;
 pub mod profiles;
 pub mod resolve;
+pub mod search;
 pub mod user_playbooks;
 pub mod vectors;
 
@@ -11,17 +12,18 @@ use crate::error::{Error, Result};
 use crate::governance::SubjectWrite;
 use crate::{row, run};
 
-/// What lists and searches are narrowed by. `None` means any; lists are JSON texts.
+/// What lists and searches are narrowed by. `None` means any.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     pub org_id: String,
     pub user_id: Option<String>,
-    pub statuses: String,
+    pub statuses: Vec<&'static str>,
     pub source: Option<String>,
-    pub tags: Option<String>,
+    /// Any of these.
+    pub tags: Option<Vec<String>>,
     pub agent_version: Option<String>,
     pub playbook_name: Option<String>,
-    pub playbook_statuses: String,
+    pub playbook_statuses: Vec<&'static str>,
     /// At or after, before: when a profile was last modified, when a playbook was made.
     pub from: Option<i64>,
     pub to: Option<i64>,
@@ -29,24 +31,35 @@ pub struct Filter {
     pub now: i64,
 }
 
-/// A person's row as search looks at it.
-#[derive(Clone, Debug, sqlx::FromRow)]
-pub struct Owned {
-    pub no: i64,
-    pub terms: String,
-    pub vector: Option<Vec<u8>>,
-}
-
-/// Any of the wanted tags, bound as one JSON list.
-macro_rules! has_tag {
-    ($parameter:literal) => {
-        concat!(
-            " AND (",
-            $parameter,
-            " IS NULL OR EXISTS (SELECT * FROM {texts:b.tags} AS has INTERSECT SELECT * FROM {texts:",
-            $parameter,
-            "} AS wanted))"
+/// [`rows!`](crate::rows) with a filter's parts as its first parameters: `$1` organization, `$2` user, `$3` now, `$4` statuses,
+/// `$5` approval, `$6` source, `$7` tags, `$8` agent version, `$9` playbook name, `$10` and `$11` times. What the
+/// statement adds begins with `$12`.
+macro_rules! filtered {
+    ($tx:expr, $row:ty, $filter:expr, $sql:expr $(, $bind:expr)* $(,)?) => {
+        $crate::rows!(
+            $tx,
+            $row,
+            $sql,
+            &$filter.org_id,
+            $filter.user_id.as_deref(),
+            $filter.now,
+            ::sqlx::types::Json(&$filter.statuses),
+            ::sqlx::types::Json(&$filter.playbook_statuses),
+            $filter.source.as_deref(),
+            $filter.tags.as_ref().map(::sqlx::types::Json),
+            $filter.agent_version.as_deref(),
+            $filter.playbook_name.as_deref(),
+            $filter.from,
+            $filter.to
+            $(, $bind)*
         )
+    };
+}
+use filtered;
+
+macro_rules! has_tag {
+    () => {
+        " AND ($7 IS NULL OR EXISTS (SELECT * FROM {texts:b.tags} AS has INTERSECT SELECT * FROM {texts:$7} AS wanted))"
     };
 }
 use has_tag;
@@ -83,7 +96,7 @@ pub async fn admit_scope(tx: &mut Tx, subject: &SubjectWrite) -> Result<i64> {
         .ok_or_else(|| Error::Internal("a scope was not stored".to_owned()))
 }
 
-/// The organization's number in the full-text index, and the version of its vectors.
+/// The organization's number in the full-text index, and how often its playbooks have changed.
 pub async fn organization_scope(tx: &mut Tx, org_id: &str) -> Result<Option<(i64, i64)>> {
     row!(
         tx,
@@ -109,6 +122,19 @@ pub async fn admit_organization_scope(tx: &mut Tx, org_id: &str) -> Result<i64> 
     found
         .map(|(scope, _)| scope)
         .ok_or_else(|| Error::Internal("a scope was not stored".to_owned()))
+}
+
+/// Counts a change of what the organization's playbooks are found by, and holds the count until the transaction
+/// ends, so that versions become visible in their order. Comes before the change itself: everyone waits in one queue.
+pub async fn next_version(tx: &mut Tx, org_id: &str) -> Result<i64> {
+    let found = row!(
+        tx,
+        (i64,),
+        "UPDATE organization_scopes SET vectors_version = vectors_version + 1 WHERE org_id = $1
+         RETURNING vectors_version",
+        org_id
+    )?;
+    Ok(found.map_or(0, |(version,)| version))
 }
 
 const INDEXES: [&str; 3] = ["profiles_index", "user_playbooks_index", "agent_playbooks_index"];

@@ -1,36 +1,50 @@
 //! SQL of the table `profiles`.
 
-use sqlx::types::Json;
-
-use super::{Filter, Owned, has_tag};
+use super::{Filter, filtered, has_tag};
 use crate::db::Tx;
 use crate::error::Result;
 use crate::governance::SubjectWrite;
 use crate::learnings::Profile;
 use crate::learnings::rank::Candidate;
-use crate::{row, rows, run};
+use crate::{row, run};
 
 macro_rules! columns {
     () => {
-        "b.profile_no, b.profile_id, b.user_id, b.content, b.last_modified_timestamp, \
-         b.generated_from_request_id, b.profile_time_to_live, b.expiration_timestamp, b.custom_features, \
-         b.source, b.status, b.tags, b.source_interaction_ids"
+        columns!("b.", "")
     };
-}
-
-/// The filter of every read: `$2` organization, `$3` user, `$4` now, `$5` statuses, `$6` source, `$7` tags,
-/// `$8` and `$9` times.
-macro_rules! filter {
-    () => {
+    // With what is to stand before and after the name of a column that holds JSON.
+    ($json:literal, $end:literal) => {
         concat!(
-            "b.org_id = $2 AND b.user_id = $3 AND b.expiration_timestamp > $4 AND b.status IN {texts:$5}
-             AND ($6 IS NULL OR b.source = $6)
-             AND ($8 IS NULL OR b.last_modified_timestamp >= $8)
-             AND ($9 IS NULL OR b.last_modified_timestamp < $9)",
-            has_tag!("$7")
+            "b.profile_no, b.profile_id, b.user_id, b.content, b.last_modified_timestamp,
+             b.generated_from_request_id, b.profile_time_to_live, b.expiration_timestamp, ",
+            $json,
+            "custom_features",
+            $end,
+            ", b.source, b.status, ",
+            $json,
+            "tags",
+            $end,
+            ", ",
+            $json,
+            "source_interaction_ids",
+            $end
         )
     };
 }
+
+/// What passes a [`Filter`], with the parameters of `filtered!`.
+macro_rules! passing {
+    () => {
+        concat!(
+            "b.org_id = $1 AND b.user_id = $2 AND b.expiration_timestamp > $3 AND b.status IN {texts:$4}
+             AND ($6 IS NULL OR b.source = $6)
+             AND ($10 IS NULL OR b.last_modified_timestamp >= $10)
+             AND ($11 IS NULL OR b.last_modified_timestamp < $11)",
+            has_tag!()
+        )
+    };
+}
+pub(super) use {columns, passing};
 
 /// Stores a new profile; false when the organization has one of this id.
 pub async fn insert(
@@ -152,25 +166,18 @@ pub async fn delete_expired(tx: &mut Tx, now: i64, limit: i64) -> Result<u64> {
 
 /// The newest first.
 pub async fn list(tx: &mut Tx, filter: &Filter, limit: i64) -> Result<Vec<Profile>> {
-    rows!(
+    filtered!(
         tx,
         Profile,
+        filter,
         concat!(
             "SELECT ",
             columns!(),
             " FROM profiles b WHERE ",
-            filter!(),
-            " ORDER BY b.last_modified_timestamp DESC, b.profile_no DESC {limit:$1}"
+            passing!(),
+            " ORDER BY b.last_modified_timestamp DESC, b.profile_no DESC {limit:$12}"
         ),
-        limit,
-        &filter.org_id,
-        filter.user_id.as_deref(),
-        filter.now,
-        &filter.statuses,
-        filter.source.as_deref(),
-        filter.tags.as_deref(),
-        filter.from,
-        filter.to
+        limit
     )
 }
 
@@ -181,80 +188,41 @@ pub async fn candidates(
     filter: &Filter,
     limit: i64,
 ) -> Result<Vec<Candidate>> {
-    rows!(
+    filtered!(
         tx,
         Candidate,
+        filter,
         concat!(
-            "SELECT b.profile_no AS no, b.terms FROM {found_in:profiles} WHERE {matches:$1} AND ",
-            filter!(),
-            " ORDER BY {found:profile_no} DESC {limit:$10}"
+            "SELECT b.profile_no AS no, b.terms FROM {found_in:profiles} WHERE {matches:$12} AND ",
+            passing!(),
+            " ORDER BY {found:profile_no} DESC {limit:$13}"
         ),
         query,
-        &filter.org_id,
-        filter.user_id.as_deref(),
-        filter.now,
-        &filter.statuses,
-        filter.source.as_deref(),
-        filter.tags.as_deref(),
-        filter.from,
-        filter.to,
         limit
     )
 }
 
-/// Up to `limit` of the person's rows that pass the filter, the newest first; with a model, also their vectors as
-/// far as they are there.
-pub async fn all(
+/// Up to `limit` of the person's vectors by `model` that pass the filter, the newest first. A row without one is
+/// there without one.
+pub async fn vectors(
     tx: &mut Tx,
-    model: Option<&str>,
+    model: &str,
     filter: &Filter,
     limit: i64,
-) -> Result<Vec<Owned>> {
-    let sql = match model {
-        None => concat!(
-            "SELECT b.profile_no AS no, b.terms, NULL AS vector FROM profiles b
-             WHERE $1 = '' AND ",
-            filter!(),
-            " ORDER BY b.profile_no DESC {limit:$10}"
-        ),
-        Some(_) => concat!(
-            "SELECT b.profile_no AS no, b.terms, v.vector FROM profiles b LEFT JOIN profile_vectors v
-                ON v.org_id = b.org_id AND v.user_id = b.user_id AND v.profile_no = b.profile_no
-                AND v.revision = b.revision AND v.model = $1
-             WHERE ",
-            filter!(),
-            " ORDER BY b.profile_no DESC {limit:$10}"
-        ),
-    };
-    rows!(
+) -> Result<Vec<(i64, Option<Vec<u8>>)>> {
+    filtered!(
         tx,
-        Owned,
-        sql,
-        model.unwrap_or_default(),
-        &filter.org_id,
-        filter.user_id.as_deref(),
-        filter.now,
-        &filter.statuses,
-        filter.source.as_deref(),
-        filter.tags.as_deref(),
-        filter.from,
-        filter.to,
-        limit
-    )
-}
-
-/// These rows, in any order.
-pub async fn by_numbers(tx: &mut Tx, filter: &Filter, numbers: &[i64]) -> Result<Vec<Profile>> {
-    rows!(
-        tx,
-        Profile,
+        (i64, Option<Vec<u8>>),
+        filter,
         concat!(
-            "SELECT ",
-            columns!(),
-            " FROM profiles b WHERE b.profile_no IN {integers:$3} AND b.org_id = $1 AND b.user_id = $2"
+            "SELECT b.profile_no, v.vector FROM profiles b LEFT JOIN profile_vectors v
+                ON v.org_id = b.org_id AND v.user_id = b.user_id AND v.profile_no = b.profile_no
+                AND v.revision = b.revision AND v.model = $12
+             WHERE ",
+            passing!(),
+            " ORDER BY b.profile_no DESC {limit:$13}"
         ),
-        &filter.org_id,
-        filter.user_id.as_deref(),
-        Json(numbers)
+        model,
+        limit
     )
 }

@@ -2,33 +2,46 @@
 
 use sqlx::types::Json;
 
-use super::{Filter, Owned, has_tag};
+use super::{Filter, filtered, has_tag};
 use crate::db::Tx;
 use crate::error::Result;
 use crate::governance::SubjectWrite;
 use crate::learnings::UserPlaybook;
 use crate::learnings::rank::Candidate;
-use crate::{row, rows, run};
+use crate::{row, run};
 
 macro_rules! columns {
     () => {
-        "b.user_playbook_id, b.user_id, b.agent_version, b.request_id, b.playbook_name, b.created_at, \
-         b.content, b.\"trigger\", b.rationale, b.status, b.source, b.source_interaction_ids, b.tags"
+        columns!("b.", "")
     };
-}
-
-/// The filter of every read but the user: `$2` organization, `$4` statuses, `$5` source, `$6` tags, `$7` agent
-/// version, `$8` name, `$9` and `$10` times.
-macro_rules! filter {
-    () => {
+    // With what is to stand before and after the name of a column that holds JSON.
+    ($json:literal, $end:literal) => {
         concat!(
-            "b.org_id = $2 AND b.status IN {texts:$4} AND ($5 IS NULL OR b.source = $5)
-             AND ($7 IS NULL OR b.agent_version = $7) AND ($8 IS NULL OR b.playbook_name = $8)
-             AND ($9 IS NULL OR b.created_at >= $9) AND ($10 IS NULL OR b.created_at < $10)",
-            has_tag!("$6")
+            "b.user_playbook_id, b.user_id, b.agent_version, b.request_id, b.playbook_name, b.created_at,
+             b.content, b.\"trigger\", b.rationale, b.status, b.source, ",
+            $json,
+            "source_interaction_ids",
+            $end,
+            ", ",
+            $json,
+            "tags",
+            $end
         )
     };
 }
+
+/// What passes a [`Filter`] but for the user, with the parameters of `filtered!`.
+macro_rules! passing {
+    () => {
+        concat!(
+            "b.org_id = $1 AND b.status IN {texts:$4} AND ($6 IS NULL OR b.source = $6)
+             AND ($8 IS NULL OR b.agent_version = $8) AND ($9 IS NULL OR b.playbook_name = $9)
+             AND ($10 IS NULL OR b.created_at >= $10) AND ($11 IS NULL OR b.created_at < $11)",
+            has_tag!()
+        )
+    };
+}
+pub(super) use {columns, passing};
 
 /// Stores a new playbook.
 pub async fn insert(
@@ -137,32 +150,18 @@ pub async fn list(tx: &mut Tx, filter: &Filter, limit: i64) -> Result<Vec<UserPl
                 "SELECT ",
                 columns!(),
                 " FROM user_playbooks b WHERE ",
-                filter!(),
+                passing!(),
                 " AND ",
                 $of_user,
-                " ORDER BY b.user_playbook_id DESC {limit:$1}"
+                " ORDER BY b.user_playbook_id DESC {limit:$12}"
             )
         };
     }
     let sql = match filter.user_id {
-        Some(_) => list!("b.user_id = $3"),
-        None => list!("$3 IS NULL"),
+        Some(_) => list!("b.user_id = $2"),
+        None => list!("$2 IS NULL"),
     };
-    rows!(
-        tx,
-        UserPlaybook,
-        sql,
-        limit,
-        &filter.org_id,
-        filter.user_id.as_deref(),
-        &filter.statuses,
-        filter.source.as_deref(),
-        filter.tags.as_deref(),
-        filter.agent_version.as_deref(),
-        filter.playbook_name.as_deref(),
-        filter.from,
-        filter.to
-    )
+    filtered!(tx, UserPlaybook, filter, sql, limit)
 }
 
 /// The newest rows that match a full-text query.
@@ -172,88 +171,42 @@ pub async fn candidates(
     filter: &Filter,
     limit: i64,
 ) -> Result<Vec<Candidate>> {
-    rows!(
+    filtered!(
         tx,
         Candidate,
+        filter,
         concat!(
             "SELECT b.user_playbook_id AS no, b.terms FROM {found_in:user_playbooks}
-             WHERE {matches:$1} AND b.user_id = $3 AND ",
-            filter!(),
-            " ORDER BY {found:user_playbook_id} DESC {limit:$11}"
+             WHERE {matches:$12} AND b.user_id = $2 AND ",
+            passing!(),
+            " ORDER BY {found:user_playbook_id} DESC {limit:$13}"
         ),
         query,
-        &filter.org_id,
-        filter.user_id.as_deref(),
-        &filter.statuses,
-        filter.source.as_deref(),
-        filter.tags.as_deref(),
-        filter.agent_version.as_deref(),
-        filter.playbook_name.as_deref(),
-        filter.from,
-        filter.to,
         limit
     )
 }
 
-/// Up to `limit` of the person's rows that pass the filter, the newest first; with a model, also their vectors as
-/// far as they are there.
-pub async fn all(
+/// Up to `limit` of the person's vectors by `model` that pass the filter, the newest first. A row without one is
+/// there without one.
+pub async fn vectors(
     tx: &mut Tx,
-    model: Option<&str>,
+    model: &str,
     filter: &Filter,
     limit: i64,
-) -> Result<Vec<Owned>> {
-    let sql = match model {
-        None => concat!(
-            "SELECT b.user_playbook_id AS no, b.terms, NULL AS vector FROM user_playbooks b
-             WHERE $1 = '' AND b.user_id = $3 AND ",
-            filter!(),
-            " ORDER BY b.user_playbook_id DESC {limit:$11}"
-        ),
-        Some(_) => concat!(
-            "SELECT b.user_playbook_id AS no, b.terms, v.vector FROM user_playbooks b LEFT JOIN user_playbook_vectors v
-                ON v.org_id = b.org_id AND v.user_id = b.user_id AND v.user_playbook_id = b.user_playbook_id
-                AND v.revision = b.revision AND v.model = $1
-             WHERE b.user_id = $3 AND ",
-            filter!(),
-            " ORDER BY b.user_playbook_id DESC {limit:$11}"
-        ),
-    };
-    rows!(
+) -> Result<Vec<(i64, Option<Vec<u8>>)>> {
+    filtered!(
         tx,
-        Owned,
-        sql,
-        model.unwrap_or_default(),
-        &filter.org_id,
-        filter.user_id.as_deref(),
-        &filter.statuses,
-        filter.source.as_deref(),
-        filter.tags.as_deref(),
-        filter.agent_version.as_deref(),
-        filter.playbook_name.as_deref(),
-        filter.from,
-        filter.to,
-        limit
-    )
-}
-
-/// These rows, in any order.
-pub async fn by_numbers(
-    tx: &mut Tx,
-    filter: &Filter,
-    numbers: &[i64],
-) -> Result<Vec<UserPlaybook>> {
-    rows!(
-        tx,
-        UserPlaybook,
+        (i64, Option<Vec<u8>>),
+        filter,
         concat!(
-            "SELECT ",
-            columns!(),
-            " FROM user_playbooks b
-             WHERE b.user_playbook_id IN {integers:$3} AND b.org_id = $1 AND b.user_id = $2"
+            "SELECT b.user_playbook_id, v.vector FROM user_playbooks b LEFT JOIN user_playbook_vectors v
+                ON v.org_id = b.org_id AND v.user_id = b.user_id AND v.user_playbook_id = b.user_playbook_id
+                AND v.revision = b.revision AND v.model = $12
+             WHERE b.user_id = $2 AND ",
+            passing!(),
+            " ORDER BY b.user_playbook_id DESC {limit:$13}"
         ),
-        &filter.org_id,
-        filter.user_id.as_deref(),
-        Json(numbers)
+        model,
+        limit
     )
 }

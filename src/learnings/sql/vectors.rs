@@ -4,7 +4,7 @@ use crate::db::Tx;
 use crate::error::Result;
 use crate::governance::SubjectWrite;
 use crate::learnings::Kind;
-use crate::{row, rows, run};
+use crate::{rows, run};
 
 /// A row whose vector is missing or behind.
 #[derive(Clone, Debug, sqlx::FromRow)]
@@ -87,18 +87,6 @@ pub async fn store(
     Ok(())
 }
 
-/// Counts the organization's vectors up and holds the count, so that versions become visible in their order.
-pub async fn next_version(tx: &mut Tx, org_id: &str) -> Result<i64> {
-    let found = row!(
-        tx,
-        (i64,),
-        "UPDATE organization_scopes SET vectors_version = vectors_version + 1 WHERE org_id = $1
-         RETURNING vectors_version",
-        org_id
-    )?;
-    Ok(found.map_or(0, |(version,)| version))
-}
-
 /// Stores an agent playbook's vector, unless the row has changed or gone since its text was read.
 pub async fn store_of_organization(
     tx: &mut Tx,
@@ -126,18 +114,18 @@ pub async fn store_of_organization(
     Ok(())
 }
 
-/// Vectors of the organization that are newer than `version`, with the newest version last.
+/// Vectors of the organization that are newer than `version`: number, revision, vector.
 pub async fn newer_than(
     tx: &mut Tx,
     org_id: &str,
     model: &str,
     version: i64,
-) -> Result<Vec<(i64, Vec<u8>)>> {
+) -> Result<Vec<(i64, i64, Vec<u8>)>> {
     rows!(
         tx,
-        (i64, Vec<u8>),
-        "SELECT agent_playbook_id, vector FROM agent_playbook_vectors
-         WHERE org_id = $1 AND version > $3 AND model = $2 ORDER BY version",
+        (i64, i64, Vec<u8>),
+        "SELECT agent_playbook_id, revision, vector FROM agent_playbook_vectors
+         WHERE org_id = $1 AND version > $3 AND model = $2",
         org_id,
         model,
         version

@@ -1,0 +1,180 @@
+//! The two statements of a search, each one row with everything in it: what a person's learnings are ranked by, and
+//! the learnings that won. A statement on its way costs more than most of what it does.
+
+use serde::de::DeserializeOwned;
+use sqlx::types::Json;
+
+use super::{Filter, agent_playbooks, filtered, has_tag, profiles, user_playbooks};
+use crate::db::Tx;
+use crate::error::{Error, Result};
+use crate::learnings::Learnings;
+
+/// A person's row as search looks at it: its number, its terms, its vector in hexadecimal digits.
+pub type Owned = (i64, String, Option<String>);
+
+/// What there is to rank.
+pub struct Owns {
+    /// How often the organization's playbooks have changed.
+    pub version: i64,
+    pub profiles: Vec<Owned>,
+    pub user_playbooks: Vec<Owned>,
+}
+
+/// How many rows of each of a person's kinds.
+pub struct Limits {
+    pub profiles: i64,
+    pub user_playbooks: i64,
+}
+
+macro_rules! owned {
+    ($table:literal, $vectors:literal, $key:literal, $limit:literal, $passing:expr) => {
+        concat!(
+            "(SELECT {rows_listed}b.no, b.terms, b.vector{end_listed} FROM (
+                SELECT b.",
+            $key,
+            " AS no, b.terms, CASE WHEN $12 IS NULL THEN NULL ELSE (
+                    SELECT {hex:v.vector} FROM ",
+            $vectors,
+            " v
+                    WHERE v.org_id = b.org_id AND v.user_id = b.user_id AND v.",
+            $key,
+            " = b.",
+            $key,
+            "
+                    AND v.revision = b.revision AND v.model = $12) END AS vector
+                FROM ",
+            $table,
+            " b WHERE b.user_id = $2 AND ",
+            $passing,
+            "
+                ORDER BY b.",
+            $key,
+            " DESC {limit:",
+            $limit,
+            "}) AS b)"
+        )
+    };
+}
+
+/// The newest of a person's rows that pass the filter, with a model also their vectors as far as they are there.
+pub async fn owned(
+    tx: &mut Tx,
+    model: Option<&str>,
+    filter: &Filter,
+    limits: &Limits,
+) -> Result<Owns> {
+    let found = filtered!(
+        tx,
+        (Option<i64>, String, String),
+        filter,
+        concat!(
+            "SELECT (SELECT vectors_version FROM organization_scopes WHERE org_id = $1), ",
+            owned!("profiles", "profile_vectors", "profile_no", "$13", profiles::passing!()),
+            ", ",
+            owned!(
+                "user_playbooks",
+                "user_playbook_vectors",
+                "user_playbook_id",
+                "$14",
+                user_playbooks::passing!()
+            )
+        ),
+        model,
+        limits.profiles,
+        limits.user_playbooks
+    )?;
+    let (version, profiles, user_playbooks) = only(found)?;
+    Ok(Owns {
+        version: version.unwrap_or(0),
+        profiles: listed(&profiles)?,
+        user_playbooks: listed(&user_playbooks)?,
+    })
+}
+
+/// The numbers of what won.
+#[derive(Debug, Default)]
+pub struct Winners {
+    pub profiles: Vec<i64>,
+    pub user_playbooks: Vec<i64>,
+    pub agent_playbooks: Vec<i64>,
+}
+
+impl Winners {
+    pub fn is_empty(&self) -> bool {
+        self.profiles.is_empty()
+            && self.user_playbooks.is_empty()
+            && self.agent_playbooks.is_empty()
+    }
+}
+
+macro_rules! won {
+    ($table:literal, $key:literal, $numbers:literal, $columns:expr, $passing:expr) => {
+        concat!(
+            "(SELECT {rows_listed}",
+            $columns,
+            "{end_listed} FROM ",
+            $table,
+            " b
+              WHERE b.",
+            $key,
+            " IN {integers:",
+            $numbers,
+            "} AND ",
+            $passing,
+            ")"
+        )
+    };
+}
+
+/// Those of the winners that are there and pass the filter, in any order.
+pub async fn won(tx: &mut Tx, filter: &Filter, winners: &Winners) -> Result<Learnings> {
+    let found = filtered!(
+        tx,
+        (String, String, String),
+        filter,
+        concat!(
+            "SELECT ",
+            won!(
+                "profiles",
+                "profile_no",
+                "$12",
+                profiles::columns!("{json:b.", "}"),
+                profiles::passing!()
+            ),
+            ", ",
+            won!(
+                "user_playbooks",
+                "user_playbook_id",
+                "$13",
+                user_playbooks::columns!("{json:b.", "}"),
+                concat!("b.user_id = $2 AND ", user_playbooks::passing!())
+            ),
+            ", ",
+            won!(
+                "agent_playbooks",
+                "agent_playbook_id",
+                "$14",
+                agent_playbooks::columns!("{json:b.", "}"),
+                agent_playbooks::passing!()
+            )
+        ),
+        Json(&winners.profiles),
+        Json(&winners.user_playbooks),
+        Json(&winners.agent_playbooks)
+    )?;
+    let (profiles, user_playbooks, agent_playbooks) = only(found)?;
+    Ok(Learnings {
+        profiles: listed(&profiles)?,
+        user_playbooks: listed(&user_playbooks)?,
+        agent_playbooks: listed(&agent_playbooks)?,
+    })
+}
+
+fn only<T>(rows: Vec<T>) -> Result<T> {
+    rows.into_iter().next().ok_or_else(|| Error::Internal("a search gave no row".to_owned()))
+}
+
+/// Rows from `{rows_listed}`, their columns in the order of the fields.
+fn listed<T: DeserializeOwned>(text: &str) -> Result<Vec<T>> {
+    serde_json::from_str(text).map_err(|e| Error::Internal(format!("a search gave odd rows: {e}")))
+}
