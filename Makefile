@@ -1,6 +1,6 @@
 # Two commands for people: `make demo` and `make test`. Both install what is missing (Debian packages), and are
 # quick the second time.
-.PHONY: demo test deps check lint docs nextest ui ui-test e2e screenshots bench bench-publish bench-regenerate bench-search openapi
+.PHONY: demo test deps check lint docs nextest ui ui-test e2e screenshots bench bench-publish bench-regenerate bench-search bench-overview openapi
 
 SHELL := bash
 
@@ -62,7 +62,7 @@ openapi-fresh:
 		|| { echo "openapi.json is stale: run 'make openapi' and commit it" >&2; exit 1; }
 
 # Load programs; they print tables and assert nothing. See docs/operations.md.
-bench: bench-publish bench-regenerate bench-search
+bench: bench-publish bench-regenerate bench-search bench-overview
 
 bench-publish:
 	cargo build --release --bin evenhand --example bench_publish
@@ -79,6 +79,10 @@ bench-search:
 	cargo build --release --example bench_search
 	target/release/examples/bench_search
 	target/release/examples/bench_search --sizes 3000,30000,300000 --agent-playbooks 600 --clients 8
+
+bench-overview:
+	cargo build --release --bin evenhand --example bench_overview
+	target/release/examples/bench_overview
 
 .PHONY: deps-build openapi-fresh
 deps-build:

@@ -110,7 +110,7 @@ impl Client {
         let request =
             format!("{method} {path} HTTP/1.1\r\n{head}Content-Length: {length}\r\n\r\n{body}");
         self.stream.get_mut().write_all(request.as_bytes()).expect("the server reads");
-        let (mut status, mut length) = (0, 0);
+        let (mut status, mut length, mut chunked) = (0, 0, false);
         let mut line = String::new();
         loop {
             line.clear();
@@ -125,11 +125,35 @@ impl Client {
                 && name.eq_ignore_ascii_case("content-length")
             {
                 length = value.trim().parse().expect("a length");
+            } else if text.to_ascii_lowercase().starts_with("transfer-encoding: chunked") {
+                chunked = true;
             }
         }
-        self.body.resize(length, 0);
-        self.stream.read_exact(&mut self.body).expect("the whole answer");
+        if chunked {
+            self.read_chunks();
+        } else {
+            self.body.resize(length, 0);
+            self.stream.read_exact(&mut self.body).expect("the whole answer");
+        }
         status
+    }
+
+    fn read_chunks(&mut self) {
+        self.body.clear();
+        let mut line = String::new();
+        loop {
+            line.clear();
+            self.stream.read_line(&mut line).expect("the length of a chunk");
+            let length = usize::from_str_radix(line.trim(), 16).expect("a length");
+            let begun = self.body.len();
+            // The line end after the chunk is read with it and left out.
+            self.body.resize(begun + length + 2, 0);
+            self.stream.read_exact(&mut self.body[begun..]).expect("a chunk");
+            self.body.truncate(begun + length);
+            if length == 0 {
+                return;
+            }
+        }
     }
 
     pub fn body(&self) -> &[u8] {

@@ -122,6 +122,7 @@ impl App {
                         Box::pin(async move {
                             migrations::take_turns(tx).await?;
                             wall::install(tx).await?;
+                            evaluation::overview::install(tx).await?;
                             check_keys(tx, checks).await?;
                             remember_keys(tx, checks).await
                         })

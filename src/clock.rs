@@ -43,6 +43,11 @@ impl Clock {
     }
 }
 
+/// A moment as RFC 3339 in UTC: `2026-01-15T12:00:00Z`.
+pub fn rfc3339(unix_seconds: i64) -> String {
+    jiff::Timestamp::from_second(unix_seconds).unwrap_or_default().to_string()
+}
+
 #[allow(clippy::disallowed_methods)] // the one place that reads the real clock
 fn system_now() -> Duration {
     std::time::SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()

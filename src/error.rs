@@ -41,6 +41,7 @@ codes! {
     MethodNotAllowed "method_not_allowed" 405 "This path does not take that method";
     RequestTimeout "request_timeout" 408 "The request did not arrive in time";
     RequestIdReused "request_id_reused" 409 "This request id was used for other content";
+    SourceRunIdReused "source_run_id_reused" 409 "This run id was used for another score";
     SessionAmbiguous "session_ambiguous" 409 "Several users have a session with this id";
     ConfigVersionStale "config_version_stale" 409 "The configuration was changed meanwhile";
     RegenerationRunning "regeneration_running" 409 "A regeneration is running";

@@ -16,7 +16,8 @@
 //! | [`jobs`] | the lease queue and its runner |
 //! | [`judge`] | judges, rubrics, fences, provider limits, prices: a transcript in, a checked verdict out; stores nothing |
 //! | [`organization`] | what an organization sets for itself, versioned |
-//! | [`evaluation`] | verdicts on sessions and learnings, decisions, grading on demand, regeneration, labels |
+//! | [`evaluation`] | verdicts on sessions and learnings, decisions, grading on demand, regeneration, labels, shadow comparisons, the overview, exports |
+//! | [`imported_scores`] | scores that other programs gave to sessions |
 //! | [`governance`] | the subject barrier, the list of user-owned tables, references |
 //! | [`stats`] | formulas only: no I/O, no clock, no domain types |
 //! | [`commands`] | the command line, one file per command |
@@ -32,6 +33,7 @@ pub mod evaluation;
 pub mod governance;
 pub mod http;
 pub mod ids;
+pub mod imported_scores;
 pub mod jobs;
 pub mod judge;
 pub mod learnings;

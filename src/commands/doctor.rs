@@ -8,10 +8,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::Result;
+use clap::Args;
 
 use super::Installation;
 use crate::app::{App, Schema};
 use crate::db::Engine;
+use crate::evaluation::overview;
 use crate::governance::wall;
 use crate::{credentials, jobs, learnings, sessions};
 
@@ -31,7 +33,26 @@ impl Report {
     }
 }
 
-pub async fn run(installation: &Installation) -> Result<ExitCode> {
+#[derive(Args)]
+pub struct Doctor {
+    #[command(flatten)]
+    installation: Installation,
+    /// Also recompute every sum of the overview from its rows and compare. Reads all verdicts.
+    #[arg(long)]
+    rollups: bool,
+    /// Make the sums anew where they differ.
+    #[arg(long, requires = "rollups")]
+    repair: bool,
+}
+
+impl Doctor {
+    pub async fn run(&self) -> Result<ExitCode> {
+        run(&self.installation, self.rollups.then_some(self.repair)).await
+    }
+}
+
+/// `rollups`: whether they are compared, and then whether they are repaired.
+async fn run(installation: &Installation, rollups: Option<bool>) -> Result<ExitCode> {
     let mut report = Report::default();
     let settings = match installation.settings(&[]) {
         Ok(settings) => settings,
@@ -70,6 +91,9 @@ pub async fn run(installation: &Installation) -> Result<ExitCode> {
         check_disk(&data_dir, &mut report);
     }
     check_invariants(&app, &mut report).await?;
+    if let Some(repair) = rollups {
+        check_rollups(&app, repair, &mut report).await?;
+    }
     check_queue(&app, &mut report).await?;
     check_access(&app, &mut report).await?;
     app.stop().await;
@@ -151,6 +175,35 @@ async fn check_invariants(app: &Arc<App>, report: &mut Report) -> Result<()> {
     match mismatches {
         0 => report.ok("every session agrees with its requests"),
         n => report.problem(&format!("{n} sessions or requests do not agree with each other")),
+    }
+    Ok(())
+}
+
+async fn check_rollups(app: &Arc<App>, repair: bool, report: &mut Report) -> Result<()> {
+    let (gaps, wrong) = app
+        .db
+        .read("doctor.rollups", (), |tx, ()| {
+            Box::pin(
+                async move { Ok((overview::gaps(tx).await?, overview::mismatches(tx).await?)) },
+            )
+        })
+        .await?;
+    if !gaps.is_empty() {
+        let gaps = gaps.join(", ");
+        report
+            .problem(&format!("no trigger {gaps}: sums are not kept; `evenhand migrate` makes it"));
+    }
+    if wrong.is_empty() {
+        report.ok("every sum of the overview agrees with its rows");
+    } else if repair {
+        app.db.write("doctor.rebuild", (), |tx, ()| Box::pin(overview::rebuild(tx))).await?;
+        report.ok("the sums of the overview did not agree with their rows and were made anew");
+    } else {
+        for (table, lines) in wrong {
+            report.problem(&format!(
+                "{lines} lines of {table} do not agree with the rows; `evenhand doctor --rollups --repair`"
+            ));
+        }
     }
     Ok(())
 }

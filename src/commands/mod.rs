@@ -70,7 +70,7 @@ enum Command {
     /// Check an installation and say what is wrong with it.
     ///
     /// Exit code 0 when everything is well, 1 when something needs attention.
-    Doctor(Installation),
+    Doctor(doctor::Doctor),
 }
 
 /// Which installation a command is about.
@@ -133,7 +133,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
             Command::Evaluate(command) => command.run().await,
             Command::Demo(command) => command.run().await,
             Command::Backup(command) => command.run().await,
-            Command::Doctor(installation) => doctor::run(&installation).await,
+            Command::Doctor(command) => command.run().await,
         }
     });
     // A blocking call that hangs (a full disk, a stuck mount) must not keep the process from ending.

@@ -65,6 +65,22 @@ const FRAGMENTS: &[(&str, &str, &str)] = &[
     ("end_listed", "))", ")), '[]'::json)::text"),
     ("json", "json(?)", "?"),
     ("hex", "hex(?)", "encode(?, 'hex')"),
+    // The rows of a JSON list bound as one text, under `value`; and a column of integers as such a list.
+    ("each", "json_each(?)", "jsonb_array_elements_text(?::jsonb)"),
+    ("listed", "json_group_array(?)", "COALESCE(jsonb_agg(?), '[]'::jsonb)"),
+    (
+        "session_pairs",
+        "json_group_array(json_object('user_id', user_id, 'session_id', session_id))",
+        "COALESCE(jsonb_agg(jsonb_build_object('user_id', user_id, 'session_id', session_id)), '[]'::jsonb)",
+    ),
+    // A JSON list of [tag, grain, low, high], bound as one text.
+    (
+        "ranges",
+        "(SELECT json_extract(value, '$[0]') AS tag, json_extract(value, '$[1]') AS grain,
+                 json_extract(value, '$[2]') AS low, json_extract(value, '$[3]') AS high FROM json_each(?))",
+        "(SELECT (value->>0)::bigint AS tag, (value->>1)::bigint AS grain, (value->>2)::bigint AS low,
+                 (value->>3)::bigint AS high FROM jsonb_array_elements(?::jsonb))",
+    ),
     ("found", "i.rowid", "b.?"),
     ("matches", "i.terms MATCH ?", "b.document @@ (?)::tsquery"),
 ];
@@ -100,6 +116,14 @@ impl Tx {
             query.execute(conn).await.map(|done| done.rows_affected())
         })
         .map_err(Error::from)
+    }
+
+    /// The one number that a query gives which is put together from compiled-in parts.
+    pub(crate) async fn count(&mut self, query: String) -> Result<i64> {
+        let query = AssertSqlSafe(query).into_sql_str();
+        let (count,) =
+            crate::on!(self, conn => sqlx::query_as::<_, (i64,)>(query).fetch_one(conn).await)?;
+        Ok(count)
     }
 
     /// The names of all tables, or of all triggers, in this database.

@@ -31,6 +31,7 @@ const MIGRATIONS: &[Migration] = migrations! {
     1 "0001_foundation";
     2 "0002_learnings";
     3 "0003_evaluation";
+    5 "0005_overview";
 };
 
 impl Migration {

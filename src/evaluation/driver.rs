@@ -14,7 +14,8 @@ use tokio::sync::Semaphore;
 
 use super::grading::{self, Material};
 use super::regeneration::{self, Regeneration};
-use super::{AGENT_SUCCESS, NewResult, rule_evaluators, sql};
+use super::shadow::{self, SHADOW_COMPARISON, judging};
+use super::{AGENT_SUCCESS, NewResult, results, rule_evaluators, sql};
 use crate::app::App;
 use crate::error::{Error, Result};
 use crate::jobs::{self, Child, Claim, Handler, Outcome};
@@ -100,11 +101,27 @@ enum Done {
 
 /// What became of judging one session.
 enum Judged {
-    Verdict(Box<NewResult>),
+    Found(Found),
     /// There is none, and never will be.
     Nothing(&'static str),
     Failed(JudgeError),
     TooDear,
+}
+
+/// What was found out about one session.
+enum Found {
+    Session(Box<NewResult>),
+    Shadow(Vec<shadow::NewVerdict>),
+}
+
+impl Found {
+    /// Nothing if the model is unpriced.
+    fn cost_usd(&self) -> Option<f64> {
+        match self {
+            Found::Session(result) => result.origin.cost_usd,
+            Found::Shadow(verdicts) => verdicts.iter().map(|new| new.origin.cost_usd).sum(),
+        }
+    }
 }
 
 /// The candidate's rubric, for a judge diff.
@@ -201,7 +218,7 @@ impl<'a> Work<'a> {
             return self.save(child, Err("the session was deleted".to_owned())).await;
         };
         let result = match self.judge(&material, candidate).await? {
-            Judged::Verdict(result) => Ok(*result),
+            Judged::Found(found) => Ok(found),
             Judged::Nothing(reason) => Err(reason.to_owned()),
             Judged::Failed(error) if matches!(error, JudgeError::Blocked { .. }) => {
                 return Ok(Done::Paused(error));
@@ -212,16 +229,18 @@ impl<'a> Work<'a> {
         self.save(child, result).await
     }
 
-    /// Asks until there is a verdict or no use in going on. No slot is held while it waits.
     async fn judge(&self, material: &Material, candidate: Option<&Rubric>) -> Result<Judged> {
         let name = &self.regeneration.evaluation_name;
+        if name == SHADOW_COMPARISON {
+            return self.compare(material).await;
+        }
         if name != AGENT_SUCCESS {
             let evaluators = material.config.evaluators.iter();
             let rule = evaluators
                 .filter(|evaluator| evaluator.evaluation_name == *name)
                 .find_map(|evaluator| rule_evaluators::evaluate(evaluator, material));
             let nothing = Judged::Nothing("the rule has no opinion on this session");
-            return Ok(rule.map_or(nothing, |rule| Judged::Verdict(Box::new(rule))));
+            return Ok(rule.map_or(nothing, |rule| Judged::Found(Found::Session(Box::new(rule)))));
         }
         if material.transcript.interactions.is_empty() {
             return Ok(Judged::Nothing("it has no interactions"));
@@ -231,21 +250,59 @@ impl<'a> Work<'a> {
             None => grading::session_rubric(&material.config)?,
         };
         let version = &material.transcript.session.agent_version;
+        let judged = self
+            .until_judged(
+                || grading::judge_session(self.app, material, &rubric, version),
+                |result| result.origin.cost_usd,
+            )
+            .await;
+        Ok(judged
+            .map_or_else(|ended| ended, |result| Judged::Found(Found::Session(Box::new(result)))))
+    }
+
+    /// Compares every pair of the session again.
+    async fn compare(&self, material: &Material) -> Result<Judged> {
+        let rubric = judging::rubric(material)?;
+        let mut verdicts = Vec::new();
+        for place in judging::pairs(material) {
+            let judged = self
+                .until_judged(
+                    || judging::compare(self.app, material, &rubric, place),
+                    |verdict| verdict.origin.cost_usd,
+                )
+                .await;
+            match judged {
+                Ok(verdict) => verdicts.push(verdict),
+                Err(ended) => return Ok(ended),
+            }
+        }
+        Ok(Judged::Found(Found::Shadow(verdicts)))
+    }
+
+    /// Asks until there is a verdict or no use in going on. No slot is held while it waits.
+    async fn until_judged<T, F>(
+        &self,
+        ask: impl Fn() -> F,
+        cost_usd: fn(&T) -> Option<f64>,
+    ) -> std::result::Result<T, Judged>
+    where
+        F: Future<Output = std::result::Result<T, JudgeError>>,
+    {
         let mut tries = 0;
         loop {
             let slot = self.slots.acquire().await;
             if self.is_too_dear() {
-                return Ok(Judged::TooDear);
+                return Err(Judged::TooDear);
             }
-            let judged = grading::judge_session(self.app, material, &rubric, version).await;
+            let judged = ask().await;
             // Counted before the next one may begin.
-            self.spend(judged.as_ref().ok().and_then(|result| result.origin.cost_usd));
+            self.spend(judged.as_ref().ok().and_then(cost_usd));
             drop(slot);
             tries += 1;
             match judged {
-                Ok(result) => return Ok(Judged::Verdict(Box::new(result))),
+                Ok(found) => return Ok(found),
                 Err(error) if tries >= TRIES || matches!(error, JudgeError::Blocked { .. }) => {
-                    return Ok(Judged::Failed(error));
+                    return Err(Judged::Failed(error));
                 }
                 Err(error) if error.is_temporary() => {
                     let backoff = Duration::from_secs(1 << tries.min(6));
@@ -254,17 +311,13 @@ impl<'a> Work<'a> {
                 }
                 // A malformed answer may be better the second time; a refusal is not.
                 Err(JudgeError::Invalid) if tries < 2 => {}
-                Err(error) => return Ok(Judged::Failed(error)),
+                Err(error) => return Err(Judged::Failed(error)),
             }
         }
     }
 
     /// Writes the verdict, or the reason why there is none, and closes the child.
-    async fn save(
-        &self,
-        child: Child,
-        result: std::result::Result<NewResult, String>,
-    ) -> Result<Done> {
+    async fn save(&self, child: Child, result: std::result::Result<Found, String>) -> Result<Done> {
         let input = Saved {
             app: self.app.clone(),
             parent: self.job.clone(),
@@ -349,7 +402,7 @@ struct Saved {
     parent: Claim,
     child: Child,
     is_diff: bool,
-    result: std::result::Result<NewResult, String>,
+    result: std::result::Result<Found, String>,
 }
 
 impl Saved {
@@ -369,14 +422,16 @@ impl Saved {
         };
         let mut failure = self.result.as_ref().err().cloned();
         let mut is_overtaken = false;
-        if let Ok(result) = &self.result {
-            payload["cost_usd"] = result.origin.cost_usd.map_or(Value::Null, Value::from);
-            match sessions::hold(tx, org_id, user_id, session_id).await? {
-                Some(there) => {
+        if let Ok(found) = &self.result {
+            payload["cost_usd"] = found.cost_usd().map_or(Value::Null, Value::from);
+            let there = sessions::hold(tx, org_id, user_id, session_id).await?;
+            match (there, found) {
+                (Some(there), Found::Session(result)) => {
                     let newer = grading::overtaken_by(tx, &subject, session_id, result, there);
                     is_overtaken = !self.is_diff && newer.await?.is_some();
                 }
-                None => failure = Some("the session was deleted".to_owned()),
+                (Some(_), Found::Shadow(_)) => {}
+                (None, _) => failure = Some("the session was deleted".to_owned()),
             }
         }
         let parent = &self.parent;
@@ -385,19 +440,25 @@ impl Saved {
         if !closed || failure.is_some() || is_overtaken {
             return Ok(());
         }
-        let Ok(result) = &self.result else { return Ok(()) };
+        let result = match &self.result {
+            Ok(Found::Session(result)) => result,
+            Ok(Found::Shadow(verdicts)) => {
+                return shadow::write(tx, &subject, session_id, verdicts, now).await;
+            }
+            Err(_) => return Ok(()),
+        };
         if self.is_diff {
             let job_id = &parent.job_id;
             return sql::put_candidate_verdict(tx, &subject, session_id, job_id, result, now).await;
         }
-        let mut result = result.clone();
+        let mut result = NewResult::clone(result);
         let key = (&result.evaluation_name, &result.agent_version);
         let before = sql::find_result(tx, org_id, user_id, session_id, key.0, key.1).await?;
         // The verdicts on its learnings stay as they are.
         result.learning_status = super::learning_verdicts::known_status(
             before.as_ref().map_or("not_applicable", |r| r.retrieved_learning_status.as_str()),
         );
-        sql::put_result(tx, &subject, session_id, &result, now).await?;
+        results::save(tx, &subject, session_id, &result, now).await?;
         if result.evaluation_name == AGENT_SUCCESS {
             let by = format!("by a regeneration, by {}", result.origin.judge);
             sql::put_decision(tx, &subject, session_id, "judged", &by, now).await?;

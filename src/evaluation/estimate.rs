@@ -6,6 +6,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::regeneration::{NewRegeneration, sampled_sessions};
+use super::shadow::SHADOW_COMPARISON;
 use super::{AGENT_SUCCESS, driver, grading, on_demand, sql};
 use crate::app::App;
 use crate::error::Result;
@@ -40,11 +41,14 @@ pub async fn preview(
         .db
         .read("evaluation.preview_regeneration", input, |tx, (org_id, new, name, now, seed)| {
             Box::pin(async move {
-                on_demand::check_name(tx, org_id, name).await?;
+                let is_shadow = name == SHADOW_COMPARISON;
+                if !is_shadow {
+                    on_demand::check_name(tx, org_id, name).await?;
+                }
                 let config = organization::config_in(tx, org_id).await?.config;
                 let window = (new.from_ts, new.to_ts.min(*now));
                 let most = config.eval_sample_n_per_stratum;
-                sampled_sessions(tx, org_id, window, seed, most).await
+                sampled_sessions(tx, org_id, window, is_shadow, seed, most).await
             })
         })
         .await?;
@@ -52,12 +56,19 @@ pub async fn preview(
     // Spread over the window: what is judged is listed by user.
     let step = (sampled.len() / usize::try_from(ESTIMATED).unwrap_or(1)).max(1);
     let some = sampled.into_iter().step_by(step).map(|s| (s.user_id, s.session_id)).collect();
-    let each = average_cost(app, org_id, &name, None, some).await?;
+    // What a comparison costs depends on its turns: it is not estimated.
+    let each = match name.as_str() {
+        SHADOW_COMPARISON => None,
+        name => average_cost(app, org_id, name, None, some).await?,
+    };
     Ok(RegenerationPreview {
         total_candidates,
         total,
         estimated_cost_usd: each.map(|each| each * as_number(total)),
-        judge: if name == AGENT_SUCCESS { app.judge.label().to_owned() } else { "rule".to_owned() },
+        judge: match name.as_str() {
+            AGENT_SUCCESS | SHADOW_COMPARISON => app.judge.label().to_owned(),
+            _ => "rule".to_owned(),
+        },
     })
 }
 
@@ -74,6 +85,9 @@ pub async fn estimate(app: &Arc<App>, org_id: &str, job_id: &str) -> Result<()> 
         })
         .await?;
     let Some(regeneration) = regeneration else { return Ok(()) };
+    if regeneration.evaluation_name == SHADOW_COMPARISON {
+        return Ok(());
+    }
     let some: Vec<(String, String)> = children
         .into_iter()
         .map(|child| {

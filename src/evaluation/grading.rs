@@ -2,7 +2,7 @@
 
 use super::candidates::{self, Candidate};
 use super::learning_verdicts::LearningSet;
-use super::{AGENT_SUCCESS, NewResult, Origin, learning_verdicts, schedule, sql};
+use super::{AGENT_SUCCESS, NewResult, Origin, learning_verdicts, results, schedule, sql};
 use crate::app::App;
 use crate::db::Tx;
 use crate::error::{Code, Error, Result};
@@ -78,7 +78,7 @@ impl Material {
 }
 
 pub fn is_user(turn: &Interaction) -> bool {
-    turn.role.trim().eq_ignore_ascii_case("user")
+    sessions::is_user(&turn.role)
 }
 
 /// A turn as judges see it. What was done without words is said in words; the shadow, the expert's answer, the
@@ -135,7 +135,6 @@ pub async fn judge_session(
         user_turns_to_resolution: verdict.is_success.then(|| material.user_turns()),
         is_escalated: verdict.is_escalated,
         learning_status: "not_applicable",
-        created_at: material.transcript.session.first_request_at,
         snapshot: material.snapshot,
         origin: graded.provenance.into(),
     })
@@ -203,7 +202,7 @@ pub async fn write_grade(
         // The session changed under the judge: the old set stands until the new session is judged.
         result.learning_status = "pending";
     }
-    let result_id = sql::put_result(tx, subject, session_id, &result, now).await?;
+    let result_id = results::save(tx, subject, session_id, &result, now).await?;
     if result.learning_status == "pending" {
         let kind = super::learning_job::LEARNINGS;
         schedule::enqueue(tx, app, subject, kind, session_id, 30).await?;

@@ -29,6 +29,9 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(grade_on_demand))
         .merge(super::regeneration_http::routes())
         .merge(super::review_http::routes())
+        .merge(super::shadow::http::routes())
+        .merge(super::overview::http::routes())
+        .merge(super::export::http::routes())
 }
 
 #[derive(ToSchema)]

@@ -5,6 +5,7 @@
 //! - A verdict is written, the job closed and the decision recorded in one transaction, guarded by the job's lease
 //!   and by the subject barrier. One row per (user, session, evaluation, agent version): a regrade replaces it
 //!   after the new verdict is there and keeps its id.
+//! - [`overview`] counts them all; `shadow` compares responses with those published beside them.
 //! - A failed judgement is absent, never a zero. It is tried again, and [`fn@decisions`] says where it stands.
 //! - What was judged is known exactly ([`Snapshot`]); what is deleted takes its verdicts along.
 
@@ -14,6 +15,7 @@ mod decisions;
 mod diff;
 mod driver;
 mod estimate;
+mod export;
 mod grading;
 pub mod http;
 mod judge_health;
@@ -21,6 +23,7 @@ mod labels;
 mod learning_job;
 mod learning_verdicts;
 mod on_demand;
+pub mod overview;
 mod pace;
 mod prune;
 mod regeneration;
@@ -31,6 +34,7 @@ mod rule_evaluators;
 mod sampling;
 mod schedule;
 mod session_job;
+mod shadow;
 mod spending;
 mod sql;
 
@@ -50,11 +54,15 @@ pub use learning_verdicts::LearningVerdict;
 pub use on_demand::{Grade, GradeRequest, grade_on_demand};
 pub use pace::Pace;
 pub use regeneration::{NewRegeneration, Progress, cancel, progress, start};
-pub use results::{ResultQuery, list as list_results, success_rate};
+pub use results::{
+    ResultQuery, SessionVerdicts, list as list_results, of_session, session_shrank, success_rate,
+};
 pub use schedule::{
     forget_session, outcome_reported, record_gauges, session_changed, session_grows,
 };
 pub use spending::count_spent_today;
+
+pub use shadow::job::shadow_published;
 
 /// The evaluation that the judge of success writes.
 pub const AGENT_SUCCESS: &str = "agent_success";
@@ -66,6 +74,7 @@ pub fn handlers() -> Vec<Arc<dyn Handler>> {
         Arc::new(session_job::EvaluateRules),
         Arc::new(learning_job::EvaluateLearnings),
         Arc::new(on_demand::GradeSession),
+        Arc::new(shadow::job::CompareShadow),
         Arc::new(driver::Regenerate),
         Arc::new(prune::ForgetRegenerations),
     ]
@@ -158,8 +167,6 @@ pub struct NewResult {
     pub user_turns_to_resolution: Option<i64>,
     pub is_escalated: bool,
     pub learning_status: &'static str,
-    /// The session's first request.
-    pub created_at: i64,
     pub snapshot: Snapshot,
     pub origin: Origin,
 }

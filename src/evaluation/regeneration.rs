@@ -11,6 +11,7 @@ use serde_json::json;
 use utoipa::ToSchema;
 
 use super::driver::{CHILD, PARENT};
+use super::shadow::SHADOW_COMPARISON;
 use super::{AGENT_SUCCESS, on_demand, sampling, sql};
 use crate::app::App;
 use crate::db::Tx;
@@ -143,8 +144,12 @@ async fn store(
 ) -> Result<(String, i64)> {
     let now = app.clock.now();
     let name = new.evaluation_name.as_deref().unwrap_or(AGENT_SUCCESS);
-    on_demand::check_name(tx, org_id, name).await?;
-    if new.max_cost_usd.is_some() && name == AGENT_SUCCESS && !app.judge.is_priced() {
+    let is_shadow = name == SHADOW_COMPARISON;
+    if !is_shadow {
+        on_demand::check_name(tx, org_id, name).await?;
+    }
+    let is_judged = is_shadow || name == AGENT_SUCCESS;
+    if new.max_cost_usd.is_some() && is_judged && !app.judge.is_priced() {
         return Err(Error::invalid_field(
             Code::InvalidInput,
             "/max_cost_usd",
@@ -157,8 +162,9 @@ async fn store(
     let config = organization::config_in(tx, org_id).await?.config;
     let to_ts = new.to_ts.min(now);
     let per_stratum = config.eval_sample_n_per_stratum;
+    let window = (new.from_ts, to_ts);
     let (sampled, total_candidates) =
-        sampled_sessions(tx, org_id, (new.from_ts, to_ts), seed, per_stratum).await?;
+        sampled_sessions(tx, org_id, window, is_shadow, seed, per_stratum).await?;
     let users: Vec<String> = sampled
         .iter()
         .map(|s| s.user_id.clone())
@@ -218,10 +224,15 @@ pub(super) async fn sampled_sessions(
     tx: &mut Tx,
     org_id: &str,
     (from, to): (i64, i64),
+    is_shadow: bool,
     seed: &str,
     per_stratum: i64,
 ) -> Result<(Vec<SessionInWindow>, i64)> {
-    let candidates = sessions::in_window(tx, org_id, from, to).await?;
+    let candidates = if is_shadow {
+        sessions::with_shadow_in_window(tx, org_id, from, to).await?
+    } else {
+        sessions::in_window(tx, org_id, from, to).await?
+    };
     let total_candidates = count(candidates.len());
     let most = usize::try_from(per_stratum).unwrap_or(usize::MAX);
     Ok((sample(candidates, seed, most), total_candidates))

@@ -44,7 +44,8 @@ pub(super) fn job_id(path: JobPath) -> Result<String> {
 #[derive(ToSchema)]
 #[allow(dead_code)] // the specification's view of NewRegeneration
 struct RegenerateRequest {
-    /// `agent_success` when absent, or an evaluator's name.
+    /// `agent_success` when absent, an evaluator's name, or `shadow_comparison` to compare shadow responses again
+    /// under the pinned rubric.
     evaluation_name: Option<String>,
     /// Unix seconds, included: of the sessions' first requests.
     from_ts: i64,

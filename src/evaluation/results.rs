@@ -1,8 +1,18 @@
-//! Reading verdicts on sessions.
+//! Writing and reading verdicts on sessions.
 
-use super::{AGENT_SUCCESS, EvaluationResult, sql};
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::learning_verdicts::{LearningQuery, LearningVerdict};
+use super::shadow::{self, ShadowComparisonVerdict};
+use super::{AGENT_SUCCESS, EvaluationResult, NewResult, sql};
 use crate::app::App;
+use crate::db::Tx;
 use crate::error::Result;
+use crate::governance::SubjectWrite;
+use crate::sessions;
 
 /// What `get_agent_success_evaluation_results` is asked for. Times are those of the sessions' first requests.
 #[derive(Default)]
@@ -20,9 +30,96 @@ pub struct ResultQuery {
 pub async fn list(app: &App, org_id: &str, query: ResultQuery) -> Result<Vec<EvaluationResult>> {
     app.db
         .read("evaluation.list_results", (org_id.to_owned(), query), |tx, (org_id, query)| {
-            Box::pin(sql::list_results(tx, org_id, query))
+            Box::pin(list_in(tx, org_id, query))
         })
         .await
+}
+
+/// [`list`] as part of a transaction.
+pub async fn list_in(
+    tx: &mut Tx,
+    org_id: &str,
+    query: &ResultQuery,
+) -> Result<Vec<EvaluationResult>> {
+    let version = shadow::pinned(tx, org_id).await?;
+    sql::list_results(tx, org_id, query, &version).await
+}
+
+/// Everything that was judged about one session.
+#[derive(Serialize, ToSchema)]
+pub struct SessionVerdicts {
+    /// Newest first.
+    pub evaluation_results: Vec<EvaluationResult>,
+    /// Newest turn first; at most 1000.
+    pub learning_verdicts: Vec<LearningVerdict>,
+    /// Of the pinned rubric, oldest turn first.
+    pub shadow_comparisons: Vec<ShadowComparisonVerdict>,
+}
+
+/// The verdicts on a session, its retrieved learnings and its shadow responses.
+pub async fn of_session(
+    tx: &mut Tx,
+    org_id: &str,
+    user_id: &str,
+    session_id: &str,
+) -> Result<SessionVerdicts> {
+    let (user, session) = (Some(user_id.to_owned()), Some(session_id.to_owned()));
+    let all = ResultQuery {
+        user_id: user.clone(),
+        session_id: session.clone(),
+        limit: 1000,
+        ..ResultQuery::default()
+    };
+    let learnings =
+        LearningQuery { user_id: user, session_id: session, from: None, to: None, limit: 1000 };
+    let version = shadow::pinned(tx, org_id).await?;
+    Ok(SessionVerdicts {
+        evaluation_results: sql::list_results(tx, org_id, &all, &version).await?,
+        learning_verdicts: sql::list_learning_verdicts(tx, org_id, &learnings).await?,
+        shadow_comparisons: shadow::sql::of_session(tx, org_id, user_id, session_id, &version)
+            .await?,
+    })
+}
+
+/// Writes a verdict and what is counted by it; gives the row's id. The session must be held.
+pub async fn save(
+    tx: &mut Tx,
+    subject: &SubjectWrite,
+    session_id: &str,
+    new: &NewResult,
+    now: i64,
+) -> Result<i64> {
+    if new.evaluation_name == AGENT_SUCCESS {
+        sql::unmark_others(tx, subject, session_id, &new.agent_version).await?;
+        cite(tx, subject, session_id, new.is_success).await?;
+    }
+    sql::put_result(tx, subject, session_id, new, now).await
+}
+
+/// After turns were deleted: what they cited, and the verdicts on them, go with them.
+pub async fn session_shrank(tx: &mut Tx, subject: &SubjectWrite, session_id: &str) -> Result<()> {
+    if let Some(is_success) = sql::newest_success(tx, subject, session_id).await? {
+        cite(tx, subject, session_id, is_success).await?;
+    }
+    shadow::turns_deleted(tx, subject, session_id).await
+}
+
+/// Notes which rules the session's turns cite, each once, under its newest title.
+async fn cite(
+    tx: &mut Tx,
+    subject: &SubjectWrite,
+    session_id: &str,
+    is_success: bool,
+) -> Result<()> {
+    let mut titles: BTreeMap<(String, String), String> = BTreeMap::new();
+    let cited = sessions::citations(tx, subject.org_id(), subject.user_id(), session_id).await?;
+    for citation in cited {
+        let title = titles.entry((citation.kind, citation.real_id)).or_default();
+        if !citation.title.is_empty() {
+            *title = citation.title;
+        }
+    }
+    sql::replace_cited_rules(tx, subject, session_id, &titles, is_success).await
 }
 
 /// Successes and verdicts of the judge over the sessions that began in `[from, to)`.

@@ -32,7 +32,6 @@ pub fn evaluate(evaluator: &Evaluator, material: &Material) -> Option<NewResult>
         user_turns_to_resolution: is_success.then(|| material.user_turns()),
         is_escalated: false,
         learning_status: "not_applicable",
-        created_at: material.transcript.session.first_request_at,
         snapshot: material.snapshot,
         origin: Origin {
             judge: "rule".to_owned(),

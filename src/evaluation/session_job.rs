@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 use serde_json::Value;
 
 use super::grading::{self, Material, SessionGrade};
-use super::{AGENT_SUCCESS, NewResult, learning_verdicts, rule_evaluators, sampling, sql};
+use super::{AGENT_SUCCESS, NewResult, learning_verdicts, results, rule_evaluators, sampling, sql};
 use crate::app::App;
 use crate::error::Result;
 use crate::jobs::{self, Claim, Handler, Outcome};
@@ -197,7 +197,7 @@ async fn write(
                     grading::open_subject(tx, app, &job.org_id, user_id, job.epoch).await?;
                 if sessions::hold(tx, &job.org_id, user_id, session_id).await?.is_some() {
                     for rule in &written.rules {
-                        sql::put_result(tx, &subject, session_id, rule, now).await?;
+                        results::save(tx, &subject, session_id, rule, now).await?;
                     }
                     if let Some(grade) = &written.grade {
                         grading::write_grade(tx, app, &subject, session_id, grade).await?;
@@ -226,16 +226,7 @@ async fn after_failure(
     session_id: &str,
     error: &JudgeError,
 ) -> Result<Outcome> {
-    metrics::counter!("evenhand_evaluation_failures_total", "code" => error.code()).increment(1);
-    let tried = job.payload["postponed"].as_i64().unwrap_or(0);
-    let is_paused = matches!(error, JudgeError::Blocked { .. });
-    if error.is_temporary() && (is_paused || tried < POSTPONEMENTS) {
-        let asked = error.after().map_or(0, |after| i64::try_from(after.as_secs()).unwrap_or(3600));
-        let wait = if is_paused { 60 } else { pause(tried + 1, app.ids.fraction()).max(asked + 1) };
-        let mut payload = job.payload.0.clone();
-        payload["postponed"] = Value::from(if is_paused { tried } else { tried + 1 });
-        let again_at = app.clock.now() + wait;
-        jobs::postpone(app, job, again_at, &error.to_string(), payload).await?;
+    if put_off(app, job, error).await? {
         return Ok(Outcome::Closed);
     }
     if !error.is_temporary() && job.attempts < job.max_attempts {
@@ -244,6 +235,23 @@ async fn after_failure(
     let decision = Some(("failed", error.to_string()));
     let written = Written { decision, ..Written::default() };
     write(app, job, session_id, written, Then::GiveUp(error.to_string())).await
+}
+
+/// Puts a job off, at no attempt's cost, when its judge is away or paused; false when waiting is of no use.
+pub async fn put_off(app: &App, job: &Claim, error: &JudgeError) -> Result<bool> {
+    metrics::counter!("evenhand_evaluation_failures_total", "code" => error.code()).increment(1);
+    let tried = job.payload["postponed"].as_i64().unwrap_or(0);
+    let is_paused = matches!(error, JudgeError::Blocked { .. });
+    if !error.is_temporary() || (!is_paused && tried >= POSTPONEMENTS) {
+        return Ok(false);
+    }
+    let asked = error.after().map_or(0, |after| i64::try_from(after.as_secs()).unwrap_or(3600));
+    let wait = if is_paused { 60 } else { pause(tried + 1, app.ids.fraction()).max(asked + 1) };
+    let mut payload = job.payload.0.clone();
+    payload["postponed"] = Value::from(if is_paused { tried } else { tried + 1 });
+    let again_at = app.clock.now() + wait;
+    jobs::postpone(app, job, again_at, &error.to_string(), payload).await?;
+    Ok(true)
 }
 
 /// 10, 20, 40 … seconds, at most an hour, give or take a quarter.

@@ -34,6 +34,10 @@ pub const USER_TABLES: &[UserTable] = &[
     owned("candidate_verdicts", "candidate_verdicts"),
     owned("session_labels", "labels"),
     owned("learning_verdicts", "learning_verdicts"),
+    owned("cited_rules", "cited_rules"),
+    owned("shadow_verdicts", "shadow_verdicts"),
+    owned("shadow_sessions", "shadow_sessions"),
+    owned("imported_scores", "imported_scores"),
     owned("evaluation_results", "evaluation_results"),
     owned("evaluation_decisions", "evaluation_decisions"),
     owned("agent_playbook_sources", "agent_playbook_sources"),
@@ -51,12 +55,18 @@ pub const USER_TABLES: &[UserTable] = &[
 const FOLLOWS: &str = "full-text index (SQLite): triggers keep it together with its table, row by row; bytes of \
     deleted entries go with learnings::compact_index";
 
+const SUMS: &str = "sums that name nobody; triggers correct them with every row, and a line without rows is deleted";
+
 /// Tables that hold nothing of a person, each with the reason.
 pub const NOT_USER_DATA: &[(&str, &str)] = &[
     ("schema_migrations", "versions of the schema"),
     ("installation", "facts about this installation"),
     ("organization_configs", "the organization's own settings"),
     ("regenerations", "windows and counts of an organization's replays; their sessions are jobs"),
+    ("evaluation_rollups", SUMS),
+    ("rule_rollups", SUMS),
+    ("shadow_session_rollups", SUMS),
+    ("shadow_turn_rollups", SUMS),
     ("credentials", "tokens of the organization's programs, as hashes"),
     (
         "subjects",

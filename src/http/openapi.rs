@@ -54,6 +54,7 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
         .merge(crate::sessions::http::routes())
         .merge(crate::organization::http::routes())
         .merge(crate::evaluation::http::routes())
+        .merge(crate::imported_scores::http::routes())
         .merge(crate::learnings::http::routes())
         .merge(crate::jobs::http::routes())
 }

@@ -50,7 +50,7 @@ pub enum Rule {
 }
 
 /// Names that a rule cannot take: they are the judge's.
-const RESERVED: &[&str] = &["agent_success"];
+const RESERVED: &[&str] = &["agent_success", "shadow_comparison"];
 const KINDS: &[&str] = &["regex", "tool_used", "tool_not_used", "max_turns", "customer_outcome"];
 /// Compiled patterns stay within this many bytes, so that no pattern can be a memory bomb.
 pub const PATTERN_SIZE: usize = 1 << 20;

@@ -129,6 +129,7 @@ async fn settle(
     let now = app.clock.now();
     let subject = barrier::open(tx, &app.subject_keys, org_id, user_id, now).await?;
     sql::recount_session(tx, &subject, session_id).await?;
+    evaluation::session_shrank(tx, &subject, session_id).await?;
     // What was judged is no longer what is there.
     evaluation::session_changed(tx, app, &subject, session_id, false).await
 }

@@ -11,7 +11,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::outcomes::{NewOutcome, SessionOutcome};
-use super::reads::{GetInteractions, GetRequests, ListSessions, SessionRequests, Transcript};
+use super::reads::{GetInteractions, GetRequests, ListSessions, SessionRequests, SessionView};
 use super::sql::RequestFilter;
 use super::{
     Interaction, ListedSession, PublishRequest, PublishResponse, deletes, outcomes, publish, reads,
@@ -374,14 +374,14 @@ struct ListSessionsQuery {
     user_id: Option<String>,
     source: Option<String>,
     agent_version: Option<String>,
+    /// How it went by its newest verdict: `success`, `failure`, or `none` for those without one.
+    verdict: Option<String>,
     /// Last activity at or after: RFC 3339 or unix seconds.
     start_time: Option<String>,
     /// Last activity before: RFC 3339 or unix seconds.
     end_time: Option<String>,
     /// Some turn contains this text.
     text: Option<String>,
-    /// `success`, `failure` or `none`: by the newest verdict on its success.
-    verdict: Option<String>,
     /// Sessions with these ids, separated by commas; at most 100.
     session_ids: Option<String>,
     /// `next_cursor` of the page before.
@@ -397,10 +397,10 @@ impl Read for ListSessions {
             user_id: f.optional_id("user_id"),
             source: f.optional_text("source", 128),
             agent_version: f.optional_id("agent_version"),
+            verdict: f.choice("verdict", &["success", "failure", "none"]),
             from,
             to,
             text: f.optional_text("text", 1000).filter(|text| !text.trim().is_empty()),
-            verdict: f.choice("verdict", &["success", "failure", "none"]),
             session_ids: session_ids(f),
             cursor: f.optional_text("cursor", 8000),
             limit: f.integer("limit", 1..=MAX_PAGE).unwrap_or(50),
@@ -440,18 +440,18 @@ async fn list_sessions(
 /// One session, whole.
 #[utoipa::path(get, path = "/api/sessions/{user_id}/{session_id}", tag = "sessions",
     params(("user_id" = String, Path), ("session_id" = String, Path)),
-    responses((status = 200, body = Transcript)))]
+    responses((status = 200, body = SessionView)))]
 async fn get_session(
     State(app): State<Arc<App>>,
     caller: Caller,
     path: Result<Path<(String, String)>, axum::extract::rejection::PathRejection>,
-) -> Result<Json<Transcript>> {
+) -> Result<Json<SessionView>> {
     let Ok(Path((user_id, session_id))) = path else {
         return Err(Error::not_found("session"));
     };
     // What cannot be an id is nobody's; PostgreSQL would not even take U+0000 in a question.
     let id = |text: &str| check_id(text, ID_LENGTH).map_err(|_| Error::not_found("session"));
-    reads::transcript(&app, &caller.org_id, &id(&user_id)?, &id(&session_id)?).await.map(Json)
+    reads::view(&app, &caller.org_id, &id(&user_id)?, &id(&session_id)?).await.map(Json)
 }
 
 // ── deleting ────────────────────────────────────────────────────────────────────────────────────────

@@ -24,11 +24,18 @@ pub use outcomes::{NewOutcome, SessionOutcome, finalize, list_outcomes, record_o
 pub use publish::{PublishResponse, publish};
 pub use publish_request::{InteractionData, PublishRequest};
 pub use reads::{
-    GetInteractions, GetRequests, ListSessions, Snapshot, Transcript, get_interactions,
-    get_requests, hold, list, owner, transcript, transcript_in,
+    GetInteractions, GetRequests, ListSessions, SessionView, Snapshot, Transcript,
+    get_interactions, get_requests, hold, list, owner, transcript_in, view,
 };
-pub use sql::{SessionInWindow, in_window, recount_mismatches, snapshot};
+pub use sql::{
+    SessionInWindow, citations, in_window, recount_mismatches, snapshot, with_shadow_in_window,
+};
 pub use tokens::warm as warm_tokenizer;
+
+/// Whether a turn of this role is the person's own; all others are the agent's side.
+pub fn is_user(role: &str) -> bool {
+    role.trim().eq_ignore_ascii_case("user")
+}
 
 /// A tool the agent called.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, ToSchema)]

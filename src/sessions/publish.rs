@@ -118,12 +118,13 @@ pub async fn publish(
         items: items.into_iter().zip(counts).collect(),
         request,
     };
-    let finished = publish.request.session_finished;
+    let work_is_due =
+        publish.request.session_finished || publish.items.iter().any(|(item, _)| item.has_shadow());
     let answer = app
         .db
         .write("sessions.publish", publish, |tx, publish| Box::pin(store(tx, publish)))
         .await?;
-    if finished {
+    if work_is_due {
         app.db.announce_work().await;
     }
     Ok(answer)
@@ -151,7 +152,10 @@ async fn store(tx: &mut Tx, publish: &Publish) -> Result<PublishResponse> {
         duplicate: false,
     };
     let finished = request.session_finished;
-    let due = evaluation::session_grows(app, &subject, &request.session_id, finished);
+    let mut due = vec![evaluation::session_grows(app, &subject, &request.session_id, finished)];
+    if publish.items.iter().any(|(item, _)| item.has_shadow()) {
+        due.push(evaluation::shadow_published(app, &subject, &request.session_id, request_id));
+    }
     answer.interaction_ids = sql::insert_publish(tx, &subject, publish, &answer, &due).await?;
     Ok(answer)
 }

@@ -173,6 +173,11 @@ fn starts_with_ignoring_case(text: &str, prefix: &str) -> bool {
 
 impl InteractionData {
     /// Whether it says nothing and records nothing.
+    /// Whether it is a response with another one beside it.
+    pub fn has_shadow(&self) -> bool {
+        !super::is_user(&self.role) && !self.shadow_content.trim().is_empty()
+    }
+
     pub fn is_empty(&self) -> bool {
         let texts = [
             &self.content,

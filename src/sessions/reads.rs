@@ -11,6 +11,7 @@ use super::{Interaction, ListedSession, Request, SessionOutcome, SessionSummary}
 use crate::app::App;
 use crate::db::{Tx, like_pattern};
 use crate::error::{Code, Error, Result};
+use crate::evaluation::{self, SessionVerdicts};
 
 /// What `get_requests` is asked for.
 pub struct GetRequests {
@@ -108,11 +109,10 @@ pub struct ListSessions {
     pub user_id: Option<String>,
     pub source: Option<String>,
     pub agent_version: Option<String>,
+    pub verdict: Option<&'static str>,
     pub from: Option<i64>,
     pub to: Option<i64>,
     pub text: Option<String>,
-    /// `success`, `failure` or `none`.
-    pub verdict: Option<&'static str>,
     pub session_ids: Option<Vec<String>>,
     pub cursor: Option<String>,
     pub limit: i64,
@@ -128,10 +128,10 @@ pub async fn list(
         user_id: input.user_id,
         source: input.source,
         agent_version: input.agent_version,
+        verdict: input.verdict,
         from: input.from,
         to: input.to,
         text: input.text.as_deref().map(like_pattern),
-        verdict: input.verdict,
         session_ids: input.session_ids,
         after: input.cursor.as_deref().map(decode_cursor).transpose()?,
     };
@@ -178,24 +178,35 @@ pub struct Transcript {
     pub outcomes: Vec<SessionOutcome>,
 }
 
-pub async fn transcript(
+/// One session, whole, with everything that was judged about it.
+#[derive(Serialize, ToSchema)]
+pub struct SessionView {
+    #[serde(flatten)]
+    pub transcript: Transcript,
+    #[serde(flatten)]
+    pub verdicts: SessionVerdicts,
+}
+
+pub async fn view(
     app: &Arc<App>,
     org_id: &str,
     user_id: &str,
     session_id: &str,
-) -> Result<Transcript> {
+) -> Result<SessionView> {
     let input = (org_id.to_owned(), user_id.to_owned(), session_id.to_owned());
     app.db
-        .read("sessions.transcript", input, |tx, (org, user, id)| {
+        .read("sessions.view", input, |tx, (org, user, id)| {
             Box::pin(async move {
                 let found = transcript_in(tx, org, user, id).await?;
-                found.ok_or_else(|| Error::not_found("session"))
+                let transcript = found.ok_or_else(|| Error::not_found("session"))?;
+                let verdicts = evaluation::of_session(tx, org, user, id).await?;
+                Ok(SessionView { transcript, verdicts })
             })
         })
         .await
 }
 
-/// [`transcript`] as part of a transaction.
+/// A session as it was published, read as part of a transaction.
 pub async fn transcript_in(
     tx: &mut Tx,
     org: &str,

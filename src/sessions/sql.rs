@@ -5,7 +5,7 @@ use sqlx::types::Json;
 use super::outcomes::NewOutcome;
 use super::publish::{Publish, PublishResponse};
 use super::reads::Snapshot;
-use super::{Interaction, ListedSession, Request, SessionOutcome, SessionSummary};
+use super::{Citation, Interaction, ListedSession, Request, SessionOutcome, SessionSummary};
 use crate::db::{Changes, Tx, Value};
 use crate::error::Result;
 use crate::governance::SubjectWrite;
@@ -56,7 +56,7 @@ pub(super) async fn insert_publish(
     subject: &SubjectWrite,
     publish: &Publish,
     answer: &PublishResponse,
-    due: &Planned,
+    due: &[Planned],
 ) -> Result<Vec<i64>> {
     let mut changes = Changes::default();
     for turns in publish.items.chunks(TURNS_AT_ONCE) {
@@ -132,7 +132,9 @@ pub(super) async fn insert_publish(
             i64::try_from(publish.items.len()).unwrap_or(i64::MAX).into(),
         ],
     );
-    due.add_to(&mut changes);
+    for job in due {
+        job.add_to(&mut changes);
+    }
     let mut ids = tx.apply(changes).await?;
     ids.sort_unstable();
     Ok(ids)
@@ -241,13 +243,13 @@ pub struct SessionFilter {
     pub user_id: Option<String>,
     pub source: Option<String>,
     pub agent_version: Option<String>,
+    /// By the newest verdict of success: `success`, `failure`, or `none` for sessions without one.
+    pub verdict: Option<&'static str>,
     /// Last activity at or after, before.
     pub from: Option<i64>,
     pub to: Option<i64>,
     /// A pattern from [`crate::db::like_pattern`] that some turn's content matches.
     pub text: Option<String>,
-    /// `success`, `failure` or `none`.
-    pub verdict: Option<&'static str>,
     /// One of these ids.
     pub session_ids: Option<Vec<String>>,
     /// Only sessions after this one in the list's order.
@@ -269,11 +271,8 @@ pub async fn list_sessions(
                 ", v.is_success, v.failure_type,
                    v.number_of_corrections AS number_of_correction_per_session, v.is_escalated
                  FROM sessions s
-                 LEFT JOIN evaluation_results v ON v.result_id = (
-                     SELECT r.result_id FROM evaluation_results r
-                     WHERE r.org_id = s.org_id AND r.user_id = s.user_id AND r.session_id = s.session_id
-                       AND r.evaluation_name = 'agent_success'
-                     ORDER BY r.evaluated_at DESC, r.result_id DESC LIMIT 1)
+                 LEFT JOIN evaluation_results v ON v.org_id = s.org_id AND v.user_id = s.user_id
+                   AND v.session_id = s.session_id AND v.is_newest
                  WHERE s.org_id = $1 AND ",
                 $of_user,
                 " AND ($3 IS NULL OR s.source = $3)
@@ -545,6 +544,46 @@ pub async fn in_window(
         from,
         to
     )
+}
+
+/// [`in_window`], of these only the sessions that have a shadow response.
+pub async fn with_shadow_in_window(
+    tx: &mut Tx,
+    org_id: &str,
+    from: i64,
+    to: i64,
+) -> Result<Vec<SessionInWindow>> {
+    rows!(
+        tx,
+        SessionInWindow,
+        "SELECT s.user_id, s.session_id, s.first_request_at, s.source FROM sessions s
+         WHERE s.org_id = $1 AND s.first_request_at >= $2 AND s.first_request_at <= $3 AND EXISTS (
+             SELECT 1 FROM interactions i WHERE i.org_id = s.org_id AND i.user_id = s.user_id
+                AND i.session_id = s.session_id AND i.shadow_content <> '')
+         ORDER BY s.user_id, s.session_id",
+        org_id,
+        from,
+        to
+    )
+}
+
+/// What the turns of a session cite, oldest turn first.
+pub async fn citations(
+    tx: &mut Tx,
+    org_id: &str,
+    user_id: &str,
+    session_id: &str,
+) -> Result<Vec<Citation>> {
+    let found = rows!(
+        tx,
+        (Json<Vec<Citation>>,),
+        "SELECT citations FROM interactions WHERE org_id = $1 AND user_id = $2 AND session_id = $3
+         ORDER BY created_at, interaction_id",
+        org_id,
+        user_id,
+        session_id
+    )?;
+    Ok(found.into_iter().flat_map(|(Json(citations),)| citations).collect())
 }
 
 /// Deletes one turn and gives the session it was in.

@@ -173,9 +173,7 @@ fn both_engines_have_the_same_migrations() {
         names
     };
     assert_eq!(names("sqlite"), names("postgres"));
-    assert_eq!(
-        names("sqlite").len(),
-        usize::try_from(evenhand::db::migrations::newest()).unwrap(),
-        "none is forgotten"
-    );
+    let newest = format!("{:04}_", evenhand::db::migrations::newest());
+    let last = names("sqlite").pop().unwrap();
+    assert!(last.to_str().unwrap().starts_with(&newest), "none is forgotten");
 }

@@ -289,6 +289,28 @@ async fn doctor_says_what_is_wrong() {
     succeeded(Process::run(&["doctor", "--data-dir", &given]));
 }
 
+#[tokio::test]
+async fn doctor_compares_the_sums_with_the_rows() {
+    let (_folder, dir) = folder();
+    succeeded(run_plain(&["migrate", "--data-dir", &dir]));
+    let doctor = |more: &[&str]| {
+        let args = [&["doctor", "--data-dir", &dir, "--rollups"][..], more].concat();
+        run_plain(&args)
+    };
+    assert!(out(&succeeded(doctor(&[]))).contains("every sum of the overview agrees"));
+    sqlite(&dir, "INSERT INTO shadow_turn_rollups VALUES ('o', 3600, 'v1', 0, 2, 1, 1, 0, 0)")
+        .await;
+    let wrong = doctor(&[]);
+    assert_eq!(wrong.status.code(), Some(1));
+    assert!(out(&wrong).contains("1 lines of shadow_turn_rollups"), "{}", out(&wrong));
+    assert!(out(&succeeded(doctor(&["--repair"]))).contains("were made anew"));
+    succeeded(doctor(&[]));
+    sqlite(&dir, "DROP TRIGGER rollup_v1_cited_rules_delete").await;
+    assert!(out(&doctor(&[])).contains("no trigger rollup_v1_cited_rules_delete"));
+    succeeded(run_plain(&["migrate", "--data-dir", &dir]));
+    succeeded(doctor(&[]));
+}
+
 async fn sqlite(dir: &str, statement: &'static str) {
     let url = format!("sqlite://{dir}/evenhand.db");
     let mut conn = sqlx::SqliteConnection::connect(&url).await.unwrap();

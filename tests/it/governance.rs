@@ -64,6 +64,24 @@ fn rest_of_row(table: &str) -> (&'static str, &'static str) {
             "'s', 'agent_success', 'v', TRUE, '', '', 0, FALSE, 'complete', 1, 1, 1, 1, 'offline', 'v1', '', 0,
              0, 0, 1, '[]'",
         ),
+        "cited_rules" => (
+            "session_id, kind, rule_id, title, source, created_at, is_success",
+            "'s', 'profile', 'p', '', '', 1, TRUE",
+        ),
+        "shadow_verdicts" => (
+            "session_id, interaction_id, judge_prompt_version, agent_version, service_is_request_1, better_request,
+             is_significantly_better, comparison_reason, created_at, judged_at, judge, rubric_hash, input_tokens,
+             output_tokens, latency_ms, attempts",
+            "'s', 1, 'v1', 'v', TRUE, 'tie', FALSE, '', 1, 1, 'offline', '', 0, 0, 0, 1",
+        ),
+        "shadow_sessions" => (
+            "session_id, judge_prompt_version, source, created_at, regular_vs_shadow",
+            "'s', 'v1', '', 1, 'tied'",
+        ),
+        "imported_scores" => (
+            "session_id, source_run_id, scorer_name, value, ts, imported_at",
+            "'s', 'run', 'scorer', 0.5, 1, 1",
+        ),
         "evaluation_decisions" => (
             "session_id, decision, reason, decided_at",
             "'s', 'judged', '', 1",

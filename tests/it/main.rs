@@ -29,6 +29,7 @@ mod judge;
 mod learnings;
 mod organization;
 mod outcomes;
+mod overview;
 mod publish;
 mod reads;
 mod replicas;

@@ -115,21 +115,32 @@ impl Life<'_> {
         })
     }
 
-    /// People look at some sessions, and some customers say what became of theirs.
+    /// People look at some sessions, some customers say what became of theirs, another program scores some.
     async fn look_back(&self, went: &[Went]) -> Result<()> {
-        let mut labels: Vec<Value> = Vec::new();
+        let (mut labels, mut reports) = (Vec::new(), Vec::new());
         for (index, one) in (0..).zip(went) {
             let dice = Dice::new(self.story.seed() ^ 0x1ABE1, index);
+            let of = json!({"user_id": one.user, "session_id": one.session_id});
             if dice.chance(0.012) {
                 let says = one.well != dice.chance(0.09);
                 let by = dice.one_of(&["kim", "lee", "sam"]);
-                labels.push(json!({"user_id": one.user, "session_id": one.session_id, "is_success": says, "labelled_by": by}));
+                labels.push(with(&of, json!({"is_success": says, "labelled_by": by})));
             } else if dice.chance(0.03) {
                 let outcome = if one.well { "success" } else { "failure" };
-                let body = json!({"user_id": one.user, "session_id": one.session_id, "outcome": outcome, "occurred_at": one.ended_at});
-                self.desk.post("/api/session_outcome", &body).await?;
+                let report = json!({"outcome": outcome, "occurred_at": one.ended_at});
+                reports.push(("/api/session_outcome", with(&of, report)));
+            } else if dice.chance(0.06) {
+                let stars = if one.well { 4.0 } else { 2.0 } + dice.fraction();
+                let score = json!({
+                    "scorer_name": "customer stars", "value": (stars * 10.0).round() / 10.0,
+                    "ts": one.ended_at, "source_run_id": format!("stars-{}", one.session_id),
+                });
+                reports.push(("/api/imported_scores", with(&of, score)));
             }
         }
+        let desk = &self.desk;
+        let each = reports.iter().map(|(path, body)| desk.post(path, body));
+        stream::iter(each).buffer_unordered(AT_A_TIME).try_collect::<Vec<Value>>().await?;
         for part in labels.chunks(500) {
             self.desk.post("/api/evaluations/labels", &json!({"labels": part})).await?;
         }
@@ -155,4 +166,13 @@ pub fn request(visit: &Visit, turns: &[Value], index: usize, finished: bool) -> 
         "session_finished": finished,
         "interaction_data_list": turns,
     })
+}
+
+/// An object with another's fields added.
+fn with(of: &Value, more: Value) -> Value {
+    let mut all = of.clone();
+    if let (Some(all), Value::Object(more)) = (all.as_object_mut(), more) {
+        all.extend(more);
+    }
+    all
 }

@@ -1,11 +1,13 @@
 //! SQL of the evaluation tables, one file per noun.
 
+mod cited_rules;
 mod decisions;
 mod labels;
 mod learnings;
 mod regenerations;
 mod results;
 
+pub use cited_rules::replace_cited_rules;
 pub use decisions::{
     decision_counts, find_decision, put_decision, sessions_to_explain, undecided_reasons,
 };
@@ -18,7 +20,9 @@ pub use regenerations::{
     insert_regeneration, newest_regenerations, put_candidate_verdict, running_regeneration,
     set_estimate,
 };
-pub use results::{find_result, list_results, put_result, success_counts};
+pub use results::{
+    find_result, list_results, newest_success, put_result, success_counts, unmark_others,
+};
 
 use crate::db::Tx;
 use crate::error::Result;
@@ -32,6 +36,7 @@ pub async fn spent_since(tx: &mut Tx, since: i64) -> Result<f64> {
         "SELECT SUM(cost_usd) FROM (
              SELECT cost_usd FROM evaluation_results WHERE evaluated_at >= $1
              UNION ALL SELECT cost_usd FROM learning_verdicts WHERE created_at >= $1
+             UNION ALL SELECT cost_usd FROM shadow_verdicts WHERE judged_at >= $1
              UNION ALL SELECT cost_usd FROM candidate_verdicts WHERE evaluated_at >= $1) AS written",
         since
     )?;
@@ -49,6 +54,10 @@ pub async fn forget_session(
         "DELETE FROM candidate_verdicts WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
         "DELETE FROM session_labels WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
         "DELETE FROM learning_verdicts WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
+        "DELETE FROM cited_rules WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
+        "DELETE FROM shadow_verdicts WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
+        "DELETE FROM shadow_sessions WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
+        "DELETE FROM imported_scores WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
         "DELETE FROM evaluation_results WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
         "DELETE FROM evaluation_decisions WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
     ] {

@@ -5,22 +5,28 @@ use sqlx::types::Json;
 use crate::db::Tx;
 use crate::error::{Error, Result};
 use crate::evaluation::results::ResultQuery;
-use crate::evaluation::{EvaluationResult, NewResult};
+use crate::evaluation::{AGENT_SUCCESS, EvaluationResult, NewResult};
 use crate::governance::SubjectWrite;
-use crate::{row, rows};
+use crate::{row, rows, run};
 
+/// The columns of [`EvaluationResult`]; the session's preference comes from elsewhere.
 macro_rules! columns {
-    () => {
-        "result_id, user_id, agent_version, session_id, is_success, failure_type, failure_reason, \
-         evaluation_name, created_at, regular_vs_shadow, \
-         number_of_corrections AS number_of_correction_per_session, user_turns_to_resolution, \
-         is_escalated, tags, evaluated_at, learning_status AS retrieved_learning_status, judge, \
-         prompt_version, rubric_hash, input_tokens, output_tokens, cost_usd, latency_ms, attempts, \
-         flags, interaction_count, last_interaction_id"
+    ($preference:literal) => {
+        concat!(
+            "r.result_id, r.user_id, r.agent_version, r.session_id, r.is_success, r.failure_type, \
+             r.failure_reason, r.evaluation_name, r.created_at, ",
+            $preference,
+            " AS regular_vs_shadow, r.number_of_corrections AS number_of_correction_per_session, \
+             r.user_turns_to_resolution, r.is_escalated, r.tags, r.evaluated_at, \
+             r.learning_status AS retrieved_learning_status, r.judge, r.prompt_version, r.rubric_hash, \
+             r.input_tokens, r.output_tokens, r.cost_usd, r.latency_ms, r.attempts, r.flags, \
+             r.interaction_count, r.last_interaction_id"
+        )
     };
 }
 
-/// Writes a verdict, in the place of the one before if there is one; gives the row's id, which stays.
+/// Writes a verdict, in the place of the one before if there is one; gives the row's id, which stays. Time and source
+/// are those of the session as it is now.
 pub async fn put_result(
     tx: &mut Tx,
     subject: &SubjectWrite,
@@ -28,6 +34,7 @@ pub async fn put_result(
     new: &NewResult,
     now: i64,
 ) -> Result<i64> {
+    let is_success_verdict = new.evaluation_name == AGENT_SUCCESS;
     let found = row!(
         tx,
         (i64,),
@@ -35,9 +42,11 @@ pub async fn put_result(
            (org_id, user_id, session_id, evaluation_name, agent_version, epoch, is_success, failure_type,
             failure_reason, number_of_corrections, user_turns_to_resolution, is_escalated, learning_status,
             created_at, evaluated_at, interaction_count, last_interaction_id, judge, prompt_version,
-            rubric_hash, input_tokens, output_tokens, cost_usd, latency_ms, attempts, flags)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
-                 $21, $22, $23, $24, $25, $26)
+            rubric_hash, input_tokens, output_tokens, cost_usd, latency_ms, attempts, flags, source,
+            is_newest)
+         SELECT s.org_id, s.user_id, s.session_id, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
+                s.first_request_at, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, s.source, $26
+         FROM sessions s WHERE s.org_id = $1 AND s.user_id = $2 AND s.session_id = $3
          ON CONFLICT (org_id, user_id, session_id, evaluation_name, agent_version) DO UPDATE SET
             epoch = excluded.epoch, is_success = excluded.is_success,
             failure_type = excluded.failure_type, failure_reason = excluded.failure_reason,
@@ -50,7 +59,8 @@ pub async fn put_result(
             prompt_version = excluded.prompt_version, rubric_hash = excluded.rubric_hash,
             input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens,
             cost_usd = excluded.cost_usd, latency_ms = excluded.latency_ms,
-            attempts = excluded.attempts, flags = excluded.flags
+            attempts = excluded.attempts, flags = excluded.flags, source = excluded.source,
+            is_newest = excluded.is_newest
          RETURNING result_id",
         subject.org_id(),
         subject.user_id(),
@@ -65,7 +75,6 @@ pub async fn put_result(
         new.user_turns_to_resolution,
         new.is_escalated,
         new.learning_status,
-        new.created_at,
         now,
         new.snapshot.interaction_count,
         new.snapshot.last_interaction_id,
@@ -77,11 +86,50 @@ pub async fn put_result(
         new.origin.cost_usd,
         new.origin.latency_ms,
         new.origin.attempts,
-        Json(&new.origin.flags)
+        Json(&new.origin.flags),
+        is_success_verdict
     )?;
     found.map(|(id,)| id).ok_or_else(|| Error::Internal("a verdict was not stored".to_owned()))
 }
 
+/// Takes the mark of the newest from the session's verdicts on other versions of the agent.
+pub async fn unmark_others(
+    tx: &mut Tx,
+    subject: &SubjectWrite,
+    session_id: &str,
+    agent_version: &str,
+) -> Result<()> {
+    run!(
+        tx,
+        "UPDATE evaluation_results SET is_newest = FALSE
+         WHERE org_id = $1 AND user_id = $2 AND session_id = $3 AND agent_version <> $4 AND is_newest",
+        subject.org_id(),
+        subject.user_id(),
+        session_id,
+        agent_version
+    )?;
+    Ok(())
+}
+
+/// How the session went by its newest verdict.
+pub async fn newest_success(
+    tx: &mut Tx,
+    subject: &SubjectWrite,
+    session_id: &str,
+) -> Result<Option<bool>> {
+    let found = row!(
+        tx,
+        (bool,),
+        "SELECT is_success FROM evaluation_results
+         WHERE org_id = $1 AND user_id = $2 AND session_id = $3 AND is_newest",
+        subject.org_id(),
+        subject.user_id(),
+        session_id
+    )?;
+    Ok(found.map(|(is_success,)| is_success))
+}
+
+/// One verdict, without what shadow comparisons say of its session.
 pub async fn find_result(
     tx: &mut Tx,
     org_id: &str,
@@ -95,9 +143,9 @@ pub async fn find_result(
         EvaluationResult,
         concat!(
             "SELECT ",
-            columns!(),
-            " FROM evaluation_results WHERE org_id = $1 AND user_id = $2 AND session_id = $3
-               AND evaluation_name = $4 AND agent_version = $5"
+            columns!("NULL"),
+            " FROM evaluation_results r WHERE r.org_id = $1 AND r.user_id = $2 AND r.session_id = $3
+               AND r.evaluation_name = $4 AND r.agent_version = $5"
         ),
         org_id,
         user_id,
@@ -107,27 +155,32 @@ pub async fn find_result(
     )
 }
 
+/// Verdicts, newest session first, with the preference of their sessions under a rubric of shadow comparisons.
 pub async fn list_results(
     tx: &mut Tx,
     org_id: &str,
     query: &ResultQuery,
+    shadow_version: &str,
 ) -> Result<Vec<EvaluationResult>> {
     macro_rules! list {
         ($of_user:literal) => {
             concat!(
                 "SELECT ",
-                columns!(),
-                " FROM evaluation_results WHERE org_id = $1 AND ",
+                columns!("p.regular_vs_shadow"),
+                " FROM evaluation_results r LEFT JOIN shadow_sessions p
+                     ON p.org_id = r.org_id AND p.user_id = r.user_id AND p.session_id = r.session_id
+                    AND p.judge_prompt_version = $9
+                  WHERE r.org_id = $1 AND ",
                 $of_user,
-                " AND ($3 IS NULL OR session_id = $3) AND ($4 IS NULL OR agent_version = $4)
-                  AND ($5 IS NULL OR evaluation_name = $5) AND ($6 IS NULL OR created_at >= $6)
-                  AND ($7 IS NULL OR created_at < $7)
-                  ORDER BY created_at DESC, result_id DESC {limit:$8}"
+                " AND ($3 IS NULL OR r.session_id = $3) AND ($4 IS NULL OR r.agent_version = $4)
+                  AND ($5 IS NULL OR r.evaluation_name = $5) AND r.created_at >= COALESCE($6, 0)
+                  AND r.created_at < COALESCE($7, 9223372036854775807)
+                  ORDER BY r.created_at DESC, r.result_id DESC {limit:$8}"
             )
         };
     }
     let sql = match query.user_id {
-        Some(_) => list!("user_id = $2"),
+        Some(_) => list!("r.user_id = $2"),
         None => list!("$2 IS NULL"),
     };
     rows!(
@@ -141,7 +194,8 @@ pub async fn list_results(
         query.evaluation_name.as_deref(),
         query.from,
         query.to,
-        query.limit
+        query.limit,
+        shadow_version
     )
 }
 

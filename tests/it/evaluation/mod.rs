@@ -7,6 +7,7 @@ mod regeneration;
 mod review;
 mod scripted;
 mod sessions;
+pub mod shadow;
 
 use evenhand::app::job_handlers;
 use evenhand::jobs;

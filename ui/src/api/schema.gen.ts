@@ -276,6 +276,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/evaluations/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Download every verdict of success in a window, oldest session first. */
+        get: operations["export_evaluations"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/evaluations/grade_on_demand": {
         parameters: {
             query?: never;
@@ -452,6 +469,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/evaluations/shadow_comparisons/recent": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The newest verdicts of the pinned rubric, of the last 30 days. */
+        get: operations["recent_shadow_comparisons"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/finalize_session": {
         parameters: {
             query?: never;
@@ -514,6 +548,23 @@ export interface paths {
         get: operations["get_config"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/get_evaluation_overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Success, corrections, escalations, rules and shadow comparisons over a window, in total and by sets of sources. */
+        post: operations["get_evaluation_overview"];
         delete?: never;
         options?: never;
         head?: never;
@@ -616,6 +667,23 @@ export interface paths {
         put?: never;
         /** User playbooks, newest first. */
         post: operations["get_user_playbooks"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/imported_scores": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Import a score that another program gave to a session; partner tiles show them. */
+        post: operations["import_score"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1112,6 +1180,17 @@ export interface components {
             arm: string;
             experiment_id: string;
         };
+        /** @description Success when failures of type system_error are left out. */
+        BehaviorTile: {
+            /** Format: double */
+            current?: number | null;
+            /** Format: double */
+            delta_pp?: number | null;
+            /** Format: int64 */
+            eligible_sessions: number;
+            /** Format: int64 */
+            excluded_system_errors: number;
+        };
         Cancelled: {
             /** @description `cancelled`, or what it had ended as before. */
             status: string;
@@ -1166,6 +1245,14 @@ export interface components {
             true_failures: number;
             /** Format: int64 */
             true_passes: number;
+        };
+        ContextTile: {
+            behavior_success: components["schemas"]["BehaviorTile"];
+            corrections: components["schemas"]["MeanTile"];
+            escalation: components["schemas"]["RateTile"];
+            success: components["schemas"]["RateTile"];
+            /** @description The user's turns, of successes. */
+            turns: components["schemas"]["MeanTile"];
         };
         CreatedKey: {
             key: components["schemas"]["Key"];
@@ -1319,6 +1406,11 @@ export interface components {
              */
             user_turns_to_resolution?: number | null;
         };
+        EvaluationSourceSetRequest: {
+            label: string;
+            /** @description Each in one set only; the empty one matches requests published without a source. */
+            sources: string[];
+        };
         /** @description The specification's view of [`Evaluator`]: flat, as it is written. */
         EvaluatorFields: {
             evaluation_name: string;
@@ -1390,6 +1482,26 @@ export interface components {
             agent_success_evaluation_results: components["schemas"]["EvaluationResult"][];
             msg?: string | null;
             success: boolean;
+        };
+        GetEvaluationOverviewRequest: {
+            /** @description `day` or `week` (from Monday), UTC; `week` when absent. */
+            bucket?: string | null;
+            /**
+             * Format: int64
+             * @description Unix seconds, included: of the sessions' first requests.
+             */
+            from_ts: number;
+            /** @description Whether lists of sessions are filled; true when absent. */
+            include_session_ids?: boolean | null;
+            /** @description true when absent. */
+            include_shadow?: boolean | null;
+            /** @description Cohorts to be compared. */
+            source_sets?: components["schemas"]["EvaluationSourceSetRequest"][] | null;
+            /**
+             * Format: int64
+             * @description Unix seconds, included; not before from_ts.
+             */
+            to_ts: number;
         };
         GetInteractionsRequest: {
             /** @description RFC 3339 or unix seconds, not included. */
@@ -1550,6 +1662,92 @@ export interface components {
             checks: components["schemas"]["Check"][];
             /** @description `ok`, or `unavailable` with the reason in `checks`. */
             status: string;
+        };
+        HeroBlock: {
+            /** @description Buckets with something in them, oldest first. */
+            buckets: components["schemas"]["HeroBucket"][];
+            /** @description Wilson's interval of the success rate, in points. */
+            ci95_pp?: number[] | null;
+            /**
+             * Format: double
+             * @description The share that prefers the regular responses minus that, in points.
+             */
+            delta_pp?: number | null;
+            /**
+             * Format: int64
+             * @description Verdicts in the window.
+             */
+            n: number;
+            /**
+             * Format: double
+             * @description 0 to 100; null without results.
+             */
+            regular_success_rate_pp?: number | null;
+            /**
+             * Format: double
+             * @description The share of sessions whose shadow responses are preferred, ties by half; null without comparisons.
+             */
+            shadow_success_rate_pp?: number | null;
+            /**
+             * @description `empty`: no results. `shadow_off`: no shadow comparison in the window, or none asked for. `early`: the first
+             *     result is less than 14 days old, or there are fewer than 500 shadow verdicts. Else `full`.
+             */
+            state: string;
+        };
+        /** @description One bar of the charts. */
+        HeroBucket: {
+            /** Format: double */
+            avg_corrections?: number | null;
+            /** @description Wilson's interval of `regular_rate`. */
+            ci95?: number[] | null;
+            /** Format: double */
+            escalation_rate?: number | null;
+            /**
+             * Format: int64
+             * @description Verdicts.
+             */
+            regular_n: number;
+            /**
+             * Format: double
+             * @description 0 to 1; null without verdicts.
+             */
+            regular_rate?: number | null;
+            /**
+             * Format: int64
+             * @description Sessions with a comparison.
+             */
+            shadow_n: number;
+            /**
+             * Format: double
+             * @description The share of sessions that prefers the shadow responses, ties by half; null without comparisons.
+             */
+            shadow_rate?: number | null;
+            /**
+             * Format: int64
+             * @description The start of the day or week, UTC.
+             */
+            ts: number;
+        };
+        ImportScoreRequest: {
+            scorer_name: string;
+            session_id: string;
+            /** @description Unique per score: the same one again is not counted twice. */
+            source_run_id: string;
+            /**
+             * Format: int64
+             * @description When the score was given: unix seconds.
+             */
+            ts: number;
+            /** @description Needed when several users have a session of this id. */
+            user_id?: string | null;
+            /** Format: double */
+            value: number;
+        };
+        ImportScoreResponse: {
+            /** @description False when this score was imported before. */
+            recorded: boolean;
+            success: boolean;
+            user_id: string;
         };
         /** @description One thing wrong with the input, with the JSON pointer to it. */
         InputProblem: {
@@ -1818,6 +2016,13 @@ export interface components {
             next_cursor?: string | null;
             sessions: components["schemas"]["ListedSession"][];
         };
+        /** @description A mean of the current window and its change; null where there is nothing to say. */
+        MeanTile: {
+            /** Format: double */
+            current?: number | null;
+            /** Format: double */
+            delta?: number | null;
+        };
         /** @description An agent playbook to be added; its number is given by the server. */
         NewAgentPlaybook: {
             agent_version?: string;
@@ -1920,6 +2125,30 @@ export interface components {
             shadow_comparison_judge_prompt_version?: string;
             /** @description The tools the agent has, for the judge. */
             tool_can_use?: components["schemas"]["ToolCanUse"][];
+        };
+        Overview: {
+            context_tiles: components["schemas"]["ContextTile"];
+            hero: components["schemas"]["HeroBlock"];
+            partner_tiles: components["schemas"]["PartnerTileRow"][];
+            /** @description The newest 100 of the window. */
+            recent_results: components["schemas"]["EvaluationResult"][];
+            rule_attribution: components["schemas"]["RuleAttributionRow"][];
+            score_distribution: components["schemas"]["ScoreDistribution"];
+            shadow_win_rate_trend?: components["schemas"]["ShadowWinRateTrend"] | null;
+            source_set_comparison?: components["schemas"]["SourceSetComparison"] | null;
+        };
+        /** @description The mean of one scorer's imported scores. */
+        PartnerTileRow: {
+            /** Format: double */
+            current: number;
+            /**
+             * Format: double
+             * @description null without scores in the window before.
+             */
+            delta?: number | null;
+            /** Format: int64 */
+            n: number;
+            scorer_name: string;
         };
         /** @description The body of every error answer. */
         Problem: {
@@ -2075,11 +2304,21 @@ export interface components {
             /** @description What was left out or ignored. */
             warnings: string[];
         };
+        /** @description A rate of the current window, 0 to 1, and its change in points; null where there is nothing to say. */
+        RateTile: {
+            /** Format: double */
+            current?: number | null;
+            /** Format: double */
+            delta_pp?: number | null;
+        };
         ReasonCount: {
             /** Format: int64 */
             count: number;
             decision: string;
             reason: string;
+        };
+        RecentShadowComparisonsResponse: {
+            verdicts: components["schemas"]["ShadowComparisonVerdict"][];
         };
         RegenerateRequest: {
             /** @description `agent_success` when absent, or an evaluator's name. */
@@ -2155,6 +2394,27 @@ export interface components {
         };
         /** @enum {string} */
         Role: "agent" | "dashboard" | "governance";
+        RuleAttributionRow: {
+            /** @description Oldest first; empty with `include_session_ids: false`. */
+            cited_session_ids: string[];
+            /** Format: int64 */
+            failures_with: number;
+            kind: string;
+            /** Format: int64 */
+            net_sessions: number;
+            rule_id: string;
+            /** @description Wilson's interval of the success rate of sessions that cite it, 0 to 1. */
+            success_rate_ci95: number[];
+            /** Format: int64 */
+            successes_with: number;
+            title: string;
+        };
+        /** @description How many sessions took how many corrections. */
+        ScoreDistribution: {
+            baseline_bins: number[];
+            current_bins: number[];
+            labels: string[];
+        };
         SearchAgentPlaybooksResponse: {
             agent_playbooks: components["schemas"]["AgentPlaybook"][];
             /** @description Whether a part of the search was missing. */
@@ -2302,6 +2562,11 @@ export interface components {
             /** @description Needed when several users have a session of this id. */
             user_id?: string | null;
         };
+        /** @description A session and whose it is. */
+        SessionKeyView: {
+            session_id: string;
+            user_id: string;
+        };
         SessionLabels: {
             /** @description Newest first. */
             labels: components["schemas"]["LabelView"][];
@@ -2377,6 +2642,145 @@ export interface components {
             /** @description The source of its first request. */
             source: string;
             user_id: string;
+        };
+        /** @description Everything that was judged about one session. */
+        SessionVerdicts: {
+            /** @description Newest first. */
+            evaluation_results: components["schemas"]["EvaluationResult"][];
+            /** @description Newest turn first; at most 1000. */
+            learning_verdicts: components["schemas"]["LearningVerdict"][];
+            /** @description Of the pinned rubric, oldest turn first. */
+            shadow_comparisons: components["schemas"]["ShadowComparisonVerdict"][];
+        };
+        /** @description One session, whole, with everything that was judged about it. */
+        SessionView: components["schemas"]["Transcript"] & components["schemas"]["SessionVerdicts"];
+        /** @description What the judge says of a pair. */
+        ShadowComparisonOutput: {
+            /** @description `1`, `2` or `tie`, in the order of `service_is_request_1`. */
+            better_request: string;
+            comparison_reason: string;
+            is_significantly_better: boolean;
+        };
+        /** @description A stored verdict on one turn. */
+        ShadowComparisonVerdict: {
+            agent_version: string;
+            /**
+             * Format: int64
+             * @description Calls made for this verdict.
+             */
+            attempts: number;
+            /** Format: double */
+            cost_usd?: number | null;
+            /** @description When the turn happened (RFC 3339, UTC): a verdict keeps its place when it is judged again. */
+            created_at: string;
+            /** Format: int64 */
+            input_tokens: number;
+            interaction_id: string;
+            judge: string;
+            judge_prompt_version: string;
+            /** @description When it was judged (RFC 3339, UTC). */
+            judged_at: string;
+            /** Format: int64 */
+            latency_ms: number;
+            /** @description Whether both orders gave the same answer; null when one order was judged. */
+            order_consistent?: boolean | null;
+            output: components["schemas"]["ShadowComparisonOutput"];
+            /** Format: int64 */
+            output_tokens: number;
+            rubric_hash: string;
+            /** @description Whether the service's response was response 1 of the first call. */
+            service_is_request_1: boolean;
+            session_id: string;
+            user_id: string;
+            /** Format: int64 */
+            verdict_id: number;
+        };
+        ShadowWinRateTrend: {
+            /** @description Days with a verdict, oldest first. */
+            daily: components["schemas"]["ShadowWinRateTrendPoint"][];
+            judge_prompt_version: string;
+            window_total: components["schemas"]["ShadowWinRateTrendWindowTotal"];
+        };
+        ShadowWinRateTrendPoint: {
+            /** @description `2026-01-15`, UTC. */
+            date: string;
+            /** Format: int64 */
+            losses: number;
+            /** Format: int64 */
+            n: number;
+            /** Format: int64 */
+            ties: number;
+            /** Format: int64 */
+            wins: number;
+        };
+        ShadowWinRateTrendWindowTotal: {
+            /**
+             * Format: double
+             * @description The share of pairs judged in both orders whose answer depended on the order; null without such pairs.
+             */
+            flip_rate?: number | null;
+            /** Format: int64 */
+            losses: number;
+            /** Format: int64 */
+            n: number;
+            /**
+             * Format: double
+             * @description (wins − losses) / n; 0 without verdicts.
+             */
+            net_win: number;
+            /** Format: int64 */
+            ties: number;
+            /**
+             * Format: double
+             * @description wins / n; 0 without verdicts.
+             */
+            win_rate: number;
+            /** Format: int64 */
+            wins: number;
+        };
+        SourceSessions: {
+            session_ids: string[];
+            sessions: components["schemas"]["SessionKeyView"][];
+            source: string;
+        };
+        SourceSetComparison: {
+            /** @description Sources with a verdict in the window. */
+            available_sources: string[];
+            sets: components["schemas"]["SourceSetEvaluationMetrics"][];
+            source_sessions: components["schemas"]["SourceSessions"][];
+            /**
+             * Format: int64
+             * @description Distinct (user, session) pairs in none of the sets.
+             */
+            unmatched_session_count: number;
+        };
+        SourceSetEvaluationMetrics: {
+            buckets: components["schemas"]["HeroBucket"][];
+            /** @description Wilson's interval of the success rate, in points. */
+            ci95_pp?: number[] | null;
+            context_tiles: components["schemas"]["ContextTile"];
+            label: string;
+            /**
+             * Format: int64
+             * @description Verdicts in the window.
+             */
+            n: number;
+            partner_tiles: components["schemas"]["PartnerTileRow"][];
+            rule_attribution: components["schemas"]["RuleAttributionRow"][];
+            score_distribution: components["schemas"]["ScoreDistribution"];
+            /**
+             * Format: int64
+             * @description Distinct (user, session) pairs.
+             */
+            session_count: number;
+            /** @description One for each of them; empty with `include_session_ids: false`. */
+            session_ids: string[];
+            sources: string[];
+            /**
+             * Format: double
+             * @description 0 to 100; 0 without sessions.
+             */
+            success_rate_pp: number;
         };
         /** @description A user playbook, and the turns behind it, that an agent playbook came from. */
         SourceWindow: {
@@ -3021,6 +3425,43 @@ export interface operations {
             };
         };
     };
+    export_evaluations: {
+        parameters: {
+            query: {
+                /** @description `csv`, `ndjson` or `parquet`. */
+                format: string;
+                /** @description Unix seconds, included: of the sessions' first requests. */
+                from_ts: number;
+                /** @description Sources, separated by commas; an empty one means requests published without a source. All when absent. */
+                sources?: string;
+                /** @description Unix seconds, included. */
+                to_ts: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description A problem: see its code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     grade_on_demand: {
         parameters: {
             query?: never;
@@ -3419,6 +3860,37 @@ export interface operations {
             };
         };
     };
+    recent_shadow_comparisons: {
+        parameters: {
+            query?: {
+                /** @description How many; 10 when absent, and what is beyond 1 to 100 counts as the nearest of these. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecentShadowComparisonsResponse"];
+                };
+            };
+            /** @description A problem: see its code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     finalize_session: {
         parameters: {
             query?: never;
@@ -3530,6 +4002,38 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ConfigView"];
+                };
+            };
+            /** @description A problem: see its code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_evaluation_overview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GetEvaluationOverviewRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Overview"];
                 };
             };
             /** @description A problem: see its code */
@@ -3722,6 +4226,38 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["GetUserPlaybooksResponse"];
+                };
+            };
+            /** @description A problem: see its code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    import_score: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ImportScoreRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportScoreResponse"];
                 };
             };
             /** @description A problem: see its code */
@@ -4141,7 +4677,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Transcript"];
+                    "application/json": components["schemas"]["SessionView"];
                 };
             };
             /** @description A problem: see its code */

@@ -1,5 +1,5 @@
 /** What a holdout of this size can tell, judging by past sessions. */
-import type { Plan } from "../../api/pending.ts";
+import { type Plan } from "../../api/pending.ts";
 import { count, fixed, percent, plural } from "../../lib/format.ts";
 import { Facts, Note, Skeleton } from "../../parts/page.tsx";
 

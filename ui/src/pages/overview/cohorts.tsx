@@ -1,6 +1,6 @@
 /** The same trend for each source, on its own small chart. */
 import { Link } from "react-router";
-import type { Overview } from "../../api/pending.ts";
+import type { Overview } from "../../api/types.ts";
 import { ChartCard } from "../../charts/frame.tsx";
 import { Trend } from "../../charts/trend.tsx";
 import { count, fixed, plural, sourceName } from "../../lib/format.ts";
@@ -32,7 +32,7 @@ export function Cohorts({ comparison, range }: { comparison: NonNullable<Overvie
               <span>{set.ci95_pp ? `${fixed(set.ci95_pp[0])} to ${fixed(set.ci95_pp[1])}` : ""}</span>
             </div>
             <Trend bare label={`Success rate of ${sourceName(set.label)}`} bucket={range.bucket} now={range.to} height={84}
-              points={set.buckets.map((b) => ({ ts: b.ts, value: b.regular_rate, low: b.ci95?.[0] ?? null, high: b.ci95?.[1] ?? null, n: b.regular_n }))} />
+              points={set.buckets.map((b) => ({ ts: b.ts, value: b.regular_rate ?? null, low: b.ci95?.[0] ?? null, high: b.ci95?.[1] ?? null, n: b.regular_n }))} />
           </Link>
         ))}
       </div>

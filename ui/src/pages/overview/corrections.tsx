@@ -1,5 +1,5 @@
 /** How many corrections sessions took, against the week before. */
-import type { Scores } from "../../api/pending.ts";
+import type { Scores } from "../../api/types.ts";
 import { Histogram } from "../../charts/bars.tsx";
 import { ChartCard } from "../../charts/frame.tsx";
 

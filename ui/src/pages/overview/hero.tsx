@@ -1,7 +1,7 @@
 /** The one number, large, with everything that says how far it can be trusted. */
 import { Link } from "react-router";
 import type { Schemas } from "../../api/client.ts";
-import type { Overview } from "../../api/pending.ts";
+import type { Overview } from "../../api/types.ts";
 import { ChartCard } from "../../charts/frame.tsx";
 import { Trend } from "../../charts/trend.tsx";
 import { count, fixed, isoDay, points } from "../../lib/format.ts";
@@ -25,8 +25,8 @@ export function Hero({ view, state, range, health, scoped }: Props) {
     rows: hero.buckets.map((b) => [isoDay(b.ts), b.regular_rate, b.ci95?.[0], b.ci95?.[1], b.regular_n, b.shadow_rate, b.shadow_n, b.avg_corrections, b.escalation_rate]),
   };
   const trend = hero.buckets.map((b) => ({
-    ts: b.ts, value: b.regular_rate, low: b.ci95?.[0] ?? null, high: b.ci95?.[1] ?? null, n: b.regular_n,
-    rival: scoped === null ? b.shadow_rate : null, rivalN: b.shadow_n,
+    ts: b.ts, value: b.regular_rate ?? null, low: b.ci95?.[0] ?? null, high: b.ci95?.[1] ?? null, n: b.regular_n,
+    rival: scoped === null ? (b.shadow_rate ?? null) : null, rivalN: b.shadow_n,
   }));
   const delta = tiles.success.delta_pp;
   return (

@@ -1,6 +1,6 @@
 import { screen } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
-import type { Overview } from "../../api/pending.ts";
+import type { Overview } from "../../api/types.ts";
 import { serve, show } from "../../test-server.tsx";
 import OverviewPage from "./page.tsx";
 
@@ -19,7 +19,8 @@ function overview(state: Overview["hero"]["state"]): Overview {
     hero: { state, regular_success_rate_pp: 91.4, shadow_success_rate_pp: null, delta_pp: null, buckets: [bucket], ci95_pp: [90.1, 92.5], n: 1234 },
     context_tiles: tiles, rule_attribution: [rule("1", 80, 5), rule("2", 3, 30), rule("3", 2, 1)],
     score_distribution: { labels: ["0", "1"], current_bins: [9, 1], baseline_bins: [8, 2] }, partner_tiles: [], shadow_win_rate_trend: null,
-    source_set_comparison: { available_sources: ["app", "web"], sets: [], unmatched_session_count: 0 },
+    recent_results: [],
+    source_set_comparison: { available_sources: ["app", "web"], source_sessions: [], sets: [], unmatched_session_count: 0 },
   };
 }
 

@@ -32,7 +32,7 @@ export default function OverviewPage() {
   const actions = (
     <>
       {known.length > 1 && (
-        <Select label="Source" hidden value={source ?? "*"} options={[["*", "All sources"], ...known.map((s) => [s, sourceName(s)] as [string, string])]}
+        <Select label="Source" hidden value={source ?? "*"} options={[["*", "All sources"], ...known.map((s) => [sourceName(s), sourceName(s)] as [string, string])]}
           onChange={(e) => change({ source: e.target.value === "*" ? null : e.target.value })} />
       )}
       <Segmented label="Bucket" value={range.bucket} options={[["day", "Daily"], ["week", "Weekly"]]}

@@ -1,6 +1,6 @@
 /** Which learnings went with success, and which with failure: net sessions, as diverging bars. */
 import { Link } from "react-router";
-import type { Rule } from "../../api/pending.ts";
+import type { Rule } from "../../api/types.ts";
 import { ChartCard } from "../../charts/frame.tsx";
 import { count, percent, signed, words } from "../../lib/format.ts";
 import type { Range } from "../../lib/range.ts";

@@ -1,13 +1,13 @@
 /** The answers against their shadow, at a glance; the Shadow page has the rest. */
 import { Link } from "react-router";
-import type { ShadowTrend } from "../../api/pending.ts";
+import type { ShadowTrend } from "../../api/types.ts";
 import { WinLoss } from "../../charts/bars.tsx";
 import { ChartCard } from "../../charts/frame.tsx";
 import { count, percent, points } from "../../lib/format.ts";
 import type { Range } from "../../lib/range.ts";
 import { Facts } from "../../parts/page.tsx";
 
-export function ShadowCard({ trend, range }: { trend: ShadowTrend | null; range: Range }) {
+export function ShadowCard({ trend, range }: { trend: ShadowTrend | null | undefined; range: Range }) {
   if (!trend || trend.window_total.n === 0) return null;
   const total = trend.window_total;
   const days = trend.daily.map((d) => ({ ts: Date.parse(`${d.date}T00:00:00Z`) / 1000, ...d }));
@@ -25,7 +25,7 @@ export function ShadowCard({ trend, range }: { trend: ShadowTrend | null; range:
             ["Won", `${count(total.wins)} (${percent(total.win_rate)})`],
             ["Tied", count(total.ties)],
             ["Lost", count(total.losses)],
-            ["Order flips", total.flip_rate === null ? "one order only" : percent(total.flip_rate)],
+            ["Order flips", total.flip_rate == null ? "one order only" : percent(total.flip_rate)],
           ]} />
         </div>
         <WinLoss label="Wins, ties and losses against the shadow per day" days={days} />

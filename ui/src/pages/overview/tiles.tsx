@@ -1,11 +1,11 @@
 /** The last seven days against the seven before. */
-import type { ContextTiles as Tiles_, PartnerTile } from "../../api/pending.ts";
+import type { ContextTiles as Tiles_, PartnerTile } from "../../api/types.ts";
 import { count, fixed, percent, points, signed } from "../../lib/format.ts";
 import { Tile, Tiles } from "../../parts/page.tsx";
 
 /** Whether a change is for the better; a small one is neither. */
-function tone(delta: number | null, better: "up" | "down"): "good" | "bad" | undefined {
-  if (delta === null || Math.abs(delta) < 0.005) return undefined;
+function tone(delta: number | null | undefined, better: "up" | "down"): "good" | "bad" | undefined {
+  if (delta == null || Math.abs(delta) < 0.005) return undefined;
   return delta > 0 === (better === "up") ? "good" : "bad";
 }
 
@@ -13,8 +13,8 @@ const change = (text: string | null) => (text === null ? "nothing to compare wit
 
 export function ContextTiles({ tiles, partners }: { tiles: Tiles_; partners: PartnerTile[] }) {
   const { success, behavior_success: behavior, corrections, turns, escalation } = tiles;
-  const pp = (delta: number | null) => change(delta === null ? null : points(delta));
-  const plain = (delta: number | null) => change(delta === null ? null : signed(delta, 2));
+  const pp = (delta: number | null | undefined) => change(delta == null ? null : points(delta));
+  const plain = (delta: number | null | undefined) => change(delta == null ? null : signed(delta, 2));
   return (
     <section aria-label="Last seven days">
       <Tiles>
@@ -26,7 +26,7 @@ export function ContextTiles({ tiles, partners }: { tiles: Tiles_; partners: Par
         <Tile label="Escalated" value={percent(escalation.current)} note={pp(escalation.delta_pp)} tone={tone(escalation.delta_pp, "down")} />
         {partners.map((p) => (
           <Tile key={p.scorer_name} label={p.scorer_name} value={fixed(p.current, 2)}
-            note={`n = ${count(p.n)}${p.delta === null ? "" : `, ${signed(p.delta, 2)}`}`} />
+            note={`n = ${count(p.n)}${p.delta == null ? "" : `, ${signed(p.delta, 2)}`}`} />
         ))}
       </Tiles>
     </section>

@@ -1,7 +1,8 @@
 /** The overview's question: the whole window, and each source on its own beside it. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { api, ok } from "../../api/client.ts";
-import { call, type Overview, type SourceSet } from "../../api/pending.ts";
+import type { Overview, SourceSet } from "../../api/types.ts";
+import { sourceName } from "../../lib/format.ts";
 import type { Range } from "../../lib/range.ts";
 
 export type View = Pick<Overview, "context_tiles" | "rule_attribution" | "score_distribution" | "partner_tiles"> & {
@@ -31,12 +32,14 @@ export function useOverview(range: Range, sources: string[]) {
     queryKey: ["overview", range.from, range.to, range.bucket, sources],
     placeholderData: keepPreviousData,
     queryFn: () =>
-      call<Overview>("POST", "/api/get_evaluation_overview", {
-        from_ts: range.from,
-        to_ts: range.to,
-        bucket: range.bucket,
-        include_session_ids: false,
-        source_sets: sources.map((source) => ({ label: source, sources: [source] })),
-      }),
+      ok(api.POST("/api/get_evaluation_overview", {
+        body: {
+          from_ts: range.from,
+          to_ts: range.to,
+          bucket: range.bucket,
+          include_session_ids: false,
+          source_sets: sources.map((source) => ({ label: sourceName(source), sources: [source] })),
+        },
+      })),
   });
 }

@@ -2,7 +2,6 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useCallback, useEffect, useMemo } from "react";
 import { api, ok, type Schemas } from "../../api/client.ts";
-import { call, type Overview } from "../../api/pending.ts";
 import { rangeOf } from "../../lib/range.ts";
 import { useUrlState } from "../../lib/url-state.ts";
 import { Button } from "../../parts/controls.tsx";
@@ -100,7 +99,7 @@ function useRule(rule: string | null, from: number, to: number) {
     queryKey: ["rule", rule, from, to],
     enabled: rule !== null,
     queryFn: async () => {
-      const overview = await call<Overview>("POST", "/api/get_evaluation_overview", { from_ts: from, to_ts: to, include_shadow: false });
+      const overview = await ok(api.POST("/api/get_evaluation_overview", { body: { from_ts: from, to_ts: to, include_shadow: false } }));
       const found = overview.rule_attribution.find((row) => `${row.kind}:${row.rule_id}` === rule);
       return found ?? { title: "", cited_session_ids: [] as string[] };
     },

@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "react-router";
 import { api, ok } from "../../api/client.ts";
-import type { ShadowVerdict } from "../../api/pending.ts";
+import type { ShadowVerdict } from "../../api/types.ts";
 import { ago } from "../../lib/format.ts";
 import * as Icon from "../../parts/icons.tsx";
 import { Badge, Skeleton, Trouble } from "../../parts/page.tsx";

@@ -1,7 +1,7 @@
 /** Your agent's answers against those of a shadow, judged turn by turn. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { call, type Overview, type ShadowVerdict } from "../../api/pending.ts";
+import { api, ok } from "../../api/client.ts";
 import { WinLoss } from "../../charts/bars.tsx";
 import { ChartCard } from "../../charts/frame.tsx";
 import { count, percent, points } from "../../lib/format.ts";
@@ -23,11 +23,11 @@ export default function ShadowPage() {
   const overview = useQuery({
     queryKey: ["overview", "shadow", range.from, range.to],
     placeholderData: keepPreviousData,
-    queryFn: () => call<Overview>("POST", "/api/get_evaluation_overview", { from_ts: range.from, to_ts: range.to, bucket: "day", include_session_ids: false }),
+    queryFn: () => ok(api.POST("/api/get_evaluation_overview", { body: { from_ts: range.from, to_ts: range.to, bucket: "day", include_session_ids: false } })),
   });
   const recent = useQuery({
     queryKey: ["shadow-recent"],
-    queryFn: () => call<{ verdicts: ShadowVerdict[] }>("GET", `/api/evaluations/shadow_comparisons/recent?limit=${POOL}`),
+    queryFn: () => ok(api.GET("/api/evaluations/shadow_comparisons/recent", { params: { query: { limit: POOL } } })),
   });
   const trend = overview.data?.shadow_win_rate_trend;
   const total = trend?.window_total;

@@ -1,0 +1,174 @@
+//! How quickly the overview answers as results pile up: 1,000 to 1,000,000 over 90 days.
+//!
+//!   cargo build --release && cargo run --release --example bench_overview
+//!
+//! Fills a SQLite file through the triggers that keep the sums (5 sources, 3 agent versions, 200 rules cited by a third
+//! of the sessions, shadow comparisons on a tenth), starts the release binary on it and asks, one request after the
+//! other, for the last 90 days: without source sets, with three, and with the lists of sessions.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stdout,
+    clippy::disallowed_methods
+)]
+
+mod load;
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use clap::Parser;
+use evenhand::app::{App, Schema};
+use evenhand::clock::Clock;
+use evenhand::config::Settings;
+use evenhand::ids::Ids;
+use load::{Client, Target};
+
+#[derive(Parser)]
+struct Args {
+    /// Results, smallest first
+    #[arg(long, value_delimiter = ',', default_value = "1000,10000,100000,1000000")]
+    sizes: Vec<i64>,
+    #[arg(long, default_value_t = 100)]
+    requests: usize,
+}
+
+const USERS: i64 = 20_000;
+const FILL: [&str; 4] = [
+    "WITH RECURSIVE c(n) AS (SELECT $1 UNION ALL SELECT n + 1 FROM c WHERE n + 1 < $2)
+     INSERT INTO evaluation_results
+       (org_id, user_id, session_id, evaluation_name, agent_version, epoch, is_success, failure_type,
+        failure_reason, number_of_corrections, user_turns_to_resolution, is_escalated, learning_status,
+        created_at, evaluated_at, interaction_count, last_interaction_id, judge, prompt_version, rubric_hash,
+        input_tokens, output_tokens, latency_ms, attempts, flags, source, is_newest)
+     SELECT 'default', 'user-' || (n % $4), 'session-' || n, 'agent_success', 'v' || (n % 3), 1, n % 4 > 0,
+            CASE WHEN n % 4 > 0 THEN '' WHEN n % 20 = 0 THEN 'system_error' ELSE 'wrong_answer' END,
+            CASE WHEN n % 4 > 0 THEN '' ELSE 'The answer was about something else than the question.' END,
+            n % 7, CASE WHEN n % 4 > 0 THEN 1 + n % 9 END, n % 11 = 0, 'not_applicable',
+            $3 - (n * 7919 + n / 977) % 7776000, $3, 4, n, 'offline', 'v1', 'abc', 0, 0, 1, 1, '[]',
+            'source-' || (n % 5), TRUE FROM c",
+    "WITH RECURSIVE c(n) AS (SELECT $1 UNION ALL SELECT n + 1 FROM c WHERE n + 1 < $2)
+     INSERT INTO cited_rules
+       (org_id, user_id, session_id, kind, rule_id, epoch, title, source, created_at, is_success)
+     SELECT 'default', 'user-' || (n % $4), 'session-' || n, 'agent_playbook',
+            'rule-' || (((n / 3) * 31 + k) % 200), 1, 'How to answer questions about parcels', 'source-' || (n % 5),
+            $3 - (n * 7919 + n / 977) % 7776000, n % 4 > 0
+     FROM c CROSS JOIN (SELECT 0 AS k UNION ALL SELECT 7) WHERE n % 3 = 0",
+    "WITH RECURSIVE c(n) AS (SELECT $1 UNION ALL SELECT n + 1 FROM c WHERE n + 1 < $2)
+     INSERT INTO shadow_verdicts
+       (org_id, user_id, session_id, interaction_id, judge_prompt_version, epoch, agent_version,
+        service_is_request_1, better_request, is_significantly_better, comparison_reason, order_consistent,
+        created_at, judged_at, judge, rubric_hash, input_tokens, output_tokens, latency_ms, attempts)
+     SELECT 'default', 'user-' || (n % $4), 'session-' || n, n, 'v1', 1, 'v' || (n % 3), n % 2 = 0,
+            CASE n % 3 WHEN 0 THEN '1' WHEN 1 THEN '2' ELSE 'tie' END, FALSE, 'close', n % 10 > 0,
+            $3 - (n * 7919 + n / 977) % 7776000, $3, 'offline', 'abc', 0, 0, 1, 2
+     FROM c WHERE n % 10 = 0",
+    "WITH RECURSIVE c(n) AS (SELECT $1 UNION ALL SELECT n + 1 FROM c WHERE n + 1 < $2)
+     INSERT INTO shadow_sessions
+       (org_id, user_id, session_id, judge_prompt_version, epoch, source, created_at, regular_vs_shadow)
+     SELECT 'default', 'user-' || (n % $4), 'session-' || n, 'v1', 1, 'source-' || (n % 5),
+            $3 - (n * 7919 + n / 977) % 7776000,
+            CASE n % 3 WHEN 0 THEN 'regular_is_better' WHEN 1 THEN 'tied' ELSE 'shadow_is_better' END
+     FROM c WHERE n % 10 = 0",
+];
+
+fn main() {
+    let args = Args::parse();
+    let folder = tempfile::tempdir().unwrap();
+    let data_dir = folder.path().join("data");
+    let now = Clock::System.now();
+    println!(
+        "{:>9} {:>9} {:>10} {:>10} {:>10} {:>10} {:>12} {:>11}",
+        "results",
+        "fill µs",
+        "p50 ms",
+        "p95 ms",
+        "sets p50",
+        "sets p95",
+        "with ids ms",
+        "memory MiB"
+    );
+    let mut filled = 0;
+    for size in args.sizes {
+        let begun = Instant::now();
+        fill(&data_dir, filled, size, now);
+        let each = begun.elapsed().as_secs_f64() * 1e6 / (size - filled) as f64;
+        filled = size;
+        measure(&data_dir, size, now, each, args.requests);
+    }
+}
+
+/// Adds results `from..to`; the sums follow by triggers.
+fn fill(data_dir: &Path, from: i64, to: i64, now: i64) {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let mut settings = Settings::defaults().unwrap();
+        settings.server.data_dir = data_dir.to_owned();
+        let ids = Ids::system(Clock::System);
+        let app = App::open(settings, Clock::System, ids, Schema::Migrate).await.unwrap();
+        app.db
+            .write("bench.users", now, |tx, now| {
+                Box::pin(async move {
+                    evenhand::run!(
+                        tx,
+                        "WITH RECURSIVE c(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM c WHERE n + 1 < $2)
+                         INSERT INTO subjects (org_id, subject_ref, user_id, state, epoch, created_at)
+                         SELECT 'default', 'ref-' || n, 'user-' || n, 'active', 1, $1 FROM c WHERE TRUE
+                         ON CONFLICT DO NOTHING",
+                        *now,
+                        USERS
+                    )
+                })
+            })
+            .await
+            .unwrap();
+        for low in (from..to).step_by(50_000) {
+            let high = to.min(low + 50_000);
+            app.db
+                .write("bench.fill", (low, high, now), |tx, (low, high, now)| {
+                    Box::pin(async move {
+                        for sql in FILL {
+                            evenhand::run!(tx, sql, *low, *high, *now, USERS)?;
+                        }
+                        Ok(())
+                    })
+                })
+                .await
+                .unwrap();
+        }
+        app.stop().await;
+    });
+}
+
+fn measure(data_dir: &Path, size: i64, now: i64, fill: f64, requests: usize) {
+    let target = Target::start_with(&["--data-dir", &data_dir.display().to_string()], &[]);
+    let mut client = target.client();
+    let window = format!("\"from_ts\":{},\"to_ts\":{now}", now - 90 * 86_400 + 12_345);
+    let sets = r#""source_sets":[{"label":"a","sources":["source-0"]},{"label":"b","sources":["source-1","source-2"]},{"label":"c","sources":["source-3"]}]"#;
+    let plain = format!("{{{window},\"include_session_ids\":false}}");
+    let with_sets = format!("{{{window},\"include_session_ids\":false,{sets}}}");
+    let with_ids = format!("{{{window},{sets}}}");
+    ask(&mut client, &plain, 5);
+    let before = target.memory_mib().unwrap_or(0.0);
+    let (p50, p95) = ask(&mut client, &plain, requests);
+    let (sets_p50, sets_p95) = ask(&mut client, &with_sets, requests);
+    let (ids, _) = ask(&mut client, &with_ids, 5);
+    let grown = target.memory_mib().unwrap_or(0.0) - before;
+    println!(
+        "{size:>9} {fill:>9.0} {p50:>10.2} {p95:>10.2} {sets_p50:>10.2} {sets_p95:>10.2} {ids:>12.1} {grown:>+11.1}"
+    );
+}
+
+/// The median and the 95th percentile, in milliseconds.
+fn ask(client: &mut Client, body: &str, requests: usize) -> (f64, f64) {
+    let mut times: Vec<Duration> = (0..requests)
+        .map(|_| {
+            let begun = Instant::now();
+            assert_eq!(client.send("POST", "/api/get_evaluation_overview", body), 200);
+            begun.elapsed()
+        })
+        .collect();
+    times.sort_unstable();
+    let at = |share: f64| times[(times.len() as f64 * share) as usize].as_secs_f64() * 1000.0;
+    (at(0.5), at(0.95))
+}

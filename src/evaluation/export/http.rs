@@ -1,0 +1,66 @@
+//! Endpoint of exports.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::header;
+use axum::response::IntoResponse;
+use utoipa::IntoParams;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::ExportRequest;
+use crate::app::App;
+use crate::error::Result;
+use crate::evaluation::overview::http::read_window;
+use crate::http::fields::{Fields, Read};
+use crate::http::{Caller, QueryInput};
+
+pub fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new().routes(routes!(export_evaluations))
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[allow(dead_code)] // names the parameters for the specification
+struct ExportParams {
+    /// `csv`, `ndjson` or `parquet`.
+    format: String,
+    /// Unix seconds, included: of the sessions' first requests.
+    from_ts: i64,
+    /// Unix seconds, included.
+    to_ts: i64,
+    /// Sources, separated by commas; an empty one means requests published without a source. All when absent.
+    sources: Option<String>,
+}
+
+impl Read for ExportRequest {
+    fn read(f: &mut Fields<'_>) -> Self {
+        let (from_ts, to_ts) = read_window(f);
+        let sources = f.optional_text("sources", 10_000);
+        ExportRequest {
+            format: f.required_choice("format", &["csv", "ndjson", "parquet"]),
+            from_ts,
+            to_ts,
+            sources: sources.map(|list| list.split(',').map(|one| one.trim().to_owned()).collect()),
+        }
+    }
+}
+
+/// Download every verdict of success in a window, oldest session first.
+#[utoipa::path(get, path = "/api/evaluations/export", tag = "evaluation", params(ExportParams),
+    responses((status = 200, content_type = "application/octet-stream", body = String)))]
+async fn export_evaluations(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    QueryInput(request): QueryInput<ExportRequest>,
+) -> Result<impl IntoResponse> {
+    let kind = match request.format {
+        "csv" => "text/csv; charset=utf-8",
+        "ndjson" => "application/x-ndjson",
+        _ => "application/vnd.apache.parquet",
+    };
+    let name = format!("attachment; filename=\"evaluations.{}\"", request.format);
+    let body = super::export(&app, &caller.org_id, request).await?;
+    Ok(([(header::CONTENT_TYPE, kind.to_owned()), (header::CONTENT_DISPOSITION, name)], body))
+}

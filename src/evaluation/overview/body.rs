@@ -1,0 +1,187 @@
+//! Answers with long lists in them: the short parts are written at once, each list follows page by page, and no more
+//! than a page is in memory at a time.
+//!
+//! A [`List`] is written as a mark that no text of ours can contain (texts with U+0000 are refused at the door); the
+//! answer is cut at the marks, and each is replaced by its list while the client reads.
+
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes};
+use futures_util::stream;
+use serde::{Serialize, Serializer};
+
+use super::sql::{self, AfterCitation, AfterResult};
+use super::windows::Span;
+use crate::app::App;
+use crate::error::Result;
+
+/// A list in an answer: empty, or the place of one that is sent later.
+pub struct List(Option<usize>);
+
+impl Serialize for List {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            None => serializer.collect_seq(std::iter::empty::<()>()),
+            Some(place) => serializer.serialize_str(&format!("\0{place}")),
+        }
+    }
+}
+
+/// How a mark begins once it is JSON; its place and a quote follow.
+const MARK: &str = "\"\\u0000";
+
+/// The lists of an answer, in the order of their places.
+pub struct Lists {
+    window: Span,
+    wanted: bool,
+    specs: Vec<Spec>,
+}
+
+/// What is in a list, and how far it was sent.
+enum Spec {
+    Sessions { sources: Vec<String>, with_users: bool, after: AfterResult },
+    Citing { rule: (String, String), sources: String, after: AfterCitation },
+}
+
+impl Lists {
+    /// Without `wanted` every list stays empty.
+    pub fn new(window: Span, wanted: bool) -> Self {
+        Lists { window, wanted, specs: Vec::new() }
+    }
+
+    fn add(&mut self, spec: Spec) -> List {
+        if !self.wanted {
+            return List(None);
+        }
+        self.specs.push(spec);
+        List(Some(self.specs.len() - 1))
+    }
+
+    /// The judged sessions of these sources: ids, or users and ids.
+    pub fn sessions(&mut self, sources: &[String], with_users: bool) -> List {
+        // Taken from the end.
+        let sources = sources.iter().rev().cloned().collect();
+        let after = sql::at_start(self.window);
+        self.add(Spec::Sessions { sources, with_users, after })
+    }
+
+    /// The sessions that cite a rule, of sources as a JSON list.
+    pub fn citing(&mut self, kind: &str, rule_id: &str, sources: &str) -> List {
+        let rule = (kind.to_owned(), rule_id.to_owned());
+        let after = (i64::MIN, String::new(), String::new());
+        self.add(Spec::Citing { rule, sources: sources.to_owned(), after })
+    }
+}
+
+/// The answer as it is sent.
+pub fn stream(app: Arc<App>, org_id: String, text: String, lists: Lists) -> Body {
+    if lists.specs.is_empty() {
+        return Body::from(text);
+    }
+    let sending = Sending { app, org_id, text, at: 0, lists, open: None };
+    Body::from_stream(stream::unfold(Some(sending), |sending| async move {
+        let mut sending = sending?;
+        match sending.next().await {
+            Ok(Some(bytes)) => Some((Ok(bytes), Some(sending))),
+            Ok(None) => None,
+            // The status is sent already: what is left is to break off.
+            Err(error) => {
+                tracing::error!(%error, "an overview broke off");
+                Some((Err(error), None))
+            }
+        }
+    }))
+}
+
+struct Sending {
+    app: Arc<App>,
+    org_id: String,
+    text: String,
+    at: usize,
+    lists: Lists,
+    /// The list that is being sent, and whether some of it was.
+    open: Option<(usize, bool)>,
+}
+
+impl Sending {
+    async fn next(&mut self) -> Result<Option<Bytes>> {
+        if let Some((place, begun)) = self.open {
+            return self.list(place, begun).await.map(Some);
+        }
+        let rest = &self.text[self.at..];
+        let Some(mark) = rest.find(MARK) else {
+            let bytes = Bytes::copy_from_slice(rest.as_bytes());
+            self.at = self.text.len();
+            return Ok((!bytes.is_empty()).then_some(bytes));
+        };
+        let before = Bytes::from(format!("{}[", &rest[..mark]));
+        let digits: String =
+            rest[mark + MARK.len()..].chars().take_while(char::is_ascii_digit).collect();
+        self.at += mark + MARK.len() + digits.len() + 1;
+        self.open = digits.parse().ok().map(|place| (place, false));
+        Ok(Some(before))
+    }
+
+    /// The next page of a list, without the brackets of its own.
+    async fn list(&mut self, place: usize, begun: bool) -> Result<Bytes> {
+        let (json, ended) = self.page(place).await?;
+        let items = json.trim_start_matches('[').trim_end_matches(']');
+        let comma = if begun && !items.is_empty() { "," } else { "" };
+        let close = if ended { "]" } else { "" };
+        let bytes = Bytes::from(format!("{comma}{items}{close}"));
+        self.open = (!ended).then_some((place, begun || !items.is_empty()));
+        Ok(bytes)
+    }
+
+    /// The next page of a list as JSON, and whether it was the last.
+    async fn page(&mut self, place: usize) -> Result<(String, bool)> {
+        let window = self.lists.window;
+        let Some(spec) = self.lists.specs.get_mut(place) else { return Ok((String::new(), true)) };
+        let db = &self.app.db;
+        match spec {
+            Spec::Sessions { sources, with_users, after } => {
+                let Some(source) = sources.last() else { return Ok((String::new(), true)) };
+                let with_users = *with_users;
+                let input = (self.org_id.clone(), source.clone(), window, *after);
+                let page = db
+                    .lookup(
+                        "evaluation.list_sessions",
+                        input,
+                        |tx, (org, source, window, after)| {
+                            Box::pin(sql::sessions_of_source(
+                                tx, org, source, *window, *after, with_users,
+                            ))
+                        },
+                    )
+                    .await?;
+                match page.next {
+                    Some(next) => *after = next,
+                    None => {
+                        sources.pop();
+                        *after = sql::at_start(window);
+                    }
+                }
+                Ok((page.json, sources.is_empty()))
+            }
+            Spec::Citing { rule, sources, after } => {
+                let input =
+                    (self.org_id.clone(), rule.clone(), sources.clone(), window, after.clone());
+                let page = db
+                    .lookup(
+                        "evaluation.list_citing",
+                        input,
+                        |tx, (org, rule, sources, window, after)| {
+                            let rule = (rule.0.as_str(), rule.1.as_str());
+                            Box::pin(sql::citing_sessions(tx, org, rule, sources, *window, after))
+                        },
+                    )
+                    .await?;
+                let ended = page.next.is_none();
+                if let Some(next) = page.next {
+                    *after = next;
+                }
+                Ok((page.json, ended))
+            }
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! The overview: the numbers people look at every morning, exact and at once.
+//!
+//! - Rates are over verdicts of success; sessions are counted once, by their newest verdict. A verdict belongs to the
+//!   source and the time of its session's first request.
+//! - Sums of whole weeks, days and hours come from rollups that are kept in the transactions that change verdicts
+//!   ([`sql::rollups`]); only the ragged ends of a window are counted from rows.
+//! - All numbers of one answer come from one snapshot. Long lists of sessions follow page by page ([`body`]).
+
+mod body;
+pub mod http;
+mod numbers;
+pub mod sql;
+mod windows;
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::results::{self, ResultQuery};
+use super::{AGENT_SUCCESS, EvaluationResult, shadow};
+use crate::app::App;
+use crate::db::Tx;
+use crate::error::{Error, Result};
+use body::{List, Lists};
+use numbers::{Material, Part};
+use sql::{DAY, WEEK};
+use windows::{Bucket, Windows, ranges};
+
+pub use numbers::{ContextTile, HeroBucket, PartnerTileRow, ScoreDistribution, ShadowWinRateTrend};
+pub use sql::rollups::{gaps, install, mismatches, rebuild};
+
+/// What an overview is asked for.
+#[derive(Clone, Debug)]
+pub struct OverviewRequest {
+    pub from_ts: i64,
+    pub to_ts: i64,
+    pub bucket: &'static str,
+    pub include_shadow: bool,
+    pub include_session_ids: bool,
+    pub source_sets: Vec<SourceSet>,
+}
+
+/// One labelled cohort of request sources.
+#[derive(Clone, Debug)]
+pub struct SourceSet {
+    pub label: String,
+    pub sources: Vec<String>,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct HeroBlock {
+    /// `empty`: no results. `shadow_off`: no shadow comparison in the window, or none asked for. `early`: the first
+    /// result is less than 14 days old, or there are fewer than 500 shadow verdicts. Else `full`.
+    pub state: &'static str,
+    /// 0 to 100; null without results.
+    pub regular_success_rate_pp: Option<f64>,
+    /// The share of sessions whose shadow responses are preferred, ties by half; null without comparisons.
+    pub shadow_success_rate_pp: Option<f64>,
+    /// The share that prefers the regular responses minus that, in points.
+    pub delta_pp: Option<f64>,
+    /// Buckets with something in them, oldest first.
+    pub buckets: Vec<HeroBucket>,
+    /// Wilson's interval of the success rate, in points.
+    pub ci95_pp: Option<[f64; 2]>,
+    /// Verdicts in the window.
+    pub n: i64,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct RuleAttributionRow {
+    pub rule_id: String,
+    pub kind: String,
+    pub title: String,
+    pub successes_with: i64,
+    pub failures_with: i64,
+    pub net_sessions: i64,
+    /// Oldest first; empty with `include_session_ids: false`.
+    #[schema(value_type = Vec<String>)]
+    pub cited_session_ids: List,
+    /// Wilson's interval of the success rate of sessions that cite it, 0 to 1.
+    pub success_rate_ci95: [f64; 2],
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct SourceSessions {
+    pub source: String,
+    #[schema(value_type = Vec<String>)]
+    pub session_ids: List,
+    #[schema(value_type = Vec<SessionKeyView>)]
+    pub sessions: List,
+}
+
+/// A session and whose it is.
+#[derive(Serialize, ToSchema)]
+#[allow(dead_code)] // the specification's view of what the storage engine writes
+pub struct SessionKeyView {
+    pub user_id: String,
+    pub session_id: String,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct SourceSetEvaluationMetrics {
+    pub label: String,
+    pub sources: Vec<String>,
+    /// Distinct (user, session) pairs.
+    pub session_count: i64,
+    /// One for each of them; empty with `include_session_ids: false`.
+    #[schema(value_type = Vec<String>)]
+    pub session_ids: List,
+    /// 0 to 100; 0 without sessions.
+    pub success_rate_pp: f64,
+    pub buckets: Vec<HeroBucket>,
+    pub context_tiles: ContextTile,
+    pub score_distribution: ScoreDistribution,
+    pub rule_attribution: Vec<RuleAttributionRow>,
+    pub partner_tiles: Vec<PartnerTileRow>,
+    /// Wilson's interval of the success rate, in points.
+    pub ci95_pp: Option<[f64; 2]>,
+    /// Verdicts in the window.
+    pub n: i64,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct SourceSetComparison {
+    /// Sources with a verdict in the window.
+    pub available_sources: Vec<String>,
+    pub source_sessions: Vec<SourceSessions>,
+    pub sets: Vec<SourceSetEvaluationMetrics>,
+    /// Distinct (user, session) pairs in none of the sets.
+    pub unmatched_session_count: i64,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct Overview {
+    pub hero: HeroBlock,
+    pub context_tiles: ContextTile,
+    pub rule_attribution: Vec<RuleAttributionRow>,
+    pub score_distribution: ScoreDistribution,
+    pub partner_tiles: Vec<PartnerTileRow>,
+    /// null with `include_shadow: false`.
+    pub shadow_win_rate_trend: Option<ShadowWinRateTrend>,
+    /// The newest 100 of the window.
+    pub recent_results: Vec<EvaluationResult>,
+    /// null without source sets.
+    pub source_set_comparison: Option<SourceSetComparison>,
+}
+
+/// Answers an overview: everything that is short at once, then the lists.
+pub async fn overview(
+    app: &Arc<App>,
+    org_id: &str,
+    request: OverviewRequest,
+) -> Result<axum::body::Body> {
+    let input = (org_id.to_owned(), request, app.clock.now());
+    let (overview, lists) = app
+        .db
+        .read("evaluation.overview", input, |tx, (org_id, request, now)| {
+            Box::pin(compute(tx, org_id, request, *now))
+        })
+        .await?;
+    let text = serde_json::to_string(&overview).map_err(|e| Error::Internal(e.to_string()))?;
+    Ok(body::stream(app.clone(), org_id.to_owned(), text, lists))
+}
+
+/// First results younger than this many seconds, or fewer shadow verdicts than [`ENOUGH`], are `early`.
+const YOUNG: i64 = 14 * DAY;
+const ENOUGH: i64 = 500;
+
+async fn compute(
+    tx: &mut Tx,
+    org_id: &str,
+    request: &OverviewRequest,
+    now: i64,
+) -> Result<(Overview, Lists)> {
+    let windows = Windows::new(request.from_ts, request.to_ts);
+    let bucket = if request.bucket == "day" { Bucket::Day } else { Bucket::Week };
+    let version = shadow::pinned(tx, org_id).await?;
+    let trend = [(numbers::TREND, windows.trend)];
+    let recent = [(numbers::CURRENT, windows.current), (numbers::PREVIOUS, windows.previous)];
+    let every = [trend[0], recent[0], recent[1]];
+    let by_bucket = ranges(&every, bucket.seconds());
+    let mut material = Material {
+        sums: sql::sum_lines(tx, org_id, &by_bucket, bucket).await?,
+        scores: sql::score_lines(tx, org_id, &ranges(&recent, 1).1).await?,
+        ..Material::default()
+    };
+    if request.include_shadow {
+        let by_bucket = ranges(&trend, bucket.seconds());
+        material.shadows = sql::shadow_lines(tx, org_id, &by_bucket, bucket, &version).await?;
+        material.turns = sql::trend_lines(tx, org_id, &ranges(&trend, DAY), &version).await?;
+    }
+    let mut rules = Rules {
+        org_id,
+        windows,
+        cover: ranges(&trend, WEEK),
+        lists: Lists::new(windows.trend, request.include_session_ids),
+    };
+    let whole = Part::whole(&material);
+    let rule_attribution = rules.attribution(tx, None).await?;
+    let first_at = sql::first_result_at(tx, org_id).await?;
+    let totals = whole.totals(numbers::TREND);
+    let compared: i64 = material.turns.iter().map(|line| line.n).sum();
+    let is_young = first_at.is_none_or(|at| now - at < YOUNG);
+    let state = match () {
+        () if totals.n == 0 => "empty",
+        () if compared == 0 => "shadow_off",
+        () if is_young || compared < ENOUGH => "early",
+        () => "full",
+    };
+    let shares = whole.shadow_shares();
+    let query = ResultQuery {
+        evaluation_name: Some(AGENT_SUCCESS.to_owned()),
+        from: Some(windows.trend.low),
+        to: Some(windows.trend.high),
+        limit: 100,
+        ..ResultQuery::default()
+    };
+    let overview = Overview {
+        hero: HeroBlock {
+            state,
+            regular_success_rate_pp: totals.success_rate().map(numbers::points),
+            shadow_success_rate_pp: shares.map(|(_, shadow)| numbers::points(shadow)),
+            delta_pp: shares.map(|(regular, shadow)| numbers::points(regular - shadow)),
+            buckets: whole.buckets(),
+            ci95_pp: totals.interval().map(|ends| ends.map(numbers::points)),
+            n: totals.n,
+        },
+        context_tiles: whole.tiles(),
+        rule_attribution,
+        score_distribution: whole.distribution(),
+        partner_tiles: whole.partner_tiles(),
+        shadow_win_rate_trend: request
+            .include_shadow
+            .then(|| numbers::win_rate_trend(&material.turns, &version)),
+        recent_results: results::list_in(tx, org_id, &query).await?,
+        source_set_comparison: if request.source_sets.is_empty() {
+            None
+        } else {
+            Some(compare(tx, &mut rules, &material, &request.source_sets).await?)
+        },
+    };
+    Ok((overview, rules.lists))
+}
+
+async fn compare(
+    tx: &mut Tx,
+    rules: &mut Rules<'_>,
+    material: &Material,
+    sets: &[SourceSet],
+) -> Result<SourceSetComparison> {
+    let available_sources = material.sources();
+    let mut source_sessions = Vec::new();
+    for source in &available_sources {
+        source_sessions.push(SourceSessions {
+            source: source.clone(),
+            session_ids: rules.lists.sessions(std::slice::from_ref(source), false),
+            sessions: rules.lists.sessions(std::slice::from_ref(source), true),
+        });
+    }
+    let all = Part::whole(material).totals(numbers::TREND).sessions;
+    let (mut metrics, mut matched) = (Vec::new(), 0);
+    for set in sets {
+        let part = Part::of(material, &set.sources);
+        let totals = part.totals(numbers::TREND);
+        matched += totals.sessions;
+        metrics.push(SourceSetEvaluationMetrics {
+            label: set.label.clone(),
+            sources: set.sources.clone(),
+            session_count: totals.sessions,
+            session_ids: rules.lists.sessions(&set.sources, false),
+            success_rate_pp: totals.success_rate().map_or(0.0, numbers::points),
+            buckets: part.buckets(),
+            context_tiles: part.tiles(),
+            score_distribution: part.distribution(),
+            rule_attribution: rules.attribution(tx, Some(&set.sources)).await?,
+            partner_tiles: part.partner_tiles(),
+            ci95_pp: totals.interval().map(|ends| ends.map(numbers::points)),
+            n: totals.n,
+        });
+    }
+    Ok(SourceSetComparison {
+        available_sources,
+        source_sessions,
+        sets: metrics,
+        unmatched_session_count: all - matched,
+    })
+}
+
+/// What attributing rules needs, for the whole and for each set.
+struct Rules<'a> {
+    org_id: &'a str,
+    windows: Windows,
+    cover: (String, String),
+    lists: Lists,
+}
+
+impl Rules<'_> {
+    async fn attribution(
+        &mut self,
+        tx: &mut Tx,
+        sources: Option<&[String]>,
+    ) -> Result<Vec<RuleAttributionRow>> {
+        let all = ["*".to_owned()];
+        let sources = serde_json::to_string(sources.unwrap_or(&all))
+            .map_err(|e| Error::Internal(e.to_string()))?;
+        let window = self.windows.trend;
+        let found = sql::rule_lines(tx, self.org_id, &self.cover, &sources, window).await?;
+        let row = |line: sql::RuleLine| RuleAttributionRow {
+            successes_with: line.successes,
+            failures_with: line.failures,
+            net_sessions: line.successes - line.failures,
+            success_rate_ci95: numbers::interval(line.successes, line.successes + line.failures),
+            cited_session_ids: self.lists.citing(&line.kind, &line.rule_id, &sources),
+            rule_id: line.rule_id,
+            kind: line.kind,
+            title: line.title,
+        };
+        Ok(found.into_iter().map(row).collect())
+    }
+}

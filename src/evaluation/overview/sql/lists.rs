@@ -1,0 +1,113 @@
+//! Long lists of sessions, page by page, each page as the JSON list it is sent as.
+
+use crate::db::Tx;
+use crate::error::Result;
+use crate::evaluation::overview::windows::Span;
+use crate::row;
+
+/// Sessions of one page.
+const PAGE: i64 = 5000;
+
+/// A page of a list: its JSON, and where the next one begins; nothing after the last.
+pub struct Page<K> {
+    pub json: String,
+    pub next: Option<K>,
+}
+
+impl<K> Page<K> {
+    fn new(json: String, n: i64, last: Option<K>) -> Self {
+        Page { json, next: last.filter(|_| n == PAGE) }
+    }
+}
+
+/// The last `(created_at, result_id)` that was sent.
+pub type AfterResult = (i64, i64);
+
+/// Before the first one of a window.
+pub fn at_start(window: Span) -> AfterResult {
+    (window.low - 1, i64::MAX)
+}
+
+/// The judged sessions of one source whose first request is in the window: their ids, or with their users.
+pub async fn sessions_of_source(
+    tx: &mut Tx,
+    org_id: &str,
+    source: &str,
+    window: Span,
+    after: AfterResult,
+    with_users: bool,
+) -> Result<Page<AfterResult>> {
+    macro_rules! page {
+        ($listed:literal) => {
+            concat!(
+                "WITH page AS MATERIALIZED (
+                     SELECT created_at, result_id, user_id, session_id FROM evaluation_results
+                     WHERE org_id = $1 AND source = $2 AND is_newest
+                       AND (created_at, result_id) > ($3, $4) AND created_at < $5
+                     ORDER BY created_at, result_id {limit:$6})
+                 SELECT CAST(",
+                $listed,
+                " AS TEXT), COUNT(*),
+                    (SELECT created_at FROM page ORDER BY created_at DESC, result_id DESC LIMIT 1),
+                    (SELECT result_id FROM page ORDER BY created_at DESC, result_id DESC LIMIT 1)
+                 FROM page"
+            )
+        };
+    }
+    let sql = if with_users { page!("{session_pairs}") } else { page!("{listed:session_id}") };
+    let found = row!(
+        tx,
+        (String, i64, Option<i64>, Option<i64>),
+        sql,
+        org_id,
+        source,
+        after.0,
+        after.1,
+        window.high,
+        PAGE
+    )?;
+    let (json, n, at, id) = found.unwrap_or_default();
+    Ok(Page::new(json, n, at.zip(id)))
+}
+
+/// The last `(created_at, user_id, session_id)` that was sent.
+pub type AfterCitation = (i64, String, String);
+
+/// The ids of the sessions in the window that cite a rule, of these sources (`["*"]`: of all).
+pub async fn citing_sessions(
+    tx: &mut Tx,
+    org_id: &str,
+    (kind, rule_id): (&str, &str),
+    sources: &str,
+    window: Span,
+    after: &AfterCitation,
+) -> Result<Page<AfterCitation>> {
+    let found = row!(
+        tx,
+        (String, i64, Option<i64>, Option<String>, Option<String>),
+        "WITH page AS MATERIALIZED (
+             SELECT created_at, user_id, session_id FROM cited_rules
+             WHERE org_id = $1 AND kind = $2 AND rule_id = $3 AND created_at >= $4 AND created_at < $5
+               AND (created_at, user_id, session_id) > ($6, $7, $8)
+               AND ('*' IN {texts:$9} OR source IN {texts:$9})
+             ORDER BY created_at, user_id, session_id {limit:$10}),
+         last AS (SELECT created_at, user_id, session_id FROM page
+             ORDER BY created_at DESC, user_id DESC, session_id DESC LIMIT 1)
+         SELECT CAST({listed:session_id} AS TEXT), COUNT(*), (SELECT created_at FROM last),
+                (SELECT user_id FROM last), (SELECT session_id FROM last)
+         FROM page",
+        org_id,
+        kind,
+        rule_id,
+        window.low,
+        window.high,
+        after.0,
+        &after.1,
+        &after.2,
+        sources,
+        PAGE
+    )?;
+    let (json, n, at, user, session) = found.unwrap_or_default();
+    let last = at.zip(user).zip(session).map(|((at, user), session)| (at, user, session));
+    Ok(Page::new(json, n, last))
+}

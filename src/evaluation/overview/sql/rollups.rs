@@ -1,0 +1,318 @@
+//! The sums behind the overview: one list that says what is counted, and everything that follows from it.
+//!
+//! For each table of [`ROLLUPS`] a trigger adds what a row counts for to the lines of its hour, day and week, and takes
+//! it away again, in the transaction that changes the row, whatever code path that is: a regrade, a deleted session,
+//! one batch of an erasure. Every row carries all that it is counted by, so no trigger looks at another table; the one
+//! on `sessions` carries a first request that changed over to the rows. See docs/decisions/0012-rollups.md.
+//!
+//! To change what is counted, change the list and give the triggers a new [`PREFIX`]: they are made and the sums
+//! computed anew when the program starts.
+
+use crate::db::{Engine, Objects, Tx};
+use crate::error::Result;
+
+const PREFIX: &str = "rollup_v1";
+
+/// `(seconds, shift)`: a line begins where `(time + shift)` is a multiple of the seconds. Day 0 was a Thursday.
+pub const GRAINS: [(i64, i64); 3] = [(HOUR, 0), (DAY, 0), (WEEK, 3 * DAY)];
+pub const HOUR: i64 = 3600;
+pub const DAY: i64 = 86_400;
+pub const WEEK: i64 = 7 * DAY;
+
+/// In the expressions `@` stands for the row.
+struct Rollup {
+    /// The rows that are counted; all have `org_id` and `created_at`.
+    facts: &'static str,
+    /// Which of them.
+    counted: &'static str,
+    lines: &'static str,
+    /// Besides organization, grain and start: `(column, expression)`.
+    keys: &'static [(&'static str, &'static str)],
+    /// Besides `n`.
+    sums: &'static [(&'static str, &'static str)],
+    /// Whether every row counts once more under the source `*`.
+    all_sources: bool,
+}
+
+const ROLLUPS: [Rollup; 4] = [
+    Rollup {
+        facts: "evaluation_results",
+        counted: "@.evaluation_name = 'agent_success'",
+        lines: "evaluation_rollups",
+        keys: &[("source", "@.source"), ("agent_version", "@.agent_version")],
+        sums: &[
+            ("sessions", "CASE WHEN @.is_newest THEN 1 ELSE 0 END"),
+            ("successes", "CASE WHEN @.is_success THEN 1 ELSE 0 END"),
+            ("system_errors", "CASE WHEN @.failure_type = 'system_error' THEN 1 ELSE 0 END"),
+            ("corrections", "@.number_of_corrections"),
+            ("corrected_0", "CASE WHEN @.number_of_corrections <= 0 THEN 1 ELSE 0 END"),
+            ("corrected_1", "CASE WHEN @.number_of_corrections = 1 THEN 1 ELSE 0 END"),
+            ("corrected_2", "CASE WHEN @.number_of_corrections = 2 THEN 1 ELSE 0 END"),
+            ("corrected_3", "CASE WHEN @.number_of_corrections = 3 THEN 1 ELSE 0 END"),
+            ("corrected_4", "CASE WHEN @.number_of_corrections = 4 THEN 1 ELSE 0 END"),
+            ("corrected_5", "CASE WHEN @.number_of_corrections >= 5 THEN 1 ELSE 0 END"),
+            ("turns_n", "CASE WHEN @.user_turns_to_resolution IS NULL THEN 0 ELSE 1 END"),
+            ("turns", "COALESCE(@.user_turns_to_resolution, 0)"),
+            ("escalations", "CASE WHEN @.is_escalated THEN 1 ELSE 0 END"),
+        ],
+        all_sources: false,
+    },
+    Rollup {
+        facts: "cited_rules",
+        counted: "TRUE",
+        lines: "rule_rollups",
+        keys: &[
+            ("source", "CASE WHEN scope.whole = 1 THEN '*' ELSE @.source END"),
+            ("kind", "@.kind"),
+            ("rule_id", "@.rule_id"),
+        ],
+        sums: &[("successes", "CASE WHEN @.is_success THEN 1 ELSE 0 END")],
+        all_sources: true,
+    },
+    Rollup {
+        facts: "shadow_sessions",
+        counted: "TRUE",
+        lines: "shadow_session_rollups",
+        keys: &[("judge_prompt_version", "@.judge_prompt_version"), ("source", "@.source")],
+        sums: &[
+            ("regular_better", "CASE WHEN @.regular_vs_shadow LIKE 'regular%' THEN 1 ELSE 0 END"),
+            ("shadow_better", "CASE WHEN @.regular_vs_shadow LIKE 'shadow%' THEN 1 ELSE 0 END"),
+        ],
+        all_sources: false,
+    },
+    Rollup {
+        facts: "shadow_verdicts",
+        counted: "TRUE",
+        lines: "shadow_turn_rollups",
+        keys: &[("judge_prompt_version", "@.judge_prompt_version")],
+        sums: &[
+            (
+                "wins",
+                "CASE WHEN @.better_request <> 'tie'
+                    AND (@.better_request = '1') = @.service_is_request_1 THEN 1 ELSE 0 END",
+            ),
+            (
+                "losses",
+                "CASE WHEN @.better_request <> 'tie'
+                    AND (@.better_request = '1') <> @.service_is_request_1 THEN 1 ELSE 0 END",
+            ),
+            ("both_orders", "CASE WHEN @.order_consistent IS NULL THEN 0 ELSE 1 END"),
+            (
+                "flips",
+                "CASE WHEN @.order_consistent IS NULL OR @.order_consistent THEN 0 ELSE 1 END",
+            ),
+        ],
+        all_sources: false,
+    },
+];
+
+/// The tables whose rows carry the time and source of their session's first request.
+const DATED: [&str; 3] = ["evaluation_results", "cited_rules", "shadow_sessions"];
+
+impl Rollup {
+    /// `org_id, grain, start, …, n, …`: the columns of a line.
+    fn columns(&self) -> String {
+        let rest = self.keys.iter().chain([("n", "1")].iter()).chain(self.sums);
+        rest.fold("org_id, grain, start".to_owned(), |all, (name, _)| format!("{all}, {name}"))
+    }
+
+    fn key_columns(&self) -> String {
+        let keys = self.keys.iter();
+        keys.fold("org_id, grain, start".to_owned(), |all, (name, _)| format!("{all}, {name}"))
+    }
+
+    /// What rows count for, line by line. `row` is how a row is named; `from` where rows come from, if anywhere.
+    fn counts(&self, row: &str, from: &str, sign: i64, summed: bool) -> String {
+        let mut columns = format!(
+            "{row}.org_id, g.grain, {row}.created_at - ({row}.created_at + g.shift) % g.grain"
+        );
+        for (_, key) in self.keys {
+            columns.push_str(", ");
+            columns.push_str(&key.replace('@', row));
+        }
+        let sums = [("n", "1")].iter().chain(self.sums);
+        for (name, sum) in sums {
+            let value = sum.replace('@', row);
+            let value = if summed { format!("SUM({value})") } else { value };
+            columns.push_str(&format!(", {sign} * {value} AS {name}"));
+        }
+        let scope = if self.all_sources {
+            " CROSS JOIN (SELECT 0 AS whole UNION ALL SELECT 1) scope"
+        } else {
+            ""
+        };
+        let grains =
+            GRAINS.map(|(seconds, shift)| format!("SELECT {seconds} AS grain, {shift} AS shift"));
+        let grains = grains.join(" UNION ALL ");
+        let counted = self.counted.replace('@', row);
+        format!("SELECT {columns} FROM ({grains}) g{scope}{from} WHERE {counted}")
+    }
+
+    /// Adds a row to its lines, or takes it away.
+    fn add(&self, row: &str, sign: i64) -> String {
+        let (lines, columns, keys) = (self.lines, self.columns(), self.key_columns());
+        let sums = self.sums.iter().map(|(name, _)| *name);
+        let sums: Vec<String> = std::iter::once("n")
+            .chain(sums)
+            .map(|name| format!("{name} = {lines}.{name} + excluded.{name}"))
+            .collect();
+        format!(
+            "INSERT INTO {lines} ({columns}) {}
+             ON CONFLICT ({keys}) DO UPDATE SET {};\n",
+            self.counts(row, "", sign, false),
+            sums.join(", ")
+        )
+    }
+
+    /// Deletes the lines of a row that have no rows left.
+    fn sweep(&self, row: &str) -> String {
+        let scopes: &[&str] = if self.all_sources { &["0", "1"] } else { &["0"] };
+        let mut script = String::new();
+        for (seconds, shift) in GRAINS {
+            for scope in scopes {
+                let keys = self.keys.iter().fold(String::new(), |all, (name, key)| {
+                    let key = key.replace('@', row).replace("scope.whole", scope);
+                    format!("{all} AND {name} = {key}")
+                });
+                script.push_str(&format!(
+                    "DELETE FROM {} WHERE org_id = {row}.org_id AND grain = {seconds}
+                       AND start = {row}.created_at - ({row}.created_at + {shift}) % {seconds}{keys} AND n = 0;\n",
+                    self.lines
+                ));
+            }
+        }
+        script
+    }
+
+    fn triggers(&self, engine: Engine) -> String {
+        let (facts, add, remove) = (self.facts, self.add("NEW", 1), self.add("OLD", -1));
+        let sweep = self.sweep("OLD");
+        match engine {
+            Engine::Sqlite => [("insert", add.clone()), ("update", format!("{remove}{add}{sweep}")), ("delete", format!("{remove}{sweep}"))]
+                .map(|(event, body)| {
+                    format!(
+                        "DROP TRIGGER IF EXISTS {PREFIX}_{facts}_{event};
+                         CREATE TRIGGER {PREFIX}_{facts}_{event} AFTER {event} ON {facts} BEGIN {body} END;\n"
+                    )
+                })
+                .concat(),
+            Engine::Postgres => format!(
+                "CREATE OR REPLACE FUNCTION {PREFIX}_{facts}() RETURNS trigger LANGUAGE plpgsql AS $$
+                 BEGIN
+                     IF TG_OP <> 'INSERT' THEN {remove} END IF;
+                     IF TG_OP <> 'DELETE' THEN {add} END IF;
+                     IF TG_OP <> 'INSERT' THEN {sweep} END IF;
+                     RETURN NULL;
+                 END $$;
+                 CREATE OR REPLACE TRIGGER {PREFIX}_{facts} AFTER INSERT OR UPDATE OR DELETE ON {facts}
+                 FOR EACH ROW EXECUTE FUNCTION {PREFIX}_{facts}();\n"
+            ),
+        }
+    }
+
+    /// The lines as they should be, from the rows.
+    fn recomputed(&self, sign: i64) -> String {
+        let from = format!(" CROSS JOIN {} t", self.facts);
+        let grouped: Vec<String> = (1..=3 + self.keys.len()).map(|n| n.to_string()).collect();
+        format!("{} GROUP BY {}", self.counts("t", &from, sign, true), grouped.join(", "))
+    }
+}
+
+/// Carries a first request that changed over to what is counted by it.
+fn session_trigger(engine: Engine) -> String {
+    let body: String = DATED
+        .map(|table| {
+            format!(
+                "UPDATE {table} SET created_at = NEW.first_request_at, source = NEW.source
+                 WHERE org_id = NEW.org_id AND user_id = NEW.user_id AND session_id = NEW.session_id;\n"
+            )
+        })
+        .concat();
+    let event = "AFTER UPDATE OF first_request_at, source ON sessions";
+    let changed = "OLD.first_request_at <> NEW.first_request_at OR OLD.source <> NEW.source";
+    match engine {
+        Engine::Sqlite => format!(
+            "DROP TRIGGER IF EXISTS {PREFIX}_sessions;
+             CREATE TRIGGER {PREFIX}_sessions {event} WHEN {changed} BEGIN {body} END;\n"
+        ),
+        Engine::Postgres => format!(
+            "CREATE OR REPLACE FUNCTION {PREFIX}_sessions() RETURNS trigger LANGUAGE plpgsql AS $$
+             BEGIN {body} RETURN NULL; END $$;
+             CREATE OR REPLACE TRIGGER {PREFIX}_sessions {event} FOR EACH ROW WHEN ({changed})
+             EXECUTE FUNCTION {PREFIX}_sessions();\n"
+        ),
+    }
+}
+
+fn trigger_names(engine: Engine) -> Vec<String> {
+    let mut names = vec![format!("{PREFIX}_sessions")];
+    for rollup in &ROLLUPS {
+        let facts = rollup.facts;
+        match engine {
+            Engine::Sqlite => names.extend(
+                ["insert", "update", "delete"].map(|event| format!("{PREFIX}_{facts}_{event}")),
+            ),
+            Engine::Postgres => names.push(format!("{PREFIX}_{facts}")),
+        }
+    }
+    names
+}
+
+/// The triggers that are missing.
+pub async fn gaps(tx: &mut Tx) -> Result<Vec<String>> {
+    let present = tx.names_of(Objects::Triggers).await?;
+    let names = trigger_names(tx.engine());
+    Ok(names.into_iter().filter(|name| !present.contains(name)).collect())
+}
+
+/// Makes the triggers when one of them is not there yet, and then all sums from the rows.
+pub async fn install(tx: &mut Tx) -> Result<()> {
+    if gaps(tx).await?.is_empty() {
+        return Ok(());
+    }
+    let engine = tx.engine();
+    let triggers: String = ROLLUPS.iter().map(|rollup| rollup.triggers(engine)).collect();
+    tx.run_script(triggers + &session_trigger(engine)).await?;
+    rebuild(tx).await
+}
+
+/// Throws all sums away and makes them from the rows.
+pub async fn rebuild(tx: &mut Tx) -> Result<()> {
+    for rollup in &ROLLUPS {
+        let (lines, columns) = (rollup.lines, rollup.columns());
+        tx.run_script(format!(
+            "DELETE FROM {lines};
+             INSERT INTO {lines} ({columns}) {};",
+            rollup.recomputed(1)
+        ))
+        .await?;
+    }
+    Ok(())
+}
+
+/// `(table, lines)`: how many lines of each table are not what the rows say; empty when all are.
+pub async fn mismatches(tx: &mut Tx) -> Result<Vec<(&'static str, i64)>> {
+    let mut found = Vec::new();
+    for rollup in &ROLLUPS {
+        let (lines, columns, keys) = (rollup.lines, rollup.columns(), rollup.key_columns());
+        let wrong = rollup
+            .sums
+            .iter()
+            .fold("SUM(n) <> 0".to_owned(), |all, (name, _)| format!("{all} OR SUM({name}) <> 0"));
+        // Stored minus recomputed is nothing, line by line, and no line is empty.
+        let count = tx
+            .count(format!(
+                "SELECT (SELECT COUNT(*) FROM (
+                     SELECT {keys} FROM (
+                         SELECT {columns} FROM {lines} UNION ALL {}) both_sides
+                     GROUP BY {keys} HAVING {wrong}) wrong_lines)
+                 + (SELECT COUNT(*) FROM {lines} WHERE n <= 0)",
+                rollup.recomputed(-1)
+            ))
+            .await?;
+        if count > 0 {
+            found.push((lines, count));
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,43 @@
+//! SQL of the table `cited_rules`.
+
+use std::collections::BTreeMap;
+
+use crate::db::Tx;
+use crate::error::Result;
+use crate::governance::SubjectWrite;
+use crate::run;
+
+/// Puts the rules that a session cites, `(kind, rule id)` with their titles, in the place of those before.
+pub async fn replace_cited_rules(
+    tx: &mut Tx,
+    subject: &SubjectWrite,
+    session_id: &str,
+    titles: &BTreeMap<(String, String), String>,
+    is_success: bool,
+) -> Result<()> {
+    run!(
+        tx,
+        "DELETE FROM cited_rules WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
+        subject.org_id(),
+        subject.user_id(),
+        session_id
+    )?;
+    for ((kind, rule_id), title) in titles {
+        run!(
+            tx,
+            "INSERT INTO cited_rules
+               (org_id, user_id, session_id, kind, rule_id, epoch, title, source, created_at, is_success)
+             SELECT s.org_id, s.user_id, s.session_id, $4, $5, $6, $7, s.source, s.first_request_at, $8
+             FROM sessions s WHERE s.org_id = $1 AND s.user_id = $2 AND s.session_id = $3",
+            subject.org_id(),
+            subject.user_id(),
+            session_id,
+            kind,
+            rule_id,
+            subject.epoch(),
+            title,
+            is_success
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,63 @@
+//! Scores that other programs gave to sessions: shown beside our own verdicts, never mixed with them.
+//!
+//! A run of a scorer is imported once: the same again changes nothing, something else under its id is refused. A
+//! score belongs to its session's user and goes with the session.
+
+pub mod http;
+mod sql;
+
+use std::sync::Arc;
+
+use crate::app::App;
+use crate::error::{Code, Error, Result};
+use crate::governance::barrier;
+use crate::sessions;
+
+/// A score to be imported.
+#[derive(Clone, Debug)]
+pub struct NewScore {
+    pub scorer_name: String,
+    pub session_id: String,
+    /// Needed when several users have a session of this id.
+    pub user_id: Option<String>,
+    pub value: f64,
+    pub ts: i64,
+    pub source_run_id: String,
+}
+
+/// Whose session the score is of, and whether it is new.
+pub struct Imported {
+    pub user_id: String,
+    pub recorded: bool,
+}
+
+pub async fn import(app: &Arc<App>, org_id: &str, score: NewScore) -> Result<Imported> {
+    let input = (app.clone(), org_id.to_owned(), score);
+    app.db
+        .write("imported_scores.import", input, |tx, (app, org_id, score)| {
+            Box::pin(async move {
+                let user_id = score.user_id.as_deref();
+                let user_id = sessions::owner(tx, org_id, &score.session_id, user_id).await?;
+                let now = app.clock.now();
+                let subject = barrier::open(tx, &app.subject_keys, org_id, &user_id, now).await?;
+                // Held, so that deleting the session takes the score along.
+                if sessions::hold(tx, org_id, &user_id, &score.session_id).await?.is_none() {
+                    return Err(Error::not_found("session"));
+                }
+                let known = sql::find_run(tx, org_id, &score.source_run_id).await?;
+                let recorded = known.is_none();
+                match known {
+                    None => sql::insert(tx, &subject, score, now).await?,
+                    Some(known) if known.is(&user_id, score) => {}
+                    Some(_) => {
+                        return Err(Error::refused(
+                            Code::SourceRunIdReused,
+                            "This source_run_id was imported before with another score; use a new one.",
+                        ));
+                    }
+                }
+                Ok(Imported { user_id, recorded })
+            })
+        })
+        .await
+}

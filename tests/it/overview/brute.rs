@@ -1,0 +1,456 @@
+//! The overview straight from its definitions, slow and plain, and its comparison with the fast one.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use evenhand::credentials::Role;
+use evenhand::stats::wilson::wilson;
+use serde_json::{Value, json};
+
+use super::random::{DAY, Data, Session, Verdict, data, newest, store};
+use super::{assert_same, wrong_sums};
+use crate::support::{Backend, NOW, TestApp};
+
+type Part<'a> = Box<dyn Fn(&str) -> bool + 'a>;
+
+/// A verdict of success with its session.
+fn verdicts<'a>(
+    data: &'a Data,
+    part: &Part<'_>,
+    from: i64,
+    to: i64,
+) -> Vec<(&'a Session, &'a Verdict)> {
+    let sessions = data.sessions.iter().filter(|s| part(s.source) && s.at >= from && s.at <= to);
+    sessions
+        .flat_map(|s| s.verdicts.iter().filter(|v| v.name == "agent_success").map(move |v| (s, v)))
+        .collect()
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+fn rate<T>(items: &[T], is: impl Fn(&T) -> bool) -> Option<f64> {
+    mean(&items.iter().map(|item| f64::from(u8::from(is(item)))).collect::<Vec<_>>())
+}
+
+fn ci(successes: usize, n: usize) -> Vec<f64> {
+    let p = if n == 0 { 0.0 } else { successes as f64 / n as f64 };
+    let interval = wilson(p, n as f64, 1.959_963_984_540_054);
+    vec![interval.lower, interval.upper]
+}
+
+pub fn preference(session: &Session, rubric: &str) -> Option<&'static str> {
+    let turns: Vec<_> = session.turns.iter().filter(|t| t.rubric == rubric).collect();
+    let points = turns.iter().map(|t| match (t.better, t.much) {
+        ("tie", _) => 0.0,
+        (better, much) => {
+            let wins = (better == "1") == t.service_first;
+            (if wins { 1.0 } else { -1.0 }) * (if much { 2.0 } else { 1.0 })
+        }
+    });
+    let mean = mean(&points.collect::<Vec<_>>())?;
+    Some(match mean {
+        m if m > 1.0 => "regular_is_better",
+        m if m > 0.0 => "regular_is_slightly_better",
+        m if m < -1.0 => "shadow_is_better",
+        m if m < 0.0 => "shadow_is_slightly_better",
+        _ => "tied",
+    })
+}
+
+/// Monday, or the day itself, by the calendar.
+fn bucket_of(at: i64, bucket: &str) -> i64 {
+    let day = jiff::Timestamp::from_second(at).unwrap().to_zoned(jiff::tz::TimeZone::UTC).date();
+    let back = if bucket == "day" { 0 } else { i64::from(day.weekday().to_monday_zero_offset()) };
+    let start = day.checked_sub(jiff::Span::new().days(back)).unwrap();
+    start.to_zoned(jiff::tz::TimeZone::UTC).unwrap().timestamp().as_second()
+}
+
+fn shares(preferences: &[&str]) -> Option<(f64, f64)> {
+    let share = |who: &str| {
+        mean(
+            &preferences
+                .iter()
+                .map(|p| {
+                    if p.starts_with(who) {
+                        1.0
+                    } else if *p == "tied" {
+                        0.5
+                    } else {
+                        0.0
+                    }
+                })
+                .collect::<Vec<_>>(),
+        )
+    };
+    share("regular").zip(share("shadow"))
+}
+
+fn compared<'a>(data: &'a Data, part: &Part<'_>) -> Vec<(&'a Session, &'static str)> {
+    if !data.shadow {
+        return Vec::new();
+    }
+    let sessions =
+        data.sessions.iter().filter(|s| part(s.source) && s.at >= data.from && s.at <= data.to);
+    sessions.filter_map(|s| Some((s, preference(s, "v1")?))).collect()
+}
+
+fn buckets(data: &Data, part: &Part<'_>) -> Value {
+    let all = verdicts(data, part, data.from, data.to);
+    let shadow = compared(data, part);
+    let starts: BTreeSet<i64> = all
+        .iter()
+        .map(|(s, _)| s.at)
+        .chain(shadow.iter().map(|(s, _)| s.at))
+        .map(|at| bucket_of(at, data.bucket))
+        .collect();
+    let bucket = |ts: i64| {
+        let some: Vec<_> = all.iter().filter(|(s, _)| bucket_of(s.at, data.bucket) == ts).collect();
+        let preferences: Vec<_> = shadow
+            .iter()
+            .filter(|(s, _)| bucket_of(s.at, data.bucket) == ts)
+            .map(|(_, p)| *p)
+            .collect();
+        let successes = some.iter().filter(|(_, v)| v.success).count();
+        json!({
+            "ts": ts, "regular_rate": rate(&some, |(_, v)| v.success), "shadow_rate": shares(&preferences).map(|s| s.1),
+            "regular_n": some.len(), "shadow_n": preferences.len(),
+            "avg_corrections": mean(&some.iter().map(|(_, v)| v.corrections as f64).collect::<Vec<_>>()),
+            "escalation_rate": rate(&some, |(_, v)| v.escalated),
+            "ci95": (!some.is_empty()).then(|| ci(successes, some.len())),
+        })
+    };
+    starts.into_iter().map(bucket).collect()
+}
+
+/// (current, previous), both ends included.
+fn windows(data: &Data) -> [(i64, i64); 2] {
+    let start = data.from.max(data.to - 7 * DAY);
+    [(start, data.to), (start - 7 * DAY, start - 1)]
+}
+
+fn tiles(data: &Data, part: &Part<'_>) -> Value {
+    let [now, before] = windows(data).map(|(from, to)| verdicts(data, part, from, to));
+    type Some<'a> = [(&'a Session, &'a Verdict)];
+    let eligible = |some: &Some<'_>| -> Vec<bool> {
+        some.iter().filter(|(_, v)| v.failure != "system_error").map(|(_, v)| v.success).collect()
+    };
+    let tile = |value: &dyn Fn(&Some<'_>) -> Option<f64>, scale: f64| {
+        let (current, previous) = (value(&now), value(&before));
+        (current, current.zip(previous).map(|(a, b)| (a - b) * scale))
+    };
+    let success = tile(&|some| rate(some, |(_, v)| v.success), 100.0);
+    let behavior = tile(&|some| rate(&eligible(some), |s| *s), 100.0);
+    let corrections = tile(
+        &|some| mean(&some.iter().map(|(_, v)| v.corrections as f64).collect::<Vec<_>>()),
+        1.0,
+    );
+    let turns = tile(
+        &|some| {
+            mean(&some.iter().filter_map(|(_, v)| v.turns).map(|n| n as f64).collect::<Vec<_>>())
+        },
+        1.0,
+    );
+    let escalation = tile(&|some| rate(some, |(_, v)| v.escalated), 100.0);
+    json!({
+        "success": {"current": success.0, "delta_pp": success.1},
+        "behavior_success": {"current": behavior.0, "delta_pp": behavior.1, "eligible_sessions": eligible(&now).len(),
+            "excluded_system_errors": now.iter().filter(|(_, v)| v.failure == "system_error").count()},
+        "corrections": {"current": corrections.0, "delta": corrections.1},
+        "turns": {"current": turns.0, "delta": turns.1},
+        "escalation": {"current": escalation.0, "delta_pp": escalation.1},
+    })
+}
+
+fn distribution(data: &Data, part: &Part<'_>) -> Value {
+    let [current, baseline] = windows(data).map(|(from, to)| {
+        let mut bins = [0; 6];
+        for (_, v) in verdicts(data, part, from, to) {
+            bins[usize::try_from(v.corrections.min(5)).unwrap()] += 1;
+        }
+        bins
+    });
+    json!({"current_bins": current, "baseline_bins": baseline, "labels": ["0", "1", "2", "3", "4", "5+"]})
+}
+
+fn judged<'a>(data: &'a Data, part: &Part<'_>) -> Vec<&'a Session> {
+    let mut sessions: Vec<_> = data
+        .sessions
+        .iter()
+        .filter(|s| part(s.source) && s.at >= data.from && s.at <= data.to && newest(s).is_some())
+        .collect();
+    sessions.sort_by_key(|s| s.at);
+    sessions
+}
+
+fn rules(data: &Data, part: &Part<'_>) -> Value {
+    let mut cited: BTreeMap<(String, &str), Vec<&Session>> = BTreeMap::new();
+    for session in judged(data, part) {
+        for (kind, id, _) in &session.cited {
+            cited.entry((id.clone(), kind)).or_default().push(session);
+        }
+    }
+    let everywhere: Part<'_> = Box::new(|_| true);
+    let all = judged(data, &everywhere);
+    let mut rows: Vec<(i64, i64, String, &str, Value)> = Vec::new();
+    for ((id, kind), sessions) in cited {
+        let successes = sessions.iter().filter(|s| newest(s).unwrap().success).count();
+        let (n, net) = (sessions.len() as i64, 2 * successes as i64 - sessions.len() as i64);
+        let title_of = |s: &&&Session| {
+            s.cited.iter().find(|(k, i, _)| *k == kind && *i == id).map(|(.., t)| t.clone())
+        };
+        let newest_citing = all
+            .iter()
+            .filter(|s| title_of(s).is_some())
+            .max_by_key(|s| (s.at, s.user.clone(), s.id.clone()))
+            .unwrap();
+        let mut ids: Vec<_> = sessions.iter().map(|s| s.id.clone()).collect();
+        ids.sort();
+        rows.push((net, n, id.clone(), kind, json!({
+            "rule_id": id, "kind": kind, "title": title_of(&newest_citing), "successes_with": successes,
+            "failures_with": sessions.len() - successes, "net_sessions": net, "cited_session_ids": ids,
+            "success_rate_ci95": ci(successes, sessions.len()),
+        })));
+    }
+    rows.sort_by_key(|(net, n, id, kind, _)| (-net.abs(), -n, id.clone(), *kind));
+    let helpful = rows.iter().filter(|row| row.0 >= 0).take(10);
+    let harmful = rows.iter().filter(|row| row.0 < 0).take(10);
+    let mut shown: Vec<_> = helpful.chain(harmful).collect();
+    shown.sort_by_key(|(net, n, id, kind, _)| (-net.abs(), -n, id.clone(), *kind));
+    shown.into_iter().map(|row| row.4.clone()).collect()
+}
+
+fn partner_tiles(data: &Data, part: &Part<'_>) -> Value {
+    let scores = |scorer: &str, (from, to): (i64, i64)| -> Vec<f64> {
+        let sessions = data.sessions.iter().filter(|s| part(s.source));
+        sessions
+            .flat_map(|s| s.scores.iter())
+            .filter(|(name, _, ts)| *name == scorer && *ts >= from && *ts <= to)
+            .map(|(_, value, _)| *value)
+            .collect()
+    };
+    let [current, previous] = windows(data);
+    let tile = |scorer: &&str| {
+        let now = scores(scorer, current);
+        let before = mean(&scores(scorer, previous));
+        let mean_now = mean(&now)?;
+        Some(
+            json!({"scorer_name": scorer, "current": mean_now, "n": now.len(), "delta": before.map(|b| mean_now - b)}),
+        )
+    };
+    ["bleu", "csat"].iter().filter_map(tile).collect()
+}
+
+fn trend(data: &Data) -> (Value, usize) {
+    let turns: Vec<_> = data
+        .sessions
+        .iter()
+        .flat_map(|s| s.turns.iter())
+        .filter(|t| t.rubric == "v1" && t.at >= data.from && t.at <= data.to)
+        .collect();
+    let outcome = |better: &str, first: bool| {
+        if better == "tie" {
+            0
+        } else if (better == "1") == first {
+            1
+        } else {
+            -1
+        }
+    };
+    let count = |some: &[&&super::random::Turn], want: i32| {
+        some.iter().filter(|t| outcome(t.better, t.service_first) == want).count()
+    };
+    let day = |at: i64| {
+        jiff::Timestamp::from_second(at)
+            .unwrap()
+            .to_zoned(jiff::tz::TimeZone::UTC)
+            .date()
+            .to_string()
+    };
+    let days: BTreeSet<String> = turns.iter().map(|t| day(t.at)).collect();
+    let daily: Vec<Value> = days.into_iter().map(|date| {
+        let some: Vec<_> = turns.iter().filter(|t| day(t.at) == date).collect();
+        json!({"date": date, "n": some.len(), "wins": count(&some, 1), "losses": count(&some, -1), "ties": count(&some, 0)})
+    }).collect();
+    let all: Vec<_> = turns.iter().collect();
+    let n = all.len();
+    let (wins, losses) = (count(&all, 1), count(&all, -1));
+    let both: Vec<_> = turns.iter().filter_map(|t| t.consistent).collect();
+    let value = json!({"daily": daily, "judge_prompt_version": "v1", "window_total": {
+        "n": n, "wins": wins, "losses": losses, "ties": count(&all, 0),
+        "win_rate": if n == 0 { 0.0 } else { wins as f64 / n as f64 },
+        "net_win": if n == 0 { 0.0 } else { (wins as f64 - losses as f64) / n as f64 },
+        "flip_rate": rate(&both, |consistent| !consistent),
+    }});
+    (value, n)
+}
+
+fn ids(sessions: &[&Session]) -> Vec<String> {
+    let mut ids: Vec<_> = sessions.iter().map(|s| s.id.clone()).collect();
+    ids.sort();
+    ids
+}
+
+/// Everything but recent_results.
+fn expected(data: &Data) -> Value {
+    let whole: Part<'_> = Box::new(|_| true);
+    let all = verdicts(data, &whole, data.from, data.to);
+    let successes = all.iter().filter(|(_, v)| v.success).count();
+    let (trend, n) = trend(data);
+    let first = data.sessions.iter().filter(|s| newest(s).is_some()).map(|s| s.at).min();
+    let state = match () {
+        () if all.is_empty() => "empty",
+        () if !data.shadow || n == 0 => "shadow_off",
+        () if n < 500 || first.is_none_or(|at| NOW - at < 14 * DAY) => "early",
+        () => "full",
+    };
+    let preferences: Vec<_> = compared(data, &whole).iter().map(|(_, p)| *p).collect();
+    let shared = shares(&preferences);
+    let comparison = (!data.sets.is_empty()).then(|| {
+        let sources: BTreeSet<&str> = all.iter().map(|(s, _)| s.source).collect();
+        let of = |source: &str| -> Vec<&Session> { judged(data, &whole).into_iter().filter(|s| s.source == source).collect() };
+        let source_sessions: Vec<Value> = sources.iter().map(|source| {
+            let mut pairs: Vec<_> = of(source).iter().map(|s| json!({"user_id": s.user, "session_id": s.id})).collect();
+            pairs.sort_by_key(Value::to_string);
+            json!({"source": source, "session_ids": ids(&of(source)), "sessions": pairs})
+        }).collect();
+        let sets: Vec<Value> = data.sets.iter().map(|(label, sources)| {
+            let part: Part<'_> = Box::new(|source| sources.contains(&source));
+            let some = verdicts(data, &part, data.from, data.to);
+            let successes = some.iter().filter(|(_, v)| v.success).count();
+            json!({
+                "label": label, "sources": sources, "session_count": judged(data, &part).len(), "session_ids": ids(&judged(data, &part)),
+                "success_rate_pp": rate(&some, |(_, v)| v.success).unwrap_or(0.0) * 100.0, "buckets": buckets(data, &part),
+                "context_tiles": tiles(data, &part), "score_distribution": distribution(data, &part),
+                "rule_attribution": rules(data, &part), "partner_tiles": partner_tiles(data, &part), "n": some.len(),
+                "ci95_pp": (!some.is_empty()).then(|| ci(successes, some.len()).iter().map(|x| x * 100.0).collect::<Vec<_>>()),
+            })
+        }).collect();
+        let unmatched = judged(data, &whole).iter().filter(|s| !data.sets.iter().any(|(_, sources)| sources.contains(&s.source))).count();
+        json!({"available_sources": sources, "source_sessions": source_sessions, "sets": sets, "unmatched_session_count": unmatched})
+    });
+    json!({
+        "hero": {
+            "state": state, "regular_success_rate_pp": rate(&all, |(_, v)| v.success).map(|r| r * 100.0),
+            "shadow_success_rate_pp": shared.map(|s| s.1 * 100.0), "delta_pp": shared.map(|s| (s.0 - s.1) * 100.0),
+            "buckets": buckets(data, &whole), "n": all.len(),
+            "ci95_pp": (!all.is_empty()).then(|| ci(successes, all.len()).iter().map(|x| x * 100.0).collect::<Vec<_>>()),
+        },
+        "context_tiles": tiles(data, &whole), "rule_attribution": rules(data, &whole),
+        "score_distribution": distribution(data, &whole), "partner_tiles": partner_tiles(data, &whole),
+        "shadow_win_rate_trend": if data.shadow { trend } else { Value::Null },
+        "source_set_comparison": comparison,
+    })
+}
+
+/// Lists of sessions whose order is not promised, in order.
+fn in_order(value: &mut Value) {
+    match value {
+        Value::Object(object) => {
+            for (name, inner) in object.iter_mut() {
+                if ["session_ids", "cited_session_ids", "sessions"].contains(&name.as_str())
+                    && let Value::Array(items) = inner
+                {
+                    items.sort_by_key(Value::to_string);
+                }
+                in_order(inner);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(in_order),
+        _ => {}
+    }
+}
+
+async fn compare_all(t: TestApp, count: u64) {
+    let server = t.serve().await;
+    let (mut states, mut compared) = (BTreeSet::new(), 0);
+    for number in 0..count {
+        let data = data(number, format!("org{number}"));
+        store(&t, &data).await;
+        let token = t.key(&data.org, Role::Agent).await;
+        let server = server.with_token(&token);
+        let sets: Vec<Value> = data
+            .sets
+            .iter()
+            .map(|(label, sources)| json!({"label": label, "sources": sources}))
+            .collect();
+        let mut body = json!({"from_ts": data.from, "to_ts": data.to, "bucket": data.bucket, "include_shadow": data.shadow, "source_sets": sets});
+        let mut found = server.post("/api/get_evaluation_overview", &body).await.ok();
+        let recent = found.as_object_mut().unwrap().remove("recent_results").unwrap();
+        in_order(&mut found);
+        let mut wanted = expected(&data);
+        wanted.sort_all_objects();
+        in_order(&mut wanted);
+        let about = || format!("data set {number}: {data:#?}");
+        assert_same(&found, &wanted, "", &about);
+        check_recent(&recent, &data, &about);
+        states.insert(found["hero"]["state"].as_str().unwrap().to_owned());
+        compared += found["hero"]["n"].as_u64().unwrap();
+        if number % 8 == 0 {
+            body["include_session_ids"] = json!(false);
+            let short = server.post("/api/get_evaluation_overview", &body).await.ok();
+            assert_eq!(short["hero"]["n"], found["hero"]["n"]);
+            assert!(
+                !short.to_string().contains("\"user_id\":\"u")
+                    || !short["recent_results"].as_array().unwrap().is_empty()
+            );
+            for row in short["rule_attribution"].as_array().unwrap() {
+                assert_eq!(row["cited_session_ids"], json!([]));
+            }
+        }
+        if number % 64 == 0 {
+            assert_eq!(wrong_sums(&t).await, [], "after data set {number}");
+        }
+    }
+    assert_eq!(wrong_sums(&t).await, []);
+    assert!(compared > count, "the data sets are not empty");
+    assert!(states.len() >= 3, "{states:?}");
+}
+
+fn check_recent(recent: &Value, data: &Data, about: &dyn Fn() -> String) {
+    let whole: Part<'_> = Box::new(|_| true);
+    let mut wanted: Vec<_> = verdicts(data, &whole, data.from, data.to)
+        .into_iter()
+        .map(|(s, v)| {
+            (
+                s.at,
+                s.user.clone(),
+                s.id.clone(),
+                v.version.to_owned(),
+                v.success,
+                preference(s, "v1").map(str::to_owned),
+            )
+        })
+        .collect();
+    wanted.sort();
+    let text = |row: &Value, name: &str| row[name].as_str().unwrap().to_owned();
+    let rows = recent.as_array().unwrap();
+    assert!(
+        rows.windows(2).all(|two| two[0]["created_at"].as_i64() >= two[1]["created_at"].as_i64())
+    );
+    let mut found: Vec<_> = rows
+        .iter()
+        .map(|row| {
+            (
+                row["created_at"].as_i64().unwrap(),
+                text(row, "user_id"),
+                text(row, "session_id"),
+                text(row, "agent_version"),
+                row["is_success"].as_bool().unwrap(),
+                row["regular_vs_shadow"].as_str().map(str::to_owned),
+            )
+        })
+        .collect();
+    found.sort();
+    assert_eq!(found, wanted, "{}", about());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_overview_is_what_its_definitions_say_on_sqlite() {
+    compare_all(TestApp::new(Backend::Sqlite).await, 2000).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_overview_is_what_its_definitions_say_on_postgres() {
+    compare_all(TestApp::new(Backend::Postgres).await, 250).await;
+}
