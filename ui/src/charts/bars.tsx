@@ -17,7 +17,7 @@ export function Histogram({ label, bins, height = 190 }: { label: string; bins: 
   const y = scaleLinear([0, top], [height - 24, 8]).nice(3);
   const half = x.bandwidth() / 2;
   return (
-    <div>
+    <div className="min-w-0 overflow-hidden">
       <div ref={ref} style={{ height }}>
         {width > 0 && (
           <svg width={width} height={height} role="img" aria-label={label}>
@@ -62,7 +62,7 @@ export function WinLoss({ label, days, height = 210 }: { label: string; days: Da
   const y = scaleLinear([-bottom, top], [height - 22, 6]);
   const every = Math.max(1, Math.ceil(days.length / Math.max(1, Math.floor(width / 90))));
   return (
-    <div>
+    <div className="min-w-0 overflow-hidden">
       <div ref={ref} className="relative" style={{ height }}>
         {width > 0 && (
           <svg width={width} height={height} role="img" aria-label={label} onPointerLeave={() => setOver(null)}>

@@ -27,7 +27,7 @@ export function Intervals({ label, rows, unit = "pp" }: { label: string; rows: I
   const x = scaleLinear([lowest - pad, highest + pad], [left, Math.max(left, width - right)]).nice(5);
   const text = (n: number) => (unit === "pp" ? points(n) : `${signed(n, 2)} ${unit}`);
   return (
-    <div ref={ref} style={{ height }}>
+    <div ref={ref} className="min-w-0 overflow-hidden" style={{ height }}>
       {width > 0 && (
         <svg width={width} height={height} role="img" aria-label={label}>
           {x.ticks(narrow ? 4 : 6).map((tick) => (

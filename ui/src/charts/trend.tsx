@@ -74,7 +74,7 @@ export function Trend({ label, points, bucket, now, height = 230, names = ["succ
   };
   const move = (step: number) => setOver((i) => Math.min(shown.length - 1, Math.max(0, (i ?? shown.length) + step)));
   return (
-    <div ref={ref} className="relative" style={{ height }}>
+    <div ref={ref} className="relative min-w-0 overflow-hidden" style={{ height }}>
       {width > 0 && (
         <svg width={width} height={height} role="img" tabIndex={bare ? -1 : 0}
           aria-label={`${label}: ${points.length} ${bucket}s, latest ${percent(points.at(-1)?.value)}`}

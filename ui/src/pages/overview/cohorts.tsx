@@ -22,7 +22,7 @@ export function Cohorts({ comparison, range }: { comparison: NonNullable<Overvie
       <div className="grid grid-cols-[repeat(auto-fit,minmax(220px,1fr))] gap-3">
         {sets.map((set) => (
           <Link key={set.label} to={withParams(params, { source: set.label })}
-            className="rounded-lg border border-line px-3.5 pt-2.5 pb-1.5 transition-colors hover:border-line-strong hover:bg-raised">
+            className="min-w-0 rounded-lg border border-line px-3.5 pt-2.5 pb-1.5 transition-colors hover:border-line-strong hover:bg-raised">
             <div className="flex items-baseline justify-between gap-2">
               <span className="font-semibold">{sourceName(set.label)}</span>
               <span className="num text-[1.15rem] font-semibold">{fixed(set.success_rate_pp)} %</span>

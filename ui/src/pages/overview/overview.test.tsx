@@ -45,7 +45,7 @@ describe("the overview", () => {
     open("full");
     const rules = await screen.findAllByTitle("Show the sessions that cited it");
     expect(rules.map((r) => r.textContent?.match(/Playbook \d/)?.[0])).toEqual(["Playbook 2", "Playbook 3", "Playbook 1"]);
-    expect(rules[1]).toHaveClass("opacity-55");
+    expect(rules[1]).toHaveClass("text-faint");
     expect(rules[0]).toHaveAttribute("href", "/sessions?rule=agent_playbook%3A2&range=30d");
   });
   it("teaches how to get comparisons when there are none", async () => {

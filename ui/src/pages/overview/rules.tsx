@@ -44,7 +44,7 @@ function Bar({ rule, reach, range }: { rule: Rule; reach: number; range: Range }
   return (
     <li>
       <Link to={`/sessions?${search}`} title="Show the sessions that cited it"
-        className={`group grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 gap-y-0.5 rounded-md px-1.5 py-1.5 hover:bg-raised sm:grid-cols-[minmax(0,5fr)_minmax(90px,3fr)_132px] ${few ? "opacity-55" : ""}`}>
+        className={`group grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 gap-y-0.5 rounded-md px-1.5 py-1.5 hover:bg-raised sm:grid-cols-[minmax(0,5fr)_minmax(90px,3fr)_132px] ${few ? "text-faint" : ""}`}>
         <span className="min-w-0">
           <span className="block truncate font-medium group-hover:underline">{rule.title || `${words(rule.kind)} ${rule.rule_id}`}</span>
           <span className="block truncate text-[0.82rem] text-faint">{words(rule.kind)} {rule.rule_id}</span>
