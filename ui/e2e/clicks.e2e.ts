@@ -68,7 +68,7 @@ describe("learnings", () => {
   it("are approved", async () => {
     await visit(page, `${demo.url}/learnings?status=pending`, "Learnings");
     await page.getByRole("button", { name: /Greet by first name/ }).click();
-    await page.getByRole("button", { name: "Approve" }).click();
+    await page.getByRole("button", { name: "Approve", exact: true }).click();
     await said("Playbook approved");
     await page.getByRole("button", { name: /Greet by first name/ }).waitFor({ state: "detached" });
   });
