@@ -1,6 +1,6 @@
 # Two commands for people: `make demo` and `make test`. Both install what is missing (Debian packages), and are
 # quick the second time.
-.PHONY: demo test deps check lint docs nextest ui ui-test e2e screenshots bench bench-publish bench-regenerate bench-search bench-overview openapi
+.PHONY: demo test deps check lint docs nextest ui ui-test e2e screenshots bench bench-publish bench-regenerate bench-search bench-experiments bench-overview bench-erase openapi
 
 SHELL := bash
 
@@ -62,7 +62,7 @@ openapi-fresh:
 		|| { echo "openapi.json is stale: run 'make openapi' and commit it" >&2; exit 1; }
 
 # Load programs; they print tables and assert nothing. See docs/operations.md.
-bench: bench-publish bench-regenerate bench-search bench-overview
+bench: bench-publish bench-regenerate bench-search bench-experiments bench-overview bench-erase
 
 bench-publish:
 	cargo build --release --bin evenhand --example bench_publish
@@ -80,9 +80,17 @@ bench-search:
 	target/release/examples/bench_search
 	target/release/examples/bench_search --sizes 3000,30000,300000 --agent-playbooks 600 --clients 8
 
+bench-experiments:
+	cargo build --release --bin evenhand --example bench_experiment_results
+	target/release/examples/bench_experiment_results
+
 bench-overview:
 	cargo build --release --bin evenhand --example bench_overview
 	target/release/examples/bench_overview
+
+bench-erase:
+	cargo build --release --bin evenhand --example bench_erase
+	target/release/examples/bench_erase
 
 .PHONY: deps-build openapi-fresh
 deps-build:

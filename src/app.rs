@@ -13,7 +13,9 @@ use crate::credentials::GivenCredentials;
 use crate::db::{Db, Engine, migrations};
 use crate::error::{Error, Result};
 use crate::evaluation;
-use crate::governance::{SubjectKeys, wall};
+use crate::experiments;
+use crate::faults::Faults;
+use crate::governance::{self, InFlight, SubjectKeys, wall};
 use crate::http::RateLimits;
 use crate::ids::Ids;
 use crate::jobs::{self, Handler};
@@ -35,6 +37,9 @@ pub struct App {
     pub embedder: Embedder,
     pub known_playbooks: KnownPlaybooks,
     pub judge: Arc<Grader>,
+    /// What this process does with people's data right now.
+    pub in_flight: InFlight,
+    pub faults: Faults,
     /// Cancelled when a graceful stop begins.
     pub stopping: CancellationToken,
     tasks: TaskTracker,
@@ -61,7 +66,6 @@ impl App {
         let keys = Keys::from_environment();
         let judge = Grader::from_settings(&settings.judge, &keys, clock.clone(), ids.clone());
         let judge = Arc::new(judge.map_err(Error::Internal)?);
-        tracing::info!(judge = judge.label(), "sessions are judged by");
         Self::open_judged(settings, clock, ids, schema, given, judge).await
     }
 
@@ -101,6 +105,8 @@ impl App {
             subject_keys,
             given,
             judge,
+            in_flight: InFlight::default(),
+            faults: Faults::from_environment(),
             stopping: CancellationToken::new(),
             tasks: TaskTracker::new(),
         };
@@ -294,5 +300,7 @@ pub fn job_handlers() -> Vec<Arc<dyn Handler>> {
     let mut handlers = jobs::handlers();
     handlers.extend(learnings::handlers());
     handlers.extend(evaluation::handlers());
+    handlers.extend(experiments::handlers());
+    handlers.extend(governance::handlers());
     handlers
 }

@@ -119,6 +119,14 @@ pub struct Evaluation {
 #[derive(Clone, Debug, Deserialize)]
 pub struct Governance {
     pub keys: String,
+    pub return_policy: String,
+    pub ledger_file: PathBuf,
+    pub physical_seconds: u64,
+    pub vacuum_up_to_mib: u64,
+    pub rewrite_days: i64,
+    pub wal_days: i64,
+    pub backup_days: i64,
+    pub retention_days: i64,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -174,8 +182,9 @@ impl Judge {
     }
 }
 
-/// Variables of the environment that are credentials, not settings: see `credentials/given.rs`.
-const NOT_SETTINGS: &[&str] = &["agent_key", "dashboard_key", "governance_bearer", "org", "config"];
+/// Variables of the environment that are no settings: credentials (`credentials/given.rs`) and faults (`faults.rs`).
+const NOT_SETTINGS: &[&str] =
+    &["agent_key", "dashboard_key", "governance_bearer", "org", "config", "fault"];
 
 impl Settings {
     /// The defaults alone: what tests start from.
@@ -294,6 +303,19 @@ impl Settings {
             (-1.0..=1.0).contains(&embedder.min_similarity),
             "embedder.min_similarity: from -1 to 1",
         );
+        let governance = &self.governance;
+        check(
+            matches!(governance.return_policy.as_str(), "blocked" | "fenced"),
+            "governance.return_policy: blocked or fenced",
+        );
+        for (days, problem) in [
+            (governance.rewrite_days, "governance.rewrite_days: 0 to 36500"),
+            (governance.wal_days, "governance.wal_days: 0 to 36500"),
+            (governance.backup_days, "governance.backup_days: 0 to 36500"),
+            (governance.retention_days, "governance.retention_days: 0 (off) to 36500"),
+        ] {
+            check((0..=36_500).contains(&days), problem);
+        }
         if !self.governance.keys.is_empty()
             && let Err(problem) = crate::governance::SubjectKeys::parse(&self.governance.keys)
         {

@@ -35,6 +35,7 @@ codes! {
     MalformedJson "malformed_json" 400 "The body is not valid JSON";
     BadRequest "bad_request" 400 "The request cannot be read";
     Unauthenticated "unauthenticated" 401 "A valid credential is needed";
+    CredentialNotGovernance "credential_not_governance" 403 "This credential may not export or erase";
     Forbidden "forbidden" 403 "This credential may not do that";
     CsrfMissing "csrf_missing" 403 "A change from a browser must prove where it comes from";
     NotFound "not_found" 404 "There is no such thing";
@@ -46,13 +47,20 @@ codes! {
     ConfigVersionStale "config_version_stale" 409 "The configuration was changed meanwhile";
     RegenerationRunning "regeneration_running" 409 "A regeneration is running";
     DiffNotComplete "diff_not_complete" 409 "The judge diff is not complete";
+    ExperimentActive "experiment_active" 409 "Another experiment is active";
+    ExperimentIdUsed "experiment_id_used" 409 "This experiment id was used before";
+    ExperimentNotActive "experiment_not_active" 409 "This experiment is not active";
     SubjectErasing "subject_erasing" 409 "This user is being erased";
     SubjectErased "subject_erased" 409 "This user was erased";
+    PredatesErasure "predates_erasure" 409 "This is from before the user's erasure";
+    PurgeNotComplete "purge_not_complete" 409 "This erasure is not complete";
     LearningExists "learning_exists" 409 "There is a learning with this id";
     BodyTooLarge "body_too_large" 413 "The body is too large";
     UnsupportedMediaType "unsupported_media_type" 415 "The body must be application/json";
     InvalidInput "invalid_input" 422 "The input is not valid";
     ExperimentUnknown "experiment_unknown" 422 "There is no such experiment";
+    ExperimentArmMismatch "experiment_arm_mismatch" 422 "This is not the user's arm";
+    UserIdRequiredByExperiment "user_id_required_by_experiment" 422 "An experiment runs: name the user";
     RateLimited "rate_limited" 429 "Too many requests";
     Internal "internal" 500 "Something went wrong on the server";
     JudgeFailed "judge_failed" 502 "The judge gave no usable verdict";

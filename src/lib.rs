@@ -7,7 +7,7 @@
 //! | module | owns |
 //! |---|---|
 //! | [`app`] | `App`: settings, storage, clock, ids, keys, judge; built once and passed everywhere |
-//! | [`config`], [`error`], [`clock`], [`ids`], [`telemetry`] | settings, problems, time, randomness, logs and metrics |
+//! | [`config`], [`error`], [`clock`], [`ids`], [`telemetry`], [`faults`] | settings, problems, time, randomness, logs and metrics, places where tests make it fail |
 //! | [`db`] | transactions, the two engines, dialect fragments, migrations |
 //! | [`http`] | router, credentials check, input reading, problem bodies, health, the API page |
 //! | [`credentials`] | bearer tokens, roles, organizations |
@@ -17,8 +17,9 @@
 //! | [`judge`] | judges, rubrics, fences, provider limits, prices: a transcript in, a checked verdict out; stores nothing |
 //! | [`organization`] | what an organization sets for itself, versioned |
 //! | [`evaluation`] | verdicts on sessions and learnings, decisions, grading on demand, regeneration, labels, shadow comparisons, the overview, exports |
+//! | [`experiments`] | holdout experiments on retrieval: lifecycle, arms, exposure, attribution, analysis |
 //! | [`imported_scores`] | scores that other programs gave to sessions |
-//! | [`governance`] | the subject barrier, the list of user-owned tables, references |
+//! | [`governance`] | the subject barrier, the list of user-owned tables, references; export, erasure, audit, proof |
 //! | [`stats`] | formulas only: no I/O, no clock, no domain types |
 //! | [`commands`] | the command line, one file per command |
 
@@ -30,6 +31,8 @@ pub mod credentials;
 pub mod db;
 pub mod error;
 pub mod evaluation;
+pub mod experiments;
+pub mod faults;
 pub mod governance;
 pub mod http;
 pub mod ids;

@@ -67,6 +67,7 @@ pub async fn serve_metrics(
             async move {
                 crate::jobs::record_gauges(&app).await;
                 crate::evaluation::record_gauges(&app).await;
+                crate::governance::record_gauges(&app).await;
                 handle.render()
             }
         }),

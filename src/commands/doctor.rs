@@ -14,7 +14,7 @@ use super::Installation;
 use crate::app::{App, Schema};
 use crate::db::Engine;
 use crate::evaluation::overview;
-use crate::governance::wall;
+use crate::governance::{audit, ledger, wall};
 use crate::{credentials, jobs, learnings, sessions};
 
 #[derive(Default)]
@@ -94,6 +94,7 @@ async fn run(installation: &Installation, rollups: Option<bool>) -> Result<ExitC
     if let Some(repair) = rollups {
         check_rollups(&app, repair, &mut report).await?;
     }
+    check_proofs(&app, &mut report).await?;
     check_queue(&app, &mut report).await?;
     check_access(&app, &mut report).await?;
     app.stop().await;
@@ -204,6 +205,20 @@ async fn check_rollups(app: &Arc<App>, repair: bool, report: &mut Report) -> Res
                 "{lines} lines of {table} do not agree with the rows; `evenhand doctor --rollups --repair`"
             ));
         }
+    }
+    Ok(())
+}
+
+async fn check_proofs(app: &App, report: &mut Report) -> Result<()> {
+    match audit::verify(&app.db).await?.broken_at {
+        None => report.ok("the audit chain is unbroken"),
+        Some((sequence, problem)) => {
+            report.problem(&format!("the audit chain is broken at event {sequence}: {problem}"));
+        }
+    }
+    match ledger::entries(app) {
+        Ok(_) => report.ok("the erasure ledger can be read"),
+        Err(error) => report.problem(&error.to_string()),
     }
     Ok(())
 }

@@ -106,7 +106,7 @@ impl List {
 impl Revoke {
     async fn run(self) -> Result<()> {
         let app = self.installation.open(Schema::MustBeCurrent).await?;
-        credentials::revoke(&app, None, &self.credential_id).await?;
+        credentials::revoke(&app, &self.credential_id).await?;
         println!("revoked {}", self.credential_id);
         app.stop().await;
         Ok(())

@@ -6,6 +6,8 @@ mod config;
 mod demo;
 mod doctor;
 mod evaluate;
+mod experiments;
+mod governance;
 mod judge;
 mod keys;
 mod migrate;
@@ -61,6 +63,12 @@ enum Command {
     /// Judge sessions again, or check a success rate.
     #[command(subcommand)]
     Evaluate(evaluate::Evaluate),
+    /// Compute an experiment's numbers from its rows, or try assignments on recorded users.
+    #[command(subcommand)]
+    Experiments(experiments::Experiments),
+    /// Export and erase people, and prove it.
+    #[command(subcommand)]
+    Governance(governance::Governance),
     /// Fill a folder with demo data and serve it.
     Demo(demo::Demo),
     /// Copy a SQLite database while it is in use.
@@ -131,6 +139,8 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
             Command::Config(command) => command.run(),
             Command::Judge(command) => command.run().await,
             Command::Evaluate(command) => command.run().await,
+            Command::Experiments(command) => command.run().await,
+            Command::Governance(command) => command.run().await,
             Command::Demo(command) => command.run().await,
             Command::Backup(command) => command.run().await,
             Command::Doctor(command) => command.run().await,

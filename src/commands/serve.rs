@@ -10,6 +10,7 @@ use tokio::net::TcpListener;
 use super::Installation;
 use crate::app::{App, Schema};
 use crate::clock::Clock;
+use crate::governance::ledger;
 use crate::ids::Ids;
 use crate::jobs::Runner;
 use crate::{credentials, http, sessions, telemetry};
@@ -56,6 +57,7 @@ impl Serve {
 impl Work {
     pub async fn run(self) -> Result<ExitCode> {
         let app = open(&self.installation, [("metrics.listen", self.metrics_listen)]).await?;
+        ledger::replay(&app).await?;
         app.spawn(Runner::new(app.clone(), crate::app::job_handlers()).run());
         println!("working on background jobs; stop with Ctrl-C");
         wait_for_signal().await?;
@@ -81,6 +83,7 @@ async fn open<const N: usize>(
     };
     let clock = Clock::System;
     let app = App::open(settings, clock.clone(), Ids::system(clock), Schema::Migrate).await?;
+    tracing::info!(judge = app.judge.label(), "sessions are judged by");
     crate::evaluation::count_spent_today(&app).await?;
     if let Some((address, handle)) = metrics {
         telemetry::serve_metrics(app.clone(), address, handle)
@@ -99,6 +102,10 @@ pub async fn serve(app: Arc<App>, workers: bool) -> Result<ExitCode> {
              write everything. Make one first, then start again:\n  \
              evenhand keys create --role dashboard --name operator"
         );
+    }
+    if app.db.engine().is_some() {
+        // Before anybody is served: a restored backup may have brought erased people back.
+        ledger::replay(&app).await?;
     }
     let listener = TcpListener::bind(address)
         .await

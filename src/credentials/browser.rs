@@ -58,11 +58,11 @@ pub async fn signed_in(app: &App, cookie: &str) -> Result<Option<Browser>> {
 }
 
 fn seal(app: &App, purpose: &str, id: &str, ends_at: i64, digest: &str) -> String {
-    app.subject_keys.seal(purpose, id, &format!("{ends_at}.{digest}"))
+    app.subject_keys.stamp(purpose, id, &format!("{ends_at}.{digest}"))
 }
 
 fn companion(app: &App, seal: &str) -> String {
-    app.subject_keys.seal("csrf_v1_", "", seal)
+    app.subject_keys.stamp("csrf_v1_", "", seal)
 }
 
 async fn with_digest(app: &App, credential_id: &str) -> Result<Option<(Credential, String)>> {

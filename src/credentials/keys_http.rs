@@ -121,8 +121,9 @@ async fn create_key(
             "Only a credential with the governance grant can give it to another.",
         ));
     }
+    let (by, org_id) = (&caller.credential_id, &caller.org_id);
     let (key, token) =
-        rules::create(&app, &caller.org_id, role, new.governance_grant, &new.name).await?;
+        rules::create_by(&app, by, org_id, role, new.governance_grant, &new.name).await?;
     Ok(Json(CreatedKey { key: key.into(), token }))
 }
 
@@ -131,11 +132,11 @@ async fn create_key(
     params(("credential_id" = String, Path)), responses((status = 200, body = RevokedKey)))]
 async fn revoke_key(
     State(app): State<Arc<App>>,
-    operator: Operator,
+    Operator(caller): Operator,
     path: std::result::Result<Path<String>, PathRejection>,
 ) -> Result<Json<RevokedKey>> {
     let id = path.ok().filter(|Path(id)| is_uuid(id)).map(|Path(id)| id);
     let id = id.ok_or_else(|| Error::not_found("credential"))?;
-    rules::revoke(&app, Some(&operator.0.org_id), &id).await?;
+    rules::revoke_by(&app, &caller.credential_id, &caller.org_id, &id).await?;
     Ok(Json(RevokedKey { success: true, message: format!("revoked {id}") }))
 }

@@ -1,12 +1,29 @@
 //! Making, finding and revoking credentials.
 
+use std::collections::BTreeMap;
+
 use super::{Credential, Role, sql, token_digest};
 use crate::app::App;
+use crate::db::Tx;
 use crate::error::{Code, Error, Result};
+use crate::governance::COMMAND_LINE;
+use crate::governance::audit::{self, NewEvent, Operation};
 
-/// Makes a credential and gives its token, which is shown once and not kept.
+/// Makes a credential from the command line and gives its token, which is shown once and not kept.
 pub async fn create(
     app: &App,
+    org_id: &str,
+    role: Role,
+    governance_grant: bool,
+    name: &str,
+) -> Result<(Credential, String)> {
+    create_by(app, COMMAND_LINE, org_id, role, governance_grant, name).await
+}
+
+/// [`create`], by another credential.
+pub async fn create_by(
+    app: &App,
+    actor: &str,
     org_id: &str,
     role: Role,
     governance_grant: bool,
@@ -28,13 +45,52 @@ pub async fn create(
         created_at: app.clock.now(),
         revoked_at: None,
     };
-    let input = (credential.clone(), token_digest(&token));
+    let input = (credential.clone(), token_digest(&token), event(app, actor, &credential));
     app.db
-        .write("credentials.create", input, |tx, (credential, digest)| {
-            Box::pin(sql::insert(tx, credential, digest))
+        .write("credentials.create", input, |tx, (credential, digest, event)| {
+            Box::pin(async move {
+                sql::insert(tx, credential, digest).await?;
+                event.append(tx, Operation::KeyCreate).await
+            })
         })
         .await?;
     Ok((credential, token))
+}
+
+/// What the audit chain keeps of a credential's beginning and end: references, and its role as a count.
+struct KeyEvent {
+    org_id: String,
+    actor_ref: String,
+    credential_ref: String,
+    role: Role,
+    now: i64,
+}
+
+fn event(app: &App, actor: &str, credential: &Credential) -> KeyEvent {
+    let (keys, org_id) = (&app.subject_keys, &credential.org_id);
+    KeyEvent {
+        actor_ref: keys.actor_ref(org_id, actor),
+        credential_ref: keys.actor_ref(org_id, &credential.credential_id),
+        org_id: org_id.clone(),
+        role: credential.role,
+        now: app.clock.now(),
+    }
+}
+
+impl KeyEvent {
+    async fn append(&self, tx: &mut Tx, operation: Operation) -> Result<()> {
+        let event = NewEvent {
+            org_id: &self.org_id,
+            operation,
+            ok: true,
+            actor_ref: &self.actor_ref,
+            subject_ref: None,
+            request_ref: Some(&self.credential_ref),
+            counts: BTreeMap::from([(self.role.as_str().to_owned(), 1)]),
+            now: self.now,
+        };
+        audit::append(tx, event).await.map(drop)
+    }
 }
 
 /// The credential behind a token, unless it is unknown or revoked.
@@ -67,19 +123,32 @@ pub async fn list(app: &App, org_id: Option<&str>) -> Result<Vec<Credential>> {
         .await
 }
 
-/// Ends a credential, of any organization or of the given one. Revoking twice is the same as once.
-pub async fn revoke(app: &App, org_id: Option<&str>, credential_id: &str) -> Result<()> {
-    let input = (org_id.map(str::to_owned), credential_id.to_owned(), app.clock.now());
+/// Ends a credential of any organization from the command line. Revoking twice is the same as once.
+pub async fn revoke(app: &App, credential_id: &str) -> Result<()> {
+    end(app, COMMAND_LINE, None, credential_id).await
+}
+
+/// [`revoke`], by another credential of the same organization.
+pub async fn revoke_by(app: &App, actor: &str, org_id: &str, credential_id: &str) -> Result<()> {
+    end(app, actor, Some(org_id), credential_id).await
+}
+
+async fn end(app: &App, actor: &str, org_id: Option<&str>, credential_id: &str) -> Result<()> {
+    let all = list(app, org_id).await?;
+    let Some(credential) = all.into_iter().find(|c| c.credential_id == credential_id) else {
+        return Err(Error::refused(
+            Code::NotFound,
+            "No such credential; `evenhand keys list` shows their ids.",
+        ));
+    };
+    let input = (credential_id.to_owned(), event(app, actor, &credential));
     app.db
-        .write("credentials.revoke", input, |tx, (org_id, id, now)| {
+        .write("credentials.revoke", input, |tx, (id, event)| {
             Box::pin(async move {
-                if sql::revoke(tx, org_id.as_deref(), id, *now).await? {
-                    return Ok(());
+                if sql::revoke(tx, id, event.now).await? {
+                    event.append(tx, Operation::KeyRevoke).await?;
                 }
-                Err(Error::refused(
-                    Code::NotFound,
-                    "No such credential; `evenhand keys list` shows their ids.",
-                ))
+                Ok(())
             })
         })
         .await

@@ -93,20 +93,13 @@ pub async fn list(tx: &mut Tx, org_id: Option<&str>) -> Result<Vec<Credential>> 
     found.into_iter().map(Credential::try_from).collect()
 }
 
-/// False when there is no such credential (in that organization).
-pub async fn revoke(
-    tx: &mut Tx,
-    org_id: Option<&str>,
-    credential_id: &str,
-    now: i64,
-) -> Result<bool> {
+/// False when it was revoked before.
+pub async fn revoke(tx: &mut Tx, credential_id: &str, now: i64) -> Result<bool> {
     let touched = run!(
         tx,
-        "UPDATE credentials SET revoked_at = COALESCE(revoked_at, $2)
-         WHERE credential_id = $1 AND ($3 IS NULL OR org_id = $3)",
+        "UPDATE credentials SET revoked_at = $2 WHERE credential_id = $1 AND revoked_at IS NULL",
         credential_id,
-        now,
-        org_id
+        now
     )?;
     Ok(touched > 0)
 }

@@ -8,6 +8,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{PoisonError, RwLock};
 
+use futures_util::TryStreamExt;
+use futures_util::future::BoxFuture;
+
 #[allow(clippy::disallowed_types)] // the place the ban points to
 use sqlx::AssertSqlSafe;
 use sqlx::{SqlSafeStr, SqlStr};
@@ -68,6 +71,8 @@ const FRAGMENTS: &[(&str, &str, &str)] = &[
     // The rows of a JSON list bound as one text, under `value`; and a column of integers as such a list.
     ("each", "json_each(?)", "jsonb_array_elements_text(?::jsonb)"),
     ("listed", "json_group_array(?)", "COALESCE(jsonb_agg(?), '[]'::jsonb)"),
+    // All texts of a column as one, a line each.
+    ("lines", "group_concat(?, char(10))", "string_agg(?, chr(10))"),
     (
         "session_pairs",
         "json_group_array(json_object('user_id', user_id, 'session_id', session_id))",
@@ -118,12 +123,48 @@ impl Tx {
         .map_err(Error::from)
     }
 
-    /// The one number that a query gives which is put together from compiled-in parts.
-    pub(crate) async fn count(&mut self, query: String) -> Result<i64> {
+    /// The one number that a query of compiled-in names gives.
+    pub(crate) async fn number(&mut self, query: String, binds: &[&str]) -> Result<u64> {
         let query = AssertSqlSafe(query).into_sql_str();
-        let (count,) =
-            crate::on!(self, conn => sqlx::query_as::<_, (i64,)>(query).fetch_one(conn).await)?;
-        Ok(count)
+        let found: Option<(i64,)> = crate::on!(self, conn => {
+            let mut query = sqlx::query_as(query);
+            for bind in binds {
+                query = query.bind((*bind).to_owned());
+            }
+            query.fetch_optional(conn).await
+        })?;
+        Ok(found.and_then(|(number,)| u64::try_from(number).ok()).unwrap_or(0))
+    }
+
+    /// Hands the texts that a query of compiled-in names gives to `sink` as they come, without keeping them.
+    pub(crate) async fn stream_texts(
+        &mut self,
+        query: String,
+        binds: [String; 2],
+        sink: &mut dyn TextSink,
+    ) -> Result<()> {
+        let query = AssertSqlSafe(query).into_sql_str();
+        crate::on!(self, conn => {
+            let [first, second] = binds;
+            let query = sqlx::query_as::<_, (String,)>(query).bind(first).bind(second);
+            let mut rows = query.fetch(conn);
+            while let Some((text,)) = rows.try_next().await? {
+                sink.take(text).await?;
+            }
+        });
+        Ok(())
+    }
+
+    /// The columns of a table with their types (lower case), in order.
+    pub async fn columns_of(&mut self, table: &'static str) -> Result<Vec<(String, String)>> {
+        let sql = match self.engine() {
+            Engine::Sqlite => "SELECT name, lower(type) FROM pragma_table_info($1) ORDER BY cid",
+            Engine::Postgres => {
+                "SELECT column_name::text, data_type::text FROM information_schema.columns
+                 WHERE table_schema = current_schema() AND table_name = $1 ORDER BY ordinal_position"
+            }
+        };
+        crate::rows!(self, (String, String), sql, table)
     }
 
     /// The names of all tables, or of all triggers, in this database.
@@ -185,6 +226,11 @@ impl Tx {
             }
         }
     }
+}
+
+/// Where a stream of texts goes; as fast as it takes them.
+pub(crate) trait TextSink: Send {
+    fn take(&mut self, text: String) -> BoxFuture<'_, Result<()>>;
 }
 
 /// A word to look for, or the beginning of words.

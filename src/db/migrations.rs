@@ -31,7 +31,9 @@ const MIGRATIONS: &[Migration] = migrations! {
     1 "0001_foundation";
     2 "0002_learnings";
     3 "0003_evaluation";
+    4 "0004_experiments";
     5 "0005_overview";
+    6 "0006_governance";
 };
 
 impl Migration {
@@ -41,6 +43,11 @@ impl Migration {
             Engine::Postgres => self.postgres,
         }
     }
+}
+
+/// The names of all migrations, in order.
+pub fn names() -> Vec<&'static str> {
+    MIGRATIONS.iter().map(|m| m.name).collect()
 }
 
 /// The schema version this binary works with.

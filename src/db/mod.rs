@@ -10,6 +10,7 @@ mod changes;
 mod dialect;
 pub mod migrations;
 mod postgres;
+mod scrub;
 mod sqlite;
 
 use std::ops::{Deref, DerefMut};
@@ -21,6 +22,7 @@ use sqlx::{Database, Postgres, Sqlite, Transaction};
 
 use crate::error::{Code, Error, Result};
 pub use changes::{Changes, Value};
+pub(crate) use dialect::TextSink;
 pub use dialect::{Engine, Objects, Sequence, TextTerm, WALL_MESSAGE, like_pattern};
 
 /// A transaction of either engine. SQL runs on it through the [`rows!`](crate::rows), [`row!`](crate::row)
@@ -76,6 +78,13 @@ pub struct Db(Storage);
 enum Reading {
     Snapshot,
     OneStatement,
+}
+
+/// How what is left of deleted rows is removed from a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scrub {
+    Rewrite,
+    Gaps,
 }
 
 #[derive(Clone)]
@@ -174,6 +183,33 @@ impl Db {
                 Code::BadRequest,
                 "backup copies SQLite files; for PostgreSQL use pg_dump or your base backups.",
             )),
+        }
+    }
+
+    /// Bytes that are in use in the file (SQLite); 0 elsewhere.
+    pub async fn live_bytes(&self) -> Result<u64> {
+        match &self.0 {
+            Storage::Sqlite(db) => db.live_bytes().await,
+            _ => Ok(0),
+        }
+    }
+
+    /// Leaves nothing of deleted rows in the file (SQLite): by writing it anew while writers wait, or by overwriting
+    /// the gaps of its pages between their writes. [`Db::empty_log`] has to follow. Other engines rewrite by
+    /// themselves.
+    pub async fn scrub(&self, how: Scrub) -> Result<()> {
+        match (&self.0, how) {
+            (Storage::Sqlite(db), Scrub::Rewrite) => db.vacuum().await,
+            (Storage::Sqlite(db), Scrub::Gaps) => db.zero_gaps().await.map(drop),
+            _ => Ok(()),
+        }
+    }
+
+    /// Empties the write-ahead log (SQLite); false while a reader still needs what is in it.
+    pub async fn empty_log(&self) -> Result<bool> {
+        match &self.0 {
+            Storage::Sqlite(db) => db.empty_log().await,
+            _ => Ok(true),
         }
     }
 

@@ -4,8 +4,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sqlx::ConnectOptions;
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPool, PgPoolOptions};
+use sqlx::{ConnectOptions, Transaction};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -59,7 +59,7 @@ impl Postgres {
         let mut attempt = 1;
         loop {
             let held = match reading {
-                Reading::Snapshot => self.pool.begin_with(SNAPSHOT).await.map(Held::Transaction),
+                Reading::Snapshot => self.begin_snapshot().await.map(Held::Transaction),
                 Reading::OneStatement => self.at_hand.take(&self.pool).await.map(Held::Statement),
             };
             let result = match held {
@@ -82,6 +82,14 @@ impl Postgres {
                 result => return result.map_err(classify),
             }
         }
+    }
+
+    /// On a task of its own: a caller who goes away in the middle of it would leave a connection behind that is in a
+    /// transaction nobody knows of.
+    async fn begin_snapshot(&self) -> sqlx::Result<Transaction<'static, sqlx::Postgres>> {
+        let pool = self.pool.clone();
+        let begun = self.tasks.spawn(async move { pool.begin_with(SNAPSHOT).await });
+        begun.await.unwrap_or(Err(sqlx::Error::WorkerCrashed))
     }
 
     /// Runs on a task of its own, so that a caller who goes away does not cut the write short.

@@ -17,6 +17,7 @@ use sqlx::sqlite::{
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 use super::at_hand::AtHand;
+use super::scrub::{Alone, run_alone};
 use super::{Held, Reading, Tx, Work, classify};
 use crate::error::{Error, Result};
 
@@ -26,9 +27,9 @@ const BATCH: usize = 256;
 #[derive(Clone)]
 pub(super) struct Sqlite {
     file: PathBuf,
-    readers: SqlitePool,
+    pub(super) readers: SqlitePool,
     at_hand: AtHand<sqlx::Sqlite>,
-    writes: mpsc::Sender<Box<dyn Queued>>,
+    pub(super) writes: mpsc::Sender<Turn>,
     writer_ended: watch::Receiver<bool>,
     stop: tokio_util::sync::CancellationToken,
     pub(super) work: Arc<Notify>,
@@ -118,7 +119,7 @@ impl Sqlite {
         let (reply, answer) = oneshot::channel();
         let queued = Box::new(Write { input, work, result: None, reply });
         let gone = || Error::unavailable("The server is stopping.", 1);
-        self.writes.send(queued).await.map_err(|_| gone())?;
+        self.writes.send(Turn::Write(queued)).await.map_err(|_| gone())?;
         answer.await.unwrap_or_else(|_| Err(gone()))
     }
 
@@ -172,8 +173,14 @@ impl Sqlite {
     }
 }
 
+/// What waits for the writer.
+pub(super) enum Turn {
+    Write(Box<dyn Queued>),
+    Alone(Alone, oneshot::Sender<Result<bool>>),
+}
+
 /// A write waiting for its turn, whatever it gives back.
-trait Queued: Send {
+pub(super) trait Queued: Send {
     /// Runs the body; true means keep what it wrote.
     fn run<'a>(&'a mut self, tx: &'a mut Tx) -> futures_util::future::BoxFuture<'a, bool>;
     /// Tells the caller, after the commit or the failure of it.
@@ -223,7 +230,7 @@ where
 
 async fn write_loop(
     pool: SqlitePool,
-    mut queue: mpsc::Receiver<Box<dyn Queued>>,
+    mut queue: mpsc::Receiver<Turn>,
     stop: tokio_util::sync::CancellationToken,
 ) {
     loop {
@@ -236,20 +243,33 @@ async fn write_loop(
             }
         };
         let Some(first) = first else { break };
-        let mut batch = vec![first];
-        while batch.len() < BATCH {
-            match queue.try_recv() {
-                Ok(next) => batch.push(next),
-                Err(_) => break,
+        let (mut batch, mut next) = (Vec::new(), Some(first));
+        // What wants to be alone ends a batch and comes after it.
+        let alone = loop {
+            match next {
+                Some(Turn::Write(write)) => batch.push(write),
+                Some(Turn::Alone(what, reply)) => break Some((what, reply)),
+                None => break None,
             }
-        }
-        metrics::histogram!("evenhand_sqlite_batch_writes").record(batch.len() as f64);
-        let committed = run_batch(&pool, &mut batch).await.map_err(|e| e.to_string());
-        for write in batch {
-            write.settle(committed.clone());
+            next = if batch.len() < BATCH { queue.try_recv().ok() } else { None };
+        };
+        write_batch(&pool, batch).await;
+        if let Some((what, reply)) = alone {
+            let _ = reply.send(run_alone(&pool, what).await);
         }
     }
     pool.close().await;
+}
+
+async fn write_batch(pool: &SqlitePool, mut batch: Vec<Box<dyn Queued>>) {
+    if batch.is_empty() {
+        return;
+    }
+    metrics::histogram!("evenhand_sqlite_batch_writes").record(batch.len() as f64);
+    let committed = run_batch(pool, &mut batch).await.map_err(|e| e.to_string());
+    for write in batch {
+        write.settle(committed.clone());
+    }
 }
 
 /// Runs the writes one after the other and commits once. In the common case all succeed; when one does not, all is

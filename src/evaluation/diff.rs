@@ -110,7 +110,12 @@ pub async fn diff(app: &App, org_id: &str, job_id: &str) -> Result<JudgeDiff> {
 
 /// Makes the candidate the rubric that judges from now on; gives the new version of the configuration. Verdicts
 /// that are there stay until they are regenerated.
-pub async fn promote(app: &Arc<App>, org_id: &str, job_id: &str) -> Result<(String, i64)> {
+pub async fn promote(
+    app: &Arc<App>,
+    org_id: &str,
+    actor: &str,
+    job_id: &str,
+) -> Result<(String, i64)> {
     let found = diff(app, org_id, job_id).await?;
     if found.progress.status != "completed" {
         return Err(Error::refused(
@@ -119,6 +124,6 @@ pub async fn promote(app: &Arc<App>, org_id: &str, job_id: &str) -> Result<(Stri
         ));
     }
     let version = found.progress.candidate_version.unwrap_or_default();
-    let changed = organization::pin_session_success(app, org_id, &version).await?;
+    let changed = organization::pin_session_success(app, org_id, actor, &version).await?;
     Ok((version, changed.version))
 }

@@ -209,8 +209,20 @@ impl<'a> Work<'a> {
             .await
     }
 
-    /// Loads, judges and saves one session.
+    /// Works on one session, unless its user is being erased: the child goes with them, and is counted by its absence.
     async fn child(&self, child: Child, candidate: Option<&Rubric>) -> Result<Done> {
+        let user_id = child.user_id.as_deref().unwrap_or_default();
+        let Ok(work) = self.app.in_flight.enter(&self.job.org_id, user_id) else {
+            return Ok(Done::Saved);
+        };
+        tokio::select! {
+            done = self.judge_and_save(child, candidate) => done,
+            () = work.cancelled() => Ok(Done::Saved),
+        }
+    }
+
+    /// Loads, judges and saves one session.
+    async fn judge_and_save(&self, child: Child, candidate: Option<&Rubric>) -> Result<Done> {
         let session_id = child.payload["session_id"].as_str().unwrap_or_default().to_owned();
         let user_id = child.user_id.clone().unwrap_or_default();
         let material = grading::load(self.app, &self.job.org_id, &user_id, &session_id).await?;

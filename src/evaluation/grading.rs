@@ -1,6 +1,9 @@
 //! From a session to a verdict: what is read, what the judge is told, and how what it says is written.
 
+use std::sync::Arc;
+
 use super::candidates::{self, Candidate};
+use super::consent::SubjectConsent;
 use super::learning_verdicts::LearningSet;
 use super::{AGENT_SUCCESS, NewResult, Origin, learning_verdicts, results, schedule, sql};
 use crate::app::App;
@@ -19,21 +22,31 @@ pub struct Material {
     pub snapshot: Snapshot,
     pub config: OrganizationConfig,
     pub candidates: Vec<Candidate>,
+    pub consent: Arc<SubjectConsent>,
 }
 
-/// Reads a session; nothing when there is none.
+/// Reads a session; nothing when there is none, or when its user is being erased.
 pub async fn load(
     app: &App,
     org_id: &str,
     user_id: &str,
     session_id: &str,
 ) -> Result<Option<Material>> {
-    let input = (org_id.to_owned(), user_id.to_owned(), session_id.to_owned(), app.clock.now());
+    let person = (app.db.clone(), org_id.to_owned(), user_id.to_owned());
+    let input = (person, session_id.to_owned(), app.clock.now());
     app.db
-        .read("evaluation.load", input, |tx, (org_id, user_id, session_id, now)| {
+        .read("evaluation.load", input, |tx, ((db, org_id, user_id), session_id, now)| {
             Box::pin(async move {
                 let found = sessions::transcript_in(tx, org_id, user_id, session_id).await?;
                 let Some(transcript) = found else { return Ok(None) };
+                let epoch = barrier::open_epoch(tx, org_id, user_id).await?;
+                let Some(epoch) = epoch else { return Ok(None) };
+                let consent = SubjectConsent {
+                    db: db.clone(),
+                    org_id: org_id.clone(),
+                    user_id: user_id.clone(),
+                    epoch,
+                };
                 let config = organization::config_in(tx, org_id).await?.config;
                 let turns = &transcript.interactions;
                 let candidates = candidates::find(tx, org_id, user_id, turns, *now).await?;
@@ -43,6 +56,7 @@ pub async fn load(
                     transcript,
                     config,
                     candidates,
+                    consent: Arc::new(consent),
                 }))
             })
         })
@@ -64,6 +78,7 @@ impl Material {
             agent_context: self.config.agent_context_prompt.clone(),
             tools: self.config.tool_can_use.iter().map(tool).collect(),
             success_definition: self.config.agent_success_config.success_definition_prompt.clone(),
+            consent: Some(self.consent.clone()),
         }
     }
 

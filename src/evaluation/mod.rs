@@ -11,6 +11,7 @@
 
 mod agreement;
 mod candidates;
+mod consent;
 mod decisions;
 mod diff;
 mod driver;

@@ -7,23 +7,15 @@ use futures_util::future::BoxFuture;
 use super::sql;
 use crate::app::App;
 use crate::error::Result;
-use crate::jobs::{Claim, Handler, Outcome, recurring};
-
-const KIND: &str = "forget_regenerations";
-const EVERY_SECONDS: i64 = 3600;
+use crate::jobs::Recurring;
 
 pub struct ForgetRegenerations;
 
-impl Handler for ForgetRegenerations {
-    fn kind(&self) -> &'static str {
-        KIND
-    }
+impl Recurring for ForgetRegenerations {
+    const KIND: &'static str = "forget_regenerations";
+    const EVERY_SECONDS: i64 = 3600;
 
-    fn schedule<'a>(&'a self, app: &'a Arc<App>) -> BoxFuture<'a, Result<()>> {
-        Box::pin(recurring::ensure(app, KIND, EVERY_SECONDS))
-    }
-
-    fn run<'a>(&'a self, app: &'a Arc<App>, _job: &'a Claim) -> BoxFuture<'a, Result<Outcome>> {
+    fn work(app: &Arc<App>) -> BoxFuture<'_, Result<()>> {
         Box::pin(async move {
             let before = app.clock.now() - app.settings.jobs.keep_finished_days * 86_400;
             while app
@@ -33,8 +25,7 @@ impl Handler for ForgetRegenerations {
                 })
                 .await?
             {}
-            recurring::again(app, KIND, EVERY_SECONDS).await?;
-            Ok(Outcome::Done)
+            Ok(())
         })
     }
 }

@@ -228,11 +228,7 @@ pub(super) async fn sampled_sessions(
     seed: &str,
     per_stratum: i64,
 ) -> Result<(Vec<SessionInWindow>, i64)> {
-    let candidates = if is_shadow {
-        sessions::with_shadow_in_window(tx, org_id, from, to).await?
-    } else {
-        sessions::in_window(tx, org_id, from, to).await?
-    };
+    let candidates = sessions::in_window(tx, org_id, from, to, is_shadow).await?;
     let total_candidates = count(candidates.len());
     let most = usize::try_from(per_stratum).unwrap_or(usize::MAX);
     Ok((sample(candidates, seed, most), total_candidates))

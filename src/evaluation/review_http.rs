@@ -239,6 +239,7 @@ async fn promote_judge_diff(
     path: JobPath,
 ) -> Result<Json<Promoted>> {
     let job_id = job_id(path)?;
-    let (version, config_version) = diff::promote(&app, &operator.0.org_id, &job_id).await?;
+    let Caller { org_id, credential_id, .. } = &operator.0;
+    let (version, config_version) = diff::promote(&app, org_id, credential_id, &job_id).await?;
     Ok(Json(Promoted { success: true, session_success_prompt_version: version, config_version }))
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::SubjectKeys;
 use crate::db::Tx;
 use crate::error::{Code, Error, Result};
-use crate::{row, rows};
+use crate::{row, rows, run};
 
 /// The right to write rows of one person, in the transaction that [`open`] was called in. Every function that
 /// inserts or updates user-owned rows takes one, so forgetting the barrier does not compile.
@@ -13,7 +13,18 @@ pub struct SubjectWrite {
     org_id: String,
     user_id: String,
     epoch: i64,
+    fence: Option<Fence>,
 }
+
+/// The last erasure of a person who came back.
+struct Fence {
+    at: i64,
+    /// They came back by themselves: nobody readmitted them.
+    unasked: bool,
+}
+
+/// For how long after an erasure data without a time of its own may be from before it.
+const UNDATED_SECONDS: i64 = 86_400;
 
 impl SubjectWrite {
     pub fn org_id(&self) -> &str {
@@ -28,12 +39,32 @@ impl SubjectWrite {
     pub fn epoch(&self) -> i64 {
         self.epoch
     }
+
+    /// Refuses what was made before the person's erasure, so that a replayed buffer cannot bring the past back.
+    /// Every entry for data from outside asks, with the time the data says it is from, if it says one.
+    pub fn admits(&self, own_time: Option<i64>, now: i64) -> Result<()> {
+        let Some(Fence { at, unasked }) = self.fence else { return Ok(()) };
+        let predates = match own_time {
+            Some(time) => time <= at,
+            None => unasked && now < at + UNDATED_SECONDS,
+        };
+        if predates {
+            return Err(Error::refused(
+                Code::PredatesErasure,
+                "This is from before the user's erasure, or does not say when it is from.",
+            ));
+        }
+        Ok(())
+    }
 }
 
 #[derive(sqlx::FromRow)]
 struct Subject {
+    subject_ref: String,
     state: String,
     epoch: i64,
+    fence_at: Option<i64>,
+    return_policy: String,
 }
 
 /// Opens the barrier for `user_id`, or says why it is closed. On PostgreSQL the subject's row stays locked
@@ -54,6 +85,9 @@ pub async fn open(
             org_id: org_id.to_owned(),
             user_id: user_id.to_owned(),
             epoch: subject.epoch,
+            fence: subject
+                .fence_at
+                .map(|at| Fence { at, unasked: subject.return_policy == "fenced" }),
         }),
         "erasing" => Err(Error::refused(
             Code::SubjectErasing,
@@ -84,8 +118,12 @@ pub async fn open_known(
             list
         )?;
         for (user_id, epoch) in found {
-            let subject =
-                SubjectWrite { org_id: org_id.to_owned(), user_id: user_id.clone(), epoch };
+            let subject = SubjectWrite {
+                org_id: org_id.to_owned(),
+                user_id: user_id.clone(),
+                epoch,
+                fence: None,
+            };
             open.insert(user_id, subject);
         }
     }
@@ -96,8 +134,8 @@ pub async fn open_known(
 pub async fn lock(tx: &mut Tx, org_id: &str, user_id: &str) -> Result<()> {
     let _ = row!(
         tx,
-        Subject,
-        "SELECT state, epoch FROM subjects WHERE org_id = $1 AND user_id = $2 {for_update}",
+        (i64,),
+        "SELECT epoch FROM subjects WHERE org_id = $1 AND user_id = $2 {for_update}",
         org_id,
         user_id
     )?;
@@ -108,7 +146,8 @@ async fn known(tx: &mut Tx, org_id: &str, user_id: &str) -> Result<Option<Subjec
     row!(
         tx,
         Subject,
-        "SELECT state, epoch FROM subjects WHERE org_id = $1 AND user_id = $2 {for_share}",
+        "SELECT subject_ref, state, epoch, fence_at, return_policy FROM subjects
+         WHERE org_id = $1 AND user_id = $2 {for_share}",
         org_id,
         user_id
     )
@@ -127,13 +166,14 @@ async fn admit(
     if refs.len() > 1
         && let Some(subject) = erased(tx, org_id, &refs).await?
     {
-        return Ok(subject);
+        return come_back(tx, org_id, user_id, subject).await;
     }
     let admitted = row!(
         tx,
         Subject,
         "INSERT INTO subjects (org_id, subject_ref, user_id, state, epoch, created_at)
-         VALUES ($1, $2, $3, 'active', 1, $4) ON CONFLICT DO NOTHING RETURNING state, epoch",
+         VALUES ($1, $2, $3, 'active', 1, $4) ON CONFLICT DO NOTHING
+         RETURNING subject_ref, state, epoch, fence_at, return_policy",
         org_id,
         &refs[0],
         user_id,
@@ -146,9 +186,67 @@ async fn admit(
     if let Some(subject) = known(tx, org_id, user_id).await? {
         return Ok(subject);
     }
-    let subject = erased(tx, org_id, &refs).await?;
-    subject
-        .ok_or_else(|| Error::unavailable("This user is being admitted elsewhere; try again.", 1))
+    match erased(tx, org_id, &refs).await? {
+        Some(subject) => come_back(tx, org_id, user_id, subject).await,
+        None => Err(Error::unavailable("This user is being admitted elsewhere; try again.", 1)),
+    }
+}
+
+/// Somebody who was erased under the policy `fenced` is active again with their first write, under the epoch that
+/// their erasure began.
+async fn come_back(
+    tx: &mut Tx,
+    org_id: &str,
+    user_id: &str,
+    mut subject: Subject,
+) -> Result<Subject> {
+    if subject.state == "erased" && subject.return_policy == "fenced" {
+        run!(
+            tx,
+            "UPDATE subjects SET state = 'active', user_id = $3
+             WHERE org_id = $1 AND subject_ref = $2 AND state = 'erased'",
+            org_id,
+            &subject.subject_ref,
+            user_id
+        )?;
+        subject.state = "active".to_owned();
+    }
+    Ok(subject)
+}
+
+/// The epoch of a person whom the barrier is open for; nothing for anyone else.
+pub async fn open_epoch(tx: &mut Tx, org_id: &str, user_id: &str) -> Result<Option<i64>> {
+    let found = row!(
+        tx,
+        (i64,),
+        "SELECT epoch FROM subjects WHERE org_id = $1 AND user_id = $2 AND state = 'active'",
+        org_id,
+        user_id
+    )?;
+    Ok(found.map(|(epoch,)| epoch))
+}
+
+/// Refuses to read for somebody who is being erased right now; anybody else may be asked about.
+pub async fn not_erasing(
+    tx: &mut Tx,
+    keys: &SubjectKeys,
+    org_id: &str,
+    user_id: &str,
+) -> Result<()> {
+    let refs = serde_json::to_string(&keys.all_subject_refs(org_id, user_id))
+        .map_err(|e| Error::Internal(e.to_string()))?;
+    let found = row!(
+        tx,
+        (String,),
+        "SELECT state FROM subjects
+         WHERE org_id = $1 AND subject_ref IN {texts:$2} AND state = 'erasing'",
+        org_id,
+        refs
+    )?;
+    if found.is_some() {
+        return Err(Error::refused(Code::SubjectErasing, "This user is being erased."));
+    }
+    Ok(())
 }
 
 async fn erased(tx: &mut Tx, org_id: &str, refs: &[String]) -> Result<Option<Subject>> {
@@ -156,7 +254,7 @@ async fn erased(tx: &mut Tx, org_id: &str, refs: &[String]) -> Result<Option<Sub
     row!(
         tx,
         Subject,
-        "SELECT state, epoch FROM subjects
+        "SELECT subject_ref, state, epoch, fence_at, return_policy FROM subjects
          WHERE org_id = $1 AND subject_ref IN {texts:$2} AND user_id IS NULL {for_share}",
         org_id,
         refs

@@ -13,6 +13,9 @@ use sha2::Sha256;
 
 use crate::ids::Ids;
 
+/// The actor of what operators do on the command line.
+pub const COMMAND_LINE: &str = "command line";
+
 /// The reference keys of an installation, oldest first.
 pub struct SubjectKeys {
     keys: Vec<Key>,
@@ -71,14 +74,39 @@ impl SubjectKeys {
         self.keys.last().map(|key| key.reference("subref_v1_", org_id, user_id)).unwrap_or_default()
     }
 
+    /// The reference of a session under the current key.
+    pub fn session_ref(&self, org_id: &str, session: &str) -> String {
+        self.keys.last().map(|key| key.reference("sesref_v1_", org_id, session)).unwrap_or_default()
+    }
+
     /// The references of a person under every key, the current one first; never empty.
     pub fn all_subject_refs(&self, org_id: &str, user_id: &str) -> Vec<String> {
         self.keys.iter().rev().map(|key| key.reference("subref_v1_", org_id, user_id)).collect()
     }
 
-    /// A seal under the current key, for what the server hands out and must recognize: `purpose` tells seals apart.
-    pub fn seal(&self, purpose: &str, scope: &str, value: &str) -> String {
+    /// A stamp under the current key, for what the server hands out and must recognize: `purpose` tells stamps apart.
+    pub fn stamp(&self, purpose: &str, scope: &str, value: &str) -> String {
         self.keys.last().map(|key| key.reference(purpose, scope, value)).unwrap_or_default()
+    }
+
+    /// The references of a request under every key, the current one first; never empty.
+    pub fn all_request_refs(&self, org_id: &str, request_id: &str) -> Vec<String> {
+        self.keys.iter().rev().map(|key| key.reference("reqref_v1_", org_id, request_id)).collect()
+    }
+
+    /// The reference of who did something: a credential's id, or [`COMMAND_LINE`].
+    pub fn actor_ref(&self, org_id: &str, actor: &str) -> String {
+        self.keys.last().map(|key| key.reference("actref_v1_", org_id, actor)).unwrap_or_default()
+    }
+
+    /// The id of the current key and 32 bytes made from it for one purpose.
+    pub(super) fn derive(&self, purpose: &str) -> (String, [u8; 32]) {
+        self.keys.last().map(|key| (key.id.clone(), key.derive(purpose))).unwrap_or_default()
+    }
+
+    /// [`SubjectKeys::derive`] from the key with this id, if it is known.
+    pub(super) fn derive_by(&self, key_id: &str, purpose: &str) -> Option<[u8; 32]> {
+        self.keys.iter().find(|key| key.id == key_id).map(|key| key.derive(purpose))
     }
 
     /// What the database keeps to notice that a replica came with other keys: `(key id, check value)`.
@@ -88,6 +116,15 @@ impl SubjectKeys {
 }
 
 impl Key {
+    fn derive(&self, purpose: &str) -> [u8; 32] {
+        let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.secret) else {
+            return [0; 32];
+        };
+        mac.update(b"derive_v1");
+        mac.update(purpose.as_bytes());
+        mac.finalize().into_bytes().into()
+    }
+
     fn reference(&self, prefix: &str, org_id: &str, value: &str) -> String {
         // HMAC takes keys of any length: this cannot fail.
         let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.secret) else {

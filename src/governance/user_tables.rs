@@ -4,17 +4,30 @@
 //! [`USER_TABLES`]. A test compares both lists with the live schema on both engines: a table that is in neither
 //! fails the build's tests.
 
-use crate::db::Tx;
+use crate::db::{Engine, Tx};
 use crate::error::Result;
 
 /// One user-owned table. Every one of them has the columns `org_id`, `user_id` and `epoch`.
+///
+/// Where rows are summed up elsewhere, `AFTER DELETE` triggers in the table's migration correct the sums: they run
+/// in the same transaction as every deletion, whatever code path deletes.
 pub struct UserTable {
     pub table: &'static str,
     /// The name people see in exports, counts and certificates.
     pub target: &'static str,
     /// Whether rows without a user may be in it too (`user_id IS NULL`: not user-owned).
     pub user_optional: bool,
+    /// Whether SQLite numbers its rows; tables that it keeps in the order of their key alone have no such number.
+    pub has_rowid: bool,
+    /// The columns that tell a person's rows apart, in the order in which an export lists them.
+    pub key: &'static str,
+    /// Columns that hold JSON, and columns that hold true or false: SQLite does not know.
+    pub json: &'static [&'static str],
+    pub flags: &'static [&'static str],
 }
+
+/// What an export leaves out: the same for everyone, or made from other columns.
+const NOT_EXPORTED: &[&str] = &["org_id", "epoch", "terms", "document"];
 
 impl UserTable {
     /// Deletes a person's rows and gives how many there were.
@@ -22,34 +35,184 @@ impl UserTable {
         let statement = format!("DELETE FROM {} WHERE org_id = $1 AND user_id = $2", self.table);
         tx.change(statement, &[org_id, user_id]).await
     }
+
+    /// Deletes up to `limit` of the rows a person had before `epoch`; gives how many.
+    pub async fn delete_batch(
+        &self,
+        tx: &mut Tx,
+        org_id: &str,
+        user_id: &str,
+        epoch: i64,
+        limit: u64,
+    ) -> Result<u64> {
+        let UserTable { table, key, .. } = self;
+        let (row, start, end) = match tx.engine() {
+            Engine::Sqlite if self.has_rowid => ("rowid", "IN (", ")"),
+            Engine::Sqlite => (*key, "IN (", ")"),
+            Engine::Postgres => ("ctid", "= ANY(ARRAY(", "))"),
+        };
+        let statement = format!(
+            "DELETE FROM {table} WHERE org_id = $1 AND user_id = $2 AND ({row}) {start}SELECT {row} FROM {table}
+             WHERE org_id = $1 AND user_id = $2 AND epoch < {epoch} LIMIT {limit}{end}"
+        );
+        tx.change(statement, &[org_id, user_id]).await
+    }
+
+    /// How many rows a person had before `epoch`.
+    pub async fn count(&self, tx: &mut Tx, org_id: &str, user_id: &str, epoch: i64) -> Result<u64> {
+        let query = format!(
+            "SELECT COUNT(*) FROM {} WHERE org_id = $1 AND user_id = $2 AND epoch < {epoch}",
+            self.table
+        );
+        tx.number(query, &[org_id, user_id]).await
+    }
+
+    /// Whether a person has rows from before `epoch`.
+    pub async fn is_empty(
+        &self,
+        tx: &mut Tx,
+        org_id: &str,
+        user_id: &str,
+        epoch: i64,
+    ) -> Result<bool> {
+        let query = format!(
+            "SELECT COUNT(*) FROM (SELECT 1 FROM {} WHERE org_id = $1 AND user_id = $2
+             AND epoch < {epoch} LIMIT 1) AS one",
+            self.table
+        );
+        Ok(tx.number(query, &[org_id, user_id]).await? == 0)
+    }
+
+    /// The query that gives a person's rows (organization `$1`, user `$2`) as JSON, one text per row.
+    pub async fn export_query(&self, tx: &mut Tx) -> Result<String> {
+        let columns = tx.columns_of(self.table).await?;
+        let mut fields = String::new();
+        for (name, kind) in columns.iter().filter(|(n, _)| !NOT_EXPORTED.contains(&n.as_str())) {
+            let value = self.exported_value(tx.engine(), name, kind);
+            if !fields.is_empty() {
+                fields.push_str(", ");
+            }
+            fields.push_str(&format!("'{name}', {value}"));
+        }
+        let object = match tx.engine() {
+            Engine::Sqlite => format!("json_object({fields})"),
+            Engine::Postgres => format!("json_build_object({fields})::text"),
+        };
+        let UserTable { table, key, .. } = self;
+        Ok(format!(
+            "SELECT {object} FROM {table} WHERE org_id = $1 AND user_id = $2
+             ORDER BY org_id, user_id, {key}"
+        ))
+    }
+
+    fn exported_value(&self, engine: Engine, name: &str, kind: &str) -> String {
+        let column = format!("\"{name}\"");
+        match engine {
+            Engine::Sqlite if self.json.contains(&name) => format!("json({column})"),
+            Engine::Sqlite if self.flags.contains(&name) => {
+                format!(
+                    "json(CASE {column} WHEN 1 THEN 'true' WHEN 0 THEN 'false' ELSE 'null' END)"
+                )
+            }
+            Engine::Sqlite if kind == "blob" => format!("lower(hex({column}))"),
+            Engine::Postgres if kind == "bytea" => format!("encode({column}, 'hex')"),
+            _ => column,
+        }
+    }
+
+    const fn by(mut self, key: &'static str) -> Self {
+        self.key = key;
+        self
+    }
+
+    const fn json(mut self, columns: &'static [&'static str]) -> Self {
+        self.json = columns;
+        self
+    }
+
+    const fn flags(mut self, columns: &'static [&'static str]) -> Self {
+        self.flags = columns;
+        self
+    }
+
+    const fn without_rowid(mut self) -> Self {
+        self.has_rowid = false;
+        self
+    }
+
+    const fn user_optional(mut self) -> Self {
+        self.user_optional = true;
+        self
+    }
 }
 
 const fn owned(table: &'static str, target: &'static str) -> UserTable {
-    UserTable { table, target, user_optional: false }
+    UserTable {
+        table,
+        target,
+        user_optional: false,
+        has_rowid: true,
+        key: "",
+        json: &[],
+        flags: &[],
+    }
 }
 
 /// In the order in which rows are deleted: what points at a session goes before the session.
 pub const USER_TABLES: &[UserTable] = &[
-    UserTable { table: "jobs", target: "jobs", user_optional: true },
-    owned("candidate_verdicts", "candidate_verdicts"),
-    owned("session_labels", "labels"),
-    owned("learning_verdicts", "learning_verdicts"),
-    owned("cited_rules", "cited_rules"),
-    owned("shadow_verdicts", "shadow_verdicts"),
-    owned("shadow_sessions", "shadow_sessions"),
-    owned("imported_scores", "imported_scores"),
-    owned("evaluation_results", "evaluation_results"),
-    owned("evaluation_decisions", "evaluation_decisions"),
-    owned("agent_playbook_sources", "agent_playbook_sources"),
-    owned("profile_vectors", "profile_vectors"),
-    owned("user_playbook_vectors", "user_playbook_vectors"),
-    owned("profiles", "profiles"),
-    owned("user_playbooks", "user_playbooks"),
-    owned("learning_scopes", "learning_scopes"),
-    owned("session_outcomes", "outcomes"),
-    owned("interactions", "interactions"),
-    owned("requests", "requests"),
-    owned("sessions", "sessions"),
+    owned("jobs", "jobs").user_optional().by("job_id").json(&["payload"]),
+    owned("candidate_verdicts", "candidate_verdicts")
+        .by("session_id, job_id")
+        .flags(&["live_success", "is_success"]),
+    owned("session_labels", "labels")
+        .by("session_id, evaluation_name, labelled_by")
+        .flags(&["is_success"]),
+    owned("learning_verdicts", "learning_verdicts")
+        .by("session_id, interaction_id, kind, learning_id")
+        .json(&["diagnosis"])
+        .flags(&["is_relevant", "diagnosis_evidence_complete"]),
+    owned("cited_rules", "cited_rules").by("session_id, kind, rule_id").flags(&["is_success"]),
+    owned("shadow_verdicts", "shadow_verdicts")
+        .by("session_id, interaction_id, judge_prompt_version")
+        .flags(&["service_is_request_1", "is_significantly_better", "order_consistent"]),
+    owned("shadow_sessions", "shadow_sessions").by("session_id, judge_prompt_version"),
+    owned("imported_scores", "imported_scores").by("session_id, source_run_id"),
+    owned("evaluation_results", "evaluation_results")
+        .by("session_id, evaluation_name, agent_version")
+        .json(&["tags", "flags"])
+        .flags(&["is_success", "is_escalated", "is_newest"]),
+    owned("evaluation_decisions", "evaluation_decisions").by("session_id"),
+    owned("agent_playbook_sources", "agent_playbook_sources")
+        .by("agent_playbook_id, user_playbook_id")
+        .json(&["source_interaction_ids"]),
+    owned("profile_vectors", "profile_vectors").by("profile_no"),
+    owned("user_playbook_vectors", "user_playbook_vectors").by("user_playbook_id"),
+    owned("profiles", "profiles").by("profile_no").json(&[
+        "custom_features",
+        "tags",
+        "source_interaction_ids",
+    ]),
+    owned("user_playbooks", "user_playbooks")
+        .by("user_playbook_id")
+        .json(&["tags", "source_interaction_ids"]),
+    owned("learning_scopes", "learning_scopes").by("user_id"),
+    owned("session_outcomes", "outcomes").by("session_id, revision").json(&["metadata"]),
+    owned("interactions", "interactions").by("session_id, interaction_id").json(&[
+        "tools_used",
+        "citations",
+        "retrieved_learnings",
+    ]),
+    owned("requests", "requests")
+        .by("session_id, request_id")
+        .json(&["answer"])
+        .flags(&["evaluation_only"]),
+    owned("sessions", "sessions").by("session_id"),
+    owned("experiment_exposures", "experiment_exposures")
+        .by("session_id, experiment_id")
+        .without_rowid(),
+    // Last: what goes before them marks users as stale.
+    owned("experiment_stale_users", "experiment_stale_users").by("experiment_id").without_rowid(),
+    owned("experiment_user_sums", "experiment_user_sums").by("experiment_id").without_rowid(),
 ];
 
 const FOLLOWS: &str = "full-text index (SQLite): triggers keep it together with its table, row by row; bytes of \
@@ -63,6 +226,9 @@ pub const NOT_USER_DATA: &[(&str, &str)] = &[
     ("installation", "facts about this installation"),
     ("organization_configs", "the organization's own settings"),
     ("regenerations", "windows and counts of an organization's replays; their sessions are jobs"),
+    ("experiments", "the organization's own: names, shares and times of its experiments"),
+    ("experiment_strata", "sources, agent versions and judges that an experiment met"),
+    ("experiment_looks", "intervals and p-values of an experiment as a whole"),
     ("evaluation_rollups", SUMS),
     ("rule_rollups", SUMS),
     ("shadow_session_rollups", SUMS),
@@ -73,6 +239,12 @@ pub const NOT_USER_DATA: &[(&str, &str)] = &[
         "the barrier itself: keyed by a reference that cannot be turned back; user_id is set only while the \
          person is not erased",
     ),
+    (
+        "purge_operations",
+        "erasures by reference, with counts; the user id is sealed and goes at the end",
+    ),
+    ("governance_exports", "which exports were made, by reference"),
+    ("audit_events", "who did what when, by reference, with counts"),
     ("sequences", "counters (SQLite)"),
     ("organization_scopes", "one number per organization for the full-text index"),
     (

@@ -1,7 +1,7 @@
 //! Who is calling, and what they may do.
 //!
-//! Handlers ask for a [`Caller`] (agent or dashboard) or an [`Operator`] (dashboard only) and get one only if
-//! the credential allows it. Both count against the credential's rate limit.
+//! Handlers ask for a [`Caller`] (agent or dashboard), an [`Operator`] (dashboard only) or a [`Governor`] (governance)
+//! and get one only if the credential allows it. All count against the credential's rate limit.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -19,6 +19,8 @@ use crate::error::{Code, Error, Result};
 #[derive(Clone, Debug)]
 pub struct Caller {
     pub org_id: String,
+    /// Which credential it is: for the audit chain, as a reference.
+    pub credential_id: String,
     pub role: Role,
     /// Whether the governance endpoints are open to it.
     pub governance: bool,
@@ -34,11 +36,19 @@ impl Caller {
         Caller {
             inspection: credential.role == Role::Dashboard,
             org_id: credential.org_id,
+            credential_id: credential.credential_id,
             role: credential.role,
             governance: credential.governance,
             local: false,
         }
     }
+}
+
+/// A caller that may export and erase: a governance credential, or a dashboard one with the grant. Being on the same
+/// machine is never enough.
+pub struct Governor {
+    pub org_id: String,
+    pub credential_id: String,
 }
 
 /// A caller that may run the installation: everything a [`Caller`] may, and changes beyond publishing.
@@ -71,6 +81,27 @@ impl FromRequestParts<Arc<App>> for Operator {
             ));
         }
         Ok(Operator(caller))
+    }
+}
+
+impl FromRequestParts<Arc<App>> for Governor {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self> {
+        let caller = identify(parts, app).await?;
+        if caller.local {
+            return Err(unauthenticated(
+                "Send the header Authorization: Bearer <token>; \
+                 `evenhand keys create --role governance` makes one.",
+            ));
+        }
+        if !caller.governance {
+            return Err(Error::refused(
+                Code::CredentialNotGovernance,
+                "Exporting and erasing needs a governance credential, or a dashboard one with the grant.",
+            ));
+        }
+        Ok(Governor { org_id: caller.org_id, credential_id: caller.credential_id })
     }
 }
 
@@ -126,8 +157,14 @@ pub(super) async fn local_caller(parts: &Parts, app: &App) -> Result<Caller> {
     app.rate_limits.check("local")?;
     let inspection =
         header(header::HeaderName::from_static("x-evenhand-caller")) == Some("dashboard");
-    let org_id = DEFAULT_ORG.to_owned();
-    Ok(Caller { org_id, role: Role::Dashboard, governance: false, inspection, local: true })
+    Ok(Caller {
+        org_id: DEFAULT_ORG.to_owned(),
+        credential_id: "local".to_owned(),
+        role: Role::Dashboard,
+        governance: false,
+        inspection,
+        local: true,
+    })
 }
 
 /// `localhost`, `127.0.0.1:8700`, `[::1]:8700`, …

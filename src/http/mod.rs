@@ -26,7 +26,7 @@ use tower_http::cors::{AllowOrigin, Any, CorsLayer};
 
 use crate::app::App;
 use crate::error::{Code, Error};
-pub use auth::{Caller, Operator};
+pub use auth::{Caller, Governor, Operator};
 pub use input::{Input, QueryInput};
 pub use rate_limits::RateLimits;
 

@@ -27,6 +27,8 @@ use crate::app::App;
         (name = "evaluation", description = "Verdicts, why there are none, replays of the judge, people's labels"),
         (name = "configuration", description = "What an organization sets for itself"),
         (name = "learnings", description = "What was learned, and the search that agents call before they answer"),
+        (name = "experiments", description = "Does what was learned help? Users held out from retrieval, compared with the others"),
+        (name = "governance", description = "What is stored of a person, for them to have or to be gone"),
         (name = "operations", description = "Health, identity, jobs"),
     )
 )]
@@ -56,6 +58,8 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
         .merge(crate::evaluation::http::routes())
         .merge(crate::imported_scores::http::routes())
         .merge(crate::learnings::http::routes())
+        .merge(crate::experiments::http::routes())
+        .merge(crate::governance::http::routes())
         .merge(crate::jobs::http::routes())
 }
 

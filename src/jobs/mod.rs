@@ -12,7 +12,7 @@
 
 pub mod http;
 mod prune;
-pub mod recurring;
+mod recurring;
 mod rules;
 mod runner;
 mod sql;
@@ -26,6 +26,7 @@ use crate::app::App;
 use crate::error::Result;
 use crate::governance::SubjectWrite;
 
+pub use recurring::Recurring;
 pub use rules::{
     NewChild, cancel, cancel_children, child_costs, children, claim, claim_one, close_child,
     enqueue, enqueue_children, extend, fail, failed_children, find, finish, give_up, hold, latest,

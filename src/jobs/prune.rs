@@ -4,27 +4,20 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
-use super::{Claim, Handler, Outcome, recurring, sql};
+use super::{Recurring, sql};
 use crate::app::App;
 use crate::error::Result;
 
-const KIND: &str = "prune_jobs";
-const EVERY_SECONDS: i64 = 3600;
 /// Rows per transaction: small enough that publishes do not wait.
 const BATCH: i64 = 500;
 
 pub struct Prune;
 
-impl Handler for Prune {
-    fn kind(&self) -> &'static str {
-        KIND
-    }
+impl Recurring for Prune {
+    const KIND: &'static str = "prune_jobs";
+    const EVERY_SECONDS: i64 = 3600;
 
-    fn schedule<'a>(&'a self, app: &'a Arc<App>) -> BoxFuture<'a, Result<()>> {
-        Box::pin(recurring::ensure(app, KIND, EVERY_SECONDS))
-    }
-
-    fn run<'a>(&'a self, app: &'a Arc<App>, _job: &'a Claim) -> BoxFuture<'a, Result<Outcome>> {
+    fn work(app: &Arc<App>) -> BoxFuture<'_, Result<()>> {
         Box::pin(async move {
             let before = app.clock.now() - app.settings.jobs.keep_finished_days * 86_400;
             loop {
@@ -38,8 +31,7 @@ impl Handler for Prune {
                     break;
                 }
             }
-            recurring::again(app, KIND, EVERY_SECONDS).await?;
-            Ok(Outcome::Done)
+            Ok(())
         })
     }
 }

@@ -2,34 +2,65 @@
 
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use serde_json::json;
 
-use super::{NewJob, OnDuplicate, rules};
+use super::{Claim, Handler, NewJob, OnDuplicate, Outcome, rules};
 use crate::app::App;
 use crate::error::Result;
 
-/// Makes sure that there is an open job of this kind: for [`super::Handler::schedule`].
-pub async fn ensure(app: &Arc<App>, kind: &'static str, every_seconds: i64) -> Result<()> {
-    plan(app, kind, every_seconds, OnDuplicate::Keep).await
+/// Work that is done every so often, by whichever replica comes to it first.
+pub trait Recurring: Send + Sync {
+    const KIND: &'static str;
+    const EVERY_SECONDS: i64;
+    /// How long after the start of an installation it is done first.
+    const FIRST_AFTER_SECONDS: i64 = Self::EVERY_SECONDS;
+
+    /// Whether the settings ask for it.
+    fn is_wanted(_app: &App) -> bool {
+        true
+    }
+
+    fn work(app: &Arc<App>) -> BoxFuture<'_, Result<()>>;
 }
 
-/// Has the running job of this kind come back: it is moved while it runs, so finishing opens it again.
-pub async fn again(app: &Arc<App>, kind: &'static str, every_seconds: i64) -> Result<()> {
-    plan(app, kind, every_seconds, OnDuplicate::Move).await
+impl<T: Recurring> Handler for T {
+    fn kind(&self) -> &'static str {
+        T::KIND
+    }
+
+    fn schedule<'a>(&'a self, app: &'a Arc<App>) -> BoxFuture<'a, Result<()>> {
+        Box::pin(async move {
+            if !T::is_wanted(app) {
+                return Ok(());
+            }
+            plan::<T>(app, T::FIRST_AFTER_SECONDS, OnDuplicate::Keep).await
+        })
+    }
+
+    /// Moves the job while it runs, so that finishing opens it again.
+    fn run<'a>(&'a self, app: &'a Arc<App>, _job: &'a Claim) -> BoxFuture<'a, Result<Outcome>> {
+        Box::pin(async move {
+            if T::is_wanted(app) {
+                T::work(app).await?;
+                plan::<T>(app, T::EVERY_SECONDS, OnDuplicate::Move).await?;
+            }
+            Ok(Outcome::Done)
+        })
+    }
 }
 
-async fn plan(
+async fn plan<T: Recurring>(
     app: &Arc<App>,
-    kind: &'static str,
-    every_seconds: i64,
+    after_seconds: i64,
     on_duplicate: OnDuplicate,
 ) -> Result<()> {
-    let input = (app.clone(), app.clock.now() + every_seconds);
+    let input = (app.clone(), app.clock.now() + after_seconds);
     app.db
         .write("jobs.plan_recurring", input, move |tx, (app, run_at)| {
             Box::pin(async move {
                 let job = NewJob {
-                    kind,
+                    kind: T::KIND,
                     org_id: "",
                     subject: None,
                     parent_id: None,

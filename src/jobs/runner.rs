@@ -9,7 +9,8 @@ use tokio::sync::Semaphore;
 
 use super::{Claim, Handler, Outcome, rules};
 use crate::app::App;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
+use crate::governance::in_flight::Work as InFlightWork;
 
 /// Works on due jobs until the app stops.
 pub struct Runner {
@@ -91,8 +92,14 @@ async fn work(app: &Arc<App>, handlers: &BTreeMap<&'static str, Arc<dyn Handler>
     let Some(handler) = handlers.get(job.kind.as_str()) else {
         return;
     };
+    // Refused while their erasure begins: the job goes with the person.
+    let user_id = job.user_id.as_deref();
+    let Ok(person) = user_id.map(|user| app.in_flight.enter(&job.org_id, user)).transpose() else {
+        return;
+    };
     let result = tokio::select! {
         result = handler.run(app, &job) => Some(result),
+        () = erased(person.as_ref()) => Some(Err(Error::LeaseLost)),
         () = lease_lost(app, &job) => Some(Err(Error::LeaseLost)),
         () = stop_is_pressing(app) => None,
     };
@@ -120,13 +127,23 @@ async fn close(app: &App, job: &Claim) -> Result<()> {
         .await
 }
 
-/// Keeps the lease while the job runs; returns when it is lost.
+/// Returns when the job's person is being erased.
+async fn erased(person: Option<&InFlightWork>) {
+    match person {
+        Some(person) => person.cancelled().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Keeps the lease while the job runs; returns when it is lost, or when the barrier refuses to have it kept.
 async fn lease_lost(app: &App, job: &Claim) {
     let third = Duration::from_secs_f64((app.settings.jobs.lease_seconds as f64 / 3.0).max(0.5));
     loop {
         tokio::time::sleep(third).await;
-        if let Ok(false) = rules::extend(app, job).await {
-            return;
+        match rules::extend(app, job).await {
+            Ok(false) => return,
+            Err(error) if error.code() == Code::SubjectErased => return,
+            _ => {}
         }
     }
 }

@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep, timeout};
 use super::budget::Budget;
 use super::limiter::Limiter;
 use super::prices::PriceTable;
-use super::{Answer, BlockReason, Call, Judge, JudgeError, JudgeState, Usage};
+use super::{Answer, BlockReason, Call, Consent, Judge, JudgeError, JudgeState, Usage};
 use crate::clock::Clock;
 use crate::ids::Ids;
 
@@ -83,6 +83,13 @@ pub struct Done {
     pub cost_usd: Option<f64>,
 }
 
+async fn withdrawn(consent: Option<&dyn Consent>) {
+    match consent {
+        Some(consent) => consent.withdrawn().await,
+        None => std::future::pending().await,
+    }
+}
+
 impl Discipline {
     pub fn new(
         judge: Arc<dyn Judge>,
@@ -146,11 +153,15 @@ impl Discipline {
     }
 
     /// Calls the judge until there is an answer or no use in going on.
-    pub async fn call(&self, call: &Call) -> Result<Done, JudgeError> {
+    pub async fn call(
+        &self,
+        call: &Call,
+        consent: Option<&dyn Consent>,
+    ) -> Result<Done, JudgeError> {
         let mut call = call.clone();
         let (mut attempts, mut cost, mut widened) = (0, Some(0.0), false);
         loop {
-            let result = self.once(&call, &mut cost, &mut attempts).await;
+            let result = self.once(&call, consent, &mut cost, &mut attempts).await;
             let error = match result {
                 Ok(answer) => return Ok(Done { answer, attempts, cost_usd: cost }),
                 Err(error) => error,
@@ -180,6 +191,7 @@ impl Discipline {
     async fn once(
         &self,
         call: &Call,
+        consent: Option<&dyn Consent>,
         cost: &mut Option<f64>,
         attempts: &mut u32,
     ) -> Result<Answer, JudgeError> {
@@ -191,8 +203,20 @@ impl Discipline {
             let tokens = call.input_tokens + room;
             let entered = self.limiter.enter(tokens, self.limits.patience).await;
             let _slot = entered.map_err(|after| JudgeError::RateLimited { after: Some(after) })?;
+            // As late as can be: while this waited, the person may have been erased.
+            if let Some(consent) = consent
+                && !consent.is_given().await
+            {
+                return Err(JudgeError::Withdrawn);
+            }
             *attempts += 1;
-            match timeout(self.limits.timeout, self.judge.call(call)).await {
+            let answered = async {
+                tokio::select! {
+                    answer = self.judge.call(call) => answer,
+                    () = withdrawn(consent) => Err(JudgeError::Withdrawn),
+                }
+            };
+            match timeout(self.limits.timeout, answered).await {
                 Ok(answer) => (answer, false),
                 Err(_) => (Err(JudgeError::Transient { after: None }), true),
             }
@@ -209,7 +233,7 @@ impl Discipline {
                 self.cost(self.judge.label(), most)
             }
             // It may have read everything before we hung up.
-            Err(_) if timed_out => {
+            Err(error) if timed_out || matches!(error, JudgeError::Withdrawn) => {
                 self.cost(self.judge.label(), Usage { output_tokens: 0, ..most })
             }
             Err(_) => Some(0.0),
@@ -231,7 +255,7 @@ impl Discipline {
             }
             // The provider is there and takes the key.
             Err(JudgeError::Truncated | JudgeError::Invalid | JudgeError::Refused) => self.resume(),
-            Err(JudgeError::Transient { .. }) => {}
+            Err(JudgeError::Transient { .. } | JudgeError::Withdrawn) => {}
         }
         answer
     }

@@ -213,7 +213,7 @@ impl Grader {
         check: impl FnOnce(&Answer) -> Result<V, JudgeError>,
     ) -> Result<Graded<V>, JudgeError> {
         let Prepared { call, rubric_hash, flags } = self.prepare(rubric, context, input)?;
-        let done = self.discipline.call(&call).await?;
+        let done = self.discipline.call(&call, context.consent.as_deref()).await?;
         let verdict = check(&done.answer)?;
         let provenance = Provenance {
             judge: done.answer.model,

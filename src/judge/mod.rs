@@ -88,6 +88,15 @@ pub trait Judge: Send + Sync {
     fn call<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<Answer, JudgeError>>;
 }
 
+/// Whether the person whose words a call carries may still be judged.
+pub trait Consent: Send + Sync {
+    /// Asked right before each call.
+    fn is_given(&self) -> BoxFuture<'_, bool>;
+
+    /// Returns when it is no longer given: a call under way is given up.
+    fn withdrawn(&self) -> BoxFuture<'_, ()>;
+}
+
 /// Why there is no verdict. Texts carry neither content nor keys.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JudgeError {
@@ -105,6 +114,9 @@ pub enum JudgeError {
     Invalid,
     #[error("the judge declined to answer")]
     Refused,
+    /// The person is being erased: nothing of theirs is sent any more.
+    #[error("the user is being erased")]
+    Withdrawn,
 }
 
 impl JudgeError {
@@ -117,6 +129,7 @@ impl JudgeError {
             JudgeError::Truncated => "truncated",
             JudgeError::Invalid => "invalid",
             JudgeError::Refused => "refused",
+            JudgeError::Withdrawn => "withdrawn",
         }
     }
 

@@ -152,6 +152,7 @@ mod tests {
             agent_context: "A shop's helper.".to_owned(),
             tools: vec![Tool { name: "find".to_owned(), description: "finds".to_owned() }],
             success_definition: "The parcel is found.".to_owned(),
+            consent: None,
         };
         for kind in Kind::ALL {
             for version in known(kind) {

@@ -1,9 +1,12 @@
 //! What a judge is shown, as plain values: there is no field for the arm, for citations or for what was retrieved,
 //! so none of them can reach a judge of success. Cutting to length happens here.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::Consent;
 use super::prompts::Kind;
 
 /// One turn of a session. `role` is the publisher's word; `user` in any case is the user, all else the agent.
@@ -45,12 +48,16 @@ pub struct Candidate {
     pub diagnose: bool,
 }
 
-/// What the organization says about its agent. Part of the rubric, not of the transcript.
-#[derive(Clone, Debug, Default, Serialize)]
+/// What the organization says about its agent (part of the rubric, not of the transcript), and whether the person in
+/// the transcript may be judged at all.
+#[derive(Clone, Default, Serialize)]
 pub struct Context {
     pub agent_context: String,
     pub tools: Vec<Tool>,
     pub success_definition: String,
+    /// Asked before each call; nothing for a transcript that is nobody's.
+    #[serde(skip)]
+    pub consent: Option<Arc<dyn Consent>>,
 }
 
 #[derive(Clone, Debug, Default, Serialize)]

@@ -125,6 +125,16 @@ async fn embed_some(app: &Arc<App>, job: &Claim, kind: Kind) -> Result<bool> {
     if rows.is_empty() {
         return Ok(false);
     }
+    // As late as can be: the embedder may be somebody else's.
+    if let Some(user_id) = &job.user_id {
+        let input = (job.org_id.clone(), user_id.clone());
+        let open = app.db.lookup("learnings.may_embed", input, |tx, (org_id, user_id)| {
+            Box::pin(barrier::open_epoch(tx, org_id, user_id))
+        });
+        if open.await? != job.epoch {
+            return Err(Error::LeaseLost);
+        }
+    }
     let texts = rows.iter().map(|row| row.text.clone()).collect();
     let vectors = app.embedder.embed(texts).await?;
     // A text without a direction (only punctuation) gets an empty vector: it is near nothing, and done.

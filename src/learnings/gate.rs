@@ -1,15 +1,18 @@
 //! The gate between learnings and whoever asked for them.
 //!
 //! All four searches and the three reads that hand learned context to an agent end here, with what they found
-//! and for whom. What leaves is what the caller gets, and the attribution that its answer carries.
+//! and for whom. What leaves is what the caller gets, and the attribution that its answer carries. While an
+//! experiment runs, production traffic of its holdout gets nothing; inspection is never subject to an arm.
 
-use serde::Serialize;
-use utoipa::ToSchema;
+use std::sync::Arc;
 
 use super::Learnings;
 use crate::app::App;
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
+use crate::experiments::{self, Exposed, NewExposure};
 use crate::http::Caller;
+
+pub use crate::experiments::Attribution;
 
 /// For whom learnings were asked.
 #[derive(Clone, Debug, Default)]
@@ -17,14 +20,6 @@ pub struct Recipient {
     pub user_id: Option<String>,
     pub session_id: Option<String>,
     pub request_id: Option<String>,
-}
-
-/// The experiment and arm that an answer is attributed to.
-#[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct Attribution {
-    pub experiment_id: String,
-    /// `treatment` or `holdout`.
-    pub arm: String,
 }
 
 /// What the caller gets.
@@ -37,14 +32,64 @@ pub struct HandOver {
 
 /// Hands over what was found. Nothing is withheld outside an experiment.
 pub async fn hand_over(
-    _app: &App,
+    app: &Arc<App>,
     caller: &Caller,
-    _recipient: &Recipient,
+    recipient: &Recipient,
     found: Learnings,
 ) -> Result<HandOver> {
+    let exposed = match caller.inspection {
+        true => None,
+        false => expose(app, caller, recipient, &found).await?,
+    };
+    let Some(Exposed { attribution, withheld, not_recorded }) = exposed else {
+        count(caller, &found);
+        return Ok(HandOver { learnings: found, experiment: None, msg: None });
+    };
+    let mut msg = not_recorded.map(str::to_owned);
+    let learnings = if withheld {
+        let reason = "Retrieval was withheld: this user is in the holdout of an experiment.";
+        msg = Some(msg.map_or_else(|| reason.to_owned(), |also| format!("{reason} {also}")));
+        Learnings::default()
+    } else {
+        found
+    };
+    count(caller, &learnings);
+    Ok(HandOver { learnings, experiment: Some(attribution), msg })
+}
+
+/// The arm that applies, if an experiment runs.
+async fn expose(
+    app: &Arc<App>,
+    caller: &Caller,
+    recipient: &Recipient,
+    found: &Learnings,
+) -> Result<Option<Exposed>> {
+    if !experiments::is_active(app, &caller.org_id).await? {
+        return Ok(None);
+    }
+    let Some(user_id) = recipient.user_id.clone() else {
+        return Err(Error::invalid_field(
+            Code::UserIdRequiredByExperiment,
+            "/user_id",
+            "An experiment is active: every search and read of learnings names its user.",
+        ));
+    };
+    let profiles = found.profiles.iter().map(|p| p.last_modified_timestamp);
+    let user_playbooks = found.user_playbooks.iter().map(|p| p.created_at);
+    let agent_playbooks = found.agent_playbooks.iter().map(|p| p.created_at);
+    let new = NewExposure {
+        org_id: caller.org_id.clone(),
+        user_id,
+        session_id: recipient.session_id.clone(),
+        made_at: profiles.chain(user_playbooks).chain(agent_playbooks).collect(),
+        agent_playbooks: found.agent_playbooks.iter().map(|p| p.agent_playbook_id).collect(),
+    };
+    experiments::expose(app, new).await
+}
+
+fn count(caller: &Caller, served: &Learnings) {
     let caller = if caller.inspection { "inspection" } else { "production" };
-    let count = found.profiles.len() + found.user_playbooks.len() + found.agent_playbooks.len();
+    let count = served.profiles.len() + served.user_playbooks.len() + served.agent_playbooks.len();
     metrics::counter!("evenhand_learnings_served_total", "caller" => caller)
         .increment(count as u64);
-    Ok(HandOver { learnings: found, experiment: None, msg: None })
 }

@@ -13,6 +13,7 @@ use super::vectors::Compact;
 use super::{Kind, Learnings, words};
 use crate::app::App;
 use crate::error::Result;
+use crate::governance::barrier;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
@@ -69,6 +70,15 @@ pub async fn search(app: &Arc<App>, search: Search) -> Result<Found> {
             },
             msg: Some("The query has no words to search for.".to_owned()),
         });
+    }
+    // Before the query leaves for an embedder: it is the person's too.
+    if let Some(user_id) = &search.filter.user_id {
+        let input = (app.clone(), search.filter.org_id.clone(), user_id.clone());
+        app.db
+            .lookup("learnings.may_search", input, |tx, (app, org_id, user_id)| {
+                Box::pin(barrier::not_erasing(tx, &app.subject_keys, org_id, user_id))
+            })
+            .await?;
     }
     let (vector, mut degraded) = query_vector(app, &query, search.mode).await;
     let effective = match (search.mode, &vector) {

@@ -8,25 +8,18 @@ use futures_util::future::BoxFuture;
 use super::sql;
 use crate::app::App;
 use crate::error::Result;
-use crate::jobs::{Claim, Handler, Outcome, recurring};
+use crate::jobs::Recurring;
 
-const KIND: &str = "sweep_profiles";
-const EVERY_SECONDS: i64 = 900;
 /// Rows per transaction: small enough that publishes do not wait.
 const BATCH: i64 = 500;
 
 pub struct Sweep;
 
-impl Handler for Sweep {
-    fn kind(&self) -> &'static str {
-        KIND
-    }
+impl Recurring for Sweep {
+    const KIND: &'static str = "sweep_profiles";
+    const EVERY_SECONDS: i64 = 900;
 
-    fn schedule<'a>(&'a self, app: &'a Arc<App>) -> BoxFuture<'a, Result<()>> {
-        Box::pin(recurring::ensure(app, KIND, EVERY_SECONDS))
-    }
-
-    fn run<'a>(&'a self, app: &'a Arc<App>, _job: &'a Claim) -> BoxFuture<'a, Result<Outcome>> {
+    fn work(app: &Arc<App>) -> BoxFuture<'_, Result<()>> {
         Box::pin(async move {
             let now = app.clock.now();
             loop {
@@ -40,8 +33,7 @@ impl Handler for Sweep {
                     break;
                 }
             }
-            recurring::again(app, KIND, EVERY_SECONDS).await?;
-            Ok(Outcome::Done)
+            Ok(())
         })
     }
 }

@@ -75,6 +75,7 @@ async fn store(
     // In the order of their ids: two batches that name the same people do not wait for each other in a circle.
     for user_id in made.iter().map(|(p, _)| &p.user_id).collect::<BTreeSet<_>>() {
         let subject = barrier::open(tx, &app.subject_keys, org_id, user_id, now).await?;
+        subject.admits(None, now)?;
         let scope = sql::admit_scope(tx, &subject).await?;
         embedding_job::enqueue(tx, app, org_id, Some(&subject)).await?;
         owners.insert(user_id, (subject, scope));

@@ -83,7 +83,9 @@ async fn set_config(
     operator: Operator,
     Input { value: Document(document), .. }: Input<Document>,
 ) -> Result<Json<ConfigChanged>> {
-    Ok(Json(rules::set(&app, &operator.0.org_id, document).await?.into()))
+    Ok(Json(
+        rules::set(&app, &operator.0.org_id, &operator.0.credential_id, document).await?.into(),
+    ))
 }
 
 /// Change some of the configuration; `null` puts a field back to its default.
@@ -94,5 +96,7 @@ async fn update_config(
     operator: Operator,
     Input { value: Document(document), .. }: Input<Document>,
 ) -> Result<Json<ConfigChanged>> {
-    Ok(Json(rules::update(&app, &operator.0.org_id, document).await?.into()))
+    Ok(Json(
+        rules::update(&app, &operator.0.org_id, &operator.0.credential_id, document).await?.into(),
+    ))
 }

@@ -1,5 +1,6 @@
 //! Reading and changing the configuration.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -10,6 +11,7 @@ use crate::app::App;
 use crate::config::nearest;
 use crate::db::Tx;
 use crate::error::{Code, Error, InputProblem, Result};
+use crate::governance::audit::{self, NewEvent, Operation};
 use crate::http::fields::{self, Outcome};
 
 /// A configuration as JSON.
@@ -70,17 +72,23 @@ fn from_storage(document: Map<String, Value>) -> OrganizationConfig {
 }
 
 /// Puts a whole configuration in the place of the old one. What is left out takes its default.
-pub async fn set(app: &Arc<App>, org_id: &str, document: Map<String, Value>) -> Result<Versioned> {
-    change(app, org_id, document, |_, given| given).await
+pub async fn set(
+    app: &Arc<App>,
+    org_id: &str,
+    actor: &str,
+    document: Map<String, Value>,
+) -> Result<Versioned> {
+    change(app, org_id, actor, document, |_, given| given).await
 }
 
 /// Changes what is given and leaves the rest; `null` goes back to the default.
 pub async fn update(
     app: &Arc<App>,
     org_id: &str,
+    actor: &str,
     document: Map<String, Value>,
 ) -> Result<Versioned> {
-    change(app, org_id, document, |current, given| {
+    change(app, org_id, actor, document, |current, given| {
         let mut merged = current;
         merge(&mut merged, given);
         merged
@@ -89,17 +97,23 @@ pub async fn update(
 }
 
 /// Makes one version of the session rubric the one that judges: what promoting a judge diff does.
-pub async fn pin_session_success(app: &Arc<App>, org_id: &str, version: &str) -> Result<Versioned> {
+pub async fn pin_session_success(
+    app: &Arc<App>,
+    org_id: &str,
+    actor: &str,
+    version: &str,
+) -> Result<Versioned> {
     let change = serde_json::json!({"judge": {"session_success_prompt_version": version}});
     let Value::Object(change) = change else {
         return Err(Error::Internal("a change is an object".to_owned()));
     };
-    update(app, org_id, change).await
+    update(app, org_id, actor, change).await
 }
 
 async fn change(
     app: &Arc<App>,
     org_id: &str,
+    actor: &str,
     mut given: Map<String, Value>,
     combine: fn(Document, Document) -> Document,
 ) -> Result<Versioned> {
@@ -113,9 +127,10 @@ async fn change(
         let detail = "storage is set where the server is started, not here".to_owned();
         return Err(problem("/storage_config", "not_allowed", detail));
     }
-    let input = (app.clone(), org_id.to_owned(), given, expected);
+    let actor_ref = app.subject_keys.actor_ref(org_id, actor);
+    let input = (app.clone(), org_id.to_owned(), given, (expected, actor_ref));
     app.db
-        .write("organization.change_config", input, move |tx, (app, org_id, given, expected)| {
+        .write("organization.change_config", input, move |tx, (app, org_id, given, (expected, actor_ref))| {
             Box::pin(async move {
                 sql::lock(tx, org_id).await?;
                 let current = config_in(tx, org_id).await?;
@@ -131,7 +146,19 @@ async fn change(
                 let document = combine(as_object(&current.config)?, given.clone());
                 let config = check(app, document)?;
                 let version = current.version + 1;
-                sql::put(tx, org_id, version, &Json(&config), app.clock.now()).await?;
+                let now = app.clock.now();
+                sql::put(tx, org_id, version, &Json(&config), now).await?;
+                let event = NewEvent {
+                    org_id,
+                    operation: Operation::Config,
+                    ok: true,
+                    actor_ref,
+                    subject_ref: None,
+                    request_ref: None,
+                    counts: BTreeMap::from([("version".to_owned(), version.unsigned_abs())]),
+                    now,
+                };
+                audit::append(tx, event).await?;
                 Ok(Versioned { version, config })
             })
         })

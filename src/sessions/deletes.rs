@@ -8,6 +8,7 @@ use crate::app::App;
 use crate::db::Tx;
 use crate::error::{Error, Result};
 use crate::evaluation;
+use crate::experiments;
 use crate::governance::barrier;
 use crate::governance::user_tables::USER_TABLES;
 
@@ -78,8 +79,22 @@ pub async fn delete_session(
                     return Err(Error::not_found("session"));
                 }
                 evaluation::forget_session(tx, org_id, &user_id, session_id).await?;
+                experiments::forget_session(tx, org_id, &user_id, session_id).await?;
                 sql::delete_session(tx, org_id, &user_id, session_id).await
             })
+        })
+        .await
+}
+
+/// Sessions of any organization whose last request is from before `before`, the oldest first.
+pub async fn older_than(
+    app: &App,
+    before: i64,
+    limit: i64,
+) -> Result<Vec<(String, String, String)>> {
+    app.db
+        .read("sessions.older_than", (before, limit), |tx, (before, limit)| {
+            Box::pin(sql::older_than(tx, *before, *limit))
         })
         .await
 }
@@ -123,6 +138,7 @@ async fn settle(
     }
     if !sql::has_requests(tx, org_id, user_id, session_id).await? {
         evaluation::forget_session(tx, org_id, user_id, session_id).await?;
+        experiments::forget_session(tx, org_id, user_id, session_id).await?;
         sql::delete_session(tx, org_id, user_id, session_id).await?;
         return Ok(());
     }

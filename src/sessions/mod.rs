@@ -19,7 +19,9 @@ use serde_json::{Map, Value};
 use sqlx::types::Json;
 use utoipa::ToSchema;
 
-pub use deletes::{clear_user_data, delete_interaction, delete_requests, delete_session};
+pub use deletes::{
+    clear_user_data, delete_interaction, delete_requests, delete_session, older_than,
+};
 pub use outcomes::{NewOutcome, SessionOutcome, finalize, list_outcomes, record_outcome};
 pub use publish::{PublishResponse, publish};
 pub use publish_request::{InteractionData, PublishRequest};
@@ -27,9 +29,7 @@ pub use reads::{
     GetInteractions, GetRequests, ListSessions, SessionView, Snapshot, Transcript,
     get_interactions, get_requests, hold, list, owner, transcript_in, view,
 };
-pub use sql::{
-    SessionInWindow, citations, in_window, recount_mismatches, snapshot, with_shadow_in_window,
-};
+pub use sql::{SessionInWindow, citations, in_window, recount_mismatches, snapshot};
 pub use tokens::warm as warm_tokenizer;
 
 /// Whether a turn of this role is the person's own; all others are the agent's side.

@@ -92,6 +92,7 @@ pub async fn record_outcome(app: &Arc<App>, org_id: &str, outcome: NewOutcome) -
                 let user_id = reads::owner(tx, org_id, &outcome.session_id, user_id).await?;
                 let now = app.clock.now();
                 let subject = barrier::open(tx, &app.subject_keys, org_id, &user_id, now).await?;
+                subject.admits(Some(outcome.occurred_at), now)?;
                 // Held until the end, so that a deletion of the session takes the outcome with it.
                 sql::lock_session(tx, org_id, &user_id, &outcome.session_id).await?;
                 let session = sql::find_session(tx, org_id, &user_id, &outcome.session_id).await?;

@@ -12,6 +12,7 @@ use crate::app::App;
 use crate::db::Tx;
 use crate::error::{Code, Error, InputProblem, Result};
 use crate::evaluation;
+use crate::experiments::{self, Attribution};
 use crate::governance::barrier;
 
 /// Clocks of clients may be this many seconds ahead; what is dated so is stored as of now.
@@ -34,12 +35,6 @@ pub struct PublishResponse {
     pub duplicate: bool,
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct Attribution {
-    pub experiment_id: String,
-    pub arm: String,
-}
-
 /// Everything the writing transaction needs, decided before it begins.
 pub(super) struct Publish {
     pub app: Arc<App>,
@@ -48,6 +43,8 @@ pub(super) struct Publish {
     /// The id was minted here, so nobody can have used it before.
     pub minted: bool,
     pub created_at: i64,
+    /// The earliest time that the publish itself names, if it names any.
+    pub own_time: Option<i64>,
     pub received_at: i64,
     pub agent_version: String,
     pub content_sha256: String,
@@ -64,16 +61,10 @@ pub async fn publish(
     mut request: PublishRequest,
     unknown: Vec<String>,
 ) -> Result<PublishResponse> {
-    if request.retrieval_experiment_id.is_some() {
-        return Err(Error::invalid_field(
-            Code::ExperimentUnknown,
-            "/retrieval_experiment_id",
-            "There is no such experiment in this organization.",
-        ));
-    }
     let now = app.clock.now();
     let mut problems = Vec::new();
     let created_at = not_in_the_future(request.created_at, "/created_at", now, &mut problems);
+    let mut own_time = created_at;
     let created_at = created_at.unwrap_or(now);
     let content_sha256 = digest(&request)?;
     let mut warnings: Vec<String> =
@@ -91,8 +82,9 @@ pub async fn publish(
             continue;
         }
         let pointer = format!("{place}/created_at");
-        let own_time = not_in_the_future(item.created_at, &pointer, now, &mut problems);
-        last_time = own_time.unwrap_or(last_time);
+        let turn_time = not_in_the_future(item.created_at, &pointer, now, &mut problems);
+        last_time = turn_time.unwrap_or(last_time);
+        own_time = own_time.into_iter().chain(turn_time).min();
         item.created_at = Some(last_time);
         items.push(item);
     }
@@ -108,6 +100,7 @@ pub async fn publish(
         request_id: request.request_id.clone().unwrap_or_else(|| app.ids.uuid()),
         minted,
         created_at,
+        own_time,
         received_at: now,
         agent_version: request
             .agent_version
@@ -134,11 +127,13 @@ async fn store(tx: &mut Tx, publish: &Publish) -> Result<PublishResponse> {
     let Publish { app, org_id, request_id, request, .. } = publish;
     let keys = &app.subject_keys;
     let subject = barrier::open(tx, keys, org_id, &request.user_id, publish.received_at).await?;
+    subject.admits(publish.own_time, publish.received_at)?;
     if !publish.minted
         && let Some(first) = sql::find_answer(tx, org_id, request_id).await?
     {
         return repeat(first, publish);
     }
+    let attribution = attribution(tx, org_id, request).await?;
     let (learning_status, learning_reason) = learning(request);
     let mut answer = PublishResponse {
         success: true,
@@ -148,7 +143,7 @@ async fn store(tx: &mut Tx, publish: &Publish) -> Result<PublishResponse> {
         learning_status: learning_status.to_owned(),
         learning_reason: Some(learning_reason.to_owned()),
         interaction_ids: Vec::new(),
-        experiment: None,
+        experiment: attribution,
         duplicate: false,
     };
     let finished = request.session_finished;
@@ -156,8 +151,26 @@ async fn store(tx: &mut Tx, publish: &Publish) -> Result<PublishResponse> {
     if publish.items.iter().any(|(item, _)| item.has_shadow()) {
         due.push(evaluation::shadow_published(app, &subject, &request.session_id, request_id));
     }
-    answer.interaction_ids = sql::insert_publish(tx, &subject, publish, &answer, &due).await?;
+    let stored = sql::insert_publish(tx, &subject, publish, &answer, &due).await?;
+    answer.interaction_ids = stored.interaction_ids;
+    if stored.attributed && answer.experiment.is_none() {
+        answer.experiment = sql::find_attribution(tx, org_id, request_id).await?;
+    }
     Ok(answer)
+}
+
+/// The pair that was sent, checked.
+async fn attribution(
+    tx: &mut Tx,
+    org_id: &str,
+    request: &PublishRequest,
+) -> Result<Option<Attribution>> {
+    let pair = (&request.retrieval_experiment_id, request.retrieval_experiment_arm);
+    let (Some(experiment_id), Some(arm)) = pair else {
+        return Ok(None);
+    };
+    experiments::check_pair(tx, org_id, &request.user_id, experiment_id, arm).await?;
+    Ok(Some(Attribution { experiment_id: experiment_id.clone(), arm: arm.to_owned() }))
 }
 
 fn repeat(first: (String, PublishResponse), publish: &Publish) -> Result<PublishResponse> {

@@ -107,6 +107,13 @@ impl AlwaysValid {
 pub struct RunningLooks(Option<(Defined<Interval>, f64)>);
 
 impl RunningLooks {
+    /// Goes on from what earlier looks left: their intersection (none when they have nothing in common) and
+    /// smallest p-value (none before the first look).
+    #[must_use]
+    pub fn resumed(interval: Option<Interval>, p_value: Option<f64>) -> Self {
+        Self(p_value.map(|p| (interval.ok_or(NullReason::EmptyIntersection), p)))
+    }
+
     /// Takes one more look into account.
     pub fn absorb(&mut self, look: &Look) {
         self.0 = Some(match self.0 {

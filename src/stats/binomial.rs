@@ -51,11 +51,7 @@ fn binomial_at_most(successes: u64, trials: u64, chance: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn close(actual: f64, expected: f64, tolerance: f64) {
-        let error = (actual - expected).abs() / expected.abs().max(f64::MIN_POSITIVE);
-        assert!(error <= tolerance, "{actual:e} is not {expected:e}: {error:e}");
-    }
+    use crate::stats::testing::close;
 
     #[test]
     fn binomial_p_is_the_sum_of_the_outcomes_no_likelier() {

@@ -19,6 +19,17 @@ pub struct UserSum {
     pub total: i64,
 }
 
+impl UserSum {
+    /// Both together.
+    #[must_use]
+    pub const fn plus(self, other: Self) -> Self {
+        Self {
+            sessions: self.sessions.saturating_add(other.sessions),
+            total: self.total.saturating_add(other.total),
+        }
+    }
+}
+
 /// Which estimator of the variance between users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Variance {

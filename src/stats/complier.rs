@@ -20,6 +20,14 @@ pub struct DeliveredUser {
     pub delivered: u64,
 }
 
+/// Which share of the learnings handed over `some` of them are; null when none was handed over.
+pub fn share_of_served(some: u64, served: u64) -> Defined<f64> {
+    match served {
+        0 => Err(NullReason::NothingServed),
+        served => Ok(some as f64 / served as f64),
+    }
+}
+
 /// Delivery in both arms and the effect on compliers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ComplierEffect {

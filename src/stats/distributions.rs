@@ -95,11 +95,7 @@ pub fn chi_square_upper_tail(x: f64, df: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn close(actual: f64, expected: f64, tolerance: f64) {
-        let error = (actual - expected).abs() / expected.abs().max(f64::MIN_POSITIVE);
-        assert!(error <= tolerance, "{actual:e} is not {expected:e}: {error:e}");
-    }
+    use crate::stats::testing::close;
 
     #[test]
     fn normal_tail_matches_high_precision_values() {

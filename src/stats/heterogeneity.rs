@@ -1,11 +1,11 @@
 //! Tests of whether the lift is the same in all segments.
 
-use super::cluster::{Arm, Variance};
+use super::cluster::{Arm, UserSum, Variance};
 use super::comparison::Comparison;
 use super::distributions::chi_square_upper_tail;
 use super::linear::inverse_quadratic_form;
 use super::reason::{Defined, NullReason};
-use super::segments::{Relabelled, SegmentLabel};
+use super::segments::Relabelled;
 use super::summation::{Sum, sum};
 
 /// A chi-square test.
@@ -29,7 +29,8 @@ impl ChiSquareTest {
 /// A segment that is large enough to be tested.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TestedSegment<'a> {
-    pub label: &'a SegmentLabel,
+    /// The place of its label.
+    pub label: u32,
     pub comparison: Comparison<'a>,
 }
 
@@ -56,11 +57,15 @@ pub(super) fn interaction(
     Ok(ChiSquareTest::new(statistic, df))
 }
 
-type Cell<'a> = (&'a SegmentLabel, &'a Arm);
+type Cell<'a> = (u32, &'a Arm);
 
 fn cells<'a>(tested: &[TestedSegment<'a>], side: fn(&Comparison<'a>) -> &'a Arm) -> Vec<Cell<'a>> {
     let cell = |segment: &TestedSegment<'a>| (segment.label, side(&segment.comparison));
     tested.iter().map(cell).collect()
+}
+
+fn sums_of(user: &Relabelled, label: u32) -> Option<&UserSum> {
+    user.iter().find(|(known, _)| *known == label).map(|(_, sums)| sums)
 }
 
 /// Every value but the first, minus the first.
@@ -89,7 +94,7 @@ impl Contrasts {
             let influence: Vec<_> = cells
                 .iter()
                 .map(|(label, arm)| {
-                    user.get(label)
+                    sums_of(user, *label)
                         .map_or(0.0, |sums| arm.residual(sums) / arm.session_count() as f64)
                 })
                 .collect();
@@ -101,7 +106,7 @@ impl Contrasts {
             }
             let sessions = cells
                 .iter()
-                .filter_map(|(label, _)| user.get(label))
+                .filter_map(|(label, _)| sums_of(user, *label))
                 .fold(0, |sum: u64, sums| sum.saturating_add(sums.sessions));
             self.users += u64::from(sessions > 0);
             self.sessions = self.sessions.saturating_add(sessions);

@@ -33,6 +33,8 @@ pub mod sample_ratio;
 pub mod segments;
 pub mod special;
 mod summation;
+#[cfg(test)]
+mod testing;
 pub mod trend;
 pub mod wilson;
 

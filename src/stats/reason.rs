@@ -92,6 +92,8 @@ reasons! {
     NoDiscordantPairs = "no_discordant_pairs",
     /// An arm has no published session.
     ArmWithoutPublishedSessions = "arm_without_published_sessions",
+    /// Treatment was handed nothing yet.
+    NothingServed = "nothing_served",
     /// A health check failed; the numbers stand, the decision does not.
     Unhealthy = "unhealthy",
 }

@@ -9,7 +9,7 @@ use super::heterogeneity::{ChiSquareTest, TestedSegment, cochran_q, interaction}
 use super::interval::Interval;
 use super::multiplicity::benjamini_hochberg;
 use super::reason::{Defined, NullReason};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A segment stands alone from this many users in each arm.
 pub const SMALLEST_ARM: usize = 10;
@@ -61,36 +61,56 @@ pub struct Segments {
     pub cochran_q: Defined<ChiSquareTest>,
 }
 
-/// One user's sums by label, small segments pooled.
-pub(super) type Relabelled = BTreeMap<SegmentLabel, UserSum>;
+/// One user's sums by the place of the label, small segments pooled, in order.
+pub(super) type Relabelled = Vec<(u32, UserSum)>;
+
+/// One user's sums by the number of the segment.
+pub type NumberedUser = Vec<(u32, UserSum)>;
 
 impl Segments {
     /// Compares the segments.
     #[must_use]
     pub fn of(treatment: &[SegmentedUser], holdout: &[SegmentedUser]) -> Self {
-        let relabel = relabelling(treatment, holdout);
+        let names: BTreeSet<&String> =
+            treatment.iter().chain(holdout).flat_map(BTreeMap::keys).collect();
+        let numbers: BTreeMap<&String, u32> = names.iter().copied().zip(0..).collect();
+        let numbered = |users: &[SegmentedUser]| -> Vec<NumberedUser> {
+            let sums =
+                |user: &SegmentedUser| user.iter().map(|(n, sum)| (numbers[n], *sum)).collect();
+            users.iter().map(sums).collect()
+        };
+        let names: Vec<&str> = names.into_iter().map(String::as_str).collect();
+        Self::of_numbered(&names, &numbered(treatment), &numbered(holdout))
+    }
+
+    /// [`Segments::of`] for many users: segments are numbers, the places of their names in `names`.
+    #[must_use]
+    pub fn of_numbered(
+        names: &[&str],
+        treatment: &[NumberedUser],
+        holdout: &[NumberedUser],
+    ) -> Self {
+        let labels = Labels::new(names, treatment, holdout);
         let [treatment, holdout] = [treatment, holdout].map(|users| {
-            let mut users: Vec<_> = users.iter().map(&relabel).collect();
+            let mut users: Vec<_> = users.iter().map(|user| labels.relabel(user)).collect();
             users.sort_unstable();
             users
         });
-        let (arms_t, arms_c) = (arms(&treatment), arms(&holdout));
-        let none = Arm::default();
-        let compared: Vec<(&SegmentLabel, Comparison<'_>)> = arms_t
-            .keys()
-            .chain(arms_c.keys().filter(|label| !arms_t.contains_key(label)))
-            .map(|label| {
-                let arm = |arms| BTreeMap::get(arms, label).unwrap_or(&none);
-                (label, Comparison::new(arm(&arms_t), arm(&arms_c)))
-            })
-            .collect();
-        let mut segments: BTreeMap<_, _> = compared
+        let (arms_t, arms_c) = (labels.arms(&treatment), labels.arms(&holdout));
+        let compared: Vec<Comparison<'_>> = arms_t
             .iter()
-            .map(|(label, comparison)| ((*label).clone(), segment_lift(comparison)))
+            .zip(&arms_c)
+            .map(|(treatment, holdout)| Comparison::new(treatment, holdout))
+            .collect();
+        let mut segments: BTreeMap<_, _> = labels
+            .labels
+            .iter()
+            .zip(&compared)
+            .map(|(label, comparison)| (label.clone(), segment_lift(comparison)))
             .collect();
         adjust_p_values(&mut segments);
-        let tested: Vec<_> = compared
-            .into_iter()
+        let tested: Vec<_> = (0..)
+            .zip(compared)
             .filter(|(_, comparison)| is_large(user_counts(comparison)))
             .map(|(label, comparison)| TestedSegment { label, comparison })
             .collect();
@@ -110,44 +130,66 @@ fn user_counts(comparison: &Comparison<'_>) -> [usize; 2] {
     [comparison.treatment.user_count(), comparison.holdout.user_count()]
 }
 
-/// Keeps the names of large segments and pools the others.
-fn relabelling(
-    treatment: &[SegmentedUser],
-    holdout: &[SegmentedUser],
-) -> impl Fn(&SegmentedUser) -> Relabelled {
-    let mut counts: BTreeMap<String, [usize; 2]> = BTreeMap::new();
-    let both = treatment
-        .iter()
-        .map(|user| (user, [1, 0]))
-        .chain(holdout.iter().map(|user| (user, [0, 1])));
-    for (user, [in_treatment, in_holdout]) in both {
-        for (name, _) in user.iter().filter(|(_, sums)| sums.sessions > 0) {
-            let [t, c] = counts.entry(name.clone()).or_default();
-            *t += in_treatment;
-            *c += in_holdout;
-        }
-    }
-    move |user| {
-        let mut relabelled = Relabelled::new();
-        for (name, sums) in user.iter().filter(|(_, sums)| sums.sessions > 0) {
-            let label = match counts.get(name) {
-                Some(counts) if is_large(*counts) => SegmentLabel::Named(name.clone()),
-                _ => SegmentLabel::Pooled,
-            };
-            let cell = relabelled.entry(label).or_default();
-            cell.sessions = cell.sessions.saturating_add(sums.sessions);
-            cell.total = cell.total.saturating_add(sums.total);
-        }
-        relabelled
-    }
+/// The labels that are left when small segments are pooled, in their order, and the label of each segment.
+struct Labels {
+    labels: Vec<SegmentLabel>,
+    of_segment: Vec<u32>,
 }
 
-fn arms(users: &[Relabelled]) -> BTreeMap<SegmentLabel, Arm> {
-    let mut cells: BTreeMap<&SegmentLabel, Vec<UserSum>> = BTreeMap::new();
-    for (label, sums) in users.iter().flatten() {
-        cells.entry(label).or_default().push(*sums);
+impl Labels {
+    fn new(names: &[&str], treatment: &[NumberedUser], holdout: &[NumberedUser]) -> Self {
+        let mut counts = vec![[0, 0]; names.len()];
+        for (arm, users) in [treatment, holdout].into_iter().enumerate() {
+            for (segment, _) in users.iter().flatten().filter(|(_, sum)| sum.sessions > 0) {
+                if let Some(count) = counts.get_mut(*segment as usize) {
+                    count[arm] += 1;
+                }
+            }
+        }
+        let mut labels: Vec<SegmentLabel> = names
+            .iter()
+            .zip(&counts)
+            .filter(|(_, counts)| is_large(**counts))
+            .map(|(name, _)| SegmentLabel::Named((*name).to_owned()))
+            .collect();
+        labels.sort_unstable();
+        let pooled = labels.len() as u32;
+        let place = |name: &&str| {
+            let named = |label: &SegmentLabel| matches!(label, SegmentLabel::Named(n) if n == name);
+            (0..).zip(&labels).find(|(_, label)| named(label)).map_or(pooled, |(place, _)| place)
+        };
+        let of_segment = names.iter().map(place).collect();
+        if counts.iter().any(|counts| !is_large(*counts) && counts.iter().any(|c| *c > 0)) {
+            labels.push(SegmentLabel::Pooled);
+        }
+        Self { labels, of_segment }
     }
-    cells.into_iter().map(|(label, users)| (label.clone(), Arm::new(users))).collect()
+
+    /// A user's sums by the place of the label, in order.
+    fn relabel(&self, user: &NumberedUser) -> Relabelled {
+        let mut relabelled = Relabelled::with_capacity(user.len());
+        for (segment, sum) in user.iter().filter(|(_, sum)| sum.sessions > 0) {
+            let Some(label) = self.of_segment.get(*segment as usize) else {
+                continue;
+            };
+            match relabelled.iter_mut().find(|(known, _)| known == label) {
+                Some((_, known)) => *known = known.plus(*sum),
+                None => relabelled.push((*label, *sum)),
+            }
+        }
+        relabelled.sort_unstable();
+        relabelled
+    }
+
+    fn arms(&self, users: &[Relabelled]) -> Vec<Arm> {
+        let mut cells: Vec<Vec<UserSum>> = vec![Vec::new(); self.labels.len()];
+        for (label, sum) in users.iter().flatten() {
+            if let Some(cell) = cells.get_mut(*label as usize) {
+                cell.push(*sum);
+            }
+        }
+        cells.into_iter().map(Arm::new).collect()
+    }
 }
 
 fn segment_lift(comparison: &Comparison<'_>) -> Defined<SegmentLift> {

@@ -163,11 +163,7 @@ pub fn upper_incomplete_gamma(a: f64, x: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn close(actual: f64, expected: f64, tolerance: f64) {
-        let error = (actual - expected).abs() / expected.abs().max(f64::MIN_POSITIVE);
-        assert!(error <= tolerance, "{actual:e} is not {expected:e}: {error:e}");
-    }
+    use crate::stats::testing::close;
 
     #[test]
     fn ln_gamma_matches_high_precision_values() {

@@ -24,6 +24,9 @@ const OPERATORS_ONLY: &[&str] = &[
     "/api/evaluations/regenerate/preview",
     "DELETE /api/evaluations/regenerate/{job_id}",
     "POST /api/evaluations/labels",
+    "POST /api/retrieval_experiments",
+    "/api/retrieval_experiments/stop",
+    "/api/retrieval_experiments/{experiment_id}/export",
     "/api/evaluations/judge_diffs",
     "/api/evaluations/judge_diffs/{job_id}/promote",
     "/api/delete_interaction",
@@ -51,6 +54,8 @@ both_backends! {
         let agent = server.with_token(&t.key("one", Role::Agent).await);
         let dashboard = server.with_token(&t.key("one", Role::Dashboard).await);
         let governance = server.with_token(&t.key("one", Role::Governance).await);
+        let (_, granted) = credentials::create(&t.app, "one", Role::Dashboard, true, "").await.unwrap();
+        let granted = server.with_token(&granted);
         let spec = specification();
         for (method, path, operation) in operations(&spec) {
             // Valid or not: who calls is asked before what is said.
@@ -63,6 +68,13 @@ both_backends! {
             let refused = call(&server).await;
             assert_eq!(refused.headers["www-authenticate"], "Bearer");
             refused.problem(401, "unauthenticated");
+            if path.starts_with("/api/governance/") {
+                call(&agent).await.problem(403, "credential_not_governance");
+                call(&dashboard).await.problem(403, "credential_not_governance");
+                assert!(!matches!(call(&governance).await.status, 401 | 403), "governance {method} {path}");
+                assert!(!matches!(call(&granted).await.status, 401 | 403), "granted {method} {path}");
+                continue;
+            }
             call(&governance).await.problem(403, "forbidden");
             assert!(!matches!(call(&dashboard).await.status, 401 | 403), "dashboard {method} {path}");
             let with_method = format!("{method} {path}");
@@ -74,8 +86,7 @@ both_backends! {
         }
         let who = agent.get("/api/whoami").await.ok();
         assert_eq!((&who["org_id"], &who["role"], &who["grants"]), (&json!("one"), &json!("agent"), &json!([])));
-        let (_, granted) = credentials::create(&t.app, "one", Role::Dashboard, true, "").await.unwrap();
-        assert_eq!(server.with_token(&granted).get("/api/whoami").await.ok()["grants"], json!(["governance"]));
+        assert_eq!(granted.get("/api/whoami").await.ok()["grants"], json!(["governance"]));
         assert!(credentials::create(&t.app, "one", Role::Agent, true, "").await.is_err());
     }
 
@@ -115,12 +126,12 @@ both_backends! {
         let (here, there) = (server.with_token(&token), other.serve().await);
         here.get("/api/whoami").await.ok();
         there.with_token(&token).get("/api/whoami").await.ok();
-        credentials::revoke(&other.app, None, &credential.credential_id).await.unwrap();
+        credentials::revoke(&other.app, &credential.credential_id).await.unwrap();
         here.get("/api/whoami").await.problem(401, "unauthenticated");
         there.with_token(&token).get("/api/whoami").await.problem(401, "unauthenticated");
         // Twice is as good as once; unknown is an error; local mode does not come back.
-        credentials::revoke(&t.app, None, &credential.credential_id).await.unwrap();
-        assert!(credentials::revoke(&t.app, None, "none").await.is_err());
+        credentials::revoke(&t.app, &credential.credential_id).await.unwrap();
+        assert!(credentials::revoke(&t.app, "none").await.is_err());
         server.get("/api/whoami").await.problem(401, "unauthenticated");
     }
 

@@ -71,7 +71,7 @@ both_backends! {
         t.clock().advance(browser::SIGNED_IN_SECONDS);
         browser.call("GET", "/api/whoami", None).await.problem(401, "unauthenticated");
         let browser = Browser::sign_in(&server, &token).await;
-        credentials::revoke(&t.app, None, &credential.credential_id).await.unwrap();
+        credentials::revoke(&t.app, &credential.credential_id).await.unwrap();
         browser.call("GET", "/api/whoami", None).await.problem(401, "unauthenticated");
     }
 

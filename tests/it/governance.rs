@@ -1,5 +1,13 @@
 //! Governance by construction: the list of user-owned tables, the wall, the barrier, the keys.
 
+mod canary;
+mod certificate;
+mod erase;
+mod export;
+mod faults;
+mod model;
+mod simulation;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -103,6 +111,13 @@ fn rest_of_row(table: &str) -> (&'static str, &'static str) {
             "1, 'v', '', '', 1, 'x', '', '', '', 'current', '[]', '[]', 1, ''",
         ),
         "learning_scopes" => ("scope", "1"),
+        "experiment_exposures" => (
+            "session_id, experiment_id, number, arm, first_exposed_at, last_exposed_at, searches, found, served,
+             served_new, served_from_holdout",
+            "'s', 'e', 1, 'treatment', 1, 1, 1, 1, 1, 0, 0",
+        ),
+        "experiment_stale_users" => ("experiment_id, marks", "'e', 1"),
+        "experiment_user_sums" => ("experiment_id, contaminated, sums", "'e', 0, ''"),
         other => panic!("say here what a row of {other} looks like"),
     }
 }
@@ -232,7 +247,7 @@ both_backends! {
 }
 
 /// The keys an installation was opened with.
-fn current_keys(t: &TestApp) -> String {
+pub fn current_keys(t: &TestApp) -> String {
     match t.backend {
         Backend::Sqlite => {
             std::fs::read_to_string(t.settings().server.data_dir.join("governance.key")).unwrap()
@@ -241,7 +256,7 @@ fn current_keys(t: &TestApp) -> String {
     }
 }
 
-async fn reopened(t: &TestApp, keys: &str) -> evenhand::error::Result<Arc<App>> {
+pub async fn reopened(t: &TestApp, keys: &str) -> evenhand::error::Result<Arc<App>> {
     let mut settings = t.settings().clone();
     settings.governance.keys = keys.to_owned();
     let ids = Ids::seeded(t.clock().clone(), 5);

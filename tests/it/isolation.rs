@@ -45,6 +45,8 @@ async fn fill(server: &Server) -> Known {
         server.post("/api/evaluations/labels", &json!({"labels": [label]})).await.ok();
     }
     server.post("/api/update_config", &json!({"agent_context_prompt": CANARY})).await.ok();
+    let experiment = json!({"experiment_id": "exp-1", "holdout_percentage": 50});
+    server.post("/api/retrieval_experiments", &experiment).await.ok();
     let window = json!({"from_ts": NOW - 100, "to_ts": NOW});
     let begun = server.post("/api/evaluations/regenerate", &window).await.ok();
     assert_eq!(begun["total"], 3);
@@ -62,6 +64,8 @@ async fn everything(server: &Server) -> Value {
         server.post("/api/get_agent_success_evaluation_results", &json!({})).await.ok(),
         server.get("/api/evaluations/decisions?session_id=s1").await.ok(),
         server.get("/api/evaluations/agreement").await.ok(),
+        server.get("/api/retrieval_experiments").await.ok(),
+        server.get("/api/retrieval_experiments/exp-1/results").await.ok(),
     ];
     for path in ["ada/s1", "ada/s2", "bob/s1"] {
         all.push(server.get(&format!("/api/sessions/{path}")).await.ok());
@@ -92,6 +96,8 @@ fn guess(name: &str, known: &Known) -> Value {
         "from_ts" => json!(NOW - 100),
         "to_ts" => json!(NOW),
         "candidate_version" => json!("v1"),
+        "experiment_id" => json!("exp-1"),
+        "holdout_percentage" => json!(50),
         _ => Value::Null,
     }
 }
@@ -122,7 +128,9 @@ fn filled_path(path: &str, operation: &Value, known: &Known) -> Vec<String> {
         .replace("{user_id}", "bob")
         .replace("{session_id}", "s1")
         .replace("{request_id}", "r3")
-        .replace("{job_id}", &known.job_id);
+        .replace("{job_id}", &known.job_id)
+        .replace("{experiment_id}", "exp-1")
+        .replace("{purge_id}", "purge-1");
     assert!(!path.contains('{'), "say what stands for the parameter of {path}");
     let parameters = operation["parameters"].as_array().cloned().unwrap_or_default();
     let query: Vec<String> = parameters

@@ -22,6 +22,7 @@ mod db;
 mod deletes;
 mod embedder;
 mod evaluation;
+mod experiments;
 mod governance;
 mod isolation;
 mod jobs;

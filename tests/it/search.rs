@@ -249,7 +249,7 @@ both_backends! {
         assert_eq!(deleted["deleted_count"], 350);
         for compacted in [false, true] {
             if compacted {
-                t.app.db.write("test.compact", (), |tx, ()| Box::pin(learnings::compact_index(tx))).await.unwrap();
+                t.app.db.write("test.compact", (), |tx, ()| Box::pin(async move { let mut first = true; while learnings::compact_index(tx, first).await? { first = false; } Ok(()) })).await.unwrap();
             }
             check_index(&t).await;
             for user in 0..4 {

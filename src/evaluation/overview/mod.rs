@@ -4,7 +4,7 @@
 //!   source and the time of its session's first request.
 //! - Sums of whole weeks, days and hours come from rollups that are kept in the transactions that change verdicts
 //!   ([`sql::rollups`]); only the ragged ends of a window are counted from rows.
-//! - All numbers of one answer come from one snapshot. Long lists of sessions follow page by page ([`body`]).
+//! - All numbers of one answer come from one snapshot. Long lists of sessions follow page by page (`body.rs`).
 
 mod body;
 pub mod http;

@@ -139,15 +139,27 @@ pub async fn next_version(tx: &mut Tx, org_id: &str) -> Result<i64> {
 
 const INDEXES: [&str; 3] = ["profiles_index", "user_playbooks_index", "agent_playbooks_index"];
 
-/// Rewrites the full-text indexes so that nothing of deleted rows is left in them (SQLite; PostgreSQL does it in
-/// its vacuum).
-pub async fn compact_index(tx: &mut Tx) -> Result<()> {
-    if tx.engine() == Engine::Sqlite {
-        for index in INDEXES {
-            tx.change(format!("INSERT INTO {index} ({index}) VALUES ('optimize')"), &[]).await?;
-        }
+/// Pages of the index merged in one transaction: small enough that publishes do not wait.
+const MERGED_PAGES: i64 = 200;
+
+/// Rewrites the full-text indexes, a piece at a time, until nothing of deleted rows is left in them; false when
+/// there was nothing left to do (SQLite; PostgreSQL does it in its vacuum). Begin with `first`.
+pub async fn compact_index(tx: &mut Tx, first: bool) -> Result<bool> {
+    if tx.engine() != Engine::Sqlite {
+        return Ok(false);
     }
-    Ok(())
+    // A negative number begins to merge everything into one; positive ones go on with that.
+    let pages = if first { -MERGED_PAGES } else { MERGED_PAGES };
+    let changes = "SELECT total_changes()".to_owned();
+    let mut more = false;
+    for index in INDEXES {
+        let before = tx.number(changes.clone(), &[]).await?;
+        let merge = format!("INSERT INTO {index} ({index}, rank) VALUES ('merge', {pages})");
+        tx.change(merge, &[]).await?;
+        // The command itself counts as one.
+        more |= tx.number(changes.clone(), &[]).await? - before >= 2;
+    }
+    Ok(more)
 }
 
 /// Compares the full-text indexes with their tables and fails when they differ (SQLite). Needs a write

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use evenhand::governance::user_tables::USER_TABLES;
+use evenhand::governance::user_tables::{USER_TABLES, UserTable};
 use serde_json::{Value, json};
 
 use super::random::{DAY, Dice};
@@ -107,15 +107,14 @@ impl History {
             ))
             .await
             .unwrap();
-        let place = if self.t.backend == Backend::Sqlite { "rowid" } else { "ctid" };
-        let mut tables: Vec<&str> = USER_TABLES.iter().map(|table| table.table).collect();
+        let mut tables: Vec<&UserTable> = USER_TABLES.iter().collect();
         while !tables.is_empty() {
             let index = self.dice.below(tables.len());
-            let table = tables[index];
-            let batch = format!(
-                "DELETE FROM {table} WHERE {place} IN (SELECT {place} FROM {table} WHERE org_id = 'default' AND user_id = '{user}' LIMIT 2)"
-            );
-            if self.t.sql(&batch).await.unwrap() == 0 {
+            let input = (tables[index], user.to_owned());
+            let batch = self.t.app.db.write("test.batch", input, |tx, (table, user)| {
+                Box::pin(table.delete_batch(tx, "default", user, i64::MAX, 2))
+            });
+            if batch.await.unwrap() == 0 {
                 tables.remove(index);
             } else if self.dice.below(5) == 0 {
                 assert_eq!(wrong_sums(&self.t).await, [], "in the middle of an erasure");

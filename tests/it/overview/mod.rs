@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::support::TestApp;
 
 /// Lines of the rollups that are not what the rows say: always none.
-pub async fn wrong_sums(t: &TestApp) -> Vec<(&'static str, i64)> {
+pub async fn wrong_sums(t: &TestApp) -> Vec<(&'static str, u64)> {
     t.app
         .db
         .read("test.rollups", (), |tx, ()| Box::pin(evenhand::evaluation::overview::mismatches(tx)))

@@ -3,7 +3,7 @@
 
 use evenhand::stats::agreement::{Confusion, mcnemar};
 use evenhand::stats::always_valid::{AlwaysValid, Look, RunningLooks};
-use evenhand::stats::complier::{ComplierEffect, DeliveredUser};
+use evenhand::stats::complier::{ComplierEffect, DeliveredUser, share_of_served};
 use evenhand::stats::cuped::{Cuped, Moments, UserHistory, optimal_theta};
 use evenhand::stats::decision::Decision;
 use evenhand::stats::judge_correction::{
@@ -107,6 +107,8 @@ fn health(seen: &mut Seen) {
         seen.null(SequentialSampleRatio::new(share), NullReason::InputOutOfRange);
     }
     seen.null(evaluated_session_coverage(0, 0), NullReason::NoEvaluatedSessions);
+    seen.null(share_of_served(0, 0), NullReason::NothingServed);
+    assert_eq!(share_of_served(1, 4), Ok(0.25));
     seen.null(
         EvaluationCounts::default().evaluation_rate(),
         NullReason::ArmWithoutPublishedSessions,

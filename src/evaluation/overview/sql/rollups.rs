@@ -1,11 +1,11 @@
 //! The sums behind the overview: one list that says what is counted, and everything that follows from it.
 //!
-//! For each table of [`ROLLUPS`] a trigger adds what a row counts for to the lines of its hour, day and week, and takes
+//! For each table of `ROLLUPS` a trigger adds what a row counts for to the lines of its hour, day and week, and takes
 //! it away again, in the transaction that changes the row, whatever code path that is: a regrade, a deleted session,
 //! one batch of an erasure. Every row carries all that it is counted by, so no trigger looks at another table; the one
 //! on `sessions` carries a first request that changed over to the rows. See docs/decisions/0012-rollups.md.
 //!
-//! To change what is counted, change the list and give the triggers a new [`PREFIX`]: they are made and the sums
+//! To change what is counted, change the list and give the triggers a new `PREFIX`: they are made and the sums
 //! computed anew when the program starts.
 
 use crate::db::{Engine, Objects, Tx};
@@ -291,7 +291,7 @@ pub async fn rebuild(tx: &mut Tx) -> Result<()> {
 }
 
 /// `(table, lines)`: how many lines of each table are not what the rows say; empty when all are.
-pub async fn mismatches(tx: &mut Tx) -> Result<Vec<(&'static str, i64)>> {
+pub async fn mismatches(tx: &mut Tx) -> Result<Vec<(&'static str, u64)>> {
     let mut found = Vec::new();
     for rollup in &ROLLUPS {
         let (lines, columns, keys) = (rollup.lines, rollup.columns(), rollup.key_columns());
@@ -301,14 +301,17 @@ pub async fn mismatches(tx: &mut Tx) -> Result<Vec<(&'static str, i64)>> {
             .fold("SUM(n) <> 0".to_owned(), |all, (name, _)| format!("{all} OR SUM({name}) <> 0"));
         // Stored minus recomputed is nothing, line by line, and no line is empty.
         let count = tx
-            .count(format!(
-                "SELECT (SELECT COUNT(*) FROM (
+            .number(
+                format!(
+                    "SELECT (SELECT COUNT(*) FROM (
                      SELECT {keys} FROM (
                          SELECT {columns} FROM {lines} UNION ALL {}) both_sides
                      GROUP BY {keys} HAVING {wrong}) wrong_lines)
                  + (SELECT COUNT(*) FROM {lines} WHERE n <= 0)",
-                rollup.recomputed(-1)
-            ))
+                    rollup.recomputed(-1)
+                ),
+                &[],
+            )
             .await?;
         if count > 0 {
             found.push((lines, count));

@@ -1,0 +1,240 @@
+//! `evenhand experiments analyse|simulate`.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, Subcommand, ValueEnum};
+use indicatif::{ProgressBar, ProgressDrawTarget};
+use serde_json::{Value, json};
+
+use super::Installation;
+use crate::app::Schema;
+use crate::clock::Clock;
+use crate::credentials::DEFAULT_ORG;
+use crate::experiments::analysis::{Analysis, Design, Sample, analyse};
+use crate::experiments::looks::Looks;
+use crate::experiments::rows::Row;
+use crate::experiments::{MARGIN, PLANNED_USERS, simulate};
+use crate::stats::CiMethod;
+
+#[derive(Subcommand)]
+pub enum Experiments {
+    /// Compute the numbers of an experiment from a file of rows.
+    ///
+    /// Takes what GET /api/retrieval_experiments/{id}/export gives, or rows of your own: one JSON object per line
+    /// with user, arm and session, success (1, 0, true or false), and optionally corrections, turns, escalated,
+    /// tokens, pre_period and more (docs/statistics.md).
+    Analyse(Analyse),
+    /// Assign the recorded users to arms that differ in nothing, many times, and count the false alarms.
+    Simulate(Simulate),
+}
+
+#[derive(Args)]
+pub struct Analyse {
+    /// The planned share of the holdout, in percent
+    #[arg(long)]
+    holdout_percentage: f64,
+    /// The rows, one JSON object per line
+    #[arg(long, value_name = "FILE")]
+    rows: PathBuf,
+    /// How many users the experiment was planned for
+    #[arg(long, default_value_t = PLANNED_USERS.unsigned_abs())]
+    planned_users: u64,
+    /// The smallest lift that matters, in percentage points
+    #[arg(long, default_value_t = MARGIN)]
+    margin: f64,
+    /// clustered_newcombe_tbm, cr2_bell_mccaffrey, cr1_t_clusters_minus_1, delta_welch or newcombe_neff
+    #[arg(long, default_value = CiMethod::ClusteredNewcombe.as_str())]
+    ci_method: String,
+    #[arg(long, value_enum, default_value_t = Format::Report)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Format {
+    Report,
+    Json,
+}
+
+#[derive(Args)]
+pub struct Simulate {
+    #[command(flatten)]
+    installation: Installation,
+    #[arg(long, default_value = DEFAULT_ORG)]
+    org: String,
+    #[arg(long, default_value_t = 10.0)]
+    holdout_percentage: f64,
+    /// How many times everyone is assigned
+    #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    assignments: u32,
+    /// How far back recorded sessions are taken from
+    #[arg(long, default_value_t = 90, value_parser = clap::value_parser!(i64).range(1..=36_500))]
+    days: i64,
+    #[arg(long, value_enum, default_value_t = Format::Report)]
+    format: Format,
+}
+
+impl Experiments {
+    pub async fn run(self) -> Result<ExitCode> {
+        match self {
+            Experiments::Analyse(command) => command.run(),
+            Experiments::Simulate(command) => command.run().await,
+        }
+    }
+}
+
+fn check_percentage(percentage: f64) -> Result<()> {
+    if percentage > 0.0 && percentage < 100.0 {
+        return Ok(());
+    }
+    bail!("--holdout-percentage is greater than 0 and less than 100");
+}
+
+impl Analyse {
+    fn run(self) -> Result<ExitCode> {
+        check_percentage(self.holdout_percentage)?;
+        let Some(ci_method) = CiMethod::parse(&self.ci_method) else {
+            let names = CiMethod::ALL.map(CiMethod::as_str).join(", ");
+            bail!("--ci-method is one of {names}");
+        };
+        let sample = Sample::of_rows(self.read()?);
+        let design = Design {
+            holdout_percentage: self.holdout_percentage,
+            planned_users: self.planned_users,
+            margin_percentage_points: self.margin,
+            ci_method,
+        };
+        let found = analyse(&sample, &design, Clock::System.now(), &mut Looks::default());
+        match self.format {
+            Format::Json => println!("{}", serde_json::to_string_pretty(&as_json(&found)?)?),
+            Format::Report => print!("{}", report(&found)),
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn read(&self) -> Result<Vec<Row>> {
+        let name = self.rows.display();
+        let file = File::open(&self.rows).with_context(|| format!("cannot read {name}"))?;
+        let mut rows = Vec::new();
+        for (index, line) in BufReader::new(file).lines().enumerate() {
+            let line = line.with_context(|| format!("cannot read {name}"))?;
+            if line.trim().is_empty() {
+                continue;
+            }
+            match Row::parse(&line) {
+                Ok(row) => rows.push(row),
+                Err(problem) => bail!("{name}, line {}: {problem}", index + 1),
+            }
+        }
+        Ok(rows)
+    }
+}
+
+/// The same names as the results endpoint has.
+fn as_json(found: &Analysis) -> Result<Value> {
+    let mut body = json!({
+        "treatment": serde_json::to_value(&found.treatment)?,
+        "holdout": serde_json::to_value(&found.holdout)?,
+        "success_rate_lift_percentage_points": found.lift_pp,
+        "relative_success_lift": found.relative_lift,
+        "confidence_interval_95_percentage_points": found.interval_pp,
+        "evaluated_session_coverage": found.coverage,
+        "unattributed_evaluated_session_count": found.unattributed,
+    });
+    if let (Value::Object(body), Value::Object(additions)) =
+        (&mut body, Value::from(found.additions.clone()))
+    {
+        body.extend(additions);
+    }
+    Ok(body)
+}
+
+fn report(found: &Analysis) -> String {
+    let mut lines = Vec::new();
+    for arm in [&found.treatment, &found.holdout] {
+        let rate = arm.success_rate.map_or("no rate".to_owned(), |r| format!("{:.1} %", r * 100.0));
+        lines.push(format!(
+            "{:<10} {:>8} users {:>9} sessions judged, success {rate}",
+            arm.arm, arm.evaluated_user_count, arm.evaluated_session_count
+        ));
+    }
+    let part = |name: &str| found.additions.get(name);
+    let reason = |reason: &Value| reason.as_str().unwrap_or("unknown").replace('_', " ");
+    lines.push(match found.lift_pp {
+        Some(lift) => {
+            let interval = match pair(found.interval_pp.as_ref()) {
+                Some((low, high)) => format!("95 %: {low:+.2} to {high:+.2}"),
+                None => {
+                    format!("no interval: {}", reason(&part("inference")["interval_null_reason"]))
+                }
+            };
+            format!("lift       {lift:+.2} percentage points ({interval})")
+        }
+        None => format!("lift       none: {}", reason(&part("inference")["lift_null_reason"])),
+    });
+    lines.push(match pair(Some(&part("always_valid")["interval_pp"])) {
+        Some((low, high)) => format!("any day    {low:+.2} to {high:+.2} (safe to read every day)"),
+        None => format!("any day    none: {}", reason(part("always_valid_null_reason"))),
+    });
+    let sentence = part("decision")["sentence"].as_str().unwrap_or_default();
+    lines.push(format!("decision   {sentence}"));
+    for problem in part("health")["problems"].as_array().into_iter().flatten() {
+        lines.push(format!("warning    {}", problem.as_str().unwrap_or_default()));
+    }
+    if found.unattributed > 0 {
+        let count = found.unattributed;
+        lines.push(format!(
+            "coverage   {count} judged sessions do not count; --format json says why"
+        ));
+    }
+    for guardrail in part("guardrails").as_array().into_iter().flatten() {
+        let text = |name: &str| guardrail[name].as_str().unwrap_or_default().replace('_', " ");
+        lines.push(format!("guardrail  {}: {}", text("name"), text("verdict")));
+    }
+    let digest = part("analysis")["input_digest"].as_str().unwrap_or_default();
+    lines.push(format!("digest     {digest}"));
+    lines.join("\n") + "\n"
+}
+
+fn pair(value: Option<&Value>) -> Option<(f64, f64)> {
+    Some((value?.get(0)?.as_f64()?, value?.get(1)?.as_f64()?))
+}
+
+impl Simulate {
+    async fn run(self) -> Result<ExitCode> {
+        check_percentage(self.holdout_percentage)?;
+        let app = self.installation.open(Schema::MustBeCurrent).await?;
+        let recorded = simulate::recorded(&app, &self.org, self.days).await?;
+        app.stop().await;
+        let target = ProgressDrawTarget::stderr();
+        let bar = ProgressBar::with_draw_target(Some(u64::from(self.assignments)), target);
+        let found = recorded.simulate(self.holdout_percentage, self.assignments, || bar.inc(1));
+        bar.finish_and_clear();
+        if self.format == Format::Json {
+            println!("{}", serde_json::to_string_pretty(&found)?);
+            return Ok(ExitCode::SUCCESS);
+        }
+        let percent = |rate: Option<f64>| match rate {
+            Some(rate) => format!("{:.1} %", rate * 100.0),
+            None => "none".to_owned(),
+        };
+        println!(
+            "{} users, {} sessions, {} % held out, {} assignments\n\
+             intervals that exclude zero: {} of {} ({}; 5 % is expected)\n\
+             sample-ratio alarms: {} ({}; 0.1 % is expected)",
+            found.users,
+            found.sessions,
+            found.holdout_percentage,
+            found.assignments,
+            found.intervals_excluding_zero,
+            found.intervals,
+            percent(found.false_alarm_rate),
+            found.sample_ratio_alarms,
+            percent(found.sample_ratio_alarm_rate),
+        );
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,49 @@
+//! Whether a person's words may still be shown to a judge: asked of the barrier before each call and during it.
+
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+
+use crate::db::Db;
+use crate::governance::barrier;
+use crate::judge::Consent;
+
+/// How often the barrier is looked at while a call is under way. Work of the process that erases is cancelled by it
+/// directly; this is for the other replicas.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// Holds as long as the person is active under the epoch their session was read in.
+#[derive(Clone)]
+pub struct SubjectConsent {
+    pub db: Db,
+    pub org_id: String,
+    pub user_id: String,
+    pub epoch: i64,
+}
+
+impl Consent for SubjectConsent {
+    fn is_given(&self) -> BoxFuture<'_, bool> {
+        Box::pin(async move {
+            let input = (self.org_id.clone(), self.user_id.clone());
+            let open = self
+                .db
+                .lookup("evaluation.consent", input, |tx, (org_id, user_id)| {
+                    Box::pin(barrier::open_epoch(tx, org_id, user_id))
+                })
+                .await;
+            // Without an answer, nothing is sent.
+            matches!(open, Ok(Some(epoch)) if epoch == self.epoch)
+        })
+    }
+
+    fn withdrawn(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            loop {
+                tokio::time::sleep(LOOK_EVERY).await;
+                if !self.is_given().await {
+                    return;
+                }
+            }
+        })
+    }
+}

@@ -1,0 +1,100 @@
+//! The users of an experiment by arm, and the documented numbers of an arm.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::experiments::Arm;
+use crate::experiments::sums::UserSums;
+use crate::stats::{self, UserSum};
+
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct RetrievalExperimentArmMetrics {
+    /// `treatment` or `holdout`.
+    pub arm: &'static str,
+    /// Users with requests stored under this arm.
+    pub assigned_user_count: u64,
+    /// Sessions with requests stored under this arm.
+    pub published_session_count: u64,
+    pub evaluated_user_count: u64,
+    pub evaluated_session_count: u64,
+    /// From 0 to 1.
+    pub success_rate: Option<f64>,
+    pub average_corrections: Option<f64>,
+    pub average_turns_to_resolution: Option<f64>,
+    /// From 0 to 1.
+    pub escalation_rate: Option<f64>,
+    /// Per published session with complete token counts.
+    pub average_output_tokens: Option<f64>,
+    pub output_token_session_count: u64,
+}
+
+/// The users of one arm.
+pub struct ArmUsers<'a> {
+    pub arm: Arm,
+    /// Users who belong to this arm and no other.
+    pub users: Vec<&'a UserSums>,
+    /// Users who were exposed, whose searches found something, who published.
+    pub exposed: u64,
+    pub triggered: u64,
+    pub assigned: u64,
+    pub published: u64,
+    pub tokens: stats::Arm,
+    /// Sessions that count, by success.
+    pub outcome: stats::Arm,
+}
+
+impl<'a> ArmUsers<'a> {
+    pub fn of(all: &'a [UserSums], arm: Arm) -> Self {
+        let i = arm.index();
+        let count = |has: fn(&UserSums, usize) -> bool| {
+            all.iter().filter(|user| has(user, i)).count() as u64
+        };
+        let users: Vec<&UserSums> = all.iter().filter(|user| user.arm() == Some(arm)).collect();
+        Self {
+            arm,
+            exposed: count(|user, i| user.exposed[i] > 0),
+            triggered: count(|user, i| user.triggered_user[i] > 0),
+            assigned: count(|user, i| user.published[i] > 0),
+            published: all.iter().map(|user| user.published[i]).sum(),
+            tokens: all
+                .iter()
+                .map(|user| UserSum { sessions: user.token_sessions[i], total: user.tokens[i] })
+                .collect(),
+            outcome: users.iter().map(|user| user.outcome()).collect(),
+            users,
+        }
+    }
+
+    /// The sessions that count, by another outcome.
+    pub fn by(&self, outcome: fn(&UserSums) -> UserSum) -> stats::Arm {
+        self.users.iter().map(|user| outcome(user)).collect()
+    }
+
+    pub fn corrections(&self) -> stats::Arm {
+        self.by(|user| UserSum { total: user.corrections, ..user.outcome() })
+    }
+
+    pub fn turns(&self) -> stats::Arm {
+        self.by(|user| UserSum { sessions: user.turn_sessions, total: user.turns })
+    }
+
+    pub fn escalations(&self) -> stats::Arm {
+        self.by(|user| UserSum { total: user.escalations, ..user.outcome() })
+    }
+
+    pub fn metrics(&self) -> RetrievalExperimentArmMetrics {
+        RetrievalExperimentArmMetrics {
+            arm: self.arm.as_str(),
+            assigned_user_count: self.assigned,
+            published_session_count: self.published,
+            evaluated_user_count: self.outcome.user_count() as u64,
+            evaluated_session_count: self.outcome.session_count(),
+            success_rate: self.outcome.mean().ok(),
+            average_corrections: self.corrections().mean().ok(),
+            average_turns_to_resolution: self.turns().mean().ok(),
+            escalation_rate: self.escalations().mean().ok(),
+            average_output_tokens: self.tokens.mean().ok(),
+            output_token_session_count: self.tokens.session_count(),
+        }
+    }
+}

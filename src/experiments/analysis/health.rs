@@ -1,0 +1,125 @@
+//! Can the numbers be trusted? An unhealthy experiment has no decision, and keeps its numbers.
+
+use serde_json::{Value, json};
+
+use super::part::Part;
+use super::{Arms, Design, Sample};
+use crate::experiments::looks::{self, Looks};
+use crate::experiments::rows::Reason;
+use crate::stats::missing::{
+    DifferentialEvaluation, EvaluationCounts, PublishedUser, worst_case_bounds,
+};
+use crate::stats::sample_ratio::{MISMATCH_P, SEQUENTIAL_MISMATCH_P, SampleRatio};
+
+/// Share of evaluated sessions with an impossible reason that is still taken for an accident.
+const IMPOSSIBLE_SHARE: f64 = 0.005;
+
+pub struct Health {
+    pub part: Part,
+    /// What is wrong, in words; empty when all is well.
+    pub problems: Vec<String>,
+}
+
+/// Tests a split of users against the planned share.
+pub fn sample_ratio(counts: [u64; 2], share: f64, smallest_p: &mut f64) -> (Part, bool) {
+    let [treatment, holdout] = counts;
+    let test = SampleRatio::test(treatment, holdout, share);
+    let sequential = looks::sequential(counts, share, smallest_p);
+    let mismatch = test.is_ok_and(|test| test.is_mismatch())
+        || sequential.is_ok_and(|p| p < SEQUENTIAL_MISMATCH_P);
+    let part = Part::new()
+        .with("treatment_users", treatment)
+        .with("holdout_users", holdout)
+        .with("expected_holdout_share", share)
+        .maybe("observed_holdout_share", test.map(|test| test.observed_holdout_share))
+        .maybe("chi_square", test.map(|test| test.chi_square))
+        .maybe("p_value", test.map(|test| test.p_value()))
+        .with("exact", test.is_ok_and(|test| test.low_expected_count))
+        .maybe("sequential_p_value", sequential)
+        .with("mismatch", mismatch);
+    (part, mismatch)
+}
+
+pub fn health(sample: &Sample, arms: &Arms<'_>, design: &Design, looks: &mut Looks) -> Health {
+    let mut problems = Vec::new();
+    let Arms { treatment, holdout } = arms;
+    let evaluated = [&treatment.outcome, &holdout.outcome].map(|arm| arm.user_count() as u64);
+    let mut stages = Part::new();
+    for (stage, counts, smallest) in [
+        ("exposed", [treatment.exposed, holdout.exposed], &mut looks.exposed_p),
+        ("published", [treatment.assigned, holdout.assigned], &mut looks.published_p),
+        ("evaluated", evaluated, &mut looks.evaluated_p),
+    ] {
+        let (part, mismatch) = sample_ratio(counts, design.holdout_share(), smallest);
+        if mismatch {
+            problems.push(format!("{stage} users are not split as planned"));
+        }
+        stages = stages.with(stage, part);
+    }
+    let evaluation = evaluation_rate(arms, &mut problems);
+    let contaminated: u64 = sample.users.iter().map(|user| user.contaminated).sum();
+    if contaminated > 0 {
+        problems.push(format!("{contaminated} holdout sessions carried learnings"));
+    }
+    let attribution = attribution(sample, &mut problems);
+    let part = Part::new()
+        .with("healthy", problems.is_empty())
+        .with("problems", problems.clone())
+        .with("sample_ratio", stages)
+        .with("evaluation_rate", evaluation)
+        .interval_points(
+            "worst_case_lift_pp",
+            worst_case_bounds(&counts(treatment), &counts(holdout)),
+        )
+        .with("contaminated_holdout_session_count", contaminated)
+        .with("contaminated_holdout_sessions", json!([]))
+        .with("attribution", attribution);
+    Health { part, problems }
+}
+
+fn counts(arm: &super::ArmUsers<'_>) -> EvaluationCounts {
+    EvaluationCounts {
+        published: arm.published,
+        evaluated: arm.outcome.session_count(),
+        successes: u64::try_from(arm.outcome.total()).unwrap_or(0),
+    }
+}
+
+/// Whether the arms are judged equally often.
+fn evaluation_rate(arms: &Arms<'_>, problems: &mut Vec<String>) -> Value {
+    let [treatment, holdout] = [&arms.treatment, &arms.holdout].map(|arm| {
+        let index = arm.arm.index();
+        let of_user = move |user: &&crate::experiments::sums::UserSums| PublishedUser {
+            published: user.published[index],
+            evaluated: user.outcome().sessions.min(user.published[index]),
+        };
+        arm.users.iter().map(of_user).collect::<Vec<_>>()
+    });
+    let test = DifferentialEvaluation::of(treatment, holdout);
+    if test.is_ok_and(|test| test.p_value.is_ok_and(|p| p < MISMATCH_P)) {
+        problems.push("the arms are not judged equally often".to_owned());
+    }
+    Part::new()
+        .maybe("treatment", test.map(|test| test.treatment_rate))
+        .maybe("holdout", test.map(|test| test.holdout_rate))
+        .points("difference_pp", test.map(|test| test.difference))
+        .points("standard_error_pp", test.and_then(|test| test.standard_error))
+        .maybe("p_value", test.and_then(|test| test.p_value))
+        .into()
+}
+
+/// Evaluated sessions by reason.
+fn attribution(sample: &Sample, problems: &mut Vec<String>) -> Part {
+    let counts = sample.reasons();
+    let all: u64 = counts.iter().sum();
+    for reason in Reason::IMPOSSIBLE {
+        #[allow(clippy::cast_precision_loss)] // numbers of sessions
+        if counts[reason as usize] as f64 > IMPOSSIBLE_SHARE * all as f64 {
+            let count = counts[reason as usize];
+            problems.push(format!("{count} evaluated sessions: {}", reason.as_str()));
+        }
+    }
+    Reason::ALL
+        .into_iter()
+        .fold(Part::new(), |part, reason| part.with(reason.as_str(), counts[reason as usize]))
+}

@@ -1,0 +1,87 @@
+//! Who judged, and the lift with the judge's errors taken out.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::part::Part;
+use super::{ArmUsers, Arms, Sample};
+use crate::experiments::sums::{Stratum, UserSums};
+use crate::stats::agreement::Confusion;
+use crate::stats::judge_correction::{
+    JudgedUser, Tuning, prediction_powered_lift, rogan_gladen_lift,
+};
+use crate::stats::{self, Comparison, UserSum};
+
+pub fn judge(sample: &Sample, arms: &Arms<'_>) -> Part {
+    let epochs = epochs(sample, arms);
+    let [treatment, holdout] = [&arms.treatment, &arms.holdout].map(judged);
+    let powered = prediction_powered_lift(&treatment, &holdout, Tuning::Optimal);
+    let [labels_t, labels_c] = [&treatment, &holdout].map(|users| labels(users));
+    let corrected =
+        rogan_gladen_lift((&arms.treatment.outcome, &labels_t), (&arms.holdout.outcome, &labels_c));
+    Part::new()
+        .with("mixed", epochs.len() > 1)
+        .with("epochs", epochs)
+        .with("labelled_sessions", labels_t.total() + labels_c.total())
+        .points("prediction_powered_lift_pp", powered.map(|lift| lift.estimate))
+        .interval_points(
+            "prediction_powered_interval_95_pp",
+            powered.and_then(|lift| lift.interval),
+        )
+        .points("corrected_lift_pp", corrected.map(|lift| lift.estimate))
+        .interval_points("corrected_interval_95_pp", corrected.map(|lift| lift.interval))
+}
+
+/// Judge and rubric, with the lift of each: numbers of two rubrics are never pooled in silence.
+fn epochs(sample: &Sample, arms: &Arms<'_>) -> Vec<Value> {
+    let mut found: BTreeMap<(&str, &str), [Vec<UserSum>; 2]> = BTreeMap::new();
+    let epoch = |stratum: u32| {
+        let Stratum { judge, prompt_version, .. } = sample.strata.get(&stratum)?;
+        Some((judge.as_str(), prompt_version.as_str()))
+    };
+    for arm in [&arms.treatment, &arms.holdout] {
+        for user in &arm.users {
+            let mut of_user: Vec<((&str, &str), UserSum)> = Vec::new();
+            for cell in &user.cells {
+                let Some(epoch) = epoch(cell.stratum) else {
+                    continue;
+                };
+                match of_user.iter_mut().find(|(known, _)| *known == epoch) {
+                    Some((_, sum)) => *sum = sum.plus(cell.sum),
+                    None => of_user.push((epoch, cell.sum)),
+                }
+            }
+            for (epoch, sum) in of_user {
+                found.entry(epoch).or_default()[arm.arm.index()].push(sum);
+            }
+        }
+    }
+    let part = |((judge, prompt_version), arms): ((&str, &str), [Vec<UserSum>; 2])| -> Value {
+        let [treatment, holdout] = arms.map(stats::Arm::new);
+        Part::new()
+            .with("judge", judge)
+            .with("prompt_version", prompt_version)
+            .with("treatment_sessions", treatment.session_count())
+            .with("holdout_sessions", holdout.session_count())
+            .points("lift_pp", Comparison::new(&treatment, &holdout).lift())
+            .into()
+    };
+    found.into_iter().map(part).collect()
+}
+
+fn judged(arm: &ArmUsers<'_>) -> Vec<JudgedUser> {
+    let of_user = |user: &&UserSums| {
+        let passes = u64::try_from(user.successes).unwrap_or(0);
+        JudgedUser {
+            unlabelled: user.outcome().sessions.saturating_sub(user.labelled.total()),
+            unlabelled_passes: passes.saturating_sub(user.labelled.judged_success()),
+            labelled: user.labelled,
+        }
+    };
+    arm.users.iter().map(of_user).collect()
+}
+
+fn labels(users: &[JudgedUser]) -> Confusion {
+    users.iter().fold(Confusion::default(), |all, user| all.plus(&user.labelled))
+}

@@ -1,0 +1,32 @@
+//! The attribution that a client sends with a publish.
+
+use super::{Arm, sql};
+use crate::db::Tx;
+use crate::error::{Code, Error, Result};
+
+/// Checks a pair in the transaction that stores it: the experiment must be one of the organization's, active or
+/// not, and the arm must be the user's. Without a pair the exposure recorded for user and session is stored instead,
+/// by the statement that inserts the request.
+pub async fn check_pair(
+    tx: &mut Tx,
+    org_id: &str,
+    user_id: &str,
+    experiment_id: &str,
+    arm: &str,
+) -> Result<()> {
+    let Some(experiment) = sql::find(tx, org_id, experiment_id).await? else {
+        return Err(Error::invalid_field(
+            Code::ExperimentUnknown,
+            "/retrieval_experiment_id",
+            "There is no such experiment in this organization.",
+        ));
+    };
+    if Arm::parse(arm) == Some(experiment.arm_of(org_id, user_id)) {
+        return Ok(());
+    }
+    Err(Error::invalid_field(
+        Code::ExperimentArmMismatch,
+        "/retrieval_experiment_arm",
+        "This user is in the other arm; send what the search answered with.",
+    ))
+}

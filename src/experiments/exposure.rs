@@ -1,0 +1,89 @@
+//! What a search means while an experiment runs: the user's arm applies, and what was or would have been served is
+//! counted, on disk before the answer leaves.
+
+use std::sync::Arc;
+
+use super::{Arm, Attribution, sql};
+use crate::app::App;
+use crate::db::Tx;
+use crate::error::{Code, Error, Result};
+use crate::governance::barrier;
+
+/// What a search found for a user.
+pub struct NewExposure {
+    pub org_id: String,
+    pub user_id: String,
+    pub session_id: Option<String>,
+    /// When each learning that was found was made.
+    pub made_at: Vec<i64>,
+    /// The agent playbooks among them.
+    pub agent_playbooks: Vec<i64>,
+}
+
+/// The arm that applies to an answer.
+#[derive(Clone, Debug)]
+pub struct Exposed {
+    pub attribution: Attribution,
+    pub withheld: bool,
+    /// Why nothing was recorded, if nothing was.
+    pub not_recorded: Option<&'static str>,
+}
+
+/// Whether some experiment of the organization is active: one probe of an index, asked with every search. It is not
+/// remembered, because another replica may start or stop one.
+pub async fn is_active(app: &App, org_id: &str) -> Result<bool> {
+    let active = app
+        .db
+        .lookup("experiments.active", org_id.to_owned(), |tx, org_id| {
+            Box::pin(sql::active(tx, org_id))
+        })
+        .await?;
+    Ok(active.is_some())
+}
+
+/// Decides the arm and records the exposure. Whether the experiment is active is asked again in the transaction
+/// that writes: one that was stopped meanwhile (`None`) withholds and records nothing.
+pub async fn expose(app: &Arc<App>, new: NewExposure) -> Result<Option<Exposed>> {
+    let now = app.clock.now();
+    app.db
+        .write("experiments.expose", (app.clone(), new, now), |tx, (app, new, now)| {
+            Box::pin(record(tx, app, new, *now))
+        })
+        .await
+}
+
+async fn record(tx: &mut Tx, app: &App, new: &NewExposure, now: i64) -> Result<Option<Exposed>> {
+    let Some(experiment) = sql::hold_active(tx, &new.org_id).await? else {
+        return Ok(None);
+    };
+    let arm = experiment.arm_of(&new.org_id, &new.user_id);
+    let mut exposed = Exposed {
+        attribution: Attribution {
+            experiment_id: experiment.experiment_id.clone(),
+            arm: arm.as_str().to_owned(),
+        },
+        withheld: arm == Arm::Holdout,
+        not_recorded: None,
+    };
+    match barrier::open(tx, &app.subject_keys, &new.org_id, &new.user_id, now).await {
+        Ok(subject) => sql::put_exposure(tx, &subject, &experiment, arm, new, now).await?,
+        Err(Error::Refused { code: Code::SubjectErasing, .. }) => {
+            exposed.not_recorded = Some("This user is being erased: no exposure was recorded.");
+        }
+        Err(Error::Refused { code: Code::SubjectErased, .. }) => {
+            exposed.not_recorded = Some("This user was erased: no exposure was recorded.");
+        }
+        Err(error) => return Err(error),
+    }
+    Ok(Some(exposed))
+}
+
+/// Deletes the exposures of a session, in the transaction that deletes the session.
+pub async fn forget_session(
+    tx: &mut Tx,
+    org_id: &str,
+    user_id: &str,
+    session_id: &str,
+) -> Result<()> {
+    sql::delete_exposures(tx, org_id, user_id, session_id).await
+}

@@ -1,0 +1,184 @@
+//! Planning: what an experiment of a given size could see, judging by past sessions.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::sql;
+use crate::app::App;
+use crate::error::Result;
+use crate::stats::power::{
+    Clustering, DEFAULT_POWER, Planner, SMALLEST_ADVISABLE_HOLDOUT, small_holdout_price,
+};
+use crate::stats::{Arm, Defined, NullReason, UserSum};
+
+const DAY: i64 = 86_400;
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct PlanQuery {
+    pub holdout_percentage: f64,
+    pub effect_percentage_points: f64,
+    pub power: f64,
+    /// Past days that are looked at.
+    pub days: i64,
+}
+
+impl Default for PlanQuery {
+    fn default() -> Self {
+        PlanQuery {
+            holdout_percentage: 10.0,
+            effect_percentage_points: super::lifecycle::MARGIN,
+            power: DEFAULT_POWER,
+            days: 30,
+        }
+    }
+}
+
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct RetrievalExperimentPlan {
+    pub holdout_percentage: f64,
+    pub effect_percentage_points: f64,
+    pub power: f64,
+    /// Days of past sessions that the plan stands on.
+    pub days: i64,
+    pub past_users: u64,
+    pub past_sessions: u64,
+    pub success_rate: Option<f64>,
+    pub success_rate_null_reason: Option<&'static str>,
+    /// How alike the sessions of one user are: 0 not at all, 1 all the same.
+    pub intraclass_correlation: Option<f64>,
+    pub intraclass_correlation_null_reason: Option<&'static str>,
+    /// How many times more sessions are needed because they come in users.
+    pub design_effect: Option<f64>,
+    pub design_effect_null_reason: Option<&'static str>,
+    /// The smallest lift that as many users as there were would show.
+    pub smallest_detectable_effect_percentage_points: Option<f64>,
+    pub smallest_detectable_effect_percentage_points_null_reason: Option<&'static str>,
+    /// Users needed to see the effect that was asked for.
+    pub treatment_users_needed: Option<u64>,
+    pub treatment_users_needed_null_reason: Option<&'static str>,
+    pub holdout_users_needed: Option<u64>,
+    pub holdout_users_needed_null_reason: Option<&'static str>,
+    /// Days until they have come, if new users come as the past ones did.
+    pub days_needed: Option<u64>,
+    pub days_needed_null_reason: Option<&'static str>,
+    /// How many times the detectable effect of an even split this holdout costs.
+    pub small_holdout_price: Option<f64>,
+    pub small_holdout_price_null_reason: Option<&'static str>,
+    pub warnings: Vec<String>,
+}
+
+/// Plans an experiment.
+pub async fn plan(app: &App, org_id: &str, query: PlanQuery) -> Result<RetrievalExperimentPlan> {
+    let now = app.clock.now();
+    let input = (org_id.to_owned(), now - query.days * DAY, now);
+    let sums = app
+        .db
+        .lookup("experiments.plan", input, |tx, (org_id, from, to)| {
+            Box::pin(sql::past_sums(tx, org_id, *from, *to))
+        })
+        .await?;
+    let past = sums.into_iter().flat_map(|(sessions, total, users)| {
+        let sum = UserSum { sessions: u64::try_from(sessions).unwrap_or(0), total };
+        std::iter::repeat_n(sum, usize::try_from(users).unwrap_or(0))
+    });
+    Ok(planned(&past.collect(), &query))
+}
+
+#[allow(clippy::cast_precision_loss)] // numbers of users and days
+fn planned(past: &Arm, query: &PlanQuery) -> RetrievalExperimentPlan {
+    let share = query.holdout_percentage / 100.0;
+    let users = past.user_count() as u64;
+    let holdout = ((users as f64 * share).round() as u64).min(users);
+    let clustering = Clustering::seen_in(past);
+    let planner = clustering.and_then(|clustering| {
+        Ok(Planner { baseline: past.mean()?, clustering, power: query.power })
+    });
+    let effect = query.effect_percentage_points / 100.0;
+    let size = planner
+        .and_then(|planner| planner.size_for(effect, share, users as f64 / query.days as f64));
+    let detectable = planner
+        .and_then(|planner| planner.smallest_detectable_effect(users - holdout, holdout))
+        .map(|effect| effect * 100.0);
+    let days = size.and_then(|size| size.days.ok_or(NullReason::NoUsers));
+    let mut warnings = Vec::new();
+    if size.is_ok_and(|size| size.is_small_holdout()) {
+        warnings.push(format!(
+            "Fewer than {SMALLEST_ADVISABLE_HOLDOUT} holdout users: the always-valid interval needs that many."
+        ));
+    }
+    if holdout < SMALLEST_ADVISABLE_HOLDOUT && users > 0 {
+        warnings.push(format!(
+            "As many users as in the last {} days would make a holdout of {holdout}.",
+            query.days
+        ));
+    }
+    let (success_rate, success_rate_null_reason) = split(past.mean());
+    let (intraclass_correlation, intraclass_correlation_null_reason) =
+        split(clustering.map(|c| c.intraclass_correlation));
+    let (design_effect, design_effect_null_reason) = split(clustering.map(|c| c.design_effect()));
+    let (smallest, smallest_null_reason) = split(detectable);
+    let (treatment_users_needed, treatment_users_needed_null_reason) =
+        split(size.map(|size| size.treatment_users));
+    let (holdout_users_needed, holdout_users_needed_null_reason) =
+        split(size.map(|size| size.holdout_users));
+    let (days_needed, days_needed_null_reason) = split(days);
+    let (price, price_null_reason) = split(small_holdout_price(share));
+    RetrievalExperimentPlan {
+        holdout_percentage: query.holdout_percentage,
+        effect_percentage_points: query.effect_percentage_points,
+        power: query.power,
+        days: query.days,
+        past_users: users,
+        past_sessions: past.session_count(),
+        success_rate,
+        success_rate_null_reason,
+        intraclass_correlation,
+        intraclass_correlation_null_reason,
+        design_effect,
+        design_effect_null_reason,
+        smallest_detectable_effect_percentage_points: smallest,
+        smallest_detectable_effect_percentage_points_null_reason: smallest_null_reason,
+        treatment_users_needed,
+        treatment_users_needed_null_reason,
+        holdout_users_needed,
+        holdout_users_needed_null_reason,
+        days_needed,
+        days_needed_null_reason,
+        small_holdout_price: price,
+        small_holdout_price_null_reason: price_null_reason,
+        warnings,
+    }
+}
+
+fn split<T>(value: Defined<T>) -> (Option<T>, Option<&'static str>) {
+    match value {
+        Ok(value) => (Some(value), None),
+        Err(reason) => (None, Some(reason.as_str())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_holdouts_have_their_price_and_nothing_is_planned_from_nothing() {
+        let past: Arm =
+            (0..200).map(|n| UserSum { sessions: 4, total: i64::from(n % 5) }).collect();
+        let at = |holdout_percentage| {
+            planned(&past, &PlanQuery { holdout_percentage, ..PlanQuery::default() })
+        };
+        for (percentage, price) in [(5.0, 2.29), (10.0, 1.67), (20.0, 1.25), (50.0, 1.0)] {
+            assert!((at(percentage).small_holdout_price.unwrap() - price).abs() < 0.006);
+        }
+        let (small, even) = (at(5.0), at(50.0));
+        let effect = |plan: &RetrievalExperimentPlan| {
+            plan.smallest_detectable_effect_percentage_points.unwrap()
+        };
+        assert!((effect(&small) / effect(&even) - 2.29).abs() < 0.01);
+        assert!(small.days_needed > even.days_needed && !small.warnings.is_empty());
+        let nothing = planned(&Arm::default(), &PlanQuery::default());
+        assert_eq!(nothing.days_needed_null_reason, Some("arm_without_evaluated_sessions"));
+    }
+}

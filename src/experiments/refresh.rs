@@ -1,0 +1,87 @@
+//! Bringing the users' sums up to date.
+//!
+//! Triggers mark a user when anything that an experiment counts of them changes. A marked user is summed up anew from
+//! the stored rows, never changed by a difference, so a sum cannot drift.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::classify::{Stored, rows_of};
+use super::sql;
+use super::sums::{Stratum, UserSums};
+use crate::app::App;
+use crate::db::Tx;
+use crate::error::Result;
+use crate::governance::barrier;
+
+/// Users per transaction: it holds the writer for some milliseconds.
+const AT_ONCE: i64 = 400;
+
+/// Sums up everyone who is marked. Those that another replica is summing up, or whose data is being written right
+/// now, are left to it.
+pub async fn refresh(app: &Arc<App>, org_id: &str, experiment_id: &str) -> Result<()> {
+    loop {
+        let input = (org_id.to_owned(), experiment_id.to_owned());
+        let stale = app
+            .db
+            .lookup("experiments.stale", input.clone(), |tx, (org_id, experiment_id)| {
+                Box::pin(sql::stale_users(tx, org_id, experiment_id, AT_ONCE))
+            })
+            .await?;
+        if stale.is_empty() {
+            return Ok(());
+        }
+        let (org_id, experiment_id) = input;
+        let summed = app
+            .db
+            .write(
+                "experiments.refresh",
+                (org_id, experiment_id, stale),
+                |tx, (org_id, experiment_id, users)| {
+                    Box::pin(sum_up(tx, org_id, experiment_id, users))
+                },
+            )
+            .await?;
+        if summed == 0 {
+            return Ok(());
+        }
+    }
+}
+
+async fn sum_up(tx: &mut Tx, org_id: &str, experiment_id: &str, users: &[String]) -> Result<usize> {
+    let Some(experiment) = sql::find(tx, org_id, experiment_id).await? else {
+        return Ok(0);
+    };
+    // The barrier first, as everyone who writes for a user does: two locks in one order.
+    let subjects = barrier::open_known(tx, org_id, users).await?;
+    let open: Vec<String> = subjects.keys().cloned().collect();
+    let held = sql::hold_marks(tx, org_id, experiment_id, &sql::json_list(&open)?).await?;
+    if held.is_empty() {
+        return Ok(0);
+    }
+    let list = sql::json_list(&held)?;
+    let stored = sql::stored(tx, org_id, &experiment, &list).await?;
+    let mut strata: BTreeMap<Stratum, u32> =
+        sql::strata(tx, org_id, experiment_id).await?.into_iter().map(|(n, s)| (s, n)).collect();
+    let known = strata.len();
+    let mut sums = Vec::with_capacity(held.len());
+    let nothing = Stored::default();
+    for user_id in &held {
+        let of_user = stored.get(user_id).unwrap_or(&nothing);
+        let rows = rows_of(org_id, user_id, &experiment, of_user);
+        let of_user = UserSums::of(&rows, |stratum| {
+            let next = u32::try_from(strata.len()).unwrap_or(u32::MAX);
+            *strata.entry(stratum).or_insert(next)
+        });
+        if let Some(subject) = subjects.get(user_id)
+            && !of_user.is_empty()
+        {
+            sums.push((subject, of_user));
+        }
+    }
+    for (stratum, number) in strata.iter().filter(|(_, number)| **number as usize >= known) {
+        sql::insert_stratum(tx, org_id, experiment_id, *number, stratum).await?;
+    }
+    sql::replace_sums(tx, org_id, experiment_id, &list, &sums).await?;
+    Ok(held.len())
+}

@@ -1,0 +1,126 @@
+//! The results of an experiment as they are answered.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+
+use super::analysis::{self, Design, Part, RetrievalExperimentArmMetrics, Sample};
+use super::looks::Looks;
+use super::{Experiment, RetrievalExperimentRecord, refresh, sql};
+use crate::app::App;
+use crate::error::{Error, Result};
+use crate::stats::CiMethod;
+
+/// Contaminated sessions that are listed.
+const LISTED: i64 = 50;
+
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct RetrievalExperimentResultsResponse {
+    pub experiment: RetrievalExperimentRecord,
+    pub treatment: RetrievalExperimentArmMetrics,
+    pub holdout: RetrievalExperimentArmMetrics,
+    pub success_rate_lift_percentage_points: Option<f64>,
+    pub relative_success_lift: Option<f64>,
+    /// Lower and upper end, clustered by user.
+    #[schema(value_type = Option<Vec<f64>>)]
+    pub confidence_interval_95_percentage_points: Option<Value>,
+    pub evaluated_session_coverage: Option<f64>,
+    pub unattributed_evaluated_session_count: u64,
+    /// `inference`, `always_valid`, `decision`, `health`, `delivery`, `judge`, `interference`, `cuped`, `segments`,
+    /// `guardrails`, `robustness`, `trend` and `analysis`. What does not apply is null beside its `…_null_reason`.
+    #[serde(flatten)]
+    #[schema(value_type = std::collections::HashMap<String, Value>)]
+    pub additions: Part,
+}
+
+/// What one snapshot holds of an experiment.
+struct Snapshot {
+    experiment: Experiment,
+    lines: String,
+    strata: std::collections::BTreeMap<u32, super::sums::Stratum>,
+    looks: Option<Looks>,
+    contaminated: Vec<(String, String)>,
+}
+
+/// The results of an experiment so far, with a given method for the documented interval.
+pub async fn results(
+    app: &Arc<App>,
+    org_id: &str,
+    experiment_id: &str,
+    ci_method: CiMethod,
+) -> Result<RetrievalExperimentResultsResponse> {
+    refresh::refresh(app, org_id, experiment_id).await?;
+    let Snapshot { experiment, lines, strata, looks: before, contaminated } =
+        snapshot(app, org_id, experiment_id).await?;
+    let design = Design::of(&experiment, ci_method);
+    let as_of = app.clock.now();
+    // Numbers of a hundred thousand users take a while: not on a thread that answers requests.
+    let (found, looks) = tokio::task::spawn_blocking(move || {
+        let sample = Sample::parse(&lines, strata)
+            .ok_or_else(|| Error::Internal("sums of an experiment cannot be read".to_owned()))?;
+        let mut looks = before.unwrap_or_default();
+        let found = analysis::analyse(&sample, &design, as_of, &mut looks);
+        Ok::<_, Error>((found, looks))
+    })
+    .await
+    .map_err(|e| Error::Internal(format!("an analysis failed: {e}")))??;
+    if before != Some(looks) {
+        remember(app, org_id, experiment_id, looks).await?;
+    }
+    let mut additions = found.additions;
+    if found.contaminated {
+        let listed: Vec<Value> = contaminated
+            .into_iter()
+            .map(|(user_id, session_id)| json!({"user_id": user_id, "session_id": session_id}))
+            .collect();
+        additions = additions.inside("health", "contaminated_holdout_sessions", listed);
+    }
+    Ok(RetrievalExperimentResultsResponse {
+        experiment: experiment.record(),
+        treatment: found.treatment,
+        holdout: found.holdout,
+        success_rate_lift_percentage_points: found.lift_pp,
+        relative_success_lift: found.relative_lift,
+        confidence_interval_95_percentage_points: found.interval_pp,
+        evaluated_session_coverage: found.coverage,
+        unattributed_evaluated_session_count: found.unattributed,
+        additions,
+    })
+}
+
+async fn snapshot(app: &Arc<App>, org_id: &str, experiment_id: &str) -> Result<Snapshot> {
+    let input = (org_id.to_owned(), experiment_id.to_owned());
+    app.db
+        .read("experiments.results", input, |tx, (org_id, experiment_id)| {
+            Box::pin(async move {
+                let experiment = sql::find(tx, org_id, experiment_id)
+                    .await?
+                    .ok_or_else(|| Error::not_found("experiment"))?;
+                Ok(Snapshot {
+                    experiment,
+                    lines: sql::lines(tx, org_id, experiment_id).await?,
+                    strata: sql::strata(tx, org_id, experiment_id).await?,
+                    looks: sql::find_looks(tx, org_id, experiment_id).await?,
+                    contaminated: sql::contaminated_sessions(tx, org_id, experiment_id, LISTED)
+                        .await?,
+                })
+            })
+        })
+        .await
+}
+
+/// Keeps what was seen, together with what others saw meanwhile.
+async fn remember(app: &Arc<App>, org_id: &str, experiment_id: &str, seen: Looks) -> Result<()> {
+    let input = (org_id.to_owned(), experiment_id.to_owned(), seen);
+    app.db
+        .write("experiments.look", input, |tx, (org_id, experiment_id, seen)| {
+            Box::pin(async move {
+                let stored = sql::find_looks(tx, org_id, experiment_id).await?;
+                let looks = stored.map_or(*seen, |stored| stored.merged(seen));
+                sql::put_looks(tx, org_id, experiment_id, &looks).await
+            })
+        })
+        .await
+}

@@ -1,0 +1,188 @@
+//! One row per session: what an analysis is made of, what an export holds and what `evenhand experiments analyse`
+//! reads.
+//!
+//! Everything a number depends on is in here, so that whoever has the rows can compute the number again.
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::Arm;
+
+/// What became of an evaluated session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// It counts.
+    Attributed,
+    /// None of its requests names the experiment.
+    NoMetadata,
+    /// Its requests name both arms.
+    MixedArms,
+    /// The stored arm is not the user's.
+    ArmMismatch,
+    /// The user has requests in both arms.
+    UserInBothArms,
+    /// It began before the start or after the end.
+    OutsideWindow,
+    /// It began before the user was first exposed.
+    PreAssignment,
+}
+
+impl Reason {
+    pub const ALL: [Reason; 7] = [
+        Reason::Attributed,
+        Reason::NoMetadata,
+        Reason::MixedArms,
+        Reason::ArmMismatch,
+        Reason::UserInBothArms,
+        Reason::OutsideWindow,
+        Reason::PreAssignment,
+    ];
+    /// What cannot happen unless arms are stored wrongly.
+    pub const IMPOSSIBLE: [Reason; 3] =
+        [Reason::MixedArms, Reason::ArmMismatch, Reason::UserInBothArms];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Reason::Attributed => "attributed",
+            Reason::NoMetadata => "no_metadata",
+            Reason::MixedArms => "mixed_arms",
+            Reason::ArmMismatch => "arm_mismatch",
+            Reason::UserInBothArms => "user_in_both_arms",
+            Reason::OutsideWindow => "outside_window",
+            Reason::PreAssignment => "pre_assignment",
+        }
+    }
+}
+
+/// A session of a user; or, without a session, that the user was exposed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Row {
+    pub user: String,
+    /// The stored arm; absent where the session names no experiment.
+    #[serde(deserialize_with = "arm", serialize_with = "arm_name")]
+    pub arm: Option<Arm>,
+    pub session: Option<String>,
+    /// The verdict; absent when the session was published and not judged.
+    #[serde(deserialize_with = "yes_or_no")]
+    pub success: Option<bool>,
+    /// Why the verdict counts or not; absent means that it does, if there is an arm.
+    pub reason: Option<Reason>,
+    pub corrections: Option<i64>,
+    /// The user's turns to resolution, of successes.
+    pub turns: Option<i64>,
+    #[serde(deserialize_with = "yes_or_no")]
+    pub escalated: Option<bool>,
+    /// Output tokens; absent when some count is unknown.
+    pub tokens: Option<i64>,
+    /// A session of the thirty days before the user's first exposure.
+    #[serde(deserialize_with = "flag")]
+    pub pre_period: bool,
+    /// Weeks since the start.
+    pub week: Option<u32>,
+    pub source: Option<String>,
+    pub agent_version: Option<String>,
+    pub judge: Option<String>,
+    pub prompt_version: Option<String>,
+    /// What a person says of the session.
+    #[serde(deserialize_with = "yes_or_no")]
+    pub label: Option<bool>,
+    /// Whether a search was recorded; absent means that it was.
+    #[serde(deserialize_with = "yes_or_no")]
+    pub exposed: Option<bool>,
+    /// Learnings found by its searches: served to treatment, withheld from the holdout.
+    pub found: u64,
+    pub served: u64,
+    pub served_new: u64,
+    pub served_from_holdout: u64,
+    /// Whether its turns carried learnings.
+    #[serde(deserialize_with = "flag")]
+    pub carried: bool,
+}
+
+fn arm<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Arm>, D::Error> {
+    let Some(name) = Option::<String>::deserialize(from)? else {
+        return Ok(None);
+    };
+    let unknown = || serde::de::Error::custom("arm must be treatment or holdout");
+    Arm::parse(&name).map(Some).ok_or_else(unknown)
+}
+
+fn arm_name<S: serde::Serializer>(arm: &Option<Arm>, to: S) -> Result<S::Ok, S::Error> {
+    arm.map(Arm::as_str).serialize(to)
+}
+
+/// true, false, 1 or 0.
+fn yes_or_no<'de, D: Deserializer<'de>>(from: D) -> Result<Option<bool>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Either {
+        Flag(bool),
+        Number(u8),
+    }
+    match Option::<Either>::deserialize(from)? {
+        None => Ok(None),
+        Some(Either::Flag(flag)) => Ok(Some(flag)),
+        Some(Either::Number(number @ 0..=1)) => Ok(Some(number == 1)),
+        Some(Either::Number(_)) => Err(serde::de::Error::custom("must be true, false, 1 or 0")),
+    }
+}
+
+fn flag<'de, D: Deserializer<'de>>(from: D) -> Result<bool, D::Error> {
+    Ok(yes_or_no(from)?.unwrap_or(false))
+}
+
+impl Row {
+    /// The row of one line; says what is wrong with it.
+    pub fn parse(line: &str) -> Result<Row, String> {
+        let row: Row = serde_json::from_str(line).map_err(|e| e.to_string())?;
+        if row.user.is_empty() {
+            return Err("user is missing".to_owned());
+        }
+        if row.session.is_none() && row.arm.is_none() {
+            return Err("a row has a session, or the arm its user was exposed to".to_owned());
+        }
+        let negative = [row.corrections, row.turns, row.tokens].iter().flatten().any(|n| *n < 0);
+        if negative {
+            return Err("corrections, turns and tokens are not negative".to_owned());
+        }
+        Ok(row)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_is_read_as_it_was_written() {
+        let row = Row {
+            user: "u".to_owned(),
+            arm: Some(Arm::Holdout),
+            session: Some("s".to_owned()),
+            success: Some(true),
+            reason: Some(Reason::PreAssignment),
+            tokens: Some(7),
+            found: 3,
+            ..Row::default()
+        };
+        assert_eq!(Row::parse(&serde_json::to_string(&row).unwrap()), Ok(row));
+    }
+
+    #[test]
+    fn numbers_stand_for_yes_and_no_and_mistakes_are_named() {
+        let row =
+            Row::parse(r#"{"user":"u","arm":"treatment","session":"s","success":1}"#).unwrap();
+        assert_eq!((row.success, row.pre_period), (Some(true), false));
+        for wrong in [
+            r#"{"arm":"treatment","session":"s"}"#,
+            r#"{"user":"u","arm":"both","session":"s"}"#,
+            r#"{"user":"u","success":1}"#,
+            r#"{"user":"u","session":"s","success":2}"#,
+            r#"{"user":"u","session":"s","tokens":-1}"#,
+            "[]",
+        ] {
+            assert!(Row::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! SQL of the table `experiments`.
+
+use crate::db::Tx;
+use crate::error::Result;
+use crate::experiments::Experiment;
+use crate::{row, rows, run};
+
+macro_rules! columns {
+    () => {
+        "experiment_id, number, holdout_percentage, planned_users, margin_percentage_points, started_at, ended_at"
+    };
+}
+
+/// All experiments of an organization, the newest start first.
+pub async fn list(tx: &mut Tx, org_id: &str) -> Result<Vec<Experiment>> {
+    rows!(
+        tx,
+        Experiment,
+        concat!("SELECT ", columns!(), " FROM experiments WHERE org_id = $1 ORDER BY number DESC"),
+        org_id
+    )
+}
+
+pub async fn find(tx: &mut Tx, org_id: &str, experiment_id: &str) -> Result<Option<Experiment>> {
+    row!(
+        tx,
+        Experiment,
+        concat!(
+            "SELECT ",
+            columns!(),
+            " FROM experiments WHERE org_id = $1 AND experiment_id = $2"
+        ),
+        org_id,
+        experiment_id
+    )
+}
+
+/// The active experiment.
+pub async fn active(tx: &mut Tx, org_id: &str) -> Result<Option<Experiment>> {
+    row!(
+        tx,
+        Experiment,
+        concat!("SELECT ", columns!(), " FROM experiments WHERE org_id = $1 AND ended_at IS NULL"),
+        org_id
+    )
+}
+
+/// The active experiment, which stays active until the transaction ends.
+pub async fn hold_active(tx: &mut Tx, org_id: &str) -> Result<Option<Experiment>> {
+    row!(
+        tx,
+        Experiment,
+        concat!(
+            "SELECT ",
+            columns!(),
+            " FROM experiments WHERE org_id = $1 AND ended_at IS NULL {for_share}"
+        ),
+        org_id
+    )
+}
+
+pub async fn insert(tx: &mut Tx, org_id: &str, new: &Experiment) -> Result<()> {
+    run!(
+        tx,
+        "INSERT INTO experiments
+           (org_id, experiment_id, number, holdout_percentage, planned_users, margin_percentage_points,
+            started_at, ended_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+        org_id,
+        &new.experiment_id,
+        new.number,
+        new.holdout_percentage,
+        new.planned_users,
+        new.margin_percentage_points,
+        new.started_at,
+        new.ended_at
+    )?;
+    Ok(())
+}
+
+/// Ends an experiment; false if it is not active.
+pub async fn end(tx: &mut Tx, org_id: &str, experiment_id: &str, now: i64) -> Result<bool> {
+    let ended = run!(
+        tx,
+        "UPDATE experiments SET ended_at = $3
+         WHERE org_id = $1 AND experiment_id = $2 AND ended_at IS NULL",
+        org_id,
+        experiment_id,
+        now
+    )?;
+    Ok(ended > 0)
+}
+
+/// Marks the users whose judged sessions began at or after a moment.
+pub async fn mark_judged_since(
+    tx: &mut Tx,
+    org_id: &str,
+    experiment_id: &str,
+    since: i64,
+) -> Result<()> {
+    run!(
+        tx,
+        "INSERT INTO experiment_stale_users (org_id, experiment_id, user_id, epoch, marks)
+         SELECT DISTINCT s.org_id, CAST($2 AS TEXT), s.user_id, s.epoch, 1
+           FROM evaluation_results r
+           JOIN subjects s ON s.org_id = r.org_id AND s.user_id = r.user_id AND s.state = 'active'
+          WHERE r.org_id = $1 AND r.created_at >= $3
+         ON CONFLICT DO NOTHING",
+        org_id,
+        experiment_id,
+        since
+    )?;
+    Ok(())
+}

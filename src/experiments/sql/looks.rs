@@ -1,0 +1,45 @@
+//! SQL of the table `experiment_looks`.
+
+use crate::db::Tx;
+use crate::error::Result;
+use crate::experiments::looks::Looks;
+use crate::{row, run};
+
+pub async fn find_looks(tx: &mut Tx, org_id: &str, experiment_id: &str) -> Result<Option<Looks>> {
+    row!(
+        tx,
+        Looks,
+        "SELECT lower, upper, p_value, exposed_p, published_p, evaluated_p, triggered_p FROM experiment_looks
+         WHERE org_id = $1 AND experiment_id = $2",
+        org_id,
+        experiment_id
+    )
+}
+
+pub async fn put_looks(
+    tx: &mut Tx,
+    org_id: &str,
+    experiment_id: &str,
+    looks: &Looks,
+) -> Result<()> {
+    run!(
+        tx,
+        "INSERT INTO experiment_looks
+           (org_id, experiment_id, lower, upper, p_value, exposed_p, published_p, evaluated_p, triggered_p)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+         ON CONFLICT (org_id, experiment_id) DO UPDATE SET
+            lower = excluded.lower, upper = excluded.upper, p_value = excluded.p_value,
+            exposed_p = excluded.exposed_p, published_p = excluded.published_p,
+            evaluated_p = excluded.evaluated_p, triggered_p = excluded.triggered_p",
+        org_id,
+        experiment_id,
+        looks.lower,
+        looks.upper,
+        looks.p_value,
+        looks.exposed_p,
+        looks.published_p,
+        looks.evaluated_p,
+        looks.triggered_p
+    )?;
+    Ok(())
+}

@@ -1,0 +1,14 @@
+//! SQL of the experiment tables, one file per noun.
+
+mod experiments;
+mod exposures;
+mod looks;
+mod sums;
+
+pub use experiments::{active, end, find, hold_active, insert, list, mark_judged_since};
+pub use exposures::{delete_exposures, put_exposure};
+pub use looks::{find_looks, put_looks};
+pub use sums::{
+    contaminated_sessions, hold_marks, insert_stratum, json_list, lines, past_sums, past_users,
+    replace_sums, stale_experiments, stale_users, stored, strata, summed_users,
+};

@@ -1,0 +1,354 @@
+//! SQL of `experiment_user_sums`, `experiment_stale_users` and `experiment_strata`, and of the rows that sums are
+//! made of.
+
+use std::collections::BTreeMap;
+
+use crate::db::{Changes, Tx, Value};
+use crate::error::{Error, Result};
+use crate::experiments::Experiment;
+use crate::experiments::classify::{Exposure, HISTORY, Published, Stored, Verdict};
+use crate::experiments::sums::{Stratum, UserSums};
+use crate::governance::SubjectWrite;
+use crate::{row, rows, run};
+
+/// Rows per INSERT: engines limit the number of parameters.
+const ROWS_AT_ONCE: usize = 200;
+
+/// Some users whose sums are behind, and who are there to be summed up.
+pub async fn stale_users(
+    tx: &mut Tx,
+    org_id: &str,
+    experiment_id: &str,
+    limit: i64,
+) -> Result<Vec<String>> {
+    let found = rows!(
+        tx,
+        (String,),
+        "SELECT m.user_id FROM experiment_stale_users m
+         WHERE m.org_id = $1 AND m.experiment_id = $2 AND EXISTS (
+               SELECT 1 FROM subjects s
+                WHERE s.org_id = m.org_id AND s.user_id = m.user_id AND s.state = 'active')
+         ORDER BY m.user_id {limit:$3}",
+        org_id,
+        experiment_id,
+        limit
+    )?;
+    Ok(found.into_iter().map(|(user_id,)| user_id).collect())
+}
+
+/// The experiments, with their organizations, that have users whose sums are behind.
+pub async fn stale_experiments(tx: &mut Tx) -> Result<Vec<(String, String)>> {
+    rows!(
+        tx,
+        (String, String),
+        "SELECT DISTINCT org_id, experiment_id FROM experiment_stale_users ORDER BY org_id, experiment_id"
+    )
+}
+
+/// Those of the users whose marks nobody else holds; they are held until the transaction ends.
+pub async fn hold_marks(
+    tx: &mut Tx,
+    org_id: &str,
+    experiment_id: &str,
+    users: &str,
+) -> Result<Vec<String>> {
+    let found = rows!(
+        tx,
+        (String,),
+        "SELECT user_id FROM experiment_stale_users
+         WHERE org_id = $1 AND experiment_id = $2 AND user_id IN {texts:$3} ORDER BY user_id {skip_locked}",
+        org_id,
+        experiment_id,
+        users
+    )?;
+    Ok(found.into_iter().map(|(user_id,)| user_id).collect())
+}
+
+/// Everything stored of these users that the experiment may count. `users` is a JSON list.
+pub async fn stored(
+    tx: &mut Tx,
+    org_id: &str,
+    experiment: &Experiment,
+    users: &str,
+) -> Result<BTreeMap<String, Stored>> {
+    let mut all: BTreeMap<String, Stored> = BTreeMap::new();
+    for verdict in verdicts(tx, org_id, experiment, users).await? {
+        let of_user = &mut all.entry(verdict.user_id.clone()).or_default().verdicts;
+        // The newest of each session comes first.
+        if of_user.last().is_none_or(|last| last.session_id != verdict.session_id) {
+            of_user.push(verdict);
+        }
+    }
+    for published in published(tx, org_id, &experiment.experiment_id, users).await? {
+        all.entry(published.user_id.clone()).or_default().published.push(published);
+    }
+    for exposure in exposures(tx, org_id, &experiment.experiment_id, users).await? {
+        all.entry(exposure.user_id.clone()).or_default().exposures.push(exposure);
+    }
+    Ok(all)
+}
+
+async fn verdicts(
+    tx: &mut Tx,
+    org_id: &str,
+    experiment: &Experiment,
+    users: &str,
+) -> Result<Vec<Verdict>> {
+    rows!(
+        tx,
+        Verdict,
+        "SELECT r.user_id, r.session_id, r.created_at, r.is_success, r.number_of_corrections,
+                r.user_turns_to_resolution, r.is_escalated, COALESCE(s.source, '') AS source, r.agent_version,
+                r.judge, r.prompt_version,
+                (SELECT l.is_success FROM session_labels l
+                  WHERE l.org_id = r.org_id AND l.user_id = r.user_id AND l.session_id = r.session_id
+                    AND l.evaluation_name = r.evaluation_name
+                  ORDER BY l.labelled_at DESC, l.labelled_by DESC LIMIT 1) AS label
+           FROM evaluation_results r
+           LEFT JOIN sessions s ON s.org_id = r.org_id AND s.user_id = r.user_id AND s.session_id = r.session_id
+          WHERE r.org_id = $1 AND r.user_id IN {texts:$2} AND r.evaluation_name = 'agent_success'
+            AND (r.created_at >= $3 OR EXISTS (
+                 SELECT 1 FROM requests q
+                  WHERE q.org_id = r.org_id AND q.user_id = r.user_id AND q.session_id = r.session_id
+                    AND q.retrieval_experiment_id = $4))
+          ORDER BY r.user_id, r.session_id, r.evaluated_at DESC, r.result_id DESC",
+        org_id,
+        users,
+        experiment.started_at - HISTORY,
+        &experiment.experiment_id
+    )
+}
+
+async fn published(
+    tx: &mut Tx,
+    org_id: &str,
+    experiment_id: &str,
+    users: &str,
+) -> Result<Vec<Published>> {
+    rows!(
+        tx,
+        Published,
+        "SELECT q.user_id, q.session_id, q.retrieval_experiment_arm AS arm,
+                CAST(COALESCE(SUM(CASE WHEN LOWER(i.role) <> 'user' THEN i.token_count END), 0) AS BIGINT) AS tokens,
+                COUNT(CASE WHEN LOWER(i.role) <> 'user' AND i.token_count IS NULL THEN 1 END) AS unknown,
+                COUNT(CASE WHEN i.retrieved_learnings <> '[]' THEN 1 END) AS carried
+           FROM requests q
+           LEFT JOIN interactions i ON i.org_id = q.org_id AND i.user_id = q.user_id
+                AND i.session_id = q.session_id AND i.request_id = q.request_id
+          WHERE q.org_id = $1 AND q.user_id IN {texts:$2} AND q.retrieval_experiment_id = $3
+          GROUP BY q.user_id, q.session_id, q.retrieval_experiment_arm
+          ORDER BY q.user_id, q.session_id, q.retrieval_experiment_arm",
+        org_id,
+        users,
+        experiment_id
+    )
+}
+
+async fn exposures(
+    tx: &mut Tx,
+    org_id: &str,
+    experiment_id: &str,
+    users: &str,
+) -> Result<Vec<Exposure>> {
+    rows!(
+        tx,
+        Exposure,
+        "SELECT user_id, session_id, arm, first_exposed_at, found, served, served_new, served_from_holdout
+           FROM experiment_exposures
+          WHERE org_id = $1 AND user_id IN {texts:$2} AND experiment_id = $3
+          ORDER BY user_id, session_id",
+        org_id,
+        users,
+        experiment_id
+    )
+}
+
+/// The strata of an experiment with their numbers.
+pub async fn strata(
+    tx: &mut Tx,
+    org_id: &str,
+    experiment_id: &str,
+) -> Result<BTreeMap<u32, Stratum>> {
+    let found = rows!(
+        tx,
+        (i64, String, String, String, String),
+        "SELECT stratum, source, agent_version, judge, prompt_version FROM experiment_strata
+         WHERE org_id = $1 AND experiment_id = $2",
+        org_id,
+        experiment_id
+    )?;
+    let named = found.into_iter().map(|(number, source, agent_version, judge, prompt_version)| {
+        let number = u32::try_from(number).unwrap_or(u32::MAX);
+        (number, Stratum { source, agent_version, judge, prompt_version })
+    });
+    Ok(named.collect())
+}
+
+pub async fn insert_stratum(
+    tx: &mut Tx,
+    org_id: &str,
+    experiment_id: &str,
+    number: u32,
+    stratum: &Stratum,
+) -> Result<()> {
+    run!(
+        tx,
+        "INSERT INTO experiment_strata
+           (org_id, experiment_id, stratum, source, agent_version, judge, prompt_version)
+         VALUES ($1, $2, $3, $4, $5, $6, $7)",
+        org_id,
+        experiment_id,
+        i64::from(number),
+        &stratum.source,
+        &stratum.agent_version,
+        &stratum.judge,
+        &stratum.prompt_version
+    )?;
+    Ok(())
+}
+
+/// Puts the sums of users in the place of those before, and takes their marks away. `users` is the JSON list of all
+/// of them; those without sums have none from here on.
+pub async fn replace_sums(
+    tx: &mut Tx,
+    org_id: &str,
+    experiment_id: &str,
+    users: &str,
+    sums: &[(&SubjectWrite, UserSums)],
+) -> Result<()> {
+    for sql in [
+        "DELETE FROM experiment_user_sums
+          WHERE org_id = $1 AND experiment_id = $2 AND user_id IN {texts:$3}",
+        "DELETE FROM experiment_stale_users
+          WHERE org_id = $1 AND experiment_id = $2 AND user_id IN {texts:$3}",
+    ] {
+        run!(tx, sql, org_id, experiment_id, users)?;
+    }
+    let lines: Vec<String> = sums.iter().map(|(_, sums)| sums.line()).collect();
+    for (some, lines) in sums.chunks(ROWS_AT_ONCE).zip(lines.chunks(ROWS_AT_ONCE)) {
+        let mut values = Vec::with_capacity(some.len() * 6);
+        for ((subject, sums), line) in some.iter().zip(lines) {
+            values.extend([
+                Value::from(subject.org_id()),
+                experiment_id.into(),
+                subject.user_id().into(),
+                subject.epoch().into(),
+                i64::try_from(sums.contaminated).unwrap_or(i64::MAX).into(),
+                Value::from(line),
+            ]);
+        }
+        let mut changes = Changes::default();
+        changes.add_rows(
+            "INSERT INTO experiment_user_sums (org_id, experiment_id, user_id, epoch, contaminated, sums)
+             VALUES {rows}",
+            6,
+            values,
+        );
+        tx.apply(changes).await?;
+    }
+    Ok(())
+}
+
+/// The sums of all users of an experiment, a line each.
+pub async fn lines(tx: &mut Tx, org_id: &str, experiment_id: &str) -> Result<String> {
+    let found = row!(
+        tx,
+        (Option<String>,),
+        "SELECT {lines:sums} FROM experiment_user_sums WHERE org_id = $1 AND experiment_id = $2",
+        org_id,
+        experiment_id
+    )?;
+    Ok(found.and_then(|(lines,)| lines).unwrap_or_default())
+}
+
+/// Users from `after` on that an export has rows of, in the order of their ids.
+pub async fn summed_users(
+    tx: &mut Tx,
+    org_id: &str,
+    experiment_id: &str,
+    after: &str,
+    limit: i64,
+) -> Result<Vec<String>> {
+    let found = rows!(
+        tx,
+        (String,),
+        "SELECT user_id FROM experiment_user_sums
+         WHERE org_id = $1 AND experiment_id = $2 AND user_id > $3 ORDER BY user_id {limit:$4}",
+        org_id,
+        experiment_id,
+        after,
+        limit
+    )?;
+    Ok(found.into_iter().map(|(user_id,)| user_id).collect())
+}
+
+/// Some holdout sessions whose turns carried learnings.
+pub async fn contaminated_sessions(
+    tx: &mut Tx,
+    org_id: &str,
+    experiment_id: &str,
+    limit: i64,
+) -> Result<Vec<(String, String)>> {
+    rows!(
+        tx,
+        (String, String),
+        "SELECT DISTINCT q.user_id, q.session_id
+           FROM experiment_user_sums u
+           JOIN requests q ON q.org_id = u.org_id AND q.user_id = u.user_id
+                AND q.retrieval_experiment_id = u.experiment_id AND q.retrieval_experiment_arm = 'holdout'
+           JOIN interactions i ON i.org_id = q.org_id AND i.user_id = q.user_id
+                AND i.session_id = q.session_id AND i.request_id = q.request_id
+          WHERE u.org_id = $1 AND u.experiment_id = $2 AND u.contaminated > 0 AND i.retrieved_learnings <> '[]'
+          ORDER BY q.user_id, q.session_id {limit:$3}",
+        org_id,
+        experiment_id,
+        limit
+    )
+}
+
+/// A list of users as it is bound.
+pub fn json_list(users: &[String]) -> Result<String> {
+    serde_json::to_string(users).map_err(|e| Error::Internal(e.to_string()))
+}
+
+/// How many users had how many judged sessions, and successes among them: `(sessions, successes, users)`.
+pub async fn past_sums(
+    tx: &mut Tx,
+    org_id: &str,
+    from: i64,
+    to: i64,
+) -> Result<Vec<(i64, i64, i64)>> {
+    rows!(
+        tx,
+        (i64, i64, i64),
+        "SELECT sessions, successes, COUNT(*) FROM (
+             SELECT user_id, COUNT(*) AS sessions, COUNT(CASE WHEN is_success THEN 1 END) AS successes
+               FROM evaluation_results
+              WHERE org_id = $1 AND evaluation_name = 'agent_success' AND created_at >= $2 AND created_at <= $3
+              GROUP BY user_id) u
+          GROUP BY sessions, successes ORDER BY sessions, successes",
+        org_id,
+        from,
+        to
+    )
+}
+
+/// Users with their judged sessions of a time, and the successes among them.
+pub async fn past_users(
+    tx: &mut Tx,
+    org_id: &str,
+    from: i64,
+    to: i64,
+) -> Result<Vec<(String, i64, i64)>> {
+    rows!(
+        tx,
+        (String, i64, i64),
+        "SELECT user_id, COUNT(*), COUNT(CASE WHEN is_success THEN 1 END)
+           FROM evaluation_results
+          WHERE org_id = $1 AND evaluation_name = 'agent_success' AND created_at >= $2 AND created_at <= $3
+          GROUP BY user_id ORDER BY user_id",
+        org_id,
+        from,
+        to
+    )
+}

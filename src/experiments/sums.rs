@@ -1,0 +1,377 @@
+//! One user's part in an experiment, as sums: all that the analysis asks of a user.
+//!
+//! Stored as one line of integers, because an analysis reads the lines of all users at once: a hundred thousand of
+//! them arrive as one text and are read in a tenth of a second.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use super::Arm;
+use super::rows::{Reason, Row};
+use crate::stats::UserSum;
+use crate::stats::agreement::Confusion;
+
+/// Where a session belongs when experiments are looked at in parts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, sqlx::FromRow)]
+pub struct Stratum {
+    pub source: String,
+    pub agent_version: String,
+    pub judge: String,
+    pub prompt_version: String,
+}
+
+/// Sessions that count, of one stratum and week.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Cell {
+    pub stratum: u32,
+    pub week: u32,
+    pub sum: UserSum,
+}
+
+impl Cell {
+    /// In the order of the line.
+    pub fn numbers(&self) -> [i64; 4] {
+        let sessions = i64::try_from(self.sum.sessions).unwrap_or(i64::MAX);
+        [i64::from(self.stratum), i64::from(self.week), sessions, self.sum.total]
+    }
+}
+
+/// Numbers of a line before its cells.
+const FIXED: usize = 35;
+
+/// The numbers of a line, quicker than by cutting it up; `None` for what is no number.
+struct Numbers<'a> {
+    rest: &'a [u8],
+}
+
+impl Iterator for Numbers<'_> {
+    type Item = Option<i64>;
+
+    fn next(&mut self) -> Option<Option<i64>> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let (mut number, mut digits) = (Some(0i64), 0);
+        while let [byte, rest @ ..] = self.rest {
+            self.rest = rest;
+            match byte {
+                b'0'..=b'9' => {
+                    digits += 1;
+                    let digit = i64::from(byte - b'0');
+                    number = number.and_then(|n| n.checked_mul(10)?.checked_add(digit));
+                }
+                b' ' => break,
+                _ => number = None,
+            }
+        }
+        Some(number.filter(|_| digits > 0))
+    }
+}
+
+/// The sums of one user. Arrays of two are by arm, [`Arm::index`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct UserSums {
+    /// 1 where the user was exposed.
+    pub exposed: [u64; 2],
+    /// 1 where some search found something.
+    pub triggered_user: [u64; 2],
+    pub published: [u64; 2],
+    /// Published sessions whose token counts are all known, and their output tokens.
+    pub token_sessions: [u64; 2],
+    pub tokens: [i64; 2],
+    /// Evaluated sessions by reason; the first are those that count, and what follows is of those alone.
+    pub reasons: [u64; 7],
+    pub successes: i64,
+    pub corrections: i64,
+    pub turn_sessions: u64,
+    pub turns: i64,
+    pub escalations: i64,
+    /// Sessions that got a learning.
+    pub delivered: u64,
+    /// Sessions whose searches found something.
+    pub triggered: UserSum,
+    pub labelled: Confusion,
+    /// Sessions of the thirty days before first exposure.
+    pub before: UserSum,
+    /// Learnings handed over, those of them made after the start, and those from playbooks with holdout sources.
+    pub served: u64,
+    pub served_new: u64,
+    pub served_from_holdout: u64,
+    /// Holdout sessions whose turns carried learnings.
+    pub contaminated: u64,
+    pub cells: Vec<Cell>,
+}
+
+impl UserSums {
+    /// Sums up the rows of one user; `number` gives a stratum its number.
+    pub fn of(rows: &[Row], mut number: impl FnMut(Stratum) -> u32) -> Self {
+        let mut sums = Self::default();
+        let mut cells: BTreeMap<(u32, u32), UserSum> = BTreeMap::new();
+        let named = |arm| {
+            rows.iter().any(|row| row.arm == Some(arm) && row.session.is_some() && !row.pre_period)
+        };
+        let in_both = Arm::BOTH.into_iter().all(named);
+        for row in rows {
+            if row.pre_period {
+                sums.before.add(row.success);
+                continue;
+            }
+            let index = row.arm.map(Arm::index);
+            if let Some(index) = index {
+                sums.exposed[index] |= u64::from(row.exposed != Some(false));
+                sums.triggered_user[index] |= u64::from(row.found > 0);
+                sums.served += row.served;
+                sums.served_new += row.served_new;
+                sums.served_from_holdout += row.served_from_holdout;
+            }
+            if row.session.is_none() {
+                continue;
+            }
+            if let Some(index) = index {
+                sums.published[index] += 1;
+                if let Some(tokens) = row.tokens {
+                    sums.token_sessions[index] += 1;
+                    sums.tokens[index] += tokens;
+                }
+                sums.contaminated += u64::from(row.carried && row.arm == Some(Arm::Holdout));
+            }
+            let Some(success) = row.success else {
+                continue;
+            };
+            let reason = match (row.reason, row.arm) {
+                (Some(reason), _) if reason != Reason::Attributed => reason,
+                (_, None) => Reason::NoMetadata,
+                _ if in_both => Reason::UserInBothArms,
+                _ => Reason::Attributed,
+            };
+            sums.reasons[reason as usize] += 1;
+            if reason == Reason::Attributed {
+                sums.count(row, success);
+                let cell = (number(row.stratum()), row.week.unwrap_or(0));
+                cells.entry(cell).or_default().add(Some(success));
+            }
+        }
+        sums.cells =
+            cells.into_iter().map(|((stratum, week), sum)| Cell { stratum, week, sum }).collect();
+        sums
+    }
+
+    fn count(&mut self, row: &Row, success: bool) {
+        self.successes += i64::from(success);
+        self.corrections += row.corrections.unwrap_or(0);
+        if let Some(turns) = row.turns {
+            self.turn_sessions += 1;
+            self.turns += turns;
+        }
+        self.escalations += i64::from(row.escalated.unwrap_or(false));
+        self.delivered += u64::from(row.served > 0 || row.carried);
+        if row.found > 0 {
+            self.triggered.add(Some(success));
+        }
+        if let Some(label) = row.label {
+            self.labelled.count(success, label);
+        }
+    }
+
+    /// The arm of a user who was published in one arm only, else the one they were exposed to.
+    pub fn arm(&self) -> Option<Arm> {
+        let only = |counts: [u64; 2]| match counts.map(|count| count > 0) {
+            [true, false] => Some(Arm::Treatment),
+            [false, true] => Some(Arm::Holdout),
+            _ => None,
+        };
+        only(self.published).or_else(|| only(self.exposed))
+    }
+
+    /// Sessions that count, and the successes among them.
+    pub fn outcome(&self) -> UserSum {
+        UserSum { sessions: self.reasons[0], total: self.successes }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The line that [`UserSums::parse`] reads.
+    pub fn line(&self) -> String {
+        let mut line = String::with_capacity(128);
+        for number in self.numbers() {
+            // Writing to a text cannot fail.
+            let _ = write!(line, "{number} ");
+        }
+        line.pop();
+        line
+    }
+
+    /// All numbers in the order of the line.
+    fn numbers(&self) -> impl Iterator<Item = i64> {
+        self.fixed().into_iter().chain(self.cells.iter().flat_map(Cell::numbers))
+    }
+
+    /// The numbers that every user has.
+    pub fn fixed(&self) -> [i64; FIXED] {
+        let whole = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+        let [[a, b], [c, d], [e, f], [g, h]] =
+            [self.exposed, self.triggered_user, self.published, self.token_sessions]
+                .map(|pair| pair.map(whole));
+        let [tokens_t, tokens_c] = self.tokens;
+        let [r0, r1, r2, r3, r4, r5, r6] = self.reasons.map(whole);
+        let labelled = &self.labelled;
+        [
+            a,
+            b,
+            c,
+            d,
+            e,
+            f,
+            g,
+            h,
+            tokens_t,
+            tokens_c,
+            r0,
+            r1,
+            r2,
+            r3,
+            r4,
+            r5,
+            r6,
+            self.successes,
+            self.corrections,
+            whole(self.turn_sessions),
+            self.turns,
+            self.escalations,
+            whole(self.delivered),
+            whole(self.triggered.sessions),
+            self.triggered.total,
+            whole(labelled.true_passes),
+            whole(labelled.false_passes),
+            whole(labelled.false_failures),
+            whole(labelled.true_failures),
+            whole(self.before.sessions),
+            self.before.total,
+            whole(self.served),
+            whole(self.served_new),
+            whole(self.served_from_holdout),
+            whole(self.contaminated),
+        ]
+    }
+
+    /// Reads a line; `None` if it is none.
+    pub fn parse(line: &str) -> Option<Self> {
+        let mut numbers = Numbers { rest: line.as_bytes() };
+        let mut next = || numbers.next()?;
+        let mut sums = Self::default();
+        for pair in [
+            &mut sums.exposed,
+            &mut sums.triggered_user,
+            &mut sums.published,
+            &mut sums.token_sessions,
+        ] {
+            *pair = [next()?.try_into().ok()?, next()?.try_into().ok()?];
+        }
+        sums.tokens = [next()?, next()?];
+        for count in &mut sums.reasons {
+            *count = next()?.try_into().ok()?;
+        }
+        let mut whole = || u64::try_from(next()?).ok();
+        let signed = |n: u64| i64::try_from(n).ok();
+        sums.successes = signed(whole()?)?;
+        sums.corrections = signed(whole()?)?;
+        sums.turn_sessions = whole()?;
+        sums.turns = signed(whole()?)?;
+        sums.escalations = signed(whole()?)?;
+        sums.delivered = whole()?;
+        sums.triggered = UserSum { sessions: whole()?, total: signed(whole()?)? };
+        sums.labelled = Confusion {
+            true_passes: whole()?,
+            false_passes: whole()?,
+            false_failures: whole()?,
+            true_failures: whole()?,
+        };
+        sums.before = UserSum { sessions: whole()?, total: signed(whole()?)? };
+        sums.served = whole()?;
+        sums.served_new = whole()?;
+        sums.served_from_holdout = whole()?;
+        sums.contaminated = whole()?;
+        while let Some(stratum) = numbers.next() {
+            let mut next = || numbers.next()?;
+            sums.cells.push(Cell {
+                stratum: stratum?.try_into().ok()?,
+                week: next()?.try_into().ok()?,
+                sum: UserSum { sessions: next()?.try_into().ok()?, total: next()? },
+            });
+        }
+        Some(sums)
+    }
+}
+
+impl UserSum {
+    fn add(&mut self, success: Option<bool>) {
+        if let Some(success) = success {
+            self.sessions += 1;
+            self.total += i64::from(success);
+        }
+    }
+}
+
+impl Row {
+    fn stratum(&self) -> Stratum {
+        let text = |field: &Option<String>| field.clone().unwrap_or_default();
+        Stratum {
+            source: text(&self.source),
+            agent_version: text(&self.agent_version),
+            judge: text(&self.judge),
+            prompt_version: text(&self.prompt_version),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(arm: Option<Arm>, success: Option<bool>) -> Row {
+        let session = Some("s".to_owned());
+        Row { user: "u".to_owned(), arm, session, success, ..Row::default() }
+    }
+
+    #[test]
+    fn a_line_is_read_as_it_was_written() {
+        let rows = [
+            Row {
+                tokens: Some(12),
+                week: Some(3),
+                found: 2,
+                served: 2,
+                ..row(Some(Arm::Treatment), Some(true))
+            },
+            Row {
+                label: Some(false),
+                corrections: Some(4),
+                ..row(Some(Arm::Treatment), Some(true))
+            },
+            Row { pre_period: true, ..row(None, Some(false)) },
+            row(None, Some(false)),
+            Row { session: None, ..row(Some(Arm::Treatment), None) },
+        ];
+        let sums = UserSums::of(&rows, |_| 7);
+        assert_eq!(UserSums::parse(&sums.line()), Some(sums.clone()));
+        assert_eq!(sums.arm(), Some(Arm::Treatment));
+        assert_eq!(sums.outcome(), UserSum { sessions: 2, total: 2 });
+        assert_eq!(sums.reasons, [2, 1, 0, 0, 0, 0, 0]);
+        assert_eq!(sums.before, UserSum { sessions: 1, total: 0 });
+        assert_eq!(sums.cells.len(), 2);
+        assert_eq!((sums.delivered, sums.labelled.false_passes, sums.tokens), (1, 1, [12, 0]));
+        for broken in ["", "1", "1 x", &format!("{} 1", sums.line())] {
+            assert_eq!(UserSums::parse(broken), None, "{broken}");
+        }
+    }
+
+    #[test]
+    fn nobody_counts_in_both_arms() {
+        let rows = [row(Some(Arm::Treatment), Some(true)), row(Some(Arm::Holdout), Some(true))];
+        let sums = UserSums::of(&rows, |_| 0);
+        assert_eq!(sums.reasons[Reason::UserInBothArms as usize], 2);
+        assert_eq!((sums.outcome().sessions, sums.published, sums.arm()), (0, [1, 1], None));
+    }
+}

@@ -1,0 +1,290 @@
+//! Export, erasure and what belongs to them, for governance credentials only.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream;
+use serde::Serialize;
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::export_format::Format;
+use super::purge::{self, Counts, EraseRequest, Purge};
+use super::{certificate, export, people};
+use crate::app::App;
+use crate::error::Result;
+use crate::http::fields::{Fields, Read};
+use crate::http::{Governor, Input, QueryInput};
+
+pub fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new()
+        .routes(routes!(export_user))
+        .routes(routes!(erase_user))
+        .routes(routes!(purge_operation))
+        .routes(routes!(purge_certificate))
+        .routes(routes!(preview_user))
+        .routes(routes!(readmit_user))
+}
+
+/// A person, and the caller's own id for what is asked: the same pair is the same operation.
+#[derive(ToSchema)]
+struct GovernanceRequest {
+    user_id: String,
+    request_id: String,
+}
+
+impl Read for GovernanceRequest {
+    fn read(f: &mut Fields<'_>) -> Self {
+        GovernanceRequest { user_id: f.id("user_id"), request_id: f.id("request_id") }
+    }
+}
+
+impl GovernanceRequest {
+    fn by(self, governor: Governor) -> EraseRequest {
+        EraseRequest {
+            org_id: governor.org_id,
+            user_id: self.user_id,
+            request_id: self.request_id,
+            actor: governor.credential_id,
+        }
+    }
+}
+
+#[derive(ToSchema)]
+struct PreviewRequest {
+    user_id: String,
+}
+
+impl Read for PreviewRequest {
+    fn read(f: &mut Fields<'_>) -> Self {
+        PreviewRequest { user_id: f.id("user_id") }
+    }
+}
+
+/// How an export comes.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+struct ExportQuery {
+    /// `json` (default), or `zip` for an archive of lists and pictures with a README.
+    #[param(value_type = Option<String>)]
+    format: Format,
+}
+
+impl Read for ExportQuery {
+    fn read(f: &mut Fields<'_>) -> Self {
+        let zip = f.choice("format", &["json", "zip"]) == Some("zip");
+        ExportQuery { format: if zip { Format::Zip } else { Format::Json } }
+    }
+}
+
+/// How many rows a section has, and the SHA-256 of its rows, each with a newline after it.
+#[derive(ToSchema)]
+#[allow(dead_code)] // the specification's alone: the export itself is written as it is read
+struct SectionManifest {
+    count: u64,
+    sha256: String,
+}
+
+#[derive(ToSchema)]
+#[allow(dead_code)]
+struct ExportBundle {
+    subject_ref: String,
+    export_id: String,
+    generated_at: i64,
+    schema_version: i64,
+    /// Every list by its name, with its rows.
+    #[schema(value_type = Object)]
+    bundle: BTreeMap<String, Vec<serde_json::Value>>,
+    manifest: BTreeMap<String, SectionManifest>,
+}
+
+/// Everything that is stored of a person.
+///
+/// One consistent snapshot, sent as it is read. The same user and request id has the same `export_id`.
+#[utoipa::path(post, path = "/api/governance/export-user", tag = "governance", request_body = GovernanceRequest,
+    params(ExportQuery), responses((status = 200, body = ExportBundle)))]
+async fn export_user(
+    State(app): State<Arc<App>>,
+    governor: Governor,
+    QueryInput(ExportQuery { format }): QueryInput<ExportQuery>,
+    Input { value, .. }: Input<GovernanceRequest>,
+) -> Result<Response> {
+    let (export, chunks) = export::export(&app, value.by(governor), format).await?;
+    let chunks = stream::unfold(chunks, async |mut chunks| {
+        let chunk = chunks.recv().await?;
+        Some((chunk.map_err(|_| std::io::Error::other("the export ended early")), chunks))
+    });
+    let kind = match format {
+        Format::Json => "application/json",
+        Format::Zip => "application/zip",
+    };
+    let name = format!("attachment; filename=\"export-{}.zip\"", export.export_id);
+    let mut response = ([(header::CONTENT_TYPE, kind)], Body::from_stream(chunks)).into_response();
+    if format == Format::Zip
+        && let Ok(name) = name.parse()
+    {
+        response.headers_mut().insert(header::CONTENT_DISPOSITION, name);
+    }
+    Ok(response)
+}
+
+#[derive(Serialize, ToSchema)]
+struct Erased {
+    purge_id: String,
+    /// Stands for the person; cannot be turned back.
+    subject_ref: String,
+    request_ref: String,
+    /// `complete` with 200; `pending`, `running` or `failed` (tried again by itself) with 202.
+    status: String,
+    /// Rows deleted so far, by target.
+    deleted_counts: Counts,
+    error_code: Option<String>,
+    completed_at: Option<i64>,
+}
+
+impl From<Purge> for Erased {
+    fn from(purge: Purge) -> Self {
+        Erased {
+            purge_id: purge.purge_id,
+            subject_ref: purge.subject_ref,
+            request_ref: purge.request_ref,
+            status: purge.status,
+            deleted_counts: purge.deleted_counts.0,
+            error_code: purge.error_code,
+            completed_at: purge.completed_at,
+        }
+    }
+}
+
+/// Erase a person: everything stored for them, everywhere.
+///
+/// Answers 200 when the barrier stands, every row is deleted, the final check found nothing and the audit event is
+/// written. Answers 202 when that takes longer; the erasure goes on and its status can be asked for. The same user and
+/// request id is the same erasure.
+#[utoipa::path(post, path = "/api/governance/erase-user", tag = "governance", request_body = GovernanceRequest,
+    responses((status = 200, body = Erased), (status = 202, body = Erased)))]
+async fn erase_user(
+    State(app): State<Arc<App>>,
+    governor: Governor,
+    Input { value, .. }: Input<GovernanceRequest>,
+) -> Result<(StatusCode, Json<Erased>)> {
+    let patience = app.settings.server.request_timeout_seconds.saturating_sub(2).clamp(1, 30);
+    let purge = purge::erase(&app, value.by(governor), Duration::from_secs(patience)).await?;
+    let status = if purge.is_complete() { StatusCode::OK } else { StatusCode::ACCEPTED };
+    Ok((status, Json(purge.into())))
+}
+
+#[derive(Serialize, ToSchema)]
+struct PurgeOperation {
+    purge_id: String,
+    subject_ref: String,
+    request_ref: String,
+    /// `pending`, `running`, `failed` or `complete`.
+    status: String,
+    error_code: Option<String>,
+    error_detail: Option<String>,
+    created_at: i64,
+    updated_at: i64,
+    completed_at: Option<i64>,
+}
+
+impl From<Purge> for PurgeOperation {
+    fn from(purge: Purge) -> Self {
+        PurgeOperation {
+            purge_id: purge.purge_id,
+            subject_ref: purge.subject_ref,
+            request_ref: purge.request_ref,
+            status: purge.status,
+            error_code: purge.error_code,
+            error_detail: purge.error_detail,
+            created_at: purge.created_at,
+            updated_at: purge.updated_at,
+            completed_at: purge.completed_at,
+        }
+    }
+}
+
+/// How far an erasure is.
+#[utoipa::path(get, path = "/api/governance/purge-operations/{purge_id}", tag = "governance",
+    params(("purge_id" = String, Path)), responses((status = 200, body = PurgeOperation)))]
+async fn purge_operation(
+    State(app): State<Arc<App>>,
+    governor: Governor,
+    Path(purge_id): Path<String>,
+) -> Result<Json<PurgeOperation>> {
+    Ok(Json(purge::find(&app, &governor.org_id, &purge_id).await?.into()))
+}
+
+#[derive(ToSchema)]
+#[allow(dead_code)]
+struct SignedCertificate {
+    /// What was erased, when, by which version, and how far the bytes are gone.
+    #[schema(value_type = Object)]
+    certificate: serde_json::Value,
+    /// The governance key behind the signature.
+    key_id: String,
+    /// Ed25519, in hex.
+    public_key: String,
+    /// Over `evenhand-certificate-v1`, a newline, and the certificate as JSON with sorted names and no white space.
+    signature: String,
+}
+
+/// The signed certificate of a complete erasure. `evenhand governance verify-certificate` checks it anywhere.
+#[utoipa::path(get, path = "/api/governance/purge-operations/{purge_id}/certificate", tag = "governance",
+    params(("purge_id" = String, Path)), responses((status = 200, body = SignedCertificate)))]
+async fn purge_certificate(
+    State(app): State<Arc<App>>,
+    governor: Governor,
+    Path(purge_id): Path<String>,
+) -> Result<Json<serde_json::Value>> {
+    let purge = purge::find(&app, &governor.org_id, &purge_id).await?;
+    Ok(Json(certificate::of(&app, &purge)?))
+}
+
+#[derive(Serialize, ToSchema)]
+struct Preview {
+    subject_ref: String,
+    /// Rows by target.
+    counts: Counts,
+    total: u64,
+}
+
+/// What an export or an erasure would touch: counts only.
+#[utoipa::path(post, path = "/api/governance/preview-user", tag = "governance", request_body = PreviewRequest,
+    responses((status = 200, body = Preview)))]
+async fn preview_user(
+    State(app): State<Arc<App>>,
+    governor: Governor,
+    Input { value: PreviewRequest { user_id }, .. }: Input<PreviewRequest>,
+) -> Result<Json<Preview>> {
+    let counts = people::preview(&app, &governor.org_id, &user_id).await?;
+    let subject_ref = app.subject_keys.subject_ref(&governor.org_id, &user_id);
+    Ok(Json(Preview { subject_ref, total: counts.values().sum(), counts }))
+}
+
+#[derive(Serialize, ToSchema)]
+struct Readmitted {
+    subject_ref: String,
+    /// False when the user was not erased: nothing had to be opened.
+    readmitted: bool,
+}
+
+/// Let an erased person come back. What is dated before their erasure stays refused.
+#[utoipa::path(post, path = "/api/governance/readmit-user", tag = "governance", request_body = GovernanceRequest,
+    responses((status = 200, body = Readmitted)))]
+async fn readmit_user(
+    State(app): State<Arc<App>>,
+    governor: Governor,
+    Input { value, .. }: Input<GovernanceRequest>,
+) -> Result<Json<Readmitted>> {
+    let subject_ref = app.subject_keys.subject_ref(&governor.org_id, &value.user_id);
+    let readmitted = people::readmit(&app, value.by(governor)).await?;
+    Ok(Json(Readmitted { subject_ref, readmitted }))
+}

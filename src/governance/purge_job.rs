@@ -1,0 +1,309 @@
+//! The steps of an erasure: deletes, physical, final. Each can be repeated, and each writes under the job's lease:
+//! a worker that lost it changes nothing more.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::future::BoxFuture;
+
+use super::audit::{self, NewEvent, Operation};
+use super::purge::{Counts, Purge, enqueue, list};
+use super::user_tables::USER_TABLES;
+use super::{ledger, physical, sql};
+use crate::app::App;
+use crate::db::Tx;
+use crate::error::{Code, Error, Result};
+use crate::jobs::{self, Claim, Handler, OnDuplicate, Outcome};
+
+pub const KIND: &str = "erase_user";
+
+/// A batch of deletes is to take about this long, so that publishes hardly wait for it.
+const BATCH_TIME: Duration = Duration::from_millis(15);
+const SMALLEST_BATCH: u64 = 64;
+const LARGEST_BATCH: u64 = 4096;
+
+pub struct EraseUser;
+
+impl Handler for EraseUser {
+    fn kind(&self) -> &'static str {
+        KIND
+    }
+
+    /// At a start: every unfinished erasure has a job.
+    fn schedule<'a>(&'a self, app: &'a Arc<App>) -> BoxFuture<'a, Result<()>> {
+        Box::pin(async move {
+            app.db
+                .write("governance.plan_purges", app.clone(), |tx, app| {
+                    Box::pin(async move {
+                        for purge in sql::purges::unfinished(tx).await? {
+                            enqueue(tx, app, &purge, OnDuplicate::Keep).await?;
+                        }
+                        Ok(())
+                    })
+                })
+                .await
+        })
+    }
+
+    fn run<'a>(&'a self, app: &'a Arc<App>, job: &'a Claim) -> BoxFuture<'a, Result<Outcome>> {
+        Box::pin(run(app, job))
+    }
+}
+
+/// Why an erasure did not get on. Neither the code nor its text says anything of the person.
+#[derive(Debug)]
+pub struct Failure {
+    code: &'static str,
+    detail: &'static str,
+    cause: Error,
+}
+
+impl Failure {
+    pub fn new(code: &'static str, cause: Error) -> Self {
+        let detail = match code {
+            "erase_delete_failed" => "rows could not be deleted",
+            "erase_not_empty" => "rows were found after the deletes",
+            "erase_audit_failed" => "the audit event could not be written",
+            "erase_scrub_busy" => "a long read keeps the write-ahead log from being emptied",
+            "erase_index_corrupt" => "the full-text index does not agree with its rows",
+            "erase_lease_lost" => "another worker took over",
+            _ => "the storage does not answer",
+        };
+        // Whatever step it came from: without storage, none gets on.
+        if cause.code() == Code::Unavailable && code != "erase_scrub_busy" {
+            let (code, detail) = ("erase_storage_unavailable", "the storage does not answer");
+            return Failure { code, detail, cause };
+        }
+        Failure { code, detail, cause }
+    }
+}
+
+impl Failure {
+    pub fn into_error(self) -> Error {
+        self.cause
+    }
+}
+
+/// Names a step's error.
+pub fn failing(code: &'static str) -> impl Fn(Error) -> Failure {
+    move |cause| Failure::new(code, cause)
+}
+
+async fn run(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
+    let started = Instant::now();
+    let purge = match take(app, job).await? {
+        Taken::Purge(purge) => *purge,
+        Taken::Over => return Ok(Outcome::Done),
+        Taken::Waits => {
+            let again_at = app.clock.now() + 1;
+            let reason = "an older erasure of the same person comes first";
+            jobs::postpone(app, job, again_at, reason, job.payload.0.clone()).await?;
+            return Ok(Outcome::Closed);
+        }
+    };
+    match steps(app, job, &purge).await {
+        Ok(()) => {
+            metrics::histogram!("evenhand_purge_seconds").record(started.elapsed().as_secs_f64());
+            Ok(Outcome::Closed)
+        }
+        Err(Failure { cause: Error::LeaseLost, .. }) => Err(Error::LeaseLost),
+        Err(failure) => {
+            let Failure { code, detail, cause } = failure;
+            tracing::warn!(purge_id = purge.purge_id, code, %cause, "an erasure did not get on");
+            metrics::counter!("evenhand_purge_failures_total", "code" => code).increment(1);
+            let input = (job.clone(), purge.purge_id, app.clock.now());
+            app.db
+                .write("governance.fail_purge", input, move |tx, (job, purge_id, now)| {
+                    Box::pin(async move {
+                        jobs::hold(tx, job).await?;
+                        sql::purges::set_failed(tx, purge_id, code, detail, *now).await
+                    })
+                })
+                .await?;
+            // The queue keeps this text and tries again after a growing pause.
+            Err(Error::Internal(code.to_owned()))
+        }
+    }
+}
+
+enum Taken {
+    Purge(Box<Purge>),
+    /// An older erasure of the same person is unfinished.
+    Waits,
+    Over,
+}
+
+async fn take(app: &Arc<App>, job: &Claim) -> Result<Taken> {
+    let purge_id = job.payload["purge_id"].as_str().unwrap_or_default().to_owned();
+    let input = (job.clone(), purge_id, app.clock.now());
+    app.db
+        .write("governance.take_purge", input, |tx, (job, purge_id, now)| {
+            Box::pin(async move {
+                jobs::hold(tx, job).await?;
+                let found = sql::purges::find(tx, purge_id).await?;
+                let Some(purge) = found.filter(|purge| !purge.is_complete()) else {
+                    return Ok(Taken::Over);
+                };
+                let of = sql::purges::unfinished_of(tx, &purge.org_id, &purge.subject_ref).await?;
+                if of.first().is_some_and(|oldest| oldest.purge_id != purge.purge_id) {
+                    return Ok(Taken::Waits);
+                }
+                sql::purges::set_running(tx, purge_id, *now).await?;
+                Ok(Taken::Purge(Box::new(purge)))
+            })
+        })
+        .await
+}
+
+async fn steps(app: &Arc<App>, job: &Claim, purge: &Purge) -> Result<(), Failure> {
+    let user_id = match &purge.sealed_user {
+        Some(sealed) => app.subject_keys.unseal(&purge.purge_id, sealed),
+        None => Ok(String::new()),
+    };
+    let user_id = user_id.map_err(failing("erase_delete_failed"))?;
+    let person = Person { org_id: purge.org_id.clone(), user_id, epoch: purge.epoch };
+
+    let deleting = failing("erase_delete_failed");
+    app.faults.reach("erase.before_deletes").map_err(&deleting)?;
+    delete_all(app, job, purge, &person).await.map_err(&deleting)?;
+    app.faults.reach("erase.after_deletes").map_err(&deleting)?;
+    let is_gone = app
+        .db
+        .read("governance.recount", person.clone(), |tx, person| Box::pin(person.is_gone(tx)))
+        .await
+        .map_err(&deleting)?;
+    if !is_gone {
+        let cause = Error::Internal("rows are left".to_owned());
+        return Err(Failure::new("erase_not_empty", cause));
+    }
+    let physical_at = physical::erase(app).await?;
+    let writing = failing("erase_storage_unavailable");
+    app.faults.reach("erase.before_ledger").map_err(&writing)?;
+    ledger::append(app, purge).map_err(&writing)?;
+    app.faults.reach("erase.after_ledger").map_err(&writing)?;
+    finish(app, job, purge, person, physical_at).await
+}
+
+/// Whose rows go: those from before `epoch`.
+#[derive(Clone)]
+struct Person {
+    org_id: String,
+    user_id: String,
+    epoch: i64,
+}
+
+impl Person {
+    async fn is_gone(&self, tx: &mut Tx) -> Result<bool> {
+        for table in USER_TABLES {
+            if !table.is_empty(tx, &self.org_id, &self.user_id, self.epoch).await? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Deletes table by table in batches; each batch and its count are one transaction.
+async fn delete_all(app: &Arc<App>, job: &Claim, purge: &Purge, person: &Person) -> Result<()> {
+    let mut limit = SMALLEST_BATCH;
+    for (place, _) in USER_TABLES.iter().enumerate() {
+        loop {
+            let begun = Instant::now();
+            let input = (job.clone(), purge.purge_id.clone(), person.clone(), app.clock.now());
+            let deleted = app
+                .db
+                .write("governance.delete_batch", input, move |tx, (job, purge_id, person, now)| {
+                    Box::pin(delete_some(tx, job, purge_id, person, place, limit, *now))
+                })
+                .await?;
+            app.faults.reach("erase.amid_deletes")?;
+            if deleted < limit {
+                break;
+            }
+            limit = if begun.elapsed() < BATCH_TIME { limit * 2 } else { limit / 2 }
+                .clamp(SMALLEST_BATCH, LARGEST_BATCH);
+        }
+    }
+    Ok(())
+}
+
+async fn delete_some(
+    tx: &mut Tx,
+    job: &Claim,
+    purge_id: &str,
+    person: &Person,
+    place: usize,
+    limit: u64,
+    now: i64,
+) -> Result<u64> {
+    jobs::hold(tx, job).await?;
+    let table = &USER_TABLES[place];
+    let Person { org_id, user_id, epoch } = person;
+    let deleted = table.delete_batch(tx, org_id, user_id, *epoch, limit).await?;
+    if deleted > 0 {
+        let found = sql::purges::find(tx, purge_id).await?;
+        let mut counts: Counts = found.map(|purge| purge.deleted_counts.0).unwrap_or_default();
+        *counts.entry(table.target.to_owned()).or_default() += deleted;
+        sql::purges::set_counts(tx, purge_id, &counts, now).await?;
+    }
+    Ok(deleted)
+}
+
+/// The final empty check, the audit event, the subject's end and the operation's: one transaction.
+async fn finish(
+    app: &Arc<App>,
+    job: &Claim,
+    purge: &Purge,
+    person: Person,
+    physical_at: Option<i64>,
+) -> Result<(), Failure> {
+    app.faults.reach("erase.before_final").map_err(failing("erase_audit_failed"))?;
+    let input = (app.clone(), job.clone(), purge.purge_id.clone(), person);
+    let ended = app
+        .db
+        .write("governance.finish_purge", input, move |tx, (app, job, purge_id, person)| {
+            Box::pin(async move {
+                let found = sql::purges::find(tx, purge_id).await?;
+                let purge = found.ok_or_else(|| Error::not_found("purge operation"))?;
+                // The subject before the job, as those who begin an erasure take them: nobody waits in a circle.
+                let refs = list(std::slice::from_ref(&purge.subject_ref))?;
+                sql::subjects::hold(tx, &purge.org_id, None, &refs).await?;
+                jobs::hold(tx, job).await?;
+                if !person.is_gone(tx).await? {
+                    return Ok(Ended::NotEmpty);
+                }
+                let now = app.clock.now();
+                let event = NewEvent {
+                    org_id: &purge.org_id,
+                    operation: Operation::Erase,
+                    ok: true,
+                    actor_ref: &purge.actor_ref,
+                    subject_ref: Some(&purge.subject_ref),
+                    request_ref: Some(&purge.request_ref),
+                    counts: purge.deleted_counts.0.clone(),
+                    now,
+                };
+                let audited = audit::append(tx, event).await?;
+                app.faults.reach("erase.amid_final")?;
+                if !sql::purges::set_complete(tx, purge_id, physical_at, &audited, now).await? {
+                    return Err(Error::LeaseLost);
+                }
+                let policy = &app.settings.governance.return_policy;
+                sql::subjects::set_erased(tx, &purge.org_id, &purge.subject_ref, policy).await?;
+                jobs::finish(tx, job, now).await?;
+                Ok(Ended::Complete)
+            })
+        })
+        .await
+        .map_err(failing("erase_audit_failed"))?;
+    if let Ended::NotEmpty = ended {
+        let cause = Error::Internal("rows are left".to_owned());
+        return Err(Failure::new("erase_not_empty", cause));
+    }
+    app.faults.reach("erase.after_final").map_err(failing("erase_audit_failed"))
+}
+
+enum Ended {
+    Complete,
+    NotEmpty,
+}

@@ -1,0 +1,60 @@
+//! SQL of the table `audit_events`.
+
+use sqlx::types::Json;
+
+use crate::db::{Engine, Tx};
+use crate::error::Result;
+use crate::governance::audit::AuditEvent;
+use crate::{row, rows, run};
+
+/// Appends come one after the other until the transaction ends.
+pub async fn take_turns(tx: &mut Tx) -> Result<()> {
+    if tx.engine() == Engine::Postgres {
+        let _ = row!(tx, (bool,), "SELECT pg_advisory_xact_lock(7229306) IS NULL")?;
+    }
+    Ok(())
+}
+
+/// The sequence number and the hash of the newest event.
+pub async fn head(tx: &mut Tx) -> Result<Option<(i64, String)>> {
+    row!(
+        tx,
+        (i64, String),
+        "SELECT sequence, hash FROM audit_events ORDER BY sequence DESC LIMIT 1"
+    )
+}
+
+pub async fn insert(tx: &mut Tx, event: &AuditEvent) -> Result<()> {
+    run!(
+        tx,
+        "INSERT INTO audit_events
+           (sequence, org_id, operation, status, actor_ref, subject_ref, request_ref, counts, created_at,
+            previous_hash, hash)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+        event.sequence,
+        &event.org_id,
+        &event.operation,
+        &event.status,
+        &event.actor_ref,
+        event.subject_ref.as_deref(),
+        event.request_ref.as_deref(),
+        Json(&event.counts.0),
+        event.created_at,
+        &event.previous_hash,
+        &event.hash
+    )?;
+    Ok(())
+}
+
+/// Up to `limit` events after `after`, in order.
+pub async fn after(tx: &mut Tx, after: i64, limit: i64) -> Result<Vec<AuditEvent>> {
+    rows!(
+        tx,
+        AuditEvent,
+        "SELECT sequence, org_id, operation, status, actor_ref, subject_ref, request_ref, counts, created_at,
+                previous_hash, hash
+         FROM audit_events WHERE sequence > $1 ORDER BY sequence {limit:$2}",
+        after,
+        limit
+    )
+}

@@ -1,0 +1,193 @@
+//! SQL of the table `purge_operations`.
+
+use sqlx::types::Json;
+
+use crate::db::Tx;
+use crate::error::Result;
+use crate::governance::purge::{Counts, Purge};
+use crate::{row, rows, run};
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT purge_id, org_id, subject_ref, request_ref, actor_ref, status, sealed_user, epoch, job_id,
+                    attempts, deleted_counts, error_code, error_detail, fence_at, physical_at, audit_sequence,
+                    audit_hash, created_at, updated_at, completed_at
+             FROM purge_operations ",
+            $rest
+        )
+    };
+}
+
+pub async fn find(tx: &mut Tx, purge_id: &str) -> Result<Option<Purge>> {
+    row!(tx, Purge, select!("WHERE purge_id = $1"), purge_id)
+}
+
+/// The erasure that a pair of person and request asked for, under whatever keys.
+pub async fn find_pair(
+    tx: &mut Tx,
+    org_id: &str,
+    subject_refs: &str,
+    request_refs: &str,
+) -> Result<Option<Purge>> {
+    row!(
+        tx,
+        Purge,
+        select!(
+            "WHERE org_id = $1 AND subject_ref IN {texts:$2} AND request_ref IN {texts:$3}
+             ORDER BY created_at LIMIT 1"
+        ),
+        org_id,
+        subject_refs,
+        request_refs
+    )
+}
+
+/// Unfinished erasures of one person, the oldest first.
+pub async fn unfinished_of(tx: &mut Tx, org_id: &str, subject_ref: &str) -> Result<Vec<Purge>> {
+    rows!(
+        tx,
+        Purge,
+        select!(
+            "WHERE org_id = $1 AND subject_ref = $2 AND status <> 'complete'
+             ORDER BY epoch, purge_id"
+        ),
+        org_id,
+        subject_ref
+    )
+}
+
+pub async fn unfinished(tx: &mut Tx) -> Result<Vec<Purge>> {
+    rows!(
+        tx,
+        Purge,
+        select!("WHERE status <> 'complete' ORDER BY created_at, purge_id LIMIT 10000")
+    )
+}
+
+pub async fn insert(tx: &mut Tx, purge: &Purge) -> Result<()> {
+    run!(
+        tx,
+        "INSERT INTO purge_operations
+           (purge_id, org_id, subject_ref, request_ref, actor_ref, status, sealed_user, epoch, job_id, attempts,
+            deleted_counts, fence_at, created_at, updated_at)
+         VALUES ($1, $2, $3, $4, $5, 'pending', $6, $7, $8, 0, $9, $10, $11, $11)",
+        &purge.purge_id,
+        &purge.org_id,
+        &purge.subject_ref,
+        &purge.request_ref,
+        &purge.actor_ref,
+        purge.sealed_user.as_deref(),
+        purge.epoch,
+        &purge.job_id,
+        Json(&purge.deleted_counts.0),
+        purge.fence_at,
+        purge.created_at
+    )?;
+    Ok(())
+}
+
+pub async fn set_job(tx: &mut Tx, purge_id: &str, job_id: &str) -> Result<()> {
+    run!(
+        tx,
+        "UPDATE purge_operations SET job_id = $2 WHERE purge_id = $1 AND job_id <> $2",
+        purge_id,
+        job_id
+    )?;
+    Ok(())
+}
+
+pub async fn set_running(tx: &mut Tx, purge_id: &str, now: i64) -> Result<()> {
+    run!(
+        tx,
+        "UPDATE purge_operations
+         SET status = 'running', attempts = attempts + 1, error_code = NULL, error_detail = NULL, updated_at = $2
+         WHERE purge_id = $1 AND status <> 'complete'",
+        purge_id,
+        now
+    )?;
+    Ok(())
+}
+
+pub async fn set_failed(
+    tx: &mut Tx,
+    purge_id: &str,
+    code: &str,
+    detail: &str,
+    now: i64,
+) -> Result<()> {
+    run!(
+        tx,
+        "UPDATE purge_operations SET status = 'failed', error_code = $2, error_detail = $3, updated_at = $4
+         WHERE purge_id = $1 AND status <> 'complete'",
+        purge_id,
+        code,
+        detail,
+        now
+    )?;
+    Ok(())
+}
+
+pub async fn set_counts(tx: &mut Tx, purge_id: &str, counts: &Counts, now: i64) -> Result<()> {
+    run!(
+        tx,
+        "UPDATE purge_operations SET deleted_counts = $2, updated_at = $3 WHERE purge_id = $1",
+        purge_id,
+        Json(counts),
+        now
+    )?;
+    Ok(())
+}
+
+/// False when it was complete already.
+pub async fn set_complete(
+    tx: &mut Tx,
+    purge_id: &str,
+    physical_at: Option<i64>,
+    audit: &(i64, String),
+    now: i64,
+) -> Result<bool> {
+    let touched = run!(
+        tx,
+        "UPDATE purge_operations
+         SET status = 'complete', sealed_user = NULL, error_code = NULL, error_detail = NULL, physical_at = $2,
+             audit_sequence = $3, audit_hash = $4, updated_at = $5, completed_at = $5
+         WHERE purge_id = $1 AND status <> 'complete'",
+        purge_id,
+        physical_at,
+        audit.0,
+        &audit.1,
+        now
+    )?;
+    Ok(touched == 1)
+}
+
+/// Raises the erasures that were complete before `before` to the physical level.
+pub async fn set_physical(tx: &mut Tx, before: i64, now: i64) -> Result<u64> {
+    run!(
+        tx,
+        "UPDATE purge_operations SET physical_at = $2
+         WHERE physical_at IS NULL AND completed_at < $1",
+        before,
+        now
+    )
+}
+
+pub async fn any_unscrubbed(tx: &mut Tx) -> Result<bool> {
+    let found = row!(
+        tx,
+        (String,),
+        "SELECT purge_id FROM purge_operations
+         WHERE physical_at IS NULL AND completed_at IS NOT NULL LIMIT 1"
+    )?;
+    Ok(found.is_some())
+}
+
+/// `(status, how many, when the oldest began)`.
+pub async fn summary(tx: &mut Tx) -> Result<Vec<(String, i64, i64)>> {
+    rows!(
+        tx,
+        (String, i64, i64),
+        "SELECT status, COUNT(*), MIN(created_at) FROM purge_operations GROUP BY status"
+    )
+}

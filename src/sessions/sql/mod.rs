@@ -1,0 +1,13 @@
+//! SQL of the tables `sessions`, `requests`, `interactions` and `session_outcomes`, one file per noun.
+
+mod interactions;
+mod outcomes;
+mod publish;
+mod requests;
+mod sessions;
+
+pub use interactions::*;
+pub use outcomes::*;
+pub use publish::*;
+pub use requests::*;
+pub use sessions::*;

@@ -1,0 +1,113 @@
+//! SQL of the table `session_outcomes`.
+
+use sqlx::types::Json;
+
+use crate::db::Tx;
+use crate::error::Result;
+use crate::governance::SubjectWrite;
+use crate::sessions::SessionOutcome;
+use crate::sessions::outcomes::NewOutcome;
+use crate::{row, rows, run};
+
+macro_rules! outcome_columns {
+    () => {
+        "o.user_id, o.session_id, o.revision, o.outcome, o.occurred_at, o.label, o.value, o.metadata, \
+         o.recorded_at"
+    };
+}
+
+pub async fn newest_outcome(
+    tx: &mut Tx,
+    subject: &SubjectWrite,
+    session_id: &str,
+) -> Result<Option<SessionOutcome>> {
+    row!(
+        tx,
+        SessionOutcome,
+        concat!(
+            "SELECT ",
+            outcome_columns!(),
+            " FROM session_outcomes o WHERE o.org_id = $1 AND o.user_id = $2 AND o.session_id = $3
+              ORDER BY o.revision DESC LIMIT 1"
+        ),
+        subject.org_id(),
+        subject.user_id(),
+        session_id
+    )
+}
+
+pub async fn insert_outcome(
+    tx: &mut Tx,
+    subject: &SubjectWrite,
+    outcome: &NewOutcome,
+    revision: i64,
+    now: i64,
+) -> Result<()> {
+    run!(
+        tx,
+        "INSERT INTO session_outcomes
+           (org_id, user_id, session_id, revision, epoch, outcome, occurred_at, label, value, metadata,
+            recorded_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+        subject.org_id(),
+        subject.user_id(),
+        &outcome.session_id,
+        revision,
+        subject.epoch(),
+        outcome.outcome,
+        outcome.occurred_at,
+        outcome.label.as_deref(),
+        outcome.value,
+        outcome.metadata.as_ref().map(Json),
+        now
+    )?;
+    Ok(())
+}
+
+/// The current outcome of each of these sessions; of every user who has such a session.
+pub async fn current_outcomes(
+    tx: &mut Tx,
+    org_id: &str,
+    session_ids: &str,
+    user_id: Option<&str>,
+) -> Result<Vec<SessionOutcome>> {
+    rows!(
+        tx,
+        SessionOutcome,
+        concat!(
+            "SELECT ",
+            outcome_columns!(),
+            " FROM sessions s JOIN session_outcomes o
+                ON o.org_id = s.org_id AND o.user_id = s.user_id AND o.session_id = s.session_id
+              WHERE s.org_id = $1 AND s.session_id IN {texts:$2} AND ($3 IS NULL OR s.user_id = $3)
+                AND o.revision = (SELECT MAX(revision) FROM session_outcomes n
+                    WHERE n.org_id = o.org_id AND n.user_id = o.user_id AND n.session_id = o.session_id)
+              ORDER BY o.session_id, o.user_id"
+        ),
+        org_id,
+        session_ids,
+        user_id
+    )
+}
+
+/// All revisions of one session's outcome, oldest first.
+pub async fn outcome_history(
+    tx: &mut Tx,
+    org_id: &str,
+    user_id: &str,
+    session_id: &str,
+) -> Result<Vec<SessionOutcome>> {
+    rows!(
+        tx,
+        SessionOutcome,
+        concat!(
+            "SELECT ",
+            outcome_columns!(),
+            " FROM session_outcomes o WHERE o.org_id = $1 AND o.user_id = $2 AND o.session_id = $3
+              ORDER BY o.revision"
+        ),
+        org_id,
+        user_id,
+        session_id
+    )
+}

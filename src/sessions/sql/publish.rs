@@ -1,0 +1,198 @@
+//! SQL of a publish: its turns, its request, and what it adds to its session.
+
+use sqlx::types::Json;
+
+use crate::db::{Changes, Tx, Value};
+use crate::error::Result;
+use crate::experiments::Attribution;
+use crate::governance::SubjectWrite;
+use crate::jobs::Planned;
+use crate::sessions::publish::{Publish, PublishResponse};
+use crate::{row, rows};
+
+/// What is stored with a request id: its digest, and the answer it was given.
+pub async fn find_answer(
+    tx: &mut Tx,
+    org_id: &str,
+    request_id: &str,
+) -> Result<Option<(String, PublishResponse)>> {
+    let found = row!(
+        tx,
+        (String, String, String, Json<PublishResponse>, Option<String>, Option<String>),
+        "SELECT user_id, session_id, content_sha256, answer, retrieval_experiment_id, retrieval_experiment_arm
+         FROM requests WHERE org_id = $1 AND request_id = $2",
+        org_id,
+        request_id
+    )?;
+    let Some((user_id, session_id, content_sha256, Json(mut answer), experiment_id, arm)) = found
+    else {
+        return Ok(None);
+    };
+    answer.experiment =
+        experiment_id.zip(arm).map(|(experiment_id, arm)| Attribution { experiment_id, arm });
+    let turns = rows!(
+        tx,
+        (i64,),
+        "SELECT interaction_id FROM interactions
+         WHERE org_id = $1 AND user_id = $2 AND session_id = $3 AND request_id = $4
+         ORDER BY interaction_id",
+        org_id,
+        user_id,
+        session_id,
+        request_id
+    )?;
+    answer.interaction_ids = turns.into_iter().map(|(id,)| id).collect();
+    Ok(Some((content_sha256, answer)))
+}
+
+/// The attribution stored with a request.
+pub async fn find_attribution(
+    tx: &mut Tx,
+    org_id: &str,
+    request_id: &str,
+) -> Result<Option<Attribution>> {
+    let found = row!(
+        tx,
+        (String, String),
+        "SELECT retrieval_experiment_id, retrieval_experiment_arm FROM requests
+         WHERE org_id = $1 AND request_id = $2 AND retrieval_experiment_id IS NOT NULL",
+        org_id,
+        request_id
+    )?;
+    Ok(found.map(|(experiment_id, arm)| Attribution { experiment_id, arm }))
+}
+
+/// What storing a publish gave.
+pub struct Stored {
+    /// In order.
+    pub interaction_ids: Vec<i64>,
+    /// Whether the request carries an attribution: the one that was sent, or that of its session's exposure.
+    pub attributed: bool,
+}
+
+/// Turns per INSERT: engines limit the number of parameters.
+const TURNS_AT_ONCE: usize = 100;
+
+/// Stores a publish: its turns, the request, and what it adds to its session. `answer` is what a repeat is answered
+/// with; the turns' ids and the attribution are read from their rows.
+pub async fn insert_publish(
+    tx: &mut Tx,
+    subject: &SubjectWrite,
+    publish: &Publish,
+    answer: &PublishResponse,
+    due: &[Planned],
+) -> Result<Stored> {
+    let mut changes = Changes::default();
+    for turns in publish.items.chunks(TURNS_AT_ONCE) {
+        let mut values = Vec::with_capacity(turns.len() * 18);
+        for (item, tokens) in turns {
+            values.extend([
+                subject.org_id().into(),
+                subject.user_id().into(),
+                Value::from(&publish.request.session_id),
+                subject.epoch().into(),
+                Value::from(&publish.request_id),
+                item.created_at.unwrap_or(publish.created_at).into(),
+                Value::from(&item.role),
+                Value::from(&item.content),
+                Value::from(&item.shadow_content),
+                Value::from(&item.expert_content),
+                item.user_action.into(),
+                Value::from(&item.user_action_description),
+                Value::from(&item.interacted_image_url),
+                Value::from(&item.image_encoding),
+                Value::json(&item.tools_used)?,
+                Value::json(&item.citations)?,
+                Value::json(&item.retrieved_learnings)?,
+                (*tokens).into(),
+            ]);
+        }
+        changes.add_rows(
+            "INSERT INTO interactions
+               (org_id, user_id, session_id, epoch, request_id, created_at, role, content, shadow_content,
+                expert_content, user_action, user_action_description, interacted_image_url,
+                image_encoding, tools_used, citations, retrieved_learnings, token_count)
+             VALUES {rows} RETURNING interaction_id",
+            18,
+            values,
+        );
+    }
+    changes.add(
+        "INSERT INTO requests
+           (org_id, user_id, session_id, request_id, epoch, created_at, received_at, source,
+            agent_version, evaluation_only, retrieval_experiment_id, retrieval_experiment_arm,
+            content_sha256, answer)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
+            COALESCE($11, (SELECT experiment_id FROM experiment_exposures
+                           WHERE org_id = $1 AND user_id = $2 AND session_id = $3
+                           ORDER BY number DESC LIMIT 1)),
+            COALESCE($12, (SELECT arm FROM experiment_exposures
+                           WHERE org_id = $1 AND user_id = $2 AND session_id = $3
+                           ORDER BY number DESC LIMIT 1)),
+            $13, $14)
+         RETURNING CAST(CASE WHEN retrieval_experiment_id IS NULL THEN 0 ELSE 1 END AS BIGINT)",
+        vec![
+            subject.org_id().into(),
+            subject.user_id().into(),
+            Value::from(&publish.request.session_id),
+            Value::from(&publish.request_id),
+            subject.epoch().into(),
+            publish.created_at.into(),
+            publish.received_at.into(),
+            Value::from(&publish.request.source),
+            Value::from(&publish.agent_version),
+            publish.request.evaluation_only.into(),
+            publish.request.retrieval_experiment_id.as_deref().into(),
+            publish.request.retrieval_experiment_arm.into(),
+            Value::from(&publish.content_sha256),
+            Value::json(answer)?,
+        ],
+    );
+    changes.add(
+        GROW_SESSION,
+        vec![
+            subject.org_id().into(),
+            subject.user_id().into(),
+            Value::from(&publish.request.session_id),
+            subject.epoch().into(),
+            publish.created_at.into(),
+            Value::from(&publish.request_id),
+            publish.received_at.into(),
+            publish.request.session_finished.then_some(publish.received_at).into(),
+            Value::from(&publish.request.source),
+            Value::from(&publish.agent_version),
+            i64::try_from(publish.items.len()).unwrap_or(i64::MAX).into(),
+        ],
+    );
+    for job in due {
+        job.add_to(&mut changes);
+    }
+    let mut interaction_ids = tx.apply(changes).await?;
+    let attributed = interaction_ids.pop() == Some(1);
+    interaction_ids.sort_unstable();
+    Ok(Stored { interaction_ids, attributed })
+}
+
+/// Adds a request to its session's summary. The first request is the earliest by (time, id): an import may bring it
+/// after later ones.
+const GROW_SESSION: &str = "INSERT INTO sessions
+       (org_id, user_id, session_id, epoch, first_request_at, first_request_id, last_request_at,
+        last_received_at, finished_at, source, agent_version, request_count, interaction_count)
+     VALUES ($1, $2, $3, $4, $5, $6, $5, $7, $8, $9, $10, 1, $11)
+     ON CONFLICT (org_id, user_id, session_id) DO UPDATE SET
+        source = CASE WHEN (excluded.first_request_at, excluded.first_request_id)
+                         < (sessions.first_request_at, sessions.first_request_id)
+                      THEN excluded.source ELSE sessions.source END,
+        first_request_id = CASE WHEN (excluded.first_request_at, excluded.first_request_id)
+                         < (sessions.first_request_at, sessions.first_request_id)
+                      THEN excluded.first_request_id ELSE sessions.first_request_id END,
+        first_request_at = CASE WHEN excluded.first_request_at < sessions.first_request_at
+                      THEN excluded.first_request_at ELSE sessions.first_request_at END,
+        agent_version = CASE WHEN excluded.last_request_at >= sessions.last_request_at
+                      THEN excluded.agent_version ELSE sessions.agent_version END,
+        last_request_at = CASE WHEN excluded.last_request_at > sessions.last_request_at
+                      THEN excluded.last_request_at ELSE sessions.last_request_at END,
+        last_received_at = excluded.last_received_at,
+        finished_at = excluded.finished_at,
+        request_count = sessions.request_count + 1,
+        interaction_count = sessions.interaction_count + excluded.interaction_count";

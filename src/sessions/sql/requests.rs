@@ -1,0 +1,166 @@
+//! SQL of the table `requests`.
+
+use crate::db::Tx;
+use crate::error::Result;
+use crate::sessions::Request;
+use crate::{row, rows, run};
+
+macro_rules! request_columns {
+    () => {
+        "request_id, user_id, created_at, source, agent_version, session_id, evaluation_only, \
+         retrieval_experiment_id, retrieval_experiment_arm"
+    };
+}
+
+/// Which requests `get_requests` is asked for.
+#[derive(Clone, Default)]
+pub struct RequestFilter {
+    pub user_id: Option<String>,
+    pub session_id: Option<String>,
+    pub request_id: Option<String>,
+    pub source: Option<String>,
+    pub agent_version: Option<String>,
+    pub from: Option<i64>,
+    pub to: Option<i64>,
+}
+
+macro_rules! matching_requests {
+    () => {
+        " AND ($3 IS NULL OR r.session_id = $3) AND ($4 IS NULL OR r.request_id = $4)
+          AND ($5 IS NULL OR r.source = $5) AND ($6 IS NULL OR r.agent_version = $6)
+          AND ($7 IS NULL OR r.created_at >= $7) AND ($8 IS NULL OR r.created_at < $8)"
+    };
+}
+
+/// Sessions that have a matching request, newest activity first.
+pub async fn sessions_with_requests(
+    tx: &mut Tx,
+    org_id: &str,
+    filter: &RequestFilter,
+    limit: i64,
+    offset: i64,
+) -> Result<Vec<(String, String)>> {
+    macro_rules! page {
+        ($of_user:literal) => {
+            concat!(
+                "SELECT s.user_id, s.session_id FROM sessions s WHERE s.org_id = $1 AND ",
+                $of_user,
+                " AND ($3 IS NULL OR s.session_id = $3) AND EXISTS (
+                    SELECT 1 FROM requests r WHERE r.org_id = s.org_id AND r.user_id = s.user_id
+                       AND r.session_id = s.session_id",
+                matching_requests!(),
+                ") ORDER BY s.last_request_at DESC, s.user_id DESC, s.session_id DESC {limit:$9} OFFSET $10"
+            )
+        };
+    }
+    let sql = match filter.user_id {
+        Some(_) => page!("s.user_id = $2"),
+        None => page!("$2 IS NULL"),
+    };
+    rows!(
+        tx,
+        (String, String),
+        sql,
+        org_id,
+        filter.user_id.as_deref(),
+        filter.session_id.as_deref(),
+        filter.request_id.as_deref(),
+        filter.source.as_deref(),
+        filter.agent_version.as_deref(),
+        filter.from,
+        filter.to,
+        limit,
+        offset
+    )
+}
+
+/// The matching requests of one session, oldest first.
+pub async fn requests_of_session(
+    tx: &mut Tx,
+    org_id: &str,
+    user_id: &str,
+    session_id: &str,
+    filter: &RequestFilter,
+) -> Result<Vec<Request>> {
+    rows!(
+        tx,
+        Request,
+        concat!(
+            "SELECT ",
+            request_columns!(),
+            " FROM requests r WHERE r.org_id = $1 AND r.user_id = $2 AND r.session_id = $9",
+            matching_requests!(),
+            " ORDER BY r.created_at, r.request_id"
+        ),
+        org_id,
+        user_id,
+        filter.session_id.as_deref(),
+        filter.request_id.as_deref(),
+        filter.source.as_deref(),
+        filter.agent_version.as_deref(),
+        filter.from,
+        filter.to,
+        session_id
+    )
+}
+
+/// Where a request belongs: its user and session.
+pub async fn locate_request(
+    tx: &mut Tx,
+    org_id: &str,
+    request_id: &str,
+) -> Result<Option<(String, String)>> {
+    row!(
+        tx,
+        (String, String),
+        "SELECT user_id, session_id FROM requests WHERE org_id = $1 AND request_id = $2",
+        org_id,
+        request_id
+    )
+}
+
+pub async fn delete_request(
+    tx: &mut Tx,
+    org_id: &str,
+    user_id: &str,
+    session_id: &str,
+    request_id: &str,
+) -> Result<()> {
+    run!(
+        tx,
+        "DELETE FROM interactions
+         WHERE org_id = $1 AND user_id = $2 AND session_id = $3 AND request_id = $4",
+        org_id,
+        user_id,
+        session_id,
+        request_id
+    )?;
+    run!(
+        tx,
+        "DELETE FROM requests
+         WHERE org_id = $1 AND user_id = $2 AND session_id = $3 AND request_id = $4",
+        org_id,
+        user_id,
+        session_id,
+        request_id
+    )?;
+    Ok(())
+}
+
+/// Whether the session has any request left.
+pub async fn has_requests(
+    tx: &mut Tx,
+    org_id: &str,
+    user_id: &str,
+    session_id: &str,
+) -> Result<bool> {
+    let found = row!(
+        tx,
+        (String,),
+        "SELECT request_id FROM requests WHERE org_id = $1 AND user_id = $2 AND session_id = $3 LIMIT 1",
+        org_id,
+        user_id,
+        session_id
+    )?;
+    Ok(found.is_some())
+}

@@ -1,0 +1,309 @@
+//! SQL of the table `sessions`: a session's summary, and deleting a session with all that is in it.
+
+use crate::db::Tx;
+use crate::error::Result;
+use crate::governance::SubjectWrite;
+use crate::sessions::reads::Snapshot;
+use crate::sessions::{ListedSession, SessionSummary};
+use crate::{row, rows, run};
+
+macro_rules! session_columns {
+    () => {
+        "s.user_id, s.session_id, s.first_request_at, s.last_request_at, s.finished_at, s.source, \
+         s.agent_version, s.request_count, s.interaction_count"
+    };
+}
+
+pub async fn finish_session(
+    tx: &mut Tx,
+    subject: &SubjectWrite,
+    session_id: &str,
+    now: i64,
+) -> Result<()> {
+    run!(
+        tx,
+        "UPDATE sessions SET finished_at = $4 WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
+        subject.org_id(),
+        subject.user_id(),
+        session_id,
+        now
+    )?;
+    Ok(())
+}
+
+/// The users who have a session of this id; two are enough to know that the id is ambiguous.
+pub async fn owners(tx: &mut Tx, org_id: &str, session_id: &str) -> Result<Vec<String>> {
+    let found = rows!(
+        tx,
+        (String,),
+        "SELECT user_id FROM sessions WHERE org_id = $1 AND session_id = $2 ORDER BY user_id LIMIT 2",
+        org_id,
+        session_id
+    )?;
+    Ok(found.into_iter().map(|(user_id,)| user_id).collect())
+}
+
+pub async fn find_session(
+    tx: &mut Tx,
+    org_id: &str,
+    user_id: &str,
+    session_id: &str,
+) -> Result<Option<SessionSummary>> {
+    row!(
+        tx,
+        SessionSummary,
+        concat!(
+            "SELECT ",
+            session_columns!(),
+            " FROM sessions s WHERE s.org_id = $1 AND s.user_id = $2 AND s.session_id = $3"
+        ),
+        org_id,
+        user_id,
+        session_id
+    )
+}
+
+/// What a list of sessions is narrowed by. `None` means any.
+#[derive(Clone, Default)]
+pub struct SessionFilter {
+    pub user_id: Option<String>,
+    pub source: Option<String>,
+    pub agent_version: Option<String>,
+    /// By the newest verdict of success: `success`, `failure`, or `none` for sessions without one.
+    pub verdict: Option<&'static str>,
+    /// Last activity at or after, before.
+    pub from: Option<i64>,
+    pub to: Option<i64>,
+    /// A pattern from [`crate::db::like_pattern`] that some turn's content matches.
+    pub text: Option<String>,
+    /// One of these ids.
+    pub session_ids: Option<Vec<String>>,
+    /// Only sessions after this one in the list's order.
+    pub after: Option<(i64, String, String)>,
+}
+
+/// Newest activity first, ties by user and session.
+pub async fn list_sessions(
+    tx: &mut Tx,
+    org_id: &str,
+    filter: &SessionFilter,
+    limit: i64,
+) -> Result<Vec<ListedSession>> {
+    macro_rules! list {
+        ($of_user:literal) => {
+            concat!(
+                "SELECT ",
+                session_columns!(),
+                ", v.is_success, v.failure_type,
+                   v.number_of_corrections AS number_of_correction_per_session, v.is_escalated
+                 FROM sessions s
+                 LEFT JOIN evaluation_results v ON v.org_id = s.org_id AND v.user_id = s.user_id
+                   AND v.session_id = s.session_id AND v.is_newest
+                 WHERE s.org_id = $1 AND ",
+                $of_user,
+                " AND ($3 IS NULL OR s.source = $3)
+                  AND ($4 IS NULL OR s.agent_version = $4)
+                  AND ($5 IS NULL OR s.last_request_at >= $5)
+                  AND ($6 IS NULL OR s.last_request_at < $6)
+                  AND ($8 IS NULL OR (s.last_request_at, s.user_id, s.session_id) < ($8, $9, $10))
+                  AND ($7 IS NULL OR EXISTS (
+                        SELECT 1 FROM interactions i WHERE i.org_id = s.org_id AND i.user_id = s.user_id
+                           AND i.session_id = s.session_id AND i.content {contains:$7}))
+                  AND ($12 IS NULL OR ($12 = 'none' AND v.result_id IS NULL)
+                       OR ($12 = 'success' AND v.is_success = TRUE)
+                       OR ($12 = 'failure' AND v.is_success = FALSE))
+                  AND ($13 IS NULL OR s.session_id IN {texts:$13})
+                  ORDER BY s.last_request_at DESC, s.user_id DESC, s.session_id DESC {limit:$11}"
+            )
+        };
+    }
+    // Two texts, so that each is answered from its index.
+    let sql = match filter.user_id {
+        Some(_) => list!("s.user_id = $2"),
+        None => list!("$2 IS NULL"),
+    };
+    let (after_time, after_user, after_session) = match &filter.after {
+        Some((time, user, session)) => (Some(*time), Some(user.as_str()), Some(session.as_str())),
+        None => (None, None, None),
+    };
+    let session_ids =
+        filter.session_ids.as_ref().map(|ids| serde_json::Value::from(ids.clone()).to_string());
+    rows!(
+        tx,
+        ListedSession,
+        sql,
+        org_id,
+        filter.user_id.as_deref(),
+        filter.source.as_deref(),
+        filter.agent_version.as_deref(),
+        filter.from,
+        filter.to,
+        filter.text.as_deref(),
+        after_time,
+        after_user,
+        after_session,
+        limit,
+        filter.verdict,
+        session_ids
+    )
+}
+
+/// Holds a session's row until the transaction ends. A publish that grows the session waits, so what is deleted
+/// and what is counted afterwards are the same rows. False when there is no such session.
+pub async fn lock_session(
+    tx: &mut Tx,
+    org_id: &str,
+    user_id: &str,
+    session_id: &str,
+) -> Result<bool> {
+    let found = row!(
+        tx,
+        (String,),
+        "SELECT session_id FROM sessions
+         WHERE org_id = $1 AND user_id = $2 AND session_id = $3 {for_update}",
+        org_id,
+        user_id,
+        session_id
+    )?;
+    Ok(found.is_some())
+}
+
+pub async fn snapshot(
+    tx: &mut Tx,
+    org_id: &str,
+    user_id: &str,
+    session_id: &str,
+) -> Result<Snapshot> {
+    let found = row!(
+        tx,
+        Snapshot,
+        "SELECT COUNT(*) AS interaction_count, COALESCE(MAX(interaction_id), 0) AS last_interaction_id
+         FROM interactions WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
+        org_id,
+        user_id,
+        session_id
+    )?;
+    found.ok_or_else(|| crate::error::Error::Internal("a count has a row".to_owned()))
+}
+
+/// A session in a time window, as samples are drawn from.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub struct SessionInWindow {
+    pub user_id: String,
+    pub session_id: String,
+    pub first_request_at: i64,
+    pub source: String,
+}
+
+/// The sessions whose first request is in the window, both ends included; where asked, only those that have a shadow
+/// response.
+pub async fn in_window(
+    tx: &mut Tx,
+    org_id: &str,
+    from: i64,
+    to: i64,
+    with_shadow: bool,
+) -> Result<Vec<SessionInWindow>> {
+    rows!(
+        tx,
+        SessionInWindow,
+        "SELECT s.user_id, s.session_id, s.first_request_at, s.source FROM sessions s
+         WHERE s.org_id = $1 AND s.first_request_at >= $2 AND s.first_request_at <= $3 AND ($4 = 0 OR EXISTS (
+             SELECT 1 FROM interactions i WHERE i.org_id = s.org_id AND i.user_id = s.user_id
+                AND i.session_id = s.session_id AND i.shadow_content <> ''))
+         ORDER BY s.user_id, s.session_id",
+        org_id,
+        from,
+        to,
+        i64::from(with_shadow)
+    )
+}
+
+/// `(organization, user, session)` of sessions whose last request is from before `before`.
+pub async fn older_than(
+    tx: &mut Tx,
+    before: i64,
+    limit: i64,
+) -> Result<Vec<(String, String, String)>> {
+    rows!(
+        tx,
+        (String, String, String),
+        "SELECT org_id, user_id, session_id FROM sessions WHERE last_request_at < $1
+         ORDER BY last_request_at, org_id, user_id, session_id {limit:$2}",
+        before,
+        limit
+    )
+}
+
+/// Deletes a session with everything in it; gives how many requests it had. Lock it first.
+pub async fn delete_session(
+    tx: &mut Tx,
+    org_id: &str,
+    user_id: &str,
+    session_id: &str,
+) -> Result<u64> {
+    let mut requests = 0;
+    for (table, sql) in [
+        (
+            "session_outcomes",
+            "DELETE FROM session_outcomes WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
+        ),
+        (
+            "interactions",
+            "DELETE FROM interactions WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
+        ),
+        ("requests", "DELETE FROM requests WHERE org_id = $1 AND user_id = $2 AND session_id = $3"),
+        ("sessions", "DELETE FROM sessions WHERE org_id = $1 AND user_id = $2 AND session_id = $3"),
+    ] {
+        let deleted = run!(tx, sql, org_id, user_id, session_id)?;
+        if table == "requests" {
+            requests = deleted;
+        }
+    }
+    Ok(requests)
+}
+
+/// Sums a session up anew after something in it was deleted.
+pub async fn recount_session(tx: &mut Tx, subject: &SubjectWrite, session_id: &str) -> Result<()> {
+    run!(
+        tx,
+        "UPDATE sessions SET
+            (first_request_at, first_request_id, source) = (
+                SELECT created_at, request_id, source FROM requests r
+                WHERE r.org_id = $1 AND r.user_id = $2 AND r.session_id = $3
+                ORDER BY created_at, request_id LIMIT 1),
+            (last_request_at, agent_version) = (
+                SELECT created_at, agent_version FROM requests r
+                WHERE r.org_id = $1 AND r.user_id = $2 AND r.session_id = $3
+                ORDER BY created_at DESC, received_at DESC, request_id DESC LIMIT 1),
+            request_count = (SELECT COUNT(*) FROM requests r
+                WHERE r.org_id = $1 AND r.user_id = $2 AND r.session_id = $3),
+            interaction_count = (SELECT COUNT(*) FROM interactions i
+                WHERE i.org_id = $1 AND i.user_id = $2 AND i.session_id = $3)
+         WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
+        subject.org_id(),
+        subject.user_id(),
+        session_id
+    )?;
+    Ok(())
+}
+
+/// Sessions whose summary does not agree with their rows, and requests without a session: always 0.
+pub async fn recount_mismatches(tx: &mut Tx) -> Result<i64> {
+    let found = row!(
+        tx,
+        (i64,),
+        "SELECT (SELECT COUNT(*) FROM sessions s WHERE
+                 s.request_count <> (SELECT COUNT(*) FROM requests r WHERE r.org_id = s.org_id
+                     AND r.user_id = s.user_id AND r.session_id = s.session_id)
+              OR s.interaction_count <> (SELECT COUNT(*) FROM interactions i WHERE i.org_id = s.org_id
+                     AND i.user_id = s.user_id AND i.session_id = s.session_id)
+              OR s.first_request_at <> (SELECT MIN(created_at) FROM requests r WHERE r.org_id = s.org_id
+                     AND r.user_id = s.user_id AND r.session_id = s.session_id)
+              OR s.last_request_at <> (SELECT MAX(created_at) FROM requests r WHERE r.org_id = s.org_id
+                     AND r.user_id = s.user_id AND r.session_id = s.session_id))
+              + (SELECT COUNT(*) FROM requests r WHERE NOT EXISTS (SELECT 1 FROM sessions s
+                     WHERE r.org_id = s.org_id AND r.user_id = s.user_id AND r.session_id = s.session_id))"
+    )?;
+    Ok(found.map_or(0, |(count,)| count))
+}

@@ -1,0 +1,388 @@
+//! The canary test: people whose every text is a unique word use every feature; one of them is erased; then every file,
+//! log line and metric is searched for every word.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use evenhand::governance::canaries::{self, Scanner};
+use evenhand::judge::offline::OfflineJudge;
+use evenhand::judge::{Answer, Call, Judge, JudgeError};
+use futures_util::future::BoxFuture;
+use serde_json::json;
+use tracing_subscriber::fmt::MakeWriter;
+
+use super::erase::{Both, pair};
+use crate::evaluation::work;
+use crate::support::{Backend, NOW, TestApp};
+
+/// A person and the words that stand for everything about them.
+struct Person<'a> {
+    t: &'a TestApp,
+    both: &'a Both,
+    user: String,
+    words: Mutex<Vec<String>>,
+}
+
+impl<'a> Person<'a> {
+    fn new(t: &'a TestApp, both: &'a Both) -> Self {
+        let user = canaries::new(&t.app.ids);
+        Person { t, both, words: Mutex::new(vec![user.clone()]), user }
+    }
+
+    /// A new word.
+    fn word(&self) -> String {
+        let word = canaries::new(&self.t.app.ids);
+        self.words.lock().unwrap().push(word.clone());
+        word
+    }
+
+    fn session(&self, number: usize) -> String {
+        format!("{}-{number}", self.user)
+    }
+}
+
+/// One feature of the product as somebody uses it.
+type Feature = for<'a> fn(&'a Person<'a>) -> BoxFuture<'a, ()>;
+
+/// Every feature that stores something of a person: add yours.
+const FEATURES: &[(&str, Feature)] = &[
+    ("publish", |p| Box::pin(publish(p))),
+    ("outcomes", |p| Box::pin(outcomes(p))),
+    ("learnings", |p| Box::pin(learnings(p))),
+    ("search", |p| Box::pin(search(p))),
+    ("experiment", |p| Box::pin(experiment(p))),
+    ("judge", |p| Box::pin(judge(p))),
+    ("label", |p| Box::pin(label(p))),
+    ("grade", |p| Box::pin(grade(p))),
+    ("regenerate", |p| Box::pin(regenerate(p))),
+    ("imported scores", |p| Box::pin(imported_scores(p))),
+    ("experiment results", |p| Box::pin(experiment_results(p))),
+    ("export", |p| Box::pin(export(p))),
+];
+
+async fn publish(p: &Person<'_>) {
+    for number in 0..8 {
+        p.both.agent.publish(&json!({
+            "user_id": p.user, "session_id": p.session(number), "request_id": p.word(), "source": p.word(), "agent_version": "v1",
+            "interaction_data_list": [
+                {"role": "User", "content": format!("Where is {}?", p.word()), "user_action": "click",
+                 "user_action_description": p.word(), "interacted_image_url": format!("https://example.org/{}", p.word()),
+                 "image_encoding": p.word()},
+                {"role": "Assistant", "content": p.word(), "shadow_content": p.word(), "expert_content": p.word(),
+                 "tools_used": [{"tool_name": p.word(), "tool_data": {"argument": p.word()}, "status": p.word()}],
+                 "citations": [{"kind": "profile", "real_id": p.word(), "tag": p.word(), "title": p.word()}]},
+            ]
+        })).await.ok();
+    }
+}
+
+async fn outcomes(p: &Person<'_>) {
+    p.both
+        .agent
+        .post(
+            "/api/session_outcome",
+            &json!({"user_id": p.user, "session_id": p.session(0), "outcome": "success",
+        "occurred_at": NOW, "label": p.word(), "metadata": {"note": p.word()}}),
+        )
+        .await
+        .ok();
+}
+
+async fn learnings(p: &Person<'_>) {
+    for _ in 0..5 {
+        p.both.agent.post("/api/add_user_profile", &json!({"user_profiles": [{"user_id": p.user,
+            "content": format!("likes {}", p.word()), "tags": [p.word()], "custom_features": {"note": p.word()}}]})).await.ok();
+        let added = p
+            .both
+            .agent
+            .post(
+                "/api/add_user_playbook",
+                &json!({"user_playbooks": [{"user_id": p.user, "content": p.word(),
+            "trigger": p.word(), "rationale": p.word(), "playbook_name": p.word()}]}),
+            )
+            .await
+            .ok();
+        // The organization's own playbook stays; what links it to the person goes.
+        p.both.agent.post("/api/add_agent_playbook", &json!({"agent_playbooks": [{"content": "be brief",
+            "source_windows": [{"user_playbook_id": added["ids"][0], "source_interaction_ids": [1]}]}]})).await.ok();
+    }
+    // Changed, so that the index holds older words too.
+    let profiles = p.both.agent.post("/api/get_profiles", &json!({"user_id": p.user})).await.ok();
+    let id = &profiles["user_profiles"][0]["profile_id"];
+    p.both
+        .agent
+        .put(
+            "/api/update_user_profile",
+            &json!({"user_id": p.user, "profile_id": id, "content": p.word()}),
+        )
+        .await
+        .ok();
+}
+
+async fn search(p: &Person<'_>) {
+    p.both
+        .agent
+        .post(
+            "/api/search",
+            &json!({"user_id": p.user, "session_id": p.session(0), "query": p.word()}),
+        )
+        .await
+        .ok();
+    p.words.lock().unwrap().pop();
+}
+
+async fn experiment(p: &Person<'_>) {
+    let start = json!({"experiment_id": "exp", "holdout_percentage": 50});
+    let started = p.both.agent.post("/api/retrieval_experiments", &start).await;
+    assert!(matches!(started.status, 200 | 409), "{}", started.text);
+    let query = json!({"user_id": p.user, "session_id": p.session(9), "query": "refund"});
+    p.both.agent.post("/api/search", &query).await.ok();
+}
+
+/// What is summed up for the results names sources and agent versions.
+async fn experiment_results(p: &Person<'_>) {
+    p.both.agent.get("/api/retrieval_experiments/exp/results").await.ok();
+}
+
+async fn imported_scores(p: &Person<'_>) {
+    let score = json!({"scorer_name": p.word(), "user_id": p.user, "session_id": p.session(1), "value": 4, "ts": NOW,
+        "source_run_id": p.word()});
+    p.both.agent.post("/api/imported_scores", &score).await.ok();
+}
+
+async fn judge(p: &Person<'_>) {
+    p.t.clock().advance(601);
+    work(p.t).await;
+}
+
+async fn label(p: &Person<'_>) {
+    p.both
+        .agent
+        .post(
+            "/api/evaluations/labels",
+            &json!({"labels": [{"user_id": p.user, "session_id": p.session(1), "is_success": true,
+        "note": p.word()}]}),
+        )
+        .await
+        .ok();
+}
+
+async fn grade(p: &Person<'_>) {
+    let grade = json!({"user_id": p.user, "session_id": p.session(2), "agent_version": "v1", "refresh": true});
+    // The judge fails now and then, never twice in a row.
+    let mut answer = p.both.agent.post("/api/evaluations/grade_on_demand", &grade).await;
+    if answer.status == 502 {
+        answer = p.both.agent.post("/api/evaluations/grade_on_demand", &grade).await;
+    }
+    answer.ok();
+}
+
+async fn regenerate(p: &Person<'_>) {
+    p.both
+        .agent
+        .post("/api/evaluations/regenerate", &json!({"from_ts": NOW - 10, "to_ts": NOW + 100_000}))
+        .await
+        .ok();
+    work(p.t).await;
+}
+
+async fn export(p: &Person<'_>) {
+    p.both.governor.post("/api/governance/export-user", &pair(&p.user, "export")).await.ok();
+}
+
+/// A judge that says a person's own words back, and now and then fails.
+#[derive(Default)]
+struct Quoting(AtomicUsize);
+
+impl Judge for Quoting {
+    fn provider(&self) -> &str {
+        "quoting"
+    }
+
+    fn label(&self) -> &str {
+        "quoting/judge"
+    }
+
+    fn call<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<Answer, JudgeError>> {
+        Box::pin(async move {
+            if self.0.fetch_add(1, Ordering::SeqCst) % 7 == 6 {
+                return Err(JudgeError::Refused);
+            }
+            let word = call.user.split("Where is ").nth(1).and_then(|rest| rest.split('?').next());
+            let mut answer = OfflineJudge.call(call).await?;
+            if answer.json.get("is_success").is_some() {
+                answer.json = json!({"reasoning": "r", "is_success": false, "failure_type": "wrong_answer",
+                    "failure_reason": word.unwrap_or("none"), "number_of_corrections": 0, "is_escalated": false});
+            }
+            Ok(answer)
+        })
+    }
+}
+
+/// Everything that was logged.
+#[derive(Clone, Default)]
+pub struct Log(pub Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> MakeWriter<'a> for Log {
+    type Writer = Log;
+
+    fn make_writer(&'a self) -> Log {
+        self.clone()
+    }
+}
+
+/// Every table, index and large value of the test's schema, as PostgreSQL keeps them in files.
+async fn postgres_files(t: &TestApp, scanner: &Scanner) -> BTreeSet<usize> {
+    outside_transaction(t, "CHECKPOINT").await;
+    let rows: Vec<(String,)> = t.app.db.read("test.files", (), |tx, ()| Box::pin(async move {
+        evenhand::rows!(tx, (String,),
+            "SELECT current_setting('data_directory') || '/' || pg_relation_filepath(c.oid) FROM pg_class c
+             WHERE pg_relation_filepath(c.oid) IS NOT NULL AND (relnamespace = current_schema()::regnamespace OR c.oid IN (
+                 SELECT x.oid FROM pg_class o JOIN pg_class x ON x.oid = o.reltoastrelid
+                 WHERE o.relnamespace = current_schema()::regnamespace))")
+    })).await.unwrap();
+    assert!(rows.len() > 40, "{} files", rows.len());
+    rows.iter().flat_map(|(path,)| scanner.find_in_file(path.as_ref()).unwrap()).collect()
+}
+
+async fn outside_transaction(t: &TestApp, statement: &str) {
+    use sqlx::Connection;
+    let mut conn = sqlx::PgConnection::connect(&t.settings().server.database_url).await.unwrap();
+    #[allow(clippy::disallowed_types)]
+    sqlx::raw_sql(sqlx::AssertSqlSafe(statement.to_owned())).execute(&mut conn).await.unwrap();
+}
+
+/// The rewrite that the date on a certificate waits for. A transaction of somebody else's that began before the erasure
+/// makes the engine keep what was deleted for a while.
+async fn rewrite(t: &TestApp, scanner: &Scanner) {
+    let tables = t
+        .app
+        .db
+        .read("test.tables", (), |tx, ()| Box::pin(tx.names_of(evenhand::db::Objects::Tables)))
+        .await
+        .unwrap();
+    for _ in 0..40 {
+        for table in &tables {
+            outside_transaction(t, &format!("VACUUM FULL {table}")).await;
+        }
+        if find(t, scanner).await.is_empty() {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+    }
+}
+
+fn dump(t: &TestApp) -> Vec<u8> {
+    let (url, schema) =
+        t.settings().server.database_url.split_once("?options[search_path]=").unwrap();
+    let dump =
+        std::process::Command::new("pg_dump").args(["--schema", schema, url]).output().unwrap();
+    assert!(dump.status.success(), "{}", String::from_utf8_lossy(&dump.stderr));
+    dump.stdout
+}
+
+/// Where words are found: in the files, and on PostgreSQL in a dump.
+async fn find(t: &TestApp, scanner: &Scanner) -> BTreeSet<usize> {
+    match t.backend {
+        Backend::Sqlite => scanner.find_in_folder(&t.settings().server.data_dir).unwrap(),
+        Backend::Postgres => {
+            let mut found = postgres_files(t, scanner).await;
+            found.extend(scanner.find(&dump(t)));
+            found
+        }
+    }
+}
+
+async fn nothing_is_left(backend: Backend, vacuum_up_to_mib: u64) {
+    let log = Log::default();
+    tracing_subscriber::fmt().with_env_filter("evenhand=trace").with_writer(log.clone()).init();
+    let metrics = evenhand::telemetry::init_metrics().unwrap();
+    let t = TestApp::with(backend, |s| s.governance.vacuum_up_to_mib = vacuum_up_to_mib).await;
+    let t = t.judged_by(Arc::new(Quoting::default())).await;
+    let both = Both::new(&t).await;
+    let people: Vec<Person> = (0..4).map(|_| Person::new(&t, &both)).collect();
+    for (name, feature) in FEATURES {
+        for person in &people {
+            feature(person).await;
+        }
+        let words: usize = people.iter().map(|p| p.words.lock().unwrap().len()).sum();
+        assert!(words > 0, "{name}");
+    }
+    let scanners: Vec<(Scanner, usize)> = people
+        .iter()
+        .map(|person| {
+            let words = person.words.lock().unwrap();
+            (Scanner::new(&words).unwrap(), words.len())
+        })
+        .collect();
+    for (scanner, words) in &scanners {
+        let found = find(&t, scanner).await.len();
+        assert!(found * 100 >= words * 99, "the control: {found} of {words}");
+    }
+    let exports = async || {
+        let mut texts = Vec::new();
+        for person in &people[2..] {
+            let body = pair(&person.user, "export");
+            texts.push(both.governor.post("/api/governance/export-user", &body).await.text);
+        }
+        texts
+    };
+    let others = exports().await;
+    let playbooks = t.number("SELECT COUNT(*) FROM agent_playbooks").await;
+    for person in &people[..2] {
+        let erased = both.erase(&person.user, "dsr").await;
+        assert!(erased["deleted_counts"]["agent_playbook_sources"].as_i64() > Some(0), "{erased}");
+    }
+    if backend == Backend::Postgres {
+        rewrite(&t, &scanners[0].0).await;
+    }
+    for (number, (scanner, words)) in scanners.iter().enumerate() {
+        let found = find(&t, scanner).await;
+        if number < 2 {
+            let words = people[number].words.lock().unwrap();
+            let found: Vec<&String> = found.iter().map(|place| &words[*place]).collect();
+            assert!(found.is_empty(), "of an erased person: {found:?}");
+        } else {
+            let live = scanner.find(others[number - 2].as_bytes());
+            assert!(
+                live.is_subset(&found) && live.len() * 100 >= words * 95,
+                "of the others: {} of {words}",
+                found.len()
+            );
+        }
+        assert!(scanner.find(&log.0.lock().unwrap()).is_empty(), "in the log");
+        assert!(scanner.find(metrics.render().as_bytes()).is_empty(), "in the metrics");
+    }
+    assert_eq!(exports().await, others, "to the byte");
+    assert!(!log.0.lock().unwrap().is_empty());
+    assert_eq!(t.number("SELECT COUNT(*) FROM agent_playbooks").await, playbooks);
+    assert_eq!(t.mismatches().await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_left_of_the_erased_in_sqlite_written_anew() {
+    nothing_is_left(Backend::Sqlite, 32).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_left_of_the_erased_in_sqlite_cleaned_page_by_page() {
+    nothing_is_left(Backend::Sqlite, 0).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_left_of_the_erased_in_postgres() {
+    nothing_is_left(Backend::Postgres, 32).await;
+}
