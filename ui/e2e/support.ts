@@ -60,12 +60,6 @@ export async function openPage(context: BrowserContext, url: string): Promise<{ 
   return { page, complaints };
 }
 
-/** Whether the server has such a path. */
-export async function knows(url: string, path: string): Promise<boolean> {
-  const specification = (await (await fetch(`${url}/openapi.json`)).json()) as { paths: Record<string, unknown> };
-  return path in specification.paths;
-}
-
 /** Opens a page of the dashboard and waits until nothing is loading any more. */
 export async function visit(page: Page, url: string, heading: string | RegExp): Promise<void> {
   await page.goto(url);

@@ -9,3 +9,6 @@ export type PartnerTile = Schemas["PartnerTileRow"];
 export type SourceSet = Schemas["SourceSetEvaluationMetrics"];
 export type ShadowTrend = Schemas["ShadowWinRateTrend"];
 export type ShadowVerdict = Schemas["ShadowComparisonVerdict"];
+export type Experiment = Schemas["RetrievalExperimentRecord"];
+export type ArmMetrics = Schemas["RetrievalExperimentArmMetrics"];
+export type Plan = Schemas["RetrievalExperimentPlan"];

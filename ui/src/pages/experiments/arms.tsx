@@ -1,5 +1,5 @@
 /** The two arms, number by number. */
-import { type ArmMetrics } from "../../api/pending.ts";
+import type { ArmMetrics } from "../../api/types.ts";
 import { count, fixed, percent } from "../../lib/format.ts";
 import { Card } from "../../parts/page.tsx";
 

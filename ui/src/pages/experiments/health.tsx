@@ -5,7 +5,7 @@ import { count, percent, words } from "../../lib/format.ts";
 import * as Icon from "../../parts/icons.tsx";
 import { Badge, Card, Note } from "../../parts/page.tsx";
 
-type Props = { health: Additions["health"]; coverage: number | null; unattributed: number };
+type Props = { health: Additions["health"]; coverage: number | null | undefined; unattributed: number };
 
 export function Health({ health, coverage, unattributed }: Props) {
   const { sample_ratio: ratio, evaluation_rate: rate } = health;
@@ -34,7 +34,7 @@ export function Health({ health, coverage, unattributed }: Props) {
             </>
           )}
         </Check>
-        <Check ok={coverage === null || coverage > 0.8} name="Coverage">
+        <Check ok={coverage == null || coverage > 0.8} name="Coverage">
           {percent(coverage)} of evaluated sessions belong to the experiment{unattributed > 0 && `; ${count(unattributed)} do not (${reasons.map(([reason, n]) => `${words(reason)} ${count(n)}`).join(", ")})`}
         </Check>
       </ul>

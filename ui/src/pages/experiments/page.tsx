@@ -2,7 +2,8 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "react-router";
-import { call, type Experiment, type ExperimentList } from "../../api/pending.ts";
+import { api, ok } from "../../api/client.ts";
+import type { Experiment } from "../../api/types.ts";
 import { ago, duration, onDate, plural } from "../../lib/format.ts";
 import { Button } from "../../parts/controls.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
@@ -17,10 +18,10 @@ export default function ExperimentsPage() {
   const say = useSay();
   const [starting, setStarting] = useState(false);
   const [stopping, setStopping] = useState(false);
-  const list = useQuery({ queryKey: ["experiments"], queryFn: () => call<ExperimentList>("GET", "/api/retrieval_experiments") });
+  const list = useQuery({ queryKey: ["experiments"], queryFn: () => ok(api.GET("/api/retrieval_experiments")) });
   const active = list.data?.active_experiment ?? null;
   const stop = useMutation({
-    mutationFn: (experiment_id: string) => call<ExperimentList>("POST", "/api/retrieval_experiments/stop", { experiment_id }),
+    mutationFn: (experiment_id: string) => ok(api.POST("/api/retrieval_experiments/stop", { body: { experiment_id } })),
     onSuccess: (answer) => {
       client.setQueryData(["experiments"], answer);
       setStopping(false);
@@ -42,7 +43,7 @@ export default function ExperimentsPage() {
             <ul className="border-t border-line">
               {list.data.experiments.map((experiment) => (
                 <li key={experiment.experiment_id} className="border-b border-line last:border-0">
-                  <Line experiment={experiment} onStop={experiment.ended_at === null ? () => setStopping(true) : undefined} />
+                  <Line experiment={experiment} onStop={experiment.ended_at == null ? () => setStopping(true) : undefined} />
                 </li>
               ))}
             </ul>
@@ -64,7 +65,7 @@ export default function ExperimentsPage() {
 
 function Line({ experiment, onStop }: { experiment: Experiment; onStop: (() => void) | undefined }) {
   const results = useResults(experiment.experiment_id);
-  const active = experiment.ended_at === null;
+  const active = experiment.ended_at == null;
   const length = (experiment.ended_at ?? Date.now() / 1000) - experiment.started_at;
   const verdict = results.data && verdictOf(results.data);
   return (

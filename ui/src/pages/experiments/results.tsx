@@ -1,6 +1,7 @@
 /** One experiment: did it work, can it be trusted, and for whom. */
 import { useParams, Link } from "react-router";
 import { saveAs } from "../../api/client.ts";
+import type { Pair } from "../../api/experiments.ts";
 import { ChartCard } from "../../charts/frame.tsx";
 import { type IntervalRow, Intervals } from "../../charts/intervals.tsx";
 import { at, count, onDate, percent, points, signed, words } from "../../lib/format.ts";
@@ -59,7 +60,7 @@ function Body({ data }: { data: Results }) {
 
 function Headline({ data }: { data: Results }) {
   const verdict = verdictOf(data);
-  const interval = data.confidence_interval_95_percentage_points;
+  const interval = headlineInterval(data);
   return (
     <Card>
       <div className="flex flex-wrap items-center gap-x-10 gap-y-4 py-1">
@@ -68,7 +69,7 @@ function Headline({ data }: { data: Results }) {
           <div className="num text-[2.9rem] leading-none font-semibold tracking-[-0.04em]" data-testid="lift">{points(data.success_rate_lift_percentage_points)}</div>
           <p className="num mt-2 text-soft">
             {interval ? `95 % interval ${signed(interval[0])} to ${signed(interval[1])} pp` : `no interval: ${words(data.inference.interval_null_reason) || "too few users"}`}
-            {data.relative_success_lift !== null && `, ${signed(data.relative_success_lift * 100)} % relative`}
+            {data.relative_success_lift != null && `, ${signed(data.relative_success_lift * 100)} % relative`}
           </p>
         </div>
         <div className="min-w-[260px] flex-1">
@@ -83,12 +84,14 @@ function Headline({ data }: { data: Results }) {
   );
 }
 
+const headlineInterval = (data: Results) => (data.confidence_interval_95_percentage_points ?? null) as Pair;
+
 /** Every estimate of the same thing, the headline first. */
 export function intervalRows(data: Results): IntervalRow[] {
   const row = (name: string, value: number | null | undefined, pair: [number, number] | null | undefined, strong = false): IntervalRow =>
     ({ name, value: value ?? null, low: pair?.[0] ?? null, high: pair?.[1] ?? null, strong });
   const lift = data.success_rate_lift_percentage_points;
-  const rows = [row("Headline, 95 %", lift, data.confidence_interval_95_percentage_points, true)];
+  const rows = [row("Headline, 95 %", lift, headlineInterval(data), true)];
   if (data.always_valid) rows.push(row("Safe to read daily", lift, data.always_valid.running_interval_pp ?? data.always_valid.interval_pp));
   else rows.push({ ...row("Safe to read daily", null, null), note: words(data.always_valid_null_reason) || "not yet" });
   if (data.cuped) rows.push(row("With users' history", data.cuped.lift_pp, data.cuped.interval_95_pp));

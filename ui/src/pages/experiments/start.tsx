@@ -1,7 +1,7 @@
 /** Starting an experiment: a name, a share, and what that share can tell. */
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { call, type ExperimentList, type Plan } from "../../api/pending.ts";
+import { api, ok } from "../../api/client.ts";
 import { isoDay } from "../../lib/format.ts";
 import { Button, TextField } from "../../parts/controls.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
@@ -20,10 +20,10 @@ export function StartExperiment({ open, onClose }: { open: boolean; onClose: () 
     queryKey: ["plan", percentage],
     enabled: open && valid,
     placeholderData: keepPreviousData,
-    queryFn: () => call<Plan>("GET", `/api/retrieval_experiments/plan?holdout_percentage=${percentage}`),
+    queryFn: () => ok(api.GET("/api/retrieval_experiments/plan", { params: { query: { holdout_percentage: percentage } } })),
   });
   const start = useMutation({
-    mutationFn: () => call<ExperimentList>("POST", "/api/retrieval_experiments", { experiment_id: name.trim(), holdout_percentage: percentage }),
+    mutationFn: () => ok(api.POST("/api/retrieval_experiments", { body: { experiment_id: name.trim(), holdout_percentage: percentage } })),
     onSuccess: (answer) => {
       client.setQueryData(["experiments"], answer);
       say("Started: users are assigned from their next search on");

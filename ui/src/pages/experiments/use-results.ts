@@ -1,14 +1,17 @@
 /** An experiment's results, and what they come to in a word. */
 import { useQuery } from "@tanstack/react-query";
 import type { Additions } from "../../api/experiments.ts";
-import { call, type ExperimentResults } from "../../api/pending.ts";
+import { api, ok, type Schemas } from "../../api/client.ts";
 
-export type Results = ExperimentResults & Additions;
+export type Results = Schemas["RetrievalExperimentResultsResponse"] & Additions;
 
 export function useResults(experimentId: string) {
   return useQuery({
     queryKey: ["experiment-results", experimentId],
-    queryFn: () => call<Results>("GET", `/api/retrieval_experiments/${encodeURIComponent(experimentId)}/results`),
+    queryFn: async () => {
+      const path = { experiment_id: experimentId };
+      return (await ok(api.GET("/api/retrieval_experiments/{experiment_id}/results", { params: { path } }))) as Results;
+    },
   });
 }
 

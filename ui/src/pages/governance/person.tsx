@@ -1,8 +1,7 @@
 /** What is stored about one person, as counts; taking it along; erasing it. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { download } from "../../api/client.ts";
-import { call, type Erased, type Footprint } from "../../api/pending.ts";
+import { api, download, ok } from "../../api/client.ts";
 import { count, plural, words } from "../../lib/format.ts";
 import { useUrlState } from "../../lib/url-state.ts";
 import { Button, TextField } from "../../parts/controls.tsx";
@@ -19,7 +18,7 @@ export function Person({ userId }: { userId: string }) {
   const [erasing, setErasing] = useState(false);
   const footprint = useQuery({
     queryKey: ["footprint", userId],
-    queryFn: () => call<Footprint>("POST", "/api/governance/preview-user", { user_id: userId }),
+    queryFn: () => ok(api.POST("/api/governance/preview-user", { body: { user_id: userId } })),
   });
   const take = useMutation({
     mutationFn: (format: "json" | "zip") =>
@@ -57,7 +56,7 @@ function Erase({ userId, total, open, onClose }: { userId: string; total: number
   const [typed, setTyped] = useState("");
   const [request, setRequest] = useState(() => requestId("erase"));
   const erase = useMutation({
-    mutationFn: () => call<Erased>("POST", "/api/governance/erase-user", { user_id: userId, request_id: request }),
+    mutationFn: () => ok(api.POST("/api/governance/erase-user", { body: { user_id: userId, request_id: request } })),
     onSuccess: async ({ purge_id }) => {
       setRequest(requestId("erase"));
       // The name of an erased person has no place in the address either.

@@ -1,7 +1,6 @@
 /** An erasure on its way, and its proof when it is complete. */
 import { useMutation, useQuery } from "@tanstack/react-query";
-import { download } from "../../api/client.ts";
-import { call, type Purge } from "../../api/pending.ts";
+import { api, download, ok } from "../../api/client.ts";
 import { at, duration, words } from "../../lib/format.ts";
 import { Button } from "../../parts/controls.tsx";
 import * as Icon from "../../parts/icons.tsx";
@@ -15,7 +14,7 @@ export function PurgeStatus({ purgeId }: { purgeId: string }) {
   const path = `/api/governance/purge-operations/${encodeURIComponent(purgeId)}`;
   const purge = useQuery({
     queryKey: ["purge", purgeId],
-    queryFn: () => call<Purge>("GET", path),
+    queryFn: () => ok(api.GET("/api/governance/purge-operations/{purge_id}", { params: { path: { purge_id: purgeId } } })),
     refetchInterval: ({ state }) => (state.data && state.data.status !== "complete" ? 1000 : false),
   });
   const proof = useMutation({
