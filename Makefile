@@ -1,6 +1,6 @@
 # Two commands for people: `make demo` and `make test`. Both install what is missing (Debian packages), and are
 # quick the second time.
-.PHONY: demo test deps check lint docs nextest ui ui-test e2e screenshots bench bench-publish bench-regenerate bench-search bench-experiments bench-overview bench-erase openapi
+.PHONY: demo test deps check lint docs nextest ui ui-test e2e screenshots measure-ui bench bench-publish bench-regenerate bench-search bench-experiments bench-overview bench-erase openapi
 
 SHELL := bash
 
@@ -52,6 +52,12 @@ screenshots: deps-build ui
 	@scripts/install-missing chromium:chromium
 	cargo build --release --bin evenhand
 	cd ui && EVENHAND_BIN=../target/release/evenhand npm run --silent screenshots
+
+# How fast the overview opens and changes, in Chromium on a full demo. Prints figures and asserts nothing.
+measure-ui: deps-build ui
+	@scripts/install-missing chromium:chromium
+	cargo build --release --bin evenhand
+	cd ui && EVENHAND_BIN=../target/release/evenhand npm run --silent measure
 
 # Writes the checked-in specification anew.
 openapi:

@@ -75,6 +75,26 @@ both_backends! {
         browser.call("GET", "/api/whoami", None).await.problem(401, "unauthenticated");
     }
 
+    async fn a_browser_erases_with_the_grant_and_the_proof(t: TestApp) {
+        let server = t.serve().await;
+        let person = json!({"user_id": "ada", "request_id": "dsr"});
+        let (path, listed) = ("/api/governance/erase-user", "/api/governance/purge-operations");
+        // Being on the same machine is not enough.
+        server.post(path, &person).await.problem(401, "unauthenticated");
+        let (_, plain) = credentials::create(&t.app, "one", Role::Dashboard, false, "lee").await.unwrap();
+        let plain = Browser::sign_in(&server, &plain).await;
+        plain.call("POST", path, Some(&person)).await.problem(403, "credential_not_governance");
+        plain.call("GET", listed, None).await.problem(403, "credential_not_governance");
+        let (_, granted) = credentials::create(&t.app, "one", Role::Dashboard, true, "kim").await.unwrap();
+        let granted = Browser::sign_in(&server, &granted).await;
+        let forged = Browser { csrf: plain.csrf.clone(), cookie: granted.cookie.clone(), server: &server };
+        forged.call("POST", path, Some(&person)).await.problem(403, "csrf_missing");
+        let erased = granted.call("POST", path, Some(&person)).await.ok();
+        assert_eq!(erased["status"], "complete");
+        let found = granted.call("GET", listed, None).await.ok();
+        assert_eq!(found["purge_operations"][0]["purge_id"], erased["purge_id"]);
+    }
+
     async fn only_dashboard_tokens_sign_in(t: TestApp) {
         let server = t.serve().await;
         let try_ = async |token: &str| server.post("/auth/session", &json!({"token": token})).await;

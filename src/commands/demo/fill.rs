@@ -2,17 +2,22 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
 use super::desk::Desk;
-use super::lessons::{self, Lesson};
-use super::story::{DAY, DAYS, Dice, Story, Visit};
-use super::talk::{self, Given};
+use super::lessons::{self, Lesson, Profile};
+use super::story::{DAY, DAYS, Dice, FORGOTTEN, Story, Visit, user_id};
+use super::talk::{self, Given, Topic};
+use super::trials;
 use crate::app::{App, job_handlers};
+use crate::credentials::DEFAULT_ORG;
+use crate::governance::COMMAND_LINE;
+use crate::governance::purge::{self, EraseRequest};
 use crate::jobs;
 
 /// Visits served, and jobs worked on, at the same time: they share commits.
@@ -32,28 +37,36 @@ struct Went {
     well: bool,
 }
 
+/// Somebody who is being served.
+struct Guest {
+    visit: Visit,
+    topic: &'static Topic,
+    given: Given,
+    with_shadow: bool,
+}
+
 struct Life<'a> {
     app: &'a Arc<App>,
     desk: Desk,
     story: &'a Story,
     lessons: Vec<Lesson>,
-    profiles: BTreeMap<String, String>,
+    profiles: BTreeMap<String, Profile>,
 }
 
-pub async fn fill(app: &Arc<App>, story: &Story) -> Result<()> {
+/// Lives the story; gives how many sessions it came to.
+pub async fn fill(app: &Arc<App>, story: &Story) -> Result<usize> {
     let desk = Desk::new(app);
     let bar = ProgressBar::new(story.sessions()).with_style(ProgressStyle::with_template(
         "living through 90 days {bar:36} {pos}/{len} sessions ({eta} left)",
     )?);
     configure(&desk).await?;
-    let lessons = lessons::teach(&desk, story.seed()).await?;
-    let profiles = lessons::get_to_know(&desk, story.seed()).await?;
-    let life = Life { app, desk, story, lessons, profiles };
+    let profiles = lessons::get_to_know(&desk, story.seed(), app.clock.now()).await?;
+    let mut life = Life { app, desk, story, lessons: Vec::new(), profiles };
     let went = life.live(&bar).await?;
     life.look_back(&went).await?;
     life.catch_up().await?;
     bar.finish_and_clear();
-    Ok(())
+    Ok(went.len())
 }
 
 async fn configure(desk: &Desk) -> Result<()> {
@@ -67,42 +80,74 @@ async fn configure(desk: &Desk) -> Result<()> {
 }
 
 impl Life<'_> {
-    async fn live(&self, bar: &ProgressBar) -> Result<Vec<Went>> {
+    async fn live(&mut self, bar: &ProgressBar) -> Result<Vec<Went>> {
         let mut went = Vec::new();
-        let mut talking: VecDeque<(i64, Visit)> = VecDeque::new();
+        let mut talking: VecDeque<Guest> = VecDeque::new();
         for day in 0..DAYS {
+            self.begin_day(day, &mut went).await?;
             let mut coming: VecDeque<Visit> = self.story.visits(day).into();
             for step in 1..=(DAY / STEP) {
                 let until =
                     (self.story.begins_at() + day * DAY + step * STEP).min(self.story.ends_at());
-                while coming.front().is_some_and(|visit| visit.starts_at < until) {
-                    talking.extend(coming.pop_front().map(|visit| (day, visit)));
-                }
                 self.app.clock.advance(until - self.app.clock.now());
-                let over = |visit: &Visit| visit.starts_at + LONGEST <= until;
-                let done = talking.iter().take_while(|(_, visit)| over(visit)).count();
-                let ended: Vec<(i64, Visit)> = talking.drain(..done).collect();
-                bar.inc(ended.len() as u64);
-                went.extend(self.publish(ended).await?);
+                let arrived = coming.iter().take_while(|visit| visit.starts_at < until).count();
+                talking.extend(self.welcome(day, coming.drain(..arrived)).await?);
+                let over = |guest: &Guest| guest.visit.starts_at + LONGEST <= until;
+                let done = talking.iter().take_while(|guest| over(guest)).count();
+                bar.inc(done as u64);
+                went.extend(self.publish(talking.drain(..done)).await?);
             }
             self.catch_up().await?;
         }
         Ok(went)
     }
 
-    /// Publishes what was said.
-    async fn publish(&self, visits: Vec<(i64, Visit)>) -> Result<Vec<Went>> {
-        let each = visits.into_iter().map(|(day, visit)| self.serve(day, visit));
-        stream::iter(each).buffer_unordered(AT_A_TIME).try_collect().await
+    /// What happens at midnight: experiments end and start, playbooks are made, somebody is forgotten.
+    async fn begin_day(&mut self, day: i64, went: &mut Vec<Went>) -> Result<()> {
+        trials::turn_to(&self.desk, day).await?;
+        let now = self.app.clock.now();
+        self.lessons.extend(lessons::teach(&self.desk, self.story.seed(), day, now).await?);
+        let (customer, on_day) = FORGOTTEN;
+        if day == on_day {
+            let request = EraseRequest {
+                org_id: DEFAULT_ORG.to_owned(),
+                user_id: user_id(customer),
+                request_id: "letter-2041".to_owned(),
+                actor: COMMAND_LINE.to_owned(),
+            };
+            went.retain(|one| one.user != request.user_id);
+            let purge = purge::erase(self.app, request, Duration::from_secs(60)).await?;
+            ensure!(purge.is_complete(), "the erasure did not end: {:?}", purge.error_code);
+        }
+        Ok(())
     }
 
-    async fn serve(&self, day: i64, visit: Visit) -> Result<Went> {
-        let topic = talk::topic_of(&visit.dice);
-        let given = Given {
-            lesson: lessons::fitting(&self.lessons, topic.name, day, &visit.dice),
-            profile: self.profiles.get(&visit.user).map(String::as_str),
-        };
-        let with_shadow = day >= SHADOW_FROM && visit.dice.chance(0.2);
+    /// The agent looks up what is known for those who came, as far as an experiment lets it.
+    async fn welcome(&self, day: i64, visits: impl Iterator<Item = Visit>) -> Result<Vec<Guest>> {
+        let each = visits.map(async |visit| {
+            let topic = talk::topic_of(&visit.dice);
+            let found = Given {
+                lesson: lessons::fitting(&self.lessons, topic.name, &visit.dice).cloned(),
+                profile: self.profiles.get(&visit.user).cloned(),
+            };
+            let with_shadow = day >= SHADOW_FROM && visit.dice.chance(0.2);
+            let given = trials::expose(self.app, self.story.seed(), day, &visit, found).await?;
+            anyhow::Ok(given.map(|given| Guest { visit, topic, given, with_shadow }))
+        });
+        let guests: Vec<Option<Guest>> =
+            stream::iter(each).buffered(AT_A_TIME).try_collect().await?;
+        Ok(guests.into_iter().flatten().collect())
+    }
+
+    /// Publishes what was said.
+    async fn publish(&self, guests: impl Iterator<Item = Guest>) -> Result<Vec<Went>> {
+        stream::iter(guests.map(|guest| self.part(guest)))
+            .buffer_unordered(AT_A_TIME)
+            .try_collect()
+            .await
+    }
+
+    async fn part(&self, Guest { visit, topic, given, with_shadow }: Guest) -> Result<Went> {
         let conversation = talk::converse(&visit, topic, &given, with_shadow);
         let body = request(&visit, &conversation.turns, 0, true);
         self.desk.post("/api/publish_interaction", &body).await?;

@@ -6,7 +6,7 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::desk::Desk;
-use super::story::Dice;
+use super::story::{Dice, user_id};
 
 /// An agent playbook as conversations use it.
 #[derive(Clone)]
@@ -17,11 +17,17 @@ pub struct Lesson {
     pub content: &'static str,
     /// What it does to the chance of success.
     pub effect: f64,
-    /// The first day it is handed out.
-    pub from_day: i64,
+    pub made_at: i64,
 }
 
-/// name, topic, trigger, content, effect, first day, status
+/// Something known of a customer.
+#[derive(Clone)]
+pub struct Profile {
+    pub id: String,
+    pub made_at: i64,
+}
+
+/// name, topic, trigger, content, effect, the day it is made, status
 type Row = (&'static str, &'static str, &'static str, &'static str, f64, i64, &'static str);
 
 const PLAYBOOKS: &[Row] = &[
@@ -30,7 +36,7 @@ const PLAYBOOKS: &[Row] = &[
         "parcel",
         "a customer asks where a parcel is",
         "Name the day the parcel arrives and where it is now.",
-        0.11,
+        0.16,
         0,
         "approved",
     ),
@@ -39,7 +45,7 @@ const PLAYBOOKS: &[Row] = &[
         "return",
         "a customer wants to return an order",
         "Send the return label at once and say how many days are left.",
-        0.10,
+        0.15,
         0,
         "approved",
     ),
@@ -48,7 +54,7 @@ const PLAYBOOKS: &[Row] = &[
         "refund",
         "a customer waits for a refund",
         "Say on which day the refund was sent and when it is on the card.",
-        0.12,
+        0.17,
         0,
         "approved",
     ),
@@ -57,7 +63,7 @@ const PLAYBOOKS: &[Row] = &[
         "address",
         "a customer changes the delivery address",
         "Repeat the new delivery address and confirm the change.",
-        0.08,
+        0.13,
         0,
         "approved",
     ),
@@ -66,7 +72,7 @@ const PLAYBOOKS: &[Row] = &[
         "invoice",
         "a customer needs another invoice",
         "Issue the invoice again with company name and VAT number.",
-        0.09,
+        0.14,
         0,
         "approved",
     ),
@@ -75,7 +81,7 @@ const PLAYBOOKS: &[Row] = &[
         "voucher",
         "a voucher code is refused",
         "Say the minimum order value of the voucher and put the code on the order.",
-        0.07,
+        0.12,
         0,
         "approved",
     ),
@@ -135,16 +141,21 @@ const FACTS: &[&str] = &[
     "Returned the last two pairs of shoes: size runs small.",
 ];
 
-/// Teaches the desk its playbooks. Each came from user playbooks of a few customers.
-pub async fn teach(desk: &Desk, seed: u64) -> Result<Vec<Lesson>> {
+/// Teaches the desk the playbooks of a day, each from user playbooks of a few customers. Pending and rejected ones
+/// are not handed out.
+pub async fn teach(desk: &Desk, seed: u64, day: i64, now: i64) -> Result<Vec<Lesson>> {
     let mut lessons = Vec::new();
     for (index, (name, topic, trigger, content, effect, from_day, status)) in (0..).zip(PLAYBOOKS) {
+        if *from_day != day {
+            continue;
+        }
         let dice = Dice::new(seed ^ 0x7EAC, index);
         let mut sources = Vec::new();
         for _ in 0..3 + dice.below(5) {
-            let user = format!("customer-{:04}", 1 + dice.below(300));
+            let customer = 40 + dice.below(300) as u64;
             let own = json!({"user_playbooks": [{
-                "user_id": user, "playbook_name": name, "content": content, "trigger": trigger, "source": "web",
+                "user_id": user_id(customer), "playbook_name": name, "content": content, "trigger": trigger,
+                "source": "web",
             }]});
             let added = desk.post("/api/add_user_playbook", &own).await?;
             sources.push(json!({"user_playbook_id": added["ids"][0]}));
@@ -154,48 +165,36 @@ pub async fn teach(desk: &Desk, seed: u64) -> Result<Vec<Lesson>> {
             "rationale": format!("{} customers taught the same.", sources.len()), "tags": [topic], "source_windows": sources,
         }]});
         let added = desk.post("/api/add_agent_playbook", &playbook).await?;
-        lessons.push(Lesson {
-            id: added["ids"][0].as_i64().unwrap_or_default(),
-            name,
-            topic,
-            content,
-            effect: *effect,
-            from_day: *from_day,
-        });
+        let id = added["ids"][0].as_i64().unwrap_or_default();
+        if *status == "approved" {
+            lessons.push(Lesson { id, name, topic, content, effect: *effect, made_at: now });
+        }
     }
-    // Pending and rejected ones are never handed out.
-    let handed_out = PLAYBOOKS.iter().map(|row| row.6 == "approved");
-    Ok(lessons.into_iter().zip(handed_out).filter_map(|(l, out)| out.then_some(l)).collect())
+    Ok(lessons)
 }
 
-/// What is known of some customers: a profile id by user.
-pub async fn get_to_know(desk: &Desk, seed: u64) -> Result<BTreeMap<String, String>> {
-    let mut known = BTreeMap::new();
+/// What is known of some customers.
+pub async fn get_to_know(desk: &Desk, seed: u64, now: i64) -> Result<BTreeMap<String, Profile>> {
+    let mut users = Vec::new();
     let mut profiles: Vec<Value> = Vec::new();
     for n in 0..700_u64 {
         let dice = Dice::new(seed ^ 0xFAC7, n);
-        let user = format!("customer-{:04}", n + 1);
+        let user = user_id(n + 1);
         let lasts = dice.one_of(&["infinity", "one_year", "one_year"]);
         profiles.push(json!({"user_id": user, "content": dice.one_of(FACTS), "profile_time_to_live": lasts, "source": "web"}));
-        known.insert(user, String::new());
+        users.push(user);
     }
     let added = desk.post("/api/add_user_profile", &json!({"user_profiles": profiles})).await?;
     let ids = added["ids"].as_array().cloned().unwrap_or_default();
-    for (place, id) in known.values_mut().zip(ids) {
-        *place = id.as_str().unwrap_or_default().to_owned();
-    }
-    Ok(known)
+    let known = users.into_iter().zip(ids).map(|(user, id)| {
+        (user, Profile { id: id.as_str().unwrap_or_default().to_owned(), made_at: now })
+    });
+    Ok(known.collect())
 }
 
-/// The lesson that fits a topic on a day; a newer one, once it is there, is handed out half of the time.
-pub fn fitting<'a>(
-    lessons: &'a [Lesson],
-    topic: &str,
-    day: i64,
-    dice: &Dice,
-) -> Option<&'a Lesson> {
-    let fits: Vec<&Lesson> =
-        lessons.iter().filter(|lesson| lesson.topic == topic && lesson.from_day <= day).collect();
+/// The lesson that fits a topic; a newer one, once it is there, is handed out half of the time.
+pub fn fitting<'a>(lessons: &'a [Lesson], topic: &str, dice: &Dice) -> Option<&'a Lesson> {
+    let fits: Vec<&Lesson> = lessons.iter().filter(|lesson| lesson.topic == topic).collect();
     if fits.is_empty() || dice.chance(0.25) {
         return None;
     }

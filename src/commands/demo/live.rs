@@ -8,37 +8,60 @@ use serde_json::{Value, json};
 
 use super::desk::Desk;
 use super::fill::request;
-use super::story::{Dice, Visit};
+use super::lessons::Profile;
+use super::story::{Dice, FORGOTTEN, USERS, Visit, user_id};
 use super::talk::{self, Given};
 use crate::app::App;
 
 /// Between one customer and the next.
 const PAUSE: Duration = Duration::from_secs(3);
 
-/// Serves a customer every few seconds until the app stops.
+/// How much quicker than the customers of the past those of today talk.
+const HURRY: i64 = 8;
+
+/// A conversation that is going on: when it ends, and what is published then.
+struct Talk {
+    ends_at: i64,
+    request: Value,
+}
+
+/// A customer comes every few seconds until the app stops.
 pub async fn run(app: Arc<App>) {
     let desk = Desk::new(&app);
+    let mut talking = Vec::new();
     loop {
         tokio::select! {
             () = tokio::time::sleep(PAUSE) => {}
             () = app.stopping.cancelled() => return,
         }
-        if let Err(error) = serve_one(&app, &desk).await {
+        if let Err(error) = go_on(&app, &desk, &mut talking).await {
             tracing::debug!(%error, "a demo customer went away");
         }
     }
 }
 
-/// A customer asks, the agent searches and answers, they part a moment later.
-async fn serve_one(app: &App, desk: &Desk) -> Result<()> {
+async fn go_on(app: &App, desk: &Desk, talking: &mut Vec<Talk>) -> Result<()> {
     let now = app.clock.now();
+    for over in talking.extract_if(.., |talk| talk.ends_at <= now) {
+        desk.post("/api/publish_interaction", &over.request).await?;
+    }
+    talking.extend(welcome(now, desk).await?);
+    Ok(())
+}
+
+/// A customer asks, the agent searches and answers.
+async fn welcome(now: i64, desk: &Desk) -> Result<Option<Talk>> {
     let number = u64::try_from(now).unwrap_or_default();
     let dice = Dice::new(0x11FE, number);
-    let user = format!("customer-{:04}", 1 + dice.below(super::story::USERS));
+    let customer = 1 + dice.below(USERS) as u64;
+    if customer == FORGOTTEN.0 {
+        return Ok(None);
+    }
     let visit = Visit {
         number,
-        starts_at: now - 180,
-        user,
+        starts_at: now,
+        user: user_id(customer),
+        customer,
         source: dice.one_of(&["web", "web", "app", "email"]),
         version: "support-2.0",
         chance: 0.87,
@@ -47,14 +70,17 @@ async fn serve_one(app: &App, desk: &Desk) -> Result<()> {
     let topic = talk::topic_of(&visit.dice);
     let question = json!({"query": topic.questions[0], "user_id": visit.user, "session_id": visit.session_id()});
     let found = desk.post("/api/search", &question).await?;
-    let given = Given { lesson: None, profile: found["profiles"][0]["profile_id"].as_str() };
+    let profile = found["profiles"][0]["profile_id"].as_str();
+    let profile = profile.map(|id| Profile { id: id.to_owned(), made_at: now });
+    let given = Given { lesson: None, profile };
     let mut turns = talk::converse(&visit, topic, &given, visit.dice.chance(0.3)).turns;
     cite(&mut turns, &found);
+    let mut ends_at = now;
     for turn in &mut turns {
-        // Long silences of the past would lie in the future here.
-        turn["created_at"] = json!(turn["created_at"].as_i64().unwrap_or(now).min(now));
+        ends_at = now + (turn["created_at"].as_i64().unwrap_or(now) - now) / HURRY;
+        turn["created_at"] = json!(ends_at);
     }
-    desk.post("/api/publish_interaction", &request(&visit, &turns, 0, true)).await.map(drop)
+    Ok(Some(Talk { ends_at, request: request(&visit, &turns, 0, true) }))
 }
 
 /// The agent uses the best playbook that the search found.

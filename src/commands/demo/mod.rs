@@ -9,6 +9,7 @@ mod lessons;
 mod live;
 mod story;
 mod talk;
+mod trials;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -90,9 +91,9 @@ impl Demo {
             mark(&app, self.seed).await?;
         }
         app.stop().await;
-        made?;
+        let made = made?;
         std::fs::rename(&unfinished, &self.data_dir)?;
-        println!("made {} demo sessions", self.sessions);
+        println!("made {made} demo sessions");
         Ok(())
     }
 

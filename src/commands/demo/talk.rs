@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::lessons::Lesson;
+use super::lessons::{Lesson, Profile};
 use super::story::{Dice, Visit};
 
 /// Something customers come with.
@@ -119,9 +119,18 @@ pub struct Conversation {
 }
 
 /// What the agent was given at its answer.
-pub struct Given<'a> {
-    pub lesson: Option<&'a Lesson>,
-    pub profile: Option<&'a str>,
+#[derive(Default)]
+pub struct Given {
+    pub lesson: Option<Lesson>,
+    pub profile: Option<Profile>,
+}
+
+impl Given {
+    /// When what was found was made.
+    pub fn made_at(&self) -> Vec<i64> {
+        let lesson = self.lesson.iter().map(|lesson| lesson.made_at);
+        lesson.chain(self.profile.iter().map(|profile| profile.made_at)).collect()
+    }
 }
 
 pub fn topic_of(dice: &Dice) -> &'static Topic {
@@ -129,14 +138,9 @@ pub fn topic_of(dice: &Dice) -> &'static Topic {
 }
 
 /// The conversation of a visit about a topic, with what was retrieved for it.
-pub fn converse(
-    visit: &Visit,
-    topic: &Topic,
-    given: &Given<'_>,
-    with_shadow: bool,
-) -> Conversation {
+pub fn converse(visit: &Visit, topic: &Topic, given: &Given, with_shadow: bool) -> Conversation {
     let dice = &visit.dice;
-    let lift = given.lesson.map_or(0.0, |lesson| lesson.effect);
+    let lift = given.lesson.as_ref().map_or(0.0, |lesson| lesson.effect);
     let went_well = dice.chance((visit.chance + lift).clamp(0.05, 0.98));
     let words = Words { order: 10_000 + dice.below(90_000), day: dice.one_of(DAYS) };
     let mut turns = vec![said("User", &words.fill(dice.one_of(topic.questions)), visit.starts_at)];
@@ -152,7 +156,7 @@ pub fn converse(
             "I see an order {n}, but it belongs to another category.",
         ]))
     };
-    if let Some(lesson) = given.lesson {
+    if let Some(lesson) = &given.lesson {
         answer = format!("{answer} {}", lesson.content);
     }
     let mut reply = said("Assistant", &answer, visit.starts_at + 9);
@@ -201,15 +205,15 @@ fn part(turns: &mut Vec<Value>, visit: &Visit, went_well: bool) {
     turns.push(said("User", last, at + 30));
 }
 
-fn retrieved(reply: &mut Value, given: &Given<'_>) {
+fn retrieved(reply: &mut Value, given: &Given) {
     let (mut learnings, mut citations) = (Vec::new(), Vec::new());
-    if let Some(lesson) = given.lesson {
+    if let Some(lesson) = &given.lesson {
         let id = lesson.id.to_string();
         learnings.push(json!({"kind": "agent_playbook", "learning_id": id}));
         citations.push(json!({"kind": "agent_playbook", "real_id": id, "title": lesson.name}));
     }
-    if let Some(profile) = given.profile {
-        learnings.push(json!({"kind": "profile", "learning_id": profile}));
+    if let Some(profile) = &given.profile {
+        learnings.push(json!({"kind": "profile", "learning_id": profile.id}));
     }
     reply["retrieved_learnings"] = json!(learnings);
     reply["citations"] = json!(citations);

@@ -12,6 +12,7 @@ it("erases only after the user id was typed, then shows the proof", async () => 
     "POST /api/governance/preview-user": { subject_ref: "subref_v1_0", counts: { sessions: 3, interactions: 9, profiles: 0 }, total: 12 },
     "POST /api/governance/erase-user": { purge_id: "p-1", status: "complete", deleted_counts: {}, completed_at: 103 },
     "GET /api/governance/purge-operations/p-1": purge,
+    "GET /api/governance/purge-operations": { purge_operations: [purge] },
   });
   show(<GovernancePage session={session} />, "/governance?user=ada");
   expect(await screen.findByText("12 rows · subref_v1_0")).toBeInTheDocument();
@@ -45,4 +46,14 @@ it("in local mode the first key is made with open eyes", async () => {
   await userEvent.click(make);
   expect(await screen.findByTestId("token")).toHaveTextContent("eh_dashboard_secret");
   expect(sent.map((s) => s.path)).toEqual(["/api/keys", "/auth/session"]);
+});
+
+it("lists earlier erasures and opens one with its proof", async () => {
+  serve({
+    "GET /api/governance/purge-operations": { purge_operations: [purge] },
+    "GET /api/governance/purge-operations/p-1": purge,
+  });
+  show(<GovernancePage session={session} />, "/governance");
+  await userEvent.click(await screen.findByRole("button", { name: /subref_v1_0/ }));
+  expect(await screen.findByRole("button", { name: "Download the proof" })).toBeInTheDocument();
 });

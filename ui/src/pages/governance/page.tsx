@@ -2,6 +2,7 @@
 import type { Session } from "../../api/client.ts";
 import { useUrlState } from "../../lib/url-state.ts";
 import { Card, Empty, Page } from "../../parts/page.tsx";
+import { EarlierErasures } from "./earlier.tsx";
 import { Locked } from "./locked.tsx";
 import { LookUp } from "./look-up.tsx";
 import { Person } from "./person.tsx";
@@ -19,6 +20,7 @@ export default function GovernancePage({ session }: { session: Session }) {
           {user ? <Person key={user} userId={user} /> : !purge && (
             <Card><Empty title="Whom is it about?">Enter a user id to see what is stored, as counts. Nothing is read out, and looking changes nothing.</Empty></Card>
           )}
+          <EarlierErasures />
         </>
       )}
     </Page>
