@@ -29,7 +29,7 @@ nextest:
 ui: ui/dist/.built
 
 ui/node_modules/.installed: ui/package.json ui/package-lock.json
-	@node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 20)'
+	@node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 20 ? 1 : 0)'
 	cd ui && npm ci --no-audit --no-fund
 	touch $@
 
