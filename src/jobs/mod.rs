@@ -35,7 +35,7 @@ pub use rules::{
     give_up, go_on, hold, latest, lock_held, oldest_due_age, oldest_due_age_of, open_children,
     plan, postpone, record_gauges, release, summary,
 };
-pub use runner::{Runner, drive, run_until_idle};
+pub use runner::{Runner, drive, run_until_idle, run_until_idle_by};
 
 /// Work to be enqueued.
 pub struct NewJob<'a> {

@@ -106,7 +106,10 @@ impl People {
             let space = &chunk[word.len()..];
             let core = core(word);
             match self.stand_in(core, begins) {
-                Some(stand_in) => out.push_str(&word.replacen(core, stand_in, 1)),
+                // A plus before a number says that it is a telephone's.
+                Some(stand_in) => {
+                    out.push_str(&word.trim_start_matches('+').replacen(core, stand_in, 1));
+                }
                 None => out.push_str(word),
             }
             out.push_str(space);

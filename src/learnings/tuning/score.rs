@@ -91,6 +91,7 @@ pub struct Relevance {
     /// The share that was relevant; null without verdicts.
     pub rate: Option<f64>,
     /// Wilson's 95 % interval, over sessions.
+    #[schema(value_type = Option<Vec<f64>>)]
     pub ci95: Option<(f64, f64)>,
 }
 
@@ -103,6 +104,7 @@ pub struct Impact {
     /// From -1 (always negative) to 1 (always positive); null without verdicts.
     pub mean: Option<f64>,
     /// 95 % interval of the mean, clustered by `clustered_by`; null with fewer than two clusters.
+    #[schema(value_type = Option<Vec<f64>>)]
     pub ci95: Option<(f64, f64)>,
     /// `user`, or `session` where all verdicts are of one person.
     pub clustered_by: &'static str,
