@@ -80,7 +80,7 @@ async fn evaluate(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
     let decision = match verdict {
         Verdict::Skip(reason) => Some(("skipped", reason.to_owned())),
         Verdict::SampleOut(rate) => {
-            Some(("sampled_out", format!("not in the sample of {:.4} %", rate * 100.0)))
+            Some(("sampled_out", format!("not in the sample of {} %", (rate * 1e6).round() / 1e4)))
         }
         Verdict::Judge => None,
     };

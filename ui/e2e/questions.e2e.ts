@@ -9,7 +9,7 @@ let page: Page;
 let complaints: string[];
 
 beforeAll(async () => {
-  [demo, browser] = await Promise.all([startDemo(6000), launch()]);
+  [demo, browser] = await Promise.all([startDemo(4000), launch()]);
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
   ({ page, complaints } = await openPage(context, demo.url));
   await page.goto(demo.url);

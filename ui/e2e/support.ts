@@ -52,7 +52,7 @@ export function launch(): Promise<Browser> {
 export async function openPage(context: BrowserContext, url: string): Promise<{ page: Page; complaints: string[] }> {
   const page = await context.newPage();
   const complaints: string[] = [];
-  page.on("console", (message) => ["error", "warning"].includes(message.type()) && complaints.push(message.text()));
+  page.on("console", (message) => ["error", "warning"].includes(message.type()) && complaints.push(`${message.text()} ${message.location().url}`));
   page.on("pageerror", (error) => complaints.push(error.message));
   page.on("request", (request) => {
     const to = request.url();

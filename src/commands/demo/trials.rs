@@ -26,7 +26,7 @@ pub struct Trial {
 const TRIALS: &[Trial] = &[
     Trial {
         name: "retrieval-rollout",
-        holdout_percentage: 20.0,
+        holdout_percentage: 50.0,
         from_day: 8,
         until_day: Some(48),
         old_app_fails: false,
@@ -40,7 +40,7 @@ const TRIALS: &[Trial] = &[
     },
     Trial {
         name: "new-playbooks",
-        holdout_percentage: 5.0,
+        holdout_percentage: 3.0,
         from_day: 87,
         until_day: None,
         old_app_fails: false,
@@ -48,7 +48,7 @@ const TRIALS: &[Trial] = &[
 ];
 
 /// Share of customers with the old app.
-const OLD_APP: f64 = 0.45;
+const OLD_APP: f64 = 0.55;
 
 /// Ends and starts what ends and starts on this day.
 pub async fn turn_to(desk: &Desk, day: i64) -> Result<()> {

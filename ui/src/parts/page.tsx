@@ -30,7 +30,7 @@ export function Card({ title, lead, aside, children, className = "", flush }:
     <section className={`min-w-0 rounded-xl border border-line bg-panel ${className}`}>
       {(title || aside) && (
         <div className="flex flex-wrap items-start justify-between gap-x-4 gap-y-1 px-4 pt-3.5 sm:px-5">
-          <div>
+          <div className="min-w-0 flex-[1_1_200px]">
             {title && <h2 className="text-[1rem] font-semibold tracking-[-0.005em]">{title}</h2>}
             {lead && <p className="text-[0.87rem] text-faint">{lead}</p>}
           </div>

@@ -7,6 +7,7 @@ import { intervalRows } from "./results.tsx";
 import { type Results, verdictOf } from "./use-results.ts";
 
 const part = {
+  experiment: { experiment_id: "e", holdout_percentage: 5, started_at: 1, ended_at: null },
   health: { healthy: true, problems: [], worst_case_lift_pp: null },
   decision: { decision: "positive", sentence: "Retrieval helps.", margin_percentage_points: 2, failed_guardrail: false },
   success_rate_lift_percentage_points: 5, confidence_interval_95_percentage_points: [2, 8], always_valid: null, always_valid_null_reason: "too_few_holdout_users",
@@ -18,6 +19,9 @@ describe("results", () => {
     expect(verdictOf(part)).toMatchObject({ word: "helps", tone: "good" });
     const broken = { ...part, health: { ...part.health, healthy: false } };
     expect(verdictOf(broken)).toMatchObject({ word: "unhealthy", tone: "warn" });
+    const open = { ...part, decision: { ...part.decision, decision: "inconclusive", sentence: "Keep it running." } };
+    expect(verdictOf(open)).toMatchObject({ word: "not decided", sentence: "Keep it running." });
+    expect(verdictOf({ ...open, experiment: { ...open.experiment, ended_at: 9 } })).toMatchObject({ word: "undecided" });
   });
   it("give a reason where there is no interval", () => {
     const rows = intervalRows(part);

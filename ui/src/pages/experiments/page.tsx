@@ -79,7 +79,7 @@ function Line({ experiment, onStop }: { experiment: Experiment; onStop: (() => v
         <span className="min-w-0 max-md:col-span-2">{verdict ? <><Badge tone={verdict.tone}>{verdict.word}</Badge> <span className="text-soft">{verdict.sentence}</span></> : results.isPending && <span className="skeleton block h-4 w-40" />}</span>
         <Icon.Arrow className="text-faint max-md:hidden" />
       </Link>
-      {onStop && <Button small onClick={onStop}>Stop</Button>}
+      <span className="flex w-[56px] justify-end max-md:w-auto">{onStop && <Button small onClick={onStop}>Stop</Button>}</span>
     </div>
   );
 }

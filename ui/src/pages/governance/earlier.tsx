@@ -16,7 +16,7 @@ export function EarlierErasures() {
       {erasures.isError && <div className="px-5 pb-4"><Trouble error={erasures.error} retry={() => erasures.refetch()} /></div>}
       {erasures.isPending && <div className="px-5 pb-4"><Skeleton height={60} /></div>}
       {all?.length === 0 && <Empty title="Nobody was erased yet">An erasure is listed here from the moment it begins.</Empty>}
-      <ul>
+      <ul className="overflow-hidden rounded-b-xl">
         {all?.map((purge) => (
           <li key={purge.purge_id} className="border-t border-line">
             <button type="button" onClick={() => change({ purge: purge.purge_id, user: null }, true)} aria-current={params.get("purge") === purge.purge_id}

@@ -35,7 +35,7 @@ export function PurgeStatus({ purgeId }: { purgeId: string }) {
             ["Purge id", <code className="select-all">{data.purge_id}</code>],
             ["Person", <code>{data.subject_ref}</code>],
             ["Asked for", at(data.created_at)],
-            ["Complete", data.completed_at ? `${at(data.completed_at)}, ${duration(data.completed_at - data.created_at)} later` : "not yet"],
+            ["Complete", data.completed_at ? `${at(data.completed_at)}, ${data.completed_at === data.created_at ? "within a second" : `${duration(data.completed_at - data.created_at)} later`}` : "not yet"],
           ]} />
           {data.status === "complete" && <div><Button look="primary" disabled={proof.isPending} onClick={() => proof.mutate()}><Icon.Download />Download the proof</Button></div>}
         </div>

@@ -2,7 +2,7 @@
 import { Link } from "react-router";
 import type { Schemas } from "../../api/client.ts";
 import type { Overview } from "../../api/types.ts";
-import { ChartCard } from "../../charts/frame.tsx";
+import { ChartCard, Legend } from "../../charts/frame.tsx";
 import { Trend } from "../../charts/trend.tsx";
 import { count, fixed, isoDay, points } from "../../lib/format.ts";
 import type { Range } from "../../lib/range.ts";
@@ -16,6 +16,9 @@ type Props = {
   health: Schemas["JudgeHealth"] | undefined;
   scoped: string | null;
 };
+
+/** What the two lines are. */
+const NAMES: [string, string] = ["success rate", "shadow preferred"];
 
 export function Hero({ view, state, range, health, scoped }: Props) {
   if (state === "empty") return <Nothing health={health} />;
@@ -49,7 +52,8 @@ export function Hero({ view, state, range, health, scoped }: Props) {
       </Card>
       <ChartCard title="Trend" lead={`${range.bucket === "week" ? "Weeks from Monday" : "Days"}, UTC; band: 95 % interval; dotted: still filling`}
         data={data} file="success-rate">
-        <Trend label="Success rate" points={trend} bucket={range.bucket} now={range.to} height={268} names={["success rate", "shadow preferred"]} />
+        <Trend label="Success rate" points={trend} bucket={range.bucket} now={range.to} height={268} names={NAMES} />
+        {trend.some((point) => point.rival !== null) && <Legend items={[["var(--color-accent)", NAMES[0]], ["var(--color-rival)", `${NAMES[1]} (of compared sessions, dashed)`]]} />}
       </ChartCard>
     </div>
   );

@@ -13,6 +13,13 @@ export function outcomeOf(verdict: ShadowVerdict): "win" | "loss" | "tie" {
   return (better === "1") === verdict.service_is_request_1 ? "win" : "loss";
 }
 
+/** The judge's reason with the two answers by their names instead of their places. */
+export function reasonOf(verdict: ShadowVerdict): string {
+  const names = verdict.service_is_request_1 ? { 1: "the answer", 2: "the shadow" } : { 1: "the shadow", 2: "the answer" };
+  const named = (verdict.output.comparison_reason || "no reason given").replace(/\b(?:response|request) ([12])\b/gi, (_, place: string) => names[place as "1" | "2"]);
+  return named.charAt(0).toUpperCase() + named.slice(1);
+}
+
 const TONES = { win: "accent", loss: "rival", tie: "neutral" } as const;
 
 export function Comparison({ verdict, open, onToggle }: { verdict: ShadowVerdict; open: boolean; onToggle: () => void }) {
@@ -22,7 +29,7 @@ export function Comparison({ verdict, open, onToggle }: { verdict: ShadowVerdict
     <li className="border-b border-line last:border-0">
       <button type="button" aria-expanded={open} onClick={onToggle} className="grid w-full grid-cols-[auto_1fr_auto] items-center gap-3 px-5 py-2.5 text-left hover:bg-raised">
         <span className="w-[88px]"><Badge tone={TONES[outcome]}>{strength}{outcome}</Badge></span>
-        <span className="min-w-0 truncate">{verdict.output.comparison_reason || "no reason given"}</span>
+        <span className="min-w-0 truncate">{reasonOf(verdict)}</span>
         <span className="flex items-center gap-3 text-[0.85rem] whitespace-nowrap text-faint">
           {verdict.order_consistent === false && <Badge tone="warn">order flip</Badge>}
           <span className="max-sm:hidden">{ago(Date.parse(verdict.created_at) / 1000)}</span>
@@ -53,7 +60,7 @@ function Answers({ verdict }: { verdict: ShadowVerdict }) {
         <Answer name="Shadow" text={turn?.shadow_content ?? ""} tone="text-rival" />
       </div>
       <p className="text-[0.87rem] text-faint">
-        {verdict.output.comparison_reason} · judged by {verdict.judge}, {verdict.agent_version} ·{" "}
+        {reasonOf(verdict)} Judged by {verdict.judge}, {verdict.agent_version} ·{" "}
         <Link className="text-accent hover:underline" to={`/sessions?${open}`}>Open the session</Link>
       </p>
     </div>
