@@ -34,6 +34,7 @@ pub use attribution::check_pair;
 pub use exposure::{Exposed, NewExposure, expose, forget_session, is_active};
 pub use lifecycle::{MARGIN, PLANNED_USERS, list, start, stop};
 pub use results::{RetrievalExperimentResultsResponse, results};
+pub(crate) use sql::one_runs;
 
 /// The background work of this area.
 pub fn handlers() -> Vec<std::sync::Arc<dyn crate::jobs::Handler>> {
