@@ -1,6 +1,6 @@
 # Two commands for people: `make demo` and `make test`. Both install what is missing (Debian packages), and are
 # quick the second time.
-.PHONY: demo test deps check lint docs nextest bench bench-publish bench-regenerate bench-search bench-experiments bench-overview bench-erase openapi
+.PHONY: demo test deps check lint docs nextest ui ui-test e2e screenshots measure-ui bench bench-publish bench-regenerate bench-search bench-experiments bench-overview bench-erase openapi
 
 SHELL := bash
 
@@ -10,11 +10,13 @@ export LIBSQLITE3_FLAGS := $(shell sed -n 's/^LIBSQLITE3_FLAGS = "\(.*\)"/\1/p' 
 
 # Build, fill ./demo-data (once) and serve it; prints the address. Ctrl-C stops it.
 demo: deps-build
+	@$(MAKE) --no-print-directory ui || echo "going on without the dashboard: it needs Node 20 or newer"
 	cargo build --release --bin evenhand
 	target/release/evenhand demo --data-dir demo-data
 
-# Everything: formatting, lints, docs, generated files, unit and integration tests on SQLite and PostgreSQL.
-test: deps lint docs openapi-fresh nextest
+# Everything: formatting, lints, docs, generated files, unit and integration tests on SQLite and PostgreSQL, the
+# dashboard's component tests, and the dashboard in a real browser.
+test: deps lint docs openapi-fresh ui nextest ui-test e2e
 
 lint:
 	cargo fmt --check
@@ -26,6 +28,40 @@ docs:
 nextest:
 	cargo build --tests --quiet
 	scripts/with-postgres cargo nextest run
+
+# The dashboard, into ui/dist/site, which release builds embed. Nothing is done again that is up to date.
+ui: ui/dist/.built
+
+ui/node_modules/.installed: ui/package.json ui/package-lock.json
+	@node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 20)'
+	cd ui && npm ci --no-audit --no-fund
+	touch $@
+
+ui/dist/.built: ui/node_modules/.installed openapi.json ui/index.html ui/vite.config.ts ui/tsconfig.json \
+		$(shell find ui/src ui/public -type f -not -name '*.gen.ts')
+	cd ui && npm run --silent build
+	touch $@
+
+ui-test: ui
+	cd ui && npm run --silent test
+
+# The real binary on demo data, in Chromium. Pictures of every page are left in target/ui-screenshots.
+e2e: ui
+	@scripts/install-missing chromium:chromium
+	cargo build --bin evenhand
+	cd ui && npm run --silent e2e
+
+# The pictures in the README, from a full demo.
+screenshots: deps-build ui
+	@scripts/install-missing chromium:chromium
+	cargo build --release --bin evenhand
+	cd ui && EVENHAND_BIN=../target/release/evenhand npm run --silent screenshots
+
+# How fast the overview opens and changes, in Chromium on a full demo. Prints figures and asserts nothing.
+measure-ui: deps-build ui
+	@scripts/install-missing chromium:chromium
+	cargo build --release --bin evenhand
+	cd ui && EVENHAND_BIN=../target/release/evenhand npm run --silent measure
 
 # Writes the checked-in specification anew.
 openapi:

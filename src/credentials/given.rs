@@ -49,7 +49,18 @@ impl GivenCredentials {
                 found = Some(*role);
             }
         }
-        found.map(|role| Credential {
+        found.map(|role| self.credential(role))
+    }
+
+    /// A given credential by its id, with what is kept of its token.
+    pub(super) fn with_digest(&self, credential_id: &str) -> Option<(Credential, String)> {
+        let given = self.digests.iter().map(|(role, digest)| (self.credential(*role), digest));
+        let mut known = given.filter(|(credential, _)| credential.credential_id == credential_id);
+        known.next().map(|(credential, digest)| (credential, digest.clone()))
+    }
+
+    fn credential(&self, role: Role) -> Credential {
+        Credential {
             credential_id: format!("given-{}", role.as_str()),
             org_id: self.org_id.clone(),
             role,
@@ -57,6 +68,6 @@ impl GivenCredentials {
             name: "given in the environment".to_owned(),
             created_at: 0,
             revoked_at: None,
-        })
+        }
     }
 }

@@ -3,8 +3,10 @@
 //! A token is shown once and stored only as its SHA-256. The organization always comes from the credential.
 //! Every request looks its credential up, so a revocation holds from the next request on, on every replica.
 
+pub mod browser;
 mod given;
 pub mod http;
+pub mod keys_http;
 mod rules;
 mod sql;
 

@@ -9,9 +9,21 @@ use crate::error::{Code, Error, Result};
 use crate::governance::COMMAND_LINE;
 use crate::governance::audit::{self, NewEvent, Operation};
 
-/// Makes a credential and gives its token, which is shown once and not kept.
+/// Makes a credential from the command line and gives its token, which is shown once and not kept.
 pub async fn create(
     app: &App,
+    org_id: &str,
+    role: Role,
+    governance_grant: bool,
+    name: &str,
+) -> Result<(Credential, String)> {
+    create_by(app, COMMAND_LINE, org_id, role, governance_grant, name).await
+}
+
+/// [`create`], by another credential.
+pub async fn create_by(
+    app: &App,
+    actor: &str,
     org_id: &str,
     role: Role,
     governance_grant: bool,
@@ -33,7 +45,7 @@ pub async fn create(
         created_at: app.clock.now(),
         revoked_at: None,
     };
-    let input = (credential.clone(), token_digest(&token), event(app, &credential));
+    let input = (credential.clone(), token_digest(&token), event(app, actor, &credential));
     app.db
         .write("credentials.create", input, |tx, (credential, digest, event)| {
             Box::pin(async move {
@@ -54,10 +66,10 @@ struct KeyEvent {
     now: i64,
 }
 
-fn event(app: &App, credential: &Credential) -> KeyEvent {
+fn event(app: &App, actor: &str, credential: &Credential) -> KeyEvent {
     let (keys, org_id) = (&app.subject_keys, &credential.org_id);
     KeyEvent {
-        actor_ref: keys.actor_ref(org_id, COMMAND_LINE),
+        actor_ref: keys.actor_ref(org_id, actor),
         credential_ref: keys.actor_ref(org_id, &credential.credential_id),
         org_id: org_id.clone(),
         role: credential.role,
@@ -111,16 +123,25 @@ pub async fn list(app: &App, org_id: Option<&str>) -> Result<Vec<Credential>> {
         .await
 }
 
-/// Ends a credential. Revoking twice is the same as once.
+/// Ends a credential of any organization from the command line. Revoking twice is the same as once.
 pub async fn revoke(app: &App, credential_id: &str) -> Result<()> {
-    let all = list(app, None).await?;
+    end(app, COMMAND_LINE, None, credential_id).await
+}
+
+/// [`revoke`], by another credential of the same organization.
+pub async fn revoke_by(app: &App, actor: &str, org_id: &str, credential_id: &str) -> Result<()> {
+    end(app, actor, Some(org_id), credential_id).await
+}
+
+async fn end(app: &App, actor: &str, org_id: Option<&str>, credential_id: &str) -> Result<()> {
+    let all = list(app, org_id).await?;
     let Some(credential) = all.into_iter().find(|c| c.credential_id == credential_id) else {
         return Err(Error::refused(
             Code::NotFound,
             "No such credential; `evenhand keys list` shows their ids.",
         ));
     };
-    let input = (credential_id.to_owned(), event(app, &credential));
+    let input = (credential_id.to_owned(), event(app, actor, &credential));
     app.db
         .write("credentials.revoke", input, |tx, (id, event)| {
             Box::pin(async move {

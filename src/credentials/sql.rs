@@ -62,6 +62,21 @@ pub async fn find_live(tx: &mut Tx, digest: &str) -> Result<Option<Credential>> 
     found.map(Credential::try_from).transpose()
 }
 
+/// A live credential with the digest of its token.
+pub async fn find_live_by_id(
+    tx: &mut Tx,
+    credential_id: &str,
+) -> Result<Option<(Credential, String)>> {
+    let digest = row!(
+        tx,
+        (String,),
+        "SELECT token_sha256 FROM credentials WHERE credential_id = $1 AND revoked_at IS NULL",
+        credential_id
+    )?;
+    let Some((digest,)) = digest else { return Ok(None) };
+    Ok(find_live(tx, &digest).await?.map(|credential| (credential, digest)))
+}
+
 pub async fn any(tx: &mut Tx) -> Result<bool> {
     Ok(row!(tx, (String,), "SELECT credential_id FROM credentials LIMIT 1")?.is_some())
 }

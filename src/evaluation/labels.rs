@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use serde::Serialize;
+use utoipa::ToSchema;
+
 use super::{AGENT_SUCCESS, sql};
 use crate::app::App;
 use crate::error::Result;
@@ -21,6 +24,38 @@ pub struct NewLabel {
     pub failure_type: &'static str,
     pub note: String,
     pub labelled_by: String,
+}
+
+/// A label as it is read back.
+#[derive(Clone, Debug, Serialize, sqlx::FromRow, ToSchema)]
+pub struct LabelView {
+    pub user_id: String,
+    pub session_id: String,
+    pub evaluation_name: String,
+    pub is_success: bool,
+    /// Empty on success.
+    pub failure_type: String,
+    pub note: String,
+    pub labelled_by: String,
+    pub labelled_at: i64,
+}
+
+/// What people say of a session, newest first.
+pub async fn labels_of(
+    app: &App,
+    org_id: &str,
+    user_id: Option<String>,
+    session_id: String,
+) -> Result<Vec<LabelView>> {
+    let input = (org_id.to_owned(), user_id, session_id);
+    app.db
+        .read("evaluation.labels_of", input, |tx, (org_id, user_id, session_id)| {
+            Box::pin(async move {
+                let owner = sessions::owner(tx, org_id, session_id, user_id.as_deref()).await?;
+                sql::labels_of(tx, org_id, &owner, session_id).await
+            })
+        })
+        .await
 }
 
 impl Read for NewLabel {

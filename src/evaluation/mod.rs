@@ -19,6 +19,7 @@ mod estimate;
 mod export;
 mod grading;
 pub mod http;
+mod judge_health;
 mod labels;
 mod learning_job;
 mod learning_verdicts;

@@ -73,6 +73,10 @@ pub struct Failure {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Progress {
     pub job_id: String,
+    pub evaluation_name: String,
+    /// The window: of the sessions' first requests, both ends included.
+    pub from_ts: i64,
+    pub to_ts: i64,
     /// `running`, `completed`, `cancelled` or `error`.
     pub status: String,
     /// Sessions to be judged.
@@ -157,10 +161,10 @@ async fn store(
     }
     let config = organization::config_in(tx, org_id).await?.config;
     let to_ts = new.to_ts.min(now);
-    let candidates = sessions::in_window(tx, org_id, new.from_ts, to_ts, is_shadow).await?;
-    let total_candidates = count(candidates.len());
     let per_stratum = config.eval_sample_n_per_stratum;
-    let sampled = sample(candidates, seed, usize::try_from(per_stratum).unwrap_or(usize::MAX));
+    let window = (new.from_ts, to_ts);
+    let (sampled, total_candidates) =
+        sampled_sessions(tx, org_id, window, is_shadow, seed, per_stratum).await?;
     let users: Vec<String> = sampled
         .iter()
         .map(|s| s.user_id.clone())
@@ -215,6 +219,21 @@ async fn store(
     Ok((parent_id, total))
 }
 
+/// The sessions of a window that a regeneration with this seed judges, and how many there are in all.
+pub(super) async fn sampled_sessions(
+    tx: &mut Tx,
+    org_id: &str,
+    (from, to): (i64, i64),
+    is_shadow: bool,
+    seed: &str,
+    per_stratum: i64,
+) -> Result<(Vec<SessionInWindow>, i64)> {
+    let candidates = sessions::in_window(tx, org_id, from, to, is_shadow).await?;
+    let total_candidates = count(candidates.len());
+    let most = usize::try_from(per_stratum).unwrap_or(usize::MAX);
+    Ok((sample(candidates, seed, most), total_candidates))
+}
+
 fn count(number: usize) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
@@ -255,6 +274,21 @@ pub async fn progress(app: &App, org_id: &str, job_id: &str) -> Result<Progress>
         .await
 }
 
+/// The organization's newest regenerations, newest first.
+pub async fn newest(app: &App, org_id: &str, limit: i64) -> Result<Vec<Progress>> {
+    app.db
+        .read("evaluation.newest_regenerations", org_id.to_owned(), move |tx, org_id| {
+            Box::pin(async move {
+                let mut found = Vec::new();
+                for one in sql::newest_regenerations(tx, org_id, limit).await? {
+                    found.push(progress_in(tx, one).await?);
+                }
+                Ok(found)
+            })
+        })
+        .await
+}
+
 pub async fn progress_in(tx: &mut Tx, regeneration: Regeneration) -> Result<Progress> {
     let r = regeneration;
     let parent = jobs::find(tx, &r.job_id).await?;
@@ -286,6 +320,9 @@ pub async fn progress_in(tx: &mut Tx, regeneration: Regeneration) -> Result<Prog
     let waiting = parent.filter(waits).and_then(|parent| parent.last_error);
     #[allow(clippy::cast_precision_loss)] // unix seconds fit exactly
     Ok(Progress {
+        evaluation_name: r.evaluation_name,
+        from_ts: r.from_ts,
+        to_ts: r.to_ts,
         status: r.status,
         total: r.total,
         completed,

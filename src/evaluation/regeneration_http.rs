@@ -15,6 +15,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::Pace;
+use super::estimate::{self, RegenerationPreview};
 use super::regeneration::{self, NewRegeneration, Progress};
 use crate::app::App;
 use crate::error::{Error, Result};
@@ -26,7 +27,8 @@ const LATEST_TIME: i64 = 9_999_999_999;
 
 pub fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
-        .routes(routes!(regenerate))
+        .routes(routes!(regenerate, list_regenerations))
+        .routes(routes!(preview_regeneration))
         .routes(routes!(get_regeneration, cancel_regeneration))
         .routes(routes!(regeneration_events))
 }
@@ -90,6 +92,34 @@ async fn regenerate(
 ) -> Result<Json<Started>> {
     let (job_id, total) = regeneration::start(&app, &operator.0.org_id, input.value).await?;
     Ok(Json(Started { job_id, total }))
+}
+
+#[derive(Serialize, ToSchema)]
+struct Regenerations {
+    /// Newest first, judge diffs included; at most 20.
+    regenerations: Vec<Progress>,
+}
+
+/// The newest regenerations.
+#[utoipa::path(get, path = "/api/evaluations/regenerate", tag = "evaluation",
+    responses((status = 200, body = Regenerations)))]
+async fn list_regenerations(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+) -> Result<Json<Regenerations>> {
+    let regenerations = regeneration::newest(&app, &caller.org_id, 20).await?;
+    Ok(Json(Regenerations { regenerations }))
+}
+
+/// What a regeneration would judge and cost, without starting it.
+#[utoipa::path(post, path = "/api/evaluations/regenerate/preview", tag = "evaluation",
+    request_body = RegenerateRequest, responses((status = 200, body = RegenerationPreview)))]
+async fn preview_regeneration(
+    State(app): State<Arc<App>>,
+    operator: Operator,
+    input: Input<NewRegeneration>,
+) -> Result<Json<RegenerationPreview>> {
+    estimate::preview(&app, &operator.0.org_id, input.value).await.map(Json)
 }
 
 /// How far a regeneration is.

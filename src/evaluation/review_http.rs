@@ -10,6 +10,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::diff::{self, JudgeDiff};
+use super::judge_health::{self, JudgeHealth};
+use super::labels::LabelView;
 use super::regeneration::{self, NewRegeneration};
 use super::regeneration_http::{JobPath, Started, job_id};
 use super::{AGENT_SUCCESS, Agreement, AgreementQuery, NewLabel, agreement, labels};
@@ -22,7 +24,8 @@ use crate::organization::prompt_version;
 
 pub fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
-        .routes(routes!(post_labels))
+        .routes(routes!(get_labels, post_labels))
+        .routes(routes!(get_judge_health))
         .routes(routes!(get_agreement))
         .routes(routes!(start_judge_diff))
         .routes(routes!(get_judge_diff))
@@ -55,6 +58,55 @@ impl Read for LabelsRequest {
     fn read(f: &mut Fields<'_>) -> Self {
         LabelsRequest { labels: f.required_list("labels", 1000) }
     }
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[allow(dead_code)] // names the parameters for the specification
+struct LabelParams {
+    session_id: String,
+    /// Needed when several users have a session of this id.
+    user_id: Option<String>,
+}
+
+struct LabelQuery {
+    session_id: String,
+    user_id: Option<String>,
+}
+
+impl Read for LabelQuery {
+    fn read(f: &mut Fields<'_>) -> Self {
+        LabelQuery { session_id: f.id("session_id"), user_id: f.optional_id("user_id") }
+    }
+}
+
+#[derive(Serialize, ToSchema)]
+struct SessionLabels {
+    /// Newest first.
+    labels: Vec<LabelView>,
+}
+
+/// What people said of a session.
+#[utoipa::path(get, path = "/api/evaluations/labels", tag = "evaluation", params(LabelParams),
+    responses((status = 200, body = SessionLabels)))]
+async fn get_labels(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    QueryInput(query): QueryInput<LabelQuery>,
+) -> Result<Json<SessionLabels>> {
+    let LabelQuery { session_id, user_id } = query;
+    let labels = labels::labels_of(&app, &caller.org_id, user_id, session_id).await?;
+    Ok(Json(SessionLabels { labels }))
+}
+
+/// How the judge is doing: paused or not, spending, decisions of the last seven days and why there are none.
+#[utoipa::path(get, path = "/api/evaluations/judge_health", tag = "evaluation",
+    responses((status = 200, body = JudgeHealth)))]
+async fn get_judge_health(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+) -> Result<Json<JudgeHealth>> {
+    judge_health::judge_health(&app, &caller.org_id).await.map(Json)
 }
 
 #[derive(Serialize, ToSchema)]

@@ -43,9 +43,14 @@ pub async fn is_active(app: &App, org_id: &str) -> Result<bool> {
 /// that writes: one that was stopped meanwhile (`None`) withholds and records nothing.
 pub async fn expose(app: &Arc<App>, new: NewExposure) -> Result<Option<Exposed>> {
     let now = app.clock.now();
+    expose_at(app, new, now).await
+}
+
+/// [`expose`], for a search of that time.
+pub async fn expose_at(app: &Arc<App>, new: NewExposure, at: i64) -> Result<Option<Exposed>> {
     app.db
-        .write("experiments.expose", (app.clone(), new, now), |tx, (app, new, now)| {
-            Box::pin(record(tx, app, new, *now))
+        .write("experiments.expose", (app.clone(), new, at), |tx, (app, new, at)| {
+            Box::pin(record(tx, app, new, *at))
         })
         .await
 }

@@ -31,7 +31,7 @@ use utoipa::ToSchema;
 
 pub use assignment::{Arm, assign};
 pub use attribution::check_pair;
-pub use exposure::{Exposed, NewExposure, expose, forget_session, is_active};
+pub use exposure::{Exposed, NewExposure, expose, expose_at, forget_session, is_active};
 pub use lifecycle::{MARGIN, PLANNED_USERS, list, start, stop};
 pub use results::{RetrievalExperimentResultsResponse, results};
 pub(crate) use sql::one_runs;

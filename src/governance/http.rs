@@ -23,10 +23,14 @@ use crate::error::Result;
 use crate::http::fields::{Fields, Read};
 use crate::http::{Governor, Input, QueryInput};
 
+/// Erasures in a list.
+const LISTED: i64 = 100;
+
 pub fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
         .routes(routes!(export_user))
         .routes(routes!(erase_user))
+        .routes(routes!(purge_operations))
         .routes(routes!(purge_operation))
         .routes(routes!(purge_certificate))
         .routes(routes!(preview_user))
@@ -209,6 +213,23 @@ impl From<Purge> for PurgeOperation {
             completed_at: purge.completed_at,
         }
     }
+}
+
+#[derive(Serialize, ToSchema)]
+struct PurgeOperations {
+    purge_operations: Vec<PurgeOperation>,
+}
+
+/// The newest 100 erasures: references, status and times. Whom they were about is not known any more.
+#[utoipa::path(get, path = "/api/governance/purge-operations", tag = "governance",
+    responses((status = 200, body = PurgeOperations)))]
+async fn purge_operations(
+    State(app): State<Arc<App>>,
+    governor: Governor,
+) -> Result<Json<PurgeOperations>> {
+    let newest = purge::newest(&app, &governor.org_id, LISTED).await?;
+    let purge_operations = newest.into_iter().map(PurgeOperation::from).collect();
+    Ok(Json(PurgeOperations { purge_operations }))
 }
 
 /// How far an erasure is.

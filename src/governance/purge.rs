@@ -290,6 +290,15 @@ pub async fn find(app: &App, org_id: &str, purge_id: &str) -> Result<Purge> {
     found.filter(|purge| purge.org_id == org_id).ok_or_else(|| Error::not_found("purge operation"))
 }
 
+/// An organization's newest erasures, the newest first.
+pub async fn newest(app: &App, org_id: &str, limit: i64) -> Result<Vec<Purge>> {
+    app.db
+        .read("governance.newest_purges", org_id.to_owned(), move |tx, org_id| {
+            Box::pin(sql::purges::newest(tx, org_id, limit))
+        })
+        .await
+}
+
 /// Puts the state of erasures into the metrics.
 pub async fn record_gauges(app: &Arc<App>) {
     if app.db.engine().is_none() {

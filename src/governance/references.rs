@@ -84,6 +84,11 @@ impl SubjectKeys {
         self.keys.iter().rev().map(|key| key.reference("subref_v1_", org_id, user_id)).collect()
     }
 
+    /// A stamp under the current key, for what the server hands out and must recognize: `purpose` tells stamps apart.
+    pub fn stamp(&self, purpose: &str, scope: &str, value: &str) -> String {
+        self.keys.last().map(|key| key.reference(purpose, scope, value)).unwrap_or_default()
+    }
+
     /// The references of a request under every key, the current one first; never empty.
     pub fn all_request_refs(&self, org_id: &str, request_id: &str) -> Vec<String> {
         self.keys.iter().rev().map(|key| key.reference("reqref_v1_", org_id, request_id)).collect()

@@ -10,8 +10,9 @@ use axum::extract::{ConnectInfo, FromRequestParts};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 
+use super::sign_in;
 use crate::app::App;
-use crate::credentials::{self, DEFAULT_ORG, Role};
+use crate::credentials::{self, Credential, DEFAULT_ORG, Role};
 use crate::error::{Code, Error, Result};
 
 /// A caller that may publish, search and read.
@@ -25,6 +26,22 @@ pub struct Caller {
     pub governance: bool,
     /// Inspection by a person: never subject to an experiment's arm.
     pub inspection: bool,
+    /// Served without a credential, because none was ever made.
+    pub local: bool,
+}
+
+impl Caller {
+    /// The caller that a credential makes.
+    pub fn of(credential: Credential) -> Self {
+        Caller {
+            inspection: credential.role == Role::Dashboard,
+            org_id: credential.org_id,
+            credential_id: credential.credential_id,
+            role: credential.role,
+            governance: credential.governance,
+            local: false,
+        }
+    }
 }
 
 /// A caller that may export and erase: a governance credential, or a dashboard one with the grant. Being on the same
@@ -71,13 +88,13 @@ impl FromRequestParts<Arc<App>> for Governor {
     type Rejection = Error;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self> {
-        if bearer(&parts.headers)?.is_none() {
+        let caller = identify(parts, app).await?;
+        if caller.local {
             return Err(unauthenticated(
                 "Send the header Authorization: Bearer <token>; \
                  `evenhand keys create --role governance` makes one.",
             ));
         }
-        let caller = identify(parts, app).await?;
         if !caller.governance {
             return Err(Error::refused(
                 Code::CredentialNotGovernance,
@@ -90,19 +107,16 @@ impl FromRequestParts<Arc<App>> for Governor {
 
 async fn identify(parts: &Parts, app: &App) -> Result<Caller> {
     let Some(token) = bearer(&parts.headers)? else {
-        return local_caller(parts, app).await;
+        return match sign_in::signed_in(parts, app).await? {
+            Some(caller) => Ok(caller),
+            None => local_caller(parts, app).await,
+        };
     };
     let Some(credential) = credentials::find(app, token).await? else {
         return Err(unauthenticated("This credential is unknown or revoked."));
     };
     app.rate_limits.check(&credential.credential_id)?;
-    Ok(Caller {
-        org_id: credential.org_id,
-        credential_id: credential.credential_id,
-        role: credential.role,
-        governance: credential.governance,
-        inspection: credential.role == Role::Dashboard,
-    })
+    Ok(Caller::of(credential))
 }
 
 fn bearer(headers: &HeaderMap) -> Result<Option<&str>> {
@@ -120,7 +134,7 @@ fn bearer(headers: &HeaderMap) -> Result<Option<&str>> {
 
 /// Local mode: as long as no credential was ever made, a server on loopback serves programs on its own machine.
 /// A page of another site that a browser shows here has a foreign Origin or Host, and gets nothing.
-async fn local_caller(parts: &Parts, app: &App) -> Result<Caller> {
+pub(super) async fn local_caller(parts: &Parts, app: &App) -> Result<Caller> {
     let from_loopback = parts
         .extensions
         .get::<ConnectInfo<SocketAddr>>()
@@ -143,9 +157,14 @@ async fn local_caller(parts: &Parts, app: &App) -> Result<Caller> {
     app.rate_limits.check("local")?;
     let inspection =
         header(header::HeaderName::from_static("x-evenhand-caller")) == Some("dashboard");
-    let org_id = DEFAULT_ORG.to_owned();
-    let credential_id = "local".to_owned();
-    Ok(Caller { org_id, credential_id, role: Role::Dashboard, governance: false, inspection })
+    Ok(Caller {
+        org_id: DEFAULT_ORG.to_owned(),
+        credential_id: "local".to_owned(),
+        role: Role::Dashboard,
+        governance: false,
+        inspection,
+        local: true,
+    })
 }
 
 /// `localhost`, `127.0.0.1:8700`, `[::1]:8700`, …

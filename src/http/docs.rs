@@ -1,4 +1,4 @@
-//! `/` and `/docs`: pages for people, rendered from the specification, without script and without other hosts.
+//! `/docs`: the API for people, rendered from the specification, without script and without other hosts.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -18,12 +18,11 @@ pub fn routes(spec: &Spec) -> Router<Arc<App>> {
     let spec = serde_json::to_value(spec).unwrap_or_default();
     let page: Arc<str> = api_page(&spec).into();
     Router::new()
-        .route("/", get(async || html(HOME.to_owned())))
         .route("/docs", get(async move || html(page.to_string())))
         .route("/docs.css", get(async || ([(header::CONTENT_TYPE, "text/css")], STYLE)))
 }
 
-fn html(body: String) -> Response {
+pub(super) fn html(body: String) -> Response {
     let headers = [
         (header::CONTENT_TYPE, "text/html; charset=utf-8"),
         (
@@ -35,26 +34,6 @@ fn html(body: String) -> Response {
     ];
     (headers, body).into_response()
 }
-
-const HOME: &str = r#"<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>Evenhand</title>
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<link rel="stylesheet" href="/docs.css"></head><body><main>
-<h1>Evenhand is running</h1>
-<p>Is the agent succeeding? Does what it learned actually help? Can we forget a person, and prove it?</p>
-<p>Publish a first session:</p>
-<pre>curl -s http://127.0.0.1:8700/api/publish_interaction -H 'Content-Type: application/json' -d '{
-  "user_id": "ada", "session_id": "first",
-  "interaction_data_list": [
-    {"role": "User", "content": "Where is my parcel?"},
-    {"role": "Assistant", "content": "It arrives on Tuesday."}
-  ]}'</pre>
-<ul>
-<li><a href="/docs">The API</a>, and <a href="/openapi.json">openapi.json</a></li>
-<li><a href="/api/sessions">Sessions</a> as JSON, <a href="/api/jobs">jobs</a>, <a href="/health/ready">health</a></li>
-</ul>
-</main></body></html>
-"#;
 
 fn api_page(spec: &Value) -> String {
     let mut page = String::from(

@@ -13,6 +13,8 @@ pub mod openapi;
 pub mod problem;
 mod rate_limits;
 pub mod server;
+mod sign_in;
+mod ui;
 
 use std::sync::Arc;
 
@@ -34,9 +36,8 @@ pub fn router(app: Arc<App>) -> Router {
     let mut router = api
         .route("/openapi.json", get(openapi::serve))
         .merge(docs::routes(&spec))
-        .fallback(async || {
-            Error::refused(Code::NotFound, "There is no such path; /docs lists them.")
-        })
+        .merge(sign_in::routes())
+        .fallback(ui::page_or_nothing)
         .method_not_allowed_fallback(async || {
             Error::refused(Code::MethodNotAllowed, "This path takes another method; see /docs.")
         });

@@ -52,6 +52,7 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::with_openapi(Api::openapi())
         .merge(super::health::routes())
         .merge(crate::credentials::http::routes())
+        .merge(crate::credentials::keys_http::routes())
         .merge(crate::sessions::http::routes())
         .merge(crate::organization::http::routes())
         .merge(crate::evaluation::http::routes())

@@ -33,7 +33,7 @@ pub use rules::{
     oldest_due_age, oldest_due_age_of, open_children, plan, postpone, record_gauges, release,
     summary,
 };
-pub use runner::{Runner, drive, run_until_idle};
+pub use runner::{Runner, drive, run_until_idle, run_until_idle_by};
 
 /// Work to be enqueued.
 pub struct NewJob<'a> {

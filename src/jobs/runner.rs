@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::stream::{self, StreamExt};
 use tokio::sync::Semaphore;
 
 use super::{Claim, Handler, Outcome, rules};
@@ -163,17 +164,25 @@ pub async fn drive(app: &Arc<App>, handler: Arc<dyn Handler>, job: Claim) {
 /// Works through everything that is due, one job after the other, and gives how many jobs ran. For tests and
 /// for commands that want the work done before they return.
 pub async fn run_until_idle(app: &Arc<App>, handlers: &[Arc<dyn Handler>]) -> Result<usize> {
+    run_until_idle_by(app, handlers, 1).await
+}
+
+/// [`run_until_idle`], so many jobs at a time.
+pub async fn run_until_idle_by(
+    app: &Arc<App>,
+    handlers: &[Arc<dyn Handler>],
+    at_a_time: usize,
+) -> Result<usize> {
     let handlers: BTreeMap<_, _> = handlers.iter().map(|h| (h.kind(), h.clone())).collect();
     let kinds: Vec<&str> = handlers.keys().copied().collect();
     let mut ran = 0;
     loop {
-        let claimed = rules::claim(app, &kinds, 16).await?;
+        let claimed = rules::claim(app, &kinds, at_a_time.max(16)).await?;
         if claimed.is_empty() {
             return Ok(ran);
         }
-        for job in claimed {
-            work(app, &handlers, job).await;
-            ran += 1;
-        }
+        ran += claimed.len();
+        let each = claimed.into_iter().map(|job| work(app, &handlers, job));
+        stream::iter(each).buffer_unordered(at_a_time).collect::<()>().await;
     }
 }

@@ -14,7 +14,7 @@ use super::outcomes::{NewOutcome, SessionOutcome};
 use super::reads::{GetInteractions, GetRequests, ListSessions, SessionRequests, SessionView};
 use super::sql::RequestFilter;
 use super::{
-    Interaction, PublishRequest, PublishResponse, SessionSummary, deletes, outcomes, publish, reads,
+    Interaction, ListedSession, PublishRequest, PublishResponse, deletes, outcomes, publish, reads,
 };
 use crate::app::App;
 use crate::error::{Error, Result};
@@ -382,6 +382,8 @@ struct ListSessionsQuery {
     end_time: Option<String>,
     /// Some turn contains this text.
     text: Option<String>,
+    /// Sessions with these ids, separated by commas; at most 100.
+    session_ids: Option<String>,
     /// `next_cursor` of the page before.
     cursor: Option<String>,
     /// 1 to 200; 50 when absent.
@@ -399,15 +401,26 @@ impl Read for ListSessions {
             from,
             to,
             text: f.optional_text("text", 1000).filter(|text| !text.trim().is_empty()),
+            session_ids: session_ids(f),
             cursor: f.optional_text("cursor", 8000),
             limit: f.integer("limit", 1..=MAX_PAGE).unwrap_or(50),
         }
     }
 }
 
+fn session_ids(f: &mut Fields<'_>) -> Option<Vec<String>> {
+    let text = f.optional_text("session_ids", 100 * (ID_LENGTH + 1))?;
+    let ids: Vec<String> =
+        text.split(',').map(|id| id.trim().to_owned()).filter(|id| !id.is_empty()).collect();
+    if ids.len() > 100 {
+        f.problem("session_ids", "too_many", "at most 100");
+    }
+    Some(ids)
+}
+
 #[derive(Serialize, ToSchema)]
 struct ListSessionsResponse {
-    sessions: Vec<SessionSummary>,
+    sessions: Vec<ListedSession>,
     /// Ask with this for the next page; null on the last.
     next_cursor: Option<String>,
 }

@@ -127,3 +127,15 @@ pub struct SessionSummary {
     pub request_count: i64,
     pub interaction_count: i64,
 }
+
+/// A session in a list, with its newest verdict. Null where it has none.
+#[derive(Clone, Debug, Serialize, sqlx::FromRow, ToSchema)]
+pub struct ListedSession {
+    #[serde(flatten)]
+    #[sqlx(flatten)]
+    pub session: SessionSummary,
+    pub is_success: Option<bool>,
+    pub failure_type: Option<String>,
+    pub number_of_correction_per_session: Option<i64>,
+    pub is_escalated: Option<bool>,
+}

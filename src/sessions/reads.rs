@@ -7,7 +7,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::sql::{self, RequestFilter, SessionFilter};
-use super::{Interaction, Request, SessionOutcome, SessionSummary};
+use super::{Interaction, ListedSession, Request, SessionOutcome, SessionSummary};
 use crate::app::App;
 use crate::db::{Tx, like_pattern};
 use crate::error::{Code, Error, Result};
@@ -113,6 +113,7 @@ pub struct ListSessions {
     pub from: Option<i64>,
     pub to: Option<i64>,
     pub text: Option<String>,
+    pub session_ids: Option<Vec<String>>,
     pub cursor: Option<String>,
     pub limit: i64,
 }
@@ -122,7 +123,7 @@ pub async fn list(
     app: &App,
     org_id: &str,
     input: ListSessions,
-) -> Result<(Vec<SessionSummary>, Option<String>)> {
+) -> Result<(Vec<ListedSession>, Option<String>)> {
     let filter = SessionFilter {
         user_id: input.user_id,
         source: input.source,
@@ -131,6 +132,7 @@ pub async fn list(
         from: input.from,
         to: input.to,
         text: input.text.as_deref().map(like_pattern),
+        session_ids: input.session_ids,
         after: input.cursor.as_deref().map(decode_cursor).transpose()?,
     };
     let limit = input.limit;
@@ -142,7 +144,7 @@ pub async fn list(
         .await?;
     let more = sessions.len() > usize::try_from(limit).unwrap_or(usize::MAX);
     sessions.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
-    let next = if more { sessions.last().map(encode_cursor) } else { None };
+    let next = if more { sessions.last().map(|last| encode_cursor(&last.session)) } else { None };
     Ok((sessions, next))
 }
 

@@ -150,7 +150,7 @@ const WITH_SQL: &[&str] = &[
     "governance/barrier.rs",
     "governance/wall.rs",
     "app.rs",
-    "commands/demo.rs",
+    "commands/demo/mod.rs",
     "governance/user_tables.rs",
 ];
 

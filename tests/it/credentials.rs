@@ -14,13 +14,16 @@ use crate::support::{Backend, Server, TestApp};
 /// What an agent key must not call.
 const OPERATORS_ONLY: &[&str] = &[
     "/api/jobs",
+    "/api/keys",
+    "/api/keys/{credential_id}",
     "/api/get_config",
     "/api/set_config",
     "/api/update_config",
     "/api/evaluations/grade_on_demand",
-    "/api/evaluations/regenerate",
+    "POST /api/evaluations/regenerate",
+    "/api/evaluations/regenerate/preview",
     "DELETE /api/evaluations/regenerate/{job_id}",
-    "/api/evaluations/labels",
+    "POST /api/evaluations/labels",
     "POST /api/retrieval_experiments",
     "/api/retrieval_experiments/stop",
     "/api/retrieval_experiments/{experiment_id}/export",

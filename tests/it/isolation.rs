@@ -16,6 +16,7 @@ const TENANT: &str = "tenant-9q4z";
 struct Known {
     interaction_id: i64,
     job_id: String,
+    credential_id: String,
 }
 
 async fn fill(server: &Server) -> Known {
@@ -50,7 +51,10 @@ async fn fill(server: &Server) -> Known {
     let window = json!({"from_ts": NOW - 100, "to_ts": NOW});
     let begun = server.post("/api/evaluations/regenerate", &window).await.ok();
     assert_eq!(begun["total"], 3);
-    Known { interaction_id, job_id: begun["job_id"].as_str().unwrap().to_owned() }
+    let keys = server.get("/api/keys").await.ok();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let credential_id = text(&keys["keys"][0]["credential_id"]);
+    Known { interaction_id, job_id: text(&begun["job_id"]), credential_id }
 }
 
 /// Everything the first organization can read of itself.
@@ -60,6 +64,9 @@ async fn everything(server: &Server) -> Value {
         server.post("/api/get_requests", &json!({"top_k": 1000})).await.ok(),
         server.post("/api/get_session_outcomes", &json!({"session_ids": ["s1", "s2"]})).await.ok(),
         server.get("/api/jobs").await.ok(),
+        server.get("/api/keys").await.ok(),
+        server.get("/api/evaluations/labels?user_id=bob&session_id=s1").await.ok(),
+        server.get("/api/evaluations/regenerate").await.ok(),
         server.get("/api/get_config").await.ok(),
         server.post("/api/get_agent_success_evaluation_results", &json!({})).await.ok(),
         server.get("/api/evaluations/decisions?session_id=s1").await.ok(),
@@ -130,6 +137,7 @@ fn filled_path(path: &str, operation: &Value, known: &Known) -> Vec<String> {
         .replace("{request_id}", "r3")
         .replace("{job_id}", &known.job_id)
         .replace("{experiment_id}", "exp-1")
+        .replace("{credential_id}", &known.credential_id)
         .replace("{purge_id}", "purge-1");
     assert!(!path.contains('{'), "say what stands for the parameter of {path}");
     let parameters = operation["parameters"].as_array().cloned().unwrap_or_default();

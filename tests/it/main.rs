@@ -17,6 +17,7 @@ mod commands;
 mod conformance;
 mod crash;
 mod credentials;
+mod dashboard;
 mod db;
 mod deletes;
 mod embedder;

@@ -3,6 +3,7 @@
 use crate::db::Tx;
 use crate::error::Result;
 use crate::evaluation::decisions::DecisionQuery;
+use crate::evaluation::judge_health::{DecisionCount, ReasonCount};
 use crate::governance::SubjectWrite;
 use crate::{row, rows, run};
 
@@ -75,5 +76,36 @@ pub async fn sessions_to_explain(
         query.user_id.as_deref(),
         query.session_id.as_deref(),
         query.limit
+    )
+}
+
+/// How many sessions were last decided how, since then.
+pub async fn decision_counts(tx: &mut Tx, org_id: &str, since: i64) -> Result<Vec<DecisionCount>> {
+    rows!(
+        tx,
+        DecisionCount,
+        "SELECT decision, COUNT(*) AS count FROM evaluation_decisions
+         WHERE org_id = $1 AND decided_at >= $2 GROUP BY decision ORDER BY count DESC, decision",
+        org_id,
+        since
+    )
+}
+
+/// Why sessions have no verdict, most frequent first.
+pub async fn undecided_reasons(
+    tx: &mut Tx,
+    org_id: &str,
+    since: i64,
+    limit: i64,
+) -> Result<Vec<ReasonCount>> {
+    rows!(
+        tx,
+        ReasonCount,
+        "SELECT decision, reason, COUNT(*) AS count FROM evaluation_decisions
+         WHERE org_id = $1 AND decided_at >= $2 AND decision <> 'judged'
+         GROUP BY decision, reason ORDER BY count DESC, decision, reason {limit:$3}",
+        org_id,
+        since,
+        limit
     )
 }

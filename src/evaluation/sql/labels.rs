@@ -3,7 +3,7 @@
 use crate::db::Tx;
 use crate::error::Result;
 use crate::evaluation::agreement::AgreementQuery;
-use crate::evaluation::labels::NewLabel;
+use crate::evaluation::labels::{LabelView, NewLabel};
 use crate::governance::SubjectWrite;
 use crate::{rows, run};
 
@@ -34,6 +34,25 @@ pub async fn put_label(
         now
     )?;
     Ok(())
+}
+
+/// What people say of a session, newest first.
+pub async fn labels_of(
+    tx: &mut Tx,
+    org_id: &str,
+    user_id: &str,
+    session_id: &str,
+) -> Result<Vec<LabelView>> {
+    rows!(
+        tx,
+        LabelView,
+        "SELECT user_id, session_id, evaluation_name, is_success, failure_type, note, labelled_by, labelled_at
+         FROM session_labels WHERE org_id = $1 AND user_id = $2 AND session_id = $3
+         ORDER BY labelled_at DESC, labelled_by DESC",
+        org_id,
+        user_id,
+        session_id
+    )
 }
 
 /// A verdict of the judge, and what a person and the customer say of the same session.

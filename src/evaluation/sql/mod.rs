@@ -8,14 +8,17 @@ mod regenerations;
 mod results;
 
 pub use cited_rules::replace_cited_rules;
-pub use decisions::{find_decision, put_decision, sessions_to_explain};
-pub use labels::{Judged, judged_sessions, put_label};
+pub use decisions::{
+    decision_counts, find_decision, put_decision, sessions_to_explain, undecided_reasons,
+};
+pub use labels::{Judged, judged_sessions, labels_of, put_label};
 pub use learnings::{
     delete_learning_verdicts, insert_learning_verdict, list_learning_verdicts, set_learning_status,
 };
 pub use regenerations::{
     candidate_flips, end_regeneration, find_regeneration, forget_regeneration_before,
-    insert_regeneration, put_candidate_verdict, running_regeneration, set_estimate,
+    insert_regeneration, newest_regenerations, put_candidate_verdict, running_regeneration,
+    set_estimate,
 };
 pub use results::{
     find_result, list_results, newest_success, put_result, success_counts, unmark_others,

@@ -7,6 +7,14 @@ use crate::evaluation::regeneration::Regeneration;
 use crate::governance::SubjectWrite;
 use crate::{row, rows, run};
 
+macro_rules! columns {
+    () => {
+        "job_id, evaluation_name, candidate_version, from_ts, to_ts, seed, sample_per_stratum, \
+         concurrency_limit, max_cost_usd, estimated_cost_usd, total_candidates, total, status, reason, \
+         started_at, finished_at, completed, failed, cost_usd"
+    };
+}
+
 pub async fn insert_regeneration(tx: &mut Tx, org_id: &str, new: &Regeneration) -> Result<()> {
     run!(
         tx,
@@ -52,6 +60,25 @@ pub async fn running_regeneration(tx: &mut Tx, org_id: &str) -> Result<Option<St
     Ok(found.map(|(job_id,)| job_id))
 }
 
+/// The newest ones, also those that ended.
+pub async fn newest_regenerations(
+    tx: &mut Tx,
+    org_id: &str,
+    limit: i64,
+) -> Result<Vec<Regeneration>> {
+    rows!(
+        tx,
+        Regeneration,
+        concat!(
+            "SELECT ",
+            columns!(),
+            " FROM regenerations WHERE org_id = $1 ORDER BY started_at DESC, job_id DESC LIMIT $2"
+        ),
+        org_id,
+        limit
+    )
+}
+
 pub async fn find_regeneration(
     tx: &mut Tx,
     org_id: &str,
@@ -60,10 +87,7 @@ pub async fn find_regeneration(
     row!(
         tx,
         Regeneration,
-        "SELECT job_id, evaluation_name, candidate_version, from_ts, to_ts, seed, sample_per_stratum,
-                concurrency_limit, max_cost_usd, estimated_cost_usd, total_candidates, total, status, reason,
-                started_at, finished_at, completed, failed, cost_usd
-         FROM regenerations WHERE org_id = $1 AND job_id = $2",
+        concat!("SELECT ", columns!(), " FROM regenerations WHERE org_id = $1 AND job_id = $2"),
         org_id,
         job_id
     )

@@ -23,6 +23,17 @@ pub async fn find(tx: &mut Tx, purge_id: &str) -> Result<Option<Purge>> {
     row!(tx, Purge, select!("WHERE purge_id = $1"), purge_id)
 }
 
+/// An organization's erasures, the newest first.
+pub async fn newest(tx: &mut Tx, org_id: &str, limit: i64) -> Result<Vec<Purge>> {
+    rows!(
+        tx,
+        Purge,
+        select!("WHERE org_id = $1 ORDER BY created_at DESC, purge_id DESC {limit:$2}"),
+        org_id,
+        limit
+    )
+}
+
 /// The erasure that a pair of person and request asked for, under whatever keys.
 pub async fn find_pair(
     tx: &mut Tx,

@@ -3,8 +3,8 @@
 use crate::db::Tx;
 use crate::error::Result;
 use crate::governance::SubjectWrite;
-use crate::sessions::SessionSummary;
 use crate::sessions::reads::Snapshot;
+use crate::sessions::{ListedSession, SessionSummary};
 use crate::{row, rows, run};
 
 macro_rules! session_columns {
@@ -76,6 +76,8 @@ pub struct SessionFilter {
     pub to: Option<i64>,
     /// A pattern from [`crate::db::like_pattern`] that some turn's content matches.
     pub text: Option<String>,
+    /// One of these ids.
+    pub session_ids: Option<Vec<String>>,
     /// Only sessions after this one in the list's order.
     pub after: Option<(i64, String, String)>,
 }
@@ -86,13 +88,18 @@ pub async fn list_sessions(
     org_id: &str,
     filter: &SessionFilter,
     limit: i64,
-) -> Result<Vec<SessionSummary>> {
+) -> Result<Vec<ListedSession>> {
     macro_rules! list {
         ($of_user:literal) => {
             concat!(
                 "SELECT ",
                 session_columns!(),
-                " FROM sessions s WHERE s.org_id = $1 AND ",
+                ", v.is_success, v.failure_type,
+                   v.number_of_corrections AS number_of_correction_per_session, v.is_escalated
+                 FROM sessions s
+                 LEFT JOIN evaluation_results v ON v.org_id = s.org_id AND v.user_id = s.user_id
+                   AND v.session_id = s.session_id AND v.is_newest
+                 WHERE s.org_id = $1 AND ",
                 $of_user,
                 " AND ($3 IS NULL OR s.source = $3)
                   AND ($4 IS NULL OR s.agent_version = $4)
@@ -102,10 +109,10 @@ pub async fn list_sessions(
                   AND ($7 IS NULL OR EXISTS (
                         SELECT 1 FROM interactions i WHERE i.org_id = s.org_id AND i.user_id = s.user_id
                            AND i.session_id = s.session_id AND i.content {contains:$7}))
-                  AND ($12 IS NULL OR $12 = COALESCE((
-                        SELECT CASE WHEN v.is_success THEN 'success' ELSE 'failure' END
-                        FROM evaluation_results v WHERE v.org_id = s.org_id AND v.user_id = s.user_id
-                           AND v.session_id = s.session_id AND v.is_newest), 'none'))
+                  AND ($12 IS NULL OR ($12 = 'none' AND v.result_id IS NULL)
+                       OR ($12 = 'success' AND v.is_success = TRUE)
+                       OR ($12 = 'failure' AND v.is_success = FALSE))
+                  AND ($13 IS NULL OR s.session_id IN {texts:$13})
                   ORDER BY s.last_request_at DESC, s.user_id DESC, s.session_id DESC {limit:$11}"
             )
         };
@@ -119,9 +126,11 @@ pub async fn list_sessions(
         Some((time, user, session)) => (Some(*time), Some(user.as_str()), Some(session.as_str())),
         None => (None, None, None),
     };
+    let session_ids =
+        filter.session_ids.as_ref().map(|ids| serde_json::Value::from(ids.clone()).to_string());
     rows!(
         tx,
-        SessionSummary,
+        ListedSession,
         sql,
         org_id,
         filter.user_id.as_deref(),
@@ -134,7 +143,8 @@ pub async fn list_sessions(
         after_user,
         after_session,
         limit,
-        filter.verdict
+        filter.verdict,
+        session_ids
     )
 }
 

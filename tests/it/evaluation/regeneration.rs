@@ -69,7 +69,8 @@ both_backends! {
             "job_id": "j", "status": "completed", "total": 13, "completed": 13, "failed": 0, "failures": [],
             "started_at": NOW as f64, "finished_at": NOW as f64, "total_candidates": 13, "sampled_count": 13,
             "concurrency_limit": 10, "reason": null, "estimated_cost_usd": ended["estimated_cost_usd"],
-            "cost_usd": 0.0, "max_cost_usd": null, "candidate_version": null,
+            "cost_usd": 0.0, "max_cost_usd": null, "candidate_version": null, "evaluation_name": "agent_success",
+            "from_ts": NOW - 1000, "to_ts": NOW,
         }));
         assert_eq!(results(&server).await.len(), 13);
         server.get(&format!("{PATH}/01900000-0000-7000-8000-000000000000")).await.problem(404, "not_found");

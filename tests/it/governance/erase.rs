@@ -209,6 +209,13 @@ both_backends! {
         stranger.get(&path).await.problem(404, "not_found");
         both.governor.get(&path).await.ok();
         both.governor.get("/api/governance/purge-operations/none").await.problem(404, "not_found");
+        t.clock().advance(60);
+        let later = both.erase("bob", "dsr").await;
+        for (governor, of_organization) in [(&both.governor, vec![&later, &done]), (&stranger, vec![&theirs])] {
+            let listed = governor.get("/api/governance/purge-operations").await.ok();
+            let ids: Vec<_> = listed["purge_operations"].as_array().unwrap().iter().map(|p| &p["purge_id"]).collect();
+            assert_eq!(ids, of_organization.iter().map(|purge| &purge["purge_id"]).collect::<Vec<_>>());
+        }
     }
 
     async fn nothing_is_sent_to_a_judge_once_the_barrier_is_closed(t: TestApp) {
@@ -287,8 +294,8 @@ both_backends! {
                 }
             }
             let purge_id = said.split("\"purge_id\":\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
-            for path in ["", "/certificate"] {
-                let answer = governor.get(&format!("/api/governance/purge-operations/{purge_id}{path}")).await;
+            for path in [String::new(), format!("/{purge_id}"), format!("/{purge_id}/certificate")] {
+                let answer = governor.get(&format!("/api/governance/purge-operations{path}")).await;
                 said += &answer.text;
             }
         }

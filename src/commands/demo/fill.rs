@@ -1,0 +1,223 @@
+//! Living the story: the clock is moved forward a few hours at a time; who comes is served, what is due is judged.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use futures_util::stream::{self, StreamExt, TryStreamExt};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
+
+use super::desk::Desk;
+use super::lessons::{self, Lesson, Profile};
+use super::story::{DAY, DAYS, Dice, FORGOTTEN, Story, Visit, user_id};
+use super::talk::{self, Given, Topic};
+use super::trials;
+use crate::app::{App, job_handlers};
+use crate::credentials::DEFAULT_ORG;
+use crate::governance::COMMAND_LINE;
+use crate::governance::purge::{self, EraseRequest};
+use crate::jobs;
+
+/// Visits served, and jobs worked on, at the same time: they share commits.
+pub const AT_A_TIME: usize = 64;
+/// The clock moves by this much.
+const STEP: i64 = DAY / 6;
+/// The longest a conversation takes.
+const LONGEST: i64 = 4000;
+/// From this day on, some answers are published with a shadow beside them.
+const SHADOW_FROM: i64 = 40;
+
+/// What a visit came to: for people who look at sessions afterwards.
+struct Went {
+    user: String,
+    session_id: String,
+    ended_at: i64,
+    well: bool,
+}
+
+/// Somebody who is being served.
+struct Guest {
+    visit: Visit,
+    topic: &'static Topic,
+    given: Given,
+    with_shadow: bool,
+}
+
+struct Life<'a> {
+    app: &'a Arc<App>,
+    desk: Desk,
+    story: &'a Story,
+    lessons: Vec<Lesson>,
+    profiles: BTreeMap<String, Profile>,
+}
+
+/// Lives the story; gives how many sessions it came to.
+pub async fn fill(app: &Arc<App>, story: &Story) -> Result<usize> {
+    let desk = Desk::new(app);
+    let bar = ProgressBar::new(story.sessions()).with_style(ProgressStyle::with_template(
+        "living through 90 days {bar:36} {pos}/{len} sessions ({eta} left)",
+    )?);
+    configure(&desk).await?;
+    let profiles = lessons::get_to_know(&desk, story.seed(), app.clock.now()).await?;
+    let mut life = Life { app, desk, story, lessons: Vec::new(), profiles };
+    let went = life.live(&bar).await?;
+    life.look_back(&went).await?;
+    life.catch_up().await?;
+    bar.finish_and_clear();
+    Ok(went.len())
+}
+
+async fn configure(desk: &Desk) -> Result<()> {
+    let config = json!({
+        "agent_context_prompt": "A support agent of an online shop. It looks up orders, makes returns and issues invoices again.",
+        "tool_can_use": talk::TOPICS.iter().filter(|t| !t.tool.is_empty()).map(|t| json!({"tool_name": t.tool})).collect::<Vec<_>>(),
+        // Some sessions are not drawn, so that there is something to ask why about.
+        "agent_success_config": {"sampling_rate": 0.97},
+    });
+    desk.post("/api/update_config", &config).await.map(drop)
+}
+
+impl Life<'_> {
+    async fn live(&mut self, bar: &ProgressBar) -> Result<Vec<Went>> {
+        let mut went = Vec::new();
+        let mut talking: VecDeque<Guest> = VecDeque::new();
+        for day in 0..DAYS {
+            self.begin_day(day, &mut went).await?;
+            let mut coming: VecDeque<Visit> = self.story.visits(day).into();
+            for step in 1..=(DAY / STEP) {
+                let until =
+                    (self.story.begins_at() + day * DAY + step * STEP).min(self.story.ends_at());
+                self.app.clock.advance(until - self.app.clock.now());
+                let arrived = coming.iter().take_while(|visit| visit.starts_at < until).count();
+                talking.extend(self.welcome(day, coming.drain(..arrived)).await?);
+                let over = |guest: &Guest| guest.visit.starts_at + LONGEST <= until;
+                let done = talking.iter().take_while(|guest| over(guest)).count();
+                bar.inc(done as u64);
+                went.extend(self.publish(talking.drain(..done)).await?);
+            }
+            self.catch_up().await?;
+        }
+        Ok(went)
+    }
+
+    /// What happens at midnight: experiments end and start, playbooks are made, somebody is forgotten.
+    async fn begin_day(&mut self, day: i64, went: &mut Vec<Went>) -> Result<()> {
+        trials::turn_to(&self.desk, day).await?;
+        let now = self.app.clock.now();
+        self.lessons.extend(lessons::teach(&self.desk, self.story.seed(), day, now).await?);
+        let (customer, on_day) = FORGOTTEN;
+        if day == on_day {
+            let request = EraseRequest {
+                org_id: DEFAULT_ORG.to_owned(),
+                user_id: user_id(customer),
+                request_id: "letter-2041".to_owned(),
+                actor: COMMAND_LINE.to_owned(),
+            };
+            went.retain(|one| one.user != request.user_id);
+            let purge = purge::erase(self.app, request, Duration::from_secs(60)).await?;
+            ensure!(purge.is_complete(), "the erasure did not end: {:?}", purge.error_code);
+        }
+        Ok(())
+    }
+
+    /// The agent looks up what is known for those who came, as far as an experiment lets it.
+    async fn welcome(&self, day: i64, visits: impl Iterator<Item = Visit>) -> Result<Vec<Guest>> {
+        let each = visits.map(async |visit| {
+            let topic = talk::topic_of(&visit.dice);
+            let found = Given {
+                lesson: lessons::fitting(&self.lessons, topic.name, &visit.dice).cloned(),
+                profile: self.profiles.get(&visit.user).cloned(),
+            };
+            let with_shadow = day >= SHADOW_FROM && visit.dice.chance(0.2);
+            let given = trials::expose(self.app, self.story.seed(), day, &visit, found).await?;
+            anyhow::Ok(given.map(|given| Guest { visit, topic, given, with_shadow }))
+        });
+        let guests: Vec<Option<Guest>> =
+            stream::iter(each).buffered(AT_A_TIME).try_collect().await?;
+        Ok(guests.into_iter().flatten().collect())
+    }
+
+    /// Publishes what was said.
+    async fn publish(&self, guests: impl Iterator<Item = Guest>) -> Result<Vec<Went>> {
+        stream::iter(guests.map(|guest| self.part(guest)))
+            .buffer_unordered(AT_A_TIME)
+            .try_collect()
+            .await
+    }
+
+    async fn part(&self, Guest { visit, topic, given, with_shadow }: Guest) -> Result<Went> {
+        let conversation = talk::converse(&visit, topic, &given, with_shadow);
+        let body = request(&visit, &conversation.turns, 0, true);
+        self.desk.post("/api/publish_interaction", &body).await?;
+        let last = conversation.turns.last().and_then(|turn| turn["created_at"].as_i64());
+        Ok(Went {
+            session_id: visit.session_id(),
+            ended_at: last.unwrap_or(visit.starts_at),
+            well: conversation.went_well,
+            user: visit.user,
+        })
+    }
+
+    /// People look at some sessions, some customers say what became of theirs, another program scores some.
+    async fn look_back(&self, went: &[Went]) -> Result<()> {
+        let (mut labels, mut reports) = (Vec::new(), Vec::new());
+        for (index, one) in (0..).zip(went) {
+            let dice = Dice::new(self.story.seed() ^ 0x1ABE1, index);
+            let of = json!({"user_id": one.user, "session_id": one.session_id});
+            if dice.chance(0.012) {
+                let says = one.well != dice.chance(0.09);
+                let by = dice.one_of(&["kim", "lee", "sam"]);
+                labels.push(with(&of, json!({"is_success": says, "labelled_by": by})));
+            } else if dice.chance(0.03) {
+                let outcome = if one.well { "success" } else { "failure" };
+                let report = json!({"outcome": outcome, "occurred_at": one.ended_at});
+                reports.push(("/api/session_outcome", with(&of, report)));
+            } else if dice.chance(0.06) {
+                let stars = if one.well { 4.0 } else { 2.0 } + dice.fraction();
+                let score = json!({
+                    "scorer_name": "customer stars", "value": (stars * 10.0).round() / 10.0,
+                    "ts": one.ended_at, "source_run_id": format!("stars-{}", one.session_id),
+                });
+                reports.push(("/api/imported_scores", with(&of, score)));
+            }
+        }
+        let desk = &self.desk;
+        let each = reports.iter().map(|(path, body)| desk.post(path, body));
+        stream::iter(each).buffer_unordered(AT_A_TIME).try_collect::<Vec<Value>>().await?;
+        for part in labels.chunks(500) {
+            self.desk.post("/api/evaluations/labels", &json!({"labels": part})).await?;
+        }
+        Ok(())
+    }
+
+    /// Works through everything that is due.
+    async fn catch_up(&self) -> Result<()> {
+        jobs::run_until_idle_by(self.app, &job_handlers(), AT_A_TIME).await?;
+        Ok(())
+    }
+}
+
+/// A publish of some turns of a visit.
+pub fn request(visit: &Visit, turns: &[Value], index: usize, finished: bool) -> Value {
+    json!({
+        "request_id": format!("{}-{index}", visit.session_id()),
+        "user_id": visit.user,
+        "session_id": visit.session_id(),
+        "source": visit.source,
+        "agent_version": visit.version,
+        "created_at": turns.first().map(|turn| &turn["created_at"]),
+        "session_finished": finished,
+        "interaction_data_list": turns,
+    })
+}
+
+/// An object with another's fields added.
+fn with(of: &Value, more: Value) -> Value {
+    let mut all = of.clone();
+    if let (Some(all), Value::Object(more)) = (all.as_object_mut(), more) {
+        all.extend(more);
+    }
+    all
+}

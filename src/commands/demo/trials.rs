@@ -1,0 +1,96 @@
+//! The desk's experiments: one that shows what learning is worth, one that went wrong, and one that is on its way.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use serde_json::json;
+
+use super::desk::Desk;
+use super::story::{Dice, Visit};
+use super::talk::Given;
+use crate::app::App;
+use crate::credentials::DEFAULT_ORG;
+use crate::experiments::{self, NewExposure};
+
+pub struct Trial {
+    name: &'static str,
+    holdout_percentage: f64,
+    from_day: i64,
+    /// The first day without it; the last one goes on when the demo begins.
+    until_day: Option<i64>,
+    /// An old app shows nothing when a search finds nothing, and its conversations are never published: customers
+    /// who have it are missing from the holdout.
+    old_app_fails: bool,
+}
+
+const TRIALS: &[Trial] = &[
+    Trial {
+        name: "retrieval-rollout",
+        holdout_percentage: 20.0,
+        from_day: 8,
+        until_day: Some(48),
+        old_app_fails: false,
+    },
+    Trial {
+        name: "retrieval-in-the-app",
+        holdout_percentage: 20.0,
+        from_day: 51,
+        until_day: Some(64),
+        old_app_fails: true,
+    },
+    Trial {
+        name: "new-playbooks",
+        holdout_percentage: 5.0,
+        from_day: 87,
+        until_day: None,
+        old_app_fails: false,
+    },
+];
+
+/// Share of customers with the old app.
+const OLD_APP: f64 = 0.45;
+
+/// Ends and starts what ends and starts on this day.
+pub async fn turn_to(desk: &Desk, day: i64) -> Result<()> {
+    for trial in TRIALS.iter().filter(|trial| trial.until_day == Some(day)) {
+        let stop = json!({"experiment_id": trial.name});
+        desk.post("/api/retrieval_experiments/stop", &stop).await?;
+    }
+    for trial in TRIALS.iter().filter(|trial| trial.from_day == day) {
+        let start = json!({"experiment_id": trial.name, "holdout_percentage": trial.holdout_percentage,
+            "planned_users": 2000});
+        desk.post("/api/retrieval_experiments", &start).await?;
+    }
+    Ok(())
+}
+
+/// What is left of what the agent found, once the customer's arm applies; `None` if the conversation is lost.
+pub async fn expose(
+    app: &Arc<App>,
+    seed: u64,
+    day: i64,
+    visit: &Visit,
+    found: Given,
+) -> Result<Option<Given>> {
+    let running =
+        |trial: &&Trial| trial.from_day <= day && trial.until_day.is_none_or(|until| day < until);
+    let Some(trial) = TRIALS.iter().find(running) else {
+        return Ok(Some(found));
+    };
+    let new = NewExposure {
+        org_id: DEFAULT_ORG.to_owned(),
+        user_id: visit.user.clone(),
+        session_id: Some(visit.session_id()),
+        made_at: found.made_at(),
+        agent_playbooks: found.lesson.iter().map(|lesson| lesson.id).collect(),
+    };
+    let exposed = experiments::expose_at(app, new, visit.starts_at).await?;
+    if !exposed.is_some_and(|exposed| exposed.withheld) {
+        return Ok(Some(found));
+    }
+    let customer = Dice::new(seed ^ 0x01D_A99, visit.customer);
+    if trial.old_app_fails && customer.chance(OLD_APP) {
+        return Ok(None);
+    }
+    Ok(Some(Given::default()))
+}

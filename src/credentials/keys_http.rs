@@ -1,0 +1,142 @@
+//! `/api/keys`: the organization's credentials, made and ended by an operator.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use serde::Serialize;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::{Credential, Role, rules};
+use crate::app::App;
+use crate::error::{Code, Error, Result};
+use crate::http::fields::{Fields, Read};
+use crate::http::{Input, Operator};
+use crate::ids::is_uuid;
+
+pub fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new().routes(routes!(list_keys, create_key)).routes(routes!(revoke_key))
+}
+
+/// A credential, without its token.
+#[derive(Serialize, ToSchema)]
+struct Key {
+    credential_id: String,
+    name: String,
+    role: Role,
+    /// `governance` when it may export and erase.
+    grants: Vec<&'static str>,
+    created_at: i64,
+    revoked_at: Option<i64>,
+}
+
+impl From<Credential> for Key {
+    fn from(credential: Credential) -> Self {
+        Key {
+            credential_id: credential.credential_id,
+            name: credential.name,
+            role: credential.role,
+            grants: if credential.governance { vec!["governance"] } else { Vec::new() },
+            created_at: credential.created_at,
+            revoked_at: credential.revoked_at,
+        }
+    }
+}
+
+#[derive(Serialize, ToSchema)]
+struct KeysResponse {
+    /// Newest first, revoked ones included.
+    keys: Vec<Key>,
+}
+
+#[derive(ToSchema)]
+#[allow(dead_code)] // the specification's view of NewKey
+struct CreateKeyRequest {
+    /// `agent`, `dashboard` or `governance`.
+    #[schema(value_type = String)]
+    role: Role,
+    #[schema(max_length = 255)]
+    name: Option<String>,
+    /// Let a dashboard key export and erase people.
+    governance_grant: Option<bool>,
+}
+
+struct NewKey {
+    role: &'static str,
+    name: String,
+    governance_grant: bool,
+}
+
+impl Read for NewKey {
+    fn read(f: &mut Fields<'_>) -> Self {
+        let key = NewKey {
+            role: f.required_choice("role", &["agent", "dashboard", "governance"]),
+            name: f.text("name", 255),
+            governance_grant: f.flag("governance_grant"),
+        };
+        if key.governance_grant && key.role == "agent" {
+            f.problem("governance_grant", "contradiction", "an agent key cannot carry it");
+        }
+        key
+    }
+}
+
+#[derive(Serialize, ToSchema)]
+struct CreatedKey {
+    key: Key,
+    /// Shown this once; only its digest is kept.
+    token: String,
+}
+
+#[derive(Serialize, ToSchema)]
+struct RevokedKey {
+    success: bool,
+    message: String,
+}
+
+/// The organization's credentials.
+#[utoipa::path(get, path = "/api/keys", tag = "operations", responses((status = 200, body = KeysResponse)))]
+async fn list_keys(State(app): State<Arc<App>>, operator: Operator) -> Result<Json<KeysResponse>> {
+    let found = rules::list(&app, Some(&operator.0.org_id)).await?;
+    Ok(Json(KeysResponse { keys: found.into_iter().map(Key::from).collect() }))
+}
+
+/// Make a credential. The first one ends local mode. Governance is handed on only by those who have it.
+#[utoipa::path(post, path = "/api/keys", tag = "operations", request_body = CreateKeyRequest,
+    responses((status = 200, body = CreatedKey)))]
+async fn create_key(
+    State(app): State<Arc<App>>,
+    Operator(caller): Operator,
+    Input { value: new, .. }: Input<NewKey>,
+) -> Result<Json<CreatedKey>> {
+    let role = Role::parse(new.role).unwrap_or(Role::Agent);
+    let governs = new.governance_grant || role == Role::Governance;
+    // In local mode there is nobody yet who could hand it on.
+    if governs && !caller.governance && !caller.local {
+        return Err(Error::refused(
+            Code::Forbidden,
+            "Only a credential with the governance grant can give it to another.",
+        ));
+    }
+    let (by, org_id) = (&caller.credential_id, &caller.org_id);
+    let (key, token) =
+        rules::create_by(&app, by, org_id, role, new.governance_grant, &new.name).await?;
+    Ok(Json(CreatedKey { key: key.into(), token }))
+}
+
+/// End a credential: it is refused from the next request on.
+#[utoipa::path(delete, path = "/api/keys/{credential_id}", tag = "operations",
+    params(("credential_id" = String, Path)), responses((status = 200, body = RevokedKey)))]
+async fn revoke_key(
+    State(app): State<Arc<App>>,
+    Operator(caller): Operator,
+    path: std::result::Result<Path<String>, PathRejection>,
+) -> Result<Json<RevokedKey>> {
+    let id = path.ok().filter(|Path(id)| is_uuid(id)).map(|Path(id)| id);
+    let id = id.ok_or_else(|| Error::not_found("credential"))?;
+    rules::revoke_by(&app, &caller.credential_id, &caller.org_id, &id).await?;
+    Ok(Json(RevokedKey { success: true, message: format!("revoked {id}") }))
+}

@@ -1,0 +1,128 @@
+//! The dashboard: `ui/dist/site`, embedded in release builds and read from disk in debug builds.
+//!
+//! Files under `assets/` carry a hash in their name and are kept by browsers for ever; the page itself is asked
+//! for anew each time. What was compressed when it was built is sent compressed. Without a built dashboard, `/`
+//! says how to build it.
+
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use rust_embed::{EmbeddedFile, RustEmbed};
+
+use super::docs::html;
+use crate::error::{Code, Error};
+
+#[derive(RustEmbed)]
+#[folder = "ui/dist/site"]
+#[allow_missing = true]
+struct Site;
+
+/// The dashboard's pages: each of these paths, and whatever is below them, is the one document.
+const PAGES: &[&str] = &[
+    "",
+    "overview",
+    "sessions",
+    "shadow",
+    "experiments",
+    "learnings",
+    "jobs",
+    "governance",
+    "settings",
+    "sign-in",
+];
+
+/// No inline script or style, nothing from or to another host, in nobody's frame.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+    font-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+
+/// What no other route took: a file of the dashboard, one of its pages, or nothing.
+pub async fn page_or_nothing(method: Method, uri: Uri, headers: HeaderMap) -> Response {
+    if matches!(method, Method::GET | Method::HEAD) {
+        let path = uri.path().trim_start_matches('/');
+        if path != "index.html"
+            && let Some(response) = file(path, &headers)
+        {
+            return response;
+        }
+        if PAGES.contains(&path.split('/').next().unwrap_or("")) {
+            return file("index.html", &headers).unwrap_or_else(|| html(NOT_BUILT.to_owned()));
+        }
+    }
+    Error::refused(Code::NotFound, "There is no such path; /docs lists them.").into_response()
+}
+
+/// A file in the best form that the browser takes.
+fn file(path: &str, headers: &HeaderMap) -> Option<Response> {
+    let kind = content_type(path)?;
+    let accepted = headers.get(header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok());
+    let takes = |encoding: &str| {
+        accepted.is_some_and(|list| list.split(',').any(|one| one.trim().starts_with(encoding)))
+    };
+    let compressed = [("br", "br"), ("gzip", "gz")].into_iter().find_map(|(encoding, ending)| {
+        let found = takes(encoding).then(|| Site::get(&format!("{path}.{ending}")))??;
+        Some((encoding, found))
+    });
+    let (encoding, found) = match compressed {
+        Some((encoding, found)) => (Some(encoding), found),
+        None => (None, Site::get(path)?),
+    };
+    let tag = etag(&found);
+    let is_known = headers.get(header::IF_NONE_MATCH).is_some_and(|known| *known == *tag);
+    let mut response = if is_known {
+        StatusCode::NOT_MODIFIED.into_response()
+    } else {
+        Body::from(found.data.into_owned()).into_response()
+    };
+    let lasting = path.starts_with("assets/");
+    let keep = if lasting { "public, max-age=31536000, immutable" } else { "no-cache" };
+    let set = response.headers_mut();
+    set.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    set.insert(header::CACHE_CONTROL, HeaderValue::from_static(keep));
+    set.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
+    set.insert(header::ETAG, HeaderValue::from_str(&tag).ok()?);
+    set.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    set.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    set.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    if let Some(encoding) = encoding {
+        set.insert(header::CONTENT_ENCODING, HeaderValue::from_static(encoding));
+    }
+    Some(response)
+}
+
+fn etag(found: &EmbeddedFile) -> String {
+    format!("\"{}\"", hex::encode(&found.metadata.sha256_hash()[..16]))
+}
+
+fn content_type(path: &str) -> Option<&'static str> {
+    Some(match path.rsplit_once('.')?.1 {
+        "html" => "text/html; charset=utf-8",
+        "js" => "text/javascript; charset=utf-8",
+        "css" => "text/css; charset=utf-8",
+        "svg" => "image/svg+xml",
+        "woff2" => "font/woff2",
+        _ => return None,
+    })
+}
+
+const NOT_BUILT: &str = r#"<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Evenhand</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="stylesheet" href="/docs.css"></head><body><main>
+<h1>Evenhand is running</h1>
+<p>Is the agent succeeding? Does what it learned actually help? Can we forget a person, and prove it?</p>
+<p>This binary was built without its dashboard. With Node 20 or newer:</p>
+<pre>make ui
+cargo build --release</pre>
+<p>Everything works without it, too. Publish a first session:</p>
+<pre>curl -s http://127.0.0.1:8700/api/publish_interaction -H 'Content-Type: application/json' -d '{
+  "user_id": "ada", "session_id": "first",
+  "interaction_data_list": [
+    {"role": "User", "content": "Where is my parcel?"},
+    {"role": "Assistant", "content": "It arrives on Tuesday."}
+  ]}'</pre>
+<ul>
+<li><a href="/docs">The API</a>, and <a href="/openapi.json">openapi.json</a></li>
+<li><a href="/api/sessions">Sessions</a> as JSON, <a href="/api/jobs">jobs</a>, <a href="/health/ready">health</a></li>
+</ul>
+</main></body></html>
+"#;

@@ -1,0 +1,185 @@
+/** What people do in the dashboard, done by clicks. */
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { BINARY, expectAccessible, type Installation, launch, openPage, picture, settled, startDemo, visit } from "./support.ts";
+
+let demo: Installation;
+let browser: Browser;
+let context: BrowserContext;
+let page: Page;
+let complaints: string[];
+
+beforeAll(async () => {
+  [demo, browser] = await Promise.all([startDemo(600), launch()]);
+  context = await browser.newContext({ viewport: { width: 1440, height: 900 }, acceptDownloads: true });
+  ({ page, complaints } = await openPage(context, demo.url));
+});
+
+afterAll(async () => {
+  expect(complaints).toEqual([]);
+  await browser?.close();
+  await demo?.stop();
+});
+
+async function tell(path: string, body: unknown): Promise<void> {
+  const answer = await fetch(demo.url + path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+  expect(answer.status).toBe(200);
+}
+
+const said = (text: string | RegExp) => page.getByRole("status").getByText(text).first().waitFor();
+
+describe("sessions", () => {
+  it("are walked with the keyboard, and the address keeps what is open", async () => {
+    await visit(page, `${demo.url}/sessions`, "Sessions");
+    await page.keyboard.press("j");
+    await page.keyboard.press("j");
+    await page.getByTestId("panel").waitFor();
+    await settled(page);
+    const open = new URL(page.url()).searchParams.get("open");
+    await page.reload();
+    await page.getByTestId("panel").waitFor();
+    expect(new URL(page.url()).searchParams.get("open")).toBe(open);
+    await settled(page);
+    await expectAccessible(page);
+    await picture(page, "session-open-light");
+    await page.keyboard.press("Escape");
+    await page.getByTestId("panel").waitFor({ state: "detached" });
+  });
+
+  it("are graded again, and people can disagree", async () => {
+    await visit(page, `${demo.url}/sessions?verdict=failure`, "Sessions");
+    await page.keyboard.press("j");
+    await page.getByRole("button", { name: "Grade again" }).click();
+    await said("Graded");
+    await page.getByRole("button", { name: "Disagree" }).click();
+    await page.getByLabel("Why (optional)").fill("The customer got what they asked for.");
+    await page.getByRole("button", { name: "Record my verdict" }).click();
+    await said(/Noted/);
+    await page.getByText("The customer got what they asked for.").waitFor();
+  });
+
+  it("say why they were not judged, and are judged now", async () => {
+    await visit(page, `${demo.url}/sessions?verdict=none`, "Sessions");
+    await page.keyboard.press("j");
+    await page.getByTestId("why-not").getByText(/It was not drawn/).waitFor();
+    await page.getByRole("button", { name: "Grade now" }).click();
+    await said("Graded");
+    await page.getByRole("button", { name: "Disagree" }).waitFor();
+  });
+});
+
+describe("learnings", () => {
+  it("are approved", async () => {
+    await visit(page, `${demo.url}/learnings?status=pending`, "Learnings");
+    await page.getByRole("button", { name: /Greet by first name/ }).click();
+    await page.getByRole("button", { name: "Approve", exact: true }).click();
+    await said("Playbook approved");
+    await page.getByRole("button", { name: /Greet by first name/ }).waitFor({ state: "detached" });
+  });
+});
+
+describe("regenerations", () => {
+  it("show what they take, run, and are cancelled", async () => {
+    // One session at a time, so that there is something left to cancel.
+    await tell("/api/update_config", { eval_concurrency_limit: 1 });
+    await visit(page, `${demo.url}/jobs`, "Jobs and judge health");
+    await page.getByRole("button", { name: "Judge a window again" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("From (UTC)").fill(new Date(Date.now() - 89 * 86_400_000).toISOString().slice(0, 10));
+    await dialog.getByText(/sessions? will be judged by offline/).waitFor();
+    await dialog.getByRole("button", { name: "Start" }).click();
+    await said(/Judging .* again/);
+    await page.getByTestId("running-regeneration").getByRole("button", { name: "Cancel" }).click();
+    await said(/Cancelled/);
+    await page.getByText("cancelled", { exact: true }).waitFor();
+    const line = (await page.getByText(/ of \d+ sessions judged/).first().textContent()) ?? "";
+    const [judged, total] = (line.match(/([\d,]+) of ([\d,]+) sessions/) ?? []).slice(1).map((n) => Number(n.replace(",", "")));
+    expect(judged).toBeLessThan(total ?? 0);
+  });
+});
+
+describe("experiments", () => {
+  it("are started with a plan and stopped with a question", async () => {
+    await visit(page, `${demo.url}/experiments`, "Experiments");
+    const stopActive = page.getByRole("button", { name: "Stop", exact: true });
+    if (await stopActive.isVisible()) {
+      await stopActive.click();
+      await page.getByRole("button", { name: "Stop the experiment" }).click();
+      await said(/Stopped/);
+    }
+    await page.getByRole("button", { name: "Start an experiment" }).click();
+    await page.getByLabel("Name").fill("by-clicks");
+    await page.getByLabel("Held out (%)").fill("20");
+    await page.getByRole("button", { name: "Start", exact: true }).click();
+    await said(/Started/);
+    await page.getByRole("link", { name: /by-clicks/ }).click();
+    await page.getByTestId("decision").waitFor();
+    await page.goBack();
+    await stopActive.click();
+    await page.getByRole("button", { name: "Stop the experiment" }).click();
+    await said(/Stopped/);
+  });
+});
+
+describe("settings", () => {
+  it("are saved", async () => {
+    await visit(page, `${demo.url}/settings`, "Settings");
+    await page.getByLabel("Sessions judged (%)").fill("80");
+    await page.getByRole("button", { name: "Save" }).click();
+    await said(/Saved/);
+    await page.reload();
+    expect(await page.getByLabel("Sessions judged (%)").inputValue()).toBe("80");
+  });
+});
+
+describe("governance", () => {
+  it("takes a key, exports, erases, and hands out the proof", async () => {
+    await visit(page, `${demo.url}/governance`, "Governance");
+    await page.getByRole("checkbox").check();
+    await page.getByRole("button", { name: "Make the key and sign in" }).click();
+    await page.getByTestId("token").waitFor();
+    await page.getByRole("button", { name: "I have it, go on" }).click();
+    await page.getByLabel("User id").fill("customer-0002");
+    await page.getByRole("button", { name: "Look up" }).click();
+    await page.getByText("interactions", { exact: true }).waitFor();
+    await picture(page, "governance-person-light");
+    const [exported] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Export as JSON" }).click()]);
+    const bundle = JSON.parse(readFileSync(await exported.path(), "utf8"));
+    expect(bundle.subject_ref).toMatch(/^subref_v1_/);
+    expect(bundle.bundle.sessions.length).toBeGreaterThan(0);
+    await page.getByRole("button", { name: "Erase this person" }).click();
+    await page.getByLabel("Type customer-0002 to confirm").fill("customer-0002");
+    await page.getByRole("button", { name: "Erase for good" }).click();
+    await page.locator('[data-testid="purge"][data-status="complete"]').waitFor({ timeout: 60_000 });
+    await expectAccessible(page);
+    await picture(page, "governance-erased-light");
+    const [proof] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Download the proof" }).click()]);
+    const certificate = await proof.path();
+    expect(readFileSync(certificate, "utf8")).not.toContain("customer-0002");
+    expect(execFileSync(BINARY, ["governance", "verify-certificate", certificate], { encoding: "utf8" })).toMatch(/valid/);
+    await page.getByText("2 erasures", { exact: false }).waitFor();
+    await page.getByLabel("User id").fill("customer-0002");
+    await page.getByRole("button", { name: "Look up" }).click();
+    await page.getByText("Nothing is stored about this person").waitFor();
+  });
+
+  it("ends with signing out, and the token signs in again", async () => {
+    await page.goto(`${demo.url}/settings?view=keys`);
+    await page.getByRole("button", { name: "Make a key" }).click();
+    await page.getByLabel("Role").selectOption("dashboard");
+    await page.getByRole("button", { name: "Make it" }).click();
+    const token = (await page.getByTestId("token").textContent()) ?? "";
+    await page.getByRole("button", { name: "Done" }).click();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByLabel("Dashboard token").waitFor();
+    await expectAccessible(page);
+    await picture(page, "sign-in-light");
+    await page.getByLabel("Dashboard token").fill(token);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("heading", { level: 1, name: "Settings" }).waitFor();
+    await page.goto(`${demo.url}/governance`);
+    await page.getByText("Your credential has no governance grant").waitFor();
+  });
+});

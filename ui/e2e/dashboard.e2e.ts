@@ -1,0 +1,58 @@
+/** The dashboard as people use it: every page, every button that changes something, both themes, narrow and wide. */
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { expectAccessible, type Installation, launch, openPage, picture, settled, startDemo, visit } from "./support.ts";
+
+let demo: Installation;
+let browser: Browser;
+let context: BrowserContext;
+let page: Page;
+let complaints: string[];
+
+beforeAll(async () => {
+  [demo, browser] = await Promise.all([startDemo(600), launch()]);
+  context = await browser.newContext({ viewport: { width: 1440, height: 900 }, acceptDownloads: true });
+  ({ page, complaints } = await openPage(context, demo.url));
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await demo?.stop();
+});
+
+const PAGES: [path: string, heading: string][] = [
+  ["/overview", "Overview"],
+  ["/overview?range=90d", "Overview"],
+  ["/sessions", "Sessions"],
+  ["/shadow", "Shadow"],
+  ["/experiments", "Experiments"],
+  ["/learnings", "Learnings"],
+  ["/learnings?view=people&user=customer-0001", "Learnings"],
+  ["/learnings?view=search&q=refund", "Learnings"],
+  ["/jobs", "Jobs and judge health"],
+  ["/governance", "Governance"],
+  ["/settings", "Settings"],
+  ["/settings?view=keys", "Settings"],
+];
+
+describe("every page", () => {
+  for (const [path, heading] of PAGES) {
+    it(`${path} opens without complaint, in both themes, narrow too, and is accessible`, async () => {
+      complaints.length = 0;
+      const name = path.replace(/\W+/g, "-").replace(/^-/, "");
+      for (const scheme of ["light", "dark"] as const) {
+        await page.emulateMedia({ colorScheme: scheme });
+        await visit(page, demo.url + path, heading);
+        await expectAccessible(page);
+        await picture(page, `${name}-${scheme}`);
+      }
+      await page.setViewportSize({ width: 400, height: 800 });
+      await settled(page);
+      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+      await picture(page, `${name}-narrow`);
+      await page.setViewportSize({ width: 1440, height: 900 });
+      expect(overflow).toBeLessThanOrEqual(0);
+      expect(complaints).toEqual([]);
+    });
+  }
+});

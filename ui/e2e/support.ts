@@ -1,0 +1,88 @@
+/** The real binary on demo data of its own, and Debian's Chromium looking at it. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import axe from "axe-core";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { expect } from "vitest";
+
+export const BINARY = process.env["EVENHAND_BIN"] ?? "../target/debug/evenhand";
+const CHROMIUM = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
+export const SCREENSHOTS = "../target/ui-screenshots";
+
+export type Installation = { url: string; stop: () => Promise<void> };
+
+/** Makes a small demo and serves it, without customers who come meanwhile. */
+export async function startDemo(sessions: number): Promise<Installation> {
+  const folder = mkdtempSync(join(tmpdir(), "evenhand-ui-"));
+  const args = ["demo", "--data-dir", join(folder, "demo"), "--listen", "127.0.0.1:0", "--sessions", String(sessions), "--still"];
+  const server = spawn(BINARY, args, { stdio: ["ignore", "pipe", "inherit"] });
+  const url = await address(server);
+  const stop = () =>
+    new Promise<void>((done) => {
+      server.once("exit", () => {
+        rmSync(folder, { recursive: true, force: true });
+        done();
+      });
+      server.kill("SIGTERM");
+    });
+  return { url, stop };
+}
+
+function address(server: ChildProcess): Promise<string> {
+  return new Promise((found, failed) => {
+    let said = "";
+    server.stdout?.on("data", (part: Buffer) => {
+      said += part.toString();
+      const match = said.match(/listening on (http:\S+)/);
+      if (match?.[1]) found(match[1]);
+    });
+    server.once("exit", (code) => failed(new Error(`the server ended with ${code}: ${said}`)));
+  });
+}
+
+export function launch(): Promise<Browser> {
+  const args = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run", "--disable-default-apps"];
+  return chromium.launch({ executablePath: CHROMIUM, args });
+}
+
+/** A page that remembers every complaint, and every request to another host. */
+export async function openPage(context: BrowserContext, url: string): Promise<{ page: Page; complaints: string[] }> {
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on("console", (message) => ["error", "warning"].includes(message.type()) && complaints.push(message.text()));
+  page.on("pageerror", (error) => complaints.push(error.message));
+  page.on("request", (request) => {
+    const to = request.url();
+    if (!to.startsWith(url) && !to.startsWith("data:") && !to.startsWith("blob:")) complaints.push(`request to ${to}`);
+  });
+  return { page, complaints };
+}
+
+/** Opens a page of the dashboard and waits until nothing is loading any more. */
+export async function visit(page: Page, url: string, heading: string | RegExp): Promise<void> {
+  await page.goto(url);
+  await page.getByRole("heading", { level: 1, name: heading }).waitFor();
+  await settled(page);
+}
+
+export async function settled(page: Page): Promise<void> {
+  await page.waitForFunction(() => document.querySelectorAll(".skeleton").length === 0);
+  await page.waitForTimeout(150);
+}
+
+/** No serious or critical violation of WCAG 2 A and AA. */
+export async function expectAccessible(page: Page): Promise<void> {
+  await page.evaluate(axe.source);
+  const found = await page.evaluate(async () => {
+    const { violations } = await (window as unknown as { axe: { run: (options: object) => Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }> } }).axe.run({ runOnly: ["wcag2a", "wcag2aa", "wcag21aa"] });
+    return violations.filter((v) => v.impact === "serious" || v.impact === "critical").map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160)).join(" | ")}`);
+  });
+  expect(found).toEqual([]);
+}
+
+export async function picture(page: Page, name: string): Promise<void> {
+  mkdirSync(SCREENSHOTS, { recursive: true });
+  await page.screenshot({ path: `${SCREENSHOTS}/${name}.png`, fullPage: true });
+}

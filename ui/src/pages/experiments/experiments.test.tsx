@@ -1,0 +1,53 @@
+import { screen } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { describe, expect, it } from "vitest";
+import { serve, show } from "../../test-server.tsx";
+import ExperimentsPage from "./page.tsx";
+import { intervalRows } from "./results.tsx";
+import { type Results, verdictOf } from "./use-results.ts";
+
+const part = {
+  health: { healthy: true, problems: [], worst_case_lift_pp: null },
+  decision: { decision: "positive", sentence: "Retrieval helps.", margin_percentage_points: 2, failed_guardrail: false },
+  success_rate_lift_percentage_points: 5, confidence_interval_95_percentage_points: [2, 8], always_valid: null, always_valid_null_reason: "too_few_holdout_users",
+  cuped: null, judge: { corrected_lift_pp: null }, delivery: null, robustness: null,
+} as unknown as Results;
+
+describe("results", () => {
+  it("say what they come to, unless something is wrong", () => {
+    expect(verdictOf(part)).toMatchObject({ word: "helps", tone: "good" });
+    const broken = { ...part, health: { ...part.health, healthy: false } };
+    expect(verdictOf(broken)).toMatchObject({ word: "unhealthy", tone: "warn" });
+  });
+  it("give a reason where there is no interval", () => {
+    const rows = intervalRows(part);
+    expect(rows[0]).toMatchObject({ name: "Headline, 95 %", value: 5, low: 2, high: 8, strong: true });
+    expect(rows[1]).toMatchObject({ value: null, note: "too few holdout users" });
+  });
+});
+
+it("plans, starts, and refuses nonsense before it is sent", async () => {
+  const active = { experiment_id: "mine", holdout_percentage: 5, started_at: 1, ended_at: null };
+  const sent = serve({
+    "GET /api/retrieval_experiments": { active_experiment: null, experiments: [] },
+    "GET /api/retrieval_experiments/plan": {
+      days: 30, past_users: 100, past_sessions: 900, success_rate: 0.9, effect_percentage_points: 2, smallest_detectable_effect_percentage_points: 4.2,
+      holdout_users_needed: 400, treatment_users_needed: 7600, days_needed: 90, small_holdout_price: 2.29, warnings: ["As many users as in the last 30 days would make a holdout of 5."],
+    },
+    "POST /api/retrieval_experiments": { active_experiment: active, experiments: [active] },
+  });
+  show(<ExperimentsPage />);
+  await userEvent.click(await screen.findByRole("button", { name: "Start an experiment" }));
+  const start = screen.getByRole("button", { name: "Start" });
+  const share = screen.getByLabelText("Held out (%)");
+  await userEvent.clear(share);
+  await userEvent.type(share, "100");
+  expect(start).toBeDisabled();
+  await userEvent.clear(share);
+  await userEvent.type(share, "5");
+  expect(await screen.findByText("a lift of 4.2 pp or more")).toBeInTheDocument();
+  expect(screen.getByText(/would make a holdout of 5/)).toBeInTheDocument();
+  await userEvent.click(start);
+  expect(await screen.findByText(/Started/)).toBeInTheDocument();
+  expect(sent.find((s) => s.method === "POST")?.body).toMatchObject({ holdout_percentage: 5 });
+});

@@ -1,0 +1,52 @@
+/** Can the numbers be trusted? Each check by name, what it found, and what is wrong if it is. */
+import { Link } from "react-router";
+import type { Additions } from "../../api/experiments.ts";
+import { count, percent, words } from "../../lib/format.ts";
+import * as Icon from "../../parts/icons.tsx";
+import { Badge, Card, Note } from "../../parts/page.tsx";
+
+type Props = { health: Additions["health"]; coverage: number | null | undefined; unattributed: number };
+
+export function Health({ health, coverage, unattributed }: Props) {
+  const { sample_ratio: ratio, evaluation_rate: rate } = health;
+  const unequal = rate.p_value !== null && rate.p_value < 0.001;
+  const reasons = Object.entries(health.attribution).filter(([reason, n]) => reason !== "attributed" && n > 0);
+  return (
+    <Card title="Can it be trusted?" aside={<Badge tone={health.healthy ? "good" : "warn"}>{health.healthy ? "healthy" : "unhealthy"}</Badge>}>
+      {!health.healthy && <div className="mb-3"><Note tone="warn"><b>No decision until this is understood:</b> {health.problems.join("; ")}.</Note></div>}
+      <ul className="flex flex-col gap-2.5">
+        {(["exposed", "published", "evaluated"] as const).map((stage) => {
+          const r = ratio[stage];
+          return (
+            <Check key={stage} ok={!r.mismatch} name={`Split of ${stage} users`}>
+              {count(r.holdout_users)} of {count(r.holdout_users + r.treatment_users)} held out: {percent(r.observed_holdout_share)}, planned {percent(r.expected_holdout_share)}
+            </Check>
+          );
+        })}
+        <Check ok={!unequal} name="Judged equally often">{percent(rate.treatment)} of treatment, {percent(rate.holdout)} of holdout sessions</Check>
+        <Check ok={health.contaminated_holdout_session_count === 0} name="Holdout kept clean">
+          {health.contaminated_holdout_session_count === 0 ? "no holdout session carried learnings" : (
+            <>
+              {count(health.contaminated_holdout_session_count)} holdout sessions carried learnings:{" "}
+              {health.contaminated_holdout_sessions.slice(0, 5).map((s) => (
+                <Link key={`${s.user_id}/${s.session_id}`} className="mr-2 text-accent hover:underline" to={`/sessions?${new URLSearchParams({ open: `${s.user_id}\n${s.session_id}` })}`}>{s.session_id}</Link>
+              ))}
+            </>
+          )}
+        </Check>
+        <Check ok={coverage == null || coverage > 0.8} name="Coverage">
+          {percent(coverage)} of evaluated sessions belong to the experiment{unattributed > 0 && `; ${count(unattributed)} do not (${reasons.map(([reason, n]) => `${words(reason)} ${count(n)}`).join(", ")})`}
+        </Check>
+      </ul>
+    </Card>
+  );
+}
+
+function Check({ ok, name, children }: { ok: boolean; name: string; children: React.ReactNode }) {
+  return (
+    <li className="flex gap-2.5">
+      <span className={`mt-0.5 ${ok ? "text-good" : "text-warn"}`}>{ok ? <Icon.Check /> : <Icon.Warning />}</span>
+      <span className="min-w-0"><span className="font-medium">{name}</span><span className="sr-only">{ok ? ": fine" : ": a problem"}</span><span className="num block text-[0.9rem] text-soft">{children}</span></span>
+    </li>
+  );
+}

@@ -1,0 +1,32 @@
+/** An experiment's results, and what they come to in a word. */
+import { useQuery } from "@tanstack/react-query";
+import type { Additions } from "../../api/experiments.ts";
+import { api, ok, type Schemas } from "../../api/client.ts";
+
+export type Results = Schemas["RetrievalExperimentResultsResponse"] & Additions;
+
+export function useResults(experimentId: string) {
+  return useQuery({
+    queryKey: ["experiment-results", experimentId],
+    queryFn: async () => {
+      const path = { experiment_id: experimentId };
+      return (await ok(api.GET("/api/retrieval_experiments/{experiment_id}/results", { params: { path } }))) as Results;
+    },
+  });
+}
+
+type Verdict = { word: string; tone: "good" | "bad" | "warn" | "neutral" | "accent"; sentence: string };
+const WORDS: Record<string, [string, Verdict["tone"]]> = {
+  collecting: ["collecting", "accent"],
+  positive: ["helps", "good"],
+  negative: ["harms", "bad"],
+  no_effect_at_precision: ["no effect that matters", "neutral"],
+  inconclusive: ["not decided", "neutral"],
+};
+
+export function verdictOf(results: Results): Verdict {
+  const { decision, health } = results;
+  if (!health.healthy || decision.decision === null) return { word: "unhealthy", tone: "warn", sentence: decision.sentence };
+  const [word, tone] = WORDS[decision.decision] ?? [decision.decision, "neutral" as const];
+  return { word, tone, sentence: decision.sentence };
+}

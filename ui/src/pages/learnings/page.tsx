@@ -1,0 +1,22 @@
+/** What was learned, whether it is let in, and what it does to the answers. */
+import { useUrlState } from "../../lib/url-state.ts";
+import { Segmented } from "../../parts/controls.tsx";
+import { Page } from "../../parts/page.tsx";
+import { AgentPlaybooks } from "./agent-playbooks.tsx";
+import { OfUser } from "./of-user.tsx";
+import { TrySearch } from "./try-search.tsx";
+
+const VIEWS = [["playbooks", "Agent playbooks"], ["people", "Of a person"], ["search", "Try a search"]] as const;
+
+export default function LearningsPage() {
+  const [params, change] = useUrlState();
+  const view = VIEWS.find(([name]) => name === params.get("view"))?.[0] ?? "playbooks";
+  return (
+    <Page title="Learnings" lead="What agents are told before they answer: who let it in, where it came from, and whether it helps."
+      actions={<Segmented label="View" value={view} options={VIEWS} onChange={(v) => change({ view: v === "playbooks" ? null : v, open: null })} />}>
+      {view === "playbooks" && <AgentPlaybooks />}
+      {view === "people" && <OfUser />}
+      {view === "search" && <TrySearch />}
+    </Page>
+  );
+}

@@ -1,0 +1,64 @@
+import { screen } from "@testing-library/react";
+import { describe, expect, it } from "vitest";
+import type { Overview } from "../../api/types.ts";
+import { serve, show } from "../../test-server.tsx";
+import OverviewPage from "./page.tsx";
+
+const rate = { current: 0.9, delta_pp: 1.2 };
+const tiles = {
+  success: rate, behavior_success: { ...rate, eligible_sessions: 90, excluded_system_errors: 4 }, corrections: { current: 0.4, delta: -0.1 },
+  turns: { current: 2.5, delta: null }, escalation: { current: 0.03, delta_pp: 0.5 },
+};
+const rule = (id: string, good: number, bad: number) => ({
+  rule_id: id, kind: "agent_playbook", title: `Playbook ${id}`, successes_with: good, failures_with: bad, net_sessions: good - bad, cited_session_ids: [], success_rate_ci95: [0, 1] as [number, number],
+});
+
+function overview(state: Overview["hero"]["state"]): Overview {
+  const bucket = { ts: 1_768_435_200, regular_rate: 0.9, shadow_rate: null, regular_n: 40, shadow_n: 0, avg_corrections: 0.4, escalation_rate: 0.03, ci95: [0.8, 0.95] as [number, number] };
+  return {
+    hero: { state, regular_success_rate_pp: 91.4, shadow_success_rate_pp: null, delta_pp: null, buckets: [bucket], ci95_pp: [90.1, 92.5], n: 1234 },
+    context_tiles: tiles, rule_attribution: [rule("1", 80, 5), rule("2", 3, 30), rule("3", 2, 1)],
+    score_distribution: { labels: ["0", "1"], current_bins: [9, 1], baseline_bins: [8, 2] }, partner_tiles: [], shadow_win_rate_trend: null,
+    recent_results: [],
+    source_set_comparison: { available_sources: ["app", "web"], source_sessions: [], sets: [], unmatched_session_count: 0 },
+  };
+}
+
+function open(state: Overview["hero"]["state"]) {
+  serve({
+    "GET /api/sessions": { sessions: [{ source: "web" }, { source: "app" }, { source: "web" }], next_cursor: null },
+    "POST /api/get_evaluation_overview": overview(state),
+    "GET /api/evaluations/judge_health": { decisions: [{ decision: "judged", count: 90 }, { decision: "failed", count: 10 }] },
+  });
+  show(<OverviewPage />);
+}
+
+describe("the overview", () => {
+  it("says the rate, its interval, what it stands on and how much was judged", async () => {
+    open("full");
+    expect(await screen.findByTestId("success-rate")).toHaveTextContent("91.4 %");
+    expect(screen.getByText("95 % interval 90.1 to 92.5 %")).toBeInTheDocument();
+    expect(screen.getByText("1,234")).toBeInTheDocument();
+    expect(await screen.findByText("90.0 % of 100")).toBeInTheDocument();
+  });
+  it("puts what harms first and greys what has few sessions", async () => {
+    open("full");
+    const rules = await screen.findAllByTitle("Show the sessions that cited it");
+    expect(rules.map((r) => r.textContent?.match(/Playbook \d/)?.[0])).toEqual(["Playbook 2", "Playbook 3", "Playbook 1"]);
+    expect(rules[1]).toHaveClass("text-faint");
+    expect(rules[0]).toHaveAttribute("href", "/sessions?rule=agent_playbook%3A2&range=30d");
+  });
+  it("teaches how to get comparisons when there are none", async () => {
+    open("shadow_off");
+    expect(await screen.findByText(/Compare with another agent/)).toBeInTheDocument();
+  });
+  it("warns in early days", async () => {
+    open("early");
+    expect(await screen.findByText(/Early days/)).toBeInTheDocument();
+  });
+  it("says how to publish when nothing is judged", async () => {
+    open("empty");
+    expect(await screen.findByText(/curl .*publish_interaction/)).toBeInTheDocument();
+    expect(screen.queryByTestId("success-rate")).toBeNull();
+  });
+});

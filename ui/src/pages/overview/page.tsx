@@ -1,0 +1,76 @@
+/** Is the agent getting better? One number, what it stands on, and what moved it. */
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { api, ok } from "../../api/client.ts";
+import { rangeOf } from "../../lib/range.ts";
+import { useUrlState } from "../../lib/url-state.ts";
+import { Segmented, Select } from "../../parts/controls.tsx";
+import { Page, Skeleton, Trouble } from "../../parts/page.tsx";
+import { RangeChoice } from "../../parts/range.tsx";
+import { sourceName } from "../../lib/format.ts";
+import { Cohorts } from "./cohorts.tsx";
+import { Corrections } from "./corrections.tsx";
+import { Hero } from "./hero.tsx";
+import { Rules } from "./rules.tsx";
+import { ShadowCard } from "./shadow-card.tsx";
+import { ContextTiles } from "./tiles.tsx";
+import { useOverview, useSources, viewOf } from "./use-overview.ts";
+
+export default function OverviewPage() {
+  const [params, change] = useUrlState();
+  const range = rangeOf(params);
+  const source = params.get("source");
+  const sources = useSources();
+  const overview = useOverview(range, sources.data ?? []);
+  const sessions = useQuery({
+    queryKey: ["judge-health"],
+    queryFn: () => ok(api.GET("/api/evaluations/judge_health")),
+    placeholderData: keepPreviousData,
+  });
+  const known = overview.data?.source_set_comparison?.available_sources ?? [];
+  const set = source === null ? undefined : overview.data?.source_set_comparison?.sets.find((s) => s.label === source);
+  const view = set ? viewOf(set) : overview.data;
+  const actions = (
+    <>
+      {known.length > 1 && (
+        <Select label="Source" hidden value={source ?? "*"} options={[["*", "All sources"], ...known.map((s) => [sourceName(s), sourceName(s)] as [string, string])]}
+          onChange={(e) => change({ source: e.target.value === "*" ? null : e.target.value })} />
+      )}
+      <Segmented label="Bucket" value={range.bucket} options={[["day", "Daily"], ["week", "Weekly"]]}
+        onChange={(bucket) => change({ bucket })} />
+      <RangeChoice range={range} />
+    </>
+  );
+  return (
+    <Page title="Overview" lead="Is the agent succeeding, and is it getting better?" actions={actions}>
+      {overview.isError && <Trouble error={overview.error} retry={() => overview.refetch()} />}
+      {!view || !overview.data ? !overview.isError && <Loading /> : (
+        <div className={`flex flex-col gap-4 transition-opacity ${overview.isPlaceholderData ? "opacity-60" : ""}`}>
+          <Hero view={view} state={overview.data.hero.state} range={range} health={sessions.data} scoped={source} />
+          {overview.data.hero.state !== "empty" && (
+            <>
+              <ContextTiles tiles={view.context_tiles} partners={view.partner_tiles} />
+              <div className="grid gap-4 xl:grid-cols-[3fr_2fr]">
+                <Rules rules={view.rule_attribution} range={range} />
+                <Corrections scores={view.score_distribution} />
+              </div>
+              <ShadowCard trend={overview.data.shadow_win_rate_trend} range={range} />
+              {overview.data.source_set_comparison && source === null && (
+                <Cohorts comparison={overview.data.source_set_comparison} range={range} />
+              )}
+            </>
+          )}
+        </div>
+      )}
+    </Page>
+  );
+}
+
+function Loading() {
+  return (
+    <>
+      <Skeleton height={330} className="rounded-xl" />
+      <Skeleton height={92} className="rounded-xl" />
+      <div className="grid gap-4 xl:grid-cols-[3fr_2fr]"><Skeleton height={320} className="rounded-xl" /><Skeleton height={320} className="rounded-xl" /></div>
+    </>
+  );
+}

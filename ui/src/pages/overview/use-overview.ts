@@ -1,0 +1,45 @@
+/** The overview's question: the whole window, and each source on its own beside it. */
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { api, ok } from "../../api/client.ts";
+import type { Overview, SourceSet } from "../../api/types.ts";
+import { sourceName } from "../../lib/format.ts";
+import type { Range } from "../../lib/range.ts";
+
+export type View = Pick<Overview, "context_tiles" | "rule_attribution" | "score_distribution" | "partner_tiles"> & {
+  hero: Pick<Overview["hero"], "regular_success_rate_pp" | "buckets" | "ci95_pp" | "n">;
+};
+
+/** A single source's numbers, in the shape of the whole. */
+export function viewOf(set: SourceSet): View {
+  const rate = set.n > 0 ? set.success_rate_pp : null;
+  return { ...set, hero: { regular_success_rate_pp: rate, buckets: set.buckets, ci95_pp: set.ci95_pp, n: set.n } };
+}
+
+/** The sources sessions come from, as far as the newest ones tell. */
+export function useSources() {
+  return useQuery({
+    queryKey: ["sources"],
+    staleTime: 300_000,
+    queryFn: async () => {
+      const { sessions } = await ok(api.GET("/api/sessions", { params: { query: { limit: 200 } } }));
+      return [...new Set(sessions.map((session) => session.source))].sort();
+    },
+  });
+}
+
+export function useOverview(range: Range, sources: string[]) {
+  return useQuery({
+    queryKey: ["overview", range.from, range.to, range.bucket, sources],
+    placeholderData: keepPreviousData,
+    queryFn: () =>
+      ok(api.POST("/api/get_evaluation_overview", {
+        body: {
+          from_ts: range.from,
+          to_ts: range.to,
+          bucket: range.bucket,
+          include_session_ids: false,
+          source_sets: sources.map((source) => ({ label: sourceName(source), sources: [source] })),
+        },
+      })),
+  });
+}

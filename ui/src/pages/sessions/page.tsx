@@ -1,0 +1,107 @@
+/** Every session, filtered by what is in the address; one of them open beside the list. */
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useCallback, useEffect, useMemo } from "react";
+import { api, ok, type Schemas } from "../../api/client.ts";
+import { rangeOf } from "../../lib/range.ts";
+import { useUrlState } from "../../lib/url-state.ts";
+import { Button } from "../../parts/controls.tsx";
+import { Card, Empty, Note, Page, Skeleton, Trouble } from "../../parts/page.tsx";
+import { RangeChoice } from "../../parts/range.tsx";
+import { plural, words } from "../../lib/format.ts";
+import { Filters } from "./filters.tsx";
+import { Panel } from "./panel.tsx";
+import { SessionTable } from "./table.tsx";
+
+export type Row = Schemas["ListedSession"];
+export const keyOf = (row: { user_id: string; session_id: string }) => `${row.user_id}\n${row.session_id}`;
+
+export default function SessionsPage() {
+  const [params, change] = useUrlState();
+  const range = rangeOf(params, undefined, "90d");
+  const rule = useRule(params.get("rule"), range.from, range.to);
+  const query = {
+    user_id: params.get("user") ?? undefined,
+    source: params.get("source") ?? undefined,
+    agent_version: params.get("version") ?? undefined,
+    text: params.get("text") ?? undefined,
+    verdict: params.get("verdict") ?? undefined,
+    session_ids: rule.data ? rule.data.cited_session_ids.slice(-100).join(",") || "none" : undefined,
+    start_time: String(range.from),
+    end_time: String(range.to + 60),
+  };
+  const list = useInfiniteQuery({
+    queryKey: ["sessions", query],
+    enabled: !params.get("rule") || rule.isSuccess,
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam }) =>
+      ok(api.GET("/api/sessions", { params: { query: { ...query, limit: 100, cursor: pageParam } } })),
+    getNextPageParam: (page) => page.next_cursor ?? undefined,
+  });
+  const rows = useMemo(() => list.data?.pages.flatMap((page) => page.sessions) ?? [], [list.data]);
+  const open = params.get("open");
+  const place = rows.findIndex((row) => keyOf(row) === open);
+  const show = useCallback((row: Row | undefined) => change({ open: row ? keyOf(row) : null, turn: null }, true), [change]);
+
+  useEffect(() => {
+    const walk = (event: KeyboardEvent) => {
+      const typing = event.target instanceof HTMLElement && event.target.closest("input, textarea, select, dialog");
+      if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.key === "Escape" && open) show(undefined);
+      if (event.key === "j") show(rows[Math.min(place + 1, rows.length - 1)]);
+      if (event.key === "k") show(rows[Math.max(place - 1, 0)]);
+    };
+    window.addEventListener("keydown", walk);
+    return () => window.removeEventListener("keydown", walk);
+  }, [open, place, rows, show]);
+
+  const [user, session] = open?.split("\n") ?? [];
+  return (
+    <Page title="Sessions" lead="What happened, how it was judged, and why not." actions={<RangeChoice range={range} />}>
+      <Filters />
+      {params.get("rule") && (
+        <Note>
+          <span className="flex flex-wrap items-center justify-between gap-2">
+            <span>
+              Sessions that cited <b>{rule.data?.title || words(params.get("rule")?.replace(":", " "))}</b>
+              {rule.data && rule.data.cited_session_ids.length > 100 && <> (the newest 100 of {rule.data.cited_session_ids.length})</>}
+            </span>
+            <Button small onClick={() => change({ rule: null })}>Show all sessions</Button>
+          </span>
+        </Note>
+      )}
+      {list.isError && <Trouble error={list.error} retry={() => list.refetch()} />}
+      <div className={`grid items-start gap-4 ${open ? "xl:grid-cols-[minmax(0,1fr)_minmax(480px,560px)]" : ""}`}>
+        <Card flush className={open ? "max-xl:hidden" : ""}>
+          {list.isPending ? <div className="px-5 pb-5"><Skeleton height={420} /></div> : rows.length === 0 ? (
+            <Empty title="No session matches" action={<Button onClick={() => change({ user: null, source: null, version: null, text: null, verdict: null, rule: null })}>Clear the filters</Button>}>
+              Nothing in this range has all of these properties.
+            </Empty>
+          ) : (
+            <>
+              <p className="px-5 pb-2 text-[0.87rem] text-faint" aria-live="polite">
+                {list.hasNextPage ? `The newest ${rows.length.toLocaleString("en")} of more; scroll for the rest` : plural(rows.length, "session")}
+                <span className="hidden sm:inline">. <kbd className="font-sans">J</kbd> and <kbd className="font-sans">K</kbd> walk the rows, <kbd className="font-sans">Esc</kbd> closes.</span>
+              </p>
+              <SessionTable rows={rows} open={open} onOpen={show} narrow={open !== null}
+                more={() => list.hasNextPage && !list.isFetchingNextPage && list.fetchNextPage()} />
+            </>
+          )}
+        </Card>
+        {user && session && <Panel key={open} userId={user} sessionId={session} onClose={() => show(undefined)} />}
+      </div>
+    </Page>
+  );
+}
+
+/** A rule of the overview, with the sessions that cited it. */
+function useRule(rule: string | null, from: number, to: number) {
+  return useQuery({
+    queryKey: ["rule", rule, from, to],
+    enabled: rule !== null,
+    queryFn: async () => {
+      const overview = await ok(api.POST("/api/get_evaluation_overview", { body: { from_ts: from, to_ts: to, include_shadow: false } }));
+      const found = overview.rule_attribution.find((row) => `${row.kind}:${row.rule_id}` === rule);
+      return found ?? { title: "", cited_session_ids: [] as string[] };
+    },
+  });
+}

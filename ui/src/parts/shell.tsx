@@ -1,0 +1,113 @@
+/** What is around every page: navigation, who judges, whose data, light or dark. */
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { NavLink, useLocation } from "react-router";
+import { api, ok, type Session, signOut } from "../api/client.ts";
+import { type Theme, useTheme } from "../lib/theme.ts";
+import { IconButton } from "./controls.tsx";
+import * as Icon from "./icons.tsx";
+
+const PAGES = [
+  ["overview", "Overview", Icon.Overview],
+  ["sessions", "Sessions", Icon.Sessions],
+  ["shadow", "Shadow", Icon.Shadow],
+  ["experiments", "Experiments", Icon.Experiments],
+  ["learnings", "Learnings", Icon.Learnings],
+  ["jobs", "Jobs and judge", Icon.Jobs],
+  ["governance", "Governance", Icon.Governance],
+  ["settings", "Settings", Icon.Settings],
+] as const;
+
+/** The range is carried along from page to page; the rest of the address belongs to one page. */
+function useCarried(): string {
+  const params = new URLSearchParams(useLocation().search);
+  const kept = new URLSearchParams();
+  for (const name of ["range", "from", "to"]) {
+    const value = params.get(name);
+    if (value) kept.set(name, value);
+  }
+  const text = kept.toString();
+  return text ? `?${text}` : "";
+}
+
+export function Shell({ session, children }: { session: Session; children: ReactNode }) {
+  const carried = useCarried();
+  return (
+    <div className="min-h-screen lg:grid lg:grid-cols-[216px_1fr]">
+      <a href="#content" className="sr-only focus:not-sr-only focus:absolute focus:z-50 focus:m-2 focus:rounded-lg focus:bg-panel focus:px-3 focus:py-2">
+        Skip to the page
+      </a>
+      <aside className="z-30 border-line max-lg:sticky max-lg:top-0 max-lg:border-b max-lg:bg-canvas lg:sticky lg:top-0 lg:flex lg:h-screen lg:flex-col lg:border-r">
+        <div className="flex items-center justify-between gap-2 px-4 pt-3 lg:px-5 lg:pt-5 lg:pb-4">
+          <div className="flex items-center gap-2.5">
+            <img src="/favicon.svg" alt="" width="26" height="26" />
+            <span className="text-[1.08rem] font-semibold tracking-[-0.02em]">Evenhand</span>
+          </div>
+          <div className="lg:hidden"><ThemeChoice /></div>
+        </div>
+        <nav aria-label="Pages" className="scroll-thin flex gap-0.5 overflow-x-auto px-2 py-2 lg:flex-col lg:px-3 lg:py-0">
+          {PAGES.map(([path, name, Symbol]) => (
+            <NavLink key={path} to={`/${path}${carried}`}
+              className={({ isActive }) => `flex items-center gap-2.5 rounded-lg px-2.5 py-1.5 whitespace-nowrap transition-colors ${
+                isActive ? "bg-accent-soft font-semibold text-accent" : "text-soft hover:bg-line/60 hover:text-ink"}`}>
+              <Symbol /><span>{name}</span>
+            </NavLink>
+          ))}
+        </nav>
+        <div className="mt-auto hidden flex-col gap-3 border-t border-line px-4 py-4 lg:flex">
+          <JudgeChip />
+          <div className="flex items-center justify-between gap-2">
+            <Who session={session} />
+            <ThemeChoice />
+          </div>
+        </div>
+      </aside>
+      <main id="content" tabIndex={-1} className="min-w-0 outline-none">{children}</main>
+    </div>
+  );
+}
+
+function Who({ session }: { session: Session }) {
+  const client = useQueryClient();
+  const leave = async () => {
+    client.setQueryData(["session"], await signOut());
+    client.removeQueries({ predicate: (query) => query.queryKey[0] !== "session" });
+  };
+  if (session.state === "local") {
+    return <span className="text-[0.84rem] text-faint" title="No credential was made yet: this machine may do everything but governance.">local mode</span>;
+  }
+  return (
+    <div className="flex min-w-0 items-center">
+      <span className="truncate text-[0.84rem] text-faint" title="Organization">{session.org_id}</span>
+      <IconButton label="Sign out" onClick={leave}><Icon.Exit /></IconButton>
+    </div>
+  );
+}
+
+/** Who judges, and whether it is paused. */
+function JudgeChip() {
+  const health = useQuery({
+    queryKey: ["judge-health"],
+    queryFn: () => ok(api.GET("/api/evaluations/judge_health")),
+    refetchInterval: 30_000,
+  });
+  if (!health.data) return null;
+  const { judge, offline, state, paused_reason } = health.data;
+  return (
+    <NavLink to="/jobs" className="flex items-center gap-2 text-[0.84rem] text-soft hover:text-ink"
+      title={paused_reason ?? (offline ? "Sessions are judged by rules on this machine; no model is asked." : "Sessions are judged by this model.")}>
+      <span aria-hidden="true" className={`size-2 rounded-full ${state === "running" ? "bg-good" : "bg-warn"}`} />
+      <span className="truncate">Judge: {offline ? "offline rules" : judge}{state === "paused" && " (paused)"}</span>
+    </NavLink>
+  );
+}
+
+function ThemeChoice() {
+  const [theme, setTheme] = useTheme();
+  const next: Record<Theme, Theme> = { system: "light", light: "dark", dark: "system" };
+  const symbol = { system: <Icon.System />, light: <Icon.Sun />, dark: <Icon.Moon /> }[theme];
+  return (
+    <IconButton label={`Theme: ${theme}. Switch to ${next[theme]}`} onClick={() => setTheme(next[theme])}>{symbol}</IconButton>
+  );
+}
+
