@@ -4,6 +4,10 @@
 
 SHELL := bash
 
+# cargo-nextest passes what .cargo/config.toml sets on as environment, plain cargo does not; without this each of them
+# builds SQLite anew after the other.
+export LIBSQLITE3_FLAGS := $(shell sed -n 's/^LIBSQLITE3_FLAGS = "\(.*\)"/\1/p' .cargo/config.toml)
+
 # Build, fill ./demo-data (once) and serve it; prints the address. Ctrl-C stops it.
 demo: deps-build
 	@$(MAKE) --no-print-directory ui || echo "going on without the dashboard: it needs Node 20 or newer"

@@ -135,7 +135,7 @@ async fn fill(data_dir: &std::path::Path, users: usize) {
     let at = format!("{started} + 3600 + (p.n * 7919 + s * 241920) % 2400000");
     let session = "'session-' || p.n || '-' || s";
     for statement in [
-        "INSERT INTO subjects SELECT 'default', 'ref-' || n, user_id, 'active', 1, 1 FROM people".to_owned(),
+        "INSERT INTO subjects (org_id, subject_ref, user_id, state, epoch, created_at) SELECT 'default', 'ref-' || n, user_id, 'active', 1, 1 FROM people".to_owned(),
         format!("INSERT INTO sessions SELECT 'default', p.user_id, {session}, 1, {at}, 'r', {at}, {at}, NULL,
                  'source-' || (s % 3), 'v1', 1, 2 {each}"),
         format!("INSERT INTO requests SELECT 'default', p.user_id, {session}, 'r-' || p.n || '-' || s, 1, {at}, {at},

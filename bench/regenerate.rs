@@ -63,7 +63,7 @@ fn main() {
     let job = field(&client, "job_id");
     let mut shown = Instant::now();
     let ended = loop {
-        std::thread::sleep(Duration::from_millis(50));
+        std::thread::sleep(Duration::from_millis(100));
         let path = format!("/api/evaluations/regenerate/{}", job.as_str().unwrap());
         assert_eq!(client.send("GET", &path, ""), 200);
         if field(&client, "status") != "running" {

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use futures_util::stream::{FuturesUnordered, StreamExt};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
+use tokio::task::{JoinError, JoinSet};
 
 use super::grading::{self, Material};
 use super::regeneration::{self, Regeneration};
@@ -45,6 +45,7 @@ impl Handler for Regenerate {
     fn run<'a>(&'a self, app: &'a Arc<App>, job: &'a Claim) -> BoxFuture<'a, Result<Outcome>> {
         Box::pin(async move {
             let Some(work) = Work::begin(app, job).await? else { return Ok(Outcome::Done) };
+            let work = Arc::new(work);
             if job.attempts > ATTEMPTS {
                 return work
                     .end("error", Some("given up: its worker died or failed every time"))
@@ -81,10 +82,12 @@ enum Ended {
     Waiting(JudgeError),
 }
 
-struct Work<'a> {
-    app: &'a Arc<App>,
-    job: &'a Claim,
+struct Work {
+    app: Arc<App>,
+    job: Claim,
     regeneration: Regeneration,
+    /// The rubric to compare with the live verdicts, if that is what it is for.
+    candidate: Option<Rubric>,
     /// Judgements at a time.
     slots: Semaphore,
     spent: std::sync::Mutex<f64>,
@@ -131,8 +134,8 @@ pub fn candidate(regeneration: &Regeneration) -> Result<Option<Rubric>> {
     found.map(Some).ok_or_else(|| Error::Internal(format!("there is no rubric {version} here")))
 }
 
-impl<'a> Work<'a> {
-    async fn begin(app: &'a Arc<App>, job: &'a Claim) -> Result<Option<Self>> {
+impl Work {
+    async fn begin(app: &Arc<App>, job: &Claim) -> Result<Option<Self>> {
         let input = (job.org_id.clone(), job.job_id.clone());
         let (regeneration, spent) = app
             .db
@@ -148,18 +151,19 @@ impl<'a> Work<'a> {
         };
         let limit = usize::try_from(regeneration.concurrency_limit).unwrap_or(1).max(1);
         Ok(Some(Work {
-            app,
-            job,
+            app: app.clone(),
+            job: job.clone(),
+            candidate: candidate(&regeneration)?,
             slots: Semaphore::new(limit),
             spent: std::sync::Mutex::new(spent),
             regeneration,
         }))
     }
 
-    async fn run(&self) -> Result<Ended> {
-        let candidate = candidate(&self.regeneration)?;
+    async fn run(self: &Arc<Self>) -> Result<Ended> {
         let limit = usize::try_from(self.regeneration.concurrency_limit).unwrap_or(1).max(1);
-        let mut in_flight = FuturesUnordered::new();
+        // Tasks of their own, so that every core has its share; they end with the set.
+        let mut in_flight = JoinSet::new();
         let mut page = self.page(String::new()).await?.into_iter();
         // The next page is read while children are worked on, never instead of it: they may hold the very
         // connections that reading waits for.
@@ -170,13 +174,13 @@ impl<'a> Work<'a> {
             while goes_on && in_flight.len() < limit * (1 + AHEAD) {
                 let Some(child) = page.next() else { break };
                 after.clone_from(&child.job_id);
-                in_flight.push(self.child(child, candidate.as_ref()));
+                in_flight.spawn(self.clone().child(child));
             }
             if goes_on && more && fetching.is_none() && page.len() == 0 {
                 fetching = Some(Box::pin(self.page(after.clone())));
             }
             tokio::select! {
-                Some(done) = in_flight.next() => match done? {
+                Some(done) = in_flight.join_next() => match done.map_err(died)?? {
                     Done::Saved | Done::Left => {}
                     Done::Paused(error) => paused = Some(error),
                 },
@@ -210,26 +214,26 @@ impl<'a> Work<'a> {
     }
 
     /// Works on one session, unless its user is being erased: the child goes with them, and is counted by its absence.
-    async fn child(&self, child: Child, candidate: Option<&Rubric>) -> Result<Done> {
+    async fn child(self: Arc<Self>, child: Child) -> Result<Done> {
         let user_id = child.user_id.as_deref().unwrap_or_default();
         let Ok(work) = self.app.in_flight.enter(&self.job.org_id, user_id) else {
             return Ok(Done::Saved);
         };
         tokio::select! {
-            done = self.judge_and_save(child, candidate) => done,
+            done = self.judge_and_save(child) => done,
             () = work.cancelled() => Ok(Done::Saved),
         }
     }
 
     /// Loads, judges and saves one session.
-    async fn judge_and_save(&self, child: Child, candidate: Option<&Rubric>) -> Result<Done> {
+    async fn judge_and_save(&self, child: Child) -> Result<Done> {
         let session_id = child.payload["session_id"].as_str().unwrap_or_default().to_owned();
         let user_id = child.user_id.clone().unwrap_or_default();
-        let material = grading::load(self.app, &self.job.org_id, &user_id, &session_id).await?;
+        let material = grading::load(&self.app, &self.job.org_id, &user_id, &session_id).await?;
         let Some(material) = material else {
             return self.save(child, Err("the session was deleted".to_owned())).await;
         };
-        let result = match self.judge(&material, candidate).await? {
+        let result = match self.judge(&material).await? {
             Judged::Found(found) => Ok(found),
             Judged::Nothing(reason) => Err(reason.to_owned()),
             Judged::Failed(error) if matches!(error, JudgeError::Blocked { .. }) => {
@@ -241,7 +245,7 @@ impl<'a> Work<'a> {
         self.save(child, result).await
     }
 
-    async fn judge(&self, material: &Material, candidate: Option<&Rubric>) -> Result<Judged> {
+    async fn judge(&self, material: &Material) -> Result<Judged> {
         let name = &self.regeneration.evaluation_name;
         if name == SHADOW_COMPARISON {
             return self.compare(material).await;
@@ -257,14 +261,14 @@ impl<'a> Work<'a> {
         if material.transcript.interactions.is_empty() {
             return Ok(Judged::Nothing("it has no interactions"));
         }
-        let rubric = match candidate {
+        let rubric = match &self.candidate {
             Some(rubric) => rubric.clone(),
             None => grading::session_rubric(&material.config)?,
         };
         let version = &material.transcript.session.agent_version;
         let judged = self
             .until_judged(
-                || grading::judge_session(self.app, material, &rubric, version),
+                || grading::judge_session(&self.app, material, &rubric, version),
                 |result| result.origin.cost_usd,
             )
             .await;
@@ -279,7 +283,7 @@ impl<'a> Work<'a> {
         for place in judging::pairs(material) {
             let judged = self
                 .until_judged(
-                    || judging::compare(self.app, material, &rubric, place),
+                    || judging::compare(&self.app, material, &rubric, place),
                     |verdict| verdict.origin.cost_usd,
                 )
                 .await;
@@ -399,6 +403,10 @@ impl<'a> Work<'a> {
             .await?;
         Ok(Outcome::Closed)
     }
+}
+
+fn died(error: JoinError) -> Error {
+    Error::Internal(format!("the work on a session died: {error}"))
 }
 
 /// What is being fetched, or never.

@@ -29,16 +29,14 @@ pub struct Exposed {
     pub not_recorded: Option<&'static str>,
 }
 
-/// Whether some experiment of the organization is active: one probe of an index, asked with every search. It is not
-/// remembered, because another replica may start or stop one.
+/// Whether some experiment of the organization is active: one probe of an index, asked whenever learnings are handed
+/// over. It is not remembered, because another replica may start or stop one.
 pub async fn is_active(app: &App, org_id: &str) -> Result<bool> {
-    let active = app
-        .db
+    app.db
         .lookup("experiments.active", org_id.to_owned(), |tx, org_id| {
-            Box::pin(sql::active(tx, org_id))
+            Box::pin(sql::is_active(tx, org_id))
         })
-        .await?;
-    Ok(active.is_some())
+        .await
 }
 
 /// Decides the arm and records the exposure. Whether the experiment is active is asked again in the transaction

@@ -36,6 +36,7 @@ pub use exposure::{Exposed, NewExposure, expose, expose_at, forget_session, is_a
 pub use lifecycle::{MARGIN, PLANNED_USERS, list, start, stop};
 pub use results::{RetrievalExperimentResultsResponse, results};
 pub use served_lift::{ServedLift, ServedLifts, served_lifts};
+pub(crate) use sql::one_runs;
 
 /// The background work of this area.
 pub fn handlers() -> Vec<std::sync::Arc<dyn crate::jobs::Handler>> {

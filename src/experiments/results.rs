@@ -41,7 +41,6 @@ struct Snapshot {
     lines: String,
     strata: std::collections::BTreeMap<u32, super::sums::Stratum>,
     looks: Option<Looks>,
-    contaminated: Vec<(String, String)>,
 }
 
 /// The results of an experiment so far, with a given method for the documented interval.
@@ -52,7 +51,7 @@ pub async fn results(
     ci_method: CiMethod,
 ) -> Result<RetrievalExperimentResultsResponse> {
     refresh::refresh(app, org_id, experiment_id).await?;
-    let Snapshot { experiment, lines, strata, looks: before, contaminated } =
+    let Snapshot { experiment, lines, strata, looks: before } =
         snapshot(app, org_id, experiment_id).await?;
     let design = Design::of(&experiment, ci_method);
     let as_of = app.clock.now();
@@ -71,7 +70,8 @@ pub async fn results(
     }
     let mut additions = found.additions;
     if found.contaminated {
-        let listed: Vec<Value> = contaminated
+        let listed: Vec<Value> = contaminated_sessions(app, org_id, experiment_id)
+            .await?
             .into_iter()
             .map(|(user_id, session_id)| json!({"user_id": user_id, "session_id": session_id}))
             .collect();
@@ -103,10 +103,22 @@ async fn snapshot(app: &Arc<App>, org_id: &str, experiment_id: &str) -> Result<S
                     lines: sql::lines(tx, org_id, experiment_id).await?,
                     strata: sql::strata(tx, org_id, experiment_id).await?,
                     looks: sql::find_looks(tx, org_id, experiment_id).await?,
-                    contaminated: sql::contaminated_sessions(tx, org_id, experiment_id, LISTED)
-                        .await?,
                 })
             })
+        })
+        .await
+}
+
+/// Examples of what should not be, read only when there is any.
+async fn contaminated_sessions(
+    app: &App,
+    org_id: &str,
+    experiment_id: &str,
+) -> Result<Vec<(String, String)>> {
+    let input = (org_id.to_owned(), experiment_id.to_owned());
+    app.db
+        .lookup("experiments.contaminated", input, |tx, (org_id, experiment_id)| {
+            Box::pin(sql::contaminated_sessions(tx, org_id, experiment_id, LISTED))
         })
         .await
 }

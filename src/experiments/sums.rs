@@ -293,6 +293,8 @@ impl UserSums {
         sums.served_new = whole()?;
         sums.served_from_holdout = whole()?;
         sums.contaminated = whole()?;
+        let spaces = numbers.rest.iter().filter(|byte| **byte == b' ').count();
+        sums.cells.reserve_exact(spaces.div_ceil(4));
         while let Some(stratum) = numbers.next() {
             let mut next = || numbers.next()?;
             sums.cells.push(Cell {

@@ -257,6 +257,25 @@ pub async fn open_epoch(tx: &mut Tx, org_id: &str, user_id: &str) -> Result<Opti
     Ok(found.map(|(epoch,)| epoch))
 }
 
+/// For a statement that asks along the way: whether one of these references is of somebody who is being erased.
+macro_rules! erasing {
+    ($org_id:literal, $subject_refs:literal) => {
+        concat!(
+            "EXISTS (SELECT 1 FROM subjects WHERE org_id = ",
+            $org_id,
+            " AND subject_ref IN {texts:",
+            $subject_refs,
+            "} AND state = 'erasing')"
+        )
+    };
+}
+pub(crate) use erasing;
+
+/// Why somebody who is being erased right now is not read for.
+pub fn is_erasing() -> Error {
+    Error::refused(Code::SubjectErasing, "This user is being erased.")
+}
+
 /// Refuses to read for somebody who is being erased right now; anybody else may be asked about.
 pub async fn not_erasing(
     tx: &mut Tx,
@@ -266,18 +285,11 @@ pub async fn not_erasing(
 ) -> Result<()> {
     let refs = serde_json::to_string(&keys.all_subject_refs(org_id, user_id))
         .map_err(|e| Error::Internal(e.to_string()))?;
-    let found = row!(
-        tx,
-        (String,),
-        "SELECT state FROM subjects
-         WHERE org_id = $1 AND subject_ref IN {texts:$2} AND state = 'erasing'",
-        org_id,
-        refs
-    )?;
-    if found.is_some() {
-        return Err(Error::refused(Code::SubjectErasing, "This user is being erased."));
+    let found = row!(tx, (bool,), concat!("SELECT ", erasing!("$1", "$2")), org_id, refs)?;
+    match found {
+        Some((true,)) => Err(is_erasing()),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 async fn erased(tx: &mut Tx, org_id: &str, refs: &[String]) -> Result<Option<Subject>> {

@@ -11,7 +11,8 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use crate::error::{Code, Error, Result};
+use super::barrier;
+use crate::error::Result;
 
 /// Work that does not end when it is cancelled is not waited for longer than this.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -56,7 +57,7 @@ impl InFlight {
         let mut people = self.0.people();
         let running = people.entry(person.clone()).or_default();
         if running.closing > 0 {
-            return Err(Error::refused(Code::SubjectErasing, "This user is being erased."));
+            return Err(barrier::is_erasing());
         }
         running.works += 1;
         let cancelled = running.cancel.clone();

@@ -36,7 +36,7 @@ pub async fn erase(app: &Arc<App>) -> Result<Option<i64>, Failure> {
     app.faults.reach("erase.after_index").map_err(&working)?;
     app.faults.reach("erase.before_scrub").map_err(&working)?;
     let bytes = app.db.live_bytes().await.map_err(&working)?;
-    let done_at = if bytes / BYTES_PER_SECOND > app.settings.governance.physical_seconds {
+    let done_at = if bytes / BYTES_PER_SECOND >= app.settings.governance.physical_seconds {
         plan(app).await.map_err(&working)?;
         None
     } else {

@@ -113,13 +113,29 @@ async fn run(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
             metrics::counter!("evenhand_purge_failures_total", "code" => code).increment(1);
             let input = (job.clone(), purge.purge_id, app.clock.now());
             app.db
-                .write("governance.fail_purge", input, move |tx, (job, purge_id, now)| {
+                .write("governance.fail_purge", input.clone(), move |tx, (job, purge_id, now)| {
                     Box::pin(async move {
                         jobs::hold(tx, job).await?;
                         sql::purges::set_failed(tx, purge_id, code, detail, *now).await
                     })
                 })
                 .await?;
+            // Apart: what went wrong may be the audit itself, and the status is to tell.
+            let audited = app
+                .db
+                .write("governance.audit_failed_purge", input, |tx, (job, purge_id, now)| {
+                    Box::pin(async move {
+                        jobs::hold(tx, job).await?;
+                        match sql::purges::find(tx, purge_id).await? {
+                            Some(purge) => purge.audit(tx, false, *now).await.map(drop),
+                            None => Ok(()),
+                        }
+                    })
+                })
+                .await;
+            if let Err(error) = audited {
+                tracing::warn!(%error, "a failed erasure is not in the audit");
+            }
             // The queue keeps this text and tries again after a growing pause.
             Err(Error::Internal(code.to_owned()))
         }
@@ -182,6 +198,23 @@ async fn steps(app: &Arc<App>, job: &Claim, purge: &Purge) -> Result<(), Failure
     ledger::append(app, purge).map_err(&writing)?;
     app.faults.reach("erase.after_ledger").map_err(&writing)?;
     finish(app, job, purge, person, physical_at).await
+}
+
+impl Purge {
+    /// Writes how it ended, or failed this time, into the audit.
+    async fn audit(&self, tx: &mut Tx, ok: bool, now: i64) -> Result<(i64, String)> {
+        let event = NewEvent {
+            org_id: &self.org_id,
+            operation: Operation::Erase,
+            ok,
+            actor_ref: &self.actor_ref,
+            subject_ref: Some(&self.subject_ref),
+            request_ref: Some(&self.request_ref),
+            counts: self.deleted_counts.0.clone(),
+            now,
+        };
+        audit::append(tx, event).await
+    }
 }
 
 /// Whose rows go: those from before `epoch`.
@@ -273,17 +306,7 @@ async fn finish(
                     return Ok(Ended::NotEmpty);
                 }
                 let now = app.clock.now();
-                let event = NewEvent {
-                    org_id: &purge.org_id,
-                    operation: Operation::Erase,
-                    ok: true,
-                    actor_ref: &purge.actor_ref,
-                    subject_ref: Some(&purge.subject_ref),
-                    request_ref: Some(&purge.request_ref),
-                    counts: purge.deleted_counts.0.clone(),
-                    now,
-                };
-                let audited = audit::append(tx, event).await?;
+                let audited = purge.audit(tx, true, now).await?;
                 app.faults.reach("erase.amid_final")?;
                 if !sql::purges::set_complete(tx, purge_id, physical_at, &audited, now).await? {
                     return Err(Error::LeaseLost);

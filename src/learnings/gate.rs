@@ -30,16 +30,28 @@ pub struct HandOver {
     pub msg: Option<String>,
 }
 
-/// Hands over what was found. Nothing is withheld outside an experiment.
+/// Hands over what was read. Nothing is withheld outside an experiment.
 pub async fn hand_over(
     app: &Arc<App>,
     caller: &Caller,
     recipient: &Recipient,
     found: Learnings,
 ) -> Result<HandOver> {
-    let exposed = match caller.inspection {
-        true => None,
-        false => expose(app, caller, recipient, &found).await?,
+    let experiment_runs = experiments::is_active(app, &caller.org_id).await?;
+    hand_over_knowing(app, caller, recipient, found, experiment_runs).await
+}
+
+/// [`hand_over`] for a caller who learned together with what was found whether an experiment runs.
+pub async fn hand_over_knowing(
+    app: &Arc<App>,
+    caller: &Caller,
+    recipient: &Recipient,
+    found: Learnings,
+    experiment_runs: bool,
+) -> Result<HandOver> {
+    let exposed = match experiment_runs && !caller.inspection {
+        true => expose(app, caller, recipient, &found).await?,
+        false => None,
     };
     let Some(Exposed { attribution, withheld, not_recorded }) = exposed else {
         count(caller, &found);
@@ -57,16 +69,13 @@ pub async fn hand_over(
     Ok(HandOver { learnings, experiment: Some(attribution), msg })
 }
 
-/// The arm that applies, if an experiment runs.
+/// The arm that applies, if the experiment still runs.
 async fn expose(
     app: &Arc<App>,
     caller: &Caller,
     recipient: &Recipient,
     found: &Learnings,
 ) -> Result<Option<Exposed>> {
-    if !experiments::is_active(app, &caller.org_id).await? {
-        return Ok(None);
-    }
     let Some(user_id) = recipient.user_id.clone() else {
         return Err(Error::invalid_field(
             Code::UserIdRequiredByExperiment,

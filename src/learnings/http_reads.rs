@@ -139,8 +139,10 @@ impl Asked {
             kinds: self.kinds,
             filter,
         };
-        let Found { learnings, degraded, effective, msg } = search::search(app, asked).await?;
-        let over = gate::hand_over(app, caller, &recipient, learnings).await?;
+        let Found { learnings, experiment_runs, degraded, effective, msg } =
+            search::search(app, asked).await?;
+        let over =
+            gate::hand_over_knowing(app, caller, &recipient, learnings, experiment_runs).await?;
         let no_user = || {
             without_user
                 .then(|| "Profiles and user playbooks are searched with a user_id only.".to_owned())

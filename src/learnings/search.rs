@@ -7,12 +7,13 @@
 use std::sync::Arc;
 
 use super::rankings::{self, Ranker};
-use super::sql::search::{Limits, Winners};
+use super::sql::search::{Asked, Owns, Winners};
 use super::sql::{self, Filter};
 use super::vectors::Compact;
 use super::{Kind, Learnings, words};
 use crate::app::App;
 use crate::error::Result;
+use crate::experiments;
 use crate::governance::barrier;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +50,8 @@ pub struct Search {
 #[derive(Debug)]
 pub struct Found {
     pub learnings: Learnings,
+    /// Whether an experiment of the organization was active when they were read.
+    pub experiment_runs: bool,
     /// Whether a part that was asked for, or is configured, could not take part.
     pub degraded: bool,
     pub effective: Mode,
@@ -63,6 +66,7 @@ pub async fn search(app: &Arc<App>, search: Search) -> Result<Found> {
     if terms.is_empty() {
         return Ok(Found {
             learnings: Learnings::default(),
+            experiment_runs: experiments::is_active(app, &search.filter.org_id).await?,
             degraded: false,
             effective: match app.embedder.model() {
                 Some(_) => search.mode,
@@ -71,15 +75,8 @@ pub async fn search(app: &Arc<App>, search: Search) -> Result<Found> {
             msg: Some("The query has no words to search for.".to_owned()),
         });
     }
-    // Before the query leaves for an embedder: it is the person's too.
-    if let Some(user_id) = &search.filter.user_id {
-        let input = (app.clone(), search.filter.org_id.clone(), user_id.clone());
-        app.db
-            .lookup("learnings.may_search", input, |tx, (app, org_id, user_id)| {
-                Box::pin(barrier::not_erasing(tx, &app.subject_keys, org_id, user_id))
-            })
-            .await?;
-    }
+    // Refused for a person who is being erased, before the query, which is theirs too, leaves for an embedder.
+    let owns = owned(app, &search).await?;
     let (vector, mut degraded) = query_vector(app, &query, search.mode).await;
     let effective = match (search.mode, &vector) {
         (_, None) => Mode::Fts,
@@ -87,13 +84,39 @@ pub async fn search(app: &Arc<App>, search: Search) -> Result<Found> {
     };
     let by_text = effective != Mode::Vector;
     let ranker = Ranker { app, search: &search, terms: &terms, by_text, vector: vector.as_ref() };
-    let (winners, unembedded) = rank(&ranker).await?;
-    let learnings = read(app, &search.filter, winners).await?;
+    let (winners, unembedded) = rank(&ranker, owns).await?;
+    let (learnings, experiment_runs) = read(app, &search.filter, winners).await?;
     // Full text finds what has no vector yet; a search by vectors alone misses it, and says so.
     degraded |= effective == Mode::Vector && unembedded;
     let msg = degraded
         .then(|| "Part of the search could not take part; results may be incomplete.".to_owned());
-    Ok(Found { learnings, degraded, effective, msg })
+    Ok(Found { learnings, experiment_runs, degraded, effective, msg })
+}
+
+/// What a person's learnings are ranked by.
+async fn owned(app: &App, search: &Search) -> Result<Owns> {
+    let filter = &search.filter;
+    let kinds: Vec<Kind> = search.kinds_within_reach().collect();
+    let limit = |kind: Kind| if kinds.contains(&kind) { rankings::FEW + 1 } else { 0 };
+    let asked = Asked {
+        model: app.embedder.model().filter(|_| search.mode != Mode::Fts),
+        subject_refs: match &filter.user_id {
+            Some(user_id) => app.subject_keys.all_subject_refs(&filter.org_id, user_id),
+            None => Vec::new(),
+        },
+        profiles: limit(Kind::Profile),
+        user_playbooks: limit(Kind::UserPlaybook),
+    };
+    let owns = app
+        .db
+        .lookup("learnings.search", (filter, asked), |tx, (filter, asked)| {
+            Box::pin(sql::search::owned(tx, filter, asked))
+        })
+        .await?;
+    match owns.is_erasing {
+        true => Err(barrier::is_erasing()),
+        false => Ok(owns),
+    }
 }
 
 /// The query's vector if the mode wants one, and whether it is missing against expectation.
@@ -115,7 +138,7 @@ async fn query_vector(app: &App, query: &str, mode: Mode) -> (Option<Compact>, b
 }
 
 async fn newest(app: &Arc<App>, search: Search) -> Result<Found> {
-    let effective = Mode::Fts;
+    let org_id = search.filter.org_id.clone();
     let learnings = app
         .db
         .read("learnings.newest", search, |tx, search| {
@@ -142,7 +165,13 @@ async fn newest(app: &Arc<App>, search: Search) -> Result<Found> {
             })
         })
         .await?;
-    Ok(Found { learnings, degraded: false, effective, msg: None })
+    Ok(Found {
+        learnings,
+        experiment_runs: experiments::is_active(app, &org_id).await?,
+        degraded: false,
+        effective: Mode::Fts,
+        msg: None,
+    })
 }
 
 impl Search {
@@ -155,34 +184,20 @@ impl Search {
 }
 
 /// The best of each kind, and whether some row that passes the filter has no vector yet.
-async fn rank(ranker: &Ranker<'_>) -> Result<(Winners, bool)> {
-    let Ranker { app, search, .. } = ranker;
-    let kinds: Vec<Kind> = search.kinds_within_reach().collect();
-    let limit = |kind: Kind| if kinds.contains(&kind) { rankings::FEW + 1 } else { 0 };
-    let limits =
-        Limits { profiles: limit(Kind::Profile), user_playbooks: limit(Kind::UserPlaybook) };
-    let owns = app
-        .db
-        .lookup("learnings.search", (ranker, limits), |tx, (ranker, limits)| {
-            Box::pin(sql::search::owned(tx, ranker.model(), &ranker.search.filter, limits))
-        })
-        .await?;
+async fn rank(ranker: &Ranker<'_>, owns: Owns) -> Result<(Winners, bool)> {
     let (profiles, first) = ranker.own(Kind::Profile, owns.profiles).await?;
     let (user_playbooks, second) = ranker.own(Kind::UserPlaybook, owns.user_playbooks).await?;
-    let (agent_playbooks, third) = match kinds.contains(&Kind::AgentPlaybook) {
+    let (agent_playbooks, third) = match ranker.search.kinds.contains(&Kind::AgentPlaybook) {
         true => ranker.organization(owns.version).await?,
         false => (Vec::new(), false),
     };
     Ok((Winners { profiles, user_playbooks, agent_playbooks }, first || second || third))
 }
 
-/// The winners themselves, the best first.
-async fn read(app: &App, filter: &Filter, winners: Winners) -> Result<Learnings> {
-    if winners.is_empty() {
-        return Ok(Learnings::default());
-    }
+/// The winners themselves, the best first, and whether an experiment runs that decides who gets them.
+async fn read(app: &App, filter: &Filter, winners: Winners) -> Result<(Learnings, bool)> {
     let input = (filter, &winners);
-    let mut found = app
+    let (mut found, experiment_runs) = app
         .db
         .lookup("learnings.found", input, |tx, (filter, winners)| {
             Box::pin(sql::search::won(tx, filter, winners))
@@ -192,5 +207,5 @@ async fn read(app: &App, filter: &Filter, winners: Winners) -> Result<Learnings>
     found.profiles.sort_by_key(|row| place(&winners.profiles, row.profile_no));
     found.user_playbooks.sort_by_key(|row| place(&winners.user_playbooks, row.user_playbook_id));
     found.agent_playbooks.sort_by_key(|row| place(&winners.agent_playbooks, row.agent_playbook_id));
-    Ok(found)
+    Ok((found, experiment_runs))
 }

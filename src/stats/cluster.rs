@@ -46,10 +46,23 @@ pub enum Variance {
     Cr3,
 }
 
+/// Users who contribute the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Alike {
+    /// What each of them contributes.
+    pub user: UserSum,
+    /// How many they are.
+    pub count: u64,
+}
+
 /// The users of one arm that have at least one session, in canonical order.
+///
+/// Those who contribute the same are kept together: of a hundred thousand users with a few sessions each, a hundred
+/// are different, and every sum over users is one over them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Arm {
-    users: Vec<UserSum>,
+    alike: Vec<Alike>,
+    users: usize,
     sessions: u64,
     total: i64,
 }
@@ -62,19 +75,28 @@ impl Arm {
         users.sort_unstable();
         let sessions = users.iter().fold(0, |sum: u64, user| sum.saturating_add(user.sessions));
         let total = users.iter().fold(0, |sum: i64, user| sum.saturating_add(user.total));
-        Self { users, sessions, total }
+        let alike = users
+            .chunk_by(|one, other| one == other)
+            .map(|alike| Alike { user: alike[0], count: alike.len() as u64 })
+            .collect();
+        Self { alike, users: users.len(), sessions, total }
     }
 
-    /// The users, by number of sessions and total, ascending.
+    /// The users, by number of sessions and total, ascending; those who contribute the same together.
     #[must_use]
-    pub fn users(&self) -> &[UserSum] {
-        &self.users
+    pub fn alike(&self) -> &[Alike] {
+        &self.alike
+    }
+
+    /// The sum of `term` over all users.
+    pub(super) fn sum_over_users(&self, term: impl Fn(&UserSum) -> f64) -> f64 {
+        sum(self.alike.iter().map(|alike| alike.count as f64 * term(&alike.user)))
     }
 
     /// `G`, the number of users with at least one session.
     #[must_use]
     pub fn user_count(&self) -> usize {
-        self.users.len()
+        self.users
     }
 
     /// `N`, the number of sessions.
@@ -100,9 +122,9 @@ impl Arm {
     /// Whether every total could be a number of successes.
     #[must_use]
     pub fn is_binary(&self) -> bool {
-        self.users
-            .iter()
-            .all(|user| u64::try_from(user.total).is_ok_and(|total| total <= user.sessions))
+        let is_binary =
+            |user: &UserSum| u64::try_from(user.total).is_ok_and(|total| total <= user.sessions);
+        self.alike.iter().all(|alike| is_binary(&alike.user))
     }
 
     /// Kish's (1965) effective number of users, `N² / Σn²`: how many users of equal size would
@@ -115,10 +137,7 @@ impl Arm {
     /// `Σn² / N`: the size of the user of a session drawn at random; 0 without sessions.
     #[must_use]
     pub fn mean_size_by_session(&self) -> f64 {
-        sum(self.users.iter().map(|user| {
-            let sessions = user.sessions as f64;
-            sessions * self.share(user)
-        }))
+        self.sum_over_users(|user| user.sessions as f64 * self.share(user))
     }
 
     /// `f_g`, the user's share of the sessions of the arm.
@@ -146,7 +165,7 @@ impl Arm {
     /// Whether all users have exactly the same rate: `s_g·N = S·n_g` for every g, in integers.
     #[must_use]
     pub fn has_zero_variance(&self) -> bool {
-        self.users.iter().all(|user| self.residual(user) == 0.0)
+        self.alike.iter().all(|alike| self.residual(&alike.user) == 0.0)
     }
 
     /// The variance of the mean of this arm.
@@ -155,13 +174,13 @@ impl Arm {
     /// identified. Zero exactly when [`Arm::has_zero_variance`].
     pub fn variance(&self, estimator: Variance) -> Defined<f64> {
         self.mean()?;
-        let users = self.users.len() as f64;
+        let users = self.users as f64;
         let cr0 = matches!(estimator, Variance::Cr0 | Variance::Cr1);
         if !cr0 {
             self.require_two_users()?;
         }
         let sessions = self.sessions as f64;
-        Ok(sum(self.users.iter().map(|user| {
+        Ok(self.sum_over_users(|user| {
             let factor = match estimator {
                 Variance::Cr0 | Variance::Cr1 => 1.0,
                 Variance::Delta => users / (users - 1.0),
@@ -169,7 +188,7 @@ impl Arm {
                 Variance::Cr3 => self.leverage_factor(user).powi(2),
             };
             (self.residual(user) / sessions).powi(2) * factor
-        })))
+        }))
     }
 
     /// `B = Σ f² + (Σ u)² − Σ u²` with `u = f²/(1−f)`: this arm's part in the degrees of freedom of
@@ -179,12 +198,12 @@ impl Arm {
     /// the pairs are summed without any subtraction, so that one dominant user costs no precision.
     pub fn bell_mccaffrey_b(&self) -> Defined<f64> {
         self.require_two_users()?;
-        let squares = sum(self.users.iter().map(|user| self.share(user).powi(2)));
+        let squares = self.sum_over_users(|user| self.share(user).powi(2));
         let mut smaller = 0.0;
-        let pairs = sum(self.users.iter().map(|user| {
-            let u = self.share(user).powi(2) * self.leverage_factor(user);
-            let products = u * smaller;
-            smaller += u;
+        let pairs = sum(self.alike.iter().map(|Alike { user, count }| {
+            let (u, count) = (self.share(user).powi(2) * self.leverage_factor(user), *count as f64);
+            let products = u * (count * smaller + u * (count * (count - 1.0) / 2.0));
+            smaller += count * u;
             products
         }));
         Ok(squares + 2.0 * pairs)
@@ -195,7 +214,7 @@ impl Arm {
     pub fn effective_sample_size(&self) -> Defined<f64> {
         match self.design_effect() {
             Ok(design_effect) => Ok(self.sessions as f64 / design_effect.max(1.0)),
-            Err(NullReason::ZeroVariance) => Ok(self.users.len() as f64),
+            Err(NullReason::ZeroVariance) => Ok(self.users as f64),
             Err(reason) => Err(reason),
         }
     }
@@ -215,8 +234,8 @@ impl Arm {
         Ok(variance * self.sessions as f64 / (rate * (1.0 - rate)))
     }
 
-    fn require_two_users(&self) -> Defined<()> {
-        match self.users.len() {
+    pub(super) fn require_two_users(&self) -> Defined<()> {
+        match self.users {
             0 => Err(NullReason::ArmWithoutEvaluatedSessions),
             1 => Err(NullReason::FewerThanTwoEvaluatedUsersInAnArm),
             _ => Ok(()),

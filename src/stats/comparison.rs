@@ -204,7 +204,8 @@ impl<'a> Comparison<'a> {
     /// An arm without sessions is named before an arm with a single user.
     fn require_variance(&self) -> Defined<()> {
         self.lift()?;
-        self.variances(Variance::Cr2).map(|_| ())
+        self.treatment.require_two_users()?;
+        self.holdout.require_two_users()
     }
 }
 

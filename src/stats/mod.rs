@@ -38,7 +38,7 @@ mod testing;
 pub mod trend;
 pub mod wilson;
 
-pub use cluster::{Arm, UserSum, Variance};
+pub use cluster::{Alike, Arm, UserSum, Variance};
 pub use comparison::{CiMethod, Comparison};
 pub use interval::Interval;
 pub use reason::{Defined, NullReason};

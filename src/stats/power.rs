@@ -4,7 +4,6 @@ use super::ALPHA;
 use super::cluster::Arm;
 use super::distributions::{normal_critical_value, normal_upper_tail};
 use super::reason::{Defined, NullReason};
-use super::summation::sum;
 
 /// The power that is planned for unless something else is asked.
 pub const DEFAULT_POWER: f64 = 0.8;
@@ -29,13 +28,12 @@ pub fn intraclass_correlation(past: &Arm) -> Defined<f64> {
     if past.session_count() == past.user_count() as u64 {
         return Err(NullReason::NoUserWithTwoSessions);
     }
-    let between =
-        sum(past.users().iter().map(|user| past.residual(user).powi(2) / user.sessions as f64))
-            / (users - 1.0);
-    let within = sum(past.users().iter().map(|user| {
+    let between = past.sum_over_users(|user| past.residual(user).powi(2) / user.sessions as f64)
+        / (users - 1.0);
+    let within = past.sum_over_users(|user| {
         let (n, s) = (user.sessions as f64, user.total as f64);
         s * (n - s) / n
-    })) / (sessions - users);
+    }) / (sessions - users);
     let size = (sessions - past.mean_size_by_session()) / (users - 1.0);
     let total = between + (size - 1.0) * within;
     if between == 0.0 && within == 0.0 {

@@ -1,11 +1,10 @@
 //! Does the lift hang on a few users?
 
-use super::cluster::Arm;
+use super::cluster::{Arm, UserSum};
 use super::comparison::{Comparison, t_interval, welch_satterthwaite};
 use super::distributions::student_t_two_sided_p;
 use super::interval::Interval;
-use super::reason::{Defined, NullReason};
-use super::summation::mean_and_variance;
+use super::reason::Defined;
 
 /// The lift when every user counts the same, whatever the number of sessions.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,12 +33,13 @@ pub struct WelchTest {
 pub fn user_weighted(comparison: &Comparison<'_>) -> Defined<UserWeighted> {
     comparison.lift()?;
     let moments = |arm: &Arm| {
-        let rates: Vec<_> =
-            arm.users().iter().map(|user| user.total as f64 / user.sessions as f64).collect();
-        let (mean, variance) =
-            mean_and_variance(&rates).ok_or(NullReason::FewerThanTwoEvaluatedUsersInAnArm)?;
+        arm.require_two_users()?;
+        let users = arm.user_count() as f64;
+        let rate = |user: &UserSum| user.total as f64 / user.sessions as f64;
+        let mean = arm.sum_over_users(rate) / users;
+        let squares = arm.sum_over_users(|user| (rate(user) - mean).powi(2));
         let uniform = arm.has_zero_variance();
-        Ok((mean, if uniform { 0.0 } else { variance / rates.len() as f64 }))
+        Ok((mean, if uniform { 0.0 } else { squares / (users - 1.0) / users }))
     };
     let (mean_t, variance_t) = moments(comparison.treatment)?;
     let (mean_c, variance_c) = moments(comparison.holdout)?;
@@ -72,9 +72,9 @@ pub fn influence(comparison: &Comparison<'_>) -> Defined<Influence> {
     comparison.lift()?;
     comparison.bell_mccaffrey_df()?;
     let arms = [comparison.treatment, comparison.holdout];
-    let largest = |value: fn(&Arm, &super::UserSum) -> f64| {
+    let largest = |value: fn(&Arm, &UserSum) -> f64| {
         arms.iter()
-            .flat_map(|arm| arm.users().iter().map(|user| value(arm, user)))
+            .flat_map(|arm| arm.alike().iter().map(|alike| value(arm, &alike.user)))
             .fold(0.0, f64::max)
     };
     Ok(Influence {

@@ -40,17 +40,6 @@ pub(super) fn sum(terms: impl IntoIterator<Item = f64>) -> f64 {
     sum.value()
 }
 
-/// Mean and unbiased variance of `values`, in two compensated passes; `None` under two values.
-pub(super) fn mean_and_variance(values: &[f64]) -> Option<(f64, f64)> {
-    if values.len() < 2 {
-        return None;
-    }
-    let count = values.len() as f64;
-    let mean = sum(values.iter().copied()) / count;
-    let squares = sum(values.iter().map(|value| (value - mean).powi(2)));
-    Some((mean, squares / (count - 1.0)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,11 +55,5 @@ mod tests {
     fn a_million_tenths() {
         let total = sum(std::iter::repeat_n(0.1, 1_000_000));
         assert!((total - 100_000.0).abs() < 1e-10);
-    }
-
-    #[test]
-    fn variance_needs_two_values() {
-        assert_eq!(mean_and_variance(&[1.0]), None);
-        assert_eq!(mean_and_variance(&[1.0, 3.0]), Some((2.0, 2.0)));
     }
 }

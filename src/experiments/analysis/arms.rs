@@ -39,8 +39,11 @@ pub struct ArmUsers<'a> {
     pub assigned: u64,
     pub published: u64,
     pub tokens: stats::Arm,
-    /// Sessions that count, by success.
+    /// Sessions that count, by success and by the other outcomes.
     pub outcome: stats::Arm,
+    pub corrections: stats::Arm,
+    pub turns: stats::Arm,
+    pub escalations: stats::Arm,
 }
 
 impl<'a> ArmUsers<'a> {
@@ -60,26 +63,17 @@ impl<'a> ArmUsers<'a> {
                 .iter()
                 .map(|user| UserSum { sessions: user.token_sessions[i], total: user.tokens[i] })
                 .collect(),
-            outcome: users.iter().map(|user| user.outcome()).collect(),
+            outcome: by(&users, UserSums::outcome),
+            corrections: by(&users, |user| UserSum { total: user.corrections, ..user.outcome() }),
+            turns: by(&users, |user| UserSum { sessions: user.turn_sessions, total: user.turns }),
+            escalations: by(&users, |user| UserSum { total: user.escalations, ..user.outcome() }),
             users,
         }
     }
 
-    /// The sessions that count, by another outcome.
-    pub fn by(&self, outcome: fn(&UserSums) -> UserSum) -> stats::Arm {
-        self.users.iter().map(|user| outcome(user)).collect()
-    }
-
-    pub fn corrections(&self) -> stats::Arm {
-        self.by(|user| UserSum { total: user.corrections, ..user.outcome() })
-    }
-
-    pub fn turns(&self) -> stats::Arm {
-        self.by(|user| UserSum { sessions: user.turn_sessions, total: user.turns })
-    }
-
-    pub fn escalations(&self) -> stats::Arm {
-        self.by(|user| UserSum { total: user.escalations, ..user.outcome() })
+    /// The sessions whose searches found something, by success.
+    pub fn found_something(&self) -> stats::Arm {
+        by(&self.users, |user| user.triggered)
     }
 
     pub fn metrics(&self) -> RetrievalExperimentArmMetrics {
@@ -90,11 +84,16 @@ impl<'a> ArmUsers<'a> {
             evaluated_user_count: self.outcome.user_count() as u64,
             evaluated_session_count: self.outcome.session_count(),
             success_rate: self.outcome.mean().ok(),
-            average_corrections: self.corrections().mean().ok(),
-            average_turns_to_resolution: self.turns().mean().ok(),
-            escalation_rate: self.escalations().mean().ok(),
+            average_corrections: self.corrections.mean().ok(),
+            average_turns_to_resolution: self.turns.mean().ok(),
+            escalation_rate: self.escalations.mean().ok(),
             average_output_tokens: self.tokens.mean().ok(),
             output_token_session_count: self.tokens.session_count(),
         }
     }
+}
+
+/// Sessions by an outcome.
+fn by(users: &[&UserSums], outcome: fn(&UserSums) -> UserSum) -> stats::Arm {
+    users.iter().map(|user| outcome(user)).collect()
 }

@@ -111,14 +111,11 @@ pub fn trend(arms: &Arms<'_>) -> Part {
 pub fn guardrails(arms: &Arms<'_>) -> (Vec<Value>, bool) {
     let Arms { treatment, holdout } = arms;
     let tenth = |arm: &stats::Arm| arm.mean().unwrap_or(0.0) / 10.0;
-    let pairs: BTreeMap<&str, (stats::Arm, stats::Arm, f64)> = [
-        ("corrections", (treatment.corrections(), holdout.corrections(), 0.1)),
-        ("turns_to_resolution", (treatment.turns(), holdout.turns(), 0.5)),
-        ("escalation_rate", (treatment.escalations(), holdout.escalations(), 0.02)),
-        (
-            "output_tokens",
-            (treatment.tokens.clone(), holdout.tokens.clone(), tenth(&holdout.tokens)),
-        ),
+    let pairs: BTreeMap<&str, (&stats::Arm, &stats::Arm, f64)> = [
+        ("corrections", (&treatment.corrections, &holdout.corrections, 0.1)),
+        ("turns_to_resolution", (&treatment.turns, &holdout.turns, 0.5)),
+        ("escalation_rate", (&treatment.escalations, &holdout.escalations, 0.02)),
+        ("output_tokens", (&treatment.tokens, &holdout.tokens, tenth(&holdout.tokens))),
     ]
     .into();
     let guardrails: Vec<Guardrail<'_>> = pairs

@@ -26,8 +26,7 @@ pub fn delivery(arms: &Arms<'_>, design: &Design, looks: &mut Looks) -> Defined<
 
 /// Only sessions whose searches found something, in both arms.
 fn triggered(arms: &Arms<'_>, design: &Design, looks: &mut Looks) -> Part {
-    let [treatment, holdout] =
-        [&arms.treatment, &arms.holdout].map(|arm| arm.by(|user| user.triggered));
+    let [treatment, holdout] = [&arms.treatment, &arms.holdout].map(ArmUsers::found_something);
     let comparison = Comparison::new(&treatment, &holdout);
     let users = [arms.treatment.triggered, arms.holdout.triggered];
     let (ratio, _) = health::sample_ratio(users, design.holdout_share(), &mut looks.triggered_p);

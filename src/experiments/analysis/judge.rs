@@ -1,6 +1,6 @@
 //! Who judged, and the lift with the judge's errors taken out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -35,25 +35,25 @@ pub fn judge(sample: &Sample, arms: &Arms<'_>) -> Part {
 
 /// Judge and rubric, with the lift of each: numbers of two rubrics are never pooled in silence.
 fn epochs(sample: &Sample, arms: &Arms<'_>) -> Vec<Value> {
-    let mut found: BTreeMap<(&str, &str), [Vec<UserSum>; 2]> = BTreeMap::new();
-    let epoch = |stratum: u32| {
-        let Stratum { judge, prompt_version, .. } = sample.strata.get(&stratum)?;
-        Some((judge.as_str(), prompt_version.as_str()))
-    };
+    fn epoch(stratum: &Stratum) -> (&str, &str) {
+        (&stratum.judge, &stratum.prompt_version)
+    }
+    let names: BTreeSet<(&str, &str)> = sample.strata.values().map(epoch).collect();
+    let names: Vec<(&str, &str)> = names.into_iter().collect();
+    let place = |stratum: &Stratum| names.binary_search(&epoch(stratum)).unwrap_or(0);
+    let places: BTreeMap<u32, usize> = sample.strata.iter().map(|(n, s)| (*n, place(s))).collect();
+    let mut found: Vec<[Vec<UserSum>; 2]> = vec![[Vec::new(), Vec::new()]; names.len()];
+    let mut of_user = vec![UserSum::default(); names.len()];
     for arm in [&arms.treatment, &arms.holdout] {
         for user in &arm.users {
-            let mut of_user: Vec<((&str, &str), UserSum)> = Vec::new();
+            of_user.fill(UserSum::default());
             for cell in &user.cells {
-                let Some(epoch) = epoch(cell.stratum) else {
-                    continue;
-                };
-                match of_user.iter_mut().find(|(known, _)| *known == epoch) {
-                    Some((_, sum)) => *sum = sum.plus(cell.sum),
-                    None => of_user.push((epoch, cell.sum)),
+                if let Some(sum) = places.get(&cell.stratum).and_then(|n| of_user.get_mut(*n)) {
+                    *sum = sum.plus(cell.sum);
                 }
             }
-            for (epoch, sum) in of_user {
-                found.entry(epoch).or_default()[arm.arm.index()].push(sum);
+            for (sums, sum) in found.iter_mut().zip(&of_user).filter(|(_, sum)| sum.sessions > 0) {
+                sums[arm.arm.index()].push(*sum);
             }
         }
     }
@@ -67,7 +67,11 @@ fn epochs(sample: &Sample, arms: &Arms<'_>) -> Vec<Value> {
             .points("lift_pp", Comparison::new(&treatment, &holdout).lift())
             .into()
     };
-    found.into_iter().map(part).collect()
+    let judged = names.into_iter().zip(found);
+    judged
+        .filter(|(_, [treatment, holdout])| !treatment.is_empty() || !holdout.is_empty())
+        .map(part)
+        .collect()
 }
 
 fn judged(arm: &ArmUsers<'_>) -> Vec<JudgedUser> {

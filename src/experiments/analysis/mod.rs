@@ -109,7 +109,11 @@ impl Sample {
         let mut sorted: Vec<(&Stratum, u32)> = self.strata.iter().map(|(n, s)| (s, *n)).collect();
         sorted.sort_unstable();
         let places: BTreeMap<u32, u32> = (0..).zip(&sorted).map(|(i, (_, n))| (*n, i)).collect();
-        let mut users: Vec<Vec<u8>> = self.users.iter().map(|user| packed(user, &places)).collect();
+        let mut packed = Packed::default();
+        let ends: Vec<usize> = self.users.iter().map(|user| packed.add(user, &places)).collect();
+        let starts = std::iter::once(0).chain(ends.iter().copied());
+        let mut users: Vec<&[u8]> =
+            starts.zip(&ends).filter_map(|(start, end)| packed.bytes.get(start..*end)).collect();
         users.sort_unstable();
         let mut hash = Sha256::new();
         let Design { holdout_percentage, planned_users, margin_percentage_points, .. } = design;
@@ -127,31 +131,45 @@ impl Sample {
         }
         for user in users {
             hash.update((user.len() as u64).to_be_bytes());
-            hash.update(&user);
+            hash.update(user);
         }
         hex::encode(hash.finalize())
     }
 }
 
-/// A user's numbers, seven bits to a byte, with the strata by their place.
-fn packed(user: &UserSums, places: &BTreeMap<u32, u32>) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(128);
-    let mut pack = |number: i64| {
+/// The numbers of users, seven bits to a byte, one after another.
+#[derive(Default)]
+struct Packed {
+    bytes: Vec<u8>,
+    /// Of the user at hand.
+    cells: Vec<Cell>,
+}
+
+impl Packed {
+    /// Adds a user, with the strata by their place; gives where they end.
+    fn add(&mut self, user: &UserSums, places: &BTreeMap<u32, u32>) -> usize {
+        user.fixed().into_iter().for_each(|number| self.number(number));
+        let mut cells = std::mem::take(&mut self.cells);
+        let placed = user.cells.iter().map(|cell| Cell {
+            stratum: places.get(&cell.stratum).copied().unwrap_or(cell.stratum),
+            ..*cell
+        });
+        cells.clear();
+        cells.extend(placed);
+        cells.sort_unstable();
+        cells.iter().flat_map(Cell::numbers).for_each(|number| self.number(number));
+        self.cells = cells;
+        self.bytes.len()
+    }
+
+    fn number(&mut self, number: i64) {
         let mut rest = number.unsigned_abs();
         while rest >= 0x80 {
-            bytes.push((rest & 0x7f) as u8 | 0x80);
+            self.bytes.push((rest & 0x7f) as u8 | 0x80);
             rest >>= 7;
         }
-        bytes.push(rest as u8);
-    };
-    user.fixed().into_iter().for_each(&mut pack);
-    let mut cells = user.cells.clone();
-    for cell in &mut cells {
-        cell.stratum = places.get(&cell.stratum).copied().unwrap_or(cell.stratum);
+        self.bytes.push(rest as u8);
     }
-    cells.sort_unstable();
-    cells.iter().flat_map(Cell::numbers).for_each(&mut pack);
-    bytes
 }
 
 pub struct Arms<'a> {

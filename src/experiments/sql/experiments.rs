@@ -35,14 +35,22 @@ pub async fn find(tx: &mut Tx, org_id: &str, experiment_id: &str) -> Result<Opti
     )
 }
 
-/// The active experiment.
-pub async fn active(tx: &mut Tx, org_id: &str) -> Result<Option<Experiment>> {
-    row!(
-        tx,
-        Experiment,
-        concat!("SELECT ", columns!(), " FROM experiments WHERE org_id = $1 AND ended_at IS NULL"),
-        org_id
-    )
+/// For a statement that asks along the way: whether an experiment of the organization is active.
+macro_rules! one_runs {
+    ($org_id:literal) => {
+        concat!(
+            "EXISTS (SELECT 1 FROM experiments WHERE org_id = ",
+            $org_id,
+            " AND ended_at IS NULL)"
+        )
+    };
+}
+pub(crate) use one_runs;
+
+/// Whether an experiment is active.
+pub async fn is_active(tx: &mut Tx, org_id: &str) -> Result<bool> {
+    let found = row!(tx, (bool,), concat!("SELECT ", one_runs!("$1")), org_id)?;
+    Ok(found == Some((true,)))
 }
 
 /// The active experiment, which stays active until the transaction ends.

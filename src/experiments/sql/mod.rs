@@ -5,7 +5,8 @@ mod exposures;
 mod looks;
 mod sums;
 
-pub use experiments::{active, end, find, hold_active, insert, list, mark_judged_since};
+pub(crate) use experiments::one_runs;
+pub use experiments::{end, find, hold_active, insert, is_active, list, mark_judged_since};
 pub use exposures::{delete_exposures, put_exposure};
 pub use looks::{find_looks, put_looks};
 pub use sums::{

@@ -283,7 +283,8 @@ pub async fn summed_users(
     Ok(found.into_iter().map(|(user_id,)| user_id).collect())
 }
 
-/// Some holdout sessions whose turns carried learnings.
+/// Some holdout sessions whose turns carried learnings. From the few users who have any: CROSS JOIN keeps SQLite from
+/// beginning with all turns of the organization.
 pub async fn contaminated_sessions(
     tx: &mut Tx,
     org_id: &str,
@@ -294,12 +295,12 @@ pub async fn contaminated_sessions(
         tx,
         (String, String),
         "SELECT DISTINCT q.user_id, q.session_id
-           FROM experiment_user_sums u
-           JOIN requests q ON q.org_id = u.org_id AND q.user_id = u.user_id
-                AND q.retrieval_experiment_id = u.experiment_id AND q.retrieval_experiment_arm = 'holdout'
-           JOIN interactions i ON i.org_id = q.org_id AND i.user_id = q.user_id
-                AND i.session_id = q.session_id AND i.request_id = q.request_id
-          WHERE u.org_id = $1 AND u.experiment_id = $2 AND u.contaminated > 0 AND i.retrieved_learnings <> '[]'
+           FROM experiment_user_sums u CROSS JOIN requests q CROSS JOIN interactions i
+          WHERE u.org_id = $1 AND u.experiment_id = $2 AND u.contaminated > 0
+            AND q.org_id = u.org_id AND q.user_id = u.user_id
+            AND q.retrieval_experiment_id = u.experiment_id AND q.retrieval_experiment_arm = 'holdout'
+            AND i.org_id = q.org_id AND i.user_id = q.user_id AND i.session_id = q.session_id
+            AND i.request_id = q.request_id AND i.retrieved_learnings <> '[]'
           ORDER BY q.user_id, q.session_id {limit:$3}",
         org_id,
         experiment_id,

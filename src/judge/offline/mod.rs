@@ -39,8 +39,11 @@ impl Judge for SlowOfflineJudge {
 
     fn call<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<Answer, JudgeError>> {
         Box::pin(async move {
-            tokio::time::sleep(self.0).await;
-            OfflineJudge.call(call).await
+            let due = tokio::time::Instant::now() + self.0;
+            let answer = OfflineJudge.call(call).await;
+            // The timer rounds up to its next millisecond, and wakes up to one later.
+            tokio::time::sleep_until(due - Duration::from_millis(1)).await;
+            answer
         })
     }
 }

@@ -7,6 +7,8 @@ use sqlx::types::Json;
 use super::{Filter, agent_playbooks, filtered, has_tag, profiles, user_playbooks};
 use crate::db::Tx;
 use crate::error::{Error, Result};
+use crate::experiments;
+use crate::governance::barrier;
 use crate::learnings::Learnings;
 
 /// A person's row as search looks at it: its number, its terms, its vector in hexadecimal digits.
@@ -14,14 +16,21 @@ pub type Owned = (i64, String, Option<String>);
 
 /// What there is to rank.
 pub struct Owns {
+    /// Whether the person is being erased.
+    pub is_erasing: bool,
     /// How often the organization's playbooks have changed.
     pub version: i64,
     pub profiles: Vec<Owned>,
     pub user_playbooks: Vec<Owned>,
 }
 
-/// How many rows of each of a person's kinds.
-pub struct Limits {
+/// What is asked of a person's learnings, besides the filter.
+pub struct Asked<'a> {
+    /// The model of the vectors to read.
+    pub model: Option<&'a str>,
+    /// The person's references.
+    pub subject_refs: Vec<String>,
+    /// How many rows of each kind.
     pub profiles: i64,
     pub user_playbooks: i64,
 }
@@ -57,18 +66,15 @@ macro_rules! owned {
 }
 
 /// The newest of a person's rows that pass the filter, with a model also their vectors as far as they are there.
-pub async fn owned(
-    tx: &mut Tx,
-    model: Option<&str>,
-    filter: &Filter,
-    limits: &Limits,
-) -> Result<Owns> {
+pub async fn owned(tx: &mut Tx, filter: &Filter, asked: &Asked<'_>) -> Result<Owns> {
     let found = filtered!(
         tx,
-        (Option<i64>, String, String),
+        (bool, Option<i64>, String, String),
         filter,
         concat!(
-            "SELECT (SELECT vectors_version FROM organization_scopes WHERE org_id = $1), ",
+            "SELECT ",
+            barrier::erasing!("$1", "$15"),
+            ", (SELECT vectors_version FROM organization_scopes WHERE org_id = $1), ",
             owned!("profiles", "profile_vectors", "profile_no", "$13", profiles::passing!()),
             ", ",
             owned!(
@@ -79,12 +85,14 @@ pub async fn owned(
                 user_playbooks::passing!()
             )
         ),
-        model,
-        limits.profiles,
-        limits.user_playbooks
+        asked.model,
+        asked.profiles,
+        asked.user_playbooks,
+        Json(&asked.subject_refs)
     )?;
-    let (version, profiles, user_playbooks) = only(found)?;
+    let (is_erasing, version, profiles, user_playbooks) = only(found)?;
     Ok(Owns {
+        is_erasing,
         version: version.unwrap_or(0),
         profiles: listed(&profiles)?,
         user_playbooks: listed(&user_playbooks)?,
@@ -97,14 +105,6 @@ pub struct Winners {
     pub profiles: Vec<i64>,
     pub user_playbooks: Vec<i64>,
     pub agent_playbooks: Vec<i64>,
-}
-
-impl Winners {
-    pub fn is_empty(&self) -> bool {
-        self.profiles.is_empty()
-            && self.user_playbooks.is_empty()
-            && self.agent_playbooks.is_empty()
-    }
 }
 
 macro_rules! won {
@@ -126,14 +126,16 @@ macro_rules! won {
     };
 }
 
-/// Those of the winners that are there and pass the filter, in any order.
-pub async fn won(tx: &mut Tx, filter: &Filter, winners: &Winners) -> Result<Learnings> {
+/// Those of the winners that are there and pass the filter, in any order, and whether an experiment is active.
+pub async fn won(tx: &mut Tx, filter: &Filter, winners: &Winners) -> Result<(Learnings, bool)> {
     let found = filtered!(
         tx,
-        (String, String, String),
+        (bool, String, String, String),
         filter,
         concat!(
             "SELECT ",
+            experiments::one_runs!("$1"),
+            ", ",
             won!(
                 "profiles",
                 "profile_no",
@@ -162,12 +164,13 @@ pub async fn won(tx: &mut Tx, filter: &Filter, winners: &Winners) -> Result<Lear
         Json(&winners.user_playbooks),
         Json(&winners.agent_playbooks)
     )?;
-    let (profiles, user_playbooks, agent_playbooks) = only(found)?;
-    Ok(Learnings {
+    let (experiment_runs, profiles, user_playbooks, agent_playbooks) = only(found)?;
+    let learnings = Learnings {
         profiles: listed(&profiles)?,
         user_playbooks: listed(&user_playbooks)?,
         agent_playbooks: listed(&agent_playbooks)?,
-    })
+    };
+    Ok((learnings, experiment_runs))
 }
 
 fn only<T>(rows: Vec<T>) -> Result<T> {

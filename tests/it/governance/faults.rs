@@ -23,6 +23,7 @@ async fn plant(both: &Both, user: &str) {
 both_backends! {
     async fn an_error_anywhere_leaves_the_barrier_closed_and_is_resumed(t: TestApp) {
         let both = Both::new(&t).await;
+        let mut failures = 0;
         for (number, place) in ERASURE.iter().enumerate() {
             let user = format!("user{number}");
             plant(&both, &user).await;
@@ -40,6 +41,7 @@ both_backends! {
                 let failed = first.json();
                 assert_eq!(failed["status"], "failed", "{place}");
                 assert!(failed["error_code"].as_str().unwrap().starts_with("erase_"), "{failed}");
+                failures += 1;
             }
             // The workers resume it after a pause, however often it fails; one of them the same request.
             for _ in 0..3 {
@@ -55,6 +57,9 @@ both_backends! {
             both.agent.publish(&two_turns(&user, "new")).await.problem(409, "subject_erased");
         }
         assert_eq!(audit::verify(&t.app.db).await.unwrap().broken_at, None);
+        // Every attempt that failed is in the audit, and each place failed twice at most.
+        let audited = t.number("SELECT COUNT(*) FROM audit_events WHERE operation = 'ERASE' AND status = 'error'").await;
+        assert!(failures > 0 && (failures..=failures * 2).contains(&audited), "{audited} of {failures}");
         assert_eq!(t.number("SELECT COUNT(*) FROM purge_operations WHERE status <> 'complete'").await, 0);
         assert_eq!(t.number("SELECT COUNT(*) FROM purge_operations WHERE sealed_user IS NOT NULL").await, 0);
     }
