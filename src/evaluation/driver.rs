@@ -86,8 +86,6 @@ struct Work {
     app: Arc<App>,
     job: Claim,
     regeneration: Regeneration,
-    /// The rubric to compare with the live verdicts, if that is what it is for.
-    candidate: Option<Rubric>,
     /// Judgements at a time.
     slots: Semaphore,
     spent: std::sync::Mutex<f64>,
@@ -153,7 +151,6 @@ impl Work {
         Ok(Some(Work {
             app: app.clone(),
             job: job.clone(),
-            candidate: candidate(&regeneration)?,
             slots: Semaphore::new(limit),
             spent: std::sync::Mutex::new(spent),
             regeneration,
@@ -261,8 +258,8 @@ impl Work {
         if material.transcript.interactions.is_empty() {
             return Ok(Judged::Nothing("it has no interactions"));
         }
-        let rubric = match &self.candidate {
-            Some(rubric) => rubric.clone(),
+        let rubric = match candidate(&self.regeneration)? {
+            Some(rubric) => rubric,
             None => grading::session_rubric(&material.config)?,
         };
         let version = &material.transcript.session.agent_version;
