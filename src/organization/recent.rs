@@ -1,6 +1,6 @@
 //! Configurations as they were a moment ago, for what happens on every request.
 //!
-//! A change made by this process is seen at once, one made elsewhere within [`FRESH_SECONDS`]. Use it for what may
+//! A change made by this process is seen at once, one made elsewhere within `FRESH_SECONDS`. Use it for what may
 //! lag so little; what must not reads [`super::config_in`] in its own transaction.
 
 use std::collections::HashMap;
@@ -29,7 +29,7 @@ impl RecentConfigs {
     }
 }
 
-/// The configuration in force, or the one of at most [`FRESH_SECONDS`] ago.
+/// The configuration in force, or the one of at most `FRESH_SECONDS` ago.
 pub async fn recent(app: &App, org_id: &str) -> Result<Arc<OrganizationConfig>> {
     let now = app.clock.now();
     if let Some((read_at, config)) = app.recent_configs.lock().get(org_id)

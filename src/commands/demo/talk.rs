@@ -156,9 +156,10 @@ pub fn converse(visit: &Visit, topic: &Topic, given: &Given, with_shadow: bool) 
             "I see an order {n}, but it belongs to another category.",
         ]))
     };
-    if let Some(lesson) = &given.lesson {
-        answer = format!("{answer} {}", lesson.content);
-    }
+    // Who was told how to put it says that, others something friendly: answers are about as long in both arms.
+    let friendly = "We are happy to help, and wish you a pleasant rest of the day.";
+    let last = given.lesson.as_ref().map_or(friendly, |lesson| &lesson.content);
+    answer = format!("{answer} {last}");
     let mut reply = said("Assistant", &answer, visit.starts_at + 9);
     if !topic.tool.is_empty() {
         let status = if broken { "error" } else { "success" };

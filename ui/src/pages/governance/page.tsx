@@ -15,7 +15,7 @@ export default function GovernancePage({ session }: { session: Session }) {
     <Page title="Governance" lead="Export everything stored about a person, or erase it and keep a signed proof.">
       {!session.governance ? <Locked session={session} /> : (
         <>
-          <LookUp key={user ?? ""} />
+          <LookUp key={`look-up ${user ?? ""}`} />
           {purge && <PurgeStatus purgeId={purge} />}
           {user ? <Person key={user} userId={user} /> : !purge && (
             <Card><Empty title="Whom is it about?">Enter a user id to see what is stored, as counts. Nothing is read out, and looking changes nothing.</Empty></Card>
