@@ -138,7 +138,9 @@ async fn fill(data_dir: &std::path::Path, users: usize) {
         "INSERT INTO subjects (org_id, subject_ref, user_id, state, epoch, created_at) SELECT 'default', 'ref-' || n, user_id, 'active', 1, 1 FROM people".to_owned(),
         format!("INSERT INTO sessions SELECT 'default', p.user_id, {session}, 1, {at}, 'r', {at}, {at}, NULL,
                  'source-' || (s % 3), 'v1', 1, 2 {each}"),
-        format!("INSERT INTO requests SELECT 'default', p.user_id, {session}, 'r-' || p.n || '-' || s, 1, {at}, {at},
+        format!("INSERT INTO requests (org_id, user_id, session_id, request_id, epoch, created_at, received_at, source,
+                 agent_version, evaluation_only, retrieval_experiment_id, retrieval_experiment_arm, content_sha256, answer)
+                 SELECT 'default', p.user_id, {session}, 'r-' || p.n || '-' || s, 1, {at}, {at},
                  'source-' || (s % 3), 'v1', 0, 'bench', p.arm, '', '[]' {each}"),
         format!("INSERT INTO interactions (org_id, user_id, session_id, epoch, request_id, created_at, role, content,
                  shadow_content, expert_content, user_action, user_action_description, interacted_image_url,

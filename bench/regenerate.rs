@@ -36,7 +36,8 @@ fn main() {
     let mut environment = vec![
         ("EVENHAND_JUDGE__OFFLINE_DELAY_MS", delay.as_str()),
         ("EVENHAND_JUDGE__CONCURRENCY", concurrency.as_str()),
-        // Nothing but the regeneration judges.
+        // Nothing but the regeneration works.
+        ("EVENHAND_LEARNING__EXTRACTOR", "off"),
         ("EVENHAND_EVALUATION__QUIET_SECONDS", "86400"),
     ];
     let target = if args.postgres {
