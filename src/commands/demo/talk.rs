@@ -158,7 +158,7 @@ pub fn converse(visit: &Visit, topic: &Topic, given: &Given, with_shadow: bool) 
     };
     // Who was told how to put it says that, others something friendly: answers are about as long in both arms.
     let friendly = "We are happy to help, and wish you a pleasant rest of the day.";
-    let last = given.lesson.as_ref().map_or(friendly, |lesson| &lesson.content);
+    let last = given.lesson.as_ref().map_or(friendly, |lesson| lesson.content);
     answer = format!("{answer} {last}");
     let mut reply = said("Assistant", &answer, visit.starts_at + 9);
     if !topic.tool.is_empty() {
