@@ -37,7 +37,12 @@ fn main() {
     let args = Args::parse();
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
-    let environment = [("EVENHAND_GOVERNANCE_BEARER", BEARER), ("EVENHAND_AGENT_KEY", AGENT)];
+    let environment = [
+        ("EVENHAND_GOVERNANCE_BEARER", BEARER),
+        ("EVENHAND_AGENT_KEY", AGENT),
+        // A million interactions at once are not learned from.
+        ("EVENHAND_LEARNING__EXTRACTOR", "off"),
+    ];
     let mut target = Target::start_with(&["--data-dir", data.to_str().unwrap()], &environment);
     target.token = Some(AGENT.to_owned());
 

@@ -29,7 +29,7 @@ struct Args {
     /// Results, smallest first
     #[arg(long, value_delimiter = ',', default_value = "1000,10000,100000,1000000")]
     sizes: Vec<i64>,
-    #[arg(long, default_value_t = 100)]
+    #[arg(long, default_value_t = 300)]
     requests: usize,
 }
 
@@ -148,7 +148,10 @@ fn measure(data_dir: &Path, size: i64, now: i64, fill: f64, requests: usize) {
     let plain = format!("{{{window},\"include_session_ids\":false}}");
     let with_sets = format!("{{{window},\"include_session_ids\":false,{sets}}}");
     let with_ids = format!("{{{window},{sets}}}");
-    ask(&mut client, &plain, 5);
+    // Connections and statements of a server that has just started are new to it.
+    for body in [&plain, &with_sets] {
+        ask(&mut client, body, 50);
+    }
     let before = target.memory_mib().unwrap_or(0.0);
     let (p50, p95) = ask(&mut client, &plain, requests);
     let (sets_p50, sets_p95) = ask(&mut client, &with_sets, requests);
