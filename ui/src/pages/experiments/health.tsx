@@ -29,7 +29,7 @@ export function Health({ health, coverage, unattributed }: Props) {
             <>
               {count(health.contaminated_holdout_session_count)} holdout sessions carried learnings:{" "}
               {health.contaminated_holdout_sessions.slice(0, 5).map((s) => (
-                <Link key={`${s.user_id}/${s.session_id}`} className="mr-2 text-accent hover:underline" to={`/sessions?${new URLSearchParams({ open: `${s.user_id}\n${s.session_id}` })}`}>{s.session_id}</Link>
+                <Link key={`${s.user_id}/${s.session_id}`} className="mr-2 text-accent underline" to={`/sessions?${new URLSearchParams({ open: `${s.user_id}\n${s.session_id}` })}`}>{s.session_id}</Link>
               ))}
             </>
           )}

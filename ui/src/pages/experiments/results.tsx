@@ -19,7 +19,7 @@ export default function ResultsPage() {
   const data = results.data;
   const lead = data && (
     <>
-      <Link to="/experiments" className="text-accent hover:underline">Experiments</Link> · {data.experiment.holdout_percentage} % held out, {onDate(data.experiment.started_at)} {data.experiment.ended_at ? `to ${onDate(data.experiment.ended_at)}` : "until now"}
+      <Link to="/experiments" className="text-accent underline">Experiments</Link> · {data.experiment.holdout_percentage} % held out, {onDate(data.experiment.started_at)} {data.experiment.ended_at ? `to ${onDate(data.experiment.ended_at)}` : "until now"}
     </>
   );
   const exported = () => data && saveAs(new Blob([JSON.stringify(data, null, 2)], { type: "application/json" }), `${experimentId}-results.json`);

@@ -16,7 +16,7 @@ export function ShadowCard({ trend, range }: { trend: ShadowTrend | null | undef
   return (
     <ChartCard title="Answers against their shadow" data={data} file="shadow"
       lead={`${count(total.n)} turns compared by rubric ${trend.judge_prompt_version}`}
-      aside={<Link to={`/shadow${search}`} className="mr-2 text-accent hover:underline">All comparisons</Link>}>
+      aside={<Link to={`/shadow${search}`} className="mr-2 text-accent underline">All comparisons</Link>}>
       <div className="grid gap-5 lg:grid-cols-[220px_1fr]">
         <div>
           <div className="num text-[2rem] leading-tight font-semibold tracking-[-0.03em]">{points(total.net_win * 100)}</div>

@@ -40,7 +40,7 @@ export function Panel({ userId, sessionId, onClose }: { userId: string; sessionI
               ["When", `${at(data.session.first_request_at)} UTC, ${ago(data.session.last_request_at)}`],
               ["Length", `${plural(data.session.interaction_count, "turn")} in ${duration((data.interactions.at(-1)?.created_at ?? 0) - (data.interactions[0]?.created_at ?? 0))}`],
               ["Source", `${sourceName(data.session.source)}, ${data.session.agent_version}`],
-              arm ? ["Experiment", <><Link className="text-accent hover:underline" to={`/experiments/${encodeURIComponent(arm.retrieval_experiment_id ?? "")}`}>{arm.retrieval_experiment_id}</Link> <Badge tone={arm.retrieval_experiment_arm === "holdout" ? "rival" : "accent"}>{arm.retrieval_experiment_arm}</Badge></>] : null,
+              arm ? ["Experiment", <><Link className="text-accent underline" to={`/experiments/${encodeURIComponent(arm.retrieval_experiment_id ?? "")}`}>{arm.retrieval_experiment_id}</Link> <Badge tone={arm.retrieval_experiment_arm === "holdout" ? "rival" : "accent"}>{arm.retrieval_experiment_arm}</Badge></>] : null,
               data.outcomes.length > 0 && ["Customer says", <Badge tone={data.outcomes.at(-1)?.outcome === "success" ? "good" : "bad"}>{data.outcomes.at(-1)?.outcome}</Badge>],
             ]} />
             <Judgement session={data.session} />

@@ -98,7 +98,7 @@ function Used({ kind, id, cited, verdict }: { kind: string; id: string; cited: b
             <p>
               <b className="font-medium text-ink">Diagnosis: {words(diagnosis.category)}.</b> {diagnosis.reason}{" "}
               {diagnosis.evidence_interaction_ids.map((turn) => (
-                <button key={turn} type="button" className="mr-1.5 text-accent hover:underline" onClick={() => change({ turn: String(turn) })}>turn {turn}</button>
+                <button key={turn} type="button" className="mr-1.5 text-accent underline" onClick={() => change({ turn: String(turn) })}>turn {turn}</button>
               ))}
             </p>
           )}

@@ -61,7 +61,7 @@ function Answers({ verdict }: { verdict: ShadowVerdict }) {
       </div>
       <p className="text-[0.87rem] text-faint">
         {reasonOf(verdict)} Judged by {verdict.judge}, {verdict.agent_version} ·{" "}
-        <Link className="text-accent hover:underline" to={`/sessions?${open}`}>Open the session</Link>
+        <Link className="text-accent underline" to={`/sessions?${open}`}>Open the session</Link>
       </p>
     </div>
   );
