@@ -7,6 +7,8 @@
 
 mod deletes;
 pub mod http;
+mod http_deletes;
+mod http_reads;
 mod outcomes;
 mod publish;
 mod publish_request;

@@ -1,0 +1,10 @@
+//! The words the rules go by, in the languages they know: English first, then German, French, Spanish, Portuguese,
+//! Italian, and a few of Chinese, Japanese, Korean and Russian. Lower case, apostrophes dropped.
+
+mod agent;
+mod tools;
+mod user;
+
+pub use agent::*;
+pub use tools::*;
+pub use user::*;
