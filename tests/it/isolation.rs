@@ -4,7 +4,7 @@ use evenhand::credentials::{self, Role};
 use serde_json::{Value, json};
 
 use crate::conformance::{body_schema, operations, specification};
-use crate::support::{NOW, Server, TestApp};
+use crate::support::{NOW, Server, TestApp, until};
 
 /// Stands in everything that the first organization stores and the second does not know.
 const CANARY: &str = "canary7f3a";
@@ -51,6 +51,12 @@ async fn fill(server: &Server) -> Known {
     let window = json!({"from_ts": NOW - 100, "to_ts": NOW});
     let begun = server.post("/api/evaluations/regenerate", &window).await.ok();
     assert_eq!(begun["total"], 3);
+    // What it may cost is estimated after the answer; from then on nothing moves by itself.
+    until("estimated", async || {
+        let all = server.get("/api/evaluations/regenerate").await.ok();
+        all["regenerations"][0]["estimated_cost_usd"].is_number()
+    })
+    .await;
     let keys = server.get("/api/keys").await.ok();
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let credential_id = text(&keys["keys"][0]["credential_id"]);

@@ -11,7 +11,7 @@ use evenhand::jobs::{self, Children, Claim, Handler, NewJob, OnDuplicate, Outcom
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
-use crate::support::{Backend, NOW, TestApp};
+use crate::support::{Backend, NOW, TestApp, until};
 
 const KIND: &str = "test";
 
@@ -362,18 +362,11 @@ both_backends! {
         for (app, handler) in [&t.app, other].into_iter().zip(&handlers) {
             app.spawn(Runner::new(app.clone(), vec![handler.clone()]).run());
         }
-        let started = Instant::now();
-        while states(&t.app).await != ["test done 200"] {
-            assert!(started.elapsed() < Duration::from_secs(30), "{:?}", states(&t.app).await);
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+        until("all done", async || states(&t.app).await == ["test done 200"]).await;
         // Work that comes later is picked up without waiting for anything.
         expected.insert(enqueue(&t.app, Job::default()).await);
         t.app.db.announce_work().await;
-        while states(&t.app).await != ["test done 201"] {
-            assert!(started.elapsed() < Duration::from_secs(40), "{:?}", states(&t.app).await);
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+        until("the late one done", async || states(&t.app).await == ["test done 201"]).await;
         let (one, two) = (handlers[0].seen(), handlers[1].seen());
         assert!(!one.is_empty() && !two.is_empty(), "{} and {}", one.len(), two.len());
         assert_eq!(one.len() + two.len(), 201, "none ran twice");
@@ -388,9 +381,7 @@ both_backends! {
         let short = enqueue(&t.app, Job::default()).await;
         let handler = Arc::new(Noting { seen: Mutex::new(Vec::new()), act: || Ok(Outcome::Done), pause: Duration::from_millis(400) });
         t.app.spawn(Runner::new(t.app.clone(), vec![handler.clone()]).run());
-        while handler.seen().is_empty() {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+        until("begun", async || !handler.seen().is_empty()).await;
         let survivor = t.replica().await;
         t.app.stop().await;
         assert_eq!(handler.seen(), [short]);
@@ -399,9 +390,7 @@ both_backends! {
         let long = enqueue(&survivor.app, Job { max_attempts: 1, ..Job::default() }).await;
         let handler = Arc::new(Noting { seen: Mutex::new(Vec::new()), act: || Ok(Outcome::Done), pause: Duration::from_secs(600) });
         survivor.app.spawn(Runner::new(survivor.app.clone(), vec![handler.clone()]).run());
-        while handler.seen().is_empty() {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+        until("begun", async || !handler.seen().is_empty()).await;
         let last = t.replica().await;
         let started = Instant::now();
         survivor.app.stop().await;

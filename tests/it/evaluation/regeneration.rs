@@ -1,7 +1,7 @@
 //! Regeneration: the window, the sample, the counts, the end.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use evenhand::app::job_handlers;
 use evenhand::jobs::Runner;
@@ -9,7 +9,7 @@ use evenhand::judge::recorded::{RecordedJudge, Scripted};
 use serde_json::{Value, json};
 
 use super::{results, talk, work};
-use crate::support::{NOW, Server, TestApp, schedule};
+use crate::support::{NOW, Server, TestApp, schedule, until};
 
 const PATH: &str = "/api/evaluations/regenerate";
 
@@ -36,14 +36,6 @@ async fn status(server: &Server, job: &str) -> Value {
 /// The app's own workers, for tests that look while it runs.
 fn run_workers(t: &TestApp) {
     tokio::spawn(Runner::new(t.app.clone(), job_handlers()).run());
-}
-
-async fn until(what: &str, mut done: impl AsyncFnMut() -> bool) {
-    let begun = Instant::now();
-    while !done().await {
-        assert!(begun.elapsed() < Duration::from_secs(60), "{what}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
 }
 
 both_backends! {

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::evaluation::{talk, work};
 use crate::publish::two_turns;
-use crate::support::{Backend, NOW, Server, TestApp};
+use crate::support::{Backend, NOW, Server, TestApp, until};
 
 /// A server seen with an agent's and a governance credential of the same organization.
 pub struct Both {
@@ -238,9 +238,7 @@ both_backends! {
             let grade = json!({"session_id": format!("s{round}-5"), "agent_version": "v1"});
             let before = judge.inner.count();
             let erased = async {
-                while judge.inner.count() < before + 2 {
-                    tokio::time::sleep(Duration::from_millis(5)).await;
-                }
+                until("two calls", async || judge.inner.count() >= before + 2).await;
                 both.erase(&user, "dsr").await
             };
             let (graded, done) = tokio::join!(both.agent.post("/api/evaluations/grade_on_demand", &grade), erased);
@@ -262,9 +260,7 @@ both_backends! {
         t.clock().advance(600);
         let app = other.app.clone();
         let working = tokio::spawn(async move { evenhand::jobs::run_until_idle(&app, &evenhand::app::job_handlers()).await });
-        while judge.count() == 0 {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+        until("asked", async || judge.count() > 0).await;
         both.erase("ada", "dsr").await;
         let ended = tokio::time::timeout(Duration::from_secs(5), working).await;
         assert!(ended.is_ok(), "the call was not given up");

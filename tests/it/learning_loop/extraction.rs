@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use super::{finished, playbooks, profiles, says, status, windows, work};
-use crate::support::TestApp;
+use crate::support::{TestApp, until};
 
 fn proposal(kind: &str, trigger: &str, content: &str, cited: &[i64]) -> Value {
     json!({"rationale": "the user said so", "evidence_turns": cited, "kind": kind, "trigger": trigger, "content": content})
@@ -16,9 +16,7 @@ fn proposal(kind: &str, trigger: &str, content: &str, cited: &[i64]) -> Value {
 
 /// Waits until a model was asked.
 async fn asked(model: &RecordedJudge) {
-    while model.count() == 0 {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    until("asked", async || model.count() > 0).await;
 }
 
 fn proposals(list: &[Value]) -> Scripted {

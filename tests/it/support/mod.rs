@@ -214,6 +214,15 @@ pub async fn new_schema() -> String {
     format!("{url}?options[search_path]={name}")
 }
 
+/// Waits until something is so; `what` says what was waited for when it never is.
+pub async fn until(what: &str, mut done: impl AsyncFnMut() -> bool) {
+    let begun = std::time::Instant::now();
+    while !done().await {
+        assert!(begun.elapsed() < std::time::Duration::from_secs(60), "never: {what}");
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+}
+
 /// Schedules work of one kind, as a runner does when it starts.
 pub async fn schedule(app: &Arc<App>, kind: &str) {
     let handlers = evenhand::app::job_handlers();
