@@ -63,10 +63,14 @@ const FRAGMENTS: &[(&str, &str, &str)] = &[
     // a sum is taken as it comes.
     ("limit", "LIMIT ? + 0", "LIMIT ?"),
     // All rows as one JSON text, a list for each: `SELECT {rows_listed}a, {json:b}, {hex:c}{end_listed} FROM …`. Columns
-    // that hold JSON stand in it as such, bytes as hexadecimal digits.
+    // that hold JSON stand in it as such, flags as true and false, fractions with all their digits, bytes as hexadecimal
+    // digits. The rows of a subquery, as one column, end with `{end_nested}`.
     ("rows_listed", "json_group_array(json_array(", "COALESCE(json_agg(json_build_array("),
     ("end_listed", "))", ")), '[]'::json)::text"),
+    ("end_nested", "))", ")), '[]'::json)"),
     ("json", "json(?)", "?"),
+    ("flag", "json(iif(?, 'true', 'false'))", "?"),
+    ("fraction", "json(iif(? IS NULL, NULL, printf('%!.17g', ?)))", "?"),
     ("hex", "hex(?)", "encode(?, 'hex')"),
     // The rows of a JSON list bound as one text, under `value`; and a column of integers as such a list.
     ("each", "json_each(?)", "jsonb_array_elements_text(?::jsonb)"),
@@ -85,6 +89,12 @@ const FRAGMENTS: &[(&str, &str, &str)] = &[
                  json_extract(value, '$[2]') AS low, json_extract(value, '$[3]') AS high FROM json_each(?))",
         "(SELECT (value->>0)::bigint AS tag, (value->>1)::bigint AS grain, (value->>2)::bigint AS low,
                  (value->>3)::bigint AS high FROM jsonb_array_elements(?::jsonb))",
+    ),
+    // A JSON list of pairs of texts.
+    (
+        "pairs",
+        "(SELECT json_extract(value, '$[0]') AS a, json_extract(value, '$[1]') AS b FROM json_each(?))",
+        "(SELECT value->>0 AS a, value->>1 AS b FROM jsonb_array_elements(?::jsonb))",
     ),
     ("found", "i.rowid", "b.?"),
     ("matches", "i.terms MATCH ?", "b.document @@ (?)::tsquery"),

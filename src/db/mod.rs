@@ -302,6 +302,12 @@ macro_rules! on {
     };
 }
 
+/// Rows that came as one text from `{rows_listed}`, their columns in the order of the fields.
+pub fn listed<'a, T: serde::Deserialize<'a>>(text: &'a str) -> Result<Vec<T>> {
+    serde_json::from_str(text)
+        .map_err(|e| Error::Internal(format!("a statement gave odd rows: {e}")))
+}
+
 /// All rows: `rows!(tx, Row, "SELECT …", a, b)`.
 #[macro_export]
 macro_rules! rows {

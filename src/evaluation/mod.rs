@@ -41,7 +41,7 @@ mod sql;
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sqlx::types::Json;
 use utoipa::ToSchema;
 
@@ -91,7 +91,7 @@ pub fn regeneration_handlers() -> Vec<Arc<dyn Handler>> {
 }
 
 /// A verdict on a session.
-#[derive(Clone, Debug, Serialize, sqlx::FromRow, ToSchema)]
+#[derive(Clone, Debug, Deserialize, Serialize, ToSchema)]
 pub struct EvaluationResult {
     pub result_id: i64,
     pub user_id: String,
@@ -130,9 +130,11 @@ pub struct EvaluationResult {
     /// What the transcript tried, and whether it was cut.
     #[schema(value_type = Vec<String>)]
     pub flags: Json<Vec<String>>,
-    #[serde(skip)]
+    #[serde(skip_serializing)]
+    #[schema(ignore)]
     pub interaction_count: i64,
-    #[serde(skip)]
+    #[serde(skip_serializing)]
+    #[schema(ignore)]
     pub last_interaction_id: i64,
 }
 

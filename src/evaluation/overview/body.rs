@@ -40,7 +40,7 @@ pub struct Lists {
 /// What is in a list, and how far it was sent.
 enum Spec {
     Sessions { sources: Vec<String>, with_users: bool, after: AfterResult },
-    Citing { rule: (String, String), sources: String, after: AfterCitation },
+    Citing { rule: (String, String), sources: Vec<String>, after: AfterCitation },
 }
 
 impl Lists {
@@ -65,8 +65,8 @@ impl Lists {
         self.add(Spec::Sessions { sources, with_users, after })
     }
 
-    /// The sessions that cite a rule, of sources as a JSON list.
-    pub fn citing(&mut self, kind: &str, rule_id: &str, sources: &str) -> List {
+    /// The sessions that cite a rule, of these sources as the rollups name them.
+    pub fn citing(&mut self, kind: &str, rule_id: &str, sources: &[String]) -> List {
         let rule = (kind.to_owned(), rule_id.to_owned());
         let after = (i64::MIN, String::new(), String::new());
         self.add(Spec::Citing { rule, sources: sources.to_owned(), after })

@@ -9,6 +9,7 @@
 mod body;
 pub mod http;
 mod numbers;
+mod rules;
 pub mod sql;
 mod windows;
 
@@ -17,14 +18,14 @@ use std::sync::Arc;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::results::{self, ResultQuery};
+use super::results::ResultQuery;
 use super::{AGENT_SUCCESS, EvaluationResult, shadow};
 use crate::app::App;
 use crate::db::Tx;
 use crate::error::{Error, Result};
 use body::{List, Lists};
 use numbers::{Material, Part};
-use sql::{DAY, WEEK};
+use sql::DAY;
 use windows::{Bucket, Windows, ranges};
 
 pub use numbers::{ContextTile, HeroBucket, PartnerTileRow, ScoreDistribution, ShadowWinRateTrend};
@@ -178,30 +179,27 @@ async fn compute(
     let version = shadow::pinned(tx, org_id).await?;
     let trend = [(numbers::TREND, windows.trend)];
     let recent = [(numbers::CURRENT, windows.current), (numbers::PREVIOUS, windows.previous)];
-    let every = [trend[0], recent[0], recent[1]];
-    let by_bucket = ranges(&every, bucket.seconds());
-    let mut material = Material {
-        sums: sql::sum_lines(tx, org_id, &by_bucket, bucket).await?,
-        scores: sql::score_lines(tx, org_id, &ranges(&recent, 1).1).await?,
-        ..Material::default()
-    };
-    if request.include_shadow {
-        let by_bucket = ranges(&trend, bucket.seconds());
-        material.shadows = sql::shadow_lines(tx, org_id, &by_bucket, bucket, &version).await?;
-        material.turns = sql::trend_lines(tx, org_id, &ranges(&trend, DAY), &version).await?;
-    }
-    let mut rules = Rules {
+    let shadowed: &[_] = if request.include_shadow { &trend } else { &[] };
+    let asked = sql::Asked {
         org_id,
-        windows,
-        cover: ranges(&trend, WEEK),
-        lists: Lists::new(windows.trend, request.include_session_ids),
+        verdicts: ranges(&[trend[0], recent[0], recent[1]], bucket.seconds()),
+        shadows: ranges(shadowed, bucket.seconds()),
+        turns: ranges(shadowed, DAY),
+        judge_prompt_version: &version,
     };
+    let material = Material {
+        bucket,
+        sums: sql::sums(tx, &asked).await?,
+        scores: sql::score_lines(tx, org_id, &ranges(&recent, 1)).await?,
+    };
+    let mut lists = Lists::new(windows.trend, request.include_session_ids);
+    let rules =
+        rules::attribution(tx, org_id, windows.trend, &request.source_sets, &mut lists).await?;
     let whole = Part::whole(&material);
-    let rule_attribution = rules.attribution(tx, None).await?;
-    let first_at = sql::first_result_at(tx, org_id).await?;
+    let trend = numbers::win_rate_trend(&material.sums.turns, &version);
+    let compared = trend.window_total.n;
     let totals = whole.totals(numbers::TREND);
-    let compared: i64 = material.turns.iter().map(|line| line.n).sum();
-    let is_young = first_at.is_none_or(|at| now - at < YOUNG);
+    let is_young = material.sums.first_at.is_none_or(|at| now - at < YOUNG);
     let state = match () {
         () if totals.n == 0 => "empty",
         () if compared == 0 => "shadow_off",
@@ -227,40 +225,38 @@ async fn compute(
             n: totals.n,
         },
         context_tiles: whole.tiles(),
-        rule_attribution,
+        rule_attribution: rules.whole,
         score_distribution: whole.distribution(),
         partner_tiles: whole.partner_tiles(),
-        shadow_win_rate_trend: request
-            .include_shadow
-            .then(|| numbers::win_rate_trend(&material.turns, &version)),
-        recent_results: results::list_in(tx, org_id, &query).await?,
+        shadow_win_rate_trend: request.include_shadow.then_some(trend),
+        recent_results: super::sql::list_results(tx, org_id, &query, &version).await?,
         source_set_comparison: if request.source_sets.is_empty() {
             None
         } else {
-            Some(compare(tx, &mut rules, &material, &request.source_sets).await?)
+            Some(compare(&material, &request.source_sets, rules.sets, &mut lists))
         },
     };
-    Ok((overview, rules.lists))
+    Ok((overview, lists))
 }
 
-async fn compare(
-    tx: &mut Tx,
-    rules: &mut Rules<'_>,
+fn compare(
     material: &Material,
     sets: &[SourceSet],
-) -> Result<SourceSetComparison> {
+    rules: Vec<Vec<RuleAttributionRow>>,
+    lists: &mut Lists,
+) -> SourceSetComparison {
     let available_sources = material.sources();
     let mut source_sessions = Vec::new();
     for source in &available_sources {
         source_sessions.push(SourceSessions {
             source: source.clone(),
-            session_ids: rules.lists.sessions(std::slice::from_ref(source), false),
-            sessions: rules.lists.sessions(std::slice::from_ref(source), true),
+            session_ids: lists.sessions(std::slice::from_ref(source), false),
+            sessions: lists.sessions(std::slice::from_ref(source), true),
         });
     }
     let all = Part::whole(material).totals(numbers::TREND).sessions;
     let (mut metrics, mut matched) = (Vec::new(), 0);
-    for set in sets {
+    for (set, rule_attribution) in sets.iter().zip(rules) {
         let part = Part::of(material, &set.sources);
         let totals = part.totals(numbers::TREND);
         matched += totals.sessions;
@@ -268,54 +264,21 @@ async fn compare(
             label: set.label.clone(),
             sources: set.sources.clone(),
             session_count: totals.sessions,
-            session_ids: rules.lists.sessions(&set.sources, false),
+            session_ids: lists.sessions(&set.sources, false),
             success_rate_pp: totals.success_rate().map_or(0.0, numbers::points),
             buckets: part.buckets(),
             context_tiles: part.tiles(),
             score_distribution: part.distribution(),
-            rule_attribution: rules.attribution(tx, Some(&set.sources)).await?,
+            rule_attribution,
             partner_tiles: part.partner_tiles(),
             ci95_pp: totals.interval().map(|ends| ends.map(numbers::points)),
             n: totals.n,
         });
     }
-    Ok(SourceSetComparison {
+    SourceSetComparison {
         available_sources,
         source_sessions,
         sets: metrics,
         unmatched_session_count: all - matched,
-    })
-}
-
-/// What attributing rules needs, for the whole and for each set.
-struct Rules<'a> {
-    org_id: &'a str,
-    windows: Windows,
-    cover: (String, String),
-    lists: Lists,
-}
-
-impl Rules<'_> {
-    async fn attribution(
-        &mut self,
-        tx: &mut Tx,
-        sources: Option<&[String]>,
-    ) -> Result<Vec<RuleAttributionRow>> {
-        let all = ["*".to_owned()];
-        let sources = serde_json::to_string(sources.unwrap_or(&all))
-            .map_err(|e| Error::Internal(e.to_string()))?;
-        let window = self.windows.trend;
-        let found = sql::rule_lines(tx, self.org_id, &self.cover, &sources, window).await?;
-        let row = |line: sql::RuleLine| RuleAttributionRow {
-            successes_with: line.successes,
-            failures_with: line.failures,
-            net_sessions: line.successes - line.failures,
-            success_rate_ci95: numbers::interval(line.successes, line.successes + line.failures),
-            cited_session_ids: self.lists.citing(&line.kind, &line.rule_id, &sources),
-            rule_id: line.rule_id,
-            kind: line.kind,
-            title: line.title,
-        };
-        Ok(found.into_iter().map(row).collect())
     }
 }

@@ -1,18 +1,19 @@
 //! From sums to what is shown: rates, intervals, tiles, charts. No storage here.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::sql::{ScoreLine, ShadowLine, SumLine, TrendLine};
+use super::sql::{Lines, ScoreLine, ShadowLine, Sums, TurnLine, VerdictLine};
+use super::windows::{Bucket, share};
 use crate::clock::rfc3339;
 use crate::stats::wilson::wilson;
 
-/// The tags of the windows.
-pub const TREND: i64 = 0;
-pub const CURRENT: i64 = 1;
-pub const PREVIOUS: i64 = 2;
+/// The bits of the windows in the tags of lines.
+pub const TREND: i64 = 1;
+pub const CURRENT: i64 = 2;
+pub const PREVIOUS: i64 = 4;
 
 /// The 97.5th percentile of the normal distribution.
 const Z: f64 = 1.959_963_984_540_054;
@@ -120,39 +121,40 @@ pub struct ShadowWinRateTrend {
 }
 
 /// All sums that an overview is made of.
-#[derive(Default)]
 pub struct Material {
-    pub sums: Vec<SumLine>,
-    pub shadows: Vec<ShadowLine>,
-    pub turns: Vec<TrendLine>,
+    pub bucket: Bucket,
+    pub sums: Sums,
     pub scores: Vec<ScoreLine>,
 }
 
 impl Material {
     /// The sources with a verdict in the trend window, in order.
     pub fn sources(&self) -> Vec<String> {
-        let lines = self.sums.iter().filter(|line| line.tag == TREND);
-        let sources: BTreeSet<&str> = lines.map(|line| line.source.as_str()).collect();
-        sources.into_iter().map(str::to_owned).collect()
+        let mut verdicts: BTreeMap<&str, i64> = BTreeMap::new();
+        for (tag, line) in self.sums.verdicts.iter() {
+            *verdicts.entry(&line.source).or_default() += share(tag, TREND) * line.n;
+        }
+        verdicts.into_iter().filter(|(_, n)| *n > 0).map(|(source, _)| source.to_owned()).collect()
     }
 }
 
-impl SumLine {
-    fn add(&mut self, other: &SumLine) {
-        self.n += other.n;
-        self.sessions += other.sessions;
-        self.successes += other.successes;
-        self.system_errors += other.system_errors;
-        self.corrections += other.corrections;
-        self.corrected_0 += other.corrected_0;
-        self.corrected_1 += other.corrected_1;
-        self.corrected_2 += other.corrected_2;
-        self.corrected_3 += other.corrected_3;
-        self.corrected_4 += other.corrected_4;
-        self.corrected_5 += other.corrected_5;
-        self.turns_n += other.turns_n;
-        self.turns += other.turns;
-        self.escalations += other.escalations;
+impl VerdictLine {
+    /// Adds a line as often as it counts.
+    fn add(&mut self, share: i64, line: &VerdictLine) {
+        self.n += share * line.n;
+        self.sessions += share * line.sessions;
+        self.successes += share * line.successes;
+        self.system_errors += share * line.system_errors;
+        self.corrections += share * line.corrections;
+        self.corrected_0 += share * line.corrected_0;
+        self.corrected_1 += share * line.corrected_1;
+        self.corrected_2 += share * line.corrected_2;
+        self.corrected_3 += share * line.corrected_3;
+        self.corrected_4 += share * line.corrected_4;
+        self.corrected_5 += share * line.corrected_5;
+        self.turns_n += share * line.turns_n;
+        self.turns += share * line.turns;
+        self.escalations += share * line.escalations;
     }
 
     pub fn success_rate(&self) -> Option<f64> {
@@ -198,32 +200,40 @@ impl<'a> Part<'a> {
         self.sources.is_none_or(|sources| sources.iter().any(|one| one == source))
     }
 
-    fn sums(&self, tag: i64) -> impl Iterator<Item = &SumLine> {
-        self.material.sums.iter().filter(move |line| line.tag == tag && self.has(&line.source))
+    /// What verdicts count in a window, line by line.
+    fn verdicts(&self, window: i64) -> impl Iterator<Item = (i64, &VerdictLine)> {
+        let lines = self.material.sums.verdicts.iter().filter(|(_, line)| self.has(&line.source));
+        lines.map(move |(tag, line)| (share(tag, window), line))
     }
 
-    fn shadows(&self) -> impl Iterator<Item = &ShadowLine> {
-        self.material.shadows.iter().filter(|line| self.has(&line.source))
+    fn shadows(&self) -> impl Iterator<Item = (i64, &ShadowLine)> {
+        let lines = self.material.sums.shadows.iter().filter(|(_, line)| self.has(&line.source));
+        lines.map(|(tag, line)| (share(tag, TREND), line))
     }
 
-    pub fn totals(&self, tag: i64) -> SumLine {
-        let mut totals = SumLine::default();
-        self.sums(tag).for_each(|line| totals.add(line));
+    pub fn totals(&self, window: i64) -> VerdictLine {
+        let mut totals = VerdictLine::default();
+        self.verdicts(window).for_each(|(share, line)| totals.add(share, line));
         totals
     }
 
     /// The shares that prefer the regular and the shadow responses, ties by half.
     pub fn shadow_shares(&self) -> Option<(f64, f64)> {
         let mut all = ShadowLine::default();
-        self.shadows().for_each(|line| all.add(line));
+        self.shadows().for_each(|(share, line)| all.add(share, line));
         all.shares()
     }
 
     pub fn buckets(&self) -> Vec<HeroBucket> {
-        let mut sums: BTreeMap<i64, (SumLine, ShadowLine)> = BTreeMap::new();
-        self.sums(TREND).for_each(|line| sums.entry(line.ts).or_default().0.add(line));
-        self.shadows().for_each(|line| sums.entry(line.ts).or_default().1.add(line));
-        let bucket = |(ts, (sum, shadow)): (i64, (SumLine, ShadowLine))| HeroBucket {
+        let mut sums: BTreeMap<i64, (VerdictLine, ShadowLine)> = BTreeMap::new();
+        let bucket = self.material.bucket;
+        for (share, line) in self.verdicts(TREND) {
+            sums.entry(bucket.start(line.start)).or_default().0.add(share, line);
+        }
+        for (share, line) in self.shadows() {
+            sums.entry(bucket.start(line.start)).or_default().1.add(share, line);
+        }
+        let bucket = |(ts, (sum, shadow)): (i64, (VerdictLine, ShadowLine))| HeroBucket {
             ts,
             regular_rate: sum.success_rate(),
             shadow_rate: shadow.shares().map(|(_, share)| share),
@@ -233,26 +243,26 @@ impl<'a> Part<'a> {
             escalation_rate: ratio(sum.escalations, sum.n),
             ci95: sum.interval(),
         };
-        sums.into_iter().map(bucket).collect()
+        sums.into_iter().map(bucket).filter(|one| one.regular_n > 0 || one.shadow_n > 0).collect()
     }
 
     pub fn tiles(&self) -> ContextTile {
         let (now, before) = (self.totals(CURRENT), self.totals(PREVIOUS));
-        let change = |value: fn(&SumLine) -> Option<f64>| {
+        let change = |value: fn(&VerdictLine) -> Option<f64>| {
             let current = value(&now);
             (current, current.zip(value(&before)).map(|(now, before)| now - before))
         };
-        let rate = |value: fn(&SumLine) -> Option<f64>| {
+        let rate = |value: fn(&VerdictLine) -> Option<f64>| {
             let (current, delta) = change(value);
             RateTile { current, delta_pp: delta.map(points) }
         };
-        let mean = |value: fn(&SumLine) -> Option<f64>| {
+        let mean = |value: fn(&VerdictLine) -> Option<f64>| {
             let (current, delta) = change(value);
             MeanTile { current, delta }
         };
         let behavior = rate(|sum| ratio(sum.successes, sum.eligible()));
         ContextTile {
-            success: rate(SumLine::success_rate),
+            success: rate(VerdictLine::success_rate),
             behavior_success: BehaviorTile {
                 current: behavior.current,
                 delta_pp: behavior.delta_pp,
@@ -294,10 +304,10 @@ impl<'a> Part<'a> {
 }
 
 impl ShadowLine {
-    fn add(&mut self, other: &ShadowLine) {
-        self.n += other.n;
-        self.regular_better += other.regular_better;
-        self.shadow_better += other.shadow_better;
+    fn add(&mut self, share: i64, line: &ShadowLine) {
+        self.n += share * line.n;
+        self.regular_better += share * line.regular_better;
+        self.shadow_better += share * line.shadow_better;
     }
 
     fn shares(&self) -> Option<(f64, f64)> {
@@ -307,21 +317,29 @@ impl ShadowLine {
     }
 }
 
-pub fn win_rate_trend(lines: &[TrendLine], version: &str) -> ShadowWinRateTrend {
-    let mut total = TrendLine::default();
-    for line in lines {
-        total.n += line.n;
-        total.wins += line.wins;
-        total.losses += line.losses;
-        total.both_orders += line.both_orders;
-        total.flips += line.flips;
+impl TurnLine {
+    fn add(&mut self, share: i64, line: &TurnLine) {
+        self.n += share * line.n;
+        self.wins += share * line.wins;
+        self.losses += share * line.losses;
+        self.both_orders += share * line.both_orders;
+        self.flips += share * line.flips;
     }
-    let daily = lines.iter().map(|line| ShadowWinRateTrendPoint {
-        date: rfc3339(line.ts).chars().take(10).collect(),
-        n: line.n,
-        wins: line.wins,
-        losses: line.losses,
-        ties: line.n - line.wins - line.losses,
+}
+
+pub fn win_rate_trend(turns: &Lines<TurnLine>, version: &str) -> ShadowWinRateTrend {
+    let (mut total, mut days) = (TurnLine::default(), BTreeMap::<i64, TurnLine>::new());
+    for (tag, line) in turns.iter() {
+        total.add(share(tag, TREND), line);
+        days.entry(Bucket::Day.start(line.start)).or_default().add(share(tag, TREND), line);
+    }
+    let daily = days.into_iter().filter(|(_, sum)| sum.n > 0);
+    let daily = daily.map(|(ts, sum)| ShadowWinRateTrendPoint {
+        date: rfc3339(ts).chars().take(10).collect(),
+        n: sum.n,
+        wins: sum.wins,
+        losses: sum.losses,
+        ties: sum.n - sum.wins - sum.losses,
     });
     ShadowWinRateTrend {
         daily: daily.collect(),

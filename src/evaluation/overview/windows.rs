@@ -45,73 +45,110 @@ impl Bucket {
         }
     }
 
-    /// Weeks begin on Monday, and day 0 was a Thursday.
-    pub fn shift(self) -> i64 {
-        match self {
-            Bucket::Day => 0,
-            Bucket::Week => 3 * DAY,
-        }
+    /// The start of the bar that a time is in.
+    pub fn start(self, time: i64) -> i64 {
+        // Weeks begin on Monday, and day 0 was a Thursday.
+        let shift = if self == Bucket::Week { 3 * DAY } else { 0 };
+        time - (time + shift).rem_euclid(self.seconds())
     }
 }
 
-/// One stretch of a cover: `grain` says which sums have it; 1 means that the rows themselves do.
+/// One stretch of a cover: `grain` says which sums have it; 1 means that the rows themselves do. What a stretch with
+/// `sign` −1 comes to is taken away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
+    pub sign: i64,
     pub grain: i64,
     pub span: Span,
 }
 
-/// Covers a window without gap or overlap, with lines of at most `coarsest` seconds where whole ones fit and with rows
-/// at the ragged ends.
+/// Covers a span exactly once, with lines of at most `coarsest` seconds as far as they go, with finer ones and at last
+/// rows at the ragged ends. An end just before the end of a day is the whole day without its last hour, not 23 hours.
 pub fn cover(span: Span, coarsest: i64) -> Vec<Stretch> {
     let mut grains: Vec<(i64, i64)> =
         GRAINS.into_iter().filter(|(seconds, _)| *seconds <= coarsest).collect();
     grains.sort_unstable();
     let mut stretches = Vec::new();
-    fill(span, &grains, &mut stretches);
+    fill(span, 1, &grains, &mut stretches);
     stretches
 }
 
-fn fill(span: Span, grains: &[(i64, i64)], stretches: &mut Vec<Stretch>) {
-    if span.low >= span.high {
-        return;
-    }
+fn fill(span: Span, sign: i64, grains: &[(i64, i64)], stretches: &mut Vec<Stretch>) {
+    let Span { low, high } = span;
     let Some((&(seconds, shift), finer)) = grains.split_last() else {
-        stretches.push(Stretch { grain: 1, span });
+        if low < high {
+            stretches.push(Stretch { sign, grain: 1, span });
+        }
         return;
     };
-    let floor = |time: i64| time - (time + shift).rem_euclid(seconds);
-    let (first, last) = (floor(span.low + seconds - 1), floor(span.high));
+    let nearest = |time: i64| {
+        let time = time + seconds / 2;
+        time - (time + shift).rem_euclid(seconds)
+    };
+    let (first, last) = (nearest(low), nearest(high));
     if first >= last {
-        return fill(span, finer, stretches);
+        return fill(span, sign, finer, stretches);
     }
-    fill(Span { low: span.low, high: first }, finer, stretches);
-    stretches.push(Stretch { grain: seconds, span: Span { low: first, high: last } });
-    fill(Span { low: last, high: span.high }, finer, stretches);
+    // From one time to another: added when it goes forward, taken away when it goes back.
+    let mut step = |from: i64, to: i64| {
+        if from <= to {
+            fill(Span { low: from, high: to }, sign, finer, stretches);
+        } else {
+            fill(Span { low: to, high: from }, -sign, finer, stretches);
+        }
+    };
+    step(low, first);
+    step(last, high);
+    stretches.push(Stretch { sign, grain: seconds, span: Span { low: first, high: last } });
 }
 
-/// Covers of several windows, each under its tag, as `{ranges:$n}` takes them: the lines, then the rows.
-pub fn ranges(windows: &[(i64, Span)], coarsest: i64) -> (String, String) {
+/// The covers of several windows, as `{ranges:$n}` takes them.
+#[derive(Clone, Debug, Default)]
+pub struct Ranges {
+    /// Of lines of sums.
+    pub lines: String,
+    /// Of rows.
+    pub rows: String,
+}
+
+/// Covers windows, each named by a bit, and reads no time twice: a range is tagged with the windows it is in, below zero
+/// if it is taken away (see [`share`]).
+pub fn ranges(windows: &[(i64, Span)], coarsest: i64) -> Ranges {
+    let mut cuts: Vec<i64> = windows.iter().flat_map(|(_, span)| [span.low, span.high]).collect();
+    cuts.sort_unstable();
+    cuts.dedup();
     let (mut lines, mut rows) = (Vec::new(), Vec::new());
-    for (tag, span) in windows {
-        for Stretch { grain, span } in cover(*span, coarsest) {
-            let range = (tag, grain, span.low, span.high);
+    for (&low, &high) in cuts.iter().zip(cuts.iter().skip(1)) {
+        let inside = windows.iter().filter(|(_, span)| span.low <= low && high <= span.high);
+        let tag: i64 = inside.map(|(bit, _)| bit).sum();
+        if tag == 0 {
+            continue;
+        }
+        for Stretch { sign, grain, span } in cover(Span { low, high }, coarsest) {
+            let range = (sign * tag, grain, span.low, span.high);
             if grain < HOUR { rows.push(range) } else { lines.push(range) }
         }
     }
-    let json = |ranges: &[(&i64, i64, i64, i64)]| serde_json::to_string(ranges).unwrap_or_default();
-    (json(&lines), json(&rows))
+    let json = |ranges: &[(i64, i64, i64, i64)]| serde_json::to_string(ranges).unwrap_or_default();
+    Ranges { lines: json(&lines), rows: json(&rows) }
+}
+
+/// What a line with this tag counts in a window: once, not at all, or taken away.
+pub fn share(tag: i64, window: i64) -> i64 {
+    if tag.abs() & window == 0 { 0 } else { tag.signum() }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     /// 2024-02-29 00:00:00 UTC, a Thursday.
     const LEAP_DAY: i64 = 1_709_164_800;
 
     #[test]
-    fn a_cover_has_no_gap_and_no_overlap() {
+    fn a_cover_has_every_second_once() {
         let mut state = 7u64;
         let mut below = move |n: i64| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -132,24 +169,47 @@ mod tests {
             };
             let high = low + below(longest) + 1;
             for coarsest in [1, HOUR, DAY, WEEK] {
-                let mut at = low;
-                for Stretch { grain, span } in cover(Span { low, high }, coarsest) {
-                    assert_eq!(span.low, at);
+                // How much more often a second is covered than the one before.
+                let mut changes: BTreeMap<i64, i64> = [(low, -1), (high, 1)].into();
+                for Stretch { sign, grain, span } in cover(Span { low, high }, coarsest) {
                     assert!(span.high > span.low && grain <= coarsest.max(1));
                     if let Some((seconds, shift)) = GRAINS.into_iter().find(|(s, _)| *s == grain) {
                         assert_eq!((span.low + shift) % seconds, 0);
                         assert_eq!((span.high + shift) % seconds, 0);
                     } else {
                         assert!(
-                            coarsest == 1 || span.high - span.low < 2 * HOUR,
+                            coarsest == 1 || span.high - span.low < HOUR,
                             "rows for minutes only"
                         );
                     }
-                    at = span.high;
+                    let lines = (span.high - span.low) / grain;
+                    assert!(
+                        sign == 1 || lines <= 12 || grain == 1,
+                        "at most half is taken away: {lines} of {grain}"
+                    );
+                    *changes.entry(span.low).or_default() += sign;
+                    *changes.entry(span.high).or_default() -= sign;
                 }
-                assert_eq!(at, high);
+                assert!(changes.values().all(|change| *change == 0), "{low} to {high}");
             }
         }
+    }
+
+    #[test]
+    fn ranges_tell_their_windows_and_read_no_time_twice() {
+        let windows = Windows::new(LEAP_DAY - 9 * DAY, LEAP_DAY - 1);
+        let named = [(1, windows.trend), (2, windows.current), (4, windows.previous)];
+        let Ranges { lines, rows } = ranges(&named, WEEK);
+        let read =
+            |json: &str| -> Vec<(i64, i64, i64, i64)> { serde_json::from_str(json).unwrap() };
+        let all = [read(&lines), read(&rows)].concat();
+        let seconds = |window: i64| -> i64 {
+            all.iter().map(|(tag, _, low, high)| share(*tag, window) * (high - low)).sum()
+        };
+        for (bit, span) in named {
+            assert_eq!(seconds(bit), span.high - span.low);
+        }
+        assert!(all.len() < 12, "{all:?}");
     }
 
     #[test]

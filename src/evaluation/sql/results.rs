@@ -2,25 +2,25 @@
 
 use sqlx::types::Json;
 
-use crate::db::Tx;
+use crate::db::{Tx, listed};
 use crate::error::{Error, Result};
 use crate::evaluation::results::ResultQuery;
 use crate::evaluation::{AGENT_SUCCESS, EvaluationResult, NewResult};
 use crate::governance::SubjectWrite;
-use crate::{row, rows, run};
+use crate::{row, run};
 
-/// The columns of [`EvaluationResult`]; the session's preference comes from elsewhere.
-macro_rules! columns {
+/// Verdicts of rows `r` as [`EvaluationResult`]s; the preference of their session comes from elsewhere. As one row: they
+/// are many and wide, and cross from SQLite's thread at once.
+macro_rules! listed {
     ($preference:literal) => {
         concat!(
-            "r.result_id, r.user_id, r.agent_version, r.session_id, r.is_success, r.failure_type, \
+            "{rows_listed}r.result_id, r.user_id, r.agent_version, r.session_id, {flag:r.is_success}, r.failure_type, \
              r.failure_reason, r.evaluation_name, r.created_at, ",
             $preference,
-            " AS regular_vs_shadow, r.number_of_corrections AS number_of_correction_per_session, \
-             r.user_turns_to_resolution, r.is_escalated, r.tags, r.evaluated_at, \
-             r.learning_status AS retrieved_learning_status, r.judge, r.prompt_version, r.rubric_hash, \
-             r.input_tokens, r.output_tokens, r.cost_usd, r.latency_ms, r.attempts, r.flags, \
-             r.interaction_count, r.last_interaction_id"
+            ", r.number_of_corrections, r.user_turns_to_resolution, {flag:r.is_escalated}, {json:r.tags}, \
+             r.evaluated_at, r.learning_status, r.judge, r.prompt_version, r.rubric_hash, r.input_tokens, \
+             r.output_tokens, {fraction:r.cost_usd}, r.latency_ms, r.attempts, {json:r.flags}, r.interaction_count, \
+             r.last_interaction_id{end_listed}"
         )
     };
 }
@@ -138,12 +138,12 @@ pub async fn find_result(
     evaluation_name: &str,
     agent_version: &str,
 ) -> Result<Option<EvaluationResult>> {
-    row!(
+    let found = row!(
         tx,
-        EvaluationResult,
+        (String,),
         concat!(
             "SELECT ",
-            columns!("NULL"),
+            listed!("NULL"),
             " FROM evaluation_results r WHERE r.org_id = $1 AND r.user_id = $2 AND r.session_id = $3
                AND r.evaluation_name = $4 AND r.agent_version = $5"
         ),
@@ -152,7 +152,8 @@ pub async fn find_result(
         session_id,
         evaluation_name,
         agent_version
-    )
+    )?;
+    Ok(listed(&found.unwrap_or_default().0)?.pop())
 }
 
 /// Verdicts, newest session first, with the preference of their sessions under a rubric of shadow comparisons.
@@ -166,16 +167,17 @@ pub async fn list_results(
         ($of_user:literal) => {
             concat!(
                 "SELECT ",
-                columns!("p.regular_vs_shadow"),
-                " FROM evaluation_results r LEFT JOIN shadow_sessions p
-                     ON p.org_id = r.org_id AND p.user_id = r.user_id AND p.session_id = r.session_id
-                    AND p.judge_prompt_version = $9
-                  WHERE r.org_id = $1 AND ",
+                listed!("p.regular_vs_shadow"),
+                " FROM (SELECT r.* FROM evaluation_results r
+                     WHERE r.org_id = $1 AND ",
                 $of_user,
                 " AND ($3 IS NULL OR r.session_id = $3) AND ($4 IS NULL OR r.agent_version = $4)
-                  AND ($5 IS NULL OR r.evaluation_name = $5) AND r.created_at >= COALESCE($6, 0)
-                  AND r.created_at < COALESCE($7, 9223372036854775807)
-                  ORDER BY r.created_at DESC, r.result_id DESC {limit:$8}"
+                     AND ($5 IS NULL OR r.evaluation_name = $5) AND r.created_at >= COALESCE($6, 0)
+                     AND r.created_at < COALESCE($7, 9223372036854775807)
+                     ORDER BY r.created_at DESC, r.result_id DESC {limit:$8}) r
+                  LEFT JOIN shadow_sessions p
+                     ON p.org_id = r.org_id AND p.user_id = r.user_id AND p.session_id = r.session_id
+                    AND p.judge_prompt_version = $9"
             )
         };
     }
@@ -183,9 +185,9 @@ pub async fn list_results(
         Some(_) => list!("r.user_id = $2"),
         None => list!("$2 IS NULL"),
     };
-    rows!(
+    let found = row!(
         tx,
-        EvaluationResult,
+        (String,),
         sql,
         org_id,
         query.user_id.as_deref(),
@@ -196,7 +198,10 @@ pub async fn list_results(
         query.to,
         query.limit,
         shadow_version
-    )
+    )?;
+    let mut results: Vec<EvaluationResult> = listed(&found.unwrap_or_default().0)?;
+    results.sort_unstable_by_key(|one| std::cmp::Reverse((one.created_at, one.result_id)));
+    Ok(results)
 }
 
 /// Successes and all verdicts of the sessions that began in `[from, to)`.

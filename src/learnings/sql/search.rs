@@ -1,11 +1,10 @@
 //! The two statements of a search, each one row with everything in it: what a person's learnings are ranked by, and
 //! the learnings that won. A statement on its way costs more than most of what it does.
 
-use serde::de::DeserializeOwned;
 use sqlx::types::Json;
 
 use super::{Filter, agent_playbooks, filtered, has_tag, profiles, user_playbooks};
-use crate::db::Tx;
+use crate::db::{Tx, listed};
 use crate::error::{Error, Result};
 use crate::experiments;
 use crate::governance::barrier;
@@ -175,9 +174,4 @@ pub async fn won(tx: &mut Tx, filter: &Filter, winners: &Winners) -> Result<(Lea
 
 fn only<T>(rows: Vec<T>) -> Result<T> {
     rows.into_iter().next().ok_or_else(|| Error::Internal("a search gave no row".to_owned()))
-}
-
-/// Rows from `{rows_listed}`, their columns in the order of the fields.
-fn listed<T: DeserializeOwned>(text: &str) -> Result<Vec<T>> {
-    serde_json::from_str(text).map_err(|e| Error::Internal(format!("a search gave odd rows: {e}")))
 }

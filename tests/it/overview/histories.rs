@@ -230,11 +230,23 @@ both_backends! {
         t.clock().advance(600);
         work(&t).await;
         // As a database is that has the tables but never had the triggers.
-        let name = if t.backend == Backend::Sqlite { "rollup_v1_sessions" } else { "rollup_v1_sessions ON sessions" };
+        let name = if t.backend == Backend::Sqlite { "rollup_v2_sessions" } else { "rollup_v2_sessions ON sessions" };
         t.sql(&format!("DROP TRIGGER {name}")).await.unwrap();
         t.sql("DELETE FROM evaluation_rollups").await.unwrap();
+        // And one of an earlier version, which would count everything twice.
+        let of_before: &[&str] = if t.backend == Backend::Sqlite {
+            &["CREATE TRIGGER rollup_v1_sessions AFTER UPDATE ON sessions BEGIN DELETE FROM evaluation_rollups; END"]
+        } else {
+            &["CREATE FUNCTION rollup_v1_sessions() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN DELETE FROM evaluation_rollups; RETURN NULL; END'",
+              "CREATE TRIGGER rollup_v1_sessions AFTER UPDATE ON sessions FOR EACH ROW EXECUTE FUNCTION rollup_v1_sessions()"]
+        };
+        for statement in of_before {
+            t.sql(statement).await.unwrap();
+        }
         let again = t.replica().await;
         assert_eq!(wrong_sums(&again).await, []);
         assert_eq!(again.number("SELECT COUNT(*) FROM evaluation_rollups").await, 3);
+        server.publish(&crate::evaluation::talk("ada", "s1", true)).await.ok();
+        assert_eq!(wrong_sums(&again).await, [], "the old trigger is gone");
     }
 }

@@ -73,7 +73,8 @@ pub struct Data {
     pub sessions: Vec<Session>,
 }
 
-const SOURCES: [&str; 4] = ["", "app", "tel", "web"];
+/// `*` is a source like any other.
+const SOURCES: [&str; 5] = ["", "*", "app", "tel", "web"];
 
 pub fn data(number: u64, org: String) -> Data {
     let dice = &mut Dice(number.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);

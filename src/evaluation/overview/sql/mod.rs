@@ -5,8 +5,8 @@ pub mod rollups;
 mod sums;
 
 pub use lists::{AfterCitation, AfterResult, at_start, citing_sessions, sessions_of_source};
-pub use rollups::{DAY, GRAINS, HOUR, WEEK};
+pub use rollups::{ALL_SOURCES, DAY, GRAINS, HOUR, WEEK, one_source};
 pub use sums::{
-    RuleLine, ScoreLine, ShadowLine, SumLine, TrendLine, first_result_at, rule_lines, score_lines,
-    shadow_lines, sum_lines, trend_lines,
+    Asked, CitedRules, Lines, ScoreLine, ShadowLine, Sums, TurnLine, VerdictLine, cited_rules,
+    rule_titles, score_lines, sums,
 };

@@ -11,7 +11,17 @@
 use crate::db::{Engine, Objects, Tx};
 use crate::error::Result;
 
-const PREFIX: &str = "rollup_v1";
+/// What the names of all triggers begin with, whatever was counted when they were made.
+const FAMILY: &str = "rollup_v";
+const PREFIX: &str = "rollup_v2";
+
+/// The source under which the rules of all sources are counted together.
+pub const ALL_SOURCES: &str = "*";
+
+/// The source under which the rules of one source are counted: never that of all, whatever a source is called.
+pub fn one_source(source: &str) -> String {
+    format!("={source}")
+}
 
 /// `(seconds, shift)`: a line begins where `(time + shift)` is a multiple of the seconds. Day 0 was a Thursday.
 pub const GRAINS: [(i64, i64); 3] = [(HOUR, 0), (DAY, 0), (WEEK, 3 * DAY)];
@@ -30,7 +40,7 @@ struct Rollup {
     keys: &'static [(&'static str, &'static str)],
     /// Besides `n`.
     sums: &'static [(&'static str, &'static str)],
-    /// Whether every row counts once more under the source `*`.
+    /// Whether every row counts once more, for all sources together.
     all_sources: bool,
 }
 
@@ -62,7 +72,7 @@ const ROLLUPS: [Rollup; 4] = [
         counted: "TRUE",
         lines: "rule_rollups",
         keys: &[
-            ("source", "CASE WHEN scope.whole = 1 THEN '*' ELSE @.source END"),
+            ("source", "CASE WHEN scope.whole = 1 THEN '*' ELSE '=' || @.source END"),
             ("kind", "@.kind"),
             ("rule_id", "@.rule_id"),
         ],
@@ -191,8 +201,7 @@ impl Rollup {
             Engine::Sqlite => [("insert", add.clone()), ("update", format!("{remove}{add}{sweep}")), ("delete", format!("{remove}{sweep}"))]
                 .map(|(event, body)| {
                     format!(
-                        "DROP TRIGGER IF EXISTS {PREFIX}_{facts}_{event};
-                         CREATE TRIGGER {PREFIX}_{facts}_{event} AFTER {event} ON {facts} BEGIN {body} END;\n"
+                        "CREATE TRIGGER {PREFIX}_{facts}_{event} AFTER {event} ON {facts} BEGIN {body} END;\n"
                     )
                 })
                 .concat(),
@@ -204,7 +213,7 @@ impl Rollup {
                      IF TG_OP <> 'INSERT' THEN {sweep} END IF;
                      RETURN NULL;
                  END $$;
-                 CREATE OR REPLACE TRIGGER {PREFIX}_{facts} AFTER INSERT OR UPDATE OR DELETE ON {facts}
+                 CREATE TRIGGER {PREFIX}_{facts} AFTER INSERT OR UPDATE OR DELETE ON {facts}
                  FOR EACH ROW EXECUTE FUNCTION {PREFIX}_{facts}();\n"
             ),
         }
@@ -231,14 +240,13 @@ fn session_trigger(engine: Engine) -> String {
     let event = "AFTER UPDATE OF first_request_at, source ON sessions";
     let changed = "OLD.first_request_at <> NEW.first_request_at OR OLD.source <> NEW.source";
     match engine {
-        Engine::Sqlite => format!(
-            "DROP TRIGGER IF EXISTS {PREFIX}_sessions;
-             CREATE TRIGGER {PREFIX}_sessions {event} WHEN {changed} BEGIN {body} END;\n"
-        ),
+        Engine::Sqlite => {
+            format!("CREATE TRIGGER {PREFIX}_sessions {event} WHEN {changed} BEGIN {body} END;\n")
+        }
         Engine::Postgres => format!(
             "CREATE OR REPLACE FUNCTION {PREFIX}_sessions() RETURNS trigger LANGUAGE plpgsql AS $$
              BEGIN {body} RETURN NULL; END $$;
-             CREATE OR REPLACE TRIGGER {PREFIX}_sessions {event} FOR EACH ROW WHEN ({changed})
+             CREATE TRIGGER {PREFIX}_sessions {event} FOR EACH ROW WHEN ({changed})
              EXECUTE FUNCTION {PREFIX}_sessions();\n"
         ),
     }
@@ -265,12 +273,20 @@ pub async fn gaps(tx: &mut Tx) -> Result<Vec<String>> {
     Ok(names.into_iter().filter(|name| !present.contains(name)).collect())
 }
 
-/// Makes the triggers when one of them is not there yet, and then all sums from the rows.
+/// Makes the triggers when one of them is not there yet, in the place of older ones, and then all sums from the rows.
 pub async fn install(tx: &mut Tx) -> Result<()> {
     if gaps(tx).await?.is_empty() {
         return Ok(());
     }
     let engine = tx.engine();
+    for old in tx.names_of(Objects::Triggers).await?.iter().filter(|name| name.starts_with(FAMILY))
+    {
+        tx.run_script(match engine {
+            Engine::Sqlite => format!("DROP TRIGGER {old}"),
+            Engine::Postgres => format!("DROP FUNCTION {old}() CASCADE"),
+        })
+        .await?;
+    }
     let triggers: String = ROLLUPS.iter().map(|rollup| rollup.triggers(engine)).collect();
     tx.run_script(triggers + &session_trigger(engine)).await?;
     rebuild(tx).await

@@ -1,0 +1,126 @@
+//! Which rules are cited by the sessions that go well, and which by those that do not.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashMap};
+
+use super::body::Lists;
+use super::numbers::{self, TREND};
+use super::sql::{self, CitedRules};
+use super::windows::{Span, ranges, share};
+use super::{RuleAttributionRow, SourceSet};
+use crate::db::{Tx, listed};
+use crate::error::Result;
+
+/// This many of the rules that help most are shown, and as many of those that harm most.
+const SHOWN: usize = 10;
+
+/// The rules of the whole, and of each set of sources.
+pub struct Attribution {
+    pub whole: Vec<RuleAttributionRow>,
+    pub sets: Vec<Vec<RuleAttributionRow>>,
+}
+
+/// Kind and id of a rule.
+type Rule<'a> = (&'a str, &'a str);
+
+/// Sessions that cite rules, and how many of them went well.
+type Sums<'a> = HashMap<Rule<'a>, (i64, i64)>;
+
+/// A rule, and the sessions that cite it.
+#[derive(Clone, Copy)]
+struct Cited<'a> {
+    kind: &'a str,
+    rule_id: &'a str,
+    n: i64,
+    successes: i64,
+}
+
+impl Cited<'_> {
+    fn failures(&self) -> i64 {
+        self.n - self.successes
+    }
+
+    /// Successes minus failures.
+    fn net(&self) -> i64 {
+        self.successes - self.failures()
+    }
+}
+
+pub async fn attribution(
+    tx: &mut Tx,
+    org_id: &str,
+    window: Span,
+    sets: &[SourceSet],
+    lists: &mut Lists,
+) -> Result<Attribution> {
+    // The sources of each part, as the rollups name them; the whole comes first.
+    let mut parts = vec![vec![sql::ALL_SOURCES.to_owned()]];
+    parts.extend(sets.iter().map(|set| set.sources.iter().map(|s| sql::one_source(s)).collect()));
+    let cover = ranges(&[(TREND, window)], sql::WEEK);
+    let (lines, rows) = sql::cited_rules(tx, org_id, &cover, &parts.concat()).await?;
+    let mut found: Vec<CitedRules<'_>> = listed(&lines)?;
+    found.append(&mut listed(&rows)?);
+    let cited = summed(&found, &parts);
+    let shown: BTreeSet<Rule<'_>> =
+        cited.iter().flatten().map(|rule| (rule.kind, rule.rule_id)).collect();
+    let shown: Vec<Rule<'_>> = shown.into_iter().collect();
+    let titles = sql::rule_titles(tx, org_id, &shown, window).await?;
+    let titles: HashMap<Rule<'_>, &str> = titles
+        .iter()
+        .map(|(kind, rule_id, title)| ((kind.as_str(), rule_id.as_str()), title.as_str()))
+        .collect();
+    let mut rows = cited.into_iter().zip(&parts).map(|(cited, sources)| {
+        let row = |rule: Cited<'_>| RuleAttributionRow {
+            rule_id: rule.rule_id.to_owned(),
+            kind: rule.kind.to_owned(),
+            title: titles
+                .get(&(rule.kind, rule.rule_id))
+                .map_or_else(String::new, |t| (*t).to_owned()),
+            successes_with: rule.successes,
+            failures_with: rule.failures(),
+            net_sessions: rule.net(),
+            cited_session_ids: lists.citing(rule.kind, rule.rule_id, sources),
+            success_rate_ci95: numbers::interval(rule.successes, rule.n),
+        };
+        cited.into_iter().map(row).collect()
+    });
+    Ok(Attribution { whole: rows.next().unwrap_or_default(), sets: rows.collect() })
+}
+
+/// The rules that are shown of each part, those that make the most difference first.
+fn summed<'a>(found: &'a [CitedRules<'a>], parts: &[Vec<String>]) -> Vec<Vec<Cited<'a>>> {
+    let part_of: HashMap<&str, usize> = parts
+        .iter()
+        .enumerate()
+        .flat_map(|(part, sources)| sources.iter().map(move |source| (source.as_str(), part)))
+        .collect();
+    let mut sums: Vec<Sums<'_>> = vec![HashMap::new(); parts.len()];
+    for CitedRules { tag, source, lines } in found {
+        let Some(&part) = part_of.get(&**source) else { continue };
+        let share = share(*tag, TREND);
+        for line in lines {
+            let sum = sums[part].entry((&*line.kind, &*line.rule_id)).or_default();
+            *sum = (sum.0 + share * line.n, sum.1 + share * line.successes);
+        }
+    }
+    sums.into_iter().map(most_telling).collect()
+}
+
+fn most_telling(sums: Sums<'_>) -> Vec<Cited<'_>> {
+    let rules = sums
+        .into_iter()
+        .filter(|(_, (n, _))| *n > 0)
+        .map(|((kind, rule_id), (n, successes))| Cited { kind, rule_id, n, successes });
+    let (mut helpful, mut harmful): (Vec<_>, Vec<_>) = rules.partition(|rule| rule.net() >= 0);
+    for rules in [&mut helpful, &mut harmful] {
+        rules.sort_unstable_by_key(order);
+        rules.truncate(SHOWN);
+    }
+    helpful.append(&mut harmful);
+    helpful.sort_unstable_by_key(order);
+    helpful
+}
+
+fn order<'a>(rule: &Cited<'a>) -> (Reverse<i64>, Reverse<i64>, &'a str, &'a str) {
+    (Reverse(rule.net().abs()), Reverse(rule.n), rule.rule_id, rule.kind)
+}
