@@ -40,7 +40,7 @@ pub struct Lists {
 /// What is in a list, and how far it was sent.
 enum Spec {
     Sessions { sources: Vec<String>, with_users: bool, after: AfterResult },
-    Citing { rule: (String, String), sources: Vec<String>, after: AfterCitation },
+    Citing { rule: (String, String), sources: Option<Vec<String>>, after: AfterCitation },
 }
 
 impl Lists {
@@ -65,11 +65,11 @@ impl Lists {
         self.add(Spec::Sessions { sources, with_users, after })
     }
 
-    /// The sessions that cite a rule, of these sources as the rollups name them.
-    pub fn citing(&mut self, kind: &str, rule_id: &str, sources: &[String]) -> List {
+    /// The sessions that cite a rule, of these sources, or of all.
+    pub fn citing(&mut self, kind: &str, rule_id: &str, sources: Option<&[String]>) -> List {
         let rule = (kind.to_owned(), rule_id.to_owned());
         let after = (i64::MIN, String::new(), String::new());
-        self.add(Spec::Citing { rule, sources: sources.to_owned(), after })
+        self.add(Spec::Citing { rule, sources: sources.map(<[String]>::to_vec), after })
     }
 }
 
@@ -172,6 +172,7 @@ impl Sending {
                         input,
                         |tx, (org, rule, sources, window, after)| {
                             let rule = (rule.0.as_str(), rule.1.as_str());
+                            let sources = sources.as_deref();
                             Box::pin(sql::citing_sessions(tx, org, rule, sources, *window, after))
                         },
                     )

@@ -186,12 +186,9 @@ async fn compute(
         shadows: ranges(shadowed, bucket.seconds()),
         turns: ranges(shadowed, DAY),
         judge_prompt_version: &version,
+        scores: ranges(&recent, 1),
     };
-    let material = Material {
-        bucket,
-        sums: sql::sums(tx, &asked).await?,
-        scores: sql::score_lines(tx, org_id, &ranges(&recent, 1)).await?,
-    };
+    let material = Material { bucket, sums: sql::sums(tx, &asked).await? };
     let mut lists = Lists::new(windows.trend, request.include_session_ids);
     let rules =
         rules::attribution(tx, org_id, windows.trend, &request.source_sets, &mut lists).await?;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::sql::{Lines, ScoreLine, ShadowLine, Sums, TurnLine, VerdictLine};
+use super::sql::{Lines, ShadowLine, Sums, TurnLine, VerdictLine};
 use super::windows::{Bucket, share};
 use crate::clock::rfc3339;
 use crate::stats::wilson::wilson;
@@ -124,7 +124,6 @@ pub struct ShadowWinRateTrend {
 pub struct Material {
     pub bucket: Bucket,
     pub sums: Sums,
-    pub scores: Vec<ScoreLine>,
 }
 
 impl Material {
@@ -285,7 +284,7 @@ impl<'a> Part<'a> {
 
     pub fn partner_tiles(&self) -> Vec<PartnerTileRow> {
         let mut sums: BTreeMap<(i64, &str), (i64, f64)> = BTreeMap::new();
-        for line in self.material.scores.iter().filter(|line| self.has(&line.source)) {
+        for line in self.material.sums.scores.iter().filter(|line| self.has(&line.source)) {
             let sum = sums.entry((line.tag, &line.scorer_name)).or_default();
             *sum = (sum.0 + line.n, sum.1 + line.total);
         }

@@ -56,7 +56,8 @@ pub async fn attribution(
     // The sources of each part, as the rollups name them; the whole comes first.
     let mut parts = vec![vec![sql::ALL_SOURCES.to_owned()]];
     parts.extend(sets.iter().map(|set| set.sources.iter().map(|s| sql::one_source(s)).collect()));
-    let cover = ranges(&[(TREND, window)], sql::WEEK);
+    let sources = std::iter::once(None).chain(sets.iter().map(|set| Some(&*set.sources)));
+    let cover = ranges(&[(TREND, window)], sql::FOUR_WEEKS);
     let (lines, rows) = sql::cited_rules(tx, org_id, &cover, &parts.concat()).await?;
     let mut found: Vec<CitedRules<'_>> = listed(&lines)?;
     found.append(&mut listed(&rows)?);
@@ -69,7 +70,7 @@ pub async fn attribution(
         .iter()
         .map(|(kind, rule_id, title)| ((kind.as_str(), rule_id.as_str()), title.as_str()))
         .collect();
-    let mut rows = cited.into_iter().zip(&parts).map(|(cited, sources)| {
+    let mut rows = cited.into_iter().zip(sources).map(|(cited, sources)| {
         let row = |rule: Cited<'_>| RuleAttributionRow {
             rule_id: rule.rule_id.to_owned(),
             kind: rule.kind.to_owned(),

@@ -1,6 +1,6 @@
 //! The windows of the overview, and how a window is covered by whole weeks, days and hours.
 
-use super::sql::{DAY, GRAINS, HOUR, WEEK};
+use super::sql::rollups::{DAY, GRAINS, HOUR, WEEK};
 
 /// Seconds from `low`, included, to `high`, not included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,6 +142,7 @@ pub fn share(tag: i64, window: i64) -> i64 {
 mod tests {
     use std::collections::BTreeMap;
 
+    use super::super::sql::FOUR_WEEKS;
     use super::*;
 
     /// 2024-02-29 00:00:00 UTC, a Thursday.
@@ -165,10 +166,10 @@ mod tests {
                 0 => 10,
                 1 => HOUR,
                 2 => 3 * DAY,
-                _ => 60 * DAY,
+                _ => 200 * DAY,
             };
             let high = low + below(longest) + 1;
-            for coarsest in [1, HOUR, DAY, WEEK] {
+            for coarsest in [1, HOUR, DAY, WEEK, FOUR_WEEKS] {
                 // How much more often a second is covered than the one before.
                 let mut changes: BTreeMap<i64, i64> = [(low, -1), (high, 1)].into();
                 for Stretch { sign, grain, span } in cover(Span { low, high }, coarsest) {

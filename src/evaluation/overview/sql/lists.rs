@@ -75,12 +75,12 @@ pub async fn sessions_of_source(
 /// The last `(created_at, user_id, session_id)` that was sent.
 pub type AfterCitation = (i64, String, String);
 
-/// The ids of the sessions in the window that cite a rule, of these sources, named as the rollups name them.
+/// The ids of the sessions in the window that cite a rule, of these sources, or of all.
 pub async fn citing_sessions(
     tx: &mut Tx,
     org_id: &str,
     (kind, rule_id): (&str, &str),
-    sources: &[String],
+    sources: Option<&[String]>,
     window: Span,
     after: &AfterCitation,
 ) -> Result<Page<AfterCitation>> {
@@ -91,7 +91,7 @@ pub async fn citing_sessions(
              SELECT created_at, user_id, session_id FROM cited_rules
              WHERE org_id = $1 AND kind = $2 AND rule_id = $3 AND created_at >= $4 AND created_at < $5
                AND (created_at, user_id, session_id) > ($6, $7, $8)
-               AND ('*' IN {texts:$9} OR '=' || source IN {texts:$9})
+               AND ($9 IS NULL OR source IN {texts:$9})
              ORDER BY created_at, user_id, session_id {limit:$10}),
          last AS (SELECT created_at, user_id, session_id FROM page
              ORDER BY created_at DESC, user_id DESC, session_id DESC LIMIT 1)
@@ -106,7 +106,7 @@ pub async fn citing_sessions(
         after.0,
         &after.1,
         &after.2,
-        Json(sources),
+        sources.map(Json),
         PAGE
     )?;
     let (json, n, at, user, session) = found.unwrap_or_default();

@@ -5,8 +5,8 @@ pub mod rollups;
 mod sums;
 
 pub use lists::{AfterCitation, AfterResult, at_start, citing_sessions, sessions_of_source};
-pub use rollups::{ALL_SOURCES, DAY, GRAINS, HOUR, WEEK, one_source};
+pub use rollups::{ALL_SOURCES, DAY, FOUR_WEEKS, GRAINS, HOUR, one_source};
 pub use sums::{
     Asked, CitedRules, Lines, ScoreLine, ShadowLine, Sums, TurnLine, VerdictLine, cited_rules,
-    rule_titles, score_lines, sums,
+    rule_titles, sums,
 };

@@ -1,7 +1,7 @@
 //! The sums behind the overview: one list that says what is counted, and everything that follows from it.
 //!
-//! For each table of `ROLLUPS` a trigger adds what a row counts for to the lines of its hour, day and week, and takes
-//! it away again, in the transaction that changes the row, whatever code path that is: a regrade, a deleted session,
+//! For each table of `ROLLUPS` a trigger adds what a row counts for to the lines of its hour, day, week (rules: also four
+//! weeks), and takes it away again, in the transaction that changes the row, whatever code path that is: a regrade, a deleted session,
 //! one batch of an erasure. Every row carries all that it is counted by, so no trigger looks at another table; the one
 //! on `sessions` carries a first request that changed over to the rows. See docs/decisions/0012-rollups.md.
 //!
@@ -24,10 +24,11 @@ pub fn one_source(source: &str) -> String {
 }
 
 /// `(seconds, shift)`: a line begins where `(time + shift)` is a multiple of the seconds. Day 0 was a Thursday.
-pub const GRAINS: [(i64, i64); 3] = [(HOUR, 0), (DAY, 0), (WEEK, 3 * DAY)];
+pub const GRAINS: [(i64, i64); 4] = [(HOUR, 0), (DAY, 0), (WEEK, 3 * DAY), (FOUR_WEEKS, 3 * DAY)];
 pub const HOUR: i64 = 3600;
 pub const DAY: i64 = 86_400;
 pub const WEEK: i64 = 7 * DAY;
+pub const FOUR_WEEKS: i64 = 4 * WEEK;
 
 /// In the expressions `@` stands for the row.
 struct Rollup {
@@ -40,6 +41,8 @@ struct Rollup {
     keys: &'static [(&'static str, &'static str)],
     /// Besides `n`.
     sums: &'static [(&'static str, &'static str)],
+    /// The longest lines that are kept.
+    coarsest: i64,
     /// Whether every row counts once more, for all sources together.
     all_sources: bool,
 }
@@ -65,6 +68,7 @@ const ROLLUPS: [Rollup; 4] = [
             ("turns", "COALESCE(@.user_turns_to_resolution, 0)"),
             ("escalations", "CASE WHEN @.is_escalated THEN 1 ELSE 0 END"),
         ],
+        coarsest: WEEK,
         all_sources: false,
     },
     Rollup {
@@ -77,6 +81,8 @@ const ROLLUPS: [Rollup; 4] = [
             ("rule_id", "@.rule_id"),
         ],
         sums: &[("successes", "CASE WHEN @.is_success THEN 1 ELSE 0 END")],
+        // There are as many lines as rules, and no chart of them by week.
+        coarsest: FOUR_WEEKS,
         all_sources: true,
     },
     Rollup {
@@ -88,6 +94,7 @@ const ROLLUPS: [Rollup; 4] = [
             ("regular_better", "CASE WHEN @.regular_vs_shadow LIKE 'regular%' THEN 1 ELSE 0 END"),
             ("shadow_better", "CASE WHEN @.regular_vs_shadow LIKE 'shadow%' THEN 1 ELSE 0 END"),
         ],
+        coarsest: WEEK,
         all_sources: false,
     },
     Rollup {
@@ -112,6 +119,7 @@ const ROLLUPS: [Rollup; 4] = [
                 "CASE WHEN @.order_consistent IS NULL OR @.order_consistent THEN 0 ELSE 1 END",
             ),
         ],
+        coarsest: WEEK,
         all_sources: false,
     },
 ];
@@ -120,6 +128,10 @@ const ROLLUPS: [Rollup; 4] = [
 const DATED: [&str; 3] = ["evaluation_results", "cited_rules", "shadow_sessions"];
 
 impl Rollup {
+    fn grains(&self) -> impl Iterator<Item = (i64, i64)> {
+        GRAINS.into_iter().filter(|(seconds, _)| *seconds <= self.coarsest)
+    }
+
     /// `org_id, grain, start, …, n, …`: the columns of a line.
     fn columns(&self) -> String {
         let rest = self.keys.iter().chain([("n", "1")].iter()).chain(self.sums);
@@ -151,8 +163,10 @@ impl Rollup {
         } else {
             ""
         };
-        let grains =
-            GRAINS.map(|(seconds, shift)| format!("SELECT {seconds} AS grain, {shift} AS shift"));
+        let grains: Vec<String> = self
+            .grains()
+            .map(|(seconds, shift)| format!("SELECT {seconds} AS grain, {shift} AS shift"))
+            .collect();
         let grains = grains.join(" UNION ALL ");
         let counted = self.counted.replace('@', row);
         format!("SELECT {columns} FROM ({grains}) g{scope}{from} WHERE {counted}")
@@ -178,7 +192,7 @@ impl Rollup {
     fn sweep(&self, row: &str) -> String {
         let scopes: &[&str] = if self.all_sources { &["0", "1"] } else { &["0"] };
         let mut script = String::new();
-        for (seconds, shift) in GRAINS {
+        for (seconds, shift) in self.grains() {
             for scope in scopes {
                 let keys = self.keys.iter().fold(String::new(), |all, (name, key)| {
                     let key = key.replace('@', row).replace("scope.whole", scope);

@@ -12,7 +12,7 @@ use sqlx::types::Json;
 use crate::db::{Tx, listed};
 use crate::error::Result;
 use crate::evaluation::overview::windows::{Ranges, Span};
-use crate::{row, rows};
+use crate::row;
 
 /// Lines by range: the tag of the range says what they count, see `windows::share`.
 #[derive(Debug)]
@@ -77,6 +77,16 @@ pub struct TurnLine {
     pub flips: i64,
 }
 
+/// Imported scores of one scorer and source.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct ScoreLine {
+    pub tag: i64,
+    pub scorer_name: String,
+    pub source: String,
+    pub n: i64,
+    pub total: f64,
+}
+
 /// What [`sums`] is asked for.
 pub struct Asked<'a> {
     pub org_id: &'a str,
@@ -86,12 +96,14 @@ pub struct Asked<'a> {
     /// Of single comparisons.
     pub turns: Ranges,
     pub judge_prompt_version: &'a str,
+    pub scores: Ranges,
 }
 
 pub struct Sums {
     pub verdicts: Lines<VerdictLine>,
     pub shadows: Lines<ShadowLine>,
     pub turns: Lines<TurnLine>,
+    pub scores: Vec<ScoreLine>,
     /// When the first session with a verdict began.
     pub first_at: Option<i64>,
 }
@@ -99,7 +111,7 @@ pub struct Sums {
 pub async fn sums(tx: &mut Tx, asked: &Asked<'_>) -> Result<Sums> {
     let found = row!(
         tx,
-        (String, String, String, String, String, String, Option<i64>),
+        (String, String, String, String, String, String, String, Option<i64>),
         "SELECT (
              SELECT {rows_listed}c.tag, (
                  SELECT {rows_listed}e.start, e.source, e.n, e.sessions, e.successes, e.system_errors, e.corrections,
@@ -163,6 +175,15 @@ pub async fn sums(tx: &mut Tx, asked: &Asked<'_>) -> Result<Sums> {
                    AND v.created_at >= c.low AND v.created_at < c.high){end_listed}
              FROM {ranges:$7} c
          ), (
+             SELECT {rows_listed}tag, scorer_name, source, n, {fraction:total}{end_listed}
+             FROM (
+                 SELECT c.tag, i.scorer_name, s.source, COUNT(*) AS n, SUM(i.value) AS total
+                 FROM {ranges:$9} c CROSS JOIN imported_scores i
+                 JOIN sessions s ON s.org_id = i.org_id AND s.user_id = i.user_id AND s.session_id = i.session_id
+                 WHERE i.org_id = $1 AND i.ts >= c.low AND i.ts < c.high
+                 GROUP BY 1, 2, 3
+             ) scores
+         ), (
              SELECT MIN(r.created_at) FROM evaluation_results r
              JOIN (SELECT MIN(start) AS hour FROM evaluation_rollups WHERE org_id = $1 AND grain = 3600) oldest
                ON r.created_at >= oldest.hour AND r.created_at < oldest.hour + 3600
@@ -175,14 +196,16 @@ pub async fn sums(tx: &mut Tx, asked: &Asked<'_>) -> Result<Sums> {
         &asked.shadows.rows,
         &asked.turns.lines,
         &asked.turns.rows,
-        asked.judge_prompt_version
+        asked.judge_prompt_version,
+        &asked.scores.rows
     )?;
     let found = found.unwrap_or_default();
     Ok(Sums {
         verdicts: Lines::new(&found.0, &found.1)?,
         shadows: Lines::new(&found.2, &found.3)?,
         turns: Lines::new(&found.4, &found.5)?,
-        first_at: found.6,
+        scores: listed(&found.6)?,
+        first_at: found.7,
     })
 }
 
@@ -266,28 +289,4 @@ pub async fn rule_titles(
         window.high
     )?;
     listed(&found.unwrap_or_default().0)
-}
-
-/// Imported scores of one window, scorer and source.
-#[derive(Clone, Debug, PartialEq, sqlx::FromRow)]
-pub struct ScoreLine {
-    pub tag: i64,
-    pub scorer_name: String,
-    pub source: String,
-    pub n: i64,
-    pub total: f64,
-}
-
-pub async fn score_lines(tx: &mut Tx, org_id: &str, ranges: &Ranges) -> Result<Vec<ScoreLine>> {
-    rows!(
-        tx,
-        ScoreLine,
-        "SELECT c.tag, i.scorer_name, s.source, COUNT(*) AS n, SUM(i.value) AS total
-         FROM {ranges:$2} c CROSS JOIN imported_scores i
-         JOIN sessions s ON s.org_id = i.org_id AND s.user_id = i.user_id AND s.session_id = i.session_id
-         WHERE i.org_id = $1 AND i.ts >= c.low AND i.ts < c.high
-         GROUP BY 1, 2, 3",
-        org_id,
-        &ranges.rows
-    )
 }
