@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures_util::stream::{self, StreamExt};
 use tokio::sync::Semaphore;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::{Claim, Handler, Outcome, rules};
 use crate::app::App;
@@ -175,6 +176,7 @@ pub async fn run_until_idle_by(
 ) -> Result<usize> {
     let handlers: BTreeMap<_, _> = handlers.iter().map(|h| (h.kind(), h.clone())).collect();
     let kinds: Vec<&str> = handlers.keys().copied().collect();
+    let handlers = Arc::new(handlers);
     let mut ran = 0;
     loop {
         let claimed = rules::claim(app, &kinds, at_a_time.max(16)).await?;
@@ -182,7 +184,14 @@ pub async fn run_until_idle_by(
             return Ok(ran);
         }
         ran += claimed.len();
-        let each = claimed.into_iter().map(|job| work(app, &handlers, job));
-        stream::iter(each).buffer_unordered(at_a_time).collect::<()>().await;
+        // Each is a task of its own, so that all cores work.
+        let each = claimed.into_iter().map(|job| {
+            let (worker, handlers) = (app.clone(), handlers.clone());
+            let work = async move { work(&worker, &handlers, job).await };
+            AbortOnDropHandle::new(app.spawn(work))
+        });
+        for done in stream::iter(each).buffer_unordered(at_a_time).collect::<Vec<_>>().await {
+            done.map_err(|e| Error::Internal(format!("a job ended badly: {e}")))?;
+        }
     }
 }

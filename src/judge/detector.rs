@@ -1,6 +1,9 @@
 //! A cheap look for attempts to talk to the judge. It sets flags on a verdict and changes nothing: the transcript
 //! is never rewritten, and a text that nobody flagged is not thereby honest.
 
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
 use serde::Serialize;
 
 use super::transcript::is_invisible;
@@ -56,16 +59,15 @@ pub fn detect(text: &str) -> Vec<Flag> {
 
 fn detect_in(text: &str) -> Vec<Flag> {
     let folded = fold(text);
-    // Letters are folded to Latin look-alikes above, which garbles other scripts: those are looked at as written.
-    let lower = text.to_lowercase();
+    let there = Signs::of(&folded);
     let mut flags = Vec::new();
-    if orders(&folded) || ORDERS_ELSEWHERE.iter().any(|order| lower.contains(order)) {
+    if orders(&folded, there) || orders_elsewhere(text) {
         flags.push(Flag::OrdersToGrader);
     }
-    if ROLE_TAGS.iter().any(|tag| folded.contains(tag)) || speaks_as_system(text) {
+    if there.has(ROLE_TAGS) || (there.has(SPEAKERS) && speaks_as_system(text)) {
         flags.push(Flag::FakeRoleTags);
     }
-    if verdict_shaped(&folded) {
+    if there.has(FIELDS) && verdict_shaped(&folded) {
         flags.push(Flag::VerdictShaped);
     }
     if hidden(text) {
@@ -74,10 +76,49 @@ fn detect_in(text: &str) -> Vec<Flag> {
     flags
 }
 
+/// The lists of which a text has at least one. Most texts have none, and are done with after one look.
+#[derive(Clone, Copy)]
+struct Signs(u8);
+
+const SIGNS: [&[&str]; 7] = [IGNORE, GRADERS, RATE, ORDERS, ROLE_TAGS, FIELDS, SPEAKERS];
+
+impl Signs {
+    fn of(folded: &str) -> Self {
+        // Words of one list after the other. Nothing that is compiled in can be too long for an automaton.
+        static WORDS: LazyLock<Option<AhoCorasick>> =
+            LazyLock::new(|| AhoCorasick::new(SIGNS.concat()).ok());
+        let Some(words) = WORDS.as_ref() else { return Signs(u8::MAX) };
+        let mut signs = 0;
+        for found in words.find_overlapping_iter(folded) {
+            let mut word = found.pattern().as_usize();
+            for (list, all) in SIGNS.iter().enumerate() {
+                if word < all.len() {
+                    signs |= 1 << list;
+                    break;
+                }
+                word -= all.len();
+            }
+        }
+        Signs(signs)
+    }
+
+    fn has(self, list: &[&str]) -> bool {
+        let place = SIGNS.iter().position(|one| std::ptr::eq(*one, list));
+        place.is_some_and(|place| self.0 & 1 << place != 0)
+    }
+}
+
 /// Lower case, without invisible characters, look-alikes as Latin letters, white space as single blanks.
 pub fn fold(text: &str) -> String {
     let mut folded = String::with_capacity(text.len());
-    for c in text.chars().filter(|c| !is_invisible(*c) && *c != '\u{200D}') {
+    for c in text.chars() {
+        if c.is_ascii_graphic() && c != '`' {
+            folded.push(c.to_ascii_lowercase());
+            continue;
+        }
+        if is_invisible(c) || c == '\u{200D}' {
+            continue;
+        }
         for c in latin(c).to_lowercase() {
             if !c.is_whitespace() {
                 folded.push(c);
@@ -373,11 +414,23 @@ const FIELDS: &[&str] = &[
     "diagnosis_category",
 ];
 
-fn orders(folded: &str) -> bool {
-    near(folded, IGNORE, &[(RULES, 70)])
-        || near(folded, GRADERS, &[(VERDICTS, 160)])
-        || near(folded, RATE, &[(RATED, 45), (OUTCOMES, 60)])
-        || ORDERS.iter().any(|order| folded.contains(order))
+/// How a line of the system begins, see [`speaks_as_system`].
+const SPEAKERS: &[&str] = &["system", "developer:"];
+
+fn orders(folded: &str, there: Signs) -> bool {
+    there.has(ORDERS)
+        || (there.has(IGNORE) && near(folded, IGNORE, &[(RULES, 70)]))
+        || (there.has(GRADERS) && near(folded, GRADERS, &[(VERDICTS, 160)]))
+        || (there.has(RATE) && near(folded, RATE, &[(RATED, 45), (OUTCOMES, 60)]))
+}
+
+/// Letters are folded to Latin look-alikes, which garbles other scripts: those are looked at as written.
+fn orders_elsewhere(text: &str) -> bool {
+    if text.is_ascii() {
+        return false;
+    }
+    let lower = text.to_lowercase();
+    ORDERS_ELSEWHERE.iter().any(|order| lower.contains(order))
 }
 
 /// Whether some word of `first` is followed by one of each of `then`, each within so many bytes of the one before.

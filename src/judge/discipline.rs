@@ -196,6 +196,7 @@ impl Discipline {
         attempts: &mut u32,
     ) -> Result<Answer, JudgeError> {
         self.gate()?;
+        let consent = consent.filter(|_| self.judge.is_elsewhere());
         let room = u64::from(call.max_output_tokens);
         let most = Usage { input_tokens: call.input_tokens, output_tokens: room };
         let reserved = self.reserve(most)?;

@@ -87,6 +87,12 @@ pub trait Judge: Send + Sync {
         true
     }
 
+    /// Whether what it reads is sent elsewhere. Of a person who is being erased nothing is sent any more; what is judged
+    /// here is refused when it is to be written.
+    fn is_elsewhere(&self) -> bool {
+        true
+    }
+
     fn call<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<Answer, JudgeError>>;
 }
 

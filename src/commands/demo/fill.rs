@@ -28,6 +28,8 @@ const STEP: i64 = DAY / 6;
 const LONGEST: i64 = 4000;
 /// From this day on, some answers are published with a shadow beside them.
 const SHADOW_FROM: i64 = 40;
+/// From this day on the desk lets its agent learn from its sessions; before, people wrote its playbooks.
+const LEARNS_FROM: i64 = 76;
 
 /// What a visit came to: for people who look at sessions afterwards.
 struct Went {
@@ -59,7 +61,7 @@ pub async fn fill(app: &Arc<App>, story: &Story) -> Result<usize> {
     let bar = ProgressBar::new(story.sessions()).with_style(ProgressStyle::with_template(
         "living through 90 days {bar:36} {pos}/{len} sessions ({eta} left)",
     )?);
-    configure(&desk).await?;
+    configure(&desk, false).await?;
     let profiles = lessons::get_to_know(&desk, story.seed(), app.clock.now()).await?;
     let mut life = Life { app, desk, story, lessons: Vec::new(), profiles };
     let went = life.live(&bar).await?;
@@ -69,12 +71,13 @@ pub async fn fill(app: &Arc<App>, story: &Story) -> Result<usize> {
     Ok(went.len())
 }
 
-async fn configure(desk: &Desk) -> Result<()> {
+async fn configure(desk: &Desk, learns: bool) -> Result<()> {
     let config = json!({
         "agent_context_prompt": "A support agent of an online shop. It looks up orders, makes returns and issues invoices again.",
         "tool_can_use": talk::TOPICS.iter().filter(|t| !t.tool.is_empty()).map(|t| json!({"tool_name": t.tool})).collect::<Vec<_>>(),
         // Some sessions are not drawn, so that there is something to ask why about.
         "agent_success_config": {"sampling_rate": 0.97},
+        "learning": {"enabled": learns},
     });
     desk.post("/api/update_config", &config).await.map(drop)
 }
@@ -104,6 +107,9 @@ impl Life<'_> {
 
     /// What happens at midnight: experiments end and start, playbooks are made, somebody is forgotten.
     async fn begin_day(&mut self, day: i64, went: &mut Vec<Went>) -> Result<()> {
+        if day == LEARNS_FROM {
+            configure(&self.desk, true).await?;
+        }
         trials::turn_to(&self.desk, day).await?;
         let now = self.app.clock.now();
         self.lessons.extend(lessons::teach(&self.desk, self.story.seed(), day, now).await?);
@@ -124,40 +130,38 @@ impl Life<'_> {
 
     /// The agent looks up what is known for those who came, as far as an experiment lets it.
     async fn welcome(&self, day: i64, visits: impl Iterator<Item = Visit>) -> Result<Vec<Guest>> {
-        let each = visits.map(async |visit| {
+        let each = visits.map(|visit| {
             let topic = talk::topic_of(&visit.dice);
             let found = Given {
                 lesson: lessons::fitting(&self.lessons, topic.name, &visit.dice).cloned(),
                 profile: self.profiles.get(&visit.user).cloned(),
             };
             let with_shadow = day >= SHADOW_FROM && visit.dice.chance(0.2);
-            let given = trials::expose(self.app, self.story.seed(), day, &visit, found).await?;
-            anyhow::Ok(given.map(|given| Guest { visit, topic, given, with_shadow }))
+            let (app, seed) = (self.app.clone(), self.story.seed());
+            self.on_any_core(async move {
+                let given = trials::expose(&app, seed, day, &visit, found).await?;
+                Ok(given.map(|given| Guest { visit, topic, given, with_shadow }))
+            })
         });
         let guests: Vec<Option<Guest>> =
             stream::iter(each).buffered(AT_A_TIME).try_collect().await?;
         Ok(guests.into_iter().flatten().collect())
     }
 
+    /// As a task of its own.
+    async fn on_any_core<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T>> + Send + 'static,
+    ) -> Result<T> {
+        self.app.spawn(work).await?
+    }
+
     /// Publishes what was said.
     async fn publish(&self, guests: impl Iterator<Item = Guest>) -> Result<Vec<Went>> {
-        stream::iter(guests.map(|guest| self.part(guest)))
+        stream::iter(guests.map(|guest| self.on_any_core(part(self.desk.clone(), guest))))
             .buffer_unordered(AT_A_TIME)
             .try_collect()
             .await
-    }
-
-    async fn part(&self, Guest { visit, topic, given, with_shadow }: Guest) -> Result<Went> {
-        let conversation = talk::converse(&visit, topic, &given, with_shadow);
-        let body = request(&visit, &conversation.turns, 0, true);
-        self.desk.post("/api/publish_interaction", &body).await?;
-        let last = conversation.turns.last().and_then(|turn| turn["created_at"].as_i64());
-        Ok(Went {
-            session_id: visit.session_id(),
-            ended_at: last.unwrap_or(visit.starts_at),
-            well: conversation.went_well,
-            user: visit.user,
-        })
     }
 
     /// People look at some sessions, some customers say what became of theirs, another program scores some.
@@ -197,6 +201,20 @@ impl Life<'_> {
         jobs::run_until_idle_by(self.app, &job_handlers(), AT_A_TIME).await?;
         Ok(())
     }
+}
+
+/// Talks with somebody until they go.
+async fn part(desk: Desk, Guest { visit, topic, given, with_shadow }: Guest) -> Result<Went> {
+    let conversation = talk::converse(&visit, topic, &given, with_shadow);
+    let body = request(&visit, &conversation.turns, 0, true);
+    desk.post("/api/publish_interaction", &body).await?;
+    let last = conversation.turns.last().and_then(|turn| turn["created_at"].as_i64());
+    Ok(Went {
+        session_id: visit.session_id(),
+        ended_at: last.unwrap_or(visit.starts_at),
+        well: conversation.went_well,
+        user: visit.user,
+    })
 }
 
 /// A publish of some turns of a visit.

@@ -61,6 +61,10 @@ impl Judge for OfflineJudge {
         false
     }
 
+    fn is_elsewhere(&self) -> bool {
+        false
+    }
+
     fn call<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<Answer, JudgeError>> {
         let json = match &call.input {
             Input::Session { turns } => session::judge(turns),
