@@ -179,7 +179,8 @@ pub async fn run_until_idle_by(
     let handlers = Arc::new(handlers);
     let mut ran = 0;
     loop {
-        let claimed = rules::claim(app, &kinds, at_a_time.max(16)).await?;
+        // More than are worked on: who is done early takes the next one.
+        let claimed = rules::claim(app, &kinds, 4 * at_a_time.max(4)).await?;
         if claimed.is_empty() {
             return Ok(ran);
         }

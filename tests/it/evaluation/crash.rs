@@ -1,51 +1,27 @@
 //! `kill -9` in the middle of a regeneration, five times over, with the real binary and a provider that counts.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use axum::extract::{Request, State};
 use serde_json::{Value, json};
 
 use super::talk;
-use crate::support::{Backend, NOW, Process, new_schema};
+use crate::support::{Backend, Model, NOW, Process, new_schema};
 
 const SESSIONS: usize = 500;
 const KILLS: usize = 5;
 const CONCURRENCY: usize = 10;
 
-type Calls = Arc<Mutex<BTreeMap<String, usize>>>;
-
-/// A provider on loopback that takes a while and counts its calls by session.
-async fn provider() -> (Calls, String) {
-    let calls = Calls::default();
-    let router = axum::Router::new().fallback(answer).with_state(calls.clone());
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let stop = tokio_util::sync::CancellationToken::new();
-    tokio::spawn(evenhand::http::server::serve(listener, router, stop, 60));
-    (calls, format!("http://{address}/v1"))
-}
-
-async fn answer(State(calls): State<Calls>, request: Request) -> axum::Json<Value> {
-    let bytes = axum::body::to_bytes(request.into_body(), 10 << 20).await.unwrap();
-    let text = String::from_utf8_lossy(&bytes).into_owned();
-    let marker = text.split("parcel-").nth(1).expect("the session's marker");
-    let session: String = marker.chars().take_while(char::is_ascii_digit).collect();
-    *calls.lock().unwrap().entry(session).or_default() += 1;
-    tokio::time::sleep(Duration::from_millis(60)).await;
-    let verdict = json!({"reasoning": "r", "number_of_corrections": 0, "is_escalated": false,
-        "failure_reason": "", "failure_type": "", "is_success": true});
-    axum::Json(json!({
-        "id": "c", "object": "chat.completion", "model": "counting",
-        "choices": [{"index": 0, "finish_reason": "stop",
-            "message": {"role": "assistant", "content": verdict.to_string(), "refusal": null}}],
-        "usage": {"prompt_tokens": 10, "completion_tokens": 10, "total_tokens": 20},
-    }))
-}
+const COUNTING: Model = Model {
+    marker: "parcel-",
+    takes: Duration::from_millis(60),
+    answers: |_| {
+        json!({"reasoning": "r", "number_of_corrections": 0, "is_escalated": false,
+            "failure_reason": "", "failure_type": "", "is_success": true})
+    },
+};
 
 async fn check(backend: Backend) {
-    let (calls, url) = provider().await;
+    let (calls, url) = COUNTING.start().await;
     let folder = tempfile::tempdir().unwrap();
     let place = match backend {
         Backend::Sqlite => ["--data-dir".to_owned(), folder.path().display().to_string()],

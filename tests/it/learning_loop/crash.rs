@@ -1,49 +1,26 @@
 //! Killed (-9) and restarted in the middle of extraction and aggregation: no window is lost, none is kept twice, no
 //! learning doubled.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ops::Range;
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use axum::extract::{Request, State};
 use evenhand::faults::LEARNING;
 use serde_json::{Value, json};
 
 use super::finished;
-use crate::support::{Backend, Process, new_schema, patient_client};
+use crate::support::{Backend, Calls, Model, Process, digits_after, new_schema, patient_client};
 
-type Calls = Arc<Mutex<BTreeMap<String, usize>>>;
-
-/// A model on loopback that takes a while, counts its calls by person and proposes what the person said.
-async fn model() -> (Calls, String) {
-    let calls = Calls::default();
-    let router = axum::Router::new().fallback(answer).with_state(calls.clone());
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let stop = tokio_util::sync::CancellationToken::new();
-    tokio::spawn(evenhand::http::server::serve(listener, router, stop, 60));
-    (calls, format!("http://{address}/v1"))
-}
-
-async fn answer(State(calls): State<Calls>, request: Request) -> axum::Json<Value> {
-    let bytes = axum::body::to_bytes(request.into_body(), 10 << 20).await.unwrap();
-    let text = String::from_utf8_lossy(&bytes).into_owned();
-    let marker = text.split("person-").nth(1).expect("the person's marker");
-    let person: String = marker.chars().take_while(char::is_ascii_digit).collect();
-    *calls.lock().unwrap().entry(person).or_default() += 1;
-    tokio::time::sleep(Duration::from_millis(80)).await;
-    let id = text.split("\\\"id\\\":").nth(1).expect("a turn's id");
-    let id: i64 = id.chars().take_while(char::is_ascii_digit).collect::<String>().parse().unwrap();
-    let verdict = json!({"proposals": [{"rationale": "r", "evidence_turns": [id], "kind": "user_playbook",
-        "trigger": "prices", "content": "Quote prices with tax"}]});
-    axum::Json(json!({
-        "id": "c", "object": "chat.completion", "model": "counting",
-        "choices": [{"index": 0, "finish_reason": "stop",
-            "message": {"role": "assistant", "content": verdict.to_string(), "refusal": null}}],
-        "usage": {"prompt_tokens": 10, "completion_tokens": 10, "total_tokens": 20},
-    }))
-}
+/// Proposes what the person said.
+const COUNTING: Model = Model {
+    marker: "person-",
+    takes: Duration::from_millis(80),
+    answers: |text| {
+        let id: i64 = digits_after(text, "\\\"id\\\":").expect("a turn's id").parse().unwrap();
+        json!({"proposals": [{"rationale": "r", "evidence_turns": [id], "kind": "user_playbook",
+            "trigger": "prices", "content": "Quote prices with tax"}]})
+    },
+};
 
 /// An installation whose process comes and goes.
 struct Installation {
@@ -58,7 +35,7 @@ struct Installation {
 impl Installation {
     async fn new(backend: Backend) -> Self {
         evenhand::judge::llm::install_tls();
-        let (calls, url) = model().await;
+        let (calls, url) = COUNTING.start().await;
         let folder = tempfile::tempdir().unwrap();
         let place = match backend {
             Backend::Sqlite => ["--data-dir".to_owned(), folder.path().display().to_string()],

@@ -1,5 +1,6 @@
 //! What the tests stand on: an app per test on either engine, a server around it, and the real binary.
 
+mod model;
 mod process;
 mod server;
 
@@ -14,6 +15,7 @@ use evenhand::ids::Ids;
 use evenhand::judge::{Grader, Judge, Limits, PriceTable};
 use tempfile::TempDir;
 
+pub use model::{Calls, Model, digits_after};
 pub use process::Process;
 pub use server::{Answer, Server, patient_client};
 
