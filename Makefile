@@ -11,8 +11,8 @@ export LIBSQLITE3_FLAGS := $(shell sed -n 's/^LIBSQLITE3_FLAGS = "\(.*\)"/\1/p' 
 # Build, fill ./demo-data (once) and serve it; prints the address. Ctrl-C stops it.
 demo: deps-build
 	@$(MAKE) --no-print-directory ui || echo "going on without the dashboard: it needs Node 20 or newer"
-	cargo build --release --bin evenhand
-	target/release/evenhand demo --data-dir demo-data
+	cargo build --profile demo --bin evenhand
+	target/demo/evenhand demo --data-dir demo-data
 
 # Everything: formatting, lints, docs, generated files, unit and integration tests on SQLite and PostgreSQL, the
 # dashboard's component tests, and the dashboard in a real browser.

@@ -17,8 +17,9 @@ use crate::error::{Error, Result};
 pub enum Value<'a> {
     Text(Option<&'a str>),
     Integer(Option<i64>),
-    Flag(bool),
-    Json(serde_json::Value),
+    Fraction(Option<f64>),
+    Flag(Option<bool>),
+    Json(Option<serde_json::Value>),
 }
 
 impl<'a> From<&'a str> for Value<'a> {
@@ -51,8 +52,20 @@ impl From<Option<i64>> for Value<'_> {
     }
 }
 
+impl From<Option<f64>> for Value<'_> {
+    fn from(number: Option<f64>) -> Self {
+        Value::Fraction(number)
+    }
+}
+
 impl From<bool> for Value<'_> {
     fn from(flag: bool) -> Self {
+        Value::Flag(Some(flag))
+    }
+}
+
+impl From<Option<bool>> for Value<'_> {
+    fn from(flag: Option<bool>) -> Self {
         Value::Flag(flag)
     }
 }
@@ -60,7 +73,8 @@ impl From<bool> for Value<'_> {
 impl Value<'_> {
     /// Anything that is stored as JSON.
     pub fn json(value: &impl Serialize) -> Result<Self> {
-        serde_json::to_value(value).map(Value::Json).map_err(|e| Error::Internal(e.to_string()))
+        let value = serde_json::to_value(value).map_err(|e| Error::Internal(e.to_string()))?;
+        Ok(Value::Json(Some(value)))
     }
 }
 
@@ -89,8 +103,9 @@ macro_rules! bind_all {
             query = match value {
                 Value::Text(text) => query.bind(text.map(str::to_owned)),
                 Value::Integer(number) => query.bind(number),
+                Value::Fraction(number) => query.bind(number),
                 Value::Flag(flag) => query.bind(flag),
-                Value::Json(json) => query.bind(Json(json)),
+                Value::Json(json) => query.bind(json.map(Json)),
             };
         }
         query

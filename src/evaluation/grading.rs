@@ -196,22 +196,19 @@ pub async fn open_subject(
     barrier::open_again(tx, &app.subject_keys, org_id, user_id, epoch, now).await
 }
 
-/// Writes a session's grade. Gives the row's id, or nothing when the session was deleted meanwhile.
+/// Writes the grade of a session that is held, with what was there when it was.
 pub async fn write_grade(
     tx: &mut Tx,
     app: &App,
     subject: &SubjectWrite,
     session_id: &str,
     grade: &SessionGrade,
-) -> Result<Option<i64>> {
-    let (org_id, user_id) = (subject.org_id(), subject.user_id());
-    let Some(now_there) = sessions::hold(tx, org_id, user_id, session_id).await? else {
-        return Ok(None);
-    };
+    now_there: Snapshot,
+) -> Result<()> {
     let now = app.clock.now();
     let mut result = grade.result.clone();
-    if let Some(newer) = overtaken_by(tx, subject, session_id, &result, now_there).await? {
-        return Ok(Some(newer));
+    if overtaken_by(tx, subject, session_id, &result, now_there).await?.is_some() {
+        return Ok(());
     }
     if !learning_verdicts::replace(tx, subject, session_id, &grade.learnings, now_there, now)
         .await?
@@ -219,15 +216,15 @@ pub async fn write_grade(
         // The session changed under the judge: the old set stands until the new session is judged.
         result.learning_status = "pending";
     }
-    let result_id = results::save(tx, subject, session_id, &result, now).await?;
+    results::save(tx, subject, session_id, &result, now).await?;
     if grade.learnings.rows.as_ref().is_some_and(|rows| !rows.is_empty()) {
-        learnings::verdicts_changed(tx, app, org_id).await?;
+        learnings::verdicts_changed(tx, app, subject.org_id()).await?;
     }
     if result.learning_status == "pending" {
         let kind = super::learning_job::LEARNINGS;
         schedule::enqueue(tx, app, subject, kind, session_id, 30).await?;
     }
-    Ok(Some(result_id))
+    Ok(())
 }
 
 /// The verdict that is there, if it is about the session as it is now and the new one is not: another worker was

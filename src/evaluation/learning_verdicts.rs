@@ -280,10 +280,7 @@ pub async fn replace(
     if set.snapshot != now_there {
         return Ok(rows.is_empty());
     }
-    sql::delete_learning_verdicts(tx, subject, session_id).await?;
-    for row in rows {
-        sql::insert_learning_verdict(tx, subject, session_id, row, now).await?;
-    }
+    sql::replace_learning_verdicts(tx, subject, session_id, rows, now).await?;
     Ok(true)
 }
 

@@ -332,10 +332,14 @@ async fn save(
                 let subject =
                     grading::open_subject(tx, app, &job.org_id, user_id, job.epoch).await?;
                 let now = app.clock.now();
-                let written = grading::write_grade(tx, app, &subject, session_id, grade).await?;
-                if written.is_some() && grade.result.evaluation_name == AGENT_SUCCESS {
-                    let by = format!("on demand, by {}", grade.result.origin.judge);
-                    sql::put_decision(tx, &subject, session_id, "judged", &by, now).await?;
+                // Deleted meanwhile: there is nothing to write about.
+                let held = sessions::hold(tx, &job.org_id, user_id, session_id).await?;
+                if let Some(now_there) = held {
+                    grading::write_grade(tx, app, &subject, session_id, grade, now_there).await?;
+                    if grade.result.evaluation_name == AGENT_SUCCESS {
+                        let by = format!("on demand, by {}", grade.result.origin.judge);
+                        sql::put_decision(tx, &subject, session_id, "judged", &by, now).await?;
+                    }
                 }
                 jobs::finish(tx, job, now).await
             })

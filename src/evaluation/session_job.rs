@@ -195,12 +195,14 @@ async fn write(
                 let now = app.clock.now();
                 let subject =
                     grading::open_subject(tx, app, &job.org_id, user_id, job.epoch).await?;
-                if sessions::hold(tx, &job.org_id, user_id, session_id).await?.is_some() {
+                let held = sessions::hold(tx, &job.org_id, user_id, session_id).await?;
+                if let Some(now_there) = held {
                     for rule in &written.rules {
                         results::save(tx, &subject, session_id, rule, now).await?;
                     }
                     if let Some(grade) = &written.grade {
-                        grading::write_grade(tx, app, &subject, session_id, grade).await?;
+                        grading::write_grade(tx, app, &subject, session_id, grade, now_there)
+                            .await?;
                     }
                     if let Some((decision, reason)) = &written.decision {
                         sql::put_decision(tx, &subject, session_id, decision, reason, now).await?;

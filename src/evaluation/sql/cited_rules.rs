@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::db::Tx;
+use crate::db::{Changes, Tx};
 use crate::error::Result;
 use crate::governance::SubjectWrite;
-use crate::run;
 
 /// Puts the rules that a session cites, `(kind, rule id)` with their titles, in the place of those before.
 pub async fn replace_cited_rules(
@@ -15,29 +14,28 @@ pub async fn replace_cited_rules(
     titles: &BTreeMap<(String, String), String>,
     is_success: bool,
 ) -> Result<()> {
-    run!(
-        tx,
+    let mut changes = Changes::default();
+    changes.add(
         "DELETE FROM cited_rules WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
-        subject.org_id(),
-        subject.user_id(),
-        session_id
-    )?;
+        vec![subject.org_id().into(), subject.user_id().into(), session_id.into()],
+    );
     for ((kind, rule_id), title) in titles {
-        run!(
-            tx,
+        changes.add(
             "INSERT INTO cited_rules
                (org_id, user_id, session_id, kind, rule_id, epoch, title, source, created_at, is_success)
              SELECT s.org_id, s.user_id, s.session_id, $4, $5, $6, $7, s.source, s.first_request_at, $8
              FROM sessions s WHERE s.org_id = $1 AND s.user_id = $2 AND s.session_id = $3",
-            subject.org_id(),
-            subject.user_id(),
-            session_id,
-            kind,
-            rule_id,
-            subject.epoch(),
-            title,
-            is_success
-        )?;
+            vec![
+                subject.org_id().into(),
+                subject.user_id().into(),
+                session_id.into(),
+                kind.into(),
+                rule_id.into(),
+                subject.epoch().into(),
+                title.into(),
+                is_success.into(),
+            ],
+        );
     }
-    Ok(())
+    tx.apply(changes).await.map(drop)
 }

@@ -1,83 +1,67 @@
 //! SQL of the table `learning_verdicts`.
 
-use serde_json::Value;
-use sqlx::types::Json;
-
-use crate::db::Tx;
-use crate::error::{Error, Result};
+use crate::db::{Changes, Tx, Value};
+use crate::error::Result;
 use crate::evaluation::learning_verdicts::{
     LearningQuery, LearningVerdict, NewLearningVerdict, VerdictOnLearning,
 };
 use crate::governance::SubjectWrite;
 use crate::{rows, run};
 
-pub async fn delete_learning_verdicts(
+/// Puts verdicts on a session's learnings in the place of those before.
+pub async fn replace_learning_verdicts(
     tx: &mut Tx,
     subject: &SubjectWrite,
     session_id: &str,
-) -> Result<()> {
-    run!(
-        tx,
-        "DELETE FROM learning_verdicts WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
-        subject.org_id(),
-        subject.user_id(),
-        session_id
-    )?;
-    Ok(())
-}
-
-pub async fn insert_learning_verdict(
-    tx: &mut Tx,
-    subject: &SubjectWrite,
-    session_id: &str,
-    new: &NewLearningVerdict,
+    verdicts: &[NewLearningVerdict],
     now: i64,
 ) -> Result<()> {
-    let diagnosis = new.impact.as_ref().and_then(|impact| impact.diagnosis.as_ref());
-    let diagnosis: Option<Json<Value>> = match diagnosis {
-        Some(diagnosis) => {
-            let value = serde_json::to_value(diagnosis);
-            Some(Json(value.map_err(|e| Error::Internal(e.to_string()))?))
-        }
-        None => None,
-    };
-    let evidence_complete = new.evidence_complete && diagnosis.is_some();
-    run!(
-        tx,
-        "INSERT INTO learning_verdicts
-           (org_id, user_id, session_id, interaction_id, kind, learning_id, epoch, agent_version,
-            interaction_created_at, is_relevant, relevance_reason, impact, impact_reason, diagnosis,
-            evaluated_playbook_digest, diagnosis_evidence_complete, created_at, judge, prompt_version,
-            rubric_hash, input_tokens, output_tokens, cost_usd, latency_ms, attempts)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
-                 $21, $22, $23, $24, $25)",
-        subject.org_id(),
-        subject.user_id(),
-        session_id,
-        new.candidate.interaction_id,
-        &new.candidate.learning.kind,
-        &new.candidate.learning.learning_id,
-        subject.epoch(),
-        &new.agent_version,
-        new.candidate.interaction_created_at,
-        new.relevance.as_ref().map(|verdict| verdict.is_relevant),
-        new.relevance.as_ref().map_or("", |verdict| verdict.reason.as_str()),
-        new.impact.as_ref().map(|verdict| verdict.impact),
-        new.impact.as_ref().map_or("", |verdict| verdict.reason.as_str()),
-        diagnosis,
-        new.digest.as_deref(),
-        evidence_complete,
-        now,
-        &new.origin.judge,
-        &new.origin.prompt_version,
-        &new.origin.rubric_hash,
-        new.origin.input_tokens,
-        new.origin.output_tokens,
-        new.origin.cost_usd,
-        new.origin.latency_ms,
-        new.origin.attempts
-    )?;
-    Ok(())
+    let mut changes = Changes::default();
+    changes.add(
+        "DELETE FROM learning_verdicts WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
+        vec![subject.org_id().into(), subject.user_id().into(), session_id.into()],
+    );
+    for new in verdicts {
+        let diagnosis = new.impact.as_ref().and_then(|impact| impact.diagnosis.as_ref());
+        let evidence_complete = new.evidence_complete && diagnosis.is_some();
+        changes.add(
+            "INSERT INTO learning_verdicts
+               (org_id, user_id, session_id, interaction_id, kind, learning_id, epoch, agent_version,
+                interaction_created_at, is_relevant, relevance_reason, impact, impact_reason, diagnosis,
+                evaluated_playbook_digest, diagnosis_evidence_complete, created_at, judge, prompt_version,
+                rubric_hash, input_tokens, output_tokens, cost_usd, latency_ms, attempts)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
+                     $21, $22, $23, $24, $25)",
+            vec![
+                subject.org_id().into(),
+                subject.user_id().into(),
+                session_id.into(),
+                new.candidate.interaction_id.into(),
+                (&new.candidate.learning.kind).into(),
+                (&new.candidate.learning.learning_id).into(),
+                subject.epoch().into(),
+                (&new.agent_version).into(),
+                new.candidate.interaction_created_at.into(),
+                new.relevance.as_ref().map(|verdict| verdict.is_relevant).into(),
+                new.relevance.as_ref().map_or("", |verdict| verdict.reason.as_str()).into(),
+                new.impact.as_ref().map(|verdict| verdict.impact).into(),
+                new.impact.as_ref().map_or("", |verdict| verdict.reason.as_str()).into(),
+                diagnosis.map_or(Ok(Value::Json(None)), Value::json)?,
+                new.digest.as_deref().into(),
+                evidence_complete.into(),
+                now.into(),
+                (&new.origin.judge).into(),
+                (&new.origin.prompt_version).into(),
+                (&new.origin.rubric_hash).into(),
+                new.origin.input_tokens.into(),
+                new.origin.output_tokens.into(),
+                new.origin.cost_usd.into(),
+                new.origin.latency_ms.into(),
+                new.origin.attempts.into(),
+            ],
+        );
+    }
+    tx.apply(changes).await.map(drop)
 }
 
 pub async fn set_learning_status(

@@ -13,8 +13,7 @@ pub use decisions::{
 };
 pub use labels::{Judged, judged_sessions, labels_of, put_label};
 pub use learnings::{
-    delete_learning_verdicts, insert_learning_verdict, list_learning_verdicts, set_learning_status,
-    verdicts_on_learnings,
+    list_learning_verdicts, replace_learning_verdicts, set_learning_status, verdicts_on_learnings,
 };
 pub use regenerations::{
     candidate_flips, end_regeneration, find_regeneration, forget_regeneration_before,
