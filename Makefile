@@ -29,7 +29,7 @@ nextest:
 	cargo build --tests --quiet
 	scripts/with-postgres cargo nextest run
 
-# The dashboard, into ui/dist/site, which release builds embed. Nothing is done again that is up to date.
+# The dashboard, into ui/dist/site, which all but debug builds embed. Nothing is done again that is up to date.
 ui: ui/dist/.built
 
 ui/node_modules/.installed: ui/package.json ui/package-lock.json
@@ -54,14 +54,14 @@ e2e: ui
 # The pictures in the README, from a full demo.
 screenshots: deps-build ui
 	@scripts/install-missing chromium:chromium
-	cargo build --release --bin evenhand
-	cd ui && EVENHAND_BIN=../target/release/evenhand npm run --silent screenshots
+	cargo build --profile demo --bin evenhand
+	cd ui && EVENHAND_BIN=../target/demo/evenhand npm run --silent screenshots
 
 # How fast the overview opens and changes, in Chromium on a full demo. Prints figures and asserts nothing.
 measure-ui: deps-build ui
 	@scripts/install-missing chromium:chromium
-	cargo build --release --bin evenhand
-	cd ui && EVENHAND_BIN=../target/release/evenhand npm run --silent measure
+	cargo build --profile demo --bin evenhand
+	cd ui && EVENHAND_BIN=../target/demo/evenhand npm run --silent measure
 
 # Writes the checked-in specification anew.
 openapi:

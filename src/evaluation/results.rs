@@ -30,19 +30,12 @@ pub struct ResultQuery {
 pub async fn list(app: &App, org_id: &str, query: ResultQuery) -> Result<Vec<EvaluationResult>> {
     app.db
         .read("evaluation.list_results", (org_id.to_owned(), query), |tx, (org_id, query)| {
-            Box::pin(list_in(tx, org_id, query))
+            Box::pin(async move {
+                let version = shadow::pinned(tx, org_id).await?;
+                sql::list_results(tx, org_id, query, &version).await
+            })
         })
         .await
-}
-
-/// [`list`] as part of a transaction.
-pub async fn list_in(
-    tx: &mut Tx,
-    org_id: &str,
-    query: &ResultQuery,
-) -> Result<Vec<EvaluationResult>> {
-    let version = shadow::pinned(tx, org_id).await?;
-    sql::list_results(tx, org_id, query, &version).await
 }
 
 /// Everything that was judged about one session.
