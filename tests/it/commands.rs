@@ -305,8 +305,8 @@ async fn doctor_compares_the_sums_with_the_rows() {
     assert!(out(&wrong).contains("1 lines of shadow_turn_rollups"), "{}", out(&wrong));
     assert!(out(&succeeded(doctor(&["--repair"]))).contains("were made anew"));
     succeeded(doctor(&[]));
-    sqlite(&dir, "DROP TRIGGER rollup_v1_cited_rules_delete").await;
-    assert!(out(&doctor(&[])).contains("no trigger rollup_v1_cited_rules_delete"));
+    sqlite(&dir, "DROP TRIGGER rollup_v2_cited_rules_delete").await;
+    assert!(out(&doctor(&[])).contains("no trigger rollup_v2_cited_rules_delete"));
     succeeded(run_plain(&["migrate", "--data-dir", &dir]));
     succeeded(doctor(&[]));
 }
