@@ -55,13 +55,13 @@ e2e: ui
 screenshots: deps-build ui
 	@scripts/install-missing chromium:chromium
 	cargo build --profile demo --bin evenhand
-	cd ui && EVENHAND_BIN=../target/demo/evenhand npm run --silent screenshots
+	cd ui && BINARY=../target/demo/evenhand npm run --silent screenshots
 
 # How fast the overview opens and changes, in Chromium on a full demo. Prints figures and asserts nothing.
 measure-ui: deps-build ui
 	@scripts/install-missing chromium:chromium
 	cargo build --profile demo --bin evenhand
-	cd ui && EVENHAND_BIN=../target/demo/evenhand npm run --silent measure
+	cd ui && BINARY=../target/demo/evenhand npm run --silent measure
 
 # Writes the checked-in specification anew.
 openapi:
