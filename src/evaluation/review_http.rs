@@ -21,6 +21,7 @@ use crate::http::fields::{Fields, Read};
 use crate::http::{Caller, Input, Operator, QueryInput};
 use crate::judge::prompts::Kind;
 use crate::organization::prompt_version;
+use crate::sessions::http::SessionKey;
 
 pub fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
@@ -60,26 +61,6 @@ impl Read for LabelsRequest {
     }
 }
 
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[allow(dead_code)] // names the parameters for the specification
-struct LabelParams {
-    session_id: String,
-    /// Needed when several users have a session of this id.
-    user_id: Option<String>,
-}
-
-struct LabelQuery {
-    session_id: String,
-    user_id: Option<String>,
-}
-
-impl Read for LabelQuery {
-    fn read(f: &mut Fields<'_>) -> Self {
-        LabelQuery { session_id: f.id("session_id"), user_id: f.optional_id("user_id") }
-    }
-}
-
 #[derive(Serialize, ToSchema)]
 struct SessionLabels {
     /// Newest first.
@@ -87,14 +68,13 @@ struct SessionLabels {
 }
 
 /// What people said of a session.
-#[utoipa::path(get, path = "/api/evaluations/labels", tag = "evaluation", params(LabelParams),
+#[utoipa::path(get, path = "/api/evaluations/labels", tag = "evaluation", params(SessionKey),
     responses((status = 200, body = SessionLabels)))]
 async fn get_labels(
     State(app): State<Arc<App>>,
     caller: Caller,
-    QueryInput(query): QueryInput<LabelQuery>,
+    QueryInput(SessionKey { session_id, user_id }): QueryInput<SessionKey>,
 ) -> Result<Json<SessionLabels>> {
-    let LabelQuery { session_id, user_id } = query;
     let labels = labels::labels_of(&app, &caller.org_id, user_id, session_id).await?;
     Ok(Json(SessionLabels { labels }))
 }

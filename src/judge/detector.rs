@@ -64,10 +64,10 @@ fn detect_in(text: &str) -> Vec<Flag> {
     if orders(&folded, there) || orders_elsewhere(text) {
         flags.push(Flag::OrdersToGrader);
     }
-    if there.has(ROLE_TAGS) || (there.has(SPEAKERS) && speaks_as_system(text)) {
+    if there.has(Sign::RoleTag) || (there.has(Sign::Speaker) && speaks_as_system(text)) {
         flags.push(Flag::FakeRoleTags);
     }
-    if there.has(FIELDS) && verdict_shaped(&folded) {
+    if there.has(Sign::Field) && verdict_shaped(&folded) {
         flags.push(Flag::VerdictShaped);
     }
     if hidden(text) {
@@ -76,35 +76,50 @@ fn detect_in(text: &str) -> Vec<Flag> {
     flags
 }
 
-/// The lists of which a text has at least one. Most texts have none, and are done with after one look.
+/// A list of words that make a text worth a closer look.
+#[derive(Clone, Copy)]
+enum Sign {
+    Ignore,
+    Grader,
+    Rate,
+    Order,
+    RoleTag,
+    Field,
+    Speaker,
+}
+
+const SIGNS: [(Sign, &[&str]); 7] = [
+    (Sign::Ignore, IGNORE),
+    (Sign::Grader, GRADERS),
+    (Sign::Rate, RATE),
+    (Sign::Order, ORDERS),
+    (Sign::RoleTag, ROLE_TAGS),
+    (Sign::Field, FIELDS),
+    (Sign::Speaker, SPEAKERS),
+];
+
+/// Which lists a text has a word of. Most texts have none, and are done with after one look.
 #[derive(Clone, Copy)]
 struct Signs(u8);
 
-const SIGNS: [&[&str]; 7] = [IGNORE, GRADERS, RATE, ORDERS, ROLE_TAGS, FIELDS, SPEAKERS];
-
 impl Signs {
     fn of(folded: &str) -> Self {
-        // Words of one list after the other. Nothing that is compiled in can be too long for an automaton.
-        static WORDS: LazyLock<Option<AhoCorasick>> =
-            LazyLock::new(|| AhoCorasick::new(SIGNS.concat()).ok());
-        let Some(words) = WORDS.as_ref() else { return Signs(u8::MAX) };
-        let mut signs = 0;
-        for found in words.find_overlapping_iter(folded) {
-            let mut word = found.pattern().as_usize();
-            for (list, all) in SIGNS.iter().enumerate() {
-                if word < all.len() {
-                    signs |= 1 << list;
-                    break;
-                }
-                word -= all.len();
-            }
-        }
-        Signs(signs)
+        /// All words, and which list each is of.
+        static WORDS: LazyLock<Option<(AhoCorasick, Vec<Sign>)>> = LazyLock::new(|| {
+            let all = SIGNS
+                .into_iter()
+                .flat_map(|(sign, list)| list.iter().map(move |word| (*word, sign)));
+            let (words, signs): (Vec<&str>, Vec<Sign>) = all.unzip();
+            Some((AhoCorasick::new(words).ok()?, signs))
+        });
+        // Nothing that is compiled in can be too long for an automaton; if it were, every text would be flagged.
+        let Some((words, signs)) = WORDS.as_ref() else { return Signs(u8::MAX) };
+        let found = words.find_overlapping_iter(folded);
+        Signs(found.fold(0, |all, word| all | 1 << signs[word.pattern()] as u8))
     }
 
-    fn has(self, list: &[&str]) -> bool {
-        let place = SIGNS.iter().position(|one| std::ptr::eq(*one, list));
-        place.is_some_and(|place| self.0 & 1 << place != 0)
+    fn has(self, sign: Sign) -> bool {
+        self.0 & 1 << sign as u8 != 0
     }
 }
 
@@ -418,10 +433,10 @@ const FIELDS: &[&str] = &[
 const SPEAKERS: &[&str] = &["system", "developer:"];
 
 fn orders(folded: &str, there: Signs) -> bool {
-    there.has(ORDERS)
-        || (there.has(IGNORE) && near(folded, IGNORE, &[(RULES, 70)]))
-        || (there.has(GRADERS) && near(folded, GRADERS, &[(VERDICTS, 160)]))
-        || (there.has(RATE) && near(folded, RATE, &[(RATED, 45), (OUTCOMES, 60)]))
+    there.has(Sign::Order)
+        || (there.has(Sign::Ignore) && near(folded, IGNORE, &[(RULES, 70)]))
+        || (there.has(Sign::Grader) && near(folded, GRADERS, &[(VERDICTS, 160)]))
+        || (there.has(Sign::Rate) && near(folded, RATE, &[(RATED, 45), (OUTCOMES, 60)]))
 }
 
 /// Letters are folded to Latin look-alikes, which garbles other scripts: those are looked at as written.
@@ -481,6 +496,16 @@ fn hidden(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_word_of_every_list_is_a_sign() {
+        for (sign, list) in SIGNS {
+            for word in list {
+                assert!(Signs::of(&format!("so {word} so")).has(sign), "{word}");
+            }
+        }
+        assert_eq!(Signs::of("where is my parcel?").0, 0);
+    }
 
     #[test]
     fn ordinary_talk_is_not_flagged() {

@@ -61,7 +61,8 @@ async fn publish_interaction(
 
 // ── ending a session, and what became of it ─────────────────────────────────────────────────────────
 
-#[derive(ToSchema)]
+#[derive(IntoParams, ToSchema)]
+#[into_params(parameter_in = Query)]
 pub struct SessionKey {
     pub session_id: String,
     /// Needed when several users have a session of this id.
