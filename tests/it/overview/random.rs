@@ -73,7 +73,7 @@ pub struct Data {
     pub sessions: Vec<Session>,
 }
 
-/// `*` is a source like any other.
+/// `*` cannot be published, but a set may ask for it.
 const SOURCES: [&str; 5] = ["", "*", "app", "tel", "web"];
 
 pub fn data(number: u64, org: String) -> Data {
