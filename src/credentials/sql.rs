@@ -5,7 +5,7 @@ use crate::db::Tx;
 use crate::error::{Error, Result};
 use crate::{row, rows, run};
 
-#[derive(sqlx::FromRow)]
+#[derive(sqlx_macros::FromRow)]
 struct CredentialRow {
     credential_id: String,
     org_id: String,

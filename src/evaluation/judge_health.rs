@@ -37,14 +37,14 @@ pub struct JudgeHealth {
     pub reasons: Vec<ReasonCount>,
 }
 
-#[derive(Clone, Debug, Serialize, sqlx::FromRow, ToSchema)]
+#[derive(Clone, Debug, Serialize, sqlx_macros::FromRow, ToSchema)]
 pub struct DecisionCount {
     /// `judged`, `failed`, `skipped` or `sampled_out`.
     pub decision: String,
     pub count: i64,
 }
 
-#[derive(Clone, Debug, Serialize, sqlx::FromRow, ToSchema)]
+#[derive(Clone, Debug, Serialize, sqlx_macros::FromRow, ToSchema)]
 pub struct ReasonCount {
     pub decision: String,
     pub reason: String,

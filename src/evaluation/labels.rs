@@ -27,7 +27,7 @@ pub struct NewLabel {
 }
 
 /// A label as it is read back.
-#[derive(Clone, Debug, Serialize, sqlx::FromRow, ToSchema)]
+#[derive(Clone, Debug, Serialize, sqlx_macros::FromRow, ToSchema)]
 pub struct LabelView {
     pub user_id: String,
     pub session_id: String,

@@ -23,7 +23,7 @@ use crate::judge::{self, BATCH, JudgeError, Provenance};
 use crate::sessions::Snapshot;
 
 /// A stored verdict on one learning at one turn.
-#[derive(Clone, Debug, Serialize, sqlx::FromRow, ToSchema)]
+#[derive(Clone, Debug, Serialize, sqlx_macros::FromRow, ToSchema)]
 pub struct LearningVerdict {
     pub result_id: i64,
     pub user_id: String,
@@ -230,7 +230,7 @@ pub fn learning_digest(content: &str, trigger: &str) -> String {
 }
 
 /// A stored verdict, as far as it says something about the learning.
-#[derive(Clone, Debug, Default, sqlx::FromRow)]
+#[derive(Clone, Debug, Default, sqlx_macros::FromRow)]
 pub struct VerdictOnLearning {
     pub kind: String,
     pub learning_id: String,

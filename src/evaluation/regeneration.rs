@@ -40,7 +40,7 @@ pub struct NewRegeneration {
 }
 
 /// A regeneration as it is stored.
-#[derive(Clone, Debug, sqlx::FromRow)]
+#[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct Regeneration {
     pub job_id: String,
     pub evaluation_name: String,

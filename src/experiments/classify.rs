@@ -10,7 +10,7 @@ pub const HISTORY: i64 = 30 * 86_400;
 const WEEK: i64 = 7 * 86_400;
 
 /// The newest verdict on a session.
-#[derive(Clone, Debug, sqlx::FromRow)]
+#[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct Verdict {
     pub user_id: String,
     pub session_id: String,
@@ -28,7 +28,7 @@ pub struct Verdict {
 }
 
 /// What a session published under one arm.
-#[derive(Clone, Debug, sqlx::FromRow)]
+#[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct Published {
     pub user_id: String,
     pub session_id: String,
@@ -41,7 +41,7 @@ pub struct Published {
 }
 
 /// What was found for a session.
-#[derive(Clone, Debug, sqlx::FromRow)]
+#[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct Exposure {
     pub user_id: String,
     pub session_id: String,

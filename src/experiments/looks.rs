@@ -6,7 +6,7 @@ use crate::stats::{Defined, Interval, NullReason};
 
 /// The running intersection of the always-valid intervals, their smallest p-value, and the smallest p-values of the
 /// sequential tests of the sample ratio.
-#[derive(Clone, Copy, Debug, PartialEq, sqlx::FromRow)]
+#[derive(Clone, Copy, Debug, PartialEq, sqlx_macros::FromRow)]
 pub struct Looks {
     /// Null before the first look, and when the looks have nothing in common.
     pub lower: Option<f64>,

@@ -73,7 +73,7 @@ pub struct Attribution {
 }
 
 /// An experiment as it is stored.
-#[derive(Clone, Debug, sqlx::FromRow)]
+#[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct Experiment {
     pub experiment_id: String,
     /// Its place in the order of starts.

@@ -12,7 +12,7 @@ use crate::stats::UserSum;
 use crate::stats::agreement::Confusion;
 
 /// Where a session belongs when experiments are looked at in parts.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, sqlx::FromRow)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, sqlx_macros::FromRow)]
 pub struct Stratum {
     pub source: String,
     pub agent_version: String,

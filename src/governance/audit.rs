@@ -57,7 +57,7 @@ pub struct NewEvent<'a> {
 }
 
 /// An event as it is stored.
-#[derive(Clone, Debug, sqlx::FromRow)]
+#[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct AuditEvent {
     pub sequence: i64,
     pub org_id: String,

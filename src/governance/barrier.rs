@@ -58,7 +58,7 @@ impl SubjectWrite {
     }
 }
 
-#[derive(sqlx::FromRow)]
+#[derive(sqlx_macros::FromRow)]
 struct Subject {
     subject_ref: String,
     state: String,

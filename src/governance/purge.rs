@@ -27,7 +27,7 @@ pub type Counts = BTreeMap<String, u64>;
 const ATTEMPTS: i64 = 1_000_000_000;
 
 /// An erasure as it is stored.
-#[derive(Clone, Debug, sqlx::FromRow)]
+#[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct Purge {
     pub purge_id: String,
     pub org_id: String,

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::governance::SubjectWrite;
 use crate::{row, run};
 
-#[derive(sqlx::FromRow)]
+#[derive(sqlx_macros::FromRow)]
 pub struct Known {
     user_id: String,
     session_id: String,

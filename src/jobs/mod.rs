@@ -97,7 +97,7 @@ pub enum OnDuplicate {
 }
 
 /// A job that this worker holds.
-#[derive(Clone, Debug, sqlx::FromRow)]
+#[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct Claim {
     pub job_id: String,
     pub org_id: String,
@@ -114,7 +114,7 @@ pub struct Claim {
 }
 
 /// What a held job looks like by now, locked until the transaction ends.
-#[derive(Clone, Debug, sqlx::FromRow)]
+#[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct HeldJob {
     pub payload: sqlx::types::Json<Value>,
     pub weight: i64,
@@ -138,7 +138,7 @@ pub struct GoOn<'a> {
 }
 
 /// A job as others see it.
-#[derive(Clone, Debug, sqlx::FromRow)]
+#[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct JobView {
     pub job_id: String,
     /// `open`, `done`, `dead` or `cancelled`.
@@ -151,7 +151,7 @@ pub struct JobView {
 }
 
 /// An open child, for the parent that works on it.
-#[derive(Clone, Debug, sqlx::FromRow)]
+#[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct Child {
     pub job_id: String,
     pub user_id: Option<String>,
@@ -169,7 +169,7 @@ pub struct Children {
 }
 
 /// One line of the operators' summary.
-#[derive(Debug, Serialize, sqlx::FromRow, utoipa::ToSchema)]
+#[derive(Debug, Serialize, sqlx_macros::FromRow, utoipa::ToSchema)]
 pub struct JobCount {
     pub kind: String,
     /// `waiting` (not due yet), `due`, `running`, `done`, `dead` or `cancelled`.

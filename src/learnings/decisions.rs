@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::governance::audit::{self, NewEvent, Operation};
 
 /// A decision about an agent playbook.
-#[derive(Clone, Debug, Serialize, sqlx::FromRow, ToSchema)]
+#[derive(Clone, Debug, Serialize, sqlx_macros::FromRow, ToSchema)]
 pub struct PlaybookDecision {
     /// `proposed`, `approved`, `rejected`, `pending`, `edited` or `archived`.
     pub decision: String,

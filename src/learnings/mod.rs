@@ -111,7 +111,7 @@ pub fn expiration(time_to_live: &str, from: i64) -> i64 {
 }
 
 /// Something an agent knows about a person.
-#[derive(Clone, Debug, Serialize, Deserialize, sqlx::FromRow, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, sqlx_macros::FromRow, ToSchema)]
 pub struct Profile {
     #[serde(skip_serializing)]
     pub profile_no: i64,
@@ -138,7 +138,7 @@ pub struct Profile {
 }
 
 /// How to handle something, learned from one person's sessions.
-#[derive(Clone, Debug, Serialize, Deserialize, sqlx::FromRow, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, sqlx_macros::FromRow, ToSchema)]
 pub struct UserPlaybook {
     pub user_playbook_id: i64,
     pub user_id: String,
@@ -162,7 +162,7 @@ pub struct UserPlaybook {
 }
 
 /// How to handle something, put together from several people's playbooks. The organization's own.
-#[derive(Clone, Debug, Serialize, Deserialize, sqlx::FromRow, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, sqlx_macros::FromRow, ToSchema)]
 pub struct AgentPlaybook {
     pub agent_playbook_id: i64,
     pub playbook_name: String,

@@ -55,7 +55,7 @@ pub struct SourceTurn {
 }
 
 /// A proposal and what became of it.
-#[derive(Clone, Debug, Serialize, sqlx::FromRow, ToSchema)]
+#[derive(Clone, Debug, Serialize, sqlx_macros::FromRow, ToSchema)]
 pub struct ProposalRecord {
     pub user_id: String,
     /// The number of the window in its person's stream.

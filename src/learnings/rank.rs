@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use crate::db::TextTerm;
 
 /// A row that has some of the query's terms.
-#[derive(Clone, Debug, sqlx::FromRow)]
+#[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct Candidate {
     pub no: i64,
     /// The row's terms behind their scope, separated by spaces.

@@ -7,7 +7,7 @@ use crate::db::Tx;
 use crate::error::Result;
 
 /// A learning as a judge is shown it.
-#[derive(Clone, Debug, PartialEq, sqlx::FromRow)]
+#[derive(Clone, Debug, PartialEq, sqlx_macros::FromRow)]
 pub struct Resolved {
     /// `profile`, `user_playbook` or `agent_playbook`.
     pub kind: String,

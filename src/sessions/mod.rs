@@ -76,7 +76,7 @@ pub struct RetrievedLearning {
 }
 
 /// One turn, as it is read back.
-#[derive(Clone, Debug, Serialize, sqlx::FromRow, ToSchema)]
+#[derive(Clone, Debug, Serialize, sqlx_macros::FromRow, ToSchema)]
 pub struct Interaction {
     pub interaction_id: i64,
     pub user_id: String,
@@ -102,7 +102,7 @@ pub struct Interaction {
 }
 
 /// A turn on its way to learning.
-#[derive(Clone, Debug, sqlx::FromRow)]
+#[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct Arrival {
     #[sqlx(flatten)]
     pub interaction: Interaction,
@@ -112,7 +112,7 @@ pub struct Arrival {
 }
 
 /// One publish, as it is read back.
-#[derive(Clone, Debug, Serialize, sqlx::FromRow, ToSchema)]
+#[derive(Clone, Debug, Serialize, sqlx_macros::FromRow, ToSchema)]
 pub struct Request {
     pub request_id: String,
     pub user_id: String,
@@ -126,7 +126,7 @@ pub struct Request {
 }
 
 /// A session in a list.
-#[derive(Clone, Debug, Serialize, sqlx::FromRow, ToSchema)]
+#[derive(Clone, Debug, Serialize, sqlx_macros::FromRow, ToSchema)]
 pub struct SessionSummary {
     pub user_id: String,
     pub session_id: String,
@@ -144,7 +144,7 @@ pub struct SessionSummary {
 }
 
 /// A session in a list, with its newest verdict. Null where it has none.
-#[derive(Clone, Debug, Serialize, sqlx::FromRow, ToSchema)]
+#[derive(Clone, Debug, Serialize, sqlx_macros::FromRow, ToSchema)]
 pub struct ListedSession {
     #[serde(flatten)]
     #[sqlx(flatten)]

@@ -29,7 +29,7 @@ pub struct NewOutcome {
 }
 
 /// An outcome as it is stored; a different report later is a new revision.
-#[derive(Clone, Debug, Serialize, sqlx::FromRow, ToSchema)]
+#[derive(Clone, Debug, Serialize, sqlx_macros::FromRow, ToSchema)]
 pub struct SessionOutcome {
     pub user_id: String,
     pub session_id: String,

@@ -241,7 +241,7 @@ pub async fn hold(
 
 /// The state of a session's turns. Turns are never changed and their ids only grow: equal states are the same
 /// turns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::FromRow)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx_macros::FromRow)]
 pub struct Snapshot {
     pub interaction_count: i64,
     pub last_interaction_id: i64,

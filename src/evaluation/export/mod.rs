@@ -30,7 +30,7 @@ pub struct ExportRequest {
 }
 
 /// One verdict, flat.
-#[derive(Debug, sqlx::FromRow)]
+#[derive(Debug, sqlx_macros::FromRow)]
 pub struct Verdict {
     pub result_id: i64,
     pub user_id: String,

@@ -169,7 +169,7 @@ pub async fn delete_orphans(
     Ok(found.into_iter().map(|(version,)| version).collect())
 }
 
-#[derive(sqlx::FromRow)]
+#[derive(sqlx_macros::FromRow)]
 struct Row {
     verdict_id: i64,
     interaction_id: i64,

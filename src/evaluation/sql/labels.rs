@@ -56,7 +56,7 @@ pub async fn labels_of(
 }
 
 /// A verdict of the judge, and what a person and the customer say of the same session.
-#[derive(Clone, Debug, sqlx::FromRow)]
+#[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct Judged {
     pub result_id: i64,
     pub user_id: String,

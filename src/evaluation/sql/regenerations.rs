@@ -174,7 +174,7 @@ pub async fn put_candidate_verdict(
 }
 
 /// A session with the live verdict and the candidate's.
-#[derive(Clone, Debug, sqlx::FromRow)]
+#[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct Flip {
     pub user_id: String,
     pub session_id: String,

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::{row, run};
 
 /// A person as the barrier knows them.
-#[derive(Clone, Debug, sqlx::FromRow)]
+#[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct SubjectRow {
     pub subject_ref: String,
     pub user_id: Option<String>,

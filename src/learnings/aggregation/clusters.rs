@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use crate::learnings::likeness::Likeness;
 
 /// A user playbook as it is compared.
-#[derive(Clone, Debug, Default, sqlx::FromRow)]
+#[derive(Clone, Debug, Default, sqlx_macros::FromRow)]
 pub struct Member {
     pub user_playbook_id: i64,
     pub user_id: String,

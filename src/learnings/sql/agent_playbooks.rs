@@ -43,7 +43,7 @@ macro_rules! passing {
 pub(super) use {columns, passing};
 
 /// What searches for a playbook are narrowed by.
-#[derive(Clone, Debug, sqlx::FromRow)]
+#[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct Traits {
     pub no: i64,
     pub revision: i64,

@@ -9,7 +9,7 @@ use crate::learnings::extraction::{Extracted, Placed, Saved};
 use crate::{row, run};
 
 /// How far a person's stream was read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, sqlx::FromRow)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, sqlx_macros::FromRow)]
 pub struct Stream {
     /// The next window begins after this turn.
     pub cursor: i64,

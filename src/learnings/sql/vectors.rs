@@ -7,7 +7,7 @@ use crate::learnings::Kind;
 use crate::{rows, run};
 
 /// A row whose vector is missing or behind.
-#[derive(Clone, Debug, sqlx::FromRow)]
+#[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct Unembedded {
     pub no: i64,
     pub revision: i64,

@@ -17,7 +17,7 @@ use crate::learnings::sql::{profiles as profile_rows, tuning as sql};
 use crate::learnings::{agent_playbooks, user_playbooks};
 
 /// A learning that hurts, and what is proposed to do about it.
-#[derive(Clone, Debug, Serialize, sqlx::FromRow, ToSchema)]
+#[derive(Clone, Debug, Serialize, sqlx_macros::FromRow, ToSchema)]
 pub struct TuningProposal {
     pub proposal_id: String,
     /// `profile`, `user_playbook` or `agent_playbook`.
@@ -49,7 +49,7 @@ pub struct TuningProposal {
 }
 
 /// A verdict that counts against a learning.
-#[derive(Clone, Debug, Serialize, sqlx::FromRow, ToSchema)]
+#[derive(Clone, Debug, Serialize, sqlx_macros::FromRow, ToSchema)]
 pub struct TuningEvidence {
     #[serde(skip)]
     pub proposal_id: String,

@@ -119,7 +119,7 @@ pub struct CitedSession {
 }
 
 /// A learning as it is now.
-#[derive(Clone, Debug, sqlx::FromRow)]
+#[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct Present {
     pub kind: String,
     pub learning_id: String,

@@ -187,7 +187,7 @@ pub async fn snapshot(
 }
 
 /// A session in a time window, as samples are drawn from.
-#[derive(Clone, Debug, sqlx::FromRow)]
+#[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct SessionInWindow {
     pub user_id: String,
     pub session_id: String,
