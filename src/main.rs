@@ -4,6 +4,12 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use evenhand::commands::{Cli, run};
+use mimalloc::MiMalloc;
+
+/// A fifth of the time of a busy server goes into the system's own, mostly because what one thread allocates another
+/// one frees.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
     match run(Cli::parse()) {

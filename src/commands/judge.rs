@@ -73,7 +73,7 @@ impl Test {
             turn(2, "Assistant", "The capital of France is Paris."),
             turn(3, "User", "Thank you!"),
         ];
-        match grader.session(&rubric(None)?, &Context::default(), &turns).await {
+        match grader.session(rubric(None)?, &Context::default(), &turns).await {
             Ok(graded) => {
                 let provenance = graded.provenance;
                 println!("answered {}", provenance.judge);
@@ -147,7 +147,7 @@ impl Try {
         }
         let grader = grader(&self.installation)?;
         let rubric = rubric(self.version.as_deref())?;
-        let graded = grader.session(&rubric, &Context::default(), &turns).await?;
+        let graded = grader.session(rubric, &Context::default(), &turns).await?;
         let user_turns = turns.iter().filter(|turn| turn.is_user()).count();
         let resolved = graded.verdict.is_success.then_some(user_turns);
         let mut verdict = serde_json::to_value(&graded.verdict)?;
@@ -183,7 +183,7 @@ fn grader(installation: &Installation) -> Result<Grader> {
         .map_err(anyhow::Error::msg)
 }
 
-fn rubric(version: Option<&str>) -> Result<Rubric> {
+fn rubric(version: Option<&str>) -> Result<&'static Rubric> {
     let kind = Kind::SessionSuccess;
     let found = match version {
         Some(version) => prompts::load(kind, version),

@@ -126,7 +126,7 @@ impl Found {
 }
 
 /// The candidate's rubric, for a judge diff.
-pub fn candidate(regeneration: &Regeneration) -> Result<Option<Rubric>> {
+pub fn candidate(regeneration: &Regeneration) -> Result<Option<&'static Rubric>> {
     let Some(version) = &regeneration.candidate_version else { return Ok(None) };
     let found = prompts::load(Kind::SessionSuccess, version);
     found.map(Some).ok_or_else(|| Error::Internal(format!("there is no rubric {version} here")))
@@ -265,7 +265,7 @@ impl Work {
         let version = &material.transcript.session.agent_version;
         let judged = self
             .until_judged(
-                || grading::judge_session(&self.app, material, &rubric, version),
+                || grading::judge_session(&self.app, material, rubric, version),
                 |result| result.origin.cost_usd,
             )
             .await;
@@ -280,7 +280,7 @@ impl Work {
         for place in judging::pairs(material) {
             let judged = self
                 .until_judged(
-                    || judging::compare(&self.app, material, &rubric, place),
+                    || judging::compare(&self.app, material, rubric, place),
                     |verdict| verdict.origin.cost_usd,
                 )
                 .await;

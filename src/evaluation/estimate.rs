@@ -118,7 +118,7 @@ async fn average_cost(
     app: &Arc<App>,
     org_id: &str,
     evaluation_name: &str,
-    candidate: Option<Rubric>,
+    candidate: Option<&'static Rubric>,
     sessions: Vec<(String, String)>,
 ) -> Result<Option<f64>> {
     let (mut sum, mut known) = (0.0, 0.0);
@@ -131,7 +131,7 @@ async fn average_cost(
                 Some(rubric) => rubric.clone(),
                 None => grading::session_rubric(&material.config)?,
             };
-            let cost = app.judge.estimate(&rubric, &material.context(), &material.turns());
+            let cost = app.judge.estimate(rubric, &material.context(), &material.turns());
             let Some(cost) = cost else { return Ok(None) };
             sum += cost;
             known += 1.0;

@@ -125,7 +125,7 @@ pub fn as_turn(turn: &Interaction) -> Turn {
 }
 
 /// The rubric that is pinned, or the newest.
-pub fn rubric(kind: Kind, pinned: Option<&str>) -> Result<Rubric> {
+pub fn rubric(kind: Kind, pinned: Option<&str>) -> Result<&'static Rubric> {
     pinned
         .and_then(|version| prompts::load(kind, version))
         .or_else(|| prompts::newest(kind))
@@ -133,7 +133,7 @@ pub fn rubric(kind: Kind, pinned: Option<&str>) -> Result<Rubric> {
 }
 
 /// The rubric that judges sessions of this organization.
-pub fn session_rubric(config: &OrganizationConfig) -> Result<Rubric> {
+pub fn session_rubric(config: &OrganizationConfig) -> Result<&'static Rubric> {
     rubric(Kind::SessionSuccess, config.judge.session_success_prompt_version.as_deref())
 }
 
@@ -175,7 +175,7 @@ pub async fn judge_all(
     agent_version: &str,
 ) -> Result<std::result::Result<SessionGrade, JudgeError>> {
     let rubric = session_rubric(&material.config)?;
-    let mut result = match judge_session(app, material, &rubric, agent_version).await {
+    let mut result = match judge_session(app, material, rubric, agent_version).await {
         Ok(result) => result,
         Err(error) => return Ok(Err(error)),
     };

@@ -108,8 +108,8 @@ pub async fn judge(app: &App, material: &Material, agent_version: &str) -> Resul
     let (mut rows, mut judged, mut later) = (Vec::new(), 0, false);
     for batch in material.candidates.chunks(BATCH) {
         let shown: Vec<judge::Candidate> = batch.iter().map(shown).collect();
-        let relevance = app.judge.relevance(&relevance_rubric, &context, &turns, &shown).await;
-        let impact = app.judge.impact(&impact_rubric, &context, &turns, &shown).await;
+        let relevance = app.judge.relevance(relevance_rubric, &context, &turns, &shown).await;
+        let impact = app.judge.impact(impact_rubric, &context, &turns, &shown).await;
         later |= is_later(relevance.as_ref().err()) || is_later(impact.as_ref().err());
         let (relevance, relevance_origin) =
             split(relevance.map(|g| (g.verdict, g.provenance)), batch.len());

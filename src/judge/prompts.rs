@@ -4,6 +4,8 @@
 //! A rubric that was used is never edited: numbers of two versions are never drawn as one line, and the version
 //! is the file's name. Add the next file and its line in `FILES`.
 
+use std::sync::LazyLock;
+
 use minijinja::{Environment, UndefinedBehavior};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -66,14 +68,18 @@ pub fn known(kind: Kind) -> Vec<&'static str> {
     FILES.iter().filter(|(k, _, _)| *k == kind).map(|(_, version, _)| *version).collect()
 }
 
+/// [`FILES`], read once.
+static RUBRICS: LazyLock<Vec<Rubric>> = LazyLock::new(|| {
+    FILES.iter().filter_map(|(kind, version, text)| Rubric::parse(*kind, version, text)).collect()
+});
+
 /// One version of a rubric, or nothing if there is no such version.
-pub fn load(kind: Kind, version: &str) -> Option<Rubric> {
-    let (_, version, text) = FILES.iter().find(|(k, v, _)| *k == kind && *v == version)?;
-    Rubric::parse(kind, version, text)
+pub fn load(kind: Kind, version: &str) -> Option<&'static Rubric> {
+    RUBRICS.iter().find(|rubric| rubric.kind == kind && rubric.version == version)
 }
 
 /// The newest version of a judge's rubric.
-pub fn newest(kind: Kind) -> Option<Rubric> {
+pub fn newest(kind: Kind) -> Option<&'static Rubric> {
     load(kind, known(kind).last()?)
 }
 
@@ -89,8 +95,11 @@ pub struct Rubric {
     pub max_output_tokens: u32,
     /// Room for each candidate on top, where there are candidates.
     pub max_output_tokens_each: u32,
-    template: &'static str,
+    /// Knows one template, [`TEXT`].
+    environment: Environment<'static>,
 }
+
+const TEXT: &str = "text";
 
 /// A rubric filled in for one organization.
 #[derive(Clone, Debug)]
@@ -112,21 +121,22 @@ impl Rubric {
     fn parse(kind: Kind, version: &'static str, text: &'static str) -> Option<Rubric> {
         let (front, template) = text.strip_prefix("---\n")?.split_once("\n---\n")?;
         let front: FrontMatter = serde_json::from_str(front).ok()?;
+        let mut environment = Environment::new();
+        environment.set_undefined_behavior(UndefinedBehavior::Strict);
+        environment.add_template(TEXT, template.trim()).ok()?;
         Some(Rubric {
             kind,
             version,
             schema: front.schema,
             max_output_tokens: front.max_output_tokens,
             max_output_tokens_each: front.max_output_tokens_each,
-            template: template.trim(),
+            environment,
         })
     }
 
     /// Fills in what the organization says about its agent.
     pub fn render(&self, context: &Context) -> Result<Rendered, minijinja::Error> {
-        let mut environment = Environment::new();
-        environment.set_undefined_behavior(UndefinedBehavior::Strict);
-        let system = environment.render_str(self.template, context)?;
+        let system = self.environment.get_template(TEXT)?.render(context)?;
         let mut hash = Sha256::new();
         hash.update(system.as_bytes());
         hash.update(b"\n");
@@ -201,7 +211,7 @@ mod tests {
     #[test]
     fn reasons_come_before_the_verdicts_they_support() {
         let names = |kind, pointer: &str| -> Vec<String> {
-            let schema = newest(kind).unwrap().schema;
+            let schema = &newest(kind).unwrap().schema;
             schema.pointer(pointer).unwrap().as_object().unwrap().keys().cloned().collect()
         };
         assert_eq!(names(Kind::SessionSuccess, "/properties")[0], "reasoning");

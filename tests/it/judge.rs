@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::support::NOW;
 
-fn rubric(kind: Kind) -> Rubric {
+fn rubric(kind: Kind) -> &'static Rubric {
     prompts::newest(kind).unwrap()
 }
 

@@ -65,7 +65,7 @@ async fn compare(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
         if turn.request_id != request_id || judged.contains(&turn.interaction_id) {
             continue;
         }
-        let verdict = match judging::compare(app, &material, &rubric, place).await {
+        let verdict = match judging::compare(app, &material, rubric, place).await {
             Ok(verdict) => verdict,
             Err(error) => {
                 if session_job::put_off(app, job, &error).await? {

@@ -11,7 +11,7 @@ use crate::sessions::Interaction;
 
 /// The rubric that the organization pinned. It was checked when it was set; a server that no longer has it must not
 /// judge by another under its name.
-pub fn rubric(material: &Material) -> Result<Rubric> {
+pub fn rubric(material: &Material) -> Result<&'static Rubric> {
     let version = &material.config.shadow_comparison_judge_prompt_version;
     prompts::load(Kind::ShadowComparison, version).ok_or_else(|| {
         Error::Internal(format!("this server has no version {version} of {SHADOW_COMPARISON}"))

@@ -34,7 +34,7 @@ async fn extract(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
     let rubric = evaluation::rubric(Kind::LearningExtraction, pinned)?;
     let context = evaluation::judge_context(&window.config, Some(consent(app, job)));
     let shown = window.shown();
-    let graded = match app.extractor.extraction(&rubric, &context, &shown).await {
+    let graded = match app.extractor.extraction(rubric, &context, &shown).await {
         Ok(graded) => graded,
         Err(JudgeError::Withdrawn) => return Err(Error::LeaseLost),
         Err(error) => return failure::after(app, job, window, &error).await,

@@ -80,7 +80,7 @@ pub async fn make(
     let rubric = evaluation::rubric(Kind::LearningEdit, None)?;
     let consent = EveryonesConsent(evidence.iter().map(|of| of.consent.clone()).collect());
     let context = evaluation::judge_context(config, Some(Arc::new(consent)));
-    let graded = match app.extractor.edit(&rubric, &context, flawed).await {
+    let graded = match app.extractor.edit(rubric, &context, flawed).await {
         Ok(graded) => graded,
         Err(error) if error.is_temporary() || error == JudgeError::Withdrawn => {
             return Err(evaluation::judge_error(&error));

@@ -83,7 +83,7 @@ async fn the_offline_judge_agrees_with_the_labels() {
     for session in &sessions {
         let turns = turns(&session["interactions"]);
         let rubric = rubric(Kind::SessionSuccess);
-        let graded = grader.session(&rubric, &Context::default(), &turns).await.unwrap();
+        let graded = grader.session(rubric, &Context::default(), &turns).await.unwrap();
         let tally = if session["held_out"] == true { &mut held_out } else { &mut known };
         tally.add(session, &graded.verdict);
     }

@@ -55,7 +55,7 @@ fn replace(value: &mut Value, text: &str) {
 }
 
 async fn judge(turns: &[Turn]) -> Graded<SessionVerdict> {
-    offline().session(&rubric(Kind::SessionSuccess), &Context::default(), turns).await.unwrap()
+    offline().session(rubric(Kind::SessionSuccess), &Context::default(), turns).await.unwrap()
 }
 
 #[tokio::test]
@@ -104,7 +104,7 @@ async fn no_order_leaves_the_fence() {
         let grader = grader(recorded.clone(), Limits::default());
         let turns = attempt.with(attempt.order());
         let rubric = rubric(Kind::SessionSuccess);
-        grader.session(&rubric, &Context::default(), &turns).await.unwrap();
+        grader.session(rubric, &Context::default(), &turns).await.unwrap();
         let call = &recorded.calls()[0];
         assert!(!call.system.contains(attempt.order()), "{}", attempt.name);
         let marks: Vec<&str> = call.user.lines().filter(|line| line.contains("<<<")).collect();

@@ -134,7 +134,7 @@ fn grader(provider: Provider, url: &str) -> Grader {
 
 async fn ask(grader: &Grader) -> Result<Graded<SessionVerdict>, JudgeError> {
     let turns = talk(&[("User", "Where is my parcel?"), ("Assistant", "It comes on Tuesday.")]);
-    grader.session(&rubric(Kind::SessionSuccess), &Context::default(), &turns).await
+    grader.session(rubric(Kind::SessionSuccess), &Context::default(), &turns).await
 }
 
 /// Path, system message, user message and schema of a request, wherever the provider has them.
@@ -250,7 +250,7 @@ async fn the_judge_of_success_is_blind_to_arm_and_context() {
     let candidates = [Candidate { turn: 2, content, ..Candidate::default() }];
     let turns = talk(&[("User", "hi"), ("Assistant", "hello")]);
     let rubric = rubric(Kind::LearningRelevance);
-    let graded = grader.relevance(&rubric, &Context::default(), &turns, &candidates).await.unwrap();
+    let graded = grader.relevance(rubric, &Context::default(), &turns, &candidates).await.unwrap();
     assert!(graded.verdict[0].as_ref().unwrap().is_relevant);
     assert!(!graded.provenance.flags.is_empty());
     let (uri, _, body) = mock.seen.last();
