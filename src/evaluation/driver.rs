@@ -17,6 +17,7 @@ use super::regeneration::{self, Regeneration};
 use super::shadow::{self, SHADOW_COMPARISON, judging};
 use super::{AGENT_SUCCESS, NewResult, results, rule_evaluators, sql};
 use crate::app::App;
+use crate::db::Changes;
 use crate::error::{Error, Result};
 use crate::jobs::{self, Child, Claim, Handler, Outcome};
 use crate::judge::JudgeError;
@@ -475,7 +476,7 @@ impl Saved {
         result.learning_status = super::learning_verdicts::known_status(
             before.as_ref().map_or("not_applicable", |r| r.retrieved_learning_status.as_str()),
         );
-        results::save(tx, &subject, session_id, &result, now).await?;
+        results::save(tx, Changes::default(), &subject, session_id, &result, now).await?;
         if result.evaluation_name == AGENT_SUCCESS {
             let by = format!("by a regeneration, by {}", result.origin.judge);
             sql::put_decision(tx, &subject, session_id, "judged", &by, now).await?;

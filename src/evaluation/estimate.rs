@@ -128,7 +128,7 @@ async fn average_cost(
                 continue;
             };
             let rubric = match &candidate {
-                Some(rubric) => rubric.clone(),
+                Some(rubric) => rubric,
                 None => grading::session_rubric(&material.config)?,
             };
             let cost = app.judge.estimate(rubric, &material.context(), &material.turns());

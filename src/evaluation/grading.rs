@@ -7,7 +7,7 @@ use super::consent::SubjectConsent;
 use super::learning_verdicts::LearningSet;
 use super::{AGENT_SUCCESS, NewResult, Origin, learning_verdicts, results, schedule, sql};
 use crate::app::App;
-use crate::db::Tx;
+use crate::db::{Changes, Tx};
 use crate::error::{Code, Error, Result};
 use crate::governance::{SubjectWrite, barrier};
 use crate::judge::prompts::{self, Kind, Rubric};
@@ -210,14 +210,14 @@ pub async fn write_grade(
     if overtaken_by(tx, subject, session_id, &result, now_there).await?.is_some() {
         return Ok(());
     }
-    if !learning_verdicts::replace(tx, subject, session_id, &grade.learnings, now_there, now)
-        .await?
-    {
+    let mut changes = Changes::default();
+    let set = &grade.learnings;
+    if !learning_verdicts::replace(&mut changes, subject, session_id, set, now_there, now)? {
         // The session changed under the judge: the old set stands until the new session is judged.
         result.learning_status = "pending";
     }
-    results::save(tx, subject, session_id, &result, now).await?;
-    if grade.learnings.rows.as_ref().is_some_and(|rows| !rows.is_empty()) {
+    results::save(tx, changes, subject, session_id, &result, now).await?;
+    if set.rows.as_ref().is_some_and(|rows| !rows.is_empty()) {
         learnings::verdicts_changed(tx, app, subject.org_id()).await?;
     }
     if result.learning_status == "pending" {

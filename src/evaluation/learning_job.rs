@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::{AGENT_SUCCESS, grading, learning_verdicts, sql};
 use crate::app::App;
+use crate::db::Changes;
 use crate::error::{Code, Error, Result};
 use crate::jobs::{self, Claim, Handler, Outcome};
 use crate::learnings;
@@ -52,8 +53,16 @@ async fn evaluate(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
                 let subject = grading::open_subject(tx, app, &job.org_id, user, job.epoch).await?;
                 let now = app.clock.now();
                 if let Some(there) = sessions::hold(tx, &job.org_id, user, session).await? {
-                    let replaced =
-                        learning_verdicts::replace(tx, &subject, session, set, there, now).await?;
+                    let mut changes = Changes::default();
+                    let replaced = learning_verdicts::replace(
+                        &mut changes,
+                        &subject,
+                        session,
+                        set,
+                        there,
+                        now,
+                    )?;
+                    tx.apply(changes).await?;
                     if set.rows.as_ref().is_some_and(|rows| !rows.is_empty()) {
                         learnings::verdicts_changed(tx, app, &job.org_id).await?;
                     }

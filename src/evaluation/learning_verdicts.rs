@@ -14,7 +14,7 @@ use super::candidates::Candidate;
 use super::grading::{Material, rubric};
 use super::{Origin, sampling, sql};
 use crate::app::App;
-use crate::db::Tx;
+use crate::db::Changes;
 use crate::error::Result;
 use crate::governance::SubjectWrite;
 use crate::judge::prompts::Kind;
@@ -268,11 +268,11 @@ impl VerdictOnLearning {
 
 /// Puts the new set in the place of the old one. False when the session is no longer the one that was judged:
 /// then nothing is changed.
-pub async fn replace(
-    tx: &mut Tx,
-    subject: &SubjectWrite,
-    session_id: &str,
-    set: &LearningSet,
+pub fn replace<'a>(
+    changes: &mut Changes<'a>,
+    subject: &'a SubjectWrite,
+    session_id: &'a str,
+    set: &'a LearningSet,
     now_there: Snapshot,
     now: i64,
 ) -> Result<bool> {
@@ -280,7 +280,7 @@ pub async fn replace(
     if set.snapshot != now_there {
         return Ok(rows.is_empty());
     }
-    sql::replace_learning_verdicts(tx, subject, session_id, rows, now).await?;
+    sql::replace_learning_verdicts(changes, subject, session_id, rows, now)?;
     Ok(true)
 }
 

@@ -9,8 +9,8 @@ use super::learning_verdicts::{LearningQuery, LearningVerdict};
 use super::shadow::{self, ShadowComparisonVerdict};
 use super::{AGENT_SUCCESS, EvaluationResult, NewResult, sql};
 use crate::app::App;
-use crate::db::Tx;
-use crate::error::Result;
+use crate::db::{Changes, Tx};
+use crate::error::{Error, Result};
 use crate::governance::SubjectWrite;
 use crate::sessions;
 
@@ -74,36 +74,45 @@ pub async fn of_session(
     })
 }
 
-/// Writes a verdict and what is counted by it; gives the row's id. The session must be held.
-pub async fn save(
+/// Writes a verdict and what is counted by it, after `before`, in one hand-over. The session must be held.
+pub async fn save<'a>(
     tx: &mut Tx,
-    subject: &SubjectWrite,
-    session_id: &str,
-    new: &NewResult,
+    mut before: Changes<'a>,
+    subject: &'a SubjectWrite,
+    session_id: &'a str,
+    new: &'a NewResult,
     now: i64,
-) -> Result<i64> {
+) -> Result<()> {
+    let titles;
     if new.evaluation_name == AGENT_SUCCESS {
-        sql::unmark_others(tx, subject, session_id, &new.agent_version).await?;
-        cite(tx, subject, session_id, new.is_success).await?;
+        titles = cited(tx, subject, session_id).await?;
+        sql::unmark_others(&mut before, subject, session_id, &new.agent_version);
+        sql::replace_cited_rules(&mut before, subject, session_id, &titles, new.is_success);
     }
-    sql::put_result(tx, subject, session_id, new, now).await
+    sql::put_result(&mut before, subject, session_id, new, now)?;
+    match tx.apply(before).await?.as_slice() {
+        [_] => Ok(()),
+        _ => Err(Error::Internal("a verdict was not stored".to_owned())),
+    }
 }
 
 /// After turns were deleted: what they cited, and the verdicts on them, go with them.
 pub async fn session_shrank(tx: &mut Tx, subject: &SubjectWrite, session_id: &str) -> Result<()> {
     if let Some(is_success) = sql::newest_success(tx, subject, session_id).await? {
-        cite(tx, subject, session_id, is_success).await?;
+        let titles = cited(tx, subject, session_id).await?;
+        let mut changes = Changes::default();
+        sql::replace_cited_rules(&mut changes, subject, session_id, &titles, is_success);
+        tx.apply(changes).await?;
     }
     shadow::turns_deleted(tx, subject, session_id).await
 }
 
-/// Notes which rules the session's turns cite, each once, under its newest title.
-async fn cite(
+/// The rules, each a kind and an id, that the session's turns cite, each under its newest title.
+async fn cited(
     tx: &mut Tx,
     subject: &SubjectWrite,
     session_id: &str,
-    is_success: bool,
-) -> Result<()> {
+) -> Result<BTreeMap<(String, String), String>> {
     let mut titles: BTreeMap<(String, String), String> = BTreeMap::new();
     let cited = sessions::citations(tx, subject.org_id(), subject.user_id(), session_id).await?;
     for citation in cited {
@@ -112,7 +121,7 @@ async fn cite(
             *title = citation.title;
         }
     }
-    sql::replace_cited_rules(tx, subject, session_id, &titles, is_success).await
+    Ok(titles)
 }
 
 /// Successes and verdicts of the judge over the sessions that began in `[from, to)`.

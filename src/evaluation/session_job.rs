@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::grading::{self, Material, SessionGrade};
 use super::{AGENT_SUCCESS, NewResult, learning_verdicts, results, rule_evaluators, sampling, sql};
 use crate::app::App;
+use crate::db::Changes;
 use crate::error::Result;
 use crate::jobs::{self, Claim, Handler, Outcome};
 use crate::judge::JudgeError;
@@ -198,7 +199,8 @@ async fn write(
                 let held = sessions::hold(tx, &job.org_id, user_id, session_id).await?;
                 if let Some(now_there) = held {
                     for rule in &written.rules {
-                        results::save(tx, &subject, session_id, rule, now).await?;
+                        let before = Changes::default();
+                        results::save(tx, before, &subject, session_id, rule, now).await?;
                     }
                     if let Some(grade) = &written.grade {
                         grading::write_grade(tx, app, &subject, session_id, grade, now_there)

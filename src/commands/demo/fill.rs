@@ -1,4 +1,4 @@
-//! Living the story: the clock is moved forward a few hours at a time; who comes is served, what is due is judged.
+//! Living the story: the clock is moved forward a day at a time; who comes is served, what is due is judged.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -21,15 +21,13 @@ use crate::governance::purge::{self, EraseRequest};
 use crate::{jobs, learnings};
 
 /// Visits served, and jobs worked on, at the same time: they share commits.
-pub const AT_A_TIME: usize = 64;
-/// The clock moves by this much.
-const STEP: i64 = DAY / 3;
+pub const AT_A_TIME: usize = 256;
 /// The longest a conversation takes.
 const LONGEST: i64 = 4000;
 /// From this day on, some answers are published with a shadow beside them.
 const SHADOW_FROM: i64 = 40;
 /// From this day on the desk lets its agent learn from its sessions; before, people wrote its playbooks.
-const LEARNS_FROM: i64 = 76;
+const LEARNS_FROM: i64 = 83;
 
 /// What a visit came to: for people who look at sessions afterwards.
 struct Went {
@@ -88,18 +86,14 @@ impl Life<'_> {
         let mut talking: VecDeque<Guest> = VecDeque::new();
         for day in 0..DAYS {
             self.begin_day(day, &mut went).await?;
-            let mut coming: VecDeque<Visit> = self.story.visits(day).into();
-            for step in 1..=(DAY / STEP) {
-                let until =
-                    (self.story.begins_at() + day * DAY + step * STEP).min(self.story.ends_at());
-                self.app.clock.advance(until - self.app.clock.now());
-                let arrived = coming.iter().take_while(|visit| visit.starts_at < until).count();
-                talking.extend(self.welcome(day, coming.drain(..arrived)).await?);
-                let over = |guest: &Guest| guest.visit.starts_at + LONGEST <= until;
-                let done = talking.iter().take_while(|guest| over(guest)).count();
-                bar.inc(done as u64);
-                went.extend(self.publish(talking.drain(..done)).await?);
-            }
+            let until = (self.story.begins_at() + (day + 1) * DAY).min(self.story.ends_at());
+            self.app.clock.advance(until - self.app.clock.now());
+            let came = self.story.visits(day).into_iter().filter(|visit| visit.starts_at < until);
+            talking.extend(self.welcome(day, came).await?);
+            let over = |guest: &Guest| guest.visit.starts_at + LONGEST <= until;
+            let done = talking.iter().take_while(|guest| over(guest)).count();
+            bar.inc(done as u64);
+            went.extend(self.publish(talking.drain(..done)).await?);
             self.catch_up(day).await?;
         }
         Ok(went)
@@ -136,7 +130,7 @@ impl Life<'_> {
                 lesson: lessons::fitting(&self.lessons, topic.name, &visit.dice).cloned(),
                 profile: self.profiles.get(&visit.user).cloned(),
             };
-            let with_shadow = day >= SHADOW_FROM && visit.dice.chance(0.2);
+            let with_shadow = day >= SHADOW_FROM && visit.dice.chance(0.1);
             let (app, seed) = (self.app.clone(), self.story.seed());
             self.on_any_core(async move {
                 let given = trials::expose(&app, seed, day, &visit, found).await?;

@@ -2,19 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use crate::db::{Changes, Tx};
-use crate::error::Result;
+use crate::db::Changes;
 use crate::governance::SubjectWrite;
 
 /// Puts the rules that a session cites, `(kind, rule id)` with their titles, in the place of those before.
-pub async fn replace_cited_rules(
-    tx: &mut Tx,
-    subject: &SubjectWrite,
-    session_id: &str,
-    titles: &BTreeMap<(String, String), String>,
+pub fn replace_cited_rules<'a>(
+    changes: &mut Changes<'a>,
+    subject: &'a SubjectWrite,
+    session_id: &'a str,
+    titles: &'a BTreeMap<(String, String), String>,
     is_success: bool,
-) -> Result<()> {
-    let mut changes = Changes::default();
+) {
     changes.add(
         "DELETE FROM cited_rules WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
         vec![subject.org_id().into(), subject.user_id().into(), session_id.into()],
@@ -37,5 +35,4 @@ pub async fn replace_cited_rules(
             ],
         );
     }
-    tx.apply(changes).await.map(drop)
 }

@@ -9,14 +9,13 @@ use crate::governance::SubjectWrite;
 use crate::{rows, run};
 
 /// Puts verdicts on a session's learnings in the place of those before.
-pub async fn replace_learning_verdicts(
-    tx: &mut Tx,
-    subject: &SubjectWrite,
-    session_id: &str,
-    verdicts: &[NewLearningVerdict],
+pub fn replace_learning_verdicts<'a>(
+    changes: &mut Changes<'a>,
+    subject: &'a SubjectWrite,
+    session_id: &'a str,
+    verdicts: &'a [NewLearningVerdict],
     now: i64,
 ) -> Result<()> {
-    let mut changes = Changes::default();
     changes.add(
         "DELETE FROM learning_verdicts WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
         vec![subject.org_id().into(), subject.user_id().into(), session_id.into()],
@@ -61,7 +60,7 @@ pub async fn replace_learning_verdicts(
             ],
         );
     }
-    tx.apply(changes).await.map(drop)
+    Ok(())
 }
 
 pub async fn set_learning_status(

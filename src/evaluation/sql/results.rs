@@ -1,13 +1,11 @@
 //! SQL of the table `evaluation_results`.
 
-use sqlx::types::Json;
-
-use crate::db::{Tx, listed};
-use crate::error::{Error, Result};
+use crate::db::{Changes, Tx, Value, listed};
+use crate::error::Result;
 use crate::evaluation::results::ResultQuery;
 use crate::evaluation::{AGENT_SUCCESS, EvaluationResult, NewResult};
 use crate::governance::SubjectWrite;
-use crate::{row, run};
+use crate::row;
 
 /// Verdicts of rows `r` as [`EvaluationResult`]s; the preference of their session comes from elsewhere. As one row: they
 /// are many and wide, and cross from SQLite's thread at once.
@@ -25,19 +23,17 @@ macro_rules! listed {
     };
 }
 
-/// Writes a verdict, in the place of the one before if there is one; gives the row's id, which stays. Time and source
-/// are those of the session as it is now.
-pub async fn put_result(
-    tx: &mut Tx,
-    subject: &SubjectWrite,
-    session_id: &str,
-    new: &NewResult,
+/// Writes a verdict, in the place of the one before if there is one, and returns the row's id, which stays. Time and
+/// source are those of the session as it is now.
+pub fn put_result<'a>(
+    changes: &mut Changes<'a>,
+    subject: &'a SubjectWrite,
+    session_id: &'a str,
+    new: &'a NewResult,
     now: i64,
-) -> Result<i64> {
+) -> Result<()> {
     let is_success_verdict = new.evaluation_name == AGENT_SUCCESS;
-    let found = row!(
-        tx,
-        (i64,),
+    changes.add(
         "INSERT INTO evaluation_results
            (org_id, user_id, session_id, evaluation_name, agent_version, epoch, is_success, failure_type,
             failure_reason, number_of_corrections, user_turns_to_resolution, is_escalated, learning_status,
@@ -62,53 +58,55 @@ pub async fn put_result(
             attempts = excluded.attempts, flags = excluded.flags, source = excluded.source,
             is_newest = excluded.is_newest
          RETURNING result_id",
-        subject.org_id(),
-        subject.user_id(),
-        session_id,
-        &new.evaluation_name,
-        &new.agent_version,
-        subject.epoch(),
-        new.is_success,
-        &new.failure_type,
-        &new.failure_reason,
-        new.corrections,
-        new.user_turns_to_resolution,
-        new.is_escalated,
-        new.learning_status,
-        now,
-        new.snapshot.interaction_count,
-        new.snapshot.last_interaction_id,
-        &new.origin.judge,
-        &new.origin.prompt_version,
-        &new.origin.rubric_hash,
-        new.origin.input_tokens,
-        new.origin.output_tokens,
-        new.origin.cost_usd,
-        new.origin.latency_ms,
-        new.origin.attempts,
-        Json(&new.origin.flags),
-        is_success_verdict
-    )?;
-    found.map(|(id,)| id).ok_or_else(|| Error::Internal("a verdict was not stored".to_owned()))
+        vec![
+            subject.org_id().into(),
+            subject.user_id().into(),
+            session_id.into(),
+            (&new.evaluation_name).into(),
+            (&new.agent_version).into(),
+            subject.epoch().into(),
+            new.is_success.into(),
+            (&new.failure_type).into(),
+            (&new.failure_reason).into(),
+            new.corrections.into(),
+            new.user_turns_to_resolution.into(),
+            new.is_escalated.into(),
+            new.learning_status.into(),
+            now.into(),
+            new.snapshot.interaction_count.into(),
+            new.snapshot.last_interaction_id.into(),
+            (&new.origin.judge).into(),
+            (&new.origin.prompt_version).into(),
+            (&new.origin.rubric_hash).into(),
+            new.origin.input_tokens.into(),
+            new.origin.output_tokens.into(),
+            new.origin.cost_usd.into(),
+            new.origin.latency_ms.into(),
+            new.origin.attempts.into(),
+            Value::json(&new.origin.flags)?,
+            is_success_verdict.into(),
+        ],
+    );
+    Ok(())
 }
 
 /// Takes the mark of the newest from the session's verdicts on other versions of the agent.
-pub async fn unmark_others(
-    tx: &mut Tx,
-    subject: &SubjectWrite,
-    session_id: &str,
-    agent_version: &str,
-) -> Result<()> {
-    run!(
-        tx,
+pub fn unmark_others<'a>(
+    changes: &mut Changes<'a>,
+    subject: &'a SubjectWrite,
+    session_id: &'a str,
+    agent_version: &'a str,
+) {
+    changes.add(
         "UPDATE evaluation_results SET is_newest = FALSE
          WHERE org_id = $1 AND user_id = $2 AND session_id = $3 AND agent_version <> $4 AND is_newest",
-        subject.org_id(),
-        subject.user_id(),
-        session_id,
-        agent_version
-    )?;
-    Ok(())
+        vec![
+            subject.org_id().into(),
+            subject.user_id().into(),
+            session_id.into(),
+            agent_version.into(),
+        ],
+    );
 }
 
 /// How the session went by its newest verdict.
