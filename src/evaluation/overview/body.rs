@@ -33,6 +33,7 @@ const MARK: &str = "\"\\u0000";
 /// The lists of an answer, in the order of their places.
 pub struct Lists {
     window: Span,
+    agent_version: Option<String>,
     wanted: bool,
     specs: Vec<Spec>,
 }
@@ -44,9 +45,9 @@ enum Spec {
 }
 
 impl Lists {
-    /// Without `wanted` every list stays empty.
-    pub fn new(window: Span, wanted: bool) -> Self {
-        Lists { window, wanted, specs: Vec::new() }
+    /// Of one version of the agent, or of all. Without `wanted` every list stays empty.
+    pub fn new(window: Span, agent_version: Option<String>, wanted: bool) -> Self {
+        Lists { window, agent_version, wanted, specs: Vec::new() }
     }
 
     fn add(&mut self, spec: Spec) -> List {
@@ -135,21 +136,22 @@ impl Sending {
 
     /// The next page of a list as JSON, and whether it was the last.
     async fn page(&mut self, place: usize) -> Result<(String, bool)> {
-        let window = self.lists.window;
+        let (window, version) = (self.lists.window, self.lists.agent_version.clone());
         let Some(spec) = self.lists.specs.get_mut(place) else { return Ok((String::new(), true)) };
         let db = &self.app.db;
         match spec {
             Spec::Sessions { sources, with_users, after } => {
                 let Some(source) = sources.last() else { return Ok((String::new(), true)) };
                 let with_users = *with_users;
-                let input = (self.org_id.clone(), source.clone(), window, *after);
+                let input = (self.org_id.clone(), source.clone(), version, *after);
                 let page = db
                     .lookup(
                         "evaluation.list_sessions",
                         input,
-                        |tx, (org, source, window, after)| {
+                        move |tx, (org, source, version, after)| {
+                            let version = version.as_deref();
                             Box::pin(sql::sessions_of_source(
-                                tx, org, source, *window, *after, with_users,
+                                tx, org, source, version, window, *after, with_users,
                             ))
                         },
                     )
@@ -165,15 +167,17 @@ impl Sending {
             }
             Spec::Citing { rule, sources, after } => {
                 let input =
-                    (self.org_id.clone(), rule.clone(), sources.clone(), window, after.clone());
+                    (self.org_id.clone(), rule.clone(), sources.clone(), version, after.clone());
                 let page = db
                     .lookup(
                         "evaluation.list_citing",
                         input,
-                        |tx, (org, rule, sources, window, after)| {
+                        move |tx, (org, rule, sources, version, after)| {
                             let rule = (rule.0.as_str(), rule.1.as_str());
-                            let sources = sources.as_deref();
-                            Box::pin(sql::citing_sessions(tx, org, rule, sources, *window, after))
+                            let (sources, version) = (sources.as_deref(), version.as_deref());
+                            Box::pin(sql::citing_sessions(
+                                tx, org, rule, sources, version, window, after,
+                            ))
                         },
                     )
                     .await?;

@@ -41,6 +41,12 @@ struct GetEvaluationOverviewRequest {
     /// Cohorts to be compared.
     #[schema(max_items = 50)]
     source_sets: Option<Vec<EvaluationSourceSetRequest>>,
+    /// Everything in the answer but `available_agent_versions` is about this version of the agent; about all when
+    /// absent. Verdicts, and the rules that their sessions cite, count under the version they were stored for: a session
+    /// judged for two versions is in the overviews of both, each with its own verdict. A shadow comparison of a turn
+    /// counts under the version of the turn's request; the preference of a session and imported scores under that of
+    /// the session's newest request.
+    agent_version: Option<String>,
 }
 
 #[derive(ToSchema)]
@@ -73,6 +79,7 @@ impl Read for OverviewRequest {
             include_shadow: f.optional_flag("include_shadow").unwrap_or(true),
             include_session_ids: f.optional_flag("include_session_ids").unwrap_or(true),
             source_sets: f.list("source_sets", MAX_SETS),
+            agent_version: f.optional_id("agent_version"),
         };
         let (mut labels, mut sources) = (BTreeSet::new(), BTreeSet::new());
         for (index, set) in request.source_sets.iter().enumerate() {

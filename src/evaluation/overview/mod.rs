@@ -3,7 +3,8 @@
 //! - Rates are over verdicts of success; sessions are counted once, by their newest verdict. A verdict belongs to the
 //!   source and the time of its session's first request.
 //! - Sums of whole weeks, days and hours come from rollups that are kept in the transactions that change verdicts
-//!   ([`sql::rollups`]); only the ragged ends of a window are counted from rows.
+//!   ([`sql::rollups`]); only the ragged ends of a window are counted from rows. Of one version of the agent, so are
+//!   rules and shadow comparisons, whose rollups do not tell versions apart.
 //! - All numbers of one answer come from one snapshot. Long lists of sessions follow page by page (`body.rs`).
 
 mod body;
@@ -26,7 +27,7 @@ use crate::error::{Error, Result};
 use body::{List, Lists};
 use numbers::{Material, Part};
 use sql::DAY;
-use windows::{Bucket, Windows, ranges};
+use windows::{Bucket, ROWS, Windows, ranges};
 
 pub use numbers::{ContextTile, HeroBucket, PartnerTileRow, ScoreDistribution, ShadowWinRateTrend};
 pub use sql::rollups::{gaps, install, mismatches, rebuild};
@@ -40,6 +41,8 @@ pub struct OverviewRequest {
     pub include_shadow: bool,
     pub include_session_ids: bool,
     pub source_sets: Vec<SourceSet>,
+    /// Nothing but this version of the agent.
+    pub agent_version: Option<String>,
 }
 
 /// One labelled cohort of request sources.
@@ -145,6 +148,9 @@ pub struct Overview {
     pub recent_results: Vec<EvaluationResult>,
     /// null without source sets.
     pub source_set_comparison: Option<SourceSetComparison>,
+    /// Versions of the agent with a verdict in the window, in the order of their names; all of them, also when one is
+    /// asked for.
+    pub available_agent_versions: Vec<String>,
 }
 
 /// Answers an overview: everything that is short at once, then the lists.
@@ -180,18 +186,26 @@ async fn compute(
     let trend = [(numbers::TREND, windows.trend)];
     let recent = [(numbers::CURRENT, windows.current), (numbers::PREVIOUS, windows.previous)];
     let shadowed: &[_] = if request.include_shadow { &trend } else { &[] };
+    let agent_version = request.agent_version.as_deref();
+    // The sums of shadow comparisons do not tell versions of the agent apart.
+    let coarsest = |seconds| if agent_version.is_some() { ROWS } else { seconds };
     let asked = sql::Asked {
         org_id,
         verdicts: ranges(&[trend[0], recent[0], recent[1]], bucket.seconds()),
-        shadows: ranges(shadowed, bucket.seconds()),
-        turns: ranges(shadowed, DAY),
+        shadows: ranges(shadowed, coarsest(bucket.seconds())),
+        turns: ranges(shadowed, coarsest(DAY)),
         judge_prompt_version: &version,
-        scores: ranges(&recent, 1),
+        scores: ranges(&recent, ROWS),
+        agent_version,
     };
-    let material = Material { bucket, sums: sql::sums(tx, &asked).await? };
-    let mut lists = Lists::new(windows.trend, request.include_session_ids);
-    let rules =
-        rules::attribution(tx, org_id, windows.trend, &request.source_sets, &mut lists).await?;
+    let mut material = Material { bucket, sums: sql::sums(tx, &asked).await? };
+    let available_agent_versions = material.agent_versions();
+    if let Some(version) = agent_version {
+        material.sums.verdicts.keep_version(version);
+    }
+    let mut lists =
+        Lists::new(windows.trend, request.agent_version.clone(), request.include_session_ids);
+    let rules = rules::attribution(tx, org_id, windows.trend, request, &mut lists).await?;
     let whole = Part::whole(&material);
     let trend = numbers::win_rate_trend(&material.sums.turns, &version);
     let compared = trend.window_total.n;
@@ -205,6 +219,7 @@ async fn compute(
     };
     let shares = whole.shadow_shares();
     let query = ResultQuery {
+        agent_version: request.agent_version.clone(),
         evaluation_name: Some(AGENT_SUCCESS.to_owned()),
         from: Some(windows.trend.low),
         to: Some(windows.trend.high),
@@ -232,6 +247,7 @@ async fn compute(
         } else {
             Some(compare(&material, &request.source_sets, rules.sets, &mut lists))
         },
+        available_agent_versions,
     };
     Ok((overview, lists))
 }

@@ -129,11 +129,20 @@ pub struct Material {
 impl Material {
     /// The sources with a verdict in the trend window, in order.
     pub fn sources(&self) -> Vec<String> {
+        self.with_verdicts(|line| &line.source)
+    }
+
+    /// The agent's versions with a verdict in the trend window, in order.
+    pub fn agent_versions(&self) -> Vec<String> {
+        self.with_verdicts(|line| &line.agent_version)
+    }
+
+    fn with_verdicts(&self, name: fn(&VerdictLine) -> &str) -> Vec<String> {
         let mut verdicts: BTreeMap<&str, i64> = BTreeMap::new();
         for (tag, line) in self.sums.verdicts.iter() {
-            *verdicts.entry(&line.source).or_default() += share(tag, TREND) * line.n;
+            *verdicts.entry(name(line)).or_default() += share(tag, TREND) * line.n;
         }
-        verdicts.into_iter().filter(|(_, n)| *n > 0).map(|(source, _)| source.to_owned()).collect()
+        verdicts.into_iter().filter(|(_, n)| *n > 0).map(|(name, _)| name.to_owned()).collect()
     }
 }
 

@@ -6,8 +6,8 @@ use std::collections::{BTreeSet, HashMap};
 use super::body::Lists;
 use super::numbers::{self, TREND};
 use super::sql::{self, CitedRules};
-use super::windows::{Span, ranges, share};
-use super::{RuleAttributionRow, SourceSet};
+use super::windows::{ROWS, Span, ranges, share};
+use super::{OverviewRequest, RuleAttributionRow};
 use crate::db::{Tx, listed};
 use crate::error::Result;
 
@@ -50,22 +50,26 @@ pub async fn attribution(
     tx: &mut Tx,
     org_id: &str,
     window: Span,
-    sets: &[SourceSet],
+    request: &OverviewRequest,
     lists: &mut Lists,
 ) -> Result<Attribution> {
+    let (sets, agent_version) = (&request.source_sets, request.agent_version.as_deref());
     // The sources of each part, as the rollups name them; the whole comes first.
     let mut parts = vec![vec![sql::ALL_SOURCES.to_owned()]];
     parts.extend(sets.iter().map(|set| set.sources.iter().map(|s| sql::one_source(s)).collect()));
     let sources = std::iter::once(None).chain(sets.iter().map(|set| Some(&*set.sources)));
-    let cover = ranges(&[(TREND, window)], sql::FOUR_WEEKS);
-    let (lines, rows) = sql::cited_rules(tx, org_id, &cover, &parts.concat()).await?;
+    let (cover, all) = (|coarsest| ranges(&[(TREND, window)], coarsest), parts.concat());
+    let (lines, rows) = match agent_version {
+        None => sql::cited_rules(tx, org_id, &cover(sql::FOUR_WEEKS), &all).await?,
+        Some(version) => sql::rules_of_version(tx, org_id, version, &cover(ROWS), &all).await?,
+    };
     let mut found: Vec<CitedRules<'_>> = listed(&lines)?;
     found.append(&mut listed(&rows)?);
     let cited = summed(&found, &parts);
     let shown: BTreeSet<Rule<'_>> =
         cited.iter().flatten().map(|rule| (rule.kind, rule.rule_id)).collect();
     let shown: Vec<Rule<'_>> = shown.into_iter().collect();
-    let titles = sql::rule_titles(tx, org_id, &shown, window).await?;
+    let titles = sql::rule_titles(tx, org_id, &shown, window, agent_version).await?;
     let titles: HashMap<Rule<'_>, &str> = titles
         .iter()
         .map(|(kind, rule_id, title)| ((kind.as_str(), rule_id.as_str()), title.as_str()))

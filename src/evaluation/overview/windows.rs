@@ -53,7 +53,10 @@ impl Bucket {
     }
 }
 
-/// One stretch of a cover: `grain` says which sums have it; 1 means that the rows themselves do. What a stretch with
+/// The grain of what the rows themselves have: a cover that is no coarser is of rows alone.
+pub const ROWS: i64 = 1;
+
+/// One stretch of a cover: `grain` says which sums have it; [`ROWS`] means that the rows themselves do. What a stretch with
 /// `sign` −1 comes to is taken away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
@@ -77,7 +80,7 @@ fn fill(span: Span, sign: i64, grains: &[(i64, i64)], stretches: &mut Vec<Stretc
     let Span { low, high } = span;
     let Some((&(seconds, shift), finer)) = grains.split_last() else {
         if low < high {
-            stretches.push(Stretch { sign, grain: 1, span });
+            stretches.push(Stretch { sign, grain: ROWS, span });
         }
         return;
     };

@@ -6,9 +6,9 @@ use evenhand::credentials::Role;
 use evenhand::stats::wilson::wilson;
 use serde_json::{Value, json};
 
-use super::random::{DAY, Data, Session, Verdict, data, newest, store};
+use super::random::{DAY, Data, Session, Verdict, data, store};
 use super::{assert_same, wrong_sums};
-use crate::support::{Backend, NOW, TestApp};
+use crate::support::{Backend, NOW, Server, TestApp};
 
 type Part<'a> = Box<dyn Fn(&str) -> bool + 'a>;
 
@@ -21,7 +21,8 @@ fn verdicts<'a>(
 ) -> Vec<(&'a Session, &'a Verdict)> {
     let sessions = data.sessions.iter().filter(|s| part(s.source) && s.at >= from && s.at <= to);
     sessions
-        .flat_map(|s| s.verdicts.iter().filter(|v| v.name == "agent_success").map(move |v| (s, v)))
+        .flat_map(|s| s.verdicts.iter().map(move |v| (s, v)))
+        .filter(|(_, v)| v.name == "agent_success" && data.has(v.version))
         .collect()
 }
 
@@ -92,6 +93,7 @@ fn compared<'a>(data: &'a Data, part: &Part<'_>) -> Vec<(&'a Session, &'static s
     }
     let sessions =
         data.sessions.iter().filter(|s| part(s.source) && s.at >= data.from && s.at <= data.to);
+    let sessions = sessions.filter(|s| data.has(s.version));
     sessions.filter_map(|s| Some((s, preference(s, "v1")?))).collect()
 }
 
@@ -177,7 +179,8 @@ fn judged<'a>(data: &'a Data, part: &Part<'_>) -> Vec<&'a Session> {
     let mut sessions: Vec<_> = data
         .sessions
         .iter()
-        .filter(|s| part(s.source) && s.at >= data.from && s.at <= data.to && newest(s).is_some())
+        .filter(|s| part(s.source) && s.at >= data.from && s.at <= data.to)
+        .filter(|s| data.verdict_on(s).is_some())
         .collect();
     sessions.sort_by_key(|s| s.at);
     sessions
@@ -194,7 +197,7 @@ fn rules(data: &Data, part: &Part<'_>) -> Value {
     let all = judged(data, &everywhere);
     let mut rows: Vec<(i64, i64, String, &str, Value)> = Vec::new();
     for ((id, kind), sessions) in cited {
-        let successes = sessions.iter().filter(|s| newest(s).unwrap().success).count();
+        let successes = sessions.iter().filter(|s| data.verdict_on(s).unwrap().success).count();
         let (n, net) = (sessions.len() as i64, 2 * successes as i64 - sessions.len() as i64);
         let title_of = |s: &&&Session| {
             s.cited.iter().find(|(k, i, _)| *k == kind && *i == id).map(|(.., t)| t.clone())
@@ -222,7 +225,7 @@ fn rules(data: &Data, part: &Part<'_>) -> Value {
 
 fn partner_tiles(data: &Data, part: &Part<'_>) -> Value {
     let scores = |scorer: &str, (from, to): (i64, i64)| -> Vec<f64> {
-        let sessions = data.sessions.iter().filter(|s| part(s.source));
+        let sessions = data.sessions.iter().filter(|s| part(s.source) && data.has(s.version));
         sessions
             .flat_map(|s| s.scores.iter())
             .filter(|(name, _, ts)| *name == scorer && *ts >= from && *ts <= to)
@@ -247,6 +250,7 @@ fn trend(data: &Data) -> (Value, usize) {
         .iter()
         .flat_map(|s| s.turns.iter())
         .filter(|t| t.rubric == "v1" && t.at >= data.from && t.at <= data.to)
+        .filter(|t| data.has(t.version))
         .collect();
     let outcome = |better: &str, first: bool| {
         if better == "tie" {
@@ -297,13 +301,16 @@ fn expected(data: &Data) -> Value {
     let all = verdicts(data, &whole, data.from, data.to);
     let successes = all.iter().filter(|(_, v)| v.success).count();
     let (trend, n) = trend(data);
-    let first = data.sessions.iter().filter(|s| newest(s).is_some()).map(|s| s.at).min();
+    let first = data.sessions.iter().filter(|s| data.verdict_on(s).is_some()).map(|s| s.at).min();
     let state = match () {
         () if all.is_empty() => "empty",
         () if !data.shadow || n == 0 => "shadow_off",
         () if n < 500 || first.is_none_or(|at| NOW - at < 14 * DAY) => "early",
         () => "full",
     };
+    let everything = Data { version: None, ..data.clone() };
+    let versions: BTreeSet<&str> =
+        verdicts(&everything, &whole, data.from, data.to).iter().map(|(_, v)| v.version).collect();
     let preferences: Vec<_> = compared(data, &whole).iter().map(|(_, p)| *p).collect();
     let shared = shares(&preferences);
     let comparison = (!data.sets.is_empty()).then(|| {
@@ -339,7 +346,7 @@ fn expected(data: &Data) -> Value {
         "context_tiles": tiles(data, &whole), "rule_attribution": rules(data, &whole),
         "score_distribution": distribution(data, &whole), "partner_tiles": partner_tiles(data, &whole),
         "shadow_win_rate_trend": if data.shadow { trend } else { Value::Null },
-        "source_set_comparison": comparison,
+        "source_set_comparison": comparison, "available_agent_versions": versions,
     })
 }
 
@@ -365,38 +372,16 @@ async fn compare_all(t: TestApp, count: u64) {
     let server = t.serve().await;
     let (mut states, mut compared) = (BTreeSet::new(), 0);
     for number in 0..count {
-        let data = data(number, format!("org{number}"));
-        store(&t, &data).await;
-        let token = t.key(&data.org, Role::Agent).await;
+        let drawn = data(number, format!("org{number}"));
+        store(&t, &drawn).await;
+        let token = t.key(&drawn.org, Role::Agent).await;
         let server = server.with_token(&token);
-        let sets: Vec<Value> = data
-            .sets
-            .iter()
-            .map(|(label, sources)| json!({"label": label, "sources": sources}))
-            .collect();
-        let mut body = json!({"from_ts": data.from, "to_ts": data.to, "bucket": data.bucket, "include_shadow": data.shadow, "source_sets": sets});
-        let mut found = server.post("/api/get_evaluation_overview", &body).await.ok();
-        let recent = found.as_object_mut().unwrap().remove("recent_results").unwrap();
-        in_order(&mut found);
-        let mut wanted = expected(&data);
-        wanted.sort_all_objects();
-        in_order(&mut wanted);
-        let about = || format!("data set {number}: {data:#?}");
-        assert_same(&found, &wanted, "", &about);
-        check_recent(&recent, &data, &about);
-        states.insert(found["hero"]["state"].as_str().unwrap().to_owned());
-        compared += found["hero"]["n"].as_u64().unwrap();
-        if number % 8 == 0 {
-            body["include_session_ids"] = json!(false);
-            let short = server.post("/api/get_evaluation_overview", &body).await.ok();
-            assert_eq!(short["hero"]["n"], found["hero"]["n"]);
-            assert!(
-                !short.to_string().contains("\"user_id\":\"u")
-                    || !short["recent_results"].as_array().unwrap().is_empty()
-            );
-            for row in short["rule_attribution"].as_array().unwrap() {
-                assert_eq!(row["cited_session_ids"], json!([]));
-            }
+        // All versions of the agent, and the one that was drawn.
+        for version in BTreeSet::from([None, drawn.version]) {
+            let data = Data { version, ..drawn.clone() };
+            let hero = compare(&server, &data, number).await;
+            states.insert((version.is_some(), hero["state"].as_str().unwrap().to_owned()));
+            compared += hero["n"].as_u64().unwrap();
         }
         if number % 64 == 0 {
             assert_eq!(wrong_sums(&t).await, [], "after data set {number}");
@@ -404,7 +389,41 @@ async fn compare_all(t: TestApp, count: u64) {
     }
     assert_eq!(wrong_sums(&t).await, []);
     assert!(compared > count, "the data sets are not empty");
-    assert!(states.len() >= 3, "{states:?}");
+    for versioned in [false, true] {
+        assert!(states.iter().filter(|state| state.0 == versioned).count() >= 3, "{states:?}");
+    }
+}
+
+/// Compares one overview with its definitions; gives the hero.
+async fn compare(server: &Server, data: &Data, number: u64) -> Value {
+    let sets: Vec<Value> = data
+        .sets
+        .iter()
+        .map(|(label, sources)| json!({"label": label, "sources": sources}))
+        .collect();
+    let mut body = json!({"from_ts": data.from, "to_ts": data.to, "bucket": data.bucket, "include_shadow": data.shadow, "source_sets": sets, "agent_version": data.version});
+    let mut found = server.post("/api/get_evaluation_overview", &body).await.ok();
+    let recent = found.as_object_mut().unwrap().remove("recent_results").unwrap();
+    in_order(&mut found);
+    let mut wanted = expected(data);
+    wanted.sort_all_objects();
+    in_order(&mut wanted);
+    let about = || format!("data set {number}: {data:#?}");
+    assert_same(&found, &wanted, "", &about);
+    check_recent(&recent, data, &about);
+    if number.is_multiple_of(8) {
+        body["include_session_ids"] = json!(false);
+        let short = server.post("/api/get_evaluation_overview", &body).await.ok();
+        assert_eq!(short["hero"]["n"], found["hero"]["n"]);
+        assert!(
+            !short.to_string().contains("\"user_id\":\"u")
+                || !short["recent_results"].as_array().unwrap().is_empty()
+        );
+        for row in short["rule_attribution"].as_array().unwrap() {
+            assert_eq!(row["cited_session_ids"], json!([]));
+        }
+    }
+    found["hero"].take()
 }
 
 fn check_recent(recent: &Value, data: &Data, about: &dyn Fn() -> String) {

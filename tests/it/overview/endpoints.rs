@@ -34,12 +34,64 @@ both_backends! {
             (json!({"from_ts": 0, "to_ts": 1, "source_sets": [{"label": "a", "sources": ["x", "x"]}]}), "/source_sets/0/sources/1", "duplicate"),
             (json!({"from_ts": 0, "to_ts": 1, "source_sets": [{"label": "a", "sources": []}]}), "/source_sets/0/sources", "too_short"),
             (json!({"from_ts": 0, "to_ts": 1, "source_sets": [{"label": "", "sources": ["x"]}]}), "/source_sets/0/label", "empty"),
+            (json!({"from_ts": 0, "to_ts": 1, "agent_version": 2}), "/agent_version", "wrong_type"),
+            (json!({"from_ts": 0, "to_ts": 1, "agent_version": " "}), "/agent_version", "empty"),
+            (json!({"from_ts": 0, "to_ts": 1, "agent_version": "v".repeat(256)}), "/agent_version", "too_long"),
+            (json!({"from_ts": 0, "to_ts": 1, "agent_version": "v\n2"}), "/agent_version", "control_character"),
         ] {
             let problems = server.post(PATH, &body).await.input_problems();
             assert_eq!(problems, [(pointer.to_owned(), code.to_owned())], "{body}");
         }
         let widest = overview(&server, json!({"from_ts": 0, "to_ts": 9_999_999_999_i64, "bucket": "day"})).await;
         insta::assert_json_snapshot!("an_empty_overview", widest);
+    }
+
+    async fn one_version_of_the_agent_is_all_there_is(t: TestApp) {
+        let server = t.serve().await;
+        let publish = async |user: &str, session: &str, version: &str, good: bool| {
+            let mut body = talk(user, session, good);
+            body["agent_version"] = json!(version);
+            body["interaction_data_list"][1]["citations"] = json!([{"kind": "playbook", "real_id": "rule", "title": version}]);
+            server.publish(&body).await.ok();
+        };
+        publish("ada", "old", "v1", true).await;
+        publish("bob", "new", "v2", false).await;
+        publish("eve", "both", "v1", true).await;
+        t.clock().advance(60);
+        publish("eve", "both", "v2", true).await;
+        t.clock().advance(600);
+        work(&t).await;
+        let again = json!({"session_id": "both", "user_id": "eve", "agent_version": "v1"});
+        server.post("/api/evaluations/grade_on_demand", &again).await.ok();
+        let of = async |version: &str| {
+            let mut body = window(&t);
+            body["agent_version"] = json!(version);
+            body["source_sets"] = json!([{"label": "all", "sources": [""]}]);
+            overview(&server, body).await
+        };
+        for (version, ids) in [("v1", json!(["old", "both"])), ("v2", json!(["new", "both"])), ("v3", json!([]))] {
+            let found = of(version).await;
+            let n = ids.as_array().unwrap().len();
+            assert_eq!((&found["hero"]["n"], &found["available_agent_versions"]), (&json!(n), &json!(["v1", "v2"])));
+            let set = &found["source_set_comparison"]["sets"][0];
+            assert_eq!((&set["session_ids"], &set["session_count"]), (&ids, &json!(n)));
+            assert_eq!(found["source_set_comparison"]["available_sources"].as_array().unwrap().len(), n.min(1));
+            let recent = found["recent_results"].as_array().unwrap();
+            assert_eq!(recent.len(), n);
+            assert!(recent.iter().all(|result| result["agent_version"] == version));
+            let rules = found["rule_attribution"].as_array().unwrap();
+            assert_eq!(rules.len(), n.min(1));
+            assert!(rules.iter().all(|rule| rule["cited_session_ids"] == ids));
+            let absent = if version == "v1" { "\"new\"" } else { "\"old\"" };
+            assert!(!found.to_string().contains(absent), "{found}");
+        }
+        assert_eq!(of("v3").await["hero"]["state"], "empty");
+        assert_eq!(of(" v1 ").await, of("v1").await, "ids are trimmed");
+        let mut all = window(&t);
+        let found = overview(&server, all.clone()).await;
+        assert_eq!(found["hero"]["n"], 4, "two verdicts on one of three sessions");
+        all["agent_version"] = Value::Null;
+        assert_eq!(overview(&server, all).await, found);
     }
 
     async fn every_hero_state_is_reached(t: TestApp) {
@@ -187,6 +239,9 @@ both_backends! {
         assert_eq!(comparison["source_sessions"][1]["sessions"].as_array().unwrap().len(), 12_000);
         assert_eq!(comparison["source_sessions"][1]["sessions"][0]["user_id"], "ada");
         assert_eq!(found["rule_attribution"][0]["cited_session_ids"].as_array().unwrap().len(), 12_000);
+        let mut versioned = body.clone();
+        versioned["agent_version"] = json!("v1");
+        assert_eq!(overview(&server, versioned).await, found, "there is no other version");
         let mut short = body;
         short["include_session_ids"] = json!(false);
         let answer = server.post(PATH, &short).await;

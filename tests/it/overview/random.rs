@@ -41,6 +41,7 @@ pub struct Verdict {
 pub struct Turn {
     pub id: i64,
     pub at: i64,
+    pub version: &'static str,
     pub rubric: &'static str,
     pub service_first: bool,
     pub better: &'static str,
@@ -54,6 +55,7 @@ pub struct Session {
     pub id: String,
     pub at: i64,
     pub source: &'static str,
+    pub version: &'static str,
     pub verdicts: Vec<Verdict>,
     /// (kind, id, title), each once.
     pub cited: Vec<(&'static str, String, String)>,
@@ -70,7 +72,21 @@ pub struct Data {
     pub bucket: &'static str,
     pub shadow: bool,
     pub sets: Vec<(String, Vec<&'static str>)>,
+    /// The only version of the agent that is asked for.
+    pub version: Option<&'static str>,
     pub sessions: Vec<Session>,
+}
+
+impl Data {
+    /// Whether the version is asked for.
+    pub fn has(&self, version: &str) -> bool {
+        self.version.is_none_or(|only| only == version)
+    }
+
+    /// The verdict of success by which a session is counted.
+    pub fn verdict_on<'a>(&self, session: &'a Session) -> Option<&'a Verdict> {
+        newest_of(session, |v| self.has(v.version))
+    }
 }
 
 /// `*` cannot be published, but a set may ask for it.
@@ -101,6 +117,7 @@ pub fn data(number: u64, org: String) -> Data {
         bucket: dice.pick(&["day", "week"]),
         shadow: dice.below(5) > 0,
         sets,
+        version: dice.pick(&[None, Some("v1"), Some("v2"), Some("v3")]),
         sessions: Vec::new(),
     };
     // Boundary seconds of every window, hour, day and week.
@@ -175,6 +192,7 @@ fn session(dice: &mut Dice, n: usize, at: i64) -> Session {
         turns.push(Turn {
             id: i64::try_from(id).unwrap(),
             at: at + i64::try_from(dice.below(90_000)).unwrap(),
+            version: dice.pick(&["v1", "v2"]),
             rubric: dice.pick(&["v1", "v1", "v0"]),
             service_first: dice.flag(),
             better,
@@ -196,6 +214,7 @@ fn session(dice: &mut Dice, n: usize, at: i64) -> Session {
         id: format!("s{}", dice.below(5)),
         at,
         source: dice.pick(&SOURCES),
+        version: dice.pick(&["v1", "v2"]),
         verdicts,
         cited,
         turns,
@@ -204,8 +223,13 @@ fn session(dice: &mut Dice, n: usize, at: i64) -> Session {
 }
 
 /// The newest verdict of success.
-pub fn newest(session: &Session) -> Option<&Verdict> {
-    let verdicts = session.verdicts.iter().enumerate().filter(|(_, v)| v.name == "agent_success");
+fn newest(session: &Session) -> Option<&Verdict> {
+    newest_of(session, |_| true)
+}
+
+fn newest_of(session: &Session, which: impl Fn(&Verdict) -> bool) -> Option<&Verdict> {
+    let verdicts = session.verdicts.iter().enumerate();
+    let verdicts = verdicts.filter(|(_, v)| v.name == "agent_success" && which(v));
     verdicts.max_by_key(|(place, v)| (v.evaluated_at, *place)).map(|(_, v)| v)
 }
 
@@ -230,7 +254,10 @@ pub fn statements(data: &Data) -> Vec<String> {
         let key = format!("'{org}', '{}', '{}'", s.user, s.id);
         add(
             "b sessions (org_id, user_id, session_id, epoch, first_request_at, first_request_id, last_request_at, last_received_at, source, agent_version, request_count, interaction_count)",
-            format!("{key}, 1, {}, 'r', {}, {}, '{}', 'v1', 1, 1", s.at, s.at, s.at, s.source),
+            format!(
+                "{key}, 1, {}, 'r', {}, {}, '{}', '{}', 1, 1",
+                s.at, s.at, s.at, s.source, s.version
+            ),
         );
         let newest = newest(s);
         for v in &s.verdicts {
@@ -268,8 +295,8 @@ pub fn statements(data: &Data) -> Vec<String> {
             add(
                 "e shadow_verdicts (org_id, user_id, session_id, interaction_id, judge_prompt_version, epoch, agent_version, service_is_request_1, better_request, is_significantly_better, comparison_reason, order_consistent, created_at, judged_at, judge, rubric_hash, input_tokens, output_tokens, latency_ms, attempts)",
                 format!(
-                    "{key}, {}, '{}', 1, 'v1', {}, '{}', {}, '', {consistent}, {}, 1, 'offline', '', 0, 0, 0, 1",
-                    t.id, t.rubric, t.service_first, t.better, t.much, t.at
+                    "{key}, {}, '{}', 1, '{}', {}, '{}', {}, '', {consistent}, {}, 1, 'offline', '', 0, 0, 0, 1",
+                    t.id, t.rubric, t.version, t.service_first, t.better, t.much, t.at
                 ),
             );
         }

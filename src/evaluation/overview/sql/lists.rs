@@ -30,22 +30,25 @@ pub fn at_start(window: Span) -> AfterResult {
     (window.low - 1, i64::MAX)
 }
 
-/// The judged sessions of one source whose first request is in the window: their ids, or with their users.
+/// The sessions of one source that are judged, for a version of the agent or for any, and whose first request is in the
+/// window: their ids, or with their users.
 pub async fn sessions_of_source(
     tx: &mut Tx,
     org_id: &str,
     source: &str,
+    agent_version: Option<&str>,
     window: Span,
     after: AfterResult,
     with_users: bool,
 ) -> Result<Page<AfterResult>> {
     macro_rules! page {
-        ($listed:literal) => {
+        ($listed:literal, $judged:literal) => {
             concat!(
                 "WITH page AS MATERIALIZED (
                      SELECT created_at, result_id, user_id, session_id FROM evaluation_results
-                     WHERE org_id = $1 AND source = $2 AND is_newest
-                       AND (created_at, result_id) > ($3, $4) AND created_at < $5
+                     WHERE org_id = $1 AND source = $2 AND ",
+                $judged,
+                " AND (created_at, result_id) > ($3, $4) AND created_at < $5
                      ORDER BY created_at, result_id {limit:$6})
                  SELECT CAST(",
                 $listed,
@@ -56,7 +59,18 @@ pub async fn sessions_of_source(
             )
         };
     }
-    let sql = if with_users { page!("{session_pairs}") } else { page!("{listed:session_id}") };
+    // Only the newest verdicts are found by their source.
+    macro_rules! judged {
+        ($listed:literal) => {
+            match agent_version {
+                None => page!($listed, "is_newest AND $7 IS NULL"),
+                Some(_) => {
+                    page!($listed, "evaluation_name = 'agent_success' AND agent_version = $7")
+                }
+            }
+        };
+    }
+    let sql = if with_users { judged!("{session_pairs}") } else { judged!("{listed:session_id}") };
     let found = row!(
         tx,
         (String, i64, Option<i64>, Option<i64>),
@@ -66,7 +80,8 @@ pub async fn sessions_of_source(
         after.0,
         after.1,
         window.high,
-        PAGE
+        PAGE,
+        agent_version
     )?;
     let (json, n, at, id) = found.unwrap_or_default();
     Ok(Page::new(json, n, at.zip(id)))
@@ -75,12 +90,14 @@ pub async fn sessions_of_source(
 /// The last `(created_at, user_id, session_id)` that was sent.
 pub type AfterCitation = (i64, String, String);
 
-/// The ids of the sessions in the window that cite a rule, of these sources, or of all.
+/// The ids of the sessions in the window that cite a rule, of these sources, or of all, and are judged for a version of
+/// the agent, or for any.
 pub async fn citing_sessions(
     tx: &mut Tx,
     org_id: &str,
     (kind, rule_id): (&str, &str),
     sources: Option<&[String]>,
+    agent_version: Option<&str>,
     window: Span,
     after: &AfterCitation,
 ) -> Result<Page<AfterCitation>> {
@@ -88,10 +105,13 @@ pub async fn citing_sessions(
         tx,
         (String, i64, Option<i64>, Option<String>, Option<String>),
         "WITH page AS MATERIALIZED (
-             SELECT created_at, user_id, session_id FROM cited_rules
+             SELECT created_at, user_id, session_id FROM cited_rules c
              WHERE org_id = $1 AND kind = $2 AND rule_id = $3 AND created_at >= $4 AND created_at < $5
                AND (created_at, user_id, session_id) > ($6, $7, $8)
                AND ($9 IS NULL OR source IN {texts:$9})
+               AND ($11 IS NULL OR EXISTS (SELECT 1 FROM evaluation_results v
+                    WHERE v.org_id = $1 AND v.user_id = c.user_id AND v.session_id = c.session_id
+                      AND v.evaluation_name = 'agent_success' AND v.agent_version = $11))
              ORDER BY created_at, user_id, session_id {limit:$10}),
          last AS (SELECT created_at, user_id, session_id FROM page
              ORDER BY created_at DESC, user_id DESC, session_id DESC LIMIT 1)
@@ -107,7 +127,8 @@ pub async fn citing_sessions(
         &after.1,
         &after.2,
         sources.map(Json),
-        PAGE
+        PAGE,
+        agent_version
     )?;
     let (json, n, at, user, session) = found.unwrap_or_default();
     let last = at.zip(user).zip(session).map(|((at, user), session)| (at, user, session));

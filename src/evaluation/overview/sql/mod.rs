@@ -8,5 +8,5 @@ pub use lists::{AfterCitation, AfterResult, at_start, citing_sessions, sessions_
 pub use rollups::{ALL_SOURCES, DAY, FOUR_WEEKS, GRAINS, HOUR, one_source};
 pub use sums::{
     Asked, CitedRules, Lines, ScoreLine, ShadowLine, Sums, TurnLine, VerdictLine, cited_rules,
-    rule_titles, sums,
+    rule_titles, rules_of_version, sums,
 };

@@ -34,12 +34,24 @@ impl<L> Lines<L> {
     }
 }
 
-/// What verdicts of one source come to.
+impl Lines<VerdictLine> {
+    /// Leaves the lines of one version of the agent. Each of its verdicts is the only one of a session, which may have a
+    /// newer one of another version.
+    pub fn keep_version(&mut self, agent_version: &str) {
+        for (_, lines) in &mut self.0 {
+            lines.retain(|line| line.agent_version == agent_version);
+            lines.iter_mut().for_each(|line| line.sessions = line.n);
+        }
+    }
+}
+
+/// What verdicts of one source and version of the agent come to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct VerdictLine {
     /// From when on they are.
     pub start: i64,
     pub source: String,
+    pub agent_version: String,
     pub n: i64,
     pub sessions: i64,
     pub successes: i64,
@@ -97,6 +109,8 @@ pub struct Asked<'a> {
     pub turns: Ranges,
     pub judge_prompt_version: &'a str,
     pub scores: Ranges,
+    /// What shadow comparisons, scores and `first_at` are about; all when absent. Verdicts come of all versions.
+    pub agent_version: Option<&'a str>,
 }
 
 pub struct Sums {
@@ -114,15 +128,15 @@ pub async fn sums(tx: &mut Tx, asked: &Asked<'_>) -> Result<Sums> {
         (String, String, String, String, String, String, String, Option<i64>),
         "SELECT (
              SELECT {rows_listed}c.tag, (
-                 SELECT {rows_listed}e.start, e.source, e.n, e.sessions, e.successes, e.system_errors, e.corrections,
-                        e.corrected_0, e.corrected_1, e.corrected_2, e.corrected_3, e.corrected_4, e.corrected_5,
+                 SELECT {rows_listed}e.start, e.source, e.agent_version, e.n, e.sessions, e.successes, e.system_errors,
+                        e.corrections, e.corrected_0, e.corrected_1, e.corrected_2, e.corrected_3, e.corrected_4, e.corrected_5,
                         e.turns_n, e.turns, e.escalations{end_nested}
                  FROM evaluation_rollups e
                  WHERE e.org_id = $1 AND e.grain = c.grain AND e.start >= c.low AND e.start < c.high){end_listed}
              FROM {ranges:$2} c
          ), (
              SELECT {rows_listed}c.tag, (
-                 SELECT {rows_listed}r.created_at, r.source, 1, CASE WHEN r.is_newest THEN 1 ELSE 0 END,
+                 SELECT {rows_listed}r.created_at, r.source, r.agent_version, 1, CASE WHEN r.is_newest THEN 1 ELSE 0 END,
                         CASE WHEN r.is_success THEN 1 ELSE 0 END,
                         CASE WHEN r.failure_type = 'system_error' THEN 1 ELSE 0 END, r.number_of_corrections,
                         CASE WHEN r.number_of_corrections <= 0 THEN 1 ELSE 0 END,
@@ -152,7 +166,10 @@ pub async fn sums(tx: &mut Tx, asked: &Asked<'_>) -> Result<Sums> {
                         CASE WHEN p.regular_vs_shadow LIKE 'shadow%' THEN 1 ELSE 0 END{end_nested}
                  FROM shadow_sessions p
                  WHERE p.org_id = $1 AND p.judge_prompt_version = $8
-                   AND p.created_at >= c.low AND p.created_at < c.high){end_listed}
+                   AND p.created_at >= c.low AND p.created_at < c.high
+                   AND ($10 IS NULL OR EXISTS (SELECT 1 FROM sessions s
+                        WHERE s.org_id = $1 AND s.user_id = p.user_id AND s.session_id = p.session_id
+                          AND s.agent_version = $10))){end_listed}
              FROM {ranges:$5} c
          ), (
              SELECT {rows_listed}c.tag, (
@@ -172,7 +189,8 @@ pub async fn sums(tx: &mut Tx, asked: &Asked<'_>) -> Result<Sums> {
                         CASE WHEN v.order_consistent IS NULL OR v.order_consistent THEN 0 ELSE 1 END{end_nested}
                  FROM shadow_verdicts v
                  WHERE v.org_id = $1 AND v.judge_prompt_version = $8
-                   AND v.created_at >= c.low AND v.created_at < c.high){end_listed}
+                   AND v.created_at >= c.low AND v.created_at < c.high
+                   AND ($10 IS NULL OR v.agent_version = $10)){end_listed}
              FROM {ranges:$7} c
          ), (
              SELECT {rows_listed}tag, scorer_name, source, n, {fraction:total}{end_listed}
@@ -181,13 +199,16 @@ pub async fn sums(tx: &mut Tx, asked: &Asked<'_>) -> Result<Sums> {
                  FROM {ranges:$9} c CROSS JOIN imported_scores i
                  JOIN sessions s ON s.org_id = i.org_id AND s.user_id = i.user_id AND s.session_id = i.session_id
                  WHERE i.org_id = $1 AND i.ts >= c.low AND i.ts < c.high
+                   AND ($10 IS NULL OR s.agent_version = $10)
                  GROUP BY 1, 2, 3
              ) scores
          ), (
              SELECT MIN(r.created_at) FROM evaluation_results r
-             JOIN (SELECT MIN(start) AS hour FROM evaluation_rollups WHERE org_id = $1 AND grain = 3600) oldest
+             JOIN (SELECT MIN(start) AS hour FROM evaluation_rollups
+                   WHERE org_id = $1 AND grain = 3600 AND ($10 IS NULL OR agent_version = $10)) oldest
                ON r.created_at >= oldest.hour AND r.created_at < oldest.hour + 3600
              WHERE r.org_id = $1 AND r.evaluation_name = 'agent_success'
+               AND ($10 IS NULL OR r.agent_version = $10)
          )",
         asked.org_id,
         &asked.verdicts.lines,
@@ -197,7 +218,8 @@ pub async fn sums(tx: &mut Tx, asked: &Asked<'_>) -> Result<Sums> {
         &asked.turns.lines,
         &asked.turns.rows,
         asked.judge_prompt_version,
-        &asked.scores.rows
+        &asked.scores.rows,
+        asked.agent_version
     )?;
     let found = found.unwrap_or_default();
     Ok(Sums {
@@ -264,12 +286,47 @@ pub async fn cited_rules(
     Ok(found.unwrap_or_default())
 }
 
-/// What rules, each a kind and an id, were called when they were last cited in the window: kind, id, title.
+/// The same of the sessions judged for a version of the agent, which went as its verdicts say. It is from rows alone,
+/// because the sums do not tell versions apart.
+pub async fn rules_of_version(
+    tx: &mut Tx,
+    org_id: &str,
+    agent_version: &str,
+    ranges: &Ranges,
+    sources: &[String],
+) -> Result<(String, String)> {
+    let found = row!(
+        tx,
+        (String, String),
+        "SELECT '[]', {rows_listed}c.tag, s.value, (
+             SELECT {rows_listed}kind, rule_id, n, successes{end_nested}
+             FROM (
+                 SELECT r.kind, r.rule_id, COUNT(*) AS n, COUNT(CASE WHEN v.is_success THEN 1 END) AS successes
+                 FROM cited_rules r
+                 JOIN evaluation_results v
+                   ON v.org_id = r.org_id AND v.user_id = r.user_id AND v.session_id = r.session_id
+                  AND v.evaluation_name = 'agent_success' AND v.agent_version = $2
+                 WHERE r.org_id = $1 AND r.created_at >= c.low AND r.created_at < c.high
+                   AND (s.value = '*' OR s.value = '=' || r.source)
+                 GROUP BY 1, 2
+             ) rules){end_listed}
+         FROM {ranges:$3} c CROSS JOIN {each:$4} s",
+        org_id,
+        agent_version,
+        &ranges.rows,
+        Json(sources)
+    )?;
+    Ok(found.unwrap_or_default())
+}
+
+/// What rules, each a kind and an id, were called when they were last cited in the window, by a session judged for a
+/// version of the agent, or by any: kind, id, title.
 pub async fn rule_titles(
     tx: &mut Tx,
     org_id: &str,
     rules: &[(&str, &str)],
     window: Span,
+    agent_version: Option<&str>,
 ) -> Result<Vec<(String, String, String)>> {
     let found = row!(
         tx,
@@ -280,13 +337,17 @@ pub async fn rule_titles(
                  SELECT t.title FROM cited_rules t
                  WHERE t.org_id = $1 AND t.kind = k.a AND t.rule_id = k.b
                    AND t.created_at >= $3 AND t.created_at < $4
+                   AND ($5 IS NULL OR EXISTS (SELECT 1 FROM evaluation_results v
+                        WHERE v.org_id = $1 AND v.user_id = t.user_id AND v.session_id = t.session_id
+                          AND v.evaluation_name = 'agent_success' AND v.agent_version = $5))
                  ORDER BY t.created_at DESC, t.user_id DESC, t.session_id DESC LIMIT 1) AS title
              FROM {pairs:$2} k
          ) titles WHERE title IS NOT NULL",
         org_id,
         Json(rules),
         window.low,
-        window.high
+        window.high,
+        agent_version
     )?;
     listed(&found.unwrap_or_default().0)
 }
