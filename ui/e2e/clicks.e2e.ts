@@ -30,6 +30,31 @@ async function tell(path: string, body: unknown): Promise<void> {
 
 const said = (text: string | RegExp) => page.getByRole("status").getByText(text).first().waitFor();
 
+describe("the overview", () => {
+  it("is narrowed to a version of the agent, and the address keeps it", async () => {
+    await visit(page, `${demo.url}/overview?range=90d`, "Overview");
+    const judged = async () => Number((await page.getByTestId("judged-sessions").textContent())?.replace(/\D/g, ""));
+    const all = await judged();
+    const choice = page.getByRole("combobox", { name: "Agent version" });
+    const version = (await choice.getByRole("option").allTextContents()).at(-1) ?? "";
+    await choice.selectOption(version);
+    await page.getByRole("heading", { name: `Success rate, ${version}` }).waitFor();
+    await expect.poll(judged).toBeLessThan(all);
+    expect(new URL(page.url()).searchParams.get("version")).toBe(version);
+    await page.reload();
+    await page.getByRole("heading", { name: `Success rate, ${version}` }).waitFor();
+    expect(await judged()).toBeLessThan(all);
+    await expectAccessible(page);
+    await picture(page, "overview-version-light");
+    await page.getByTitle("Show the sessions that cited it").first().click();
+    await page.getByRole("heading", { level: 1, name: "Sessions" }).waitFor();
+    await settled(page);
+    expect(await page.getByLabel("Agent version").inputValue()).toBe(version);
+    await page.getByText("Sessions that cited").waitFor();
+    expect(await page.getByText("No session matches").count()).toBe(0);
+  });
+});
+
 describe("sessions", () => {
   it("are walked with the keyboard, and the address keeps what is open", async () => {
     await visit(page, `${demo.url}/sessions`, "Sessions");

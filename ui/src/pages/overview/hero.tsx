@@ -15,13 +15,14 @@ type Props = {
   range: Range;
   health: Schemas["JudgeHealth"] | undefined;
   scoped: string | null;
+  version: string | null;
 };
 
 /** What the two lines are. */
 const NAMES: [string, string] = ["success rate", "shadow preferred"];
 
-export function Hero({ view, state, range, health, scoped }: Props) {
-  if (state === "empty") return <Nothing health={health} />;
+export function Hero({ view, state, range, health, scoped, version }: Props) {
+  if (state === "empty") return version === null ? <Nothing health={health} /> : <NothingOf version={version} />;
   const { hero, context_tiles: tiles } = view;
   const data = {
     columns: [range.bucket, "success rate", "low 95 %", "high 95 %", "n", "shadow share", "shadow n", "corrections", "escalation rate"],
@@ -34,7 +35,7 @@ export function Hero({ view, state, range, health, scoped }: Props) {
   const delta = tiles.success.delta_pp;
   return (
     <div className="grid gap-4 lg:grid-cols-[290px_1fr]">
-      <Card title={scoped === null ? "Success rate" : `Success rate, ${scoped || "no source"}`} lead="judged sessions of the range">
+      <Card title={["Success rate", scoped, version].filter((part) => part !== null).join(", ")} lead="judged sessions of the range">
         <div className="num text-[3.3rem] leading-none font-semibold tracking-[-0.04em]" data-testid="success-rate">
           {fixed(hero.regular_success_rate_pp)}<span className="text-[1.5rem] font-medium tracking-normal text-soft"> %</span>
         </div>
@@ -42,7 +43,7 @@ export function Hero({ view, state, range, health, scoped }: Props) {
           {hero.ci95_pp ? `95 % interval ${fixed(hero.ci95_pp[0])} to ${fixed(hero.ci95_pp[1])} %` : "no interval yet"}
         </p>
         <dl className="num mt-4 flex flex-col gap-2 border-t border-line pt-3.5 text-[0.93rem]">
-          <Row name="Judged sessions">{count(hero.n)}</Row>
+          <Row name="Judged sessions"><span data-testid="judged-sessions">{count(hero.n)}</span></Row>
           <Row name="Last 7 days against before">
             <span className={delta == null ? "" : delta >= 0 ? "text-good" : "text-bad"}>{delta == null ? "nothing before" : points(delta)}</span>
           </Row>
@@ -81,6 +82,10 @@ function NextStep({ state }: { state: Overview["hero"]["state"] }) {
     return <Note tone="warn">Early days: under 14 days of results or under 500 comparisons. Trust the interval, not the digit.</Note>;
   }
   return null;
+}
+
+function NothingOf({ version }: { version: string }) {
+  return <Card><Empty title={`No session of ${version} was judged in this range`}>Choose a longer range or another version above.</Empty></Card>;
 }
 
 function Nothing({ health }: { health: Schemas["JudgeHealth"] | undefined }) {

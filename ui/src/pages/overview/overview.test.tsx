@@ -1,4 +1,5 @@
-import { screen } from "@testing-library/react";
+import { screen, waitFor } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
 import { describe, expect, it } from "vitest";
 import type { Overview } from "../../api/types.ts";
 import { serve, show } from "../../test-server.tsx";
@@ -21,16 +22,18 @@ function overview(state: Overview["hero"]["state"]): Overview {
     score_distribution: { labels: ["0", "1"], current_bins: [9, 1], baseline_bins: [8, 2] }, partner_tiles: [], shadow_win_rate_trend: null,
     recent_results: [],
     source_set_comparison: { available_sources: ["app", "web"], source_sessions: [], sets: [], unmatched_session_count: 0 },
+    available_agent_versions: ["v1", "v2"],
   };
 }
 
-function open(state: Overview["hero"]["state"]) {
-  serve({
+function open(state: Overview["hero"]["state"], address?: string) {
+  const sent = serve({
     "GET /api/sessions": { sessions: [{ source: "web" }, { source: "app" }, { source: "web" }], next_cursor: null },
     "POST /api/get_evaluation_overview": overview(state),
     "GET /api/evaluations/judge_health": { decisions: [{ decision: "judged", count: 90 }, { decision: "failed", count: 10 }] },
   });
-  show(<OverviewPage />);
+  show(<OverviewPage />, address);
+  return () => sent.filter((one) => one.path === "/api/get_evaluation_overview").map((one) => (one.body as { agent_version: string | null }).agent_version);
 }
 
 describe("the overview", () => {
@@ -47,6 +50,25 @@ describe("the overview", () => {
     expect(rules.map((r) => r.textContent?.match(/Playbook \d/)?.[0])).toEqual(["Playbook 2", "Playbook 3", "Playbook 1"]);
     expect(rules[1]).toHaveClass("text-faint");
     expect(rules[0]).toHaveAttribute("href", "/sessions?rule=agent_playbook%3A2&range=30d");
+  });
+  it("asks for all versions of the agent, or for the one that is chosen", async () => {
+    const asked = open("full");
+    const choice = await screen.findByRole("combobox", { name: "Agent version" });
+    expect(choice).toHaveDisplayValue("All versions");
+    expect(asked().every((version) => version === null)).toBe(true);
+    await userEvent.selectOptions(choice, "v2");
+    expect(choice).toHaveDisplayValue("v2");
+    await waitFor(() => expect(asked().at(-1)).toBe("v2"));
+    expect(await screen.findByRole("heading", { name: "Success rate, v2" })).toBeInTheDocument();
+    expect(screen.getAllByTitle("Show the sessions that cited it")[0]).toHaveAttribute("href", "/sessions?rule=agent_playbook%3A2&range=30d&version=v2");
+    await userEvent.selectOptions(choice, "All versions");
+    expect(await screen.findByRole("heading", { name: "Success rate" })).toBeInTheDocument();
+  });
+  it("keeps a version of the address that has nothing, and says so", async () => {
+    const asked = open("empty", "/overview?version=v9");
+    expect(await screen.findByText("No session of v9 was judged in this range")).toBeInTheDocument();
+    expect(screen.getByRole("combobox", { name: "Agent version" })).toHaveDisplayValue("v9");
+    expect(new Set(asked())).toEqual(new Set(["v9"]));
   });
   it("teaches how to get comparisons when there are none", async () => {
     open("shadow_off");

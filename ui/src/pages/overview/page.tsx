@@ -19,8 +19,9 @@ export default function OverviewPage() {
   const [params, change] = useUrlState();
   const range = rangeOf(params);
   const source = params.get("source");
+  const version = params.get("version");
   const sources = useSources();
-  const overview = useOverview(range, sources.data ?? []);
+  const overview = useOverview(range, sources.data ?? [], version);
   const sessions = useQuery({
     queryKey: ["judge-health"],
     queryFn: () => ok(api.GET("/api/evaluations/judge_health")),
@@ -31,10 +32,9 @@ export default function OverviewPage() {
   const view = set ? viewOf(set) : overview.data;
   const actions = (
     <>
-      {known.length > 1 && (
-        <Select label="Source" hidden value={source ?? "*"} options={[["*", "All sources"], ...known.map((s) => [sourceName(s), sourceName(s)] as [string, string])]}
-          onChange={(e) => change({ source: e.target.value === "*" ? null : e.target.value })} />
-      )}
+      <Choice label="Source" all="All sources" known={known.map(sourceName)} value={source} onChange={(source) => change({ source })} />
+      <Choice label="Agent version" all="All versions" known={overview.data?.available_agent_versions ?? []} value={version}
+        onChange={(version) => change({ version })} />
       <Segmented label="Bucket" value={range.bucket} options={[["day", "Daily"], ["week", "Weekly"]]}
         onChange={(bucket) => change({ bucket })} />
       <RangeChoice range={range} />
@@ -45,12 +45,12 @@ export default function OverviewPage() {
       {overview.isError && <Trouble error={overview.error} retry={() => overview.refetch()} />}
       {!view || !overview.data ? !overview.isError && <Loading /> : (
         <div className={`flex flex-col gap-4 transition-opacity ${overview.isPlaceholderData ? "opacity-60" : ""}`}>
-          <Hero view={view} state={overview.data.hero.state} range={range} health={sessions.data} scoped={source} />
+          <Hero view={view} state={overview.data.hero.state} range={range} health={sessions.data} scoped={source} version={version} />
           {overview.data.hero.state !== "empty" && (
             <>
               <ContextTiles tiles={view.context_tiles} partners={view.partner_tiles} />
               <div className="grid gap-4 xl:grid-cols-[3fr_2fr]">
-                <Rules rules={view.rule_attribution} range={range} />
+                <Rules rules={view.rule_attribution} range={range} version={version} />
                 <Corrections scores={view.score_distribution} />
               </div>
               <ShadowCard trend={overview.data.shadow_win_rate_trend} range={range} />
@@ -62,6 +62,17 @@ export default function OverviewPage() {
         </div>
       )}
     </Page>
+  );
+}
+
+/** One of the known, or all of them. What is chosen stays to be seen when it is not among them any more. */
+function Choice({ label, all, known, value, onChange }:
+  { label: string; all: string; known: string[]; value: string | null; onChange: (value: string) => void }) {
+  const names = value === null || known.includes(value) ? known : [...known, value];
+  if (value === null && names.length < 2) return null;
+  return (
+    <Select label={label} hidden className="max-w-[220px]" value={value ?? ""} options={[["", all], ...names.map((name): [string, string] => [name, name])]}
+      onChange={(e) => onChange(e.target.value)} />
   );
 }
 

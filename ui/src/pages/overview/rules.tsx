@@ -9,7 +9,7 @@ import { Empty } from "../../parts/page.tsx";
 /** Fewer sessions than this say little. */
 const FEW = 10;
 
-export function Rules({ rules, range }: { rules: Rule[]; range: Range }) {
+export function Rules({ rules, range, version }: { rules: Rule[]; range: Range; version: string | null }) {
   const data = {
     columns: ["rule", "kind", "title", "successes with", "failures with", "net sessions", "success low 95 %", "success high 95 %"],
     rows: rules.map((r) => [r.rule_id, r.kind, r.title, r.successes_with, r.failures_with, r.net_sessions, r.success_rate_ci95[0], r.success_rate_ci95[1]]),
@@ -25,7 +25,7 @@ export function Rules({ rules, range }: { rules: Rule[]; range: Range }) {
         </Empty>
       ) : (
         <ol className="flex flex-col">
-          {worstFirst.map((rule) => <Bar key={`${rule.kind}/${rule.rule_id}`} rule={rule} reach={reach} range={range} />)}
+          {worstFirst.map((rule) => <Bar key={`${rule.kind}/${rule.rule_id}`} rule={rule} reach={reach} range={range} version={version} />)}
         </ol>
       )}
     </ChartCard>
@@ -35,12 +35,13 @@ export function Rules({ rules, range }: { rules: Rule[]; range: Range }) {
 const total = (rule: Rule) => rule.successes_with + rule.failures_with;
 const rate = (rule: Rule) => rule.successes_with / Math.max(1, total(rule));
 
-function Bar({ rule, reach, range }: { rule: Rule; reach: number; range: Range }) {
+function Bar({ rule, reach, range, version }: { rule: Rule; reach: number; range: Range; version: string | null }) {
   const n = total(rule);
   const few = n < FEW;
   const width = `${(Math.abs(rule.net_sessions) / reach) * 50}%`;
   const harm = rule.net_sessions < 0;
   const search = new URLSearchParams({ rule: `${rule.kind}:${rule.rule_id}`, range: range.name === "custom" ? "" : range.name });
+  if (version) search.set("version", version);
   return (
     <li>
       <Link to={`/sessions?${search}`} title="Show the sessions that cited it"

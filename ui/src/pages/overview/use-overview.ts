@@ -27,9 +27,9 @@ export function useSources() {
   });
 }
 
-export function useOverview(range: Range, sources: string[]) {
+export function useOverview(range: Range, sources: string[], version: string | null) {
   return useQuery({
-    queryKey: ["overview", range.from, range.to, range.bucket, sources],
+    queryKey: ["overview", range.from, range.to, range.bucket, sources, version],
     placeholderData: keepPreviousData,
     queryFn: () =>
       ok(api.POST("/api/get_evaluation_overview", {
@@ -38,6 +38,7 @@ export function useOverview(range: Range, sources: string[]) {
           to_ts: range.to,
           bucket: range.bucket,
           include_session_ids: false,
+          agent_version: version,
           source_sets: sources.map((source) => ({ label: sourceName(source), sources: [source] })),
         },
       })),

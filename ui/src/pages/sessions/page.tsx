@@ -18,7 +18,7 @@ export const keyOf = (row: { user_id: string; session_id: string }) => `${row.us
 export default function SessionsPage() {
   const [params, change] = useUrlState();
   const range = rangeOf(params, undefined, "90d");
-  const rule = useRule(params.get("rule"), range.from, range.to);
+  const rule = useRule(params.get("rule"), range.from, range.to, params.get("version"));
   const query = {
     user_id: params.get("user") ?? undefined,
     source: params.get("source") ?? undefined,
@@ -94,12 +94,12 @@ export default function SessionsPage() {
 }
 
 /** A rule of the overview, with the sessions that cited it. */
-function useRule(rule: string | null, from: number, to: number) {
+function useRule(rule: string | null, from: number, to: number, version: string | null) {
   return useQuery({
-    queryKey: ["rule", rule, from, to],
+    queryKey: ["rule", rule, from, to, version],
     enabled: rule !== null,
     queryFn: async () => {
-      const overview = await ok(api.POST("/api/get_evaluation_overview", { body: { from_ts: from, to_ts: to, include_shadow: false } }));
+      const overview = await ok(api.POST("/api/get_evaluation_overview", { body: { from_ts: from, to_ts: to, include_shadow: false, agent_version: version } }));
       const found = overview.rule_attribution.find((row) => `${row.kind}:${row.rule_id}` === rule);
       return found ?? { title: "", cited_session_ids: [] as string[] };
     },
