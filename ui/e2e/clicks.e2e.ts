@@ -39,7 +39,7 @@ describe("the overview", () => {
     const version = (await choice.getByRole("option").allTextContents()).at(-1) ?? "";
     await choice.selectOption(version);
     await page.getByRole("heading", { name: `Success rate, ${version}` }).waitFor();
-    await expect.poll(judged).toBeLessThan(all);
+    await expect.poll(judged, { timeout: 20_000 }).toBeLessThan(all);
     expect(new URL(page.url()).searchParams.get("version")).toBe(version);
     await page.reload();
     await page.getByRole("heading", { name: `Success rate, ${version}` }).waitFor();
