@@ -287,7 +287,8 @@ pub async fn cited_rules(
 }
 
 /// The same of the sessions judged for a version of the agent, which went as its verdicts say. It is from rows alone,
-/// because the sums do not tell versions apart.
+/// because the sums do not tell versions apart, and summed here, because there may be many. Texts are appended to for
+/// SQLite's sake: to group by the columns it would walk the index of rules, which has all times in it.
 pub async fn rules_of_version(
     tx: &mut Tx,
     org_id: &str,
@@ -301,7 +302,8 @@ pub async fn rules_of_version(
         "SELECT '[]', {rows_listed}c.tag, s.value, (
              SELECT {rows_listed}kind, rule_id, n, successes{end_nested}
              FROM (
-                 SELECT r.kind, r.rule_id, COUNT(*) AS n, COUNT(CASE WHEN v.is_success THEN 1 END) AS successes
+                 SELECT r.kind || '' AS kind, r.rule_id || '' AS rule_id, COUNT(*) AS n,
+                        COUNT(CASE WHEN v.is_success THEN 1 END) AS successes
                  FROM cited_rules r
                  JOIN evaluation_results v
                    ON v.org_id = r.org_id AND v.user_id = r.user_id AND v.session_id = r.session_id
