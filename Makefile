@@ -34,14 +34,15 @@ ui: ui/dist/.built
 
 ui/node_modules/.installed: ui/package.json ui/package-lock.json
 	@node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 20 ? 1 : 0)'
-	cd ui && npm ci --no-audit --no-fund
+	cd ui && npm ci --no-audit --no-fund --prefer-offline
 	touch $@
 
 ui/dist/.built: ui/node_modules/.installed openapi.json ui/index.html ui/vite.config.ts ui/tsconfig.json \
 		$(shell find ui/src ui/public -type f -not -name '*.gen.ts')
-	cd ui && npm run --silent build
+	cd ui && npm run --silent bundle
 	touch $@
 
+# Whether the types of the interface still fit, then the tests of components.
 ui-test: ui
 	cd ui && npm run --silent test
 

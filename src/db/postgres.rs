@@ -4,6 +4,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPool, PgPoolOptions};
 use sqlx::{ConnectOptions, Transaction};
 use tokio::sync::Notify;
@@ -100,7 +101,8 @@ impl Postgres {
         F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T> + Send + Sync + 'static,
     {
         let pool = self.pool.clone();
-        let task = self.tasks.spawn(async move {
+        // In a box: a task of its own type for every write in the program takes long to compile.
+        let writing: BoxFuture<'static, Result<T>> = Box::pin(async move {
             let mut attempt = 1;
             loop {
                 let result = write_once(&pool, &input, &work).await;
@@ -114,6 +116,7 @@ impl Postgres {
                 }
             }
         });
+        let task = self.tasks.spawn(writing);
         task.await.unwrap_or_else(|_| Err(Error::Internal("a write panicked".to_owned())))
     }
 
