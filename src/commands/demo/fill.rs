@@ -73,8 +73,8 @@ async fn configure(desk: &Desk, learns: bool) -> Result<()> {
     let config = json!({
         "agent_context_prompt": "A support agent of an online shop. It looks up orders, makes returns and issues invoices again.",
         "tool_can_use": talk::TOPICS.iter().filter(|t| !t.tool.is_empty()).map(|t| json!({"tool_name": t.tool})).collect::<Vec<_>>(),
-        // Some sessions are not drawn, so that there is something to ask why about.
-        "agent_success_config": {"sampling_rate": 0.97},
+        // As one does when judging costs money; and there is something to ask why about.
+        "agent_success_config": {"sampling_rate": 0.8},
         "learning": {"enabled": learns},
     });
     desk.post("/api/update_config", &config).await.map(drop)
