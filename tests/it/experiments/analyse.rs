@@ -260,3 +260,27 @@ async fn simulate_tries_assignments_on_the_recorded_users() {
     assert_eq!(run(&["--assignments", "0"]).status.code(), Some(2));
     assert_eq!(run(&["--holdout-percentage", "100"]).status.code(), Some(1));
 }
+
+/// One user in six of the treatment escalates, nobody of the holdout: an arm without variance must not decide before it
+/// is large enough to be read.
+#[test]
+fn a_few_users_without_escalations_decide_no_guardrail() {
+    let rows = |holdout: usize| -> Vec<Value> {
+        let arm = |arm: &'static str, users: usize| {
+            (0..users).map(move |n| {
+                json!({"user": format!("{arm}-{n}"), "arm": arm, "session": format!("{arm}-{n}"), "success": n % 5 != 0,
+                    "escalated": arm == "treatment" && n % 6 == 0, "corrections": 0, "tokens": 40})
+            })
+        };
+        arm("treatment", 600).chain(arm("holdout", holdout)).collect()
+    };
+    let of_escalations = |holdout: usize| {
+        let found = analyse(5.0, &rows(holdout), &[]);
+        let guardrails = found["guardrails"].as_array().unwrap();
+        let one = guardrails.iter().find(|one| one["name"] == "escalation_rate").unwrap();
+        assert!(one["deterioration_p_value"].as_f64().unwrap() < 0.001, "{one}");
+        (one["verdict"].clone(), found["decision"]["failed_guardrail"].clone())
+    };
+    assert_eq!(of_escalations(29), (json!("undecided"), json!(false)));
+    assert_eq!(of_escalations(30), (json!("failed"), json!(true)));
+}

@@ -28,6 +28,12 @@ describe("results", () => {
     expect(rows[0]).toMatchObject({ name: "Headline, 95 %", value: 5, low: 2, high: 8, strong: true });
     expect(rows[1]).toMatchObject({ value: null, note: "too few holdout users" });
   });
+  it("draw the headline alone while it is too early to decide", () => {
+    const robustness = { user_weighted_lift_pp: -18, user_weighted_interval_95_pp: [-21, -15] } as Results["robustness"];
+    expect(intervalRows({ ...part, robustness }).map((row) => row.name)).toContain("Each user counts once");
+    const early = { ...part, robustness, decision: { ...part.decision, decision: "collecting" } };
+    expect(intervalRows(early).map((row) => [row.name, row.note])).toEqual([["Headline, 95 %", undefined], ["Safe to read daily", "too early"]]);
+  });
 });
 
 it("plans, starts, and refuses nonsense before it is sent", async () => {

@@ -86,14 +86,17 @@ function Headline({ data }: { data: Results }) {
 
 const headlineInterval = (data: Results) => (data.confidence_interval_95_percentage_points ?? null) as Pair;
 
-/** Every estimate of the same thing, the headline first. */
+/** Every estimate of the same thing, the headline first. Before it may be decided on, nothing else is drawn: with few users
+ * the others can look certain by chance. */
 export function intervalRows(data: Results): IntervalRow[] {
   const row = (name: string, value: number | null | undefined, pair: [number, number] | null | undefined, strong = false): IntervalRow =>
     ({ name, value: value ?? null, low: pair?.[0] ?? null, high: pair?.[1] ?? null, strong });
   const lift = data.success_rate_lift_percentage_points;
+  const isEarly = data.decision.decision === "collecting";
   const rows = [row("Headline, 95 %", lift, headlineInterval(data), true)];
   if (data.always_valid) rows.push(row("Safe to read daily", lift, data.always_valid.running_interval_pp ?? data.always_valid.interval_pp));
-  else rows.push({ ...row("Safe to read daily", null, null), note: words(data.always_valid_null_reason) || "not yet" });
+  else rows.push({ ...row("Safe to read daily", null, null), note: isEarly ? "too early" : words(data.always_valid_null_reason) || "not yet" });
+  if (isEarly) return rows;
   if (data.cuped) rows.push(row("With users' history", data.cuped.lift_pp, data.cuped.interval_95_pp));
   if (data.judge.corrected_lift_pp !== null) rows.push(row("Judge's errors out", data.judge.corrected_lift_pp, data.judge.corrected_interval_95_pp));
   if (data.delivery?.triggered.lift_pp != null) rows.push(row("Where something was found", data.delivery.triggered.lift_pp, data.delivery.triggered.interval_95_pp));
