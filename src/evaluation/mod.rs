@@ -45,6 +45,7 @@ use serde::{Deserialize, Serialize};
 use sqlx::types::Json;
 use utoipa::ToSchema;
 
+use crate::db::Value;
 use crate::jobs::Handler;
 use crate::sessions::Snapshot;
 
@@ -160,6 +161,22 @@ pub struct Origin {
     pub latency_ms: i64,
     pub attempts: i64,
     pub flags: Vec<String>,
+}
+
+impl Origin {
+    /// All but the flags, in the order of the fields, which is that of the columns.
+    fn values(&self) -> [Value<'_>; 8] {
+        [
+            (&self.judge).into(),
+            (&self.prompt_version).into(),
+            (&self.rubric_hash).into(),
+            self.input_tokens.into(),
+            self.output_tokens.into(),
+            self.cost_usd.into(),
+            self.latency_ms.into(),
+            self.attempts.into(),
+        ]
+    }
 }
 
 /// A verdict to be written.

@@ -59,12 +59,14 @@ pub async fn attribution(
     parts.extend(sets.iter().map(|set| set.sources.iter().map(|s| sql::one_source(s)).collect()));
     let sources = std::iter::once(None).chain(sets.iter().map(|set| Some(&*set.sources)));
     let (cover, all) = (|coarsest| ranges(&[(TREND, window)], coarsest), parts.concat());
-    let (lines, rows) = match agent_version {
+    let texts = match agent_version {
         None => sql::cited_rules(tx, org_id, &cover(sql::FOUR_WEEKS), &all).await?,
         Some(version) => sql::rules_of_version(tx, org_id, version, &cover(ROWS), &all).await?,
     };
-    let mut found: Vec<CitedRules<'_>> = listed(&lines)?;
-    found.append(&mut listed(&rows)?);
+    let mut found: Vec<CitedRules<'_>> = Vec::new();
+    for text in &texts {
+        found.append(&mut listed(text)?);
+    }
     let cited = summed(&found, &parts);
     let shown: BTreeSet<Rule<'_>> =
         cited.iter().flatten().map(|rule| (rule.kind, rule.rule_id)).collect();

@@ -23,6 +23,26 @@ pub fn replace_learning_verdicts<'a>(
     for new in verdicts {
         let diagnosis = new.impact.as_ref().and_then(|impact| impact.diagnosis.as_ref());
         let evidence_complete = new.evidence_complete && diagnosis.is_some();
+        let mut values = vec![
+            subject.org_id().into(),
+            subject.user_id().into(),
+            session_id.into(),
+            new.candidate.interaction_id.into(),
+            (&new.candidate.learning.kind).into(),
+            (&new.candidate.learning.learning_id).into(),
+            subject.epoch().into(),
+            (&new.agent_version).into(),
+            new.candidate.interaction_created_at.into(),
+            new.relevance.as_ref().map(|verdict| verdict.is_relevant).into(),
+            new.relevance.as_ref().map_or("", |verdict| verdict.reason.as_str()).into(),
+            new.impact.as_ref().map(|verdict| verdict.impact).into(),
+            new.impact.as_ref().map_or("", |verdict| verdict.reason.as_str()).into(),
+            diagnosis.map_or(Ok(Value::Json(None)), Value::json)?,
+            new.digest.as_deref().into(),
+            evidence_complete.into(),
+            now.into(),
+        ];
+        values.extend(new.origin.values());
         changes.add(
             "INSERT INTO learning_verdicts
                (org_id, user_id, session_id, interaction_id, kind, learning_id, epoch, agent_version,
@@ -31,33 +51,7 @@ pub fn replace_learning_verdicts<'a>(
                 rubric_hash, input_tokens, output_tokens, cost_usd, latency_ms, attempts)
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
                      $21, $22, $23, $24, $25)",
-            vec![
-                subject.org_id().into(),
-                subject.user_id().into(),
-                session_id.into(),
-                new.candidate.interaction_id.into(),
-                (&new.candidate.learning.kind).into(),
-                (&new.candidate.learning.learning_id).into(),
-                subject.epoch().into(),
-                (&new.agent_version).into(),
-                new.candidate.interaction_created_at.into(),
-                new.relevance.as_ref().map(|verdict| verdict.is_relevant).into(),
-                new.relevance.as_ref().map_or("", |verdict| verdict.reason.as_str()).into(),
-                new.impact.as_ref().map(|verdict| verdict.impact).into(),
-                new.impact.as_ref().map_or("", |verdict| verdict.reason.as_str()).into(),
-                diagnosis.map_or(Ok(Value::Json(None)), Value::json)?,
-                new.digest.as_deref().into(),
-                evidence_complete.into(),
-                now.into(),
-                (&new.origin.judge).into(),
-                (&new.origin.prompt_version).into(),
-                (&new.origin.rubric_hash).into(),
-                new.origin.input_tokens.into(),
-                new.origin.output_tokens.into(),
-                new.origin.cost_usd.into(),
-                new.origin.latency_ms.into(),
-                new.origin.attempts.into(),
-            ],
+            values,
         );
     }
     Ok(())

@@ -33,6 +33,26 @@ pub fn put_result<'a>(
     now: i64,
 ) -> Result<()> {
     let is_success_verdict = new.evaluation_name == AGENT_SUCCESS;
+    let mut values = vec![
+        subject.org_id().into(),
+        subject.user_id().into(),
+        session_id.into(),
+        (&new.evaluation_name).into(),
+        (&new.agent_version).into(),
+        subject.epoch().into(),
+        new.is_success.into(),
+        (&new.failure_type).into(),
+        (&new.failure_reason).into(),
+        new.corrections.into(),
+        new.user_turns_to_resolution.into(),
+        new.is_escalated.into(),
+        new.learning_status.into(),
+        now.into(),
+        new.snapshot.interaction_count.into(),
+        new.snapshot.last_interaction_id.into(),
+    ];
+    values.extend(new.origin.values());
+    values.extend([Value::json(&new.origin.flags)?, is_success_verdict.into()]);
     changes.add(
         "INSERT INTO evaluation_results
            (org_id, user_id, session_id, evaluation_name, agent_version, epoch, is_success, failure_type,
@@ -58,34 +78,7 @@ pub fn put_result<'a>(
             attempts = excluded.attempts, flags = excluded.flags, source = excluded.source,
             is_newest = excluded.is_newest
          RETURNING result_id",
-        vec![
-            subject.org_id().into(),
-            subject.user_id().into(),
-            session_id.into(),
-            (&new.evaluation_name).into(),
-            (&new.agent_version).into(),
-            subject.epoch().into(),
-            new.is_success.into(),
-            (&new.failure_type).into(),
-            (&new.failure_reason).into(),
-            new.corrections.into(),
-            new.user_turns_to_resolution.into(),
-            new.is_escalated.into(),
-            new.learning_status.into(),
-            now.into(),
-            new.snapshot.interaction_count.into(),
-            new.snapshot.last_interaction_id.into(),
-            (&new.origin.judge).into(),
-            (&new.origin.prompt_version).into(),
-            (&new.origin.rubric_hash).into(),
-            new.origin.input_tokens.into(),
-            new.origin.output_tokens.into(),
-            new.origin.cost_usd.into(),
-            new.origin.latency_ms.into(),
-            new.origin.attempts.into(),
-            Value::json(&new.origin.flags)?,
-            is_success_verdict.into(),
-        ],
+        values,
     );
     Ok(())
 }

@@ -253,13 +253,13 @@ pub struct RuleLine<'a> {
     pub successes: i64,
 }
 
-/// Two JSON lists of [`CitedRules`], from sums and from rows, of these sources, named as the rollups name them.
+/// JSON lists of [`CitedRules`], from sums and from rows, of these sources, named as the rollups name them.
 pub async fn cited_rules(
     tx: &mut Tx,
     org_id: &str,
     ranges: &Ranges,
     sources: &[String],
-) -> Result<(String, String)> {
+) -> Result<Vec<String>> {
     let found = row!(
         tx,
         (String, String),
@@ -283,7 +283,8 @@ pub async fn cited_rules(
         &ranges.rows,
         Json(sources)
     )?;
-    Ok(found.unwrap_or_default())
+    let (lines, rows) = found.unwrap_or_default();
+    Ok(vec![lines, rows])
 }
 
 /// The same of the sessions judged for a version of the agent, which went as its verdicts say. It is from rows alone,
@@ -295,11 +296,11 @@ pub async fn rules_of_version(
     agent_version: &str,
     ranges: &Ranges,
     sources: &[String],
-) -> Result<(String, String)> {
+) -> Result<Vec<String>> {
     let found = row!(
         tx,
-        (String, String),
-        "SELECT '[]', {rows_listed}c.tag, s.value, (
+        (String,),
+        "SELECT {rows_listed}c.tag, s.value, (
              SELECT {rows_listed}kind, rule_id, n, successes{end_nested}
              FROM (
                  SELECT r.kind || '' AS kind, r.rule_id || '' AS rule_id, COUNT(*) AS n,
@@ -318,7 +319,7 @@ pub async fn rules_of_version(
         &ranges.rows,
         Json(sources)
     )?;
-    Ok(found.unwrap_or_default())
+    Ok(found.into_iter().map(|(rows,)| rows).collect())
 }
 
 /// What rules, each a kind and an id, were called when they were last cited in the window, by a session judged for a
