@@ -1,8 +1,8 @@
 //! `App`: what a running installation consists of, built once and passed everywhere.
 
-use std::fs;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
@@ -25,7 +25,7 @@ use crate::learnings;
 use crate::learnings::KnownPlaybooks;
 use crate::learnings::embedder::Embedder;
 use crate::organization::RecentConfigs;
-use crate::{rows, run};
+use crate::{private_files, rows, run};
 
 pub struct App {
     pub settings: Settings,
@@ -49,6 +49,9 @@ pub struct App {
     pub stopping: CancellationToken,
     tasks: TaskTracker,
 }
+
+/// A write committed within this time shows that the storage takes writes.
+const RECENT_COMMIT: Duration = Duration::from_secs(5);
 
 /// Whether opening an installation may change its schema.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -158,6 +161,27 @@ impl App {
         }
     }
 
+    /// Fails when writes do not reach the disk. A recent commit is proof enough; otherwise one is made.
+    pub async fn check_writes(&self) -> Result<()> {
+        if self.db.committed_within(RECENT_COMMIT) {
+            return Ok(());
+        }
+        self.db.check_space().await?;
+        self.db
+            .write("health.check_writes", self.clock.now().to_string(), |tx, now| {
+                Box::pin(async move {
+                    run!(
+                        tx,
+                        "INSERT INTO installation (key, value) VALUES ('last_write_check', $1)
+                         ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+                        now
+                    )?;
+                    Ok(())
+                })
+            })
+            .await
+    }
+
     /// Fails when these are not the governance keys that the database was used with.
     pub async fn check_governance_keys(&self) -> Result<()> {
         self.db
@@ -260,7 +284,7 @@ async fn open_storage(settings: &Settings, ids: &Ids, schema: Schema) -> Result<
             key_file.display()
         )));
     }
-    fs::create_dir_all(folder).map_err(|e| {
+    private_files::make_folder(folder).map_err(|e| {
         Error::Internal(format!("cannot make the folder {}: {e}", folder.display()))
     })?;
     let keys = if given_keys.is_empty() {

@@ -135,6 +135,14 @@ impl Error {
         }
     }
 
+    /// Whether the engine, not a rule, kept something from being stored or read.
+    pub fn is_storage_failure(&self) -> bool {
+        matches!(
+            self,
+            Error::Storage(_) | Error::Internal(_) | Error::Refused { code: Code::Unavailable, .. }
+        )
+    }
+
     pub fn code(&self) -> Code {
         match self {
             Error::Refused { code, .. } => *code,

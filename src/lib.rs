@@ -7,7 +7,7 @@
 //! | module | owns |
 //! |---|---|
 //! | [`app`] | `App`: settings, storage, clock, ids, keys, judge; built once and passed everywhere |
-//! | [`config`], [`error`], [`clock`], [`ids`], [`telemetry`], [`faults`] | settings, problems, time, randomness, logs and metrics, places where tests make it fail |
+//! | [`config`], [`error`], [`clock`], [`ids`], [`telemetry`], [`faults`], `private_files` | settings, problems, time, randomness, logs and metrics, places where tests make it fail, files for their owner only |
 //! | [`db`] | transactions, the two engines, dialect fragments, migrations |
 //! | [`http`] | router, credentials check, input reading, problem bodies, health, the API page |
 //! | [`credentials`] | bearer tokens, roles, organizations |
@@ -41,6 +41,7 @@ pub mod jobs;
 pub mod judge;
 pub mod learnings;
 pub mod organization;
+mod private_files;
 pub mod sessions;
 pub mod stats;
 pub mod telemetry;

@@ -373,12 +373,20 @@ pub(super) fn is_unavailable(error: &sqlx::Error) -> bool {
         | sqlx::Error::PoolClosed
         | sqlx::Error::WorkerCrashed => true,
         sqlx::Error::Database(e) => match e.code().as_deref() {
-            // PostgreSQL: connection trouble, shutting down, too many connections.
-            Some(code) if code.starts_with("08") || code.starts_with("57P") => true,
-            Some("53300") => true,
-            // SQLite: busy and its extended codes, disk full, cannot open.
-            Some("5" | "261" | "517" | "773" | "13" | "14") => true,
-            _ => false,
+            // PostgreSQL: connections (08), resources such as disk and memory (53), shutdown (57P), I/O (58), and a
+            // server that became a standby (25006).
+            Some(code) if code.len() == 5 => {
+                ["08", "53", "57P", "58", "25006"].iter().any(|class| code.starts_with(class))
+            }
+            // SQLite, the low byte of its extended codes: busy, locked, no memory, read-only, I/O, corrupt, full,
+            // cannot open, not a database.
+            Some(code) => {
+                matches!(
+                    code.parse::<u32>().map(|code| code & 0xff),
+                    Ok(5..=8 | 10 | 11 | 13 | 14 | 26)
+                )
+            }
+            None => false,
         },
         _ => false,
     }

@@ -15,7 +15,8 @@ mod sqlite;
 
 use std::ops::{Deref, DerefMut};
 use std::pin::Pin;
-use std::time::Instant;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use sqlx::pool::PoolConnection;
 use sqlx::{Database, Postgres, Sqlite, Transaction};
@@ -72,7 +73,11 @@ pub type Work<'t, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 't>>;
 
 /// The storage of one installation. Cheap to clone.
 #[derive(Clone)]
-pub struct Db(Storage);
+pub struct Db {
+    storage: Storage,
+    /// When a write was last committed; None after one that failed, and before the first.
+    last_commit: Arc<Mutex<Option<Instant>>>,
+}
 
 #[derive(Clone, Copy)]
 enum Reading {
@@ -97,20 +102,24 @@ enum Storage {
 impl Db {
     /// No storage at all: every call answers `storage_not_configured`.
     pub fn none() -> Self {
-        Db(Storage::None)
+        Self::on(Storage::None)
     }
 
     /// Opens (and makes, if it is not there) the SQLite file.
     pub async fn sqlite(file: &std::path::Path, readers: u32) -> Result<Self> {
-        Ok(Db(Storage::Sqlite(sqlite::Sqlite::open(file, readers).await?)))
+        Ok(Self::on(Storage::Sqlite(sqlite::Sqlite::open(file, readers).await?)))
     }
 
     pub async fn postgres(url: &str, connections: u32) -> Result<Self> {
-        Ok(Db(Storage::Postgres(postgres::Postgres::connect(url, connections).await?)))
+        Ok(Self::on(Storage::Postgres(postgres::Postgres::connect(url, connections).await?)))
+    }
+
+    fn on(storage: Storage) -> Self {
+        Db { storage, last_commit: Arc::default() }
     }
 
     pub fn engine(&self) -> Option<Engine> {
-        match &self.0 {
+        match &self.storage {
             Storage::None => None,
             Storage::Sqlite(_) => Some(Engine::Sqlite),
             Storage::Postgres(_) => Some(Engine::Postgres),
@@ -148,7 +157,7 @@ impl Db {
         F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T> + Send + Sync,
     {
         let started = Instant::now();
-        let result = match &self.0 {
+        let result = match &self.storage {
             Storage::None => Err(no_storage()),
             Storage::Sqlite(db) => db.read(reading, &input, &work).await,
             Storage::Postgres(db) => db.read(reading, &input, &work).await,
@@ -166,18 +175,38 @@ impl Db {
         F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T> + Send + Sync + 'static,
     {
         let started = Instant::now();
-        let result = match &self.0 {
+        let result = match &self.storage {
             Storage::None => Err(no_storage()),
             Storage::Sqlite(db) => db.write(input, work).await,
             Storage::Postgres(db) => db.write(input, work).await,
         };
         record(name, started, &result);
+        let mut last_commit = self.last_commit.lock().unwrap_or_else(PoisonError::into_inner);
+        match &result {
+            Ok(_) => *last_commit = Some(Instant::now()),
+            Err(error) if error.is_storage_failure() => *last_commit = None,
+            Err(_) => {}
+        }
         result
+    }
+
+    /// Whether the last write was committed, at most this long ago.
+    pub fn committed_within(&self, period: Duration) -> bool {
+        let last_commit = self.last_commit.lock().unwrap_or_else(PoisonError::into_inner);
+        last_commit.is_some_and(|at| at.elapsed() < period)
+    }
+
+    /// Fails when there is no room for further writes (SQLite). Other engines watch over their own disk.
+    pub async fn check_space(&self) -> Result<()> {
+        let Storage::Sqlite(db) = &self.storage else { return Ok(()) };
+        db.check_space()
+            .await
+            .map_err(|e| Error::unavailable(format!("The data folder takes no writes: {e}."), 5))
     }
 
     /// A consistent copy of a running SQLite database.
     pub async fn backup(&self, target: &std::path::Path) -> Result<()> {
-        match &self.0 {
+        match &self.storage {
             Storage::Sqlite(db) => db.backup(target).await,
             _ => Err(Error::refused(
                 Code::BadRequest,
@@ -188,7 +217,7 @@ impl Db {
 
     /// Bytes that are in use in the file (SQLite); 0 elsewhere.
     pub async fn live_bytes(&self) -> Result<u64> {
-        match &self.0 {
+        match &self.storage {
             Storage::Sqlite(db) => db.live_bytes().await,
             _ => Ok(0),
         }
@@ -198,7 +227,7 @@ impl Db {
     /// the gaps of its pages between their writes. [`Db::empty_log`] has to follow. Other engines rewrite by
     /// themselves.
     pub async fn scrub(&self, how: Scrub) -> Result<()> {
-        match (&self.0, how) {
+        match (&self.storage, how) {
             (Storage::Sqlite(db), Scrub::Rewrite) => db.vacuum().await,
             (Storage::Sqlite(db), Scrub::Gaps) => db.zero_gaps().await.map(drop),
             _ => Ok(()),
@@ -207,7 +236,7 @@ impl Db {
 
     /// Empties the write-ahead log (SQLite); false while a reader still needs what is in it.
     pub async fn empty_log(&self) -> Result<bool> {
-        match &self.0 {
+        match &self.storage {
             Storage::Sqlite(db) => db.empty_log().await,
             _ => Ok(true),
         }
@@ -215,7 +244,7 @@ impl Db {
 
     /// What the engine itself says about its health: `(check, problem)` pairs, empty when all is well.
     pub async fn self_check(&self) -> Result<Vec<(String, String)>> {
-        match &self.0 {
+        match &self.storage {
             Storage::None => Ok(Vec::new()),
             Storage::Sqlite(db) => db.self_check().await,
             Storage::Postgres(db) => db.self_check().await,
@@ -224,7 +253,7 @@ impl Db {
 
     /// Wakes [`Db::wait_for_work`] in every process on this storage (PostgreSQL) or in this one (SQLite).
     pub async fn announce_work(&self) {
-        match &self.0 {
+        match &self.storage {
             Storage::None => {}
             Storage::Sqlite(db) => db.work.notify_waiters(),
             Storage::Postgres(db) => db.announce().await,
@@ -233,7 +262,7 @@ impl Db {
 
     /// Returns when some process announced work. A hint only: callers poll behind it.
     pub async fn wait_for_work(&self) {
-        match &self.0 {
+        match &self.storage {
             Storage::None => std::future::pending().await,
             Storage::Sqlite(db) => db.work.notified().await,
             Storage::Postgres(db) => db.wait().await,
@@ -242,7 +271,7 @@ impl Db {
 
     /// Finishes the writes under way and closes all connections.
     pub async fn close(&self) {
-        match &self.0 {
+        match &self.storage {
             Storage::None => {}
             Storage::Sqlite(db) => db.close().await,
             Storage::Postgres(db) => db.close().await,

@@ -3,7 +3,10 @@
 //! The writer task takes every write that waits, runs them in one `BEGIN IMMEDIATE` transaction, commits once (one
 //! fsync) and then answers all. A write that fails leaves nothing behind and takes no other with it; if the commit
 //! fails, every write of the batch fails. Once queued a write runs to its end, even if its caller has gone.
+//! After a storage failure the connection is closed: SQLite may have rolled back by itself (disk full, I/O error),
+//! and the driver would go on counting a transaction that no longer exists.
 
+use std::io::Write as _;
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,9 +23,12 @@ use super::at_hand::AtHand;
 use super::scrub::{Alone, run_alone};
 use super::{Held, Reading, Tx, Work, classify};
 use crate::error::{Error, Result};
+use crate::private_files;
 
 /// Waiting writes beyond this number wait for the next commit.
 const BATCH: usize = 256;
+/// Room that a healthy data folder has: a batch of ordinary publishes.
+const SPACE_FOR_WRITES: usize = 1 << 20;
 
 #[derive(Clone)]
 pub(super) struct Sqlite {
@@ -37,6 +43,9 @@ pub(super) struct Sqlite {
 
 impl Sqlite {
     pub(super) async fn open(file: &Path, readers: u32) -> Result<Self> {
+        // SQLite gives its log and index files the permissions of the database.
+        private_files::make_file(file)
+            .map_err(|e| Error::Internal(format!("cannot open {}: {e}", file.display())))?;
         let options = SqliteConnectOptions::new()
             .filename(file)
             .create_if_missing(true)
@@ -123,13 +132,30 @@ impl Sqlite {
         answer.await.unwrap_or_else(|_| Err(gone()))
     }
 
+    /// Fails when the folder has no room for a file of [`SPACE_FOR_WRITES`] bytes.
+    pub(super) async fn check_space(&self) -> std::io::Result<()> {
+        let probe = self.file.with_extension("probe");
+        let room = tokio::task::spawn_blocking(move || {
+            let mut file = private_files::options().create(true).truncate(true).open(&probe)?;
+            let written = file.write_all(&vec![0; SPACE_FOR_WRITES]).and_then(|()| file.sync_all());
+            std::fs::remove_file(&probe)?;
+            written
+        });
+        room.await.map_err(std::io::Error::other)?
+    }
+
     pub(super) async fn backup(&self, target: &Path) -> Result<()> {
+        private_files::make_file(target)
+            .map_err(|e| Error::Internal(format!("cannot write {}: {e}", target.display())))?;
         let mut conn = self.readers.acquire().await.map_err(|e| classify(e.into()))?;
         sqlx::query("PRAGMA query_only = OFF").execute(&mut *conn).await?;
         let copied = sqlx::query("VACUUM INTO $1")
             .bind(target.to_string_lossy().into_owned())
             .execute(&mut *conn)
             .await;
+        if copied.is_err() {
+            let _ = std::fs::remove_file(target);
+        }
         sqlx::query("PRAGMA query_only = ON").execute(&mut *conn).await?;
         copied.map(|_| ()).map_err(Error::from)
     }
@@ -179,10 +205,20 @@ pub(super) enum Turn {
     Alone(Alone, oneshot::Sender<Result<bool>>),
 }
 
+/// How the body of a write ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ran {
+    /// What it wrote is to be committed.
+    Kept,
+    /// A rule said no; what it wrote is rolled back.
+    Refused,
+    /// The engine or the body failed; the connection is not trusted any more.
+    Failed,
+}
+
 /// A write waiting for its turn, whatever it gives back.
 pub(super) trait Queued: Send {
-    /// Runs the body; true means keep what it wrote.
-    fn run<'a>(&'a mut self, tx: &'a mut Tx) -> futures_util::future::BoxFuture<'a, bool>;
+    fn run<'a>(&'a mut self, tx: &'a mut Tx) -> futures_util::future::BoxFuture<'a, Ran>;
     /// Tells the caller, after the commit or the failure of it.
     fn settle(self: Box<Self>, committed: std::result::Result<(), String>);
 }
@@ -200,16 +236,21 @@ where
     T: Send + 'static,
     F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T> + Send + Sync + 'static,
 {
-    fn run<'a>(&'a mut self, tx: &'a mut Tx) -> futures_util::future::BoxFuture<'a, bool> {
+    fn run<'a>(&'a mut self, tx: &'a mut Tx) -> futures_util::future::BoxFuture<'a, Ran> {
         Box::pin(async move {
             // A panic in one write must not take the writer, and with it everyone's writes, down.
             let result = AssertUnwindSafe((self.work)(tx, &self.input))
                 .catch_unwind()
                 .await
                 .unwrap_or_else(|_| Err(Error::Internal("a write panicked".to_owned())));
-            let keep = result.is_ok();
-            self.result = Some(result.map_err(classify));
-            keep
+            let result = result.map_err(classify);
+            let ran = match &result {
+                Ok(_) => Ran::Kept,
+                Err(error) if error.is_storage_failure() => Ran::Failed,
+                Err(_) => Ran::Refused,
+            };
+            self.result = Some(result);
+            ran
         })
     }
 
@@ -255,7 +296,11 @@ async fn write_loop(
         };
         write_batch(&pool, batch).await;
         if let Some((what, reply)) = alone {
-            let _ = reply.send(run_alone(&pool, what).await);
+            let result = run_alone(&pool, what).await;
+            if result.is_err() {
+                close_connection(&pool).await;
+            }
+            let _ = reply.send(result);
         }
     }
     pool.close().await;
@@ -275,31 +320,64 @@ async fn write_batch(pool: &SqlitePool, mut batch: Vec<Box<dyn Queued>>) {
 /// Runs the writes one after the other and commits once. In the common case all succeed; when one does not, all is
 /// rolled back and run again with a SAVEPOINT around each, so that only the failed ones leave nothing behind.
 async fn run_batch(pool: &SqlitePool, batch: &mut [Box<dyn Queued>]) -> Result<()> {
-    let mut tx = begin(pool).await?;
-    let mut all_kept = true;
-    for write in batch.iter_mut() {
-        all_kept = write.run(&mut tx).await;
-        if !all_kept {
-            break;
-        }
-    }
-    if !all_kept {
-        drop(tx);
-        if batch.len() == 1 {
-            return Ok(());
-        }
-        tx = begin(pool).await?;
-        for write in batch.iter_mut() {
-            crate::run!(&mut tx, "SAVEPOINT one_write")?;
-            if !write.run(&mut tx).await {
-                crate::run!(&mut tx, "ROLLBACK TO one_write")?;
+    let result = match run_together(pool, batch).await {
+        Ok(Ran::Kept) => return Ok(()),
+        Ok(ran) => {
+            if ran == Ran::Failed {
+                close_connection(pool).await;
             }
-            crate::run!(&mut tx, "RELEASE one_write")?;
+            match batch.len() {
+                1 => return Ok(()),
+                _ => run_apart(pool, batch).await,
+            }
+        }
+        Err(error) => Err(error),
+    };
+    if result.is_err() {
+        close_connection(pool).await;
+    }
+    result
+}
+
+/// Commits if every write is kept; stops at the first that is not, with everything rolled back.
+async fn run_together(pool: &SqlitePool, batch: &mut [Box<dyn Queued>]) -> Result<Ran> {
+    let mut tx = begin(pool).await?;
+    for write in batch.iter_mut() {
+        let ran = write.run(&mut tx).await;
+        if ran != Ran::Kept {
+            return Ok(ran);
         }
     }
+    commit(tx).await?;
+    Ok(Ran::Kept)
+}
+
+/// Commits the writes that are kept. A failure after which SQLite has rolled back everything fails the batch.
+async fn run_apart(pool: &SqlitePool, batch: &mut [Box<dyn Queued>]) -> Result<()> {
+    let mut tx = begin(pool).await?;
+    for write in batch.iter_mut() {
+        crate::run!(&mut tx, "SAVEPOINT one_write")?;
+        if write.run(&mut tx).await != Ran::Kept {
+            crate::run!(&mut tx, "ROLLBACK TO one_write")?;
+        }
+        crate::run!(&mut tx, "RELEASE one_write")?;
+    }
+    commit(tx).await
+}
+
+async fn commit(tx: Tx) -> Result<()> {
     match tx {
         Tx::Sqlite(held) => held.commit().await,
         Tx::Postgres(_) => Err(Error::Internal("the transaction changed its engine".to_owned())),
+    }
+}
+
+/// Closes the pool's only connection; the next transaction opens a new one.
+async fn close_connection(pool: &SqlitePool) {
+    if let Ok(connection) = pool.acquire().await
+        && let Err(error) = connection.close().await
+    {
+        tracing::warn!(%error, "the writer's connection did not close cleanly");
     }
 }
 

@@ -4,7 +4,7 @@
 //! erasure that the database does not know is done again. Lines are only ever added, each with the hash of the line
 //! before it, and on disk before the erasure they tell of is complete.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,6 +17,7 @@ use super::purge::{self, NewPurge, Purge};
 use super::sql;
 use crate::app::App;
 use crate::error::{Error, Result};
+use crate::private_files;
 
 const FILE: &str = "erasures.ledger";
 /// How long a start waits for one erasure to be done again.
@@ -119,9 +120,7 @@ fn note(path: &Path, purge: &Purge) -> Result<(), Trouble> {
 }
 
 fn open(path: &Path) -> std::io::Result<File> {
-    use std::os::unix::fs::OpenOptionsExt;
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
+    private_files::options().read(true).create(true).truncate(false).open(path)
 }
 
 /// All entries, and the length of the file up to the end of the last whole line.

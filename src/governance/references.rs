@@ -12,6 +12,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
 use crate::ids::Ids;
+use crate::private_files;
 
 /// The actor of what operators do on the command line.
 pub const COMMAND_LINE: &str = "command line";
@@ -140,8 +141,7 @@ impl Key {
 
 /// Writes a new file that only its owner can read, complete or not at all.
 fn write_private(file: &Path, text: &str) -> std::io::Result<()> {
-    use std::os::unix::fs::OpenOptionsExt;
-    let mut handle = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(file)?;
+    let mut handle = private_files::options().create_new(true).open(file)?;
     handle.write_all(text.as_bytes())?;
     handle.sync_all()?;
     if let Some(folder) = file.parent() {

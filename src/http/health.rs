@@ -59,17 +59,24 @@ async fn ready(State(app): State<Arc<App>>) -> (StatusCode, Json<Health>) {
         let detail = "started with --storage none".to_owned();
         checks.push(Check { name: "storage", ok: true, detail });
     } else {
-        let (storage, queue) = match crate::jobs::oldest_due_age(&app).await {
-            Ok(age) => ((true, "answers".to_owned()), Some(age)),
-            Err(error) => ((false, error.to_string()), None),
+        let storage = async {
+            app.check_writes().await?;
+            crate::jobs::oldest_due_age(&app).await
         };
-        checks.push(Check { name: "storage", ok: storage.0, detail: storage.1 });
-        if let Some(age) = queue {
-            let detail = match age {
-                0 => "nothing is late".to_owned(),
-                age => format!("the oldest due job waits for {age} s"),
-            };
-            checks.push(Check { name: "jobs", ok: true, detail });
+        match storage.await {
+            Ok(age) => {
+                let detail = "reads and writes".to_owned();
+                checks.push(Check { name: "storage", ok: true, detail });
+                let detail = match age {
+                    0 => "nothing is late".to_owned(),
+                    age => format!("the oldest due job waits for {age} s"),
+                };
+                checks.push(Check { name: "jobs", ok: true, detail });
+            }
+            Err(error) => {
+                let detail = error.to_string();
+                checks.push(Check { name: "storage", ok: false, detail });
+            }
         }
     }
     // A judge that is paused keeps nobody from publishing and reading: it is shown, and the server stays ready.

@@ -20,6 +20,7 @@ mod credentials;
 mod dashboard;
 mod db;
 mod deletes;
+mod disk;
 mod embedder;
 mod evaluation;
 mod experiments;

@@ -12,9 +12,17 @@ pub struct Process {
 impl Process {
     /// The binary with a clean environment.
     pub fn command(args: &[&str]) -> Command {
+        Self::within(&[], args)
+    }
+
+    /// The binary with a clean environment, started by another program: `["nice", "-n", "5"]`.
+    pub fn within(starter: &[&str], args: &[&str]) -> Command {
         // Clients of the tests need it too, where no App has set it up.
         evenhand::judge::llm::install_tls();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_evenhand"));
+        let binary = [env!("CARGO_BIN_EXE_evenhand")];
+        let mut words = starter.iter().chain(&binary);
+        let mut command = Command::new(words.next().unwrap());
+        command.args(words);
         for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("EVENHAND_")) {
             command.env_remove(name);
         }
@@ -39,6 +47,10 @@ impl Process {
         let line = lines.next().expect("the server says where it listens").unwrap();
         let address = line.split("http://").nth(1).expect("an address").trim().to_owned();
         Process { child, address }
+    }
+
+    pub fn id(&self) -> u32 {
+        self.child.id()
     }
 
     pub fn url(&self, path: &str) -> String {
