@@ -26,7 +26,7 @@ impl Backup {
         app.db.backup(&self.file).await?;
         app.stop().await;
         let size = std::fs::metadata(&self.file)?.len();
-        println!("copied {size} bytes to {}", self.file.display());
+        say_line!("copied {size} bytes to {}", self.file.display());
         eprintln!(
             "governance.key is not in the copy; keep it safe on its own, apart from backups."
         );

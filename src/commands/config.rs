@@ -21,16 +21,16 @@ pub enum Config {
 impl Config {
     pub fn run(self) -> Result<ExitCode> {
         match self {
-            Config::Default => print!("{DEFAULTS}"),
+            Config::Default => say!("{DEFAULTS}"),
             Config::Check(installation) => {
                 let overrides = installation.overrides();
                 if let Err(problems) = Settings::load(installation.config.as_deref(), &overrides) {
                     for problem in problems {
-                        println!("problem: {problem}");
+                        say_line!("problem: {problem}");
                     }
                     return Ok(ExitCode::FAILURE);
                 }
-                println!("the settings are valid");
+                say_line!("the settings are valid");
             }
         }
         Ok(ExitCode::SUCCESS)

@@ -15,7 +15,7 @@ use crate::app::{App, Schema};
 use crate::db::Engine;
 use crate::evaluation::overview;
 use crate::governance::{audit, ledger, wall};
-use crate::{credentials, jobs, learnings, sessions};
+use crate::{credentials, jobs, learnings, private_files, sessions};
 
 #[derive(Default)]
 struct Report {
@@ -24,12 +24,12 @@ struct Report {
 
 impl Report {
     fn ok(&self, what: &str) {
-        println!("ok       {what}");
+        say_line!("ok       {what}");
     }
 
     fn problem(&mut self, what: &str) {
         self.problems += 1;
-        println!("PROBLEM  {what}");
+        say_line!("PROBLEM  {what}");
     }
 }
 
@@ -99,8 +99,8 @@ async fn run(installation: &Installation, rollups: Option<bool>) -> Result<ExitC
     check_access(&app, &mut report).await?;
     app.stop().await;
     match report.problems {
-        0 => println!("\neverything is well"),
-        n => println!("\n{n} things need attention"),
+        0 => say_line!("\neverything is well"),
+        n => say_line!("\n{n} things need attention"),
     }
     Ok(if report.problems == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -138,7 +138,7 @@ fn check_disk(data_dir: &Path, report: &mut Report) {
 /// How often a small write reaches the disk: what durable publishing stands on.
 fn fsyncs_per_second(folder: &Path) -> std::io::Result<f64> {
     let path = folder.join(".doctor-sync-test");
-    let mut file = fs::File::create(&path)?;
+    let mut file = private_files::options().create(true).truncate(true).open(&path)?;
     let started = Instant::now();
     let mut count = 0u32;
     while count < 200 && started.elapsed().as_millis() < 500 {

@@ -110,9 +110,12 @@ impl Regenerate {
             eprintln!("not judged: {}: {}", failure.session_id, failure.reason);
         }
         let reason = ended.reason.as_deref().map(|r| format!(" ({r})")).unwrap_or_default();
-        println!(
+        say_line!(
             "{}{reason}: {} judged, {} failed, ${:.4} spent",
-            ended.status, ended.completed, ended.failed, ended.cost_usd
+            ended.status,
+            ended.completed,
+            ended.failed,
+            ended.cost_usd
         );
         let all = ended.status == "completed" && ended.failed == 0;
         Ok(if all { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -160,14 +163,14 @@ impl Check {
             evaluation::success_rate(&app, &self.org, now - seconds, now + 1).await?;
         app.stop().await;
         if n < self.min_sessions.max(1) {
-            println!("too few verdicts: {n} in the last {}", self.window);
+            say_line!("too few verdicts: {n} in the last {}", self.window);
             return Ok(ExitCode::from(2));
         }
         #[allow(clippy::cast_precision_loss)] // a number of sessions
         let (rate, trials) = (successes as f64 / n as f64, n as f64);
         let interval = wilson(rate, trials, normal_critical_value(0.025));
         let passed = rate >= self.min_success;
-        println!(
+        say_line!(
             "{}: success {:.1} % of {n} sessions (95 %: {:.1} to {:.1}), minimum {:.1} %",
             if passed { "passed" } else { "failed" },
             rate * 100.0,

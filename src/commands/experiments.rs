@@ -109,8 +109,8 @@ impl Analyse {
         };
         let found = analyse(&sample, &design, Clock::System.now(), &mut Looks::default());
         match self.format {
-            Format::Json => println!("{}", serde_json::to_string_pretty(&as_json(&found)?)?),
-            Format::Report => print!("{}", report(&found)),
+            Format::Json => say_line!("{}", serde_json::to_string_pretty(&as_json(&found)?)?),
+            Format::Report => say!("{}", report(&found)),
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -214,14 +214,14 @@ impl Simulate {
         let found = recorded.simulate(self.holdout_percentage, self.assignments, || bar.inc(1));
         bar.finish_and_clear();
         if self.format == Format::Json {
-            println!("{}", serde_json::to_string_pretty(&found)?);
+            say_line!("{}", serde_json::to_string_pretty(&found)?);
             return Ok(ExitCode::SUCCESS);
         }
         let percent = |rate: Option<f64>| match rate {
             Some(rate) => format!("{:.1} %", rate * 100.0),
             None => "none".to_owned(),
         };
-        println!(
+        say_line!(
             "{} users, {} sessions, {} % held out, {} assignments\n\
              intervals that exclude zero: {} of {} ({}; 5 % is expected)\n\
              sample-ratio alarms: {} ({}; 0.1 % is expected)",

@@ -18,6 +18,7 @@ use crate::governance::export_format::Format;
 use crate::governance::purge::{self, EraseRequest};
 use crate::governance::{COMMAND_LINE, audit, certificate, drill, export, people};
 use crate::http::fields::{ID_LENGTH, check_id};
+use crate::private_files;
 
 #[derive(Subcommand)]
 pub enum Governance {
@@ -124,7 +125,7 @@ impl Person {
 }
 
 fn show(value: &Value) {
-    println!("{value:#}");
+    say_line!("{value:#}");
 }
 
 fn bar(total: u64, what: &str) -> ProgressBar {
@@ -137,9 +138,9 @@ impl Export {
     async fn run(self) -> Result<ExitCode> {
         let is_zip = self.output.extension().is_some_and(|ending| ending == "zip");
         let format = if is_zip { Format::Zip } else { Format::Json };
-        let mut options = tokio::fs::OpenOptions::new();
-        let file = options.write(true).create_new(true).mode(0o600).open(&self.output).await;
-        let mut file = file.with_context(|| format!("cannot write {}", self.output.display()))?;
+        let file = private_files::options().create_new(true).open(&self.output);
+        let file = file.with_context(|| format!("cannot write {}", self.output.display()))?;
+        let mut file = tokio::fs::File::from_std(file);
         let (app, request) = self.person.open().await?;
         let spinner = ProgressBar::new_spinner().with_message("exporting");
         let (export, mut chunks) = export::export(&app, request, format).await?;
@@ -227,10 +228,10 @@ async fn verify_audit(installation: &Installation) -> Result<ExitCode> {
     let verified = audit::verify(&app.db).await?;
     app.stop().await;
     if let Some((sequence, problem)) = verified.broken_at {
-        println!("BROKEN at event {sequence}: {problem}");
+        say_line!("BROKEN at event {sequence}: {problem}");
         return Ok(ExitCode::FAILURE);
     }
-    println!("{} events, unbroken; the newest has the hash {}", verified.events, verified.head);
+    say_line!("{} events, unbroken; the newest has the hash {}", verified.events, verified.head);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -242,17 +243,17 @@ impl VerifyCertificate {
         let public_key = match certificate::check(&signed) {
             Ok(public_key) => public_key,
             Err(problem) => {
-                println!("NOT VALID: {problem}");
+                say_line!("NOT VALID: {problem}");
                 return Ok(ExitCode::FAILURE);
             }
         };
         match &self.public_key {
             Some(expected) if *expected != public_key => {
-                println!("NOT VALID: signed with another key, {public_key}");
+                say_line!("NOT VALID: signed with another key, {public_key}");
                 return Ok(ExitCode::FAILURE);
             }
-            Some(_) => println!("valid, signed with the given key"),
-            None => println!(
+            Some(_) => say_line!("valid, signed with the given key"),
+            None => say_line!(
                 "unchanged since it was signed with {public_key}; compare that key with the installation's"
             ),
         }

@@ -58,9 +58,9 @@ impl Test {
     async fn run(self) -> Result<ExitCode> {
         let grader = grader(&self.installation)?;
         if grader.is_offline() {
-            println!("judge    offline (rules, no model: there is no connection to test)");
+            say_line!("judge    offline (rules, no model: there is no connection to test)");
         } else {
-            println!("judge    {}", grader.label());
+            say_line!("judge    {}", grader.label());
         }
         let turn = |id, role: &str, content: &str| Turn {
             id,
@@ -76,23 +76,28 @@ impl Test {
         match grader.session(rubric(None)?, &Context::default(), &turns).await {
             Ok(graded) => {
                 let provenance = graded.provenance;
-                println!("answered {}", provenance.judge);
-                println!("verdict  is_success = {}", graded.verdict.is_success);
-                println!("latency  {} ms, attempts {}", provenance.latency_ms, provenance.attempts);
-                println!(
+                say_line!("answered {}", provenance.judge);
+                say_line!("verdict  is_success = {}", graded.verdict.is_success);
+                say_line!(
+                    "latency  {} ms, attempts {}",
+                    provenance.latency_ms,
+                    provenance.attempts
+                );
+                say_line!(
                     "tokens   {} in, {} out",
-                    provenance.input_tokens, provenance.output_tokens
+                    provenance.input_tokens,
+                    provenance.output_tokens
                 );
                 match provenance.cost_usd {
-                    Some(cost) => println!("cost     ${cost:.6}"),
-                    None => println!("cost     unpriced: add the model to judge.prices_file"),
+                    Some(cost) => say_line!("cost     ${cost:.6}"),
+                    None => say_line!("cost     unpriced: add the model to judge.prices_file"),
                 }
                 Ok(ExitCode::SUCCESS)
             }
             Err(error) => {
-                println!("failed   {error}");
+                say_line!("failed   {error}");
                 if let JudgeState::Paused { reason, .. } = grader.state() {
-                    println!("reason   {}", reason.code());
+                    say_line!("reason   {}", reason.code());
                 }
                 Ok(ExitCode::FAILURE)
             }
@@ -153,7 +158,7 @@ impl Try {
         let mut verdict = serde_json::to_value(&graded.verdict)?;
         verdict["user_turns_to_resolution"] = json!(resolved);
         let answer = json!({"verdict": verdict, "provenance": graded.provenance});
-        println!("{}", serde_json::to_string_pretty(&answer)?);
+        say_line!("{}", serde_json::to_string_pretty(&answer)?);
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -80,7 +80,7 @@ impl Create {
             credential.role.as_str(),
             credential.credential_id
         );
-        println!("{token}");
+        say_line!("{token}");
         app.stop().await;
         Ok(())
     }
@@ -89,14 +89,14 @@ impl Create {
 impl List {
     async fn run(self) -> Result<()> {
         let app = self.installation.open(Schema::MustBeCurrent).await?;
-        println!("{:36}  {:10}  {:20}  {:8}  name", "id", "role", "organization", "state");
+        say_line!("{:36}  {:10}  {:20}  {:8}  name", "id", "role", "organization", "state");
         for c in credentials::list(&app, self.org.as_deref()).await? {
             let role = match (c.role, c.governance) {
                 (Role::Dashboard, true) => "dashboard+",
                 (role, _) => role.as_str(),
             };
             let state = if c.revoked_at.is_some() { "revoked" } else { "live" };
-            println!("{:36}  {role:10}  {:20}  {state:8}  {}", c.credential_id, c.org_id, c.name);
+            say_line!("{:36}  {role:10}  {:20}  {state:8}  {}", c.credential_id, c.org_id, c.name);
         }
         app.stop().await;
         Ok(())
@@ -107,7 +107,7 @@ impl Revoke {
     async fn run(self) -> Result<()> {
         let app = self.installation.open(Schema::MustBeCurrent).await?;
         credentials::revoke(&app, &self.credential_id).await?;
-        println!("revoked {}", self.credential_id);
+        say_line!("revoked {}", self.credential_id);
         app.stop().await;
         Ok(())
     }

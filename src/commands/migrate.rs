@@ -10,7 +10,7 @@ use crate::db::migrations;
 
 pub async fn run(installation: &Installation) -> Result<ExitCode> {
     let app = installation.open(Schema::Migrate).await?;
-    println!("the schema is at version {}", migrations::newest());
+    say_line!("the schema is at version {}", migrations::newest());
     app.stop().await;
     Ok(ExitCode::SUCCESS)
 }

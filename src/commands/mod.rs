@@ -1,5 +1,7 @@
 //! The command line, one file per command.
-#![allow(clippy::print_stdout)] // commands talk to people
+
+#[macro_use]
+mod output;
 
 mod backup;
 mod config;
@@ -17,7 +19,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 use clap::{Args, Parser, Subcommand};
 
 use crate::app::{App, Schema};
@@ -133,7 +135,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
             Command::Migrate(installation) => migrate::run(&installation).await,
             Command::Keys(command) => command.run().await,
             Command::Openapi => {
-                print!("{}", crate::http::openapi::json());
+                say!("{}", crate::http::openapi::json());
                 Ok(ExitCode::SUCCESS)
             }
             Command::Config(command) => command.run(),
@@ -148,5 +150,8 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
     });
     // A blocking call that hangs (a full disk, a stuck mount) must not keep the process from ending.
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));
+    if let Some(error) = output::failure() {
+        bail!("cannot write to standard output: {error}");
+    }
     code
 }

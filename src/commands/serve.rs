@@ -59,7 +59,7 @@ impl Work {
         let app = open(&self.installation, [("metrics.listen", self.metrics_listen)]).await?;
         ledger::replay(&app).await?;
         app.spawn(Runner::new(app.clone(), crate::app::job_handlers()).run());
-        println!("working on background jobs; stop with Ctrl-C");
+        say_line!("working on background jobs; stop with Ctrl-C");
         wait_for_signal().await?;
         app.stop().await;
         Ok(ExitCode::SUCCESS)
@@ -119,7 +119,7 @@ pub async fn serve(app: Arc<App>, workers: bool) -> Result<ExitCode> {
         app.spawn(Runner::new(app.clone(), crate::app::job_handlers()).run());
     }
     let _warming = tokio::task::spawn_blocking(sessions::warm_tokenizer);
-    println!("Evenhand is listening on http://{address}");
+    say_line!("Evenhand is listening on http://{address}");
     wait_for_signal().await?;
     tracing::info!("stopping: finishing requests in flight");
     app.stop().await;

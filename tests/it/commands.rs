@@ -35,6 +35,22 @@ fn folder() -> (tempfile::TempDir, String) {
     (folder, path)
 }
 
+#[test]
+fn a_reader_that_leaves_early_is_no_error_and_a_full_disk_is() {
+    let piped = |sink: &str| {
+        let script = format!("set -o pipefail; \"$0\" openapi {sink}");
+        std::process::Command::new("bash")
+            .args(["-c", &script, env!("CARGO_BIN_EXE_evenhand")])
+            .output()
+            .unwrap()
+    };
+    let head = succeeded(piped("| head -1"));
+    assert_eq!((out(&head).as_str(), err(&head).as_str()), ("{\n", ""));
+    let full = piped("> /dev/full");
+    assert_eq!(full.status.code(), Some(1));
+    assert!(err(&full).contains("cannot write to standard output"), "{}", err(&full));
+}
+
 #[tokio::test]
 async fn keys_create_prints_the_token_alone_and_list_never_prints_it() {
     let (_folder, dir) = folder();

@@ -58,7 +58,7 @@ impl Demo {
                     self.data_dir.display()
                 );
             }
-            println!("using the demo data in {}", self.data_dir.display());
+            say_line!("using the demo data in {}", self.data_dir.display());
             return self.serve(app).await;
         }
         self.make().await?;
@@ -93,7 +93,7 @@ impl Demo {
         app.stop().await;
         let made = made?;
         std::fs::rename(&unfinished, &self.data_dir)?;
-        println!("made {made} demo sessions");
+        say_line!("made {made} demo sessions");
         Ok(())
     }
 
