@@ -114,11 +114,11 @@ async fn create_key(
 ) -> Result<Json<CreatedKey>> {
     let role = Role::parse(new.role).unwrap_or(Role::Agent);
     let governs = new.governance_grant || role == Role::Governance;
-    // In local mode there is nobody yet who could hand it on.
-    if governs && !caller.governance && !caller.local {
+    if governs && !caller.governance {
         return Err(Error::refused(
             Code::Forbidden,
-            "Only a credential with the governance grant can give it to another.",
+            "Only a credential with the governance grant can give it to another; the first one comes from the \
+             command line: `evenhand keys create --role governance`.",
         ));
     }
     let (by, org_id) = (&caller.credential_id, &caller.org_id);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use axum::extract::{ConnectInfo, FromRequestParts};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, HeaderName, Version, header};
 
 use super::sign_in;
 use crate::app::App;
@@ -133,7 +133,8 @@ fn bearer(headers: &HeaderMap) -> Result<Option<&str>> {
 }
 
 /// Local mode: as long as no credential was ever made, a server on loopback serves programs on its own machine.
-/// A page of another site that a browser shows here has a foreign Origin or Host, and gets nothing.
+/// A page of another site that a browser shows here has a foreign Origin or Host, and gets nothing; neither does
+/// what a proxy on this machine passes on.
 pub(super) async fn local_caller(parts: &Parts, app: &App) -> Result<Caller> {
     let from_loopback = parts
         .extensions
@@ -149,14 +150,19 @@ pub(super) async fn local_caller(parts: &Parts, app: &App) -> Result<Caller> {
         && from_loopback
         && host_is_local
         && origin_is_local;
+    if local && came_through_proxy(parts) {
+        return Err(unauthenticated(
+            "This request came through a proxy, and whoever is behind it is not on this machine. \
+             `evenhand keys create` makes a token for the header Authorization: Bearer <token>.",
+        ));
+    }
     if !local || credentials::any_exist(app).await? {
         return Err(unauthenticated(
             "Send the header Authorization: Bearer <token>; `evenhand keys create` makes one.",
         ));
     }
     app.rate_limits.check("local")?;
-    let inspection =
-        header(header::HeaderName::from_static("x-evenhand-caller")) == Some("dashboard");
+    let inspection = header(HeaderName::from_static("x-evenhand-caller")) == Some("dashboard");
     Ok(Caller {
         org_id: DEFAULT_ORG.to_owned(),
         credential_id: "local".to_owned(),
@@ -165,6 +171,15 @@ pub(super) async fn local_caller(parts: &Parts, app: &App) -> Result<Caller> {
         inspection,
         local: true,
     })
+}
+
+/// Whether a proxy passed the request on: it says so in a header, or speaks HTTP/1.0 as nginx does by default.
+fn came_through_proxy(parts: &Parts) -> bool {
+    let forwarding = |name: &HeaderName| {
+        let name = name.as_str();
+        matches!(name, "forwarded" | "via" | "x-real-ip") || name.starts_with("x-forwarded-")
+    };
+    parts.version < Version::HTTP_11 || parts.headers.keys().any(forwarding)
 }
 
 /// `localhost`, `127.0.0.1:8700`, `[::1]:8700`, …

@@ -35,6 +35,7 @@ impl<T: Read> FromRequest<Arc<App>> for Input<T> {
             ));
         }
         let limit = app.settings.server.body_limit_bytes;
+        let limit = T::BODY_LIMIT.map_or(limit, |own| own.min(limit));
         let patience = Duration::from_secs(app.settings.server.body_timeout_seconds);
         let bytes = match tokio::time::timeout(patience, read_all(request, limit)).await {
             Ok(bytes) => bytes?,

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::State;
+use axum::extract::{FromRequestParts, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
 use axum::response::{AppendHeaders, IntoResponse};
@@ -69,17 +69,31 @@ struct SignIn {
 }
 
 impl Read for SignIn {
+    // Anybody may send this: a token and nothing else.
+    const BODY_LIMIT: Option<usize> = Some(4096);
+
     fn read(f: &mut Fields<'_>) -> Self {
         SignIn { token: f.required("token", |f| f.optional_text("token", 1000)) }
     }
 }
 
+/// Counts an attempt to sign in before its body is read.
+struct SignInRate;
+
+impl FromRequestParts<Arc<App>> for SignInRate {
+    type Rejection = Error;
+
+    async fn from_request_parts(_: &mut Parts, app: &Arc<App>) -> Result<Self> {
+        app.rate_limits.check("sign-in").map(|()| SignInRate)
+    }
+}
+
 async fn sign_in(
     State(app): State<Arc<App>>,
+    _within_rate: SignInRate,
     headers: HeaderMap,
     Input { value, .. }: Input<SignIn>,
 ) -> Result<impl IntoResponse> {
-    app.rate_limits.check("sign-in")?;
     let (value, browser) = browser::sign_in(&app, value.token.trim()).await?;
     let csrf = Some(browser.csrf.clone());
     let cookie = set_cookie(&headers, &value, browser::SIGNED_IN_SECONDS);

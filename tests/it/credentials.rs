@@ -159,6 +159,11 @@ both_backends! {
         for local in ["localhost", "LOCALHOST:8700", "127.0.0.1:1", "[::1]:8700"] {
             with("host", local).await.ok();
         }
+        for forwarding in ["forwarded", "via", "x-real-ip", "x-forwarded-for", "x-forwarded-host", "X-Forwarded-Proto"] {
+            with(forwarding, "127.0.0.1").await.problem(401, "unauthenticated");
+        }
+        let old = server.request("GET", "/api/whoami").version(reqwest::Version::HTTP_10);
+        server.send(old).await.problem(401, "unauthenticated");
         t.key("elsewhere", Role::Agent).await;
         server.get("/api/whoami").await.problem(401, "unauthenticated");
     }

@@ -102,6 +102,8 @@ both_backends! {
         try_(&t.key("one", Role::Governance).await).await.problem(403, "forbidden");
         try_("eh_dashboard_invented").await.problem(401, "unauthenticated");
         server.post("/auth/session", &json!({})).await.problem(422, "invalid_input");
+        let padded = json!({"token": "x", "padding": "y".repeat(8192)});
+        server.post("/auth/session", &padded).await.problem(413, "body_too_large");
         let out = server.call("DELETE", "/auth/session", None).await;
         assert!(out.headers["set-cookie"].to_str().unwrap().contains("Max-Age=0"));
     }
@@ -109,18 +111,22 @@ both_backends! {
     async fn keys_are_made_listed_and_ended_by_operators(t: TestApp) {
         let server = t.serve().await;
         assert_eq!(server.get("/auth/session").await.ok()["state"], "local");
-        // The first key comes from local mode, and may govern: nobody else could hand that on.
-        let first = json!({"role": "dashboard", "name": "first", "governance_grant": true});
-        let made = server.post("/api/keys", &first).await.ok();
-        assert_eq!((&made["key"]["name"], &made["key"]["grants"]), (&json!("first"), &json!(["governance"])));
-        server.get("/api/keys").await.problem(401, "unauthenticated");
-        let granted = server.with_token(made["token"].as_str().unwrap());
-        granted.post("/api/keys", &json!({"role": "governance"})).await.ok();
-        let plain = granted.post("/api/keys", &json!({"role": "dashboard", "name": "plain"})).await.ok();
-        let operator = server.with_token(plain["token"].as_str().unwrap());
-        for governs in [json!({"role": "governance"}), json!({"role": "dashboard", "governance_grant": true})] {
-            operator.post("/api/keys", &governs).await.problem(403, "forbidden");
+        let governing = [json!({"role": "governance"}), json!({"role": "dashboard", "governance_grant": true})];
+        for key in &governing {
+            let refused = server.post("/api/keys", key).await.problem(403, "forbidden");
+            assert!(refused["detail"].as_str().unwrap().contains("evenhand keys create"), "{refused}");
         }
+        assert_eq!(t.number("SELECT COUNT(*) FROM credentials").await, 0);
+        let made = server.post("/api/keys", &json!({"role": "dashboard", "name": "first"})).await.ok();
+        assert_eq!((&made["key"]["name"], &made["key"]["grants"]), (&json!("first"), &json!([])));
+        server.get("/api/keys").await.problem(401, "unauthenticated");
+        let operator = server.with_token(made["token"].as_str().unwrap());
+        let (_, granted) = credentials::create(&t.app, "default", Role::Dashboard, true, "").await.unwrap();
+        let granted = server.with_token(&granted);
+        for key in &governing {
+            operator.post("/api/keys", key).await.problem(403, "forbidden");
+        }
+        granted.post("/api/keys", &governing[0]).await.ok();
         let bad = operator.post("/api/keys", &json!({"role": "agent", "governance_grant": true})).await;
         assert_eq!(bad.input_problems(), [("/governance_grant".to_owned(), "contradiction".to_owned())]);
         let agent = operator.post("/api/keys", &json!({"role": "agent", "name": "bot"})).await.ok();

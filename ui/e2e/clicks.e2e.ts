@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { BINARY, expectAccessible, type Installation, launch, openPage, picture, settled, startDemo, visit } from "./support.ts";
+import { BINARY, expectAccessible, type Installation, launch, openPage, picture, settled, signInWithGovernance, startDemo, visit } from "./support.ts";
 
 let demo: Installation;
 let browser: Browser;
@@ -162,10 +162,7 @@ describe("settings", () => {
 describe("governance", () => {
   it("takes a key, exports, erases, and hands out the proof", async () => {
     await visit(page, `${demo.url}/governance`, "Governance");
-    await page.getByRole("checkbox").check();
-    await page.getByRole("button", { name: "Make the key and sign in" }).click();
-    await page.getByTestId("token").waitFor();
-    await page.getByRole("button", { name: "I have it, go on" }).click();
+    await signInWithGovernance(page, demo);
     await page.getByLabel("User id").fill("customer-0002");
     await page.getByRole("button", { name: "Look up" }).click();
     await page.getByText("interactions", { exact: true }).waitFor();

@@ -81,5 +81,5 @@ it("why was this session not judged?", async () => {
 
 it("where would I erase somebody?", async () => {
   await goTo("Governance");
-  await page.getByRole("button", { name: "Make the key and sign in" }).waitFor();
+  await page.getByText("evenhand keys create --role dashboard --grant governance").waitFor();
 });

@@ -1,5 +1,5 @@
 /** The real binary on demo data of its own, and Debian's Chromium looking at it. */
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,12 +11,13 @@ export const BINARY = process.env["BINARY"] ?? "../target/debug/evenhand";
 const CHROMIUM = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 export const SCREENSHOTS = "../target/ui-screenshots";
 
-export type Installation = { url: string; stop: () => Promise<void> };
+export type Installation = { url: string; folder: string; stop: () => Promise<void> };
 
 /** Makes a small demo and serves it, without customers who come meanwhile. */
 export async function startDemo(sessions: number): Promise<Installation> {
   const folder = mkdtempSync(join(tmpdir(), "evenhand-ui-"));
-  const args = ["demo", "--data-dir", join(folder, "demo"), "--listen", "127.0.0.1:0", "--sessions", String(sessions), "--still"];
+  const data = join(folder, "demo");
+  const args = ["demo", "--data-dir", data, "--listen", "127.0.0.1:0", "--sessions", String(sessions), "--still"];
   const server = spawn(BINARY, args, { stdio: ["ignore", "pipe", "inherit"] });
   const url = await address(server);
   const stop = () =>
@@ -27,7 +28,15 @@ export async function startDemo(sessions: number): Promise<Installation> {
       });
       server.kill("SIGTERM");
     });
-  return { url, stop };
+  return { url, folder: data, stop };
+}
+
+/** On the governance page in local mode: makes the first key on the command line, and signs in with it. */
+export async function signInWithGovernance(page: Page, demo: Installation): Promise<void> {
+  const args = ["keys", "create", "--role", "dashboard", "--grant", "governance", "--data-dir", demo.folder];
+  const token = execFileSync(BINARY, args, { encoding: "utf8" }).trim();
+  await page.getByLabel("Dashboard token").fill(token);
+  await page.getByRole("button", { name: "Sign in" }).click();
 }
 
 /** Where a server that was just started says it listens. */

@@ -16,6 +16,9 @@ use crate::error::InputProblem;
 
 /// A request type that can be read from an object.
 pub trait Read: Sized {
+    /// The longest body in bytes, where it is less than the server's limit.
+    const BODY_LIMIT: Option<usize> = None;
+
     fn read(fields: &mut Fields<'_>) -> Self;
 }
 

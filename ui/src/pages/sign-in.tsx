@@ -5,13 +5,33 @@ import { Problem, signIn } from "../api/client.ts";
 import { Button, TextField } from "../parts/controls.tsx";
 
 export function SignIn() {
+  useEffect(() => {
+    document.title = "Sign in · Evenhand";
+  }, []);
+  return (
+    <main className="grid min-h-screen place-items-center p-4">
+      <div className="w-full max-w-[400px]">
+        <div className="mb-6 flex items-center gap-3">
+          <img src="/favicon.svg" alt="" width="36" height="36" />
+          <div>
+            <h1 className="text-[1.3rem] leading-tight font-semibold tracking-[-0.02em]">Evenhand</h1>
+            <p className="text-soft">Sign in with a dashboard token.</p>
+          </div>
+        </div>
+        <div className="rounded-2xl border border-line bg-panel p-5"><TokenForm autoFocus /></div>
+        <p className="mt-4 text-[0.87rem] text-faint">
+          No token? On the server: <code className="text-soft">evenhand keys create --role dashboard</code>
+        </p>
+      </div>
+    </main>
+  );
+}
+
+export function TokenForm({ autoFocus = false }: { autoFocus?: boolean }) {
   const client = useQueryClient();
   const [token, setToken] = useState("");
   const [problem, setProblem] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
-  useEffect(() => {
-    document.title = "Sign in · Evenhand";
-  }, []);
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     setBusy(true);
@@ -25,25 +45,11 @@ export function SignIn() {
     }
   };
   return (
-    <main className="grid min-h-screen place-items-center p-4">
-      <div className="w-full max-w-[400px]">
-        <div className="mb-6 flex items-center gap-3">
-          <img src="/favicon.svg" alt="" width="36" height="36" />
-          <div>
-            <h1 className="text-[1.3rem] leading-tight font-semibold tracking-[-0.02em]">Evenhand</h1>
-            <p className="text-soft">Sign in with a dashboard token.</p>
-          </div>
-        </div>
-        <form onSubmit={submit} className="flex flex-col gap-4 rounded-2xl border border-line bg-panel p-5">
-          <TextField label="Dashboard token" type="password" autoComplete="off" autoFocus required
-            placeholder="eh_dashboard_…" value={token} onChange={(e) => setToken(e.target.value)} />
-          {problem && <p role="alert" className="text-bad">{problem}</p>}
-          <Button look="primary" type="submit" disabled={busy || !token.trim()}>{busy ? "Signing in…" : "Sign in"}</Button>
-        </form>
-        <p className="mt-4 text-[0.87rem] text-faint">
-          No token? On the server: <code className="text-soft">evenhand keys create --role dashboard</code>
-        </p>
-      </div>
-    </main>
+    <form onSubmit={submit} className="flex flex-col gap-4">
+      <TextField label="Dashboard token" type="password" autoComplete="off" autoFocus={autoFocus} required
+        placeholder="eh_dashboard_…" value={token} onChange={(e) => setToken(e.target.value)} />
+      {problem && <p role="alert" className="text-bad">{problem}</p>}
+      <Button look="primary" type="submit" disabled={busy || !token.trim()}>{busy ? "Signing in…" : "Sign in"}</Button>
+    </form>
   );
 }

@@ -34,18 +34,13 @@ it("without the grant it says who can give it", () => {
   expect(screen.getByText(/has no governance grant/)).toBeInTheDocument();
 });
 
-it("in local mode the first key is made with open eyes", async () => {
-  const sent = serve({
-    "POST /api/keys": { key: {}, token: "eh_dashboard_secret" },
-    "POST /auth/session": session,
-  });
+it("in local mode the first key comes from the command line", async () => {
+  const sent = serve({ "POST /auth/session": session });
   show(<GovernancePage session={{ ...session, state: "local", governance: false }} />, "/governance");
-  const make = screen.getByRole("button", { name: "Make the key and sign in" });
-  expect(make).toBeDisabled();
-  await userEvent.click(screen.getByRole("checkbox"));
-  await userEvent.click(make);
-  expect(await screen.findByTestId("token")).toHaveTextContent("eh_dashboard_secret");
-  expect(sent.map((s) => s.path)).toEqual(["/api/keys", "/auth/session"]);
+  expect(screen.getByText("evenhand keys create --role dashboard --grant governance")).toBeInTheDocument();
+  await userEvent.type(screen.getByLabelText("Dashboard token"), "eh_dashboard_secret");
+  await userEvent.click(screen.getByRole("button", { name: "Sign in" }));
+  expect(sent.map((s) => [s.path, s.body])).toEqual([["/auth/session", { token: "eh_dashboard_secret" }]]);
 });
 
 it("lists earlier erasures and opens one with its proof", async () => {

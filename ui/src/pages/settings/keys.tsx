@@ -81,7 +81,7 @@ function CreateKey({ open, onClose, session }: { open: boolean; onClose: () => v
     await close();
   };
   const token = create.data?.token;
-  const mayGrant = session.governance || session.state === "local";
+  const mayGrant = session.governance;
   return (
     <Dialog title={token ? "Your new key" : "Make a key"} open={open} onClose={close}>
       {token ? (
@@ -100,6 +100,7 @@ function CreateKey({ open, onClose, session }: { open: boolean; onClose: () => v
             options={[["agent", "Agent: publishes, searches, reads"], ["dashboard", "Dashboard: runs the installation"], ...(mayGrant ? [["governance", "Governance: exports and erases only"] as [string, string]] : [])]} />
           {role === "dashboard" && mayGrant && <Checkbox label="May export and erase people" checked={grant} onChange={setGrant} />}
           {session.state === "local" && <Note tone="warn">This ends local mode: every program, and this browser, needs a key from then on. Make a dashboard key first.</Note>}
+          {!mayGrant && <p className="text-soft">The first key that may export and erase people comes from the command line: <code>evenhand keys create --role governance</code></p>}
           {create.isError && <Trouble error={create.error} />}
           <div className="flex justify-end gap-2"><Button onClick={close}>Cancel</Button><Button look="primary" type="submit" disabled={create.isPending}>Make it</Button></div>
         </form>
