@@ -2,6 +2,7 @@
 
 mod agreement;
 mod discipline;
+mod evidence;
 mod red_team;
 mod wire;
 

@@ -5,6 +5,7 @@ import { BrowserRouter } from "react-router";
 import { Problem } from "./api/client.ts";
 import { App } from "./app.tsx";
 import { applyTheme } from "./lib/theme.ts";
+import { Boundary } from "./parts/boundary.tsx";
 import { Toasts } from "./parts/toast.tsx";
 import "./styles.css";
 
@@ -27,7 +28,7 @@ if (root) {
       <QueryClientProvider client={client}>
         <BrowserRouter>
           <Toasts>
-            <App />
+            <Boundary><App /></Boundary>
           </Toasts>
         </BrowserRouter>
       </QueryClientProvider>

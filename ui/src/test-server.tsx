@@ -8,7 +8,7 @@ import { Toasts } from "./parts/toast.tsx";
 
 export type Sent = { method: string; path: string; body: unknown };
 
-/** Answers requests from a table of `METHOD /path` (without the query); returns what was sent. */
+/** Answers requests from a table of `METHOD /path` (without the query), with JSON or a whole response; returns what was sent. */
 export function serve(answers: Record<string, unknown | ((sent: Sent) => unknown)>): Sent[] {
   const sent: Sent[] = [];
   vi.stubGlobal("fetch", async (input: RequestInfo | URL, init?: RequestInit) => {
@@ -21,7 +21,8 @@ export function serve(answers: Record<string, unknown | ((sent: Sent) => unknown
     if (answer === undefined) {
       return Response.json({ status: 404, code: "not_found", detail: `nothing at ${path}`, errors: [] }, { status: 404 });
     }
-    return Response.json(typeof answer === "function" ? answer(one) : answer);
+    const said: unknown = typeof answer === "function" ? answer(one) : answer;
+    return said instanceof Response ? said : Response.json(said);
   });
   return sent;
 }

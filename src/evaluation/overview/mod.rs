@@ -14,6 +14,7 @@ mod rules;
 pub mod sql;
 mod windows;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -24,6 +25,7 @@ use super::{AGENT_SUCCESS, EvaluationResult, shadow};
 use crate::app::App;
 use crate::db::Tx;
 use crate::error::{Error, Result};
+use crate::judge::offline;
 use body::{List, Lists};
 use numbers::{Material, Part};
 use sql::DAY;
@@ -151,6 +153,35 @@ pub struct Overview {
     /// Versions of the agent with a verdict in the window, in the order of their names; all of them, also when one is
     /// asked for.
     pub available_agent_versions: Vec<String>,
+    /// Who gave the verdicts in `recent_results`, the most frequent first.
+    pub judges: Vec<JudgeShare>,
+}
+
+/// A judge, and how many of the newest verdicts are its.
+#[derive(Debug, PartialEq, Serialize, ToSchema)]
+pub struct JudgeShare {
+    /// `offline`, or provider/model as the provider reported it.
+    pub judge: String,
+    /// Rules over words, not a model: their success rate is a hint.
+    pub is_rules: bool,
+    pub n: usize,
+}
+
+impl JudgeShare {
+    fn of(results: &[EvaluationResult]) -> Vec<JudgeShare> {
+        let mut counts = BTreeMap::<&str, usize>::new();
+        for result in results {
+            *counts.entry(&result.judge).or_default() += 1;
+        }
+        let share = |(judge, n): (&str, usize)| JudgeShare {
+            judge: judge.to_owned(),
+            is_rules: judge == offline::NAME,
+            n,
+        };
+        let mut shares: Vec<_> = counts.into_iter().map(share).collect();
+        shares.sort_by_key(|share| std::cmp::Reverse(share.n));
+        shares
+    }
 }
 
 /// Answers an overview: everything that is short at once, then the lists.
@@ -226,6 +257,7 @@ async fn compute(
         limit: 100,
         ..ResultQuery::default()
     };
+    let recent_results = super::sql::list_results(tx, org_id, &query, &version).await?;
     let overview = Overview {
         hero: HeroBlock {
             state,
@@ -241,7 +273,8 @@ async fn compute(
         score_distribution: whole.distribution(),
         partner_tiles: whole.partner_tiles(),
         shadow_win_rate_trend: request.include_shadow.then_some(trend),
-        recent_results: super::sql::list_results(tx, org_id, &query, &version).await?,
+        judges: JudgeShare::of(&recent_results),
+        recent_results,
         source_set_comparison: if request.source_sets.is_empty() {
             None
         } else {

@@ -5,7 +5,8 @@
 
 use serde_json::{Value, json};
 
-use super::session::{Heard, hear, is_content, is_correction};
+use super::evidence::is_content;
+use super::session::{Heard, hear, is_correction};
 use super::words::{heard, plain, sentences};
 use crate::judge::transcript::{Turn, Window};
 

@@ -6,6 +6,7 @@
 //! as the user's. So no order inside a transcript changes its verdict.
 
 mod cues;
+mod evidence;
 mod extraction;
 mod learnings;
 mod session;
@@ -19,6 +20,9 @@ use futures_util::future::BoxFuture;
 use super::transcript::Input;
 use super::{Answer, Call, Judge, JudgeError, Usage};
 
+/// What verdicts of these rules name as their judge.
+pub const NAME: &str = "offline";
+
 pub struct OfflineJudge;
 
 /// The same rules, answering as slowly as a model does: for load tests.
@@ -26,11 +30,11 @@ pub struct SlowOfflineJudge(pub Duration);
 
 impl Judge for SlowOfflineJudge {
     fn provider(&self) -> &str {
-        "offline"
+        NAME
     }
 
     fn label(&self) -> &str {
-        "offline"
+        NAME
     }
 
     fn reads_text(&self) -> bool {
@@ -50,11 +54,11 @@ impl Judge for SlowOfflineJudge {
 
 impl Judge for OfflineJudge {
     fn provider(&self) -> &str {
-        "offline"
+        NAME
     }
 
     fn label(&self) -> &str {
-        "offline"
+        NAME
     }
 
     fn reads_text(&self) -> bool {
@@ -79,7 +83,7 @@ impl Judge for OfflineJudge {
         };
         let answer = Answer {
             json,
-            model: "offline".to_owned(),
+            model: NAME.to_owned(),
             usage: Usage::default(),
             latency: Duration::ZERO,
             finish_reason: "rules".to_owned(),

@@ -3,6 +3,10 @@
 use serde_json::{Value, json};
 
 use super::cues::*;
+use super::evidence::{
+    complains, complaint_stands, is_content, last_answer, only_apologizes, only_asks, refuses,
+    settles, wishes,
+};
 use super::words::{content, covered, has, heard, plain, sentences};
 use crate::judge::transcript::Turn;
 
@@ -12,7 +16,8 @@ pub struct Heard {
     /// What was said, up to an order to a judge.
     pub text: String,
     pub plain: String,
-    tools: Vec<(String, bool)>,
+    /// Each tool's name, and whether its call failed.
+    pub tools: Vec<(String, bool)>,
 }
 
 pub fn judge(turns: &[Turn]) -> Value {
@@ -67,53 +72,56 @@ fn failed(status: &str, data: &Value) -> bool {
 
 /// Why the session failed, if a rule says so.
 fn failure(turns: &[Heard], escalated: bool) -> Option<(&'static str, &'static str)> {
-    let Some(answer) = turns.iter().rposition(|turn| !turn.user) else {
+    let Some(answer) = last_answer(turns) else {
         return Some(("system_error", "The agent never answered."));
     };
+    let reply = &turns[answer];
     let last_user = turns.iter().rposition(|turn| turn.user);
-    let user = last_user.map(|at| &turns[at]);
-    if let Some(user) = user {
-        if has(&user.plain, WRONG_TOOL) && last_user > Some(answer) {
+    // What the user said last, after the answer, weighs most.
+    if let Some(at) = last_user.filter(|at| *at > answer) {
+        let user = &turns[at];
+        let is_end = at + 1 == turns.len();
+        if has(&user.plain, WRONG_TOOL) {
             return Some(("wrong_tool", "The user says that the wrong tool was used."));
         }
-        // What the user said last weighs most.
-        if last_user > Some(answer) {
-            if complains(&user.plain) {
-                return Some((
-                    failure_kind(turns, answer),
-                    "The user's last words are a complaint.",
-                ));
-            }
-            if is_content(&user.plain) {
-                return None;
-            }
-            if has(&user.plain, WANTS_PERSON) {
-                return Some(("wrong_answer", "The user asked for a person and left."));
-            }
-            if wants_answer(user) {
-                return Some(("system_error", "The user's last turn was not answered."));
-            }
-            // A bare goodbye does not take back what was said before it.
-            let before = turns[..last_user.unwrap_or(0)].iter().rfind(|turn| turn.user);
-            if before.is_some_and(|turn| complains(&turn.plain)) {
-                return Some((failure_kind(turns, answer), "The user complained and left."));
-            }
-        } else if is_content(&user.plain) && !asks(user) {
+        // "No" to "Is there anything else?" is no complaint.
+        let asked = turns[..at].iter().rfind(|turn| !turn.user);
+        let declines = JUST_NO.contains(&user.plain.as_str())
+            && asked.is_some_and(|turn| has(&turn.plain, ANYTHING_ELSE));
+        if complains(&user.plain) && !declines {
+            return Some((failure_kind(turns, answer), "The user's last words are a complaint."));
+        }
+        if is_end && is_content(&user.plain) && wishes(user) {
+            return Some(("system_error", "The user's last turn was not answered."));
+        }
+        if settles(user, reply) {
             return None;
         }
+        if has(&user.plain, WANTS_PERSON) {
+            return Some(("wrong_answer", "The user asked for a person and left."));
+        }
+        if is_end && !is_content(&user.plain) && wants_answer(user) {
+            return Some(("system_error", "The user's last turn was not answered."));
+        }
+    }
+    if complaint_stands(turns) {
+        let why = "The user complained, and did not take it back.";
+        return Some((failure_kind(turns, answer), why));
     }
     if escalated {
         return Some(("missing_tool", "The session was handed to somebody else."));
     }
-    let reply = &turns[answer];
     if reply.text.is_empty() {
         return Some(("system_error", "The session ends with a tool call and no answer."));
     }
-    if has(&reply.plain, UNABLE) && !has(&reply.plain, WAY_ON) {
+    if refuses(reply) {
         return Some((
             failure_kind(turns, answer),
             "The agent's last answer says that it could not.",
         ));
+    }
+    if only_apologizes(reply) {
+        return Some((failure_kind(turns, answer), "The agent's last answer is an apology."));
     }
     if reply.tools.iter().any(|(_, failed)| *failed) && !recovered(turns) {
         return Some(("system_error", "The last tool call failed."));
@@ -145,20 +153,6 @@ fn failure_kind(turns: &[Heard], answer: usize) -> &'static str {
 /// Whether the last tool call of the session worked; without any there was nothing to fail.
 fn recovered(turns: &[Heard]) -> bool {
     turns.iter().flat_map(|turn| &turn.tools).next_back().is_none_or(|(_, failed)| !failed)
-}
-
-pub fn is_content(plain: &str) -> bool {
-    has(plain, THANKS) && !has(plain, NO_THANKS) && !complains(plain)
-}
-
-fn complains(plain: &str) -> bool {
-    has(plain, COMPLAINT)
-        || JUST_NO.contains(&plain)
-        || has(plain, &["thanks for nothing", "thank you for nothing", "danke für nichts"])
-}
-
-fn asks(turn: &Heard) -> bool {
-    turn.text.trim_end().ends_with(['?', '？'])
 }
 
 /// The turn is a question or a request, or too long to be a mere remark.
@@ -193,15 +187,6 @@ fn is_escalated(turns: &[Heard]) -> bool {
                 .iter()
                 .any(|sentence| !sentence.ends_with(['?', '？']) && has(&plain(sentence), HANDOVER))
     })
-}
-
-/// The reply is questions and nothing else, and not the polite last one.
-fn only_asks(reply: &Heard) -> bool {
-    let sentences = sentences(&reply.text);
-    !sentences.is_empty()
-        && asks(reply)
-        && !has(&reply.plain, ANYTHING_ELSE)
-        && sentences.iter().filter(|s| !s.ends_with(['?', '？'])).all(|s| content(s).len() <= 4)
 }
 
 /// The user's last turn says again what an earlier one said.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::cues::UNABLE;
+use super::cues::{COULD_NOT, UNABLE};
 use super::words::{content, covered, has, heard, plain};
 use crate::judge::transcript::Turn;
 
@@ -40,5 +40,6 @@ fn score(turns: &[Turn], response: &str) -> f64 {
         return -BETTER;
     }
     let share = covered(&asked, &content(&text));
-    if has(&plain(&text), UNABLE) { share / 2.0 } else { share }
+    let text = plain(&text);
+    if has(&text, COULD_NOT) || has(&text, UNABLE) { share / 2.0 } else { share }
 }

@@ -54,10 +54,19 @@ pub fn plain(text: &str) -> String {
     plain
 }
 
+/// How far apart the two parts of a phrase may stand, in bytes: a short clause.
+const GAP: usize = 80;
+
 /// Whether `plain` has one of the phrases: Latin and Cyrillic ones as whole words, a `*` at the end as a beginning
-/// of a word, phrases of scripts without blanks anywhere.
+/// of a word, ` … ` as other words between, phrases of scripts without blanks anywhere.
 pub fn has(plain: &str, phrases: &[&str]) -> bool {
     phrases.iter().any(|phrase| {
+        if let Some((first, second)) = phrase.split_once(" … ") {
+            return plain.match_indices(&format!(" {first} ")).any(|(at, found)| {
+                let rest = &plain[at + found.len() - 1..];
+                has(&rest[..rest.floor_char_boundary(GAP)], &[second])
+            });
+        }
         if phrase.chars().any(|c| c >= '\u{2E80}') {
             return plain.contains(phrase);
         }
@@ -144,6 +153,10 @@ mod tests {
         let text = plain("I don't know, really. 谢谢你");
         assert!(has(&text, &["dont know"]) && has(&text, &["谢谢"]) && has(&text, &["real*"]));
         assert!(!has(&text, &["now"]));
+        let apart = &["konnte … nicht", "konnte … kein*"];
+        assert!(has(&plain("Ich konnte die Bestellung nicht finden"), apart));
+        assert!(has(&plain("Ich konnte keine Bestellung finden"), apart));
+        assert!(!has(&plain("Ich konnte die Bestellung finden"), apart));
     }
 
     #[test]

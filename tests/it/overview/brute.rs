@@ -295,7 +295,7 @@ fn ids(sessions: &[&Session]) -> Vec<String> {
     ids
 }
 
-/// Everything but recent_results.
+/// Everything but recent_results and judges.
 fn expected(data: &Data) -> Value {
     let whole: Part<'_> = Box::new(|_| true);
     let all = verdicts(data, &whole, data.from, data.to);
@@ -404,6 +404,10 @@ async fn compare(server: &Server, data: &Data, number: u64) -> Value {
     let mut body = json!({"from_ts": data.from, "to_ts": data.to, "bucket": data.bucket, "include_shadow": data.shadow, "source_sets": sets, "agent_version": data.version});
     let mut found = server.post("/api/get_evaluation_overview", &body).await.ok();
     let recent = found.as_object_mut().unwrap().remove("recent_results").unwrap();
+    let judges = found.as_object_mut().unwrap().remove("judges").unwrap();
+    let judged: u64 =
+        judges.as_array().unwrap().iter().map(|judge| judge["n"].as_u64().unwrap()).sum();
+    assert_eq!(recent.as_array().unwrap().len() as u64, judged);
     in_order(&mut found);
     let mut wanted = expected(data);
     wanted.sort_all_objects();

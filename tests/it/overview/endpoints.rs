@@ -46,6 +46,24 @@ both_backends! {
         insta::assert_json_snapshot!("an_empty_overview", widest);
     }
 
+    async fn the_judges_of_the_newest_verdicts_are_named(t: TestApp) {
+        let server = t.serve().await;
+        for session in ["one", "two", "three"] {
+            server.publish(&talk("ada", session, true)).await.ok();
+        }
+        t.clock().advance(600);
+        work(&t).await;
+        let window = json!({"from_ts": 0, "to_ts": 9_999_999_999_i64});
+        let judges = async || overview(&server, window.clone()).await["judges"].clone();
+        assert_eq!(judges().await, json!([{"judge": "offline", "is_rules": true, "n": 3}]));
+        // As if a model had judged two of them.
+        let set = "UPDATE evaluation_results SET judge = 'openai/gpt-5-mini' WHERE session_id <> 'one'";
+        t.sql(set).await.unwrap();
+        assert_eq!(judges().await, json!([
+            {"judge": "openai/gpt-5-mini", "is_rules": false, "n": 2}, {"judge": "offline", "is_rules": true, "n": 1}
+        ]));
+    }
+
     async fn one_version_of_the_agent_is_all_there_is(t: TestApp) {
         let server = t.serve().await;
         let publish = async |user: &str, session: &str, version: &str, good: bool| {

@@ -38,7 +38,24 @@ const headers: Middleware = {
     for (const [name, value] of Object.entries(proof(request.method))) request.headers.set(name, value);
     return request;
   },
+  onResponse({ response }) {
+    noticeRefusal(response);
+  },
 };
+
+let refused: (() => void) | null = null;
+
+/** Calls back when a call is answered that nobody is signed in; returns how to stop that. */
+export function whenRefused(callback: () => void): () => void {
+  refused = callback;
+  return () => {
+    refused = null;
+  };
+}
+
+function noticeRefusal(response: Response): void {
+  if (response.status === 401) refused?.();
+}
 
 export const api = createClient<paths>({ baseUrl: window.location.origin, fetch: (request) => fetch(request) });
 api.use(headers);
@@ -71,6 +88,7 @@ export async function download(path: string, name: string, body?: unknown): Prom
   const method = body === undefined ? "GET" : "POST";
   const headers = { ...proof(method), "Content-Type": "application/json" };
   const response = await fetch(path, { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
+  noticeRefusal(response);
   if (!response.ok) throw new Problem(response.status, await response.json().catch(() => undefined));
   saveAs(await response.blob(), name);
 }

@@ -4,7 +4,9 @@
 mod agent;
 mod tools;
 mod user;
+mod wishes;
 
 pub use agent::*;
 pub use tools::*;
 pub use user::*;
+pub use wishes::*;

@@ -1,4 +1,4 @@
-import { screen, waitFor } from "@testing-library/react";
+import { cleanup, screen, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { describe, expect, it } from "vitest";
 import type { Overview } from "../../api/types.ts";
@@ -14,7 +14,10 @@ const rule = (id: string, good: number, bad: number) => ({
   rule_id: id, kind: "agent_playbook", title: `Playbook ${id}`, successes_with: good, failures_with: bad, net_sessions: good - bad, cited_session_ids: [], success_rate_ci95: [0, 1] as [number, number],
 });
 
-function overview(state: Overview["hero"]["state"]): Overview {
+const model = { judge: "openai/gpt-5-mini", is_rules: false, n: 60 };
+const rules = { judge: "offline", is_rules: true, n: 40 };
+
+function overview(state: Overview["hero"]["state"], judges: Overview["judges"]): Overview {
   const bucket = { ts: 1_768_435_200, regular_rate: 0.9, shadow_rate: null, regular_n: 40, shadow_n: 0, avg_corrections: 0.4, escalation_rate: 0.03, ci95: [0.8, 0.95] as [number, number] };
   return {
     hero: { state, regular_success_rate_pp: 91.4, shadow_success_rate_pp: null, delta_pp: null, buckets: [bucket], ci95_pp: [90.1, 92.5], n: 1234 },
@@ -22,14 +25,14 @@ function overview(state: Overview["hero"]["state"]): Overview {
     score_distribution: { labels: ["0", "1"], current_bins: [9, 1], baseline_bins: [8, 2] }, partner_tiles: [], shadow_win_rate_trend: null,
     recent_results: [],
     source_set_comparison: { available_sources: ["app", "web"], source_sessions: [], sets: [], unmatched_session_count: 0 },
-    available_agent_versions: ["v1", "v2"],
+    available_agent_versions: ["v1", "v2"], judges,
   };
 }
 
-function open(state: Overview["hero"]["state"], address?: string) {
+function open(state: Overview["hero"]["state"], address?: string, judges: Overview["judges"] = [model]) {
   const sent = serve({
     "GET /api/sessions": { sessions: [{ source: "web" }, { source: "app" }, { source: "web" }], next_cursor: null },
-    "POST /api/get_evaluation_overview": overview(state),
+    "POST /api/get_evaluation_overview": overview(state, judges),
     "GET /api/evaluations/judge_health": { decisions: [{ decision: "judged", count: 90 }, { decision: "failed", count: 10 }] },
   });
   show(<OverviewPage />, address);
@@ -43,6 +46,18 @@ describe("the overview", () => {
     expect(screen.getByText("95 % interval 90.1 to 92.5 %")).toBeInTheDocument();
     expect(screen.getByText("1,234")).toBeInTheDocument();
     expect(await screen.findByText("90.0 % of 100")).toBeInTheDocument();
+  });
+  it("says when rules judged, or some of it, and where to set a model", async () => {
+    open("full", undefined, [rules]);
+    expect(await screen.findByText(/^Judged by rules, not by a model/)).toBeInTheDocument();
+    expect(screen.getByRole("link", { name: "how to set it" })).toHaveAttribute("href", "/settings");
+    cleanup();
+    open("full", undefined, [model, rules]);
+    expect(await screen.findByText(/^Partly judged by rules/)).toBeInTheDocument();
+    cleanup();
+    open("full");
+    await screen.findByTestId("success-rate");
+    expect(screen.queryByText(/by rules/)).toBeNull();
   });
   it("puts what harms first and greys what has few sessions", async () => {
     open("full");

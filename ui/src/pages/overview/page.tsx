@@ -10,6 +10,7 @@ import { sourceName } from "../../lib/format.ts";
 import { Cohorts } from "./cohorts.tsx";
 import { Corrections } from "./corrections.tsx";
 import { Hero } from "./hero.tsx";
+import { JudgedByRules } from "./judged-by-rules.tsx";
 import { Rules } from "./rules.tsx";
 import { ShadowCard } from "./shadow-card.tsx";
 import { ContextTiles } from "./tiles.tsx";
@@ -45,6 +46,7 @@ export default function OverviewPage() {
       {overview.isError && <Trouble error={overview.error} retry={() => overview.refetch()} />}
       {!view || !overview.data ? !overview.isError && <Loading /> : (
         <div className={`flex flex-col gap-4 transition-opacity ${overview.isPlaceholderData ? "opacity-60" : ""}`}>
+          <JudgedByRules judges={overview.data.judges} />
           <Hero view={view} state={overview.data.hero.state} range={range} health={sessions.data} scoped={source} version={version} />
           {overview.data.hero.state !== "empty" && (
             <>

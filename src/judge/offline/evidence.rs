@@ -1,0 +1,137 @@
+//! What turns say for and against success: thanks, complaints and what became of them, and answers that are none.
+
+use super::cues::*;
+use super::session::Heard;
+use super::words::{content, has, plain, sentences};
+
+/// The user is content with something; with what, the place of the turn says.
+pub fn is_content(plain: &str) -> bool {
+    (has(plain, THANKS) || has(plain, DONE)) && !has(plain, NO_THANKS) && !complains(plain)
+}
+
+pub fn complains(plain: &str) -> bool {
+    has(plain, COMPLAINT) || JUST_NO.contains(&plain) || has(plain, THANKS_FOR_NOTHING)
+}
+
+/// The turn asks for something to be done or said.
+pub fn wishes(turn: &Heard) -> bool {
+    sentences(&turn.text).into_iter().any(is_wish)
+}
+
+fn is_wish(sentence: &str) -> bool {
+    let plain = plain(sentence);
+    is_question(sentence) || has(&plain, WISH) && !has(&plain, WISH_TO_THANK)
+}
+
+pub fn is_question(text: &str) -> bool {
+    text.trim_end().ends_with(['?', '？'])
+}
+
+/// Whether what the user said last ends the session well. Thanks for an answer that says that it could not are good
+/// manners; then only a user who says that it is done is believed.
+pub fn settles(user: &Heard, answer: &Heard) -> bool {
+    is_content(&user.plain) && (!could_not(answer) || has(&user.plain, DONE))
+}
+
+/// The answer says that the agent tried in vain, and shows no other way.
+fn could_not(answer: &Heard) -> bool {
+    has(&answer.plain, COULD_NOT) && !has(&answer.plain, WAY_ON)
+}
+
+/// The answer says no, and shows no other way.
+pub fn refuses(answer: &Heard) -> bool {
+    (has(&answer.plain, COULD_NOT) || has(&answer.plain, UNABLE)) && !has(&answer.plain, WAY_ON)
+}
+
+/// The turn of the agent that thanks after it are for: its last one that is more than a closing.
+pub fn last_answer(turns: &[Heard]) -> Option<usize> {
+    let agents = |at: &usize| !turns[*at].user;
+    let answers = (0..turns.len()).filter(agents).rfind(|at| !is_closing(turns, *at));
+    answers.or_else(|| (0..turns.len()).rfind(agents))
+}
+
+/// "You are welcome" to somebody who thanked and asked for nothing, or "anything else?" after an answer.
+fn is_closing(turns: &[Heard], at: usize) -> bool {
+    let (Some(before), turn) = (at.checked_sub(1).map(|at| &turns[at]), &turns[at]) else {
+        return false;
+    };
+    let closes = |sentence: &&str| {
+        let plain = plain(sentence);
+        has(&plain, WELCOME) || is_question(sentence) && has(&plain, ANYTHING_ELSE)
+    };
+    let said = sentences(&turn.text);
+    let closed = if before.user {
+        let thanked = is_content(&before.plain) && !wishes(before);
+        thanked && said.iter().any(closes) && !said.iter().any(|s| is_question(s) && !closes(s))
+    } else {
+        !said.is_empty() && said.iter().all(|s| closes(s))
+    };
+    closed && turn.tools.is_empty() && !refuses(turn)
+}
+
+/// Whether the user complained about an answer and neither took it back nor got what they asked for instead. An
+/// apology takes nothing back. What a user complains of before there is an answer, or when asked, is the matter itself.
+pub fn complaint_stands(turns: &[Heard]) -> bool {
+    (0..turns.len()).any(|at| {
+        let Some(before) = turns[..at].iter().rfind(|turn| !turn.user && !turn.text.is_empty())
+        else {
+            return false;
+        };
+        let turn = &turns[at];
+        turn.user
+            && has(&turn.plain, COMPLAINT)
+            && !only_asks(before)
+            && !taken_back(&turns[at..])
+            && !repaired(&turns[at..])
+    })
+}
+
+/// Whether a later turn of the user, after an answer, takes back what the first of these turns complains of: thanks
+/// that stand before a new wish are for what was answered, those behind it for what is yet to be done.
+fn taken_back(turns: &[Heard]) -> bool {
+    let Some(answer) = turns.iter().position(|turn| !turn.user) else { return false };
+    turns[answer..].iter().filter(|turn| turn.user && !complains(&turn.plain)).any(|turn| {
+        let first: Vec<&str> =
+            sentences(&turn.text).into_iter().take_while(|sentence| !is_wish(sentence)).collect();
+        is_content(&plain(&first.join(" "))) || has(&turn.plain, TAKES_BACK)
+    })
+}
+
+/// Whether the first of these turns says what is wanted instead, and an answer follows that is more than an apology.
+fn repaired(turns: &[Heard]) -> bool {
+    let asked = &turns[0];
+    let text = asked.text.to_lowercase();
+    let corrects = has(&asked.plain, INSTEAD) || CONTRAST.iter().any(|c| text.contains(c));
+    let answers = |turn: &Heard| !turn.user && !only_apologizes(turn) && !refuses(turn);
+    corrects && turns.iter().any(answers)
+}
+
+/// The reply is sorry, and no more.
+pub fn only_apologizes(reply: &Heard) -> bool {
+    const JOINTS: &[&str] = &[
+        " and ", " but ", " und ", " aber ", " et ", " mais ", " y ", " pero ", " e ", " mas ",
+        " ma ", " и ", " но ",
+    ];
+    let mut text = reply.text.to_lowercase();
+    for joint in JOINTS {
+        text = text.replace(joint, ", ");
+    }
+    let clauses = sentences(&text)
+        .into_iter()
+        .flat_map(|sentence| sentence.split([',', ';', ':', '，', '、', '；', '：', '–', '—']));
+    has(&reply.plain, SORRY)
+        && reply.tools.is_empty()
+        && clauses
+            .into_iter()
+            .all(|clause| has(&plain(clause), SORRY) || content(clause).len() <= 1)
+}
+
+/// The reply is questions and nothing else, and not the polite last one.
+pub fn only_asks(reply: &Heard) -> bool {
+    let sentences = sentences(&reply.text);
+    !sentences.is_empty()
+        && is_question(&reply.text)
+        && !has(&reply.plain, ANYTHING_ELSE)
+        && !has(&reply.plain, DID_IT_HELP)
+        && sentences.iter().filter(|s| !is_question(s)).all(|s| content(s).len() <= 4)
+}
