@@ -95,8 +95,8 @@ impl Sample {
     }
 
     /// Evaluated sessions by reason.
-    fn reasons(&self) -> [u64; 7] {
-        let mut counts = [0; 7];
+    fn reasons(&self) -> [u64; 5] {
+        let mut counts = [0; 5];
         for user in &self.users {
             for (count, of_user) in counts.iter_mut().zip(user.reasons) {
                 *count += of_user;
@@ -236,8 +236,8 @@ fn without_breakdown(
     let health = health::health(sample, arms, design, looks);
     let (guardrails, failed_guardrail) = breakdown::guardrails(arms);
     let margin = design.margin_percentage_points / 100.0;
-    let healthy = health.problems.is_empty();
-    let decision = Decision::from_look(&look, margin, healthy, failed_guardrail);
+    let decision =
+        Decision::from_look(&look, margin, !health.suppresses_decision, failed_guardrail);
     let delivery = delivery::delivery(arms, design, looks);
     let [attributed, others @ ..] = sample.reasons();
     let unattributed = others.iter().sum();
