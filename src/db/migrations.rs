@@ -35,6 +35,7 @@ const MIGRATIONS: &[Migration] = migrations! {
     5 "0005_overview";
     6 "0006_governance";
     7 "0007_learning_loop";
+    8 "0008_experiment_attribution";
 };
 
 impl Migration {

@@ -1,4 +1,8 @@
 //! From stored rows to rows of the analysis: every evaluated session gets exactly one reason.
+//!
+//! A session belongs to the experiment when any of its requests carries its metadata, whenever it began or ended: the
+//! arm is a hash of the user, so that a session that began with a greeting before the first search, or went on after
+//! the stop, cannot be in the wrong one. Such sessions are counted beside the reason.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,16 +31,18 @@ pub struct Verdict {
     pub label: Option<bool>,
 }
 
-/// What a session published under one arm.
+/// A session that has requests under one arm of the experiment.
 #[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct Published {
     pub user_id: String,
     pub session_id: String,
     pub arm: String,
-    /// Output tokens, and turns whose tokens are unknown.
+    /// When the last request of the whole session happened.
+    pub last_request_at: i64,
+    /// Output tokens of the whole session, and its turns whose tokens are unknown.
     pub tokens: i64,
     pub unknown: i64,
-    /// Turns that carried learnings.
+    /// Turns that carried learnings, of requests under this arm.
     pub carried: i64,
 }
 
@@ -88,10 +94,6 @@ impl View<'_> {
             (Some(_), Some(_)) => Reason::MixedArms,
             (Some(arm), None) if *arm != self.assigned => Reason::ArmMismatch,
             _ if self.in_both_arms => Reason::UserInBothArms,
-            _ if !self.is_in_window(verdict.created_at) => Reason::OutsideWindow,
-            _ if self.first_exposed_at.is_some_and(|first| verdict.created_at < first) => {
-                Reason::PreAssignment
-            }
             _ => Reason::Attributed,
         }
     }
@@ -137,6 +139,10 @@ pub fn rows_of(org_id: &str, user_id: &str, experiment: &Experiment, stored: &St
         }
         if let Some(verdict) = verdicts.remove(published.session_id.as_str()) {
             row.judge(verdict, &view);
+            let first = view.first_exposed_at;
+            row.began_before_exposure = first.is_some_and(|first| verdict.created_at < first);
+            let end = experiment.ended_at;
+            row.ended_after_stop = end.is_some_and(|end| published.last_request_at > end);
         }
         rows.push(row);
     }

@@ -21,21 +21,15 @@ pub enum Reason {
     ArmMismatch,
     /// The user has requests in both arms.
     UserInBothArms,
-    /// It began before the start or after the end.
-    OutsideWindow,
-    /// It began before the user was first exposed.
-    PreAssignment,
 }
 
 impl Reason {
-    pub const ALL: [Reason; 7] = [
+    pub const ALL: [Reason; 5] = [
         Reason::Attributed,
         Reason::NoMetadata,
         Reason::MixedArms,
         Reason::ArmMismatch,
         Reason::UserInBothArms,
-        Reason::OutsideWindow,
-        Reason::PreAssignment,
     ];
     /// What cannot happen unless arms are stored wrongly.
     pub const IMPOSSIBLE: [Reason; 3] =
@@ -48,8 +42,6 @@ impl Reason {
             Reason::MixedArms => "mixed_arms",
             Reason::ArmMismatch => "arm_mismatch",
             Reason::UserInBothArms => "user_in_both_arms",
-            Reason::OutsideWindow => "outside_window",
-            Reason::PreAssignment => "pre_assignment",
         }
     }
 }
@@ -68,6 +60,12 @@ pub struct Row {
     pub success: Option<bool>,
     /// Why the verdict counts or not; absent means that it does, if there is an arm.
     pub reason: Option<Reason>,
+    /// Whether its first request precedes the user's first search. It counts all the same.
+    #[serde(deserialize_with = "flag")]
+    pub began_before_exposure: bool,
+    /// Whether its last request follows the stop. It counts all the same.
+    #[serde(deserialize_with = "flag")]
+    pub ended_after_stop: bool,
     pub corrections: Option<i64>,
     /// The user's turns to resolution, of successes.
     pub turns: Option<i64>,
@@ -161,7 +159,8 @@ mod tests {
             arm: Some(Arm::Holdout),
             session: Some("s".to_owned()),
             success: Some(true),
-            reason: Some(Reason::PreAssignment),
+            reason: Some(Reason::ArmMismatch),
+            began_before_exposure: true,
             tokens: Some(7),
             found: 3,
             ..Row::default()

@@ -80,7 +80,10 @@ pub struct UserSums {
     pub token_sessions: [u64; 2],
     pub tokens: [i64; 2],
     /// Evaluated sessions by reason; the first are those that count, and what follows is of those alone.
-    pub reasons: [u64; 7],
+    pub reasons: [u64; 5],
+    /// Sessions that count and began before the user's first search, or ended after the stop.
+    pub began_before_exposure: u64,
+    pub ended_after_stop: u64,
     pub successes: i64,
     pub corrections: i64,
     pub turn_sessions: u64,
@@ -157,6 +160,8 @@ impl UserSums {
     }
 
     fn count(&mut self, row: &Row, success: bool) {
+        self.began_before_exposure += u64::from(row.began_before_exposure);
+        self.ended_after_stop += u64::from(row.ended_after_stop);
         self.successes += i64::from(success);
         self.corrections += row.corrections.unwrap_or(0);
         if let Some(turns) = row.turns {
@@ -215,7 +220,7 @@ impl UserSums {
             [self.exposed, self.triggered_user, self.published, self.token_sessions]
                 .map(|pair| pair.map(whole));
         let [tokens_t, tokens_c] = self.tokens;
-        let [r0, r1, r2, r3, r4, r5, r6] = self.reasons.map(whole);
+        let [r0, r1, r2, r3, r4] = self.reasons.map(whole);
         let labelled = &self.labelled;
         [
             a,
@@ -233,8 +238,8 @@ impl UserSums {
             r2,
             r3,
             r4,
-            r5,
-            r6,
+            whole(self.began_before_exposure),
+            whole(self.ended_after_stop),
             self.successes,
             self.corrections,
             whole(self.turn_sessions),
@@ -274,6 +279,8 @@ impl UserSums {
             *count = next()?.try_into().ok()?;
         }
         let mut whole = || u64::try_from(next()?).ok();
+        sums.began_before_exposure = whole()?;
+        sums.ended_after_stop = whole()?;
         let signed = |n: u64| i64::try_from(n).ok();
         sums.successes = signed(whole()?)?;
         sums.corrections = signed(whole()?)?;
@@ -343,6 +350,7 @@ mod tests {
             Row {
                 tokens: Some(12),
                 week: Some(3),
+                began_before_exposure: true,
                 found: 2,
                 served: 2,
                 ..row(Some(Arm::Treatment), Some(true))
@@ -360,7 +368,8 @@ mod tests {
         assert_eq!(UserSums::parse(&sums.line()), Some(sums.clone()));
         assert_eq!(sums.arm(), Some(Arm::Treatment));
         assert_eq!(sums.outcome(), UserSum { sessions: 2, total: 2 });
-        assert_eq!(sums.reasons, [2, 1, 0, 0, 0, 0, 0]);
+        assert_eq!(sums.reasons, [2, 1, 0, 0, 0]);
+        assert_eq!((sums.began_before_exposure, sums.ended_after_stop), (1, 0));
         assert_eq!(sums.before, UserSum { sessions: 1, total: 0 });
         assert_eq!(sums.cells.len(), 2);
         assert_eq!((sums.delivered, sums.labelled.false_passes, sums.tokens), (1, 1, [12, 0]));

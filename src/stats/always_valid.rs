@@ -5,19 +5,23 @@
 //! at all looks together.
 
 use super::ALPHA;
-use super::cluster::Variance;
 use super::comparison::Comparison;
 use super::interval::Interval;
+use super::newcombe::{clustered_interval, touching_value};
 use super::reason::{Defined, NullReason};
 
-/// No always-valid interval before the holdout has this many evaluated users.
-pub const SMALLEST_HOLDOUT: usize = 30;
+/// No always-valid interval before the smaller arm has this many evaluated users.
+pub const SMALLEST_ARM: usize = 30;
 
 /// Asymptotic confidence sequence by a normal mixture (Robbins, 1970; Waudby-Smith et al., 2021).
 ///
 /// ```text
-/// half = SE · √( (nρ²+1)/(nρ²) · ln((nρ²+1)/α²) ),   ρ² = (−2 ln α + ln(1 − 2 ln α)) / n*
+/// k = √( (nρ²+1)/(nρ²) · ln((nρ²+1)/α²) ),   ρ² = (−2 ln α + ln(1 − 2 ln α)) / n*
 /// ```
+///
+/// The interval is the headline's construction with `k` in the place of Student's t. It is not
+/// `lift ± k·SE`: in an arm that happens to be uniform the variance between users is estimated as zero, and that
+/// form says "harms" by luck in up to a third of experiments without any effect.
 ///
 /// `n` is the number of evaluated users, `n*` the planned number, at which the interval is tightest;
 /// it has to be fixed when the experiment starts.
@@ -30,7 +34,7 @@ pub struct AlwaysValid {
 /// What one look shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Look {
-    /// The always-valid interval for the lift. Not clamped.
+    /// The always-valid interval for the lift, clamped to ±100 percentage points.
     pub interval: Interval,
     /// The always-valid p-value of no lift.
     pub p_value: f64,
@@ -51,47 +55,36 @@ impl AlwaysValid {
         Ok(Self { alpha, rho_squared: (twice + twice.ln_1p()) / planned_users as f64 })
     }
 
-    /// Half-width of the interval in standard errors, with `users` evaluated users; null for none.
+    /// `k`, the critical value of the interval with `users` evaluated users; null for none.
     pub fn multiplier(&self, users: usize) -> Defined<f64> {
         let information = self.information(users)?;
         let ln_bound = information.ln_1p() - 2.0 * self.alpha.ln();
         Ok(((1.0 + information.recip()) * ln_bound).sqrt())
     }
 
-    /// `√(nρ²+1) / exp(nρ²·z²/(2(nρ²+1)))`, at most 1: the error level at which the interval would
-    /// just touch zero, for a lift of `z` standard errors. Null without users.
+    /// `√(nρ²+1) / exp(nρ²·z²/(2(nρ²+1)))`, at most 1: the error level at which `z` is the critical value.
+    /// Null without users.
     pub fn p_value(&self, z: f64, users: usize) -> Defined<f64> {
         let information = self.information(users)?;
         let ln_evidence = 0.5 * (z * z / (1.0 + information.recip()) - information.ln_1p());
         Ok((-ln_evidence).exp().clamp(f64::MIN_POSITIVE, 1.0))
     }
 
-    /// The interval and p-value for any estimate and its standard error.
+    /// The look at an experiment.
     ///
-    /// Null without users, and when the standard error is zero.
-    pub fn at(&self, estimate: f64, standard_error: f64, users: usize) -> Defined<Look> {
-        if standard_error <= 0.0 {
-            return Err(NullReason::ZeroVariance);
-        }
-        Ok(Look {
-            interval: Interval::around(estimate, self.multiplier(users)? * standard_error),
-            p_value: self.p_value(estimate / standard_error, users)?,
-        })
-    }
-
-    /// The look at an experiment, on the CR2 standard error.
-    ///
-    /// Null as the lift and its standard error are, until there are [`SMALLEST_HOLDOUT`] evaluated
-    /// holdout users, and when there is no variance.
+    /// Null as the headline interval is, and until each arm has [`SMALLEST_ARM`] evaluated users.
     pub fn look(&self, comparison: &Comparison<'_>) -> Defined<Look> {
-        let lift = comparison.lift()?;
-        let standard_error = comparison.standard_error(Variance::Cr2)?;
-        let holdout = comparison.holdout.user_count();
-        if holdout < SMALLEST_HOLDOUT {
-            return Err(NullReason::FewerThanThirtyEvaluatedHoldoutUsers);
+        comparison.lift()?;
+        let [treatment, holdout] =
+            [comparison.treatment, comparison.holdout].map(|arm| arm.user_count());
+        if treatment.min(holdout) < SMALLEST_ARM {
+            return Err(NullReason::FewerThanThirtyEvaluatedUsersInAnArm);
         }
-        let users = holdout + comparison.treatment.user_count();
-        self.at(lift, standard_error, users)
+        let users = treatment + holdout;
+        Ok(Look {
+            interval: clustered_interval(comparison, self.multiplier(users)?)?,
+            p_value: self.p_value(touching_value(comparison)?, users)?,
+        })
     }
 
     fn information(&self, users: usize) -> Defined<f64> {

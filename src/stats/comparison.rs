@@ -136,10 +136,20 @@ impl<'a> Comparison<'a> {
         )
     }
 
-    /// The two-sided p-value of no lift, from CR2 and Bell–McCaffrey degrees of freedom.
+    /// The two-sided p-value of no lift: the level at which the headline interval touches zero. It is below 0.05
+    /// exactly when the 95 % interval excludes zero.
+    ///
+    /// Null as the headline interval is.
+    pub fn p_value(&self) -> Defined<f64> {
+        self.require_variance()?;
+        Ok(student_t_two_sided_p(newcombe::touching_value(self)?, self.bell_mccaffrey_df()?))
+    }
+
+    /// The two-sided p-value of no lift from CR2 and Bell–McCaffrey degrees of freedom. Far too small when an arm
+    /// happens to be uniform: nothing is decided by it.
     ///
     /// Null as the degrees of freedom are, and when there is no variance.
-    pub fn p_value(&self) -> Defined<f64> {
+    pub fn cr2_p_value(&self) -> Defined<f64> {
         let (lift, df) = (self.lift()?, self.bell_mccaffrey_df()?);
         let standard_error = self.positive_standard_error(Variance::Cr2)?;
         Ok(student_t_two_sided_p(lift / standard_error, df))

@@ -31,7 +31,7 @@ impl Decision {
         }
     }
 
-    /// Decides from a look at the experiment.
+    /// Decides from the current look at the experiment, not from what all looks have in common: that may be empty.
     ///
     /// `margin` is the smallest lift that matters, as a fraction. Null when a health check failed:
     /// ill health suppresses the decision, never the numbers.
@@ -76,7 +76,7 @@ mod tests {
         assert_eq!(decide(-0.01, 0.01, true, false), Ok(Decision::NoEffectAtPrecision));
         assert_eq!(decide(-0.01, 0.03, true, false), Ok(Decision::Inconclusive));
         assert_eq!(decide(0.01, 0.05, false, false), Err(NullReason::Unhealthy));
-        let early = Err(NullReason::FewerThanThirtyEvaluatedHoldoutUsers);
+        let early = Err(NullReason::FewerThanThirtyEvaluatedUsersInAnArm);
         assert_eq!(Decision::from_look(&early, 0.02, true, false), Ok(Decision::Collecting));
     }
 }

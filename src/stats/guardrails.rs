@@ -65,7 +65,7 @@ pub struct AdjustedP {
 pub struct Assessment {
     /// The difference between the arms in the harmful direction; positive is worse.
     pub harm: Defined<f64>,
-    /// 95 % interval of the difference (treatment minus holdout) on CR2.
+    /// 95 % interval of the difference (treatment minus holdout) on CR2; null when an arm is uniform.
     pub interval: Defined<Interval>,
     /// Test of "harm reaches the margin", `P(T ≤ (harm − margin)/SE)`: small means passed.
     pub non_inferiority: Defined<AdjustedP>,
@@ -78,8 +78,8 @@ pub struct Assessment {
 /// Assesses all guardrails of an experiment together, in the order given.
 ///
 /// The tests are Student's t on CR2 with Bell–McCaffrey degrees of freedom. They are null as the
-/// standard error is, without variance, and for a negative margin; such a guardrail is undecided
-/// and does not count in the adjustment.
+/// standard error is, when an arm is uniform (its variance says nothing, and any difference would look
+/// certain), and for a negative margin; such a guardrail is undecided and does not count in the adjustment.
 #[must_use]
 pub fn assess(guardrails: &[Guardrail<'_>]) -> Vec<Assessment> {
     let within = adjust(guardrails.iter().map(|guardrail| {
@@ -94,7 +94,7 @@ pub fn assess(guardrails: &[Guardrail<'_>]) -> Vec<Assessment> {
     results
         .map(|((guardrail, non_inferiority), deterioration)| Assessment {
             harm: guardrail.harm(),
-            interval: guardrail.comparison.interval(CiMethod::Cr2BellMcCaffrey),
+            interval: guardrail.interval(),
             non_inferiority,
             deterioration,
             verdict: verdict(non_inferiority, deterioration),
@@ -116,16 +116,28 @@ impl Guardrail<'_> {
         })
     }
 
+    fn interval(&self) -> Defined<Interval> {
+        let interval = self.comparison.interval(CiMethod::Cr2BellMcCaffrey)?;
+        self.require_variance_in_both_arms()?;
+        Ok(interval)
+    }
+
     fn t(&self, harm: f64) -> Defined<Tested> {
         let distance = self.harm()? - harm;
         if self.margin.is_nan() || self.margin < 0.0 {
             return Err(NullReason::InputOutOfRange);
         }
         let standard_error = self.comparison.standard_error(Variance::Cr2)?;
-        if standard_error <= 0.0 {
+        self.require_variance_in_both_arms()?;
+        Ok(Tested { t: distance / standard_error, df: self.comparison.bell_mccaffrey_df()? })
+    }
+
+    fn require_variance_in_both_arms(&self) -> Defined<()> {
+        let Comparison { treatment, holdout } = self.comparison;
+        if treatment.has_zero_variance() || holdout.has_zero_variance() {
             return Err(NullReason::ZeroVariance);
         }
-        Ok(Tested { t: distance / standard_error, df: self.comparison.bell_mccaffrey_df()? })
+        Ok(())
     }
 }
 
@@ -178,6 +190,18 @@ mod tests {
         assert!(verdicts(-1.0).eq([Verdict::Undecided]));
         let unharmed = assess_one(&same, &worse, 0.0);
         assert!(unharmed.iter().all(|a| a.verdict == Verdict::Passed));
+    }
+
+    #[test]
+    fn a_uniform_arm_decides_nothing() {
+        let never: Arm = (0..40).map(|_| UserSum { sessions: 10, total: 0 }).collect();
+        for (treatment, holdout) in [(&arm(5), &never), (&never, &arm(5))] {
+            let assessed = assess_one(treatment, holdout, 0.05);
+            assert!(
+                assessed.iter().all(|a| a.verdict == Verdict::Undecided
+                    && a.interval == Err(NullReason::ZeroVariance))
+            );
+        }
     }
 
     #[test]

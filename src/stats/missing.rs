@@ -82,8 +82,10 @@ pub struct DifferentialEvaluation {
     pub standard_error: Defined<f64>,
     /// Bell–McCaffrey degrees of freedom.
     pub df: Defined<f64>,
-    /// Two-sided p-value of no difference; null without variance, as when everything is judged.
+    /// Two-sided p-value of no difference, by inverting the headline's interval.
     pub p_value: Defined<f64>,
+    /// The same from CR2, which is far too small when an arm is judged completely; null without variance.
+    pub cr2_p_value: Defined<f64>,
 }
 
 impl DifferentialEvaluation {
@@ -106,6 +108,7 @@ impl DifferentialEvaluation {
             standard_error: comparison.standard_error(Variance::Cr2),
             df: comparison.bell_mccaffrey_df(),
             p_value: comparison.p_value(),
+            cr2_p_value: comparison.cr2_p_value(),
         })
     }
 }
@@ -137,9 +140,16 @@ mod tests {
     }
 
     #[test]
-    fn everything_judged_leaves_nothing_to_test() {
-        let all = PublishedUser { published: 3, evaluated: 3 };
+    fn an_arm_that_is_judged_completely_proves_nothing() {
+        let (all, some) = (
+            PublishedUser { published: 3, evaluated: 3 },
+            PublishedUser { published: 3, evaluated: 2 },
+        );
         let tested = DifferentialEvaluation::of([all; 4], [all; 3]).map(|d| d.p_value);
-        assert_eq!(tested, Ok(Err(NullReason::ZeroVariance)));
+        assert_eq!(tested, Ok(Ok(1.0)));
+        let nearly: Vec<_> = (0..100).map(|n| if n < 10 { some } else { all }).collect();
+        let tested = DifferentialEvaluation::of(nearly, [all; 5]);
+        let p_values = tested.and_then(|d| Ok((d.p_value?, d.cr2_p_value?)));
+        assert!(p_values.is_ok_and(|(p, cr2)| p > 0.5 && cr2 < 0.05), "{p_values:?}");
     }
 }

@@ -43,29 +43,61 @@ impl Rate {
     }
 }
 
-/// The success rate of an arm with Wilson's interval at the effective sample size.
-///
-/// Null without sessions, with a single user, and for outcomes that are not binary.
-pub fn arm_rate(arm: &Arm, critical_value: f64) -> Defined<Rate> {
-    let (estimate, n) = (arm.mean()?, arm.effective_sample_size()?);
-    Ok(Rate { estimate, interval: wilson(estimate, n, critical_value) })
-}
-
-/// The clustered Newcombe interval at a given critical value; the headline uses Student's t with
-/// Bell–McCaffrey degrees of freedom.
+/// The clustered Newcombe interval at a given critical value: Wilson's interval for each arm at its effective sample
+/// size, squared and added. The headline uses Student's t with Bell–McCaffrey degrees of freedom, the always-valid
+/// interval the multiplier of its sequence.
 ///
 /// Null if an arm has no evaluated session, fewer than two evaluated users, or an outcome that is
 /// not binary. Never of zero width: where there is no variance between users, the number of users
 /// stands in for the effective sample size.
 pub fn clustered_interval(comparison: &Comparison<'_>, critical_value: f64) -> Defined<Interval> {
+    let [treatment, holdout] = sizes(comparison)?;
+    Ok(interval_at([treatment, holdout], critical_value))
+}
+
+/// The critical value at which [`clustered_interval`] touches zero: 0 when the arms have the same rate, and finite
+/// always, because the interval of either arm grows towards `[0, 1]`.
+///
+/// This inverts the interval: it excludes zero exactly at the critical values below. Null as the interval is.
+pub fn touching_value(comparison: &Comparison<'_>) -> Defined<f64> {
+    let (lift, sizes) = (comparison.lift()?, sizes(comparison)?);
+    if lift == 0.0 {
+        return Ok(0.0);
+    }
+    let excludes_zero = |critical_value: f64| !interval_at(sizes, critical_value).contains(0.0);
+    let mut beyond = 1.0;
+    while excludes_zero(beyond) {
+        beyond *= 2.0;
+    }
+    let mut within = 0.0;
+    // Halving ends where no number lies between the two.
+    loop {
+        let middle = f64::midpoint(within, beyond);
+        if middle <= within || middle >= beyond {
+            return Ok(beyond);
+        }
+        if excludes_zero(middle) {
+            within = middle;
+        } else {
+            beyond = middle;
+        }
+    }
+}
+
+/// The rate and the effective sample size of treatment and holdout: all that the interval depends on.
+fn sizes(comparison: &Comparison<'_>) -> Defined<[(f64, f64); 2]> {
     comparison.lift()?;
     if !(comparison.treatment.is_binary() && comparison.holdout.is_binary()) {
         return Err(NullReason::OutcomeNotBinary);
     }
-    Ok(square_and_add(
-        arm_rate(comparison.treatment, critical_value)?,
-        arm_rate(comparison.holdout, critical_value)?,
-    ))
+    let size = |arm: &Arm| Ok((arm.mean()?, arm.effective_sample_size()?));
+    Ok([size(comparison.treatment)?, size(comparison.holdout)?])
+}
+
+fn interval_at(sizes: [(f64, f64); 2], critical_value: f64) -> Interval {
+    let [treatment, holdout] =
+        sizes.map(|(estimate, n)| Rate { estimate, interval: wilson(estimate, n, critical_value) });
+    square_and_add(treatment, holdout)
 }
 
 #[cfg(test)]

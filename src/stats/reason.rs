@@ -48,8 +48,8 @@ reasons! {
     NoUsers = "no_users",
     /// A share, rate, level or margin lies outside its range.
     InputOutOfRange = "input_out_of_range",
-    /// Too few holdout users for an interval that relies on the central limit theorem.
-    FewerThanThirtyEvaluatedHoldoutUsers = "fewer_than_30_evaluated_holdout_users",
+    /// Too few users in an arm for an interval that relies on the central limit theorem.
+    FewerThanThirtyEvaluatedUsersInAnArm = "fewer_than_30_evaluated_users_in_an_arm",
     /// Nobody has looked yet.
     NoLooks = "no_looks",
     /// The intervals of successive looks have nothing in common.

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::part::Part;
 use super::{ArmUsers, Arms, Sample};
 use crate::experiments::sums::{Stratum, UserSums};
-use crate::stats::always_valid::SMALLEST_HOLDOUT;
+use crate::stats::always_valid::SMALLEST_ARM;
 use crate::stats::guardrails::{Guardrail, HarmfulChange, Verdict, assess};
 use crate::stats::heterogeneity::ChiSquareTest;
 use crate::stats::segments::{NumberedUser, SegmentLabel, SegmentLift, Segments};
@@ -108,11 +108,11 @@ pub fn trend(arms: &Arms<'_>) -> Part {
         .maybe("slope_p_value", slope.and_then(|slope| slope.p_value))
 }
 
-/// The guardrails, and whether one of them failed. None is decided before the headline may be: in an arm of a few users
-/// nobody may happen to escalate, and without variance any difference would look certain.
+/// The guardrails, and whether one of them failed. None is decided before the headline may be.
 pub fn guardrails(arms: &Arms<'_>) -> (Vec<Value>, bool) {
     let Arms { treatment, holdout } = arms;
-    let is_early = holdout.outcome.user_count() < SMALLEST_HOLDOUT;
+    let is_early =
+        [treatment, holdout].into_iter().any(|arm| arm.outcome.user_count() < SMALLEST_ARM);
     let tenth = |arm: &stats::Arm| arm.mean().unwrap_or(0.0) / 10.0;
     let pairs: BTreeMap<&str, (&stats::Arm, &stats::Arm, f64)> = [
         ("corrections", (&treatment.corrections, &holdout.corrections, 0.1)),

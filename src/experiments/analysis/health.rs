@@ -6,6 +6,7 @@ use super::part::Part;
 use super::{Arms, Design, Sample};
 use crate::experiments::looks::{self, Looks};
 use crate::experiments::rows::Reason;
+use crate::experiments::sums::UserSums;
 use crate::stats::missing::{
     DifferentialEvaluation, EvaluationCounts, PublishedUser, worst_case_bounds,
 };
@@ -13,11 +14,18 @@ use crate::stats::sample_ratio::{MISMATCH_P, SEQUENTIAL_MISMATCH_P, SampleRatio}
 
 /// Share of evaluated sessions with an impossible reason that is still taken for an accident.
 const IMPOSSIBLE_SHARE: f64 = 0.005;
+/// The smallest share of evaluated sessions that may belong to the experiment, once there are enough to tell.
+const SMALLEST_COVERAGE: f64 = 0.8;
+const ENOUGH_FOR_COVERAGE: u64 = 20;
+const HOW_TO_ATTRIBUTE: &str = "send the session_id with each search, or with each publish the retrieval_experiment_id \
+    and retrieval_experiment_arm that the search answered with";
 
 pub struct Health {
     pub part: Part,
     /// What is wrong, in words; empty when all is well.
     pub problems: Vec<String>,
+    /// Whether more is wrong than that nothing is attributed yet, which leaves the decision at `collecting`.
+    pub suppresses_decision: bool,
 }
 
 /// Tests a split of users against the planned share.
@@ -62,6 +70,16 @@ pub fn health(sample: &Sample, arms: &Arms<'_>, design: &Design, looks: &mut Loo
         problems.push(format!("{contaminated} holdout sessions carried learnings"));
     }
     let attribution = attribution(sample, &mut problems);
+    let suppresses_decision = !problems.is_empty();
+    match sample.reasons() {
+        [0, 0, ..] if problems.is_empty() => {
+            problems.push("no session of the experiment is evaluated yet".to_owned());
+        }
+        [0, others, ..] if problems.is_empty() => problems.push(format!(
+            "none of the {others} evaluated sessions belongs to the experiment: {HOW_TO_ATTRIBUTE}"
+        )),
+        _ => {}
+    }
     let part = Part::new()
         .with("healthy", problems.is_empty())
         .with("problems", problems.clone())
@@ -74,7 +92,7 @@ pub fn health(sample: &Sample, arms: &Arms<'_>, design: &Design, looks: &mut Loo
         .with("contaminated_holdout_session_count", contaminated)
         .with("contaminated_holdout_sessions", json!([]))
         .with("attribution", attribution);
-    Health { part, problems }
+    Health { part, problems, suppresses_decision }
 }
 
 fn counts(arm: &super::ArmUsers<'_>) -> EvaluationCounts {
@@ -89,7 +107,7 @@ fn counts(arm: &super::ArmUsers<'_>) -> EvaluationCounts {
 fn evaluation_rate(arms: &Arms<'_>, problems: &mut Vec<String>) -> Value {
     let [treatment, holdout] = [&arms.treatment, &arms.holdout].map(|arm| {
         let index = arm.arm.index();
-        let of_user = move |user: &&crate::experiments::sums::UserSums| PublishedUser {
+        let of_user = move |user: &&UserSums| PublishedUser {
             published: user.published[index],
             evaluated: user.outcome().sessions.min(user.published[index]),
         };
@@ -108,18 +126,26 @@ fn evaluation_rate(arms: &Arms<'_>, problems: &mut Vec<String>) -> Value {
         .into()
 }
 
-/// Evaluated sessions by reason.
+/// Evaluated sessions by reason, and two kinds of those that count.
+#[allow(clippy::cast_precision_loss)] // numbers of sessions
 fn attribution(sample: &Sample, problems: &mut Vec<String>) -> Part {
     let counts = sample.reasons();
-    let all: u64 = counts.iter().sum();
+    let (all, attributed) = (counts.iter().sum::<u64>(), counts[Reason::Attributed as usize]);
     for reason in Reason::IMPOSSIBLE {
-        #[allow(clippy::cast_precision_loss)] // numbers of sessions
-        if counts[reason as usize] as f64 > IMPOSSIBLE_SHARE * all as f64 {
-            let count = counts[reason as usize];
+        let count = counts[reason as usize];
+        if count as f64 > IMPOSSIBLE_SHARE * all as f64 {
             problems.push(format!("{count} evaluated sessions: {}", reason.as_str()));
         }
     }
+    if all >= ENOUGH_FOR_COVERAGE && (attributed as f64) < SMALLEST_COVERAGE * all as f64 {
+        problems.push(format!(
+            "only {attributed} of {all} evaluated sessions belong to the experiment: {HOW_TO_ATTRIBUTE}"
+        ));
+    }
+    let total = |count: fn(&UserSums) -> u64| sample.users.iter().map(count).sum::<u64>();
     Reason::ALL
         .into_iter()
         .fold(Part::new(), |part, reason| part.with(reason.as_str(), counts[reason as usize]))
+        .with("began_before_exposure", total(|user| user.began_before_exposure))
+        .with("ended_after_stop", total(|user| user.ended_after_stop))
 }

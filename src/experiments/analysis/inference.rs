@@ -40,6 +40,7 @@ pub fn inference(comparison: &Comparison<'_>, method: CiMethod) -> Part {
         .with("standard_error_pp", errors)
         .maybe("degrees_of_freedom", comparison.bell_mccaffrey_df())
         .maybe("p_value", comparison.p_value())
+        .maybe("cr2_p_value", comparison.cr2_p_value())
         .with("intervals_95_pp", intervals)
         .interval("relative_interval_95", comparison.relative_interval())
         .with("effective_sample_size", by_arm(comparison, stats::Arm::effective_sample_size))

@@ -20,6 +20,7 @@ use super::looks::Looks;
 use super::rows::Row;
 use super::sums::{Cell, Stratum, UserSums};
 use super::{Arm, Experiment};
+use crate::stats::always_valid::SMALLEST_ARM;
 use crate::stats::decision::Decision;
 use crate::stats::missing::evaluated_session_coverage;
 use crate::stats::{CiMethod, Comparison};
@@ -28,7 +29,7 @@ pub use arms::{ArmUsers, RetrievalExperimentArmMetrics};
 pub use part::Part;
 
 /// Goes up when the same input gives other numbers.
-const VERSION: &str = "1";
+const VERSION: &str = "2";
 
 /// What was planned before anything was seen.
 #[derive(Clone, Debug)]
@@ -94,8 +95,8 @@ impl Sample {
     }
 
     /// Evaluated sessions by reason.
-    fn reasons(&self) -> [u64; 7] {
-        let mut counts = [0; 7];
+    fn reasons(&self) -> [u64; 5] {
+        let mut counts = [0; 5];
         for user in &self.users {
             for (count, of_user) in counts.iter_mut().zip(user.reasons) {
                 *count += of_user;
@@ -235,8 +236,8 @@ fn without_breakdown(
     let health = health::health(sample, arms, design, looks);
     let (guardrails, failed_guardrail) = breakdown::guardrails(arms);
     let margin = design.margin_percentage_points / 100.0;
-    let healthy = health.problems.is_empty();
-    let decision = Decision::from_look(&look, margin, healthy, failed_guardrail);
+    let decision =
+        Decision::from_look(&look, margin, !health.suppresses_decision, failed_guardrail);
     let delivery = delivery::delivery(arms, design, looks);
     let [attributed, others @ ..] = sample.reasons();
     let unattributed = others.iter().sum();
@@ -248,7 +249,7 @@ fn without_breakdown(
             "decision",
             Part::new()
                 .maybe("decision", decision.map(Decision::as_str))
-                .with("sentence", sentence(decision.ok(), &health.problems))
+                .with("sentence", sentence(decision.ok(), &health.problems, arms))
                 .with("margin_percentage_points", design.margin_percentage_points)
                 .with("failed_guardrail", failed_guardrail),
         )
@@ -273,12 +274,16 @@ fn without_breakdown(
 }
 
 /// The decision, for people.
-fn sentence(decision: Option<Decision>, problems: &[String]) -> String {
+fn sentence(decision: Option<Decision>, problems: &[String], arms: &Arms<'_>) -> String {
     match decision {
         None => format!("No decision while something is wrong: {}.", problems.join("; ")),
         Some(Decision::Collecting) => {
-            "Too early: the holdout needs 30 evaluated users before daily reading is safe."
-                .to_owned()
+            let fewest = [&arms.holdout, &arms.treatment]
+                .map(|arm| (arm.outcome.user_count(), arm.arm.as_str()))
+                .into_iter()
+                .min_by_key(|(users, _)| *users);
+            let (users, arm) = fewest.unwrap_or_default();
+            format!("Too early to decide: {users} of {SMALLEST_ARM} evaluated {arm} users so far.")
         }
         Some(Decision::Positive) => "Retrieval helps: users with it succeed more often.".to_owned(),
         Some(Decision::Negative) => "Retrieval harms: users with it succeed less often.".to_owned(),

@@ -114,16 +114,17 @@ fn headline_case(name: &str) {
     if recommended["ci95_pp"].is_array() {
         close(name, &found["inference"]["standard_error_pp"]["cr2"], &expected["se_pp"]["cr2"]);
         close(name, &found["inference"]["degrees_of_freedom"], &expected["df"]["bell_mccaffrey"]);
-        close(name, &found["inference"]["p_value"], &expected["p_value"]["cr2_bell_mccaffrey"]);
+        close(name, &found["inference"]["cr2_p_value"], &expected["p_value"]["cr2_bell_mccaffrey"]);
+        let headline = &recommended["ci95_pp"];
+        let excludes_zero =
+            headline[0].as_f64().unwrap() > 0.0 || headline[1].as_f64().unwrap() < 0.0;
+        let p_value = found["inference"]["p_value"].as_f64().unwrap();
+        assert_eq!(p_value < 0.05, excludes_zero, "{name}: {p_value} {headline}");
         close(
             name,
             &found["robustness"]["user_weighted_lift_pp"],
             &expected["user_weighted"]["lift_pp"],
         );
-        if found["always_valid"].is_object() {
-            let interval = &expected["always_valid"]["n_star_200"]["ci_cr2_pp"];
-            close(name, &found["always_valid"]["interval_pp"], interval);
-        }
         for method in ["cr2_bell_mccaffrey", "cr1_t_clusters_minus_1", "newcombe_neff"] {
             let (interval, intervals) =
                 (&expected["ci95_pp"][method], &found["inference"]["intervals_95_pp"]);
@@ -170,7 +171,6 @@ fn segments_and_trends_come_out_of_the_command_line() {
         let name = segment["name"].as_str().unwrap();
         close(name, &segment["lift_pp"], &case["per_segment"][name]["lift_pp"]);
         close(name, &segment["standard_error_pp"], &case["per_segment"][name]["se_cr2_pp"]);
-        close(name, &segment["adjusted_p_value"], &case["bh_p"][name]);
     }
     let case = golden("aux_novelty_trend");
     let rows: Vec<Value> =
@@ -261,26 +261,64 @@ async fn simulate_tries_assignments_on_the_recorded_users() {
     assert_eq!(run(&["--holdout-percentage", "100"]).status.code(), Some(1));
 }
 
-/// One user in six of the treatment escalates, nobody of the holdout: an arm without variance must not decide before it
-/// is large enough to be read.
-#[test]
-fn a_few_users_without_escalations_decide_no_guardrail() {
-    let rows = |holdout: usize| -> Vec<Value> {
-        let arm = |arm: &'static str, users: usize| {
-            (0..users).map(move |n| {
-                json!({"user": format!("{arm}-{n}"), "arm": arm, "session": format!("{arm}-{n}"), "success": n % 5 != 0,
-                    "escalated": arm == "treatment" && n % 6 == 0, "corrections": 0, "tokens": 40})
-            })
-        };
-        arm("treatment", 600).chain(arm("holdout", holdout)).collect()
+/// Rows of one session per user, in arms of these sizes.
+fn arms(sizes: [usize; 2], outcome: impl Fn(&str, usize) -> Value) -> Vec<Value> {
+    let of = |arm: &'static str, users: usize| {
+        let outcome = &outcome;
+        (0..users).map(move |n| {
+            let mut row = outcome(arm, n);
+            row["user"] = json!(format!("{arm}-{n}"));
+            row["session"] = json!("s");
+            row["arm"] = json!(arm);
+            row
+        })
     };
-    let of_escalations = |holdout: usize| {
-        let found = analyse(5.0, &rows(holdout), &[]);
+    of("treatment", sizes[0]).chain(of("holdout", sizes[1])).collect()
+}
+
+/// One user in six of the treatment escalates. Where nobody of the holdout does, an arm without variance must not
+/// decide, however large the difference looks.
+#[test]
+fn an_arm_without_escalations_decides_no_guardrail() {
+    let of_escalations = |holdout: usize, one_in: usize| {
+        let rows = arms([600, holdout], |arm, n| {
+            let escalated = n % if arm == "treatment" { 6 } else { one_in } == 5;
+            json!({"success": n % 5 != 0, "escalated": escalated, "corrections": 0, "tokens": 40})
+        });
+        let found = analyse(5.0, &rows, &[]);
         let guardrails = found["guardrails"].as_array().unwrap();
         let one = guardrails.iter().find(|one| one["name"] == "escalation_rate").unwrap();
-        assert!(one["deterioration_p_value"].as_f64().unwrap() < 0.001, "{one}");
         (one["verdict"].clone(), found["decision"]["failed_guardrail"].clone())
     };
-    assert_eq!(of_escalations(29), (json!("undecided"), json!(false)));
-    assert_eq!(of_escalations(30), (json!("failed"), json!(true)));
+    let (undecided, failed) = ((json!("undecided"), json!(false)), (json!("failed"), json!(true)));
+    assert_eq!(of_escalations(29, 25), undecided, "too few users");
+    assert_eq!(of_escalations(34, 1000), undecided, "nobody escalates");
+    assert_eq!(of_escalations(34, 25), failed, "few escalate");
+}
+
+/// In a holdout of thirty everybody may happen to succeed when 98 % do.
+#[test]
+fn a_lucky_holdout_is_not_harm() {
+    let rows =
+        arms([570, 30], |arm, n| json!({"success": arm == "holdout" || !n.is_multiple_of(50)}));
+    let found = analyse(5.0, &rows, &["--planned-users", "600"]);
+    assert_eq!(found["decision"]["decision"], "inconclusive", "{}", found["decision"]);
+    assert_eq!(found["decision"]["sentence"], "Not decided yet: keep it running.");
+    let number = |value: &Value| value.as_f64().unwrap();
+    for interval in
+        [&found["confidence_interval_95_percentage_points"], &found["always_valid"]["interval_pp"]]
+    {
+        assert!(number(&interval[0]) < 0.0 && number(&interval[1]) > 0.0, "{interval}");
+    }
+    let inference = &found["inference"];
+    assert!(
+        number(&inference["p_value"]) > 0.3 && number(&inference["cr2_p_value"]) < 0.001,
+        "{inference}"
+    );
+    let fewer = analyse(5.0, &rows[..599], &["--planned-users", "600"]);
+    assert_eq!(
+        fewer["decision"]["sentence"],
+        "Too early to decide: 29 of 30 evaluated holdout users so far."
+    );
+    assert_eq!(fewer["always_valid_null_reason"], "fewer_than_30_evaluated_users_in_an_arm");
 }

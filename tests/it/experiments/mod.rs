@@ -1,6 +1,7 @@
 //! Retrieval experiments: lifecycle, arms, exposure, attribution, results.
 
 mod analyse;
+mod attribution;
 mod gate;
 mod lifecycle;
 mod results;

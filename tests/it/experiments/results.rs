@@ -33,12 +33,15 @@ async fn fill(t: &TestApp, dice: &mut Dice, sessions: std::ops::Range<u64>) {
     for n in sessions {
         let (user, session) = (format!("user-{}", dice.below(USERS)), format!("s{n}"));
         let began = NOW - i64::try_from(dice.below(30_000)).unwrap();
+        let one_arm = dice.below(4) > 0;
         let hashed = assign("org", "exp", &user, 40.0);
         let other = if hashed == Arm::Holdout { Arm::Treatment } else { Arm::Holdout };
         let named = dice.below(10);
         for r in 0..=dice.below(3) {
+            let at = began + 700 * i64::try_from(r).unwrap();
             let attribution = match named {
-                0..=5 if dice.one_in(12) => format!("'exp', '{}'", other.as_str()),
+                0..=5 if dice.one_in(4) => "NULL, NULL".to_owned(),
+                0..=5 if !one_arm && dice.one_in(12) => format!("'exp', '{}'", other.as_str()),
                 0..=5 => format!("'exp', '{}'", hashed.as_str()),
                 6 => "'old', 'treatment'".to_owned(),
                 _ => "NULL, NULL".to_owned(),
@@ -50,12 +53,12 @@ async fn fill(t: &TestApp, dice: &mut Dice, sessions: std::ops::Range<u64>) {
                 let learnings = if dice.one_in(15) { "[1]" } else { "[]" };
                 statements.push(format!("INSERT INTO interactions (org_id, user_id, session_id, epoch, request_id, created_at, role, content,
                     shadow_content, expert_content, user_action, user_action_description, interacted_image_url, image_encoding,
-                    tools_used, citations, retrieved_learnings, token_count) VALUES ('org', '{user}', '{session}', 1, '{session}-{r}', {began},
+                    tools_used, citations, retrieved_learnings, token_count) VALUES ('org', '{user}', '{session}', 1, '{session}-{r}', {at},
                     '{role}', 'x', '', '', 'none', '', '', '', '[]', '[]', '{learnings}', {tokens})"));
             }
             statements.push(format!("INSERT INTO requests (org_id, user_id, session_id, request_id, epoch, created_at, received_at, source,
                 agent_version, evaluation_only, retrieval_experiment_id, retrieval_experiment_arm, content_sha256, answer)
-                VALUES ('org', '{user}', '{session}', '{session}-{r}', 1, {began}, {began}, '', 'v', FALSE, {attribution}, '', '[]')"));
+                VALUES ('org', '{user}', '{session}', '{session}-{r}', 1, {at}, {at}, '', 'v', FALSE, {attribution}, '', '[]')"));
         }
         if dice.below(4) > 0 {
             for version in 0..=dice.below(2) {
@@ -109,14 +112,15 @@ type Verdict = (String, String, i64, bool, i64, Option<i64>, bool, i64, i64);
 
 /// Section by section what is documented, read row by row.
 async fn brute_force(t: &TestApp) -> Value {
-    let (verdicts, requests, turns, exposures) = t.app.db.read("test.rows", (), |tx, ()| Box::pin(async move {
+    let (verdicts, requests, all_requests, turns, exposures) = t.app.db.read("test.rows", (), |tx, ()| Box::pin(async move {
         let verdicts: Vec<Verdict> = evenhand::rows!(tx, Verdict, "SELECT user_id, session_id, created_at, is_success, number_of_corrections,
             user_turns_to_resolution, is_escalated, evaluated_at, result_id FROM evaluation_results WHERE evaluation_name = 'agent_success'")?;
         let requests = evenhand::rows!(tx, (String, String, String, String), "SELECT user_id, session_id, request_id, retrieval_experiment_arm
             FROM requests WHERE retrieval_experiment_id = 'exp'")?;
+        let all_requests = evenhand::rows!(tx, (String, String, String, i64), "SELECT user_id, session_id, request_id, created_at FROM requests")?;
         let turns = evenhand::rows!(tx, (String, String, Option<i64>), "SELECT request_id, role, token_count FROM interactions")?;
         let exposures = evenhand::rows!(tx, (String, i64), "SELECT user_id, first_exposed_at FROM experiment_exposures WHERE experiment_id = 'exp'")?;
-        Ok((verdicts, requests, turns, exposures))
+        Ok((verdicts, requests, all_requests, turns, exposures))
     })).await.unwrap();
 
     let mut newest: BTreeMap<(String, String), Verdict> = BTreeMap::new();
@@ -150,11 +154,12 @@ async fn brute_force(t: &TestApp) -> Value {
             "arm_mismatch"
         } else if of_user.len() == 2 {
             "user_in_both_arms"
-        } else if !in_window {
-            "outside_window"
-        } else if first.is_some_and(|first| verdict.2 < first) {
-            "pre_assignment"
         } else {
+            let of_session = all_requests.iter().filter(|r| r.0 == *user && r.1 == *session);
+            let last = of_session.map(|r| r.3).max();
+            let began_before = first.is_some_and(|first| verdict.2 < first);
+            *reasons.entry("began_before_exposure").or_default() += u64::from(began_before);
+            *reasons.entry("ended_after_stop").or_default() += u64::from(last > Some(NOW - 2000));
             counted.entry(hashed).or_default().push(verdict);
             "attributed"
         };
@@ -176,9 +181,9 @@ async fn brute_force(t: &TestApp) -> Value {
         let tokens: Vec<f64> = sessions
             .iter()
             .filter_map(|(user, session)| {
-                let ids: BTreeSet<&str> = requests
+                let ids: BTreeSet<&str> = all_requests
                     .iter()
-                    .filter(|r| r.0 == *user && r.1 == *session && r.3 == arm)
+                    .filter(|r| r.0 == *user && r.1 == *session)
                     .map(|r| r.2.as_str())
                     .collect();
                 let spoken =
@@ -226,8 +231,11 @@ async fn compare(t: &TestApp, server: &Server, when: &str) {
             "{when} {reason}"
         );
     }
-    let all: u64 = reasons.values().map(|count| count.as_u64().unwrap()).sum();
-    let attributed = reasons["attributed"].as_u64().unwrap();
+    let count = |reason: &str| reasons[reason].as_u64().unwrap();
+    let impossible = count("mixed_arms") + count("arm_mismatch") + count("user_in_both_arms");
+    let (attributed, all) =
+        (count("attributed"), count("attributed") + count("no_metadata") + impossible);
+    assert!(count("began_before_exposure") > 0 && count("ended_after_stop") > 0, "{when}");
     assert_eq!(found["unattributed_evaluated_session_count"], all - attributed, "{when}");
     let coverage = found["evaluated_session_coverage"].as_f64().unwrap();
     assert!((coverage - attributed as f64 / all as f64).abs() < 1e-12, "{when}");
@@ -244,6 +252,16 @@ both_backends! {
         compare(&t, &dashboard, "again").await;
         fill(&t, &mut dice, 220..300).await;
         compare(&t, &dashboard, "after more").await;
+        // A turn without attribution, of a session that has some.
+        let sessions = "SELECT user_id, session_id FROM requests WHERE retrieval_experiment_id = 'exp' AND request_id LIKE '%-0'";
+        t.sql(&format!("INSERT INTO interactions (org_id, user_id, session_id, epoch, request_id, created_at, role, content, shadow_content,
+            expert_content, user_action, user_action_description, interacted_image_url, image_encoding, tools_used, citations, retrieved_learnings,
+            token_count) SELECT 'org', s.user_id, s.session_id, 1, s.session_id || '-late', {NOW}, 'Assistant', 'x', '', '', 'none', '', '', '', '[]', '[]',
+            '[]', 1000 FROM ({sessions}) s")).await.unwrap();
+        t.sql(&format!("INSERT INTO requests (org_id, user_id, session_id, request_id, epoch, created_at, received_at, source, agent_version,
+            evaluation_only, content_sha256, answer) SELECT 'org', s.user_id, s.session_id, s.session_id || '-late', 1, {NOW}, {NOW}, '', 'v', FALSE, '', '[]'
+            FROM ({sessions}) s")).await.unwrap();
+        compare(&t, &dashboard, "after late turns").await;
         for n in 0..40 {
             let session = format!("s{}", dice.below(300));
             let change = match n % 5 {

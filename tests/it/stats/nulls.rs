@@ -84,7 +84,8 @@ fn comparisons(seen: &mut Seen) {
     seen.null(from_zero.relative_lift(), NullReason::ZeroBaseline);
     seen.null(from_zero.relative_interval(), NullReason::ZeroBaseline);
     let certain = Comparison::new(&failing, &failing);
-    seen.null(certain.p_value(), NullReason::ZeroVariance);
+    assert_eq!(certain.p_value(), Ok(1.0));
+    seen.null(certain.cr2_p_value(), NullReason::ZeroVariance);
     seen.null(certain.interval(CiMethod::Cr1), NullReason::ZeroVariance);
     seen.null(failing.design_effect(), NullReason::ZeroVariance);
     assert_eq!(failing.effective_sample_size(), Ok(2.0));
@@ -120,10 +121,15 @@ fn always_valid_and_decision(seen: &mut Seen) {
     let arm = |users: i64| -> Arm { (0..users).map(|g| user(2, g % 3)).collect() };
     let (large, small) = (arm(60), arm(29));
     let early = sequence.look(&Comparison::new(&large, &small));
-    seen.null(early, NullReason::FewerThanThirtyEvaluatedHoldoutUsers);
-    assert_eq!(Decision::from_look(&early, 0.01, true, false), Ok(Decision::Collecting));
-    assert!(sequence.look(&Comparison::new(&small, &large)).is_ok());
-    seen.null(sequence.at(0.1, 0.0, 100), NullReason::ZeroVariance);
+    for early in [early, sequence.look(&Comparison::new(&small, &large))] {
+        seen.null(early, NullReason::FewerThanThirtyEvaluatedUsersInAnArm);
+        assert_eq!(Decision::from_look(&early, 0.01, true, false), Ok(Decision::Collecting));
+    }
+    let none = sequence.look(&Comparison::new(&Arm::default(), &large));
+    seen.null(none, NullReason::ArmWithoutEvaluatedSessions);
+    let uniform: Arm = (0..30).map(|_| user(2, 2)).collect();
+    assert!(sequence.look(&Comparison::new(&uniform, &large)).is_ok());
+    assert!(sequence.look(&Comparison::new(&uniform, &uniform)).is_ok());
     seen.null(AlwaysValid::planned_for(0), NullReason::InputOutOfRange);
 
     let mut running = RunningLooks::default();

@@ -84,7 +84,7 @@ fn portrait(treatment: &Arm, holdout: &Arm) -> String {
         comparison.relative_interval(),
         comparison.bell_mccaffrey_df(),
         comparison.welch_df(),
-        comparison.p_value(),
+        (comparison.p_value(), comparison.cr2_p_value()),
     );
     let robust = (user_weighted(&comparison), influence(&comparison));
     let look = AlwaysValid::planned_for(100).and_then(|sequence| sequence.look(&comparison));

@@ -129,7 +129,7 @@ fn case_15_cuped_full_pre() {
             "difference_pp": points(balance.lift()),
             "se_cr2_pp": points(balance.standard_error(Variance::Cr2)),
             "df": number(balance.bell_mccaffrey_df()),
-            "p_value": number(balance.p_value()),
+            "p_value": number(balance.cr2_p_value()),
         },
     });
     matches("15", &case.expected, &actual);

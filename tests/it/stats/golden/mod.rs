@@ -9,7 +9,7 @@ mod around;
 mod headline;
 
 use evenhand::stats::agreement::Confusion;
-use evenhand::stats::always_valid::{AlwaysValid, RunningLooks};
+use evenhand::stats::always_valid::{AlwaysValid, Look, RunningLooks};
 use evenhand::stats::complier::{ComplierEffect, DeliveredUser};
 use evenhand::stats::cuped::{self, Cuped, Moments, UserHistory};
 use evenhand::stats::distributions::{normal_critical_value, student_t_two_sided_p};
@@ -25,7 +25,7 @@ use evenhand::stats::multiplicity::{benjamini_hochberg, holm};
 use evenhand::stats::power::{Clustering, Planner, intraclass_correlation};
 use evenhand::stats::robustness::{influence, user_weighted};
 use evenhand::stats::sample_ratio::{SampleRatio, SequentialSampleRatio};
-use evenhand::stats::segments::{SegmentLabel, SegmentedUser, Segments};
+use evenhand::stats::segments::{SegmentLabel, SegmentLift, SegmentedUser, Segments};
 use evenhand::stats::trend::{Slope, WeeklyUser, weekly_lifts};
 use evenhand::stats::{
     Arm, CiMethod, Comparison, Defined, Interval, NullReason, UserSum, Variance, comparison,
@@ -194,13 +194,30 @@ fn sample_ratio(treatment: u64, holdout: u64, share: f64) -> Value {
     })
 }
 
+/// The form of the reference, `lift ± k·SE`. Nothing is decided by it; it holds the multiplier and the p-value of the
+/// sequence to the reference.
+fn symmetric_look(
+    sequence: &AlwaysValid,
+    lift: f64,
+    standard_error: f64,
+    users: usize,
+) -> Defined<Look> {
+    if standard_error <= 0.0 {
+        return Err(NullReason::ZeroVariance);
+    }
+    Ok(Look {
+        interval: Interval::around(lift, sequence.multiplier(users)? * standard_error),
+        p_value: sequence.p_value(lift / standard_error, users)?,
+    })
+}
+
 fn always_valid(comparison: &Comparison<'_>, planned_users: u64) -> Value {
     let sequence = AlwaysValid::planned_for(planned_users).unwrap();
     let users = comparison.treatment.user_count() + comparison.holdout.user_count();
     let multiplier = sequence.multiplier(users);
     let look = |estimator| {
         let standard_error = comparison.standard_error(estimator)?;
-        sequence.at(comparison.lift()?, standard_error, users)
+        symmetric_look(&sequence, comparison.lift()?, standard_error, users)
     };
     let (cr2, delta) = (look(Variance::Cr2), look(Variance::Delta));
     json!({
@@ -243,7 +260,7 @@ fn inference(comparison: &Comparison<'_>) -> Map<String, Value> {
             "newcombe_neff": ci(CiMethod::NewcombeNormal),
             "clustered_newcombe_tbm": ci(CiMethod::ClusteredNewcombe),
         },
-        "p_value": { "cr2_bell_mccaffrey": number(comparison.p_value()) },
+        "p_value": { "cr2_bell_mccaffrey": number(comparison.cr2_p_value()) },
         "user_weighted": {
             "lift_pp": points(Ok(weighted.lift)),
             "df": number(weighted.test.map(|test| test.df)),

@@ -10,15 +10,17 @@ const part = {
   experiment: { experiment_id: "e", holdout_percentage: 5, started_at: 1, ended_at: null },
   health: { healthy: true, problems: [], worst_case_lift_pp: null },
   decision: { decision: "positive", sentence: "Retrieval helps.", margin_percentage_points: 2, failed_guardrail: false },
-  success_rate_lift_percentage_points: 5, confidence_interval_95_percentage_points: [2, 8], always_valid: null, always_valid_null_reason: "too_few_holdout_users",
+  success_rate_lift_percentage_points: 5, confidence_interval_95_percentage_points: [2, 8], always_valid: null, always_valid_null_reason: "fewer_than_30_evaluated_users_in_an_arm",
   cuped: null, judge: { corrected_lift_pp: null }, delivery: null, robustness: null,
 } as unknown as Results;
 
 describe("results", () => {
   it("say what they come to, unless something is wrong", () => {
     expect(verdictOf(part)).toMatchObject({ word: "helps", tone: "good" });
-    const broken = { ...part, health: { ...part.health, healthy: false } };
+    const broken = { ...part, health: { ...part.health, healthy: false }, decision: { ...part.decision, decision: null } };
     expect(verdictOf(broken)).toMatchObject({ word: "unhealthy", tone: "warn" });
+    const fresh = { ...part, health: { ...part.health, healthy: false }, decision: { ...part.decision, decision: "collecting" } };
+    expect(verdictOf(fresh)).toMatchObject({ word: "collecting", tone: "accent" });
     const open = { ...part, decision: { ...part.decision, decision: "inconclusive", sentence: "Keep it running." } };
     expect(verdictOf(open)).toMatchObject({ word: "not decided", sentence: "Keep it running." });
     expect(verdictOf({ ...open, experiment: { ...open.experiment, ended_at: 9 } })).toMatchObject({ word: "undecided" });
@@ -26,7 +28,11 @@ describe("results", () => {
   it("give a reason where there is no interval", () => {
     const rows = intervalRows(part);
     expect(rows[0]).toMatchObject({ name: "Headline, 95 %", value: 5, low: 2, high: 8, strong: true });
-    expect(rows[1]).toMatchObject({ value: null, note: "too few holdout users" });
+    expect(rows[1]).toMatchObject({ value: null, note: "fewer than 30 evaluated users in an arm" });
+  });
+  it("draw the current interval, which is what is decided from, not what all looks have in common", () => {
+    const always_valid = { interval_pp: [-1, 9], running_interval_pp: [1, 9] } as unknown as Results["always_valid"];
+    expect(intervalRows({ ...part, always_valid })[1]).toMatchObject({ name: "Safe to read daily", low: -1, high: 9 });
   });
   it("draw the headline alone while it is too early to decide", () => {
     const robustness = { user_weighted_lift_pp: -18, user_weighted_interval_95_pp: [-21, -15] } as Results["robustness"];

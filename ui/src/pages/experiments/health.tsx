@@ -5,15 +5,19 @@ import { count, percent, words } from "../../lib/format.ts";
 import * as Icon from "../../parts/icons.tsx";
 import { Badge, Card, Note } from "../../parts/page.tsx";
 
-type Props = { health: Additions["health"]; coverage: number | null | undefined; unattributed: number };
+type Props = { health: Additions["health"]; decision: string | null; coverage: number | null | undefined; unattributed: number };
 
-export function Health({ health, coverage, unattributed }: Props) {
-  const { sample_ratio: ratio, evaluation_rate: rate } = health;
+/** Why evaluated sessions do not count; the other entries of `attribution` are about those that do. */
+const LEFT_OUT = ["no_metadata", "mixed_arms", "arm_mismatch", "user_in_both_arms"] as const;
+
+export function Health({ health, decision, coverage, unattributed }: Props) {
+  const { sample_ratio: ratio, evaluation_rate: rate, attribution } = health;
   const unequal = rate.p_value !== null && rate.p_value < 0.001;
-  const reasons = Object.entries(health.attribution).filter(([reason, n]) => reason !== "attributed" && n > 0);
+  const reasons = LEFT_OUT.filter((reason) => attribution[reason] > 0);
+  const word = health.healthy ? "healthy" : decision === null ? "unhealthy" : "nothing to go by yet";
   return (
-    <Card title="Can it be trusted?" aside={<Badge tone={health.healthy ? "good" : "warn"}>{health.healthy ? "healthy" : "unhealthy"}</Badge>}>
-      {!health.healthy && <div className="mb-3"><Note tone="warn"><b>No decision until this is understood:</b> {health.problems.join("; ")}.</Note></div>}
+    <Card title="Can it be trusted?" aside={<Badge tone={health.healthy ? "good" : "warn"}>{word}</Badge>}>
+      {!health.healthy && <div className="mb-3"><Note tone="warn">{decision === null && <b>No decision until this is understood: </b>}{health.problems.join("; ")}.</Note></div>}
       <ul className="flex flex-col gap-2.5">
         {(["exposed", "published", "evaluated"] as const).map((stage) => {
           const r = ratio[stage];
@@ -34,8 +38,10 @@ export function Health({ health, coverage, unattributed }: Props) {
             </>
           )}
         </Check>
-        <Check ok={coverage == null || coverage > 0.8} name="Coverage">
-          {percent(coverage)} of evaluated sessions belong to the experiment{unattributed > 0 && `; ${count(unattributed)} do not (${reasons.map(([reason, n]) => `${words(reason)} ${count(n)}`).join(", ")})`}
+        <Check ok={coverage == null || coverage >= 0.8} name="Coverage">
+          {percent(coverage)} of evaluated sessions belong to the experiment{unattributed > 0 && `; ${count(unattributed)} do not (${reasons.map((reason) => `${words(reason)} ${count(attribution[reason])}`).join(", ")})`}
+          {attribution.began_before_exposure > 0 && `; ${count(attribution.began_before_exposure)} began before the user's first search`}
+          {attribution.ended_after_stop > 0 && `; ${count(attribution.ended_after_stop)} ended after the stop`}
         </Check>
       </ul>
     </Card>

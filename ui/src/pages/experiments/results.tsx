@@ -46,7 +46,7 @@ function Body({ data }: { data: Results }) {
         <Intervals label="Lift in success rate with intervals" rows={rows} />
       </ChartCard>
       <div className="grid items-start gap-4 xl:grid-cols-2">
-        <Health health={data.health} coverage={data.evaluated_session_coverage} unattributed={data.unattributed_evaluated_session_count} />
+        <Health health={data.health} decision={data.decision.decision} coverage={data.evaluated_session_coverage} unattributed={data.unattributed_evaluated_session_count} />
         <Arms treatment={data.treatment} holdout={data.holdout} />
       </div>
       <Segments segments={data.segments} />
@@ -94,7 +94,7 @@ export function intervalRows(data: Results): IntervalRow[] {
   const lift = data.success_rate_lift_percentage_points;
   const isEarly = data.decision.decision === "collecting";
   const rows = [row("Headline, 95 %", lift, headlineInterval(data), true)];
-  if (data.always_valid) rows.push(row("Safe to read daily", lift, data.always_valid.running_interval_pp ?? data.always_valid.interval_pp));
+  if (data.always_valid) rows.push(row("Safe to read daily", lift, data.always_valid.interval_pp));
   else rows.push({ ...row("Safe to read daily", null, null), note: isEarly ? "too early" : words(data.always_valid_null_reason) || "not yet" });
   if (isEarly) return rows;
   if (data.cuped) rows.push(row("With users' history", data.cuped.lift_pp, data.cuped.interval_95_pp));

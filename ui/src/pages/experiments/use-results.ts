@@ -25,8 +25,8 @@ const WORDS: Record<string, [string, Verdict["tone"]]> = {
 };
 
 export function verdictOf(results: Results): Verdict {
-  const { decision, health } = results;
-  if (!health.healthy || decision.decision === null) return { word: "unhealthy", tone: "warn", sentence: decision.sentence };
+  const { decision } = results;
+  if (decision.decision === null) return { word: "unhealthy", tone: "warn", sentence: decision.sentence };
   if (results.experiment.ended_at != null && ["collecting", "inconclusive"].includes(decision.decision)) {
     return { word: "undecided", tone: "neutral", sentence: "It ended before the answer was clear." };
   }
