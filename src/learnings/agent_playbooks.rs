@@ -62,6 +62,7 @@ fn make(new: NewAgentPlaybook, now: i64) -> Made {
         tags: Json(new.tags),
         source_windows: None,
         source_user_count: None,
+        below_min_users: None,
     };
     Made { terms: terms(&playbook), playbook, windows: new.source_windows }
 }

@@ -20,6 +20,7 @@ pub mod http;
 mod http_reads;
 mod known_playbooks;
 mod likeness;
+mod own_words;
 mod playbook_index;
 mod profiles;
 mod provenance;
@@ -190,6 +191,11 @@ pub struct AgentPlaybook {
     #[serde(default)]
     #[sqlx(skip)]
     pub source_user_count: Option<i64>,
+    /// Whether aggregation proposed it, it is pending, and fewer than `min_users` of its people are still there; null in
+    /// search results.
+    #[serde(default)]
+    #[sqlx(skip)]
+    pub below_min_users: Option<bool>,
 }
 
 /// A user playbook, and the turns behind it, that an agent playbook came from.
