@@ -153,6 +153,15 @@ pub async fn put(tx: &mut Tx, org_id: &str, mut playbook: AgentPlaybook) -> Resu
     Ok(playbook.agent_playbook_id)
 }
 
+/// Stores a text that is no longer what it was, with what it is found by. The vector of the old one goes.
+pub async fn rewrite(tx: &mut Tx, app: &App, org_id: &str, playbook: &AgentPlaybook) -> Result<()> {
+    let scope = sql::admit_organization_scope(tx, org_id).await?;
+    let terms = words::scoped(Kind::AgentPlaybook, scope, &terms(playbook));
+    sql::agent_playbooks::update(tx, org_id, playbook, Some(&terms)).await?;
+    sql::vectors::delete_of_agent_playbook(tx, org_id, playbook.agent_playbook_id).await?;
+    embedding_job::enqueue(tx, app, org_id, None).await
+}
+
 /// Changes an agent playbook; what the change does not name stays.
 pub async fn change(
     app: &Arc<App>,
