@@ -37,6 +37,7 @@ codes! {
     Unauthenticated "unauthenticated" 401 "A valid credential is needed";
     CredentialNotGovernance "credential_not_governance" 403 "This credential may not export or erase";
     Forbidden "forbidden" 403 "This credential may not do that";
+    ApprovalNeedsAPerson "approval_needs_a_person" 403 "A person approves what serves everybody";
     CsrfMissing "csrf_missing" 403 "A change from a browser must prove where it comes from";
     NotFound "not_found" 404 "There is no such thing";
     MethodNotAllowed "method_not_allowed" 405 "This path does not take that method";

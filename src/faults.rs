@@ -13,6 +13,7 @@ pub const ERASURE: &[&str] = &[
     "erase.before_begin",
     "erase.after_begin",
     "erase.before_deletes",
+    "erase.after_masking",
     "erase.amid_deletes",
     "erase.after_deletes",
     "erase.before_index",

@@ -168,7 +168,7 @@ async fn erase(person: Person) -> Result<ExitCode> {
     let progress = bar(total, "erasing");
     let purge = loop {
         let purge = purge::erase(&app, request.clone(), Duration::from_secs(1)).await?;
-        progress.set_position(purge.deleted_counts.0.values().sum());
+        progress.set_position(purge.deleted().values().sum());
         if purge.is_complete() || purge.status == "failed" {
             break purge;
         }
@@ -177,7 +177,8 @@ async fn erase(person: Person) -> Result<ExitCode> {
     let complete = purge.is_complete();
     show(&json!({
         "purge_id": purge.purge_id, "subject_ref": purge.subject_ref, "request_ref": purge.request_ref,
-        "status": purge.status, "deleted_counts": purge.deleted_counts.0, "error_code": purge.error_code,
+        "status": purge.status, "deleted_counts": purge.deleted(),
+        "shared_texts_masked": purge.shared_texts_masked(), "error_code": purge.error_code,
         "error_detail": purge.error_detail, "completed_at": purge.completed_at,
     }));
     app.stop().await;

@@ -149,6 +149,8 @@ struct Erased {
     status: String,
     /// Rows deleted so far, by target.
     deleted_counts: Counts,
+    /// Agent playbooks in which something that only this person said was masked.
+    shared_texts_masked: u64,
     error_code: Option<String>,
     completed_at: Option<i64>,
 }
@@ -156,11 +158,12 @@ struct Erased {
 impl From<Purge> for Erased {
     fn from(purge: Purge) -> Self {
         Erased {
+            deleted_counts: purge.deleted(),
+            shared_texts_masked: purge.shared_texts_masked(),
             purge_id: purge.purge_id,
             subject_ref: purge.subject_ref,
             request_ref: purge.request_ref,
             status: purge.status,
-            deleted_counts: purge.deleted_counts.0,
             error_code: purge.error_code,
             completed_at: purge.completed_at,
         }

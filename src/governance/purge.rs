@@ -23,6 +23,9 @@ use crate::jobs::{self, NewJob, OnDuplicate};
 /// Rows by target.
 pub type Counts = BTreeMap<String, u64>;
 
+/// What masked texts are counted under, in operations and audit events.
+pub const SHARED_TEXTS: &str = "shared_texts_masked";
+
 /// Attempts never run out: an erasure ends when its faults do.
 const ATTEMPTS: i64 = 1_000_000_000;
 
@@ -41,6 +44,7 @@ pub struct Purge {
     pub epoch: i64,
     pub job_id: String,
     pub attempts: i64,
+    /// What was done so far: rows deleted by target, and shared texts masked.
     pub deleted_counts: Json<Counts>,
     pub error_code: Option<String>,
     pub error_detail: Option<String>,
@@ -58,6 +62,18 @@ pub struct Purge {
 impl Purge {
     pub fn is_complete(&self) -> bool {
         self.status == "complete"
+    }
+
+    /// Rows deleted so far, by target.
+    pub fn deleted(&self) -> Counts {
+        let mut counts = self.deleted_counts.0.clone();
+        counts.remove(SHARED_TEXTS);
+        counts
+    }
+
+    /// The organization's texts in which words of the person were masked.
+    pub fn shared_texts_masked(&self) -> u64 {
+        self.deleted_counts.get(SHARED_TEXTS).copied().unwrap_or(0)
     }
 }
 

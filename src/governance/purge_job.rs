@@ -1,4 +1,4 @@
-//! The steps of an erasure: deletes, physical, final. Each can be repeated, and each writes under the job's lease:
+//! The steps of an erasure: shared texts, deletes, physical, final. Each can be repeated, and each writes under the job's lease:
 //! a worker that lost it changes nothing more.
 
 use std::sync::Arc;
@@ -7,13 +7,14 @@ use std::time::{Duration, Instant};
 use futures_util::future::BoxFuture;
 
 use super::audit::{self, NewEvent, Operation};
-use super::purge::{Counts, Purge, enqueue, list};
-use super::user_tables::USER_TABLES;
+use super::purge::{Counts, Purge, SHARED_TEXTS, enqueue, list};
+use super::user_tables::{LINKS, USER_TABLES};
 use super::{ledger, physical, sql};
 use crate::app::App;
 use crate::db::Tx;
 use crate::error::{Code, Error, Result};
 use crate::jobs::{self, Claim, Handler, OnDuplicate, Outcome};
+use crate::learnings;
 
 pub const KIND: &str = "erase_user";
 
@@ -181,6 +182,8 @@ async fn steps(app: &Arc<App>, job: &Claim, purge: &Purge) -> Result<(), Failure
 
     let deleting = failing("erase_delete_failed");
     app.faults.reach("erase.before_deletes").map_err(&deleting)?;
+    mask_shared(app, job, purge, &person).await.map_err(&deleting)?;
+    app.faults.reach("erase.after_masking").map_err(&deleting)?;
     delete_all(app, job, purge, &person).await.map_err(&deleting)?;
     app.faults.reach("erase.after_deletes").map_err(&deleting)?;
     let is_gone = app
@@ -236,6 +239,44 @@ impl Person {
     }
 }
 
+/// Takes the person's words out of the texts they helped to make, before the words themselves go. Texts, links and
+/// their counts are one transaction.
+async fn mask_shared(app: &Arc<App>, job: &Claim, purge: &Purge, person: &Person) -> Result<()> {
+    loop {
+        let compared = app
+            .db
+            .read("governance.compare_shared", person.clone(), |tx, person| {
+                let Person { org_id, user_id, epoch } = person;
+                Box::pin(learnings::compare_shared(tx, org_id, user_id, *epoch))
+            })
+            .await?;
+        let Some(compared) = compared else { return Ok(()) };
+        let input = (app.clone(), job.clone(), purge.purge_id.clone(), compared);
+        app.db
+            .write("governance.mask_shared", input, |tx, (app, job, purge_id, compared)| {
+                Box::pin(async move {
+                    jobs::hold(tx, job).await?;
+                    let masked = learnings::mask_shared(tx, app, compared).await?;
+                    let now = app.clock.now();
+                    add_count(tx, purge_id, LINKS, masked.links, now).await?;
+                    add_count(tx, purge_id, SHARED_TEXTS, masked.texts, now).await
+                })
+            })
+            .await?;
+    }
+}
+
+/// Adds to what an erasure has done.
+async fn add_count(tx: &mut Tx, purge_id: &str, target: &str, count: u64, now: i64) -> Result<()> {
+    if count == 0 {
+        return Ok(());
+    }
+    let found = sql::purges::find(tx, purge_id).await?;
+    let mut counts: Counts = found.map(|purge| purge.deleted_counts.0).unwrap_or_default();
+    *counts.entry(target.to_owned()).or_default() += count;
+    sql::purges::set_counts(tx, purge_id, &counts, now).await
+}
+
 /// Deletes table by table in batches; each batch and its count are one transaction.
 async fn delete_all(app: &Arc<App>, job: &Claim, purge: &Purge, person: &Person) -> Result<()> {
     let mut limit = SMALLEST_BATCH;
@@ -273,12 +314,7 @@ async fn delete_some(
     let table = &USER_TABLES[place];
     let Person { org_id, user_id, epoch } = person;
     let deleted = table.delete_batch(tx, org_id, user_id, *epoch, limit).await?;
-    if deleted > 0 {
-        let found = sql::purges::find(tx, purge_id).await?;
-        let mut counts: Counts = found.map(|purge| purge.deleted_counts.0).unwrap_or_default();
-        *counts.entry(table.target.to_owned()).or_default() += deleted;
-        sql::purges::set_counts(tx, purge_id, &counts, now).await?;
-    }
+    add_count(tx, purge_id, table.target, deleted, now).await?;
     Ok(deleted)
 }
 

@@ -158,6 +158,9 @@ const fn owned(table: &'static str, target: &'static str) -> UserTable {
     }
 }
 
+/// What links a person to the organization's playbooks.
+pub const LINKS: &str = "agent_playbook_sources";
+
 /// In the order in which rows are deleted: what points at a session goes before the session.
 pub const USER_TABLES: &[UserTable] = &[
     owned("jobs", "jobs").user_optional().by("job_id").json(&["payload"]),
@@ -191,7 +194,7 @@ pub const USER_TABLES: &[UserTable] = &[
         .json(&["source_interaction_ids"]),
     owned("learning_windows", "learning_windows").by("window_no").json(&["flags"]),
     owned("learning_streams", "learning_streams").by("user_id"),
-    owned("agent_playbook_sources", "agent_playbook_sources")
+    owned("agent_playbook_sources", LINKS)
         .by("agent_playbook_id, user_playbook_id")
         .json(&["source_interaction_ids"]),
     owned("profile_vectors", "profile_vectors").by("profile_no"),
@@ -258,7 +261,8 @@ pub const NOT_USER_DATA: &[(&str, &str)] = &[
     ("organization_scopes", "one number per organization for the full-text index"),
     (
         "agent_playbooks",
-        "the organization's own; what links them to people is in agent_playbook_sources",
+        "the organization's own; what links them to people is in agent_playbook_sources, and what one of these people \
+         alone said is masked when they are erased",
     ),
     ("agent_playbook_vectors", "vectors of the organization's own playbooks"),
     ("agent_playbook_decisions", "what the organization decided about its own playbooks"),

@@ -10,7 +10,7 @@ use super::requests::{NewAgentPlaybook, PlaybookChange};
 use super::{AgentPlaybook, Kind, SourceWindow, aggregation, embedding_job, sql, words};
 use crate::app::App;
 use crate::db::{Sequence, Tx};
-use crate::error::{Error, InputProblem, Result};
+use crate::error::{Code, Error, InputProblem, Result};
 use crate::governance::barrier;
 
 struct Made {
@@ -20,14 +20,27 @@ struct Made {
 }
 
 /// Adds agent playbooks with their source windows, all or none, and gives their numbers.
-pub async fn add(app: &Arc<App>, org_id: &str, new: Vec<NewAgentPlaybook>) -> Result<Vec<i64>> {
+pub async fn add(
+    app: &Arc<App>,
+    org_id: &str,
+    new: Vec<NewAgentPlaybook>,
+    decider: Decider,
+) -> Result<Vec<i64>> {
+    if matches!(decider, Decider::Agent { .. })
+        && new.iter().any(|playbook| playbook.playbook_status == "approved")
+    {
+        return Err(Error::refused(
+            Code::ApprovalNeedsAPerson,
+            "An agent key adds pending playbooks; a person approves them with a dashboard credential.",
+        ));
+    }
     let now = app.clock.now();
     let made: Vec<Made> = new.into_iter().map(|new| make(new, now)).collect();
-    let input = (app.clone(), org_id.to_owned(), made, now);
+    let input = (app.clone(), org_id.to_owned(), made, decider);
     let numbers = app
         .db
-        .write("learnings.add_agent_playbooks", input, |tx, (app, org_id, made, now)| {
-            Box::pin(store(tx, app, org_id, made, *now))
+        .write("learnings.add_agent_playbooks", input, |tx, (app, org_id, made, decider)| {
+            Box::pin(store(tx, app, org_id, made, decider))
         })
         .await?;
     app.db.announce_work().await;
@@ -49,6 +62,7 @@ fn make(new: NewAgentPlaybook, now: i64) -> Made {
         tags: Json(new.tags),
         source_windows: None,
         source_user_count: None,
+        below_min_users: None,
     };
     Made { terms: terms(&playbook), playbook, windows: new.source_windows }
 }
@@ -64,7 +78,14 @@ fn terms(playbook: &AgentPlaybook) -> Vec<String> {
     words::terms_of(&texts)
 }
 
-async fn store(tx: &mut Tx, app: &App, org_id: &str, made: &[Made], now: i64) -> Result<Vec<i64>> {
+async fn store(
+    tx: &mut Tx,
+    app: &App,
+    org_id: &str,
+    made: &[Made],
+    decider: &Decider,
+) -> Result<Vec<i64>> {
+    let now = app.clock.now();
     let owners = owners(tx, org_id, made).await?;
     let numbers = tx.next_numbers(Sequence::AgentPlaybooks, made.len()).await?;
     let scope = sql::admit_organization_scope(tx, org_id).await?;
@@ -73,6 +94,9 @@ async fn store(tx: &mut Tx, app: &App, org_id: &str, made: &[Made], now: i64) ->
         let playbook = AgentPlaybook { agent_playbook_id: *number, ..playbook.clone() };
         let terms = words::scoped(Kind::AgentPlaybook, scope, terms);
         sql::agent_playbooks::insert(tx, org_id, &playbook, &terms).await?;
+        if playbook.playbook_status == "rejected" {
+            aggregation::remember_rejection(tx, app, org_id, &playbook).await?;
+        }
     }
     for (user_id, links) in owners {
         let subject = barrier::open(tx, &app.subject_keys, org_id, &user_id, now).await?;
@@ -81,6 +105,13 @@ async fn store(tx: &mut Tx, app: &App, org_id: &str, made: &[Made], now: i64) ->
         }
     }
     embedding_job::enqueue(tx, app, org_id, None).await?;
+    // Last: the audit's turn comes after the locks on people, as everywhere.
+    let added: Vec<(i64, &str)> = made
+        .iter()
+        .zip(&numbers)
+        .map(|(made, number)| (*number, made.playbook.playbook_status.as_str()))
+        .collect();
+    decisions::record_added(tx, app, org_id, &added, decider).await?;
     Ok(numbers)
 }
 
@@ -120,6 +151,15 @@ pub async fn put(tx: &mut Tx, org_id: &str, mut playbook: AgentPlaybook) -> Resu
     let terms = words::scoped(Kind::AgentPlaybook, scope, &terms(&playbook));
     sql::agent_playbooks::insert(tx, org_id, &playbook, &terms).await?;
     Ok(playbook.agent_playbook_id)
+}
+
+/// Stores a text that is no longer what it was, with what it is found by. The vector of the old one goes.
+pub async fn rewrite(tx: &mut Tx, app: &App, org_id: &str, playbook: &AgentPlaybook) -> Result<()> {
+    let scope = sql::admit_organization_scope(tx, org_id).await?;
+    let terms = words::scoped(Kind::AgentPlaybook, scope, &terms(playbook));
+    sql::agent_playbooks::update(tx, org_id, playbook, Some(&terms)).await?;
+    sql::vectors::delete_of_agent_playbook(tx, org_id, playbook.agent_playbook_id).await?;
+    embedding_job::enqueue(tx, app, org_id, None).await
 }
 
 /// Changes an agent playbook; what the change does not name stays.

@@ -17,7 +17,7 @@ use crate::governance::audit::{self, NewEvent, Operation};
 pub struct PlaybookDecision {
     /// `proposed`, `approved`, `rejected`, `pending`, `edited` or `archived`.
     pub decision: String,
-    /// Who: `dashboard` (a person), `aggregation` or `tuning` (a person who accepted a proposal).
+    /// Who: `dashboard` (a person), `agent`, `aggregation` or `tuning` (a person who accepted a proposal).
     pub actor: String,
     pub decided_at: i64,
 }
@@ -27,6 +27,8 @@ pub struct PlaybookDecision {
 pub enum Decider {
     /// Nobody yet: playbooks of several people were put together.
     Aggregation,
+    /// Nobody yet: a program with this credential added it.
+    Agent { credential_id: String },
     /// A person with this credential.
     Person { credential_id: String },
     /// A person with this credential, by accepting a tuning proposal.
@@ -37,6 +39,7 @@ impl Decider {
     fn as_str(&self) -> &'static str {
         match self {
             Decider::Aggregation => "aggregation",
+            Decider::Agent { .. } => "agent",
             Decider::Person { .. } => "dashboard",
             Decider::Tuning { .. } => "tuning",
         }
@@ -45,9 +48,9 @@ impl Decider {
     fn credential_id(&self) -> Option<&str> {
         match self {
             Decider::Aggregation => None,
-            Decider::Person { credential_id } | Decider::Tuning { credential_id } => {
-                Some(credential_id)
-            }
+            Decider::Agent { credential_id }
+            | Decider::Person { credential_id }
+            | Decider::Tuning { credential_id } => Some(credential_id),
         }
     }
 }
@@ -61,11 +64,55 @@ pub async fn record(
     decision: &str,
     decider: &Decider,
 ) -> Result<()> {
-    let id = app.ids.uuid();
-    let now = app.clock.now();
-    let actor = decider.as_str();
+    note(tx, app, org_id, agent_playbook_id, decision, decider).await?;
+    let counts = BTreeMap::from([
+        ("agent_playbook_id".to_owned(), agent_playbook_id.unsigned_abs()),
+        (decision.to_owned(), 1),
+    ]);
+    tell_audit(tx, app, org_id, counts, decider).await
+}
+
+/// Records that playbooks were added, `(number, approval)`: a pending one is a proposal. Those of one request are one
+/// event of the audit chain.
+pub async fn record_added(
+    tx: &mut Tx,
+    app: &App,
+    org_id: &str,
+    added: &[(i64, &str)],
+    decider: &Decider,
+) -> Result<()> {
+    let mut counts = BTreeMap::new();
+    for (id, approval) in added {
+        let decision = if *approval == "pending" { "proposed" } else { approval };
+        note(tx, app, org_id, *id, decision, decider).await?;
+        *counts.entry(decision.to_owned()).or_default() += 1;
+    }
+    if let [(only, _)] = added {
+        counts.insert("agent_playbook_id".to_owned(), only.unsigned_abs());
+    }
+    tell_audit(tx, app, org_id, counts, decider).await
+}
+
+async fn note(
+    tx: &mut Tx,
+    app: &App,
+    org_id: &str,
+    agent_playbook_id: i64,
+    decision: &str,
+    decider: &Decider,
+) -> Result<()> {
+    let (id, actor, now) = (app.ids.uuid(), decider.as_str(), app.clock.now());
     sql::aggregation::insert_decision(tx, org_id, agent_playbook_id, &id, decision, actor, now)
-        .await?;
+        .await
+}
+
+async fn tell_audit(
+    tx: &mut Tx,
+    app: &App,
+    org_id: &str,
+    counts: BTreeMap<String, u64>,
+    decider: &Decider,
+) -> Result<()> {
     let Some(credential_id) = decider.credential_id() else { return Ok(()) };
     let event = NewEvent {
         org_id,
@@ -74,11 +121,8 @@ pub async fn record(
         actor_ref: &app.subject_keys.actor_ref(org_id, credential_id),
         subject_ref: None,
         request_ref: None,
-        counts: BTreeMap::from([
-            ("agent_playbook_id".to_owned(), agent_playbook_id.unsigned_abs()),
-            (decision.to_owned(), 1),
-        ]),
-        now,
+        counts,
+        now: app.clock.now(),
     };
     audit::append(tx, event).await.map(drop)
 }

@@ -11,6 +11,7 @@ use crate::app::App;
 use crate::error::{Code, Error, Result};
 use crate::experiments::{self, Exposed, NewExposure};
 use crate::http::Caller;
+use crate::organization;
 
 pub use crate::experiments::Attribution;
 
@@ -28,6 +29,12 @@ pub struct HandOver {
     /// Null while no experiment runs.
     pub experiment: Option<Attribution>,
     pub msg: Option<String>,
+}
+
+/// The approval that agent playbooks must have to be served to an organization's agents.
+pub async fn served_statuses(app: &App, org_id: &str) -> Result<&'static [&'static str]> {
+    let serves_pending = organization::recent(app, org_id).await?.serve_pending;
+    Ok(if serves_pending { &["approved", "pending"] } else { &["approved"] })
 }
 
 /// Hands over what was read. Nothing is withheld outside an experiment.

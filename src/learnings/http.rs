@@ -18,6 +18,7 @@ use super::{
     KINDS, PLAYBOOK_STATUSES, agent_playbooks, deletes, http_reads, profiles, user_playbooks,
 };
 use crate::app::App;
+use crate::credentials::Role;
 use crate::error::Result;
 use crate::http::fields::{Fields, Read};
 use crate::http::{Caller, Input, Operator};
@@ -138,7 +139,8 @@ async fn add_user_playbook(
     Ok(AddedPlaybooks::of(ids, "user playbooks"))
 }
 
-/// Add agent playbooks, all or none, with the user playbooks they came from.
+/// Add agent playbooks, all or none, with the user playbooks they came from. An agent key adds pending ones; an approved
+/// one is refused (403 `approval_needs_a_person`).
 #[utoipa::path(post, path = "/api/add_agent_playbook", tag = "learnings",
     request_body = AddAgentPlaybookRequest, responses((status = 200, body = AddedPlaybooks)))]
 async fn add_agent_playbook(
@@ -146,7 +148,11 @@ async fn add_agent_playbook(
     caller: Caller,
     Input { value, .. }: Input<AddAgentPlaybookRequest>,
 ) -> Result<Json<AddedPlaybooks>> {
-    let ids = agent_playbooks::add(&app, &caller.org_id, value.agent_playbooks).await?;
+    let decider = match caller.role {
+        Role::Dashboard => person(&caller),
+        _ => Decider::Agent { credential_id: caller.credential_id.clone() },
+    };
+    let ids = agent_playbooks::add(&app, &caller.org_id, value.agent_playbooks, decider).await?;
     Ok(AddedPlaybooks::of(ids, "agent playbooks"))
 }
 

@@ -42,17 +42,19 @@ const QUERY_LENGTH: usize = 20_000;
 struct Narrowed {
     recipient: Recipient,
     filter: Filter,
+    /// The approval that was asked for, of agent playbooks.
+    approval: Option<Vec<&'static str>>,
 }
 
 impl Narrowed {
-    fn read(f: &mut Fields<'_>, approval: &'static str, by_default: &[&'static str]) -> Self {
+    fn read(f: &mut Fields<'_>, approval: &'static str) -> Self {
         let (from, to) = f.time_range();
         let recipient = Recipient {
             user_id: f.optional_id("user_id"),
             session_id: f.optional_id("session_id"),
             request_id: f.optional_id("request_id"),
         };
-        let approved = f.choices(approval, PLAYBOOK_STATUSES);
+        let approval = f.choices(approval, PLAYBOOK_STATUSES);
         let filter = Filter {
             org_id: String::new(),
             user_id: recipient.user_id.clone(),
@@ -61,20 +63,37 @@ impl Narrowed {
             tags: requests::tags(f, "tags").filter(|t| !t.is_empty()),
             agent_version: f.blank_or_id("agent_version"),
             playbook_name: f.blank_or_id("playbook_name"),
-            playbook_statuses: approved.unwrap_or_else(|| by_default.to_vec()),
+            playbook_statuses: Vec::new(),
             from,
             to,
             now: 0,
         };
-        Narrowed { recipient, filter }
+        Narrowed { recipient, filter, approval }
     }
 
-    /// Puts in what does not come from the request.
-    fn of(mut self, app: &App, caller: &Caller) -> Self {
+    /// Puts in what does not come from the request alone.
+    async fn of(mut self, app: &App, caller: &Caller, inspected: Inspected) -> Result<Self> {
+        let served = gate::served_statuses(app, &caller.org_id).await?;
+        self.filter.playbook_statuses = match (self.approval.take(), caller.inspection) {
+            (Some(asked), true) => asked,
+            (None, true) if inspected == Inspected::All => PLAYBOOK_STATUSES.to_vec(),
+            (None, _) => served.to_vec(),
+            // An agent narrows what it is served, and never widens it.
+            (Some(asked), false) => asked.into_iter().filter(|s| served.contains(s)).collect(),
+        };
         self.filter.org_id.clone_from(&caller.org_id);
         self.filter.now = app.clock.now();
-        self
+        Ok(self)
     }
+}
+
+/// The agent playbooks that a person who inspects gets without asking for an approval.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Inspected {
+    /// Searches: what an agent would get.
+    Served,
+    /// Lists: what there is to decide about.
+    All,
 }
 
 /// The wanted statuses; `null` in the list means current, and so does no list.
@@ -114,7 +133,7 @@ impl Asked {
         }
         let top_k = f.integer("top_k", 1..=MAX_TOP_K).unwrap_or(top_k);
         Asked {
-            narrowed: Narrowed::read(f, approval, &["approved", "pending"]),
+            narrowed: Narrowed::read(f, approval),
             query,
             top_k: usize::try_from(top_k).unwrap_or(1),
             threshold,
@@ -129,7 +148,8 @@ impl Asked {
 
     /// Searches, and hands over what was found.
     async fn answer(self, app: &Arc<App>, caller: &Caller) -> Result<Answer> {
-        let Narrowed { recipient, filter } = self.narrowed.of(app, caller);
+        let Narrowed { recipient, filter, .. } =
+            self.narrowed.of(app, caller, Inspected::Served).await?;
         let without_user = filter.user_id.is_none() && self.kinds != [Kind::AgentPlaybook];
         let asked = Search {
             query: self.query,
@@ -204,7 +224,8 @@ struct SearchRequest {
     tags: Option<Vec<String>>,
     /// `profiles`, `user_playbooks`, `agent_playbooks`; all when absent.
     entity_types: Option<Vec<String>>,
-    /// `pending`, `approved`, `rejected`; approved and pending when absent.
+    /// `pending`, `approved`, `rejected`; what agents are served when absent. Agents get approved ones only, whatever
+    /// they ask for, and pending ones too while the organization sets `serve_pending`.
     agent_playbook_status_filter: Option<Vec<String>>,
     /// null (current), `pending`, `archived`, `superseded`; current when absent.
     status_filter: Option<Vec<Option<String>>>,
@@ -275,7 +296,8 @@ macro_rules! search_request {
             tags: Option<Vec<String>>,
             /// null (current), `pending`, `archived`, `superseded`; current when absent.
             status_filter: Option<Vec<Option<String>>>,
-            /// Of agent playbooks: `pending`, `approved`, `rejected`; approved and pending when absent.
+            /// Of agent playbooks: `pending`, `approved`, `rejected`; what agents are served when absent. Agents get
+            /// approved ones only, and pending ones too while the organization sets `serve_pending`.
             playbook_status_filter: Option<Vec<String>>,
             /// `hybrid` (when absent), `vector` or `fts`.
             search_mode: Option<String>,
@@ -370,7 +392,7 @@ impl List {
     fn read(f: &mut Fields<'_>, limit: i64) -> Self {
         let (top_k, other) = (f.integer("top_k", 1..=MAX_LIST), f.integer("limit", 1..=MAX_LIST));
         List {
-            narrowed: Narrowed::read(f, "playbook_status_filter", PLAYBOOK_STATUSES),
+            narrowed: Narrowed::read(f, "playbook_status_filter"),
             limit: top_k.or(other).unwrap_or(limit),
         }
     }
@@ -410,7 +432,8 @@ macro_rules! list_request {
             tags: Option<Vec<String>>,
             /// null (current), `pending`, `archived`, `superseded`; current when absent.
             status_filter: Option<Vec<Option<String>>>,
-            /// Of agent playbooks: `pending`, `approved`, `rejected`; all when absent.
+            /// Of agent playbooks: `pending`, `approved`, `rejected`; all when absent. Agents get approved ones only,
+            /// and pending ones too while the organization sets `serve_pending`.
             playbook_status_filter: Option<Vec<String>>,
             /// RFC 3339 or unix seconds, included.
             start_time: Option<String>,
@@ -465,7 +488,7 @@ async fn get_profiles(
     Input { value, .. }: Input<GetProfiles>,
 ) -> Result<Json<GetProfilesResponse>> {
     let List { narrowed, limit } = value.0;
-    let Narrowed { recipient, filter } = narrowed.of(&app, &caller);
+    let Narrowed { recipient, filter, .. } = narrowed.of(&app, &caller, Inspected::All).await?;
     let found = reads::profiles(&app, filter, limit).await?;
     let over = gate::hand_over(&app, &caller, &recipient, found).await?;
     Ok(Json(GetProfilesResponse {
@@ -485,7 +508,7 @@ async fn get_user_playbooks(
     Input { value, .. }: Input<GetPlaybooks>,
 ) -> Result<Json<GetUserPlaybooksResponse>> {
     let List { narrowed, limit } = value.0;
-    let Narrowed { recipient, filter } = narrowed.of(&app, &caller);
+    let Narrowed { recipient, filter, .. } = narrowed.of(&app, &caller, Inspected::All).await?;
     let found = reads::user_playbooks(&app, filter, limit).await?;
     let over = gate::hand_over(&app, &caller, &recipient, found).await?;
     Ok(Json(GetUserPlaybooksResponse {
@@ -505,7 +528,7 @@ async fn get_agent_playbooks(
     Input { value, .. }: Input<GetPlaybooks>,
 ) -> Result<Json<GetAgentPlaybooksResponse>> {
     let List { narrowed, limit } = value.0;
-    let Narrowed { recipient, filter } = narrowed.of(&app, &caller);
+    let Narrowed { recipient, filter, .. } = narrowed.of(&app, &caller, Inspected::All).await?;
     let found = reads::agent_playbooks(&app, filter, limit).await?;
     let over = gate::hand_over(&app, &caller, &recipient, found).await?;
     Ok(Json(GetAgentPlaybooksResponse {

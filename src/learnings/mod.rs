@@ -20,6 +20,8 @@ pub mod http;
 mod http_reads;
 mod known_playbooks;
 mod likeness;
+mod masking;
+mod own_words;
 mod playbook_index;
 mod profiles;
 mod provenance;
@@ -44,6 +46,7 @@ use utoipa::ToSchema;
 pub use decisions::PlaybookDecision;
 pub use extraction::Feeding;
 pub use known_playbooks::KnownPlaybooks;
+pub use masking::{Comparison, Masked, compare as compare_shared, mask as mask_shared};
 pub use resolve::{Resolved, resolve};
 pub use sql::streams::spent_since;
 pub use sql::tuning::forget_session;
@@ -190,6 +193,11 @@ pub struct AgentPlaybook {
     #[serde(default)]
     #[sqlx(skip)]
     pub source_user_count: Option<i64>,
+    /// Whether aggregation proposed it, it is pending, and fewer than `min_users` of its people are still there; null in
+    /// search results.
+    #[serde(default)]
+    #[sqlx(skip)]
+    pub below_min_users: Option<bool>,
 }
 
 /// A user playbook, and the turns behind it, that an agent playbook came from.

@@ -6,6 +6,7 @@ use super::sql::{self, Filter};
 use super::{Learnings, SourceWindow};
 use crate::app::App;
 use crate::error::Result;
+use crate::organization;
 
 /// The newest profiles of a user.
 pub async fn profiles(app: &App, filter: Filter, limit: i64) -> Result<Learnings> {
@@ -39,9 +40,17 @@ pub async fn agent_playbooks(app: &App, filter: Filter, limit: i64) -> Result<Le
                 let ids: Vec<i64> = playbooks.iter().map(|p| p.agent_playbook_id).collect();
                 let windows = sql::agent_playbooks::windows(tx, &filter.org_id, &ids).await?;
                 let people = sql::agent_playbooks::source_users(tx, &filter.org_id, &ids).await?;
+                let proposed = sql::agent_playbooks::aggregated(tx, &filter.org_id, &ids).await?;
+                let least = organization::config_in(tx, &filter.org_id).await?.config.learning;
                 for playbook in &mut playbooks {
                     let counted = people.iter().find(|(id, _)| *id == playbook.agent_playbook_id);
-                    playbook.source_user_count = Some(counted.map_or(0, |(_, count)| *count));
+                    let count = counted.map_or(0, |(_, count)| *count);
+                    playbook.source_user_count = Some(count);
+                    playbook.below_min_users = Some(
+                        playbook.playbook_status == "pending"
+                            && proposed.contains(&playbook.agent_playbook_id)
+                            && count < least.min_users,
+                    );
                     playbook.source_windows =
                         Some(windows_of(playbook.agent_playbook_id, &windows));
                 }

@@ -49,7 +49,7 @@ pub fn distinct(text: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     each_run(text, |run| {
         match run {
-            Run::Word(word) if COMMON.binary_search(&word).is_ok() && word != "nicht" => {}
+            Run::Word(word) if is_common(word) && word != "nicht" => {}
             Run::Word(word) => {
                 found.insert(stem(word));
             }
@@ -88,7 +88,7 @@ pub fn query_terms(query: &str) -> Vec<TextTerm> {
             }
         };
         match run {
-            Run::Word(word) => take(stem(word), false, COMMON.binary_search(&word).is_ok()),
+            Run::Word(word) => take(stem(word), false, is_common(word)),
             Run::Unspaced([alone]) => take(alone.to_string(), true, false),
             Run::Unspaced(chars) => {
                 for pair in chars.windows(2) {
@@ -170,6 +170,11 @@ fn is_unspaced(c: char) -> bool {
         | '\u{1100}'..='\u{11ff}' | '\u{ac00}'..='\u{d7af}' // Hangul
         | '\u{20000}'..='\u{323af}')
         && c != '\u{30fb}'
+}
+
+/// Whether a word, lower case, carries little meaning.
+pub fn is_common(word: &str) -> bool {
+    COMMON.binary_search(&word).is_ok()
 }
 
 fn stem(word: &str) -> String {

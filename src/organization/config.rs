@@ -37,6 +37,9 @@ pub struct OrganizationConfig {
     pub judge: JudgeConfig,
     #[schema(required = false)]
     pub learning: LearningConfig,
+    /// Whether agents are served agent playbooks that nobody has approved yet. Rejected ones are never served.
+    #[schema(required = false)]
+    pub serve_pending: bool,
     #[schema(required = false)]
     pub governance: GovernanceConfig,
     /// Evaluators that are rules: free, each under its own name.
@@ -112,6 +115,7 @@ impl Default for OrganizationConfig {
             eval_sample_n_per_stratum: 200,
             judge: JudgeConfig::default(),
             learning: LearningConfig::default(),
+            serve_pending: false,
             governance: GovernanceConfig::default(),
             evaluators: Vec::new(),
         }
@@ -146,6 +150,7 @@ impl Read for OrganizationConfig {
                 .unwrap_or(default.eval_sample_n_per_stratum),
             judge: f.nested("judge"),
             learning: f.nested("learning"),
+            serve_pending: f.optional_flag("serve_pending").unwrap_or(default.serve_pending),
             governance: f.nested("governance"),
             evaluators: f.list("evaluators", 50),
         };

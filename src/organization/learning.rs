@@ -27,8 +27,8 @@ pub struct LearningConfig {
     /// Whether playbooks of several people become pending agent playbooks.
     #[schema(required = false)]
     pub aggregation: bool,
-    /// Different people who must have taught the same before it is proposed for all; never fewer than 2.
-    #[schema(required = false, minimum = 2, maximum = 1000)]
+    /// Different people who must have taught the same before it is proposed for all.
+    #[schema(required = false, minimum = 2, maximum = 100)]
     pub min_users: i64,
     /// Judged sessions before a learning can be proposed for archiving or editing.
     #[schema(required = false, minimum = 3, maximum = 10_000)]
@@ -44,7 +44,7 @@ impl Default for LearningConfig {
             idle_seconds: 6 * 3600,
             extraction_prompt_version: None,
             aggregation: true,
-            min_users: 2,
+            min_users: 5,
             tuning_min_sessions: 5,
         }
     }
@@ -69,7 +69,7 @@ impl Read for LearningConfig {
                 Kind::LearningExtraction,
             ),
             aggregation: f.optional_flag("aggregation").unwrap_or(default.aggregation),
-            min_users: f.integer("min_users", 2..=1000).unwrap_or(default.min_users),
+            min_users: f.integer("min_users", 2..=100).unwrap_or(default.min_users),
             tuning_min_sessions: f
                 .integer("tuning_min_sessions", 3..=10_000)
                 .unwrap_or(default.tuning_min_sessions),

@@ -10,7 +10,8 @@ use crate::error::{Error, Result};
 use crate::evaluation;
 use crate::experiments;
 use crate::governance::barrier;
-use crate::governance::user_tables::USER_TABLES;
+use crate::governance::user_tables::{LINKS, USER_TABLES};
+use crate::learnings;
 
 /// Deletes one turn.
 pub async fn delete_interaction(
@@ -112,9 +113,15 @@ pub async fn clear_user_data(
             Box::pin(async move {
                 barrier::lock(tx, &app.subject_keys, org_id, user_id, app.clock.now()).await?;
                 let mut counts = BTreeMap::new();
+                while let Some(shared) =
+                    learnings::compare_shared(tx, org_id, user_id, i64::MAX).await?
+                {
+                    let links = learnings::mask_shared(tx, app, &shared).await?.links;
+                    *counts.entry(LINKS.to_owned()).or_default() += links;
+                }
                 for table in USER_TABLES {
                     let deleted = table.delete_rows(tx, org_id, user_id).await?;
-                    counts.insert(table.target.to_owned(), deleted);
+                    *counts.entry(table.target.to_owned()).or_default() += deleted;
                 }
                 if counts.values().all(|count| *count == 0) {
                     return Err(Error::not_found("user"));

@@ -33,7 +33,7 @@ pub use reads::{
 };
 pub use sql::{
     SessionInWindow, arrivals, citations, count_arrivals, in_window, interactions_by_ids,
-    recount_mismatches, request_for_learning, snapshot,
+    recount_mismatches, request_for_learning, said, snapshot,
 };
 pub use tokens::warm as warm_tokenizer;
 

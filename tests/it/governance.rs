@@ -2,7 +2,7 @@
 
 mod canary;
 mod certificate;
-mod erase;
+pub mod erase;
 mod export;
 mod faults;
 mod model;

@@ -19,7 +19,10 @@ pub async fn add_user_playbook(server: &Server, user: &str, trigger: &str, conte
     answer["ids"][0].as_i64().unwrap()
 }
 
-pub async fn add_agent_playbook(server: &Server, body: Value) -> i64 {
+/// Adds an agent playbook, approved unless it says otherwise.
+pub async fn add_agent_playbook(server: &Server, mut body: Value) -> i64 {
+    let fields = body.as_object_mut().unwrap();
+    fields.entry("playbook_status").or_insert_with(|| json!("approved"));
     let answer = server.post("/api/add_agent_playbook", &json!({"agent_playbooks": [body]})).await;
     answer.ok()["ids"][0].as_i64().unwrap()
 }
@@ -46,13 +49,13 @@ both_backends! {
              "source": "web", "source_interaction_ids": [5], "tags": ["t"], "user_playbook_id": 99}]})).await.ok();
         assert_eq!(playbook["added_count"], 1);
         let agent = add_agent_playbook(&server, json!({"playbook_name": "returns", "agent_version": "v1",
-            "content": "Offer a return label first", "trigger": "return", "playbook_metadata": "n=2",
+            "content": "Offer a return label first", "trigger": "return", "playbook_metadata": "n=2", "playbook_status": "pending",
             "source_windows": [{"user_playbook_id": playbook["ids"][0], "source_interaction_ids": [5, 6]}]})).await;
         assert!(agent > 0);
         insta::assert_json_snapshot!("user_playbooks",
             server.post("/api/get_user_playbooks", &json!({"user_id": "ada"})).await.ok());
         insta::assert_json_snapshot!("agent_playbooks",
-            server.post("/api/get_agent_playbooks", &json!({})).await.ok());
+            server.inspecting().post("/api/get_agent_playbooks", &json!({})).await.ok());
     }
 
     async fn all_problems_of_a_batch_are_named(t: TestApp) {
@@ -119,9 +122,11 @@ both_backends! {
 
     async fn agent_playbooks_are_approved_and_rejected(t: TestApp) {
         let server = t.serve().await;
-        let id = add_agent_playbook(&server, json!({"content": "Greet first", "trigger": "greeting"})).await;
+        let person = server.inspecting();
+        let new = json!({"content": "Greet first", "trigger": "greeting", "playbook_status": "pending"});
+        let id = add_agent_playbook(&server, new).await;
         let statuses = async |filter: Value| {
-            let read = server.post("/api/get_agent_playbooks", &filter).await.ok();
+            let read = person.post("/api/get_agent_playbooks", &filter).await.ok();
             read["agent_playbooks"].as_array().unwrap().len()
         };
         assert_eq!(statuses(json!({"playbook_status_filter": "pending"})).await, 1);
@@ -138,7 +143,8 @@ both_backends! {
         let found = server.post("/api/search", &json!({"query": "greet"})).await.ok();
         assert_eq!(found["agent_playbooks"], json!([]), "rejected ones are not handed out unasked");
         let asked = json!({"query": "greet", "agent_playbook_status_filter": ["rejected"]});
-        let found = server.post("/api/search", &asked).await.ok();
+        assert_eq!(server.post("/api/search", &asked).await.ok()["agent_playbooks"], json!([]), "nor to an agent that asks");
+        let found = person.post("/api/search", &asked).await.ok();
         assert_eq!(found["agent_playbooks"][0]["rationale"], "too slow");
     }
 
@@ -217,7 +223,7 @@ both_backends! {
         let (agent, operator, other) = (server.with_token(&agent), server.with_token(&operator), server.with_token(&other));
         let profile = add_profile(&agent, "ada", "Likes tea").await;
         let playbook = add_user_playbook(&agent, "ada", "tea", "").await;
-        let agent_playbook = add_agent_playbook(&agent, json!({"content": "offer tea"})).await;
+        let agent_playbook = add_agent_playbook(&agent, json!({"content": "offer tea", "playbook_status": "pending"})).await;
         let deletes = [
             ("/api/delete_profile", json!({"user_id": "ada", "profile_id": profile})),
             ("/api/delete_user_playbook", json!({"user_playbook_id": playbook})),

@@ -57,7 +57,7 @@ afterAll(async () => {
 });
 
 async function tell(path: string, body: unknown): Promise<Record<string, unknown>> {
-  const answer = await fetch(url + path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+  const answer = await fetch(url + path, { method: "POST", headers: { "Content-Type": "application/json", "X-Evenhand-Caller": "dashboard" }, body: JSON.stringify(body) });
   expect(answer.status).toBe(200);
   return answer.json() as Promise<Record<string, unknown>>;
 }
@@ -76,18 +76,18 @@ const turns = (...said: [role: string, content: string][]) => said.map(([role, c
 const said = (text: string | RegExp) => page.getByRole("status").getByText(text).first().waitFor();
 
 it("goes round, from corrections to a scored playbook", async () => {
-  for (const user_id of ["ada", "bob", "kim"]) {
+  for (const user_id of ["ada", "bob", "kim", "lea", "zoe"]) {
     await tell("/api/publish_interaction", { user_id, session_id: "s1", agent_version: "v1", session_finished: true, interaction_data_list: turns(
       ["User", "What does the kettle cost?"], ["Assistant", "30 euros."], ["User", "That is wrong, quote the price with tax."], ["Assistant", "35.70 euros with tax."], ["User", "Perfect, thank you!"]) });
   }
   type Playbook = { agent_playbook_id: number; source_user_count: number };
   const { agent_playbook_id: id } = await until(async () => {
     const { agent_playbooks } = await tell("/api/get_agent_playbooks", {}) as { agent_playbooks: Playbook[] };
-    return agent_playbooks.find((p) => p.source_user_count === 3);
+    return agent_playbooks.find((p) => p.source_user_count === 5);
   });
   await visit(page, `${url}/learnings?status=pending`, "Learnings");
   await page.getByRole("button", { name: /Quote prices with tax included/ }).click();
-  await page.getByTestId("provenance").getByText("3 people taught it independently").waitFor();
+  await page.getByTestId("provenance").getByText("5 people taught it independently").waitFor();
   await settled(page);
   await expectAccessible(page);
   await picture(page, "learning-pending");

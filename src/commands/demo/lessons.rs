@@ -1,6 +1,6 @@
 //! What the desk has learned: playbooks with where they came from, and what is known of its customers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use serde_json::{Value, json};
@@ -150,9 +150,13 @@ pub async fn teach(desk: &Desk, seed: u64, day: i64, now: i64) -> Result<Vec<Les
             continue;
         }
         let dice = Dice::new(seed ^ 0x7EAC, index);
+        let mut customers = BTreeSet::new();
+        let people = 5 + dice.below(4);
+        while customers.len() < people {
+            customers.insert(40 + dice.below(300) as u64);
+        }
         let mut sources = Vec::new();
-        for _ in 0..3 + dice.below(5) {
-            let customer = 40 + dice.below(300) as u64;
+        for customer in customers {
             let own = json!({"user_playbooks": [{
                 "user_id": user_id(customer), "playbook_name": name, "content": content, "trigger": trigger,
                 "source": "web",
@@ -164,7 +168,7 @@ pub async fn teach(desk: &Desk, seed: u64, day: i64, now: i64) -> Result<Vec<Les
             "playbook_name": name, "content": content, "trigger": trigger, "playbook_status": status,
             "rationale": format!("{} customers taught the same.", sources.len()), "tags": [topic], "source_windows": sources,
         }]});
-        let added = desk.post("/api/add_agent_playbook", &playbook).await?;
+        let added = desk.person().post("/api/add_agent_playbook", &playbook).await?;
         let id = added["ids"][0].as_i64().unwrap_or_default();
         if *status == "approved" {
             lessons.push(Lesson { id, name, topic, content, effect: *effect, made_at: now });

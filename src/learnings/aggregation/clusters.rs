@@ -25,13 +25,13 @@ impl Member {
     }
 }
 
-/// Playbooks that say the same as the one that speaks for them.
+/// Playbooks that say the same.
 #[derive(Clone, Debug)]
 pub struct Cluster {
     /// Places in the list of members, ascending.
     pub members: Vec<usize>,
-    /// The one that has most in common with the others.
-    pub spokesman: usize,
+    /// The same places, those that have most in common with the others first.
+    pub spokesmen: Vec<usize>,
 }
 
 /// Puts members together, each with the first it agrees with best. Oldest first, so the result depends on nothing but
@@ -70,7 +70,7 @@ pub fn find(members: &[Member], people: usize) -> Vec<Cluster> {
     clusters
         .into_iter()
         .filter(|cluster| users(members, cluster).len() >= people)
-        .map(|members| Cluster { spokesman: spokesman(&likenesses, &members), members })
+        .map(|members| Cluster { spokesmen: spokesmen(&likenesses, &members), members })
         .collect()
 }
 
@@ -79,12 +79,13 @@ pub fn users<'a>(members: &'a [Member], cluster: &[usize]) -> BTreeSet<&'a str> 
     cluster.iter().map(|place| members[*place].user_id.as_str()).collect()
 }
 
-fn spokesman(likenesses: &[Likeness], cluster: &[usize]) -> usize {
+fn spokesmen(likenesses: &[Likeness], cluster: &[usize]) -> Vec<usize> {
     let score = |place: &usize| -> f64 {
         cluster.iter().map(|other| likenesses[*place].common(&likenesses[*other])).sum()
     };
-    let best = cluster.iter().max_by(|a, b| score(a).total_cmp(&score(b)).then(b.cmp(a)));
-    best.copied().unwrap_or_default()
+    let mut scored: Vec<(f64, usize)> = cluster.iter().map(|p| (score(p), *p)).collect();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    scored.into_iter().map(|(_, place)| place).collect()
 }
 
 #[cfg(test)]

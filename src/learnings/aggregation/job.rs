@@ -9,7 +9,7 @@ use sqlx::types::Json;
 
 use super::clusters::{self, Cluster, Member};
 use super::personal::{People, Person};
-use super::{AGGREGATE, ideas};
+use super::{AGGREGATE, PROPOSED, ideas};
 use crate::app::App;
 use crate::db::Tx;
 use crate::error::{Error, Result};
@@ -47,6 +47,13 @@ struct Material {
     rejected: Vec<BTreeSet<String>>,
 }
 
+impl Material {
+    /// Different people who must have taught the same.
+    fn people(&self) -> usize {
+        usize::try_from(self.learning.min_users).unwrap_or(2).max(2)
+    }
+}
+
 /// What is to be written.
 struct Proposed {
     /// An agent playbook that is there already, or the text of a new one.
@@ -66,7 +73,7 @@ async fn aggregate(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
     if !material.learning.aggregation {
         return Ok(Outcome::Done);
     }
-    let people = usize::try_from(material.learning.min_users).unwrap_or(2).max(2);
+    let people = material.people();
     let (material, found) = tokio::task::spawn_blocking(move || {
         let found = clusters::find(&material.members, people);
         (material, found)
@@ -78,10 +85,10 @@ async fn aggregate(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
         proposed.extend(propose(app, job, &material, &cluster).await?);
     }
     app.faults.reach("aggregate.before_save")?;
-    let input = (app.clone(), job.clone(), version, proposed, people);
+    let input = (app.clone(), job.clone(), version, proposed);
     app.db
-        .write("learnings.save_aggregation", input, |tx, (app, job, version, proposed, people)| {
-            Box::pin(save(tx, app, job, version, proposed, *people))
+        .write("learnings.save_aggregation", input, |tx, (app, job, version, proposed)| {
+            Box::pin(save(tx, app, job, version, proposed))
         })
         .await?;
     app.faults.reach("aggregate.after_save")?;
@@ -123,8 +130,8 @@ async fn propose(
 ) -> Result<Option<Proposed>> {
     let members: Vec<Member> =
         cluster.members.iter().map(|place| material.members[*place].clone()).collect();
-    let spokesman = &material.members[cluster.spokesman];
-    let likeness = spokesman.likeness();
+    let spokesmen = cluster.spokesmen.iter().map(|place| &material.members[*place]);
+    let likeness = spokesmen.clone().next().map(Member::likeness).unwrap_or_default();
     let linked = |playbook: &&AgentPlaybook| {
         members.iter().any(|member| {
             material.links.contains(&(playbook.agent_playbook_id, member.user_playbook_id))
@@ -142,17 +149,20 @@ async fn propose(
         return Ok((!sources.is_empty()).then_some(Proposed { to: Ok(id), sources }));
     }
     let people = people(app, job, &members).await?;
-    let draft = Draft {
-        trigger: people.impersonal(&spokesman.trigger),
-        content: people.impersonal(&spokesman.content),
-    };
-    if ideas::is_rejected(&material.rejected, &draft.trigger, &draft.content) {
+    let least = material.people();
+    if people.count() < least {
         return Ok(None);
     }
-    if !people.is_impersonal(&format!("{} {}", draft.trigger, draft.content)) {
+    let may_share = |text: &str| people.is_common(text, least) && people.is_impersonal(text, "");
+    let Some(said) = spokesmen.clone().find(|m| may_share(&m.trigger) && may_share(&m.content))
+    else {
         metrics::counter!("evenhand_aggregations_total", "outcome" => "refused_personal")
             .increment(1);
-        tracing::warn!("a playbook was not proposed: something of a source person was left in it");
+        tracing::info!("a playbook was not proposed: no wording of it is free of its people");
+        return Ok(None);
+    };
+    let draft = Draft { trigger: said.trigger.clone(), content: said.content.clone() };
+    if ideas::is_rejected(&material.rejected, &draft.trigger, &draft.content) {
         return Ok(None);
     }
     Ok(Some(Proposed { to: Err(draft), sources: members }))
@@ -168,15 +178,15 @@ async fn people(app: &App, job: &Claim, members: &[Member]) -> Result<People> {
     }
     let users: Vec<&str> = people.keys().copied().collect();
     let input = (job.org_id.clone(), serde_json::to_string(&users).unwrap_or_default());
-    let profiles = app
+    let known = app
         .db
-        .read("learnings.profiles_of_sources", input, |tx, (org_id, users)| {
-            Box::pin(sql::profiles_of(tx, org_id, users))
+        .read("learnings.known_of_sources", input, |tx, (org_id, users)| {
+            Box::pin(sql::known_of(tx, org_id, users))
         })
         .await?;
-    for (user_id, content) in profiles {
+    for (user_id, content) in known {
         if let Some(person) = people.get_mut(user_id.as_str()) {
-            person.profiles.push(content);
+            person.known.push(content);
         }
     }
     Ok(People::new(people.into_values().collect()))
@@ -188,7 +198,6 @@ async fn save(
     job: &Claim,
     version: &str,
     proposed: &[Proposed],
-    people: usize,
 ) -> Result<()> {
     let now = app.clock.now();
     jobs::hold(tx, job).await?;
@@ -196,7 +205,7 @@ async fn save(
         proposed.iter().flat_map(|p| p.sources.iter().map(|m| m.user_id.clone())).collect();
     let users: Vec<String> = users.into_iter().collect();
     let subjects = barrier::open_known(tx, &job.org_id, &users).await?;
-    let mut made = 0;
+    let (mut made, mut has_changed) = (0, false);
     for Proposed { to, sources } in proposed {
         // Erased, deleted or changed meanwhile: it no longer speaks for anybody.
         let mut standing = Vec::new();
@@ -205,11 +214,14 @@ async fn save(
                 standing.push(member);
             }
         }
-        let different: BTreeSet<&str> = standing.iter().map(|m| m.user_id.as_str()).collect();
         let id = match to {
             Ok(id) if playbook_rows::hold(tx, &job.org_id, *id).await?.is_some() => *id,
             Ok(_) => continue,
-            Err(_) if different.len() < people => continue,
+            // What the text was compared with is no longer there: the next run compares anew.
+            Err(_) if standing.len() < sources.len() => {
+                has_changed = true;
+                continue;
+            }
             Err(draft) => {
                 let id = agent_playbooks::put(tx, &job.org_id, new(draft, version, now)).await?;
                 decisions::record(tx, app, &job.org_id, id, "proposed", &Decider::Aggregation)
@@ -233,7 +245,8 @@ async fn save(
         metrics::counter!("evenhand_aggregations_total", "outcome" => "proposed").increment(made);
     }
     app.faults.reach("aggregate.amid_save")?;
-    jobs::finish(tx, job, now).await
+    jobs::finish(tx, job, now).await?;
+    if has_changed { super::enqueue(tx, app, &job.org_id, version).await } else { Ok(()) }
 }
 
 fn new(draft: &Draft, version: &str, now: i64) -> AgentPlaybook {
@@ -246,10 +259,14 @@ fn new(draft: &Draft, version: &str, now: i64) -> AgentPlaybook {
         trigger: draft.trigger.clone(),
         rationale: "Several people taught this independently.".to_owned(),
         playbook_status: "pending".to_owned(),
-        playbook_metadata: Json(json!({"origin": "aggregation"})),
+        playbook_metadata: Json(json!({
+            "origin": "aggregation",
+            PROPOSED: {"trigger": draft.trigger, "content": draft.content},
+        })),
         status: "current".to_owned(),
         tags: Json(Vec::new()),
         source_windows: None,
         source_user_count: None,
+        below_min_users: None,
     }
 }

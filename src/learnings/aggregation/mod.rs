@@ -2,8 +2,8 @@
 //!
 //! - Per agent version, current user playbooks that say the same are put together. From a single person nothing is
 //!   proposed, however often they say it.
-//! - What is proposed is a *pending* agent playbook: people approve, edit or reject it. Its text carries nothing of the
-//!   people it came from ([`personal`]): identifiers are taken out, and a check refuses what still has one.
+//! - What is proposed is a *pending* agent playbook: people approve, edit or reject it. Its text is one of the members'
+//!   own, in words that enough of them used, and carries nothing of one of them ([`personal`]); else nothing is proposed.
 //! - Links to the sources, and with them the count of people, belong to those people and go with them. The playbook
 //!   stays.
 //! - What was rejected does not come back unchanged ([`ideas`]).
@@ -25,6 +25,9 @@ use crate::app::App;
 use crate::db::Tx;
 use crate::error::Result;
 use crate::jobs::{self, NewJob, OnDuplicate};
+
+/// Under this name a playbook's metadata keeps what was proposed: the part of its text that is nobody's alone.
+pub const PROPOSED: &str = "proposed";
 
 const AGGREGATE: &str = "aggregate_playbooks";
 /// Playbooks that come within this time are looked at together.

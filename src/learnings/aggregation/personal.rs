@@ -1,219 +1,169 @@
 //! What must not be carried over from the people a playbook came from.
 //!
-//! Two passes that know nothing of each other. [`People::impersonal`] takes out e-mail addresses, links, numbers, ids,
-//! and names: words with a capital letter that no other source person uses, and what is known to identify one of them.
-//! [`People::is_impersonal`] then looks for every identifier of every source person, however it is written, and refuses
-//! a text that still has one. A word that at least two of the people use is part of what they share.
+//! A text is shared as it is or not at all; nothing is cut out of it. Refused are tokens with digits, addresses, links
+//! and domains, names, statements about oneself, whatever identifies a source, and three words in a row that only one
+//! of the people has used. What aggregation takes over must consist of words that enough of them used.
+//!
+//! Several accounts of one person are one person: who shares a contact, an order or a long phrase is counted once.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::learnings::own_words::{self, Run, Word};
+use crate::learnings::words;
 
 /// One source person, as far as they can be recognised.
 #[derive(Clone, Debug, Default)]
 pub struct Person {
     pub user_id: String,
-    /// Their playbooks in the cluster.
+    /// What they taught of this.
     pub texts: Vec<String>,
-    /// What is known about them.
-    pub profiles: Vec<String>,
+    /// What else is stored about them.
+    pub known: Vec<String>,
 }
 
 /// The people a text came from.
 pub struct People {
-    people: Vec<Person>,
-    /// The words each of them uses, lower case.
-    words: Vec<BTreeSet<String>>,
+    /// What each of them used; accounts that belong together are one.
+    used: Vec<Used>,
     identifiers: BTreeSet<String>,
 }
 
-/// Parts of user ids that name nobody.
-const GENERIC: &[&str] = &[
-    "user", "users", "customer", "client", "guest", "account", "agent", "test", "admin", "member",
-    "person", "mail", "com", "org", "net", "gmail", "example", "the", "and",
+#[derive(Default)]
+struct Used {
+    terms: BTreeSet<String>,
+    runs: BTreeSet<Run>,
+}
+
+/// Words that different people rarely have in common, one after the other.
+const LONG_PHRASE: usize = 12;
+/// Numbers of this many digits are somebody's: an order, a customer, a telephone.
+const LONG_NUMBER: usize = 5;
+/// Who says these speaks about themselves.
+const FIRST_PERSON: &[&str] = &[
+    "i", "my", "mine", "myself", "ich", "mein", "meine", "meinem", "meinen", "meiner", "je", "j",
+    "mon", "mes", "yo", "mi", "mis", "soy", "estoy",
 ];
-/// What stands before a name.
-const BEFORE_NAMES: &[&str] = &[
-    "my name is ",
-    "name is ",
-    "name: ",
-    "call me ",
-    "i am called ",
-    "ich heiße ",
-    "mein name ist ",
-    "je m'appelle ",
-    "me llamo ",
-    "i'm ",
-    "i am ",
-    "called ",
-    "named ",
-];
-/// What stands after a name at the beginning of a sentence.
-const AFTER_NAMES: &[&str] = &[
-    "is", "was", "has", "wants", "lives", "works", "uses", "prefers", "likes", "needs", "asked",
-    "said", "ist", "hat", "will", "est", "es",
-];
-const PRONOUNS: &[&str] = &["he", "she", "they", "it", "this", "that", "user", "who", "what"];
-/// Numbers of more digits say who or which; shorter ones that several people use say how many.
-const FEW_DIGITS: usize = 4;
+/// After "I" these say when something applies, and nothing about the person.
+const ASKING: &[&str] = &["ask", "call", "write", "order", "message", "contact", "request"];
 
 impl People {
     pub fn new(people: Vec<Person>) -> Self {
-        let words = people
-            .iter()
-            .map(|person| person.texts.iter().flat_map(|text| cores(text)).collect())
-            .collect();
-        let mut all = People { people, words, identifiers: BTreeSet::new() };
-        let found: Vec<BTreeSet<String>> =
-            (0..all.people.len()).map(|place| all.identifiers_of(place)).collect();
-        all.identifiers = found.into_iter().flatten().collect();
-        all
-    }
-
-    /// Whether at least two of the people use this word.
-    fn is_shared(&self, word: &str) -> bool {
-        self.words.iter().filter(|words| words.contains(word)).count() >= 2
-    }
-
-    /// What identifies one of them, lower case.
-    fn identifiers_of(&self, place: usize) -> BTreeSet<String> {
-        let person = &self.people[place];
-        let id = person.user_id.to_lowercase();
-        let others = self.people.iter().enumerate().filter(|(other, _)| *other != place);
-        let elsewhere: Vec<BTreeSet<String>> =
-            others.map(|(_, other)| parts(&other.user_id.to_lowercase())).collect();
-        let mut found: BTreeSet<String> = parts(&id)
-            .into_iter()
-            .filter(|part| part.chars().count() >= 3 && !GENERIC.contains(&part.as_str()))
-            .filter(|part| !elsewhere.iter().any(|parts| parts.contains(part)))
-            .collect();
-        for text in person.profiles.iter().chain(&person.texts) {
-            found.extend(stated_names(text));
-        }
-        for text in &person.profiles {
-            found.extend(capitalised(text).filter(|name| !self.is_shared(name)));
-            found
-                .extend(cores(text).filter(|word| word.contains('@') || digits(word) > FEW_DIGITS));
-        }
-        found.insert(id);
-        found
-    }
-
-    /// The text without anything that belongs to one of them.
-    pub fn impersonal(&self, text: &str) -> String {
-        let mut out = String::with_capacity(text.len());
-        let mut begins = true;
-        for chunk in text.split_inclusive(char::is_whitespace) {
-            let word = chunk.trim_end();
-            let space = &chunk[word.len()..];
-            let core = core(word);
-            match self.stand_in(core, begins) {
-                // A plus before a number says that it is a telephone's.
-                Some(stand_in) => {
-                    out.push_str(&word.trim_start_matches('+').replacen(core, stand_in, 1));
-                }
-                None => out.push_str(word),
+        let identifiers = identifiers(&people);
+        let mut used: Vec<Used> = Vec::new();
+        for accounts in one_each(&people) {
+            let mut all = Used::default();
+            for text in accounts.iter().flat_map(|place| &people[*place].texts) {
+                all.terms.extend(words::terms(text));
+                all.runs.extend(own_words::runs(&own_words::words(text)));
             }
-            out.push_str(space);
-            begins = word.ends_with(['.', '!', '?', ':', '。']) || (begins && core.is_empty());
+            used.push(all);
         }
-        out.trim().to_owned()
+        People { used, identifiers }
     }
 
-    /// What is written instead of a word, if it must not stand.
-    fn stand_in(&self, core: &str, begins: bool) -> Option<&'static str> {
-        let lower = core.to_lowercase();
-        if core.contains('@') {
-            return Some("[e-mail]");
-        }
-        if lower.contains("://") || lower.starts_with("www.") {
-            return Some("[link]");
-        }
-        let digits = digits(core);
-        if digits > 0 && (digits > FEW_DIGITS || !self.is_shared(&lower)) {
-            let only = core.chars().all(|c| !c.is_alphabetic());
-            return Some(if only { "[number]" } else { "[id]" });
-        }
-        if self.identifiers.contains(&lower)
-            || parts(&lower).iter().any(|p| self.identifiers.contains(p))
-        {
-            return Some("[name]");
-        }
-        let capital = core.chars().next().is_some_and(char::is_uppercase);
-        let acronym = core.chars().count() >= 2 && core.chars().all(|c| !c.is_lowercase());
-        (capital && !acronym && !begins && !self.is_shared(&lower)).then_some("[name]")
+    /// How many different people they are.
+    pub fn count(&self) -> usize {
+        self.used.len()
     }
 
-    /// Whether nothing in the text identifies one of them.
-    pub fn is_impersonal(&self, text: &str) -> bool {
-        let lower = text.to_lowercase();
-        // Without separators, so that "a d a" and "ada.lovelace" are found too.
-        let squeezed: String = lower.chars().filter(|c| c.is_alphanumeric()).collect();
-        let words = parts(&lower);
-        let identified = self.identifiers.iter().any(|identifier| {
+    /// Whether every word of the text was used by at least `least` of them.
+    pub fn is_common(&self, text: &str, least: usize) -> bool {
+        let having = |term: &String| self.used.iter().filter(|u| u.terms.contains(term)).count();
+        words::terms(text).iter().all(|term| having(term) >= least)
+    }
+
+    /// Whether nothing in the text is of one of them. What stands in `public`, which serves everybody already, may stay.
+    pub fn is_impersonal(&self, text: &str, public: &str) -> bool {
+        let (words, known) = (own_words::words(text), own_words::words(public));
+        let known_words: BTreeSet<&str> = known.iter().map(|word| word.lower.as_str()).collect();
+        let known_runs: BTreeSet<Run> = own_words::runs(&known).collect();
+        let new: Vec<&Word> =
+            words.iter().filter(|word| !known_words.contains(word.lower.as_str())).collect();
+        let is_personal = |word: &&Word| {
+            word.has_digit || word.is_name_like || self.identifiers.contains(&word.lower)
+        };
+        let one_has = |run: &Run| self.used.iter().filter(|u| u.runs.contains(run)).count() == 1;
+        !new.iter().any(is_personal)
+            && !own_words::tokens(text).any(|(_, token)| {
+                own_words::is_address(token) && !own_words::tokens(public).any(|(_, t)| t == token)
+            })
+            && (!speaks_of_oneself(&words) || speaks_of_oneself(&known))
+            && !self.is_squeezed_in(&new)
+            && !own_words::runs(&words).any(|run| {
+                own_words::says_something(&run) && !known_runs.contains(&run) && one_has(&run)
+            })
+    }
+
+    /// Whether an identifier stands there with separators between its letters.
+    fn is_squeezed_in(&self, words: &[&Word]) -> bool {
+        let squeezed: String = words.iter().map(|word| word.lower.as_str()).collect();
+        self.identifiers.iter().any(|identifier| {
             let plain: String = identifier.chars().filter(|c| c.is_alphanumeric()).collect();
-            words.contains(identifier) || (plain.chars().count() >= 6 && squeezed.contains(&plain))
-        });
-        let longest_number =
-            lower.split(|c: char| !c.is_ascii_digit()).map(str::len).max().unwrap_or(0);
-        !identified && !lower.contains('@') && longest_number <= FEW_DIGITS
+            plain.chars().count() >= 6 && squeezed.contains(&plain)
+        })
     }
 }
 
-/// A word without the punctuation around it.
-fn core(word: &str) -> &str {
-    word.trim_matches(|c: char| !c.is_alphanumeric())
-}
-
-fn cores(text: &str) -> impl Iterator<Item = String> {
-    text.split_whitespace().map(|word| core(word).to_lowercase()).filter(|word| !word.is_empty())
-}
-
-fn parts(text: &str) -> BTreeSet<String> {
-    let parts = text.split(|c: char| !c.is_alphanumeric());
-    parts.filter(|part| !part.is_empty()).map(str::to_owned).collect()
-}
-
-fn digits(word: &str) -> usize {
-    word.chars().filter(char::is_ascii_digit).count()
-}
-
-/// Words with a capital letter that do not begin a sentence, lower case.
-fn capitalised(text: &str) -> impl Iterator<Item = String> {
-    let mut begins = true;
-    text.split_whitespace().filter_map(move |word| {
-        let core = core(word);
-        let capital = core.chars().next().is_some_and(char::is_uppercase);
-        let found = capital && !begins && core.chars().count() >= 3 && core != "I";
-        begins = word.ends_with(['.', '!', '?', ':']);
-        found.then(|| core.to_lowercase())
+fn speaks_of_oneself(words: &[Word]) -> bool {
+    words.iter().enumerate().any(|(place, word)| {
+        let asks = || words.get(place + 1).is_some_and(|w| ASKING.contains(&w.lower.as_str()));
+        FIRST_PERSON.contains(&word.lower.as_str()) && !(word.lower == "i" && asks())
     })
 }
 
-/// Names that a text gives away by what stands around them, lower case.
-fn stated_names(text: &str) -> BTreeSet<String> {
+/// What identifies one of the people, lower case.
+fn identifiers(people: &[Person]) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    let lower = text.to_lowercase();
-    for before in BEFORE_NAMES {
-        for (at, _) in lower.match_indices(before) {
-            // Where lower case is longer than the original, the place is off and nothing is found here.
-            let rest = text.get(at + before.len()..).unwrap_or("");
-            let rest = rest.split(['.', '!', '?', ',', ';']).next().unwrap_or(rest);
-            let names = rest.split_whitespace().take(3).map(core);
-            let names = names.take_while(|n| n.chars().next().is_some_and(char::is_uppercase));
-            found.extend(names.filter(|n| n.chars().count() >= 3).map(str::to_lowercase));
-        }
-    }
-    for sentence in text.split_inclusive(['.', '!', '?', '\n']) {
-        let mut words = sentence.split_whitespace().map(core);
-        if let (Some(first), Some(second)) = (words.next(), words.next())
-            && AFTER_NAMES.contains(&second.to_lowercase().as_str())
-            && first.chars().next().is_some_and(char::is_uppercase)
-            && first.chars().count() >= 3
-            && !PRONOUNS.contains(&first.to_lowercase().as_str())
-        {
-            found.insert(first.to_lowercase());
+    for (place, person) in people.iter().enumerate() {
+        let others = || people.iter().enumerate().filter(|(other, _)| *other != place);
+        let is_theirs = |part: &String| {
+            !others().any(|(_, other)| own_words::id_parts(&other.user_id).contains(part))
+        };
+        found.insert(person.user_id.to_lowercase());
+        found.extend(own_words::id_parts(&person.user_id).into_iter().filter(is_theirs));
+        for text in person.known.iter().chain(&person.texts) {
+            found.extend(own_words::stated_names(text));
+            found.extend(marks(text));
         }
     }
     found
+}
+
+/// Contacts, orders and the like in a text, lower case.
+fn marks(text: &str) -> impl Iterator<Item = String> {
+    let tokens = own_words::tokens(text).map(|(_, token)| token.to_lowercase());
+    tokens.filter(|token| {
+        let digits = token.chars().filter(char::is_ascii_digit).count();
+        let kinds: Vec<bool> =
+            token.chars().filter(|c| c.is_alphanumeric()).map(char::is_numeric).collect();
+        let changes = kinds.windows(2).filter(|pair| pair[0] != pair[1]).count();
+        let is_code = kinds.len() >= LONG_NUMBER && changes >= 2;
+        token.contains('@') || digits >= LONG_NUMBER || is_code
+    })
+}
+
+/// The accounts, as places in the list, put together where one person has several.
+fn one_each(people: &[Person]) -> Vec<Vec<usize>> {
+    let mut first: BTreeMap<String, usize> = BTreeMap::new();
+    let mut group: Vec<usize> = (0..people.len()).collect();
+    for (place, person) in people.iter().enumerate() {
+        let phrases = person.texts.iter().flat_map(|text| {
+            let words: Vec<String> =
+                own_words::words(text).into_iter().map(|word| word.lower).collect();
+            words.windows(LONG_PHRASE).map(|phrase| phrase.join(" ")).collect::<Vec<_>>()
+        });
+        let marks = person.known.iter().chain(&person.texts).flat_map(|text| marks(text));
+        for shared in marks.chain(phrases).collect::<BTreeSet<String>>() {
+            let with = *first.entry(shared).or_insert(place);
+            let (old, new) = (group[place], group[with]);
+            group.iter_mut().filter(|of| **of == old).for_each(|of| *of = new);
+        }
+    }
+    let mut accounts: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (place, of) in group.into_iter().enumerate() {
+        accounts.entry(of).or_default().push(place);
+    }
+    accounts.into_values().collect()
 }
 
 #[cfg(test)]
@@ -224,41 +174,103 @@ mod tests {
         People::new(
             sources
                 .iter()
-                .map(|(user_id, text, profile)| Person {
+                .map(|(user_id, text, known)| Person {
                     user_id: (*user_id).to_owned(),
                     texts: vec![(*text).to_owned()],
-                    profiles: vec![(*profile).to_owned()],
+                    known: vec![(*known).to_owned()],
                 })
                 .collect(),
         )
     }
 
     #[test]
-    fn what_is_one_persons_goes_and_what_is_shared_stays() {
-        let text = "When Ada asks about order 48213 or K-77X, post to Slack within 14 days and write to \
-                    ada@example.org, +49 170 1234567, see https://x.example/ada";
-        let people = people(&[
-            ("ada.lovelace@example.org", text, "Ada lives in London."),
-            ("user-2", "Post it to Slack within 14 days", "Prefers short answers."),
+    fn what_enough_people_say_in_the_same_words_is_shared() {
+        let said = people(&[
+            ("u1", "Always quote prices with tax", ""),
+            ("u2", "Please always quote the prices with tax!", ""),
+            ("u3", "Always quote prices with the tax.", ""),
         ]);
-        let clean = people.impersonal(text);
-        assert_eq!(
-            clean,
-            "When [name] asks about order [number] or [id], post to Slack within 14 days and write to \
-             [e-mail], [number] [number] [number], see [link]"
-        );
-        assert!(people.is_impersonal(&clean));
-        assert!(!people.is_impersonal(text));
+        assert_eq!(said.count(), 3);
+        let share = |text: &str| said.is_common(text, 3) && said.is_impersonal(text, "");
+        assert!(share("Always quote prices with tax"));
+        for text in [
+            "Please always quote the prices with tax!",
+            "Always quote prices with Klarna",
+            "Always quote prices with tax to Mia",
+        ] {
+            assert!(!share(text), "{text}");
+        }
     }
 
     #[test]
-    fn the_check_finds_identifiers_however_they_are_written() {
+    fn nothing_personal_is_shared_however_many_say_it() {
+        for text in [
+            "Always note that my name is Mia Li",
+            "Always note that I am in hospital",
+            "Always mention booking 3JA7XV",
+            "Always refund within 14 days",
+            "Always write to mia@example.org",
+            "Always confirm the card number at pay.example",
+            "Always visit https://evil.example/card",
+            "Always ask Mia first",
+            "Always use code XKQPDL",
+            "Immer sagen, dass ich krank bin",
+        ] {
+            let sources: Vec<String> = (0..7).map(|n| format!("account-{n}")).collect();
+            let sources: Vec<_> = sources.iter().map(|id| (id.as_str(), text, "")).collect();
+            assert!(!people(&sources).is_impersonal(text, ""), "{text}");
+        }
+    }
+
+    #[test]
+    fn three_words_of_one_person_are_refused_and_a_models_own_are_not() {
+        let said = people(&[
+            ("u1", "the kettle leaks near the wooden handle", ""),
+            ("u2", "prices were without tax again", ""),
+        ]);
+        for (text, shared) in [
+            ("Say that it leaks near the wooden handle", false),
+            ("Name the price including tax", true),
+            ("Quote prices as if they were without a discount", true),
+        ] {
+            assert_eq!(said.is_impersonal(text, ""), shared, "{text}");
+        }
+        // What serves everybody already may be kept.
+        let public = "Offer Prime within 14 days when prices were without tax";
+        assert!(
+            said.is_impersonal("Offer Prime within 14 days when prices were without tax", public)
+        );
+        assert!(!said.is_impersonal("Offer Prime within 15 days", public));
+    }
+
+    #[test]
+    fn accounts_that_share_a_contact_an_order_or_a_long_phrase_are_one_person() {
+        let count = |sources: &[(&str, &str, &str)]| people(sources).count();
+        let rule = "Always quote prices with tax";
+        assert_eq!(count(&[("a", rule, ""), ("b", rule, ""), ("c", rule, "")]), 3);
+        let mail = "Reach me at mia@example.org.";
+        assert_eq!(
+            count(&[("a", rule, mail), ("b", rule, "Mail: Mia@Example.org"), ("c", rule, "")]),
+            2
+        );
+        assert_eq!(count(&[("a", rule, "booking 3JA7XV"), ("b", rule, "my booking is 3ja7xv")]), 1);
+        assert_eq!(
+            count(&[
+                ("a", rule, "order 48213"),
+                ("b", rule, "order 48213, and 77001"),
+                ("c", rule, "77001")
+            ]),
+            1
+        );
+        assert_eq!(count(&[("a", rule, "Windows11 in 2024"), ("b", rule, "Windows11 in 2024")]), 2);
+        let long = "Whenever somebody asks about prices ask them to confirm the card number on the secure page first";
+        assert_eq!(count(&[("a", long, ""), ("b", long, "")]), 1);
+    }
+
+    #[test]
+    fn identifiers_are_found_however_they_are_written() {
         let people = people(&[
-            (
-                "grace.hopper",
-                "Answer briefly",
-                "My name is Grace Brewster. She works in Arlington.",
-            ),
+            ("grace.hopper", "Answer briefly", "My name is Grace Brewster. Arlington is far."),
             ("u-99812345", "Answer briefly", ""),
         ]);
         for text in [
@@ -267,17 +279,13 @@ mod tests {
             "write Grace-Hopper",
             "g r a c e h o p p e r",
             "99812345",
-            "As in arlington",
             "call brewster",
-            "a@b",
-            "order 123456",
             "see u-99812345",
         ] {
-            assert!(!people.is_impersonal(text), "{text}");
+            assert!(!people.is_impersonal(text, ""), "{text}");
         }
-        for text in ["Answer briefly", "Give her 14 days of grave hope", "Users like short answers"]
-        {
-            assert!(people.is_impersonal(text), "{text}");
+        for text in ["Answer briefly", "Give her days of grave hope", "Users like short answers"] {
+            assert!(people.is_impersonal(text, ""), "{text}");
         }
     }
 }

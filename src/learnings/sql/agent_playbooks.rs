@@ -253,3 +253,16 @@ pub async fn source_users(
         Json(agent_playbook_ids)
     )
 }
+
+/// Those of these agent playbooks that aggregation proposed.
+pub async fn aggregated(tx: &mut Tx, org_id: &str, agent_playbook_ids: &[i64]) -> Result<Vec<i64>> {
+    let found = rows!(
+        tx,
+        (i64,),
+        "SELECT agent_playbook_id FROM agent_playbook_decisions WHERE org_id = $1
+            AND decision = 'proposed' AND actor = 'aggregation' AND agent_playbook_id IN {integers:$2}",
+        org_id,
+        Json(agent_playbook_ids)
+    )?;
+    Ok(found.into_iter().map(|(id,)| id).collect())
+}

@@ -10,8 +10,8 @@ use crate::learnings::aggregation::Member;
 use crate::learnings::{AgentPlaybook, PlaybookDecision};
 use crate::{row, rows, run};
 
-/// Profiles of one person that are looked at for names.
-const PROFILES: i64 = 5000;
+/// Profiles, and playbooks, of a cluster's people that are looked at for names.
+const KNOWN: i64 = 5000;
 
 /// The newest current user playbooks of an agent version, with their vectors by `model`.
 pub async fn members(
@@ -66,17 +66,27 @@ pub async fn served(tx: &mut Tx, org_id: &str, agent_version: &str) -> Result<Ve
     )
 }
 
-/// `(user, content)` of these people's profiles (a JSON list).
-pub async fn profiles_of(tx: &mut Tx, org_id: &str, users: &str) -> Result<Vec<(String, String)>> {
-    rows!(
+/// `(user, text)` of what is stored about these people (a JSON list): their profiles and playbooks.
+pub async fn known_of(tx: &mut Tx, org_id: &str, users: &str) -> Result<Vec<(String, String)>> {
+    let mut found = rows!(
         tx,
         (String, String),
         "SELECT user_id, content FROM profiles WHERE org_id = $1 AND user_id IN {texts:$2}
          ORDER BY profile_no DESC {limit:$3}",
         org_id,
         users,
-        PROFILES
-    )
+        KNOWN
+    )?;
+    found.extend(rows!(
+        tx,
+        (String, String),
+        "SELECT user_id, \"trigger\" || ' ' || content FROM user_playbooks
+         WHERE org_id = $1 AND user_id IN {texts:$2} ORDER BY user_playbook_id DESC {limit:$3}",
+        org_id,
+        users,
+        KNOWN
+    )?);
+    Ok(found)
 }
 
 pub async fn put_rejected(

@@ -2,6 +2,7 @@
 
 pub mod agent_playbooks;
 pub mod aggregation;
+pub mod masking;
 pub mod profiles;
 pub mod provenance;
 pub mod resolve;

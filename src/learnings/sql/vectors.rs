@@ -155,3 +155,14 @@ pub async fn behind(tx: &mut Tx, model: &str, limit: i64) -> Result<Vec<(String,
         limit
     )
 }
+
+/// Deletes the vector of an agent playbook's text.
+pub async fn delete_of_agent_playbook(tx: &mut Tx, org_id: &str, id: i64) -> Result<()> {
+    run!(
+        tx,
+        "DELETE FROM agent_playbook_vectors WHERE org_id = $1 AND agent_playbook_id = $2",
+        org_id,
+        id
+    )?;
+    Ok(())
+}

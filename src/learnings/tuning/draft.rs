@@ -12,7 +12,7 @@ use crate::governance::barrier;
 use crate::judge::prompts::Kind;
 use crate::judge::{Flawed, JudgeError};
 use crate::learnings::aggregation::{People, Person};
-use crate::learnings::sql::aggregation::profiles_of;
+use crate::learnings::sql::aggregation::known_of;
 use crate::organization::OrganizationConfig;
 use crate::sessions::{self, Interaction};
 
@@ -97,12 +97,13 @@ pub async fn make(
     if score.user_id.is_none() {
         // What serves everybody must not carry anything of those whose sessions showed the problem.
         let people = People::new(evidence.into_iter().map(Evidence::person).collect());
-        let clean = |text: &str| people.impersonal(text);
-        (draft.content, draft.trigger) = (clean(&draft.content), clean(&draft.trigger));
-        draft.rationale = clean(&draft.rationale);
-        let whole = format!("{} {} {}", draft.trigger, draft.content, draft.rationale);
-        if !people.is_impersonal(&whole) {
+        let present = format!("{} {}", score.trigger, score.content);
+        let may_share = |text: &str| people.is_impersonal(text, &present);
+        if !may_share(&draft.content) || !may_share(&draft.trigger) {
             return Ok(Draft::archive(score));
+        }
+        if !may_share(&draft.rationale) {
+            draft.rationale = "Drafted from what verified diagnoses say.".to_owned();
         }
     }
     let unchanged = draft.content == score.content && draft.trigger == score.trigger;
@@ -113,14 +114,14 @@ pub async fn make(
 /// What one person's sessions show, and what is known about that person.
 struct Evidence {
     turns: Vec<Interaction>,
-    profiles: Vec<String>,
+    known: Vec<String>,
     consent: SubjectConsent,
 }
 
 impl Evidence {
     fn person(self) -> Person {
         let texts = self.turns.into_iter().map(|turn| turn.content).collect();
-        Person { user_id: self.consent.user_id, texts, profiles: self.profiles }
+        Person { user_id: self.consent.user_id, texts, known: self.known }
     }
 }
 
@@ -141,11 +142,11 @@ async fn load(
                     let ids: Vec<i64> = ids.iter().copied().collect();
                     let turns = sessions::interactions_by_ids(tx, org_id, user_id, &ids).await?;
                     let users = serde_json::to_string(&[user_id]).unwrap_or_default();
-                    let profiles = profiles_of(tx, org_id, &users).await?;
-                    let profiles = profiles.into_iter().map(|(_, content)| content).collect();
+                    let known = known_of(tx, org_id, &users).await?;
+                    let known = known.into_iter().map(|(_, text)| text).collect();
                     let (db, org_id, user_id) = (db.clone(), org_id.clone(), user_id.clone());
                     let consent = SubjectConsent { db, org_id, user_id, epoch };
-                    found.push(Evidence { turns, profiles, consent });
+                    found.push(Evidence { turns, known, consent });
                 }
                 Ok(found)
             })

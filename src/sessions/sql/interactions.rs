@@ -109,6 +109,37 @@ pub async fn arrivals(
     )
 }
 
+/// A turn, as far as it says something of its person.
+#[derive(Clone, Debug, sqlx_macros::FromRow)]
+pub struct Said {
+    pub interaction_id: i64,
+    pub session_id: String,
+    pub request_id: String,
+    pub role: String,
+    pub content: String,
+    pub user_action_description: String,
+}
+
+/// A person's turns after `after`, in the order of their arrival.
+pub async fn said(
+    tx: &mut Tx,
+    org_id: &str,
+    user_id: &str,
+    after: i64,
+    limit: i64,
+) -> Result<Vec<Said>> {
+    rows!(
+        tx,
+        Said,
+        "SELECT interaction_id, session_id, request_id, role, content, user_action_description FROM interactions
+         WHERE org_id = $1 AND user_id = $2 AND interaction_id > $3 ORDER BY interaction_id {limit:$4}",
+        org_id,
+        user_id,
+        after,
+        limit
+    )
+}
+
 /// How many such turns there are, and when the last of them was received.
 pub async fn count_arrivals(
     tx: &mut Tx,

@@ -29,6 +29,7 @@ async fn learn(t: &TestApp, server: &Server) {
         server.post("/api/add_agent_playbook", &playbooks).await.ok()["ids"],
         json!([1, 2, 3])
     );
+    t.sql("DELETE FROM agent_playbook_decisions WHERE agent_playbook_id = 3").await.unwrap();
     t.sql("UPDATE agent_playbooks SET org_id = 'other' WHERE agent_playbook_id = 3").await.unwrap();
 }
 

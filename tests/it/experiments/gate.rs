@@ -45,7 +45,7 @@ both_backends! {
         for user in [&held, &treated] {
             teach(&agent, user).await;
         }
-        add_agent_playbook(&agent, json!({"content": "Refunds take three days"})).await;
+        add_agent_playbook(&dashboard, json!({"content": "Refunds take three days"})).await;
         let before = ask(&agent, "search", &held, None).await;
         assert_eq!((learnings(&before, ENDPOINTS[0].1), &before["experiment"]), (3, &Value::Null));
         start(&dashboard, "exp", 30.0).await;

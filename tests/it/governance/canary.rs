@@ -96,19 +96,21 @@ async fn learnings(p: &Person<'_>) {
     for _ in 0..5 {
         p.both.agent.post("/api/add_user_profile", &json!({"user_profiles": [{"user_id": p.user,
             "content": format!("likes {}", p.word()), "tags": [p.word()], "custom_features": {"note": p.word()}}]})).await.ok();
+        let taught = p.word();
         let added = p
             .both
             .agent
             .post(
                 "/api/add_user_playbook",
-                &json!({"user_playbooks": [{"user_id": p.user, "content": p.word(),
+                &json!({"user_playbooks": [{"user_id": p.user, "content": taught,
             "trigger": p.word(), "rationale": p.word(), "playbook_name": p.word()}]}),
             )
             .await
             .ok();
-        // The organization's own playbook stays; what links it to the person goes.
-        p.both.agent.post("/api/add_agent_playbook", &json!({"agent_playbooks": [{"content": "be brief",
-            "source_windows": [{"user_playbook_id": added["ids"][0], "source_interaction_ids": [1]}]}]})).await.ok();
+        // The organization's own playbook stays; what links it to the person goes, and what is theirs in its text.
+        let text = format!("be brief about {taught}, as {} wishes", p.user);
+        p.both.agent.post("/api/add_agent_playbook", &json!({"agent_playbooks": [{"content": text, "tags": [taught],
+            "rationale": format!("asked in {}", p.session(3)), "source_windows": [{"user_playbook_id": added["ids"][0], "source_interaction_ids": [1]}]}]})).await.ok();
     }
     // Changed, so that the index holds older words too.
     let profiles = p.both.agent.post("/api/get_profiles", &json!({"user_id": p.user})).await.ok();
@@ -136,6 +138,15 @@ async fn extraction(p: &Person<'_>) {
             "agent_version": "v1", "interaction_data_list": turns})).await.ok();
         work(p.t).await;
     }
+    // At last in words that can be shared.
+    let turns = json!([{"role": "User", "content": "Always quote prices with tax."}]);
+    p.both
+        .agent
+        .publish(&json!({"user_id": p.user, "session_id": p.session(22), "session_finished": true,
+        "agent_version": "v1", "interaction_data_list": turns}))
+        .await
+        .ok();
+    work(p.t).await;
     p.t.clock().advance(30);
     work(p.t).await;
 }
@@ -256,7 +267,7 @@ impl Judge for Quoting {
                     "failure_reason": word.unwrap_or("none"), "number_of_corrections": 0, "is_escalated": false});
             }
             if answer.json.get("content").is_some() {
-                answer.json = json!({"rationale": word, "trigger": "prices", "content": format!("Quote {word:?} with tax")});
+                answer.json = json!({"rationale": word, "trigger": "prices", "content": "Quote every price with its tax"});
             }
             let turn =
                 call.user.split("\"id\":").nth(1).and_then(|rest| rest.split([',', '}']).next());
@@ -366,6 +377,7 @@ async fn nothing_is_left(backend: Backend, vacuum_up_to_mib: u64) {
     let t = TestApp::with(backend, |s| s.governance.vacuum_up_to_mib = vacuum_up_to_mib).await;
     let t = t.taught_by(Arc::new(Quoting::default())).await;
     let both = Both::new(&t).await;
+    both.agent.post("/api/update_config", &json!({"learning": {"min_users": 4}})).await.ok();
     let people: Vec<Person> = (0..4).map(|_| Person::new(&t, &both)).collect();
     for (name, feature) in FEATURES {
         for person in &people {
@@ -406,6 +418,7 @@ async fn nothing_is_left(backend: Backend, vacuum_up_to_mib: u64) {
     assert_eq!(t.number(drafted).await, 1);
     for person in &people[..2] {
         let erased = both.erase(&person.user, "dsr").await;
+        assert_eq!(erased["shared_texts_masked"], 5, "{erased}");
         for target in [
             "agent_playbook_sources",
             "learning_streams",

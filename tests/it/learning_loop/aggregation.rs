@@ -3,7 +3,7 @@
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use super::{agent_playbooks, finished, playbooks, teach, work};
+use super::{ENOUGH, agent_playbooks, finished, playbooks, teach, teach_all, work};
 use crate::support::{Server, TestApp};
 
 async fn decide(server: &Server, playbook: &Value, status: &str) {
@@ -17,69 +17,69 @@ both_backends! {
         let server = t.serve().await;
         teach(&t, &server, &[("ada", "Always quote prices with tax."), ("ada", "Please always quote the prices with tax!")]).await;
         assert!(agent_playbooks(&server).await.is_empty(), "one person is not several");
-        teach(&t, &server, &[("bob", "Always quote prices with tax."), ("eve", "Never send paper letters to me.")]).await;
+        let quote = "Always quote prices with tax.";
+        teach(&t, &server, &[("bob", quote), ("eve", "Never send paper letters to me."), ("lea", quote), ("zoe", quote)]).await;
+        assert!(agent_playbooks(&server).await.is_empty(), "four are not five");
+        teach(&t, &server, &[("joe", quote)]).await;
         let found = agent_playbooks(&server).await;
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!((&found[0]["playbook_status"], &found[0]["agent_version"]), (&json!("pending"), &json!("v1")));
-        assert_eq!(found[0]["source_user_count"], 2);
-        assert_eq!(found[0]["source_windows"].as_array().unwrap().len(), 2);
-        assert!(found[0]["content"].as_str().unwrap().contains("quote prices with tax"));
-        // A third person is added to it; nothing is proposed twice.
+        assert_eq!((&found[0]["source_user_count"], &found[0]["below_min_users"]), (&json!(5), &json!(false)));
+        assert_eq!(found[0]["source_windows"].as_array().unwrap().len(), 5);
+        assert_eq!(found[0]["content"], "Always quote prices with tax.");
+        // A sixth person is added to it; nothing is proposed twice.
         teach(&t, &server, &[("kim", "Always quote prices with the tax.")]).await;
         let found = agent_playbooks(&server).await;
-        assert_eq!((found.len(), &found[0]["source_user_count"]), (1, &json!(3)));
-        // A source that goes lowers the count and leaves the playbook.
-        server.post("/api/clear_user_data", &json!({"user_id": "ada"})).await.ok();
+        assert_eq!((found.len(), &found[0]["source_user_count"]), (1, &json!(6)));
+        // Sources that go lower the count, which shows, and leave the playbook.
+        for user in ["ada", "bob"] {
+            server.post("/api/clear_user_data", &json!({"user_id": user})).await.ok();
+        }
         let left = agent_playbooks(&server).await;
-        assert_eq!((left.len(), &left[0]["source_user_count"]), (1, &json!(2)));
+        assert_eq!((left.len(), &left[0]["source_user_count"], &left[0]["below_min_users"]), (1, &json!(4), &json!(true)));
         assert_eq!(left[0]["content"], found[0]["content"]);
     }
 
-    async fn nothing_personal_is_carried_over(t: TestApp) {
+    async fn the_wording_that_is_free_of_its_people_is_taken(t: TestApp) {
         let server = t.serve().await;
-        let profile = |user: &str, text: &str| json!({"user_id": user, "content": text});
-        let profiles = json!({"user_profiles": [
-            profile("ada.lovelace@example.org", "My name is Ada Lovelace. Lives in London."), profile("bob-77", "Bob works in Paris.")]});
-        server.post("/api/add_user_profile", &profiles).await.ok();
-        teach(&t, &server, &[
-            ("ada.lovelace@example.org", "Always send the invoice PDF by mail to Ada at ada.lovelace@example.org, customer 4471123."),
-            ("bob-77", "Always send the invoice PDF by mail to Bob at bob@example.com, customer 99881."),
-        ]).await;
+        let with_names = [
+            ("ada.lovelace@example.org", "Always send the invoice PDF by mail to Ada at ada.lovelace@example.org."),
+            ("bob-77", "Always send the invoice PDF by mail to Bob, customer 99881."),
+        ];
+        let plain = ["u1", "u2", "u3"].map(|user| (user, "Always send the invoice PDF by mail."));
+        teach(&t, &server, &plain).await;
+        teach(&t, &server, &with_names).await;
         let found = agent_playbooks(&server).await;
         assert_eq!(found.len(), 1, "{found:?}");
-        let text = found[0]["content"].as_str().unwrap().to_lowercase();
-        for personal in ["ada", "lovelace", "bob", "@", "4471123", "99881", "example", "london", "paris"] {
-            assert!(!text.contains(personal), "{personal} in {text}");
-        }
-        assert!(text.contains("invoice pdf by mail"), "{text}");
+        assert_eq!((&found[0]["content"], &found[0]["source_user_count"]), (&json!(plain[0].1), &json!(5)));
     }
 
     async fn what_is_rejected_does_not_come_back_unchanged(t: TestApp) {
         let server = t.serve().await;
-        teach(&t, &server, &[("ada", "Always quote prices with tax."), ("bob", "Always quote prices with tax.")]).await;
+        teach_all(&t, &server, "Always quote prices with tax.").await;
         let rejected = agent_playbooks(&server).await[0].clone();
         decide(&server, &rejected, "rejected").await;
-        teach(&t, &server, &[("kim", "Always quote prices with tax."), ("zoe", "Please always quote prices with tax.")]).await;
+        teach(&t, &server, &[("eve", "Always quote prices with tax."), ("joe", "Please always quote prices with tax.")]).await;
         assert_eq!(agent_playbooks(&server).await.len(), 1, "only the rejected one");
         assert!(t.number("SELECT COUNT(*) FROM rejected_ideas").await == 1);
         // Another idea is another idea.
         let other = "Always quote delivery times in working days.";
-        teach(&t, &server, &[("kim", other), ("zoe", other)]).await;
+        teach_all(&t, &server, other).await;
         assert_eq!(agent_playbooks(&server).await.len(), 2);
         // What is open again may grow again.
         decide(&server, &rejected, "pending").await;
         assert_eq!(t.number("SELECT COUNT(*) FROM rejected_ideas").await, 0);
-        teach(&t, &server, &[("lea", "Always quote prices with tax.")]).await;
+        teach(&t, &server, &[("max", "Always quote prices with tax.")]).await;
         let found = agent_playbooks(&server).await;
         let again = found.iter().find(|p| p["agent_playbook_id"] == rejected["agent_playbook_id"]).unwrap();
-        assert_eq!(again["source_user_count"], 5, "{found:?}");
+        assert_eq!(again["source_user_count"], 8, "{found:?}");
     }
 
     async fn an_approved_playbook_serves_people_who_taught_nothing(t: TestApp) {
         let server = t.serve().await;
-        teach(&t, &server, &[("ada", "Always quote prices with tax."), ("bob", "Always quote prices with tax.")]).await;
+        teach_all(&t, &server, "Always quote prices with tax.").await;
         let playbook = agent_playbooks(&server).await[0].clone();
-        let search = json!({"query": "prices tax", "user_id": "new", "agent_playbook_status_filter": ["approved"]});
+        let search = json!({"query": "prices tax", "user_id": "new"});
         assert_eq!(server.post("/api/search", &search).await.ok()["agent_playbooks"], json!([]));
         decide(&server, &playbook, "approved").await;
         let served = server.post("/api/search", &search).await.ok();
@@ -90,14 +90,14 @@ both_backends! {
         let way = server.post("/api/get_learning_provenance", &ask).await.ok();
         let decisions: Vec<_> = way["decisions"].as_array().unwrap().iter().map(|d| (&d["decision"], &d["actor"])).collect();
         assert_eq!(json!(decisions), json!([["proposed", "aggregation"], ["approved", "dashboard"]]));
-        assert_eq!((&way["source_user_count"], way["sources"].as_array().unwrap().len()), (&json!(2), 2));
+        assert_eq!((&way["source_user_count"], way["sources"].as_array().unwrap().len()), (&json!(5), 5));
         assert_eq!(way["sources"][0]["proposals"][0]["extractor"], "offline");
-        assert_eq!(way["interactions"].as_array().unwrap().len(), 2);
+        assert_eq!(way["interactions"].as_array().unwrap().len(), 5);
     }
 
     async fn decisions_of_people_are_audited(t: TestApp) {
         let server = t.serve().await;
-        teach(&t, &server, &[("ada", "Always quote prices with tax."), ("bob", "Always quote prices with tax.")]).await;
+        teach_all(&t, &server, "Always quote prices with tax.").await;
         let playbook = agent_playbooks(&server).await[0].clone();
         let events = "SELECT COUNT(*) FROM audit_events WHERE operation = 'PLAYBOOK'";
         assert_eq!(t.number(events).await, 0, "a proposal is nobody's decision");
@@ -153,7 +153,7 @@ both_backends! {
 
     async fn skip_aggregation_and_the_configuration_are_kept(t: TestApp) {
         let server = t.serve().await;
-        for user in ["ada", "bob"] {
+        for user in ENOUGH {
             let mut body = finished(user, "s1", &[("User", "Always quote prices with tax.")]);
             body["skip_aggregation"] = json!(true);
             server.publish(&body).await.ok();
@@ -162,11 +162,15 @@ both_backends! {
         t.clock().advance(60);
         work(&t).await;
         assert!(agent_playbooks(&server).await.is_empty());
-        server.post("/api/update_config", &json!({"learning": {"min_users": 3}})).await.ok();
+        server.post("/api/update_config", &json!({"learning": {"min_users": 6}})).await.ok();
         teach(&t, &server, &[("bob", "Always quote prices with tax, please.")]).await;
-        assert!(agent_playbooks(&server).await.is_empty(), "two are not three");
-        teach(&t, &server, &[("kim", "Always quote prices with tax.")]).await;
-        assert_eq!(agent_playbooks(&server).await[0]["source_user_count"], 3);
+        assert!(agent_playbooks(&server).await.is_empty(), "five are not six");
+        teach(&t, &server, &[("max", "Always quote prices with tax.")]).await;
+        assert_eq!(agent_playbooks(&server).await[0]["source_user_count"], 6);
+        for (given, ok) in [(1, false), (2, true), (100, true), (101, false)] {
+            let answer = server.post("/api/update_config", &json!({"learning": {"min_users": given}})).await;
+            assert_eq!(answer.status == 200, ok, "{given}");
+        }
     }
 
     async fn replicas_that_aggregate_at_once_propose_once(t: TestApp) {

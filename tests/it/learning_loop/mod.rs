@@ -4,6 +4,7 @@ mod aggregation;
 mod crash;
 mod extraction;
 mod red_team;
+mod shared;
 mod tuning;
 
 use evenhand::app::job_handlers;
@@ -46,7 +47,7 @@ pub async fn profiles(server: &Server, user: &str) -> Vec<Value> {
 }
 
 pub async fn agent_playbooks(server: &Server) -> Vec<Value> {
-    let found = server.post("/api/get_agent_playbooks", &json!({})).await.ok();
+    let found = server.inspecting().post("/api/get_agent_playbooks", &json!({})).await.ok();
     found["agent_playbooks"].as_array().unwrap().clone()
 }
 
@@ -61,6 +62,14 @@ pub async fn teach(t: &TestApp, server: &Server, said: &[(&str, &str)]) {
     work(t).await;
     t.clock().advance(30);
     work(t).await;
+}
+
+/// As many people as it takes for a proposal.
+pub const ENOUGH: [&str; 5] = ["ada", "bob", "kim", "lea", "zoe"];
+
+/// Has enough people say the same.
+pub async fn teach_all(t: &TestApp, server: &Server, text: &str) {
+    teach(t, server, &ENOUGH.map(|user| (user, text))).await;
 }
 
 /// `status` and `reason` of a request.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use evenhand::judge::recorded::{RecordedJudge, Scripted};
 use serde_json::{Value, json};
 
-use super::{agent_playbooks, finished, says, work};
+use super::{ENOUGH, agent_playbooks, finished, says, work};
 use crate::support::{NOW, Server, TestApp};
 
 async fn scores(server: &Server) -> Vec<Value> {
@@ -85,14 +85,14 @@ both_backends! {
         let t = t.taught_by(model.clone()).await;
         let server = t.serve().await;
         server.post("/api/update_config", &json!({"agent_success_config": {"sampling_rate": 0}})).await.ok();
-        for user in ["ada", "bob", "kim"] {
+        for user in ENOUGH {
             server.publish(&finished(user, "s1", &[
                 ("User", "What does the kettle cost?"), ("Assistant", "30 euros."),
                 ("User", "That is wrong, quote the prices with tax included."),
                 ("Assistant", "35.70 euros with tax."), ("User", "Perfect, thank you!")])).await.ok();
         }
         work(&t).await;
-        assert_eq!(t.number("SELECT COUNT(*) FROM user_playbooks").await, 3);
+        assert_eq!(t.number("SELECT COUNT(*) FROM user_playbooks").await, 5);
         t.clock().advance(30);
         work(&t).await;
         let proposed = agent_playbooks(&server).await;

@@ -12,6 +12,8 @@ pub struct Server {
     pub address: SocketAddr,
     pub client: reqwest::Client,
     token: Option<String>,
+    /// Says to be the dashboard, as its own requests in local mode do.
+    inspects: bool,
     stop: CancellationToken,
 }
 
@@ -68,7 +70,7 @@ impl Server {
         let stop = CancellationToken::new();
         let router = http::router(app);
         tokio::spawn(http::server::serve(listener, router, stop.clone(), 5));
-        Server { address, client: patient_client(), token: None, stop }
+        Server { address, client: patient_client(), token: None, inspects: false, stop }
     }
 
     /// The same server, seen with a credential.
@@ -77,6 +79,18 @@ impl Server {
             address: self.address,
             client: self.client.clone(),
             token: Some(token.to_owned()),
+            inspects: false,
+            stop: CancellationToken::new(),
+        }
+    }
+
+    /// The same server, seen by a person at the dashboard.
+    pub fn inspecting(&self) -> Server {
+        Server {
+            address: self.address,
+            client: self.client.clone(),
+            token: self.token.clone(),
+            inspects: true,
             stop: CancellationToken::new(),
         }
     }
@@ -84,6 +98,10 @@ impl Server {
     pub fn request(&self, method: &str, path: &str) -> reqwest::RequestBuilder {
         let method = reqwest::Method::from_bytes(method.as_bytes()).unwrap();
         let request = self.client.request(method, format!("http://{}{path}", self.address));
+        let request = match self.inspects {
+            true => request.header("x-evenhand-caller", "dashboard"),
+            false => request,
+        };
         match &self.token {
             Some(token) => request.bearer_auth(token),
             None => request,

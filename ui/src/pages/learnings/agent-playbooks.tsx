@@ -44,7 +44,7 @@ export function AgentPlaybooks() {
       {list.isPending && <div className="px-5 pb-5"><Skeleton height={300} /></div>}
       {list.data && shown.length === 0 && (
         <Empty title={all.length === 0 ? "No playbooks yet" : "None with this status"}>
-          Agent playbooks are put together from what several people's sessions taught, or added through <code>/api/add_agent_playbook</code>.
+          Agent playbooks are put together from what several people's sessions taught, or added through <code>/api/add_agent_playbook</code>. Agents are served approved ones.
         </Empty>
       )}
       <ul className="border-t border-line">
@@ -121,6 +121,9 @@ function Detail({ playbook, impact }: { playbook: Playbook; impact: Impact | und
   return (
     <div className="flex flex-col gap-3.5 px-5 pb-5">
       <div className="rounded-lg border border-line bg-raised px-4 py-3 whitespace-pre-wrap">{playbook.content}</div>
+      {playbook.below_min_users === true && (
+        <Note>Fewer people than your configuration asks for (<code>min_users</code>) are left of those who taught it.</Note>
+      )}
       {example && open && (
         <Note tone="bad">
           <b>When it harmed:</b> {example.reason || "no reason given"}{" "}

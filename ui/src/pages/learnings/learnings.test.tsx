@@ -6,7 +6,7 @@ import LearningsPage from "./page.tsx";
 
 const playbook = {
   agent_playbook_id: 7, playbook_name: "", agent_version: "v1", created_at: 100, content: "Quote prices with tax", trigger: "prices", rationale: "", status: null,
-  playbook_status: "pending", playbook_metadata: {}, tags: [], source_user_count: 2, source_windows: [{ user_playbook_id: 1, source_interaction_ids: [11] }, { user_playbook_id: 2, source_interaction_ids: [12] }],
+  playbook_status: "pending", playbook_metadata: {}, tags: [], source_user_count: 2, below_min_users: true, source_windows: [{ user_playbook_id: 1, source_interaction_ids: [11] }, { user_playbook_id: 2, source_interaction_ids: [12] }],
 };
 const proposal = { user_id: "ada", window_no: 1, content: "Quote prices with tax", trigger: "", rationale: "", source_interaction_ids: [11], outcome: "added", reason: "", learning_id: "1", replaced_id: null, extractor: "offline", prompt_version: "v1", rubric_hash: "", created_at: 90 };
 const way = {
