@@ -129,16 +129,19 @@ async fn published(
     rows!(
         tx,
         Published,
-        "SELECT p.user_id, p.session_id, p.arm, MAX(q.created_at) AS last_request_at,
+        "SELECT p.user_id, p.session_id, p.arm,
+                (SELECT MAX(q.created_at) FROM requests q
+                  WHERE q.org_id = $1 AND q.user_id = p.user_id AND q.session_id = p.session_id) AS last_request_at,
                 CAST(COALESCE(SUM(CASE WHEN LOWER(i.role) <> 'user' THEN i.token_count END), 0) AS BIGINT) AS tokens,
                 COUNT(CASE WHEN LOWER(i.role) <> 'user' AND i.token_count IS NULL THEN 1 END) AS unknown,
-                COUNT(CASE WHEN i.retrieved_learnings <> '[]' AND q.retrieval_experiment_id = $3
-                            AND q.retrieval_experiment_arm = p.arm THEN 1 END) AS carried
+                COUNT(CASE WHEN i.retrieved_learnings <> '[]' AND EXISTS (
+                           SELECT 1 FROM requests q
+                            WHERE q.org_id = $1 AND q.user_id = p.user_id AND q.session_id = p.session_id
+                              AND q.request_id = i.request_id AND q.retrieval_experiment_id = $3
+                              AND q.retrieval_experiment_arm = p.arm) THEN 1 END) AS carried
            FROM (SELECT DISTINCT user_id, session_id, retrieval_experiment_arm AS arm FROM requests
                   WHERE org_id = $1 AND user_id IN {texts:$2} AND retrieval_experiment_id = $3) p
-           JOIN requests q ON q.org_id = $1 AND q.user_id = p.user_id AND q.session_id = p.session_id
-           LEFT JOIN interactions i ON i.org_id = q.org_id AND i.user_id = q.user_id
-                AND i.session_id = q.session_id AND i.request_id = q.request_id
+           LEFT JOIN interactions i ON i.org_id = $1 AND i.user_id = p.user_id AND i.session_id = p.session_id
           GROUP BY p.user_id, p.session_id, p.arm
           ORDER BY p.user_id, p.session_id, p.arm",
         org_id,

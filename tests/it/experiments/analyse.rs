@@ -282,7 +282,8 @@ fn arms(sizes: [usize; 2], outcome: impl Fn(&str, usize) -> Value) -> Vec<Value>
 fn an_arm_without_escalations_decides_no_guardrail() {
     let of_escalations = |holdout: usize, one_in: usize| {
         let rows = arms([600, holdout], |arm, n| {
-            let escalated = n % if arm == "treatment" { 6 } else { one_in } == 5;
+            let one_in = if arm == "treatment" { 6 } else { one_in };
+            let escalated = (n + 1).is_multiple_of(one_in);
             json!({"success": n % 5 != 0, "escalated": escalated, "corrections": 0, "tokens": 40})
         });
         let found = analyse(5.0, &rows, &[]);
@@ -312,7 +313,7 @@ fn a_lucky_holdout_is_not_harm() {
     }
     let inference = &found["inference"];
     assert!(
-        number(&inference["p_value"]) > 0.3 && number(&inference["cr2_p_value"]) < 0.001,
+        number(&inference["p_value"]) > 0.3 && number(&inference["cr2_p_value"]) < 0.01,
         "{inference}"
     );
     let fewer = analyse(5.0, &rows[..599], &["--planned-users", "600"]);

@@ -245,15 +245,15 @@ impl World {
 }
 
 /// Sixty daily looks at arms that differ in nothing, where luck is cheapest: 98 % success, 5 % held out. At most 3.5 %
-/// of runs may ever conclude something; 400 runs at that rate give 14 with a standard deviation of 3.7, so that more
-/// than 21 would be two of them off. The form `lift ± k·SE` fails this many times over, which shows that the worlds
-/// are hard enough.
+/// of runs may ever conclude something. The dice are seeded, so there is no luck in the test itself: the rate is near
+/// 2 %, of which 400 runs give 8 with a standard deviation of 2.8, and 14 is two of them away. The form `lift ± k·SE`
+/// fails this many times over, which shows that the worlds are hard enough.
 #[test]
 fn sixty_looks_at_nothing_conclude_nothing() {
     let null = World { holdout_share: 0.05, rates: [0.98; 2], users_per_day: 25 };
     let said = null.run(400, &mut Dice(8));
     println!("no effect, 400 runs: {said:?}");
-    assert!(said.positive + said.negative <= 21, "{said:?}");
+    assert!(said.positive + said.negative <= 14, "{said:?}");
     assert!(said.negative_by_symmetric_form > 60, "{said:?}");
 }
 
