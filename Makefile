@@ -114,3 +114,4 @@ deps-build:
 
 deps: deps-build
 	@scripts/install-missing pg_config_dir:postgresql python3:python3 cargo-nextest:@cargo-nextest
+	@scripts/python-client >/dev/null || [ $$? -eq 3 ]

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -14,8 +13,7 @@ use super::{Credential, Role, rules};
 use crate::app::App;
 use crate::error::{Code, Error, Result};
 use crate::http::fields::{Fields, Read};
-use crate::http::{Input, Operator};
-use crate::ids::is_uuid;
+use crate::http::{Input, Operator, PathId};
 
 pub fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new().routes(routes!(list_keys, create_key)).routes(routes!(revoke_key))
@@ -133,10 +131,8 @@ async fn create_key(
 async fn revoke_key(
     State(app): State<Arc<App>>,
     Operator(caller): Operator,
-    path: std::result::Result<Path<String>, PathRejection>,
+    PathId(id): PathId,
 ) -> Result<Json<RevokedKey>> {
-    let id = path.ok().filter(|Path(id)| is_uuid(id)).map(|Path(id)| id);
-    let id = id.ok_or_else(|| Error::not_found("credential"))?;
     rules::revoke_by(&app, &caller.credential_id, &caller.org_id, &id).await?;
     Ok(Json(RevokedKey { success: true, message: format!("revoked {id}") }))
 }

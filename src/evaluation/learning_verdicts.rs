@@ -148,7 +148,7 @@ pub async fn judge(app: &App, material: &Material, agent_version: &str) -> Resul
 /// Whether the learnings of this session are judged.
 pub fn is_sampled(material: &Material) -> bool {
     let session = &material.transcript.session;
-    let rate = material.config.agent_success_config.retrieved_learning_sampling_rate;
+    let rate = material.config.agent_success_config.retrieved_learning_sampling_rate.unwrap_or(1.0);
     let (org, user) = (&material.org_id, &session.user_id);
     sampling::is_sampled("learnings", org, user, &session.session_id, rate)
 }

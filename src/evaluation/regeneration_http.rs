@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Json;
-use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures_util::stream::{self, Stream};
 use serde::Serialize;
@@ -18,10 +17,9 @@ use super::Pace;
 use super::estimate::{self, RegenerationPreview};
 use super::regeneration::{self, NewRegeneration, Progress};
 use crate::app::App;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::http::fields::{Fields, Read};
-use crate::http::{Caller, Input, Operator};
-use crate::ids::is_uuid;
+use crate::http::{Caller, Input, Operator, PathId};
 
 const LATEST_TIME: i64 = 9_999_999_999;
 
@@ -31,14 +29,6 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(preview_regeneration))
         .routes(routes!(get_regeneration, cancel_regeneration))
         .routes(routes!(regeneration_events))
-}
-
-/// A job's id in the path, if it can be one.
-pub(super) type JobPath = std::result::Result<Path<String>, PathRejection>;
-
-pub(super) fn job_id(path: JobPath) -> Result<String> {
-    let id = path.ok().filter(|Path(id)| is_uuid(id)).map(|Path(id)| id);
-    id.ok_or_else(|| Error::not_found("job"))
 }
 
 #[derive(ToSchema)]
@@ -128,9 +118,8 @@ async fn preview_regeneration(
 async fn get_regeneration(
     State(app): State<Arc<App>>,
     caller: Caller,
-    path: JobPath,
+    PathId(job_id): PathId,
 ) -> Result<Json<Progress>> {
-    let job_id = job_id(path)?;
     regeneration::progress(&app, &caller.org_id, &job_id).await.map(Json)
 }
 
@@ -146,9 +135,8 @@ struct Cancelled {
 async fn cancel_regeneration(
     State(app): State<Arc<App>>,
     operator: Operator,
-    path: JobPath,
+    PathId(job_id): PathId,
 ) -> Result<Json<Cancelled>> {
-    let job_id = job_id(path)?;
     let status = regeneration::cancel(&app, &operator.0.org_id, &job_id).await?;
     Ok(Json(Cancelled { status }))
 }
@@ -170,9 +158,8 @@ struct Tick {
 async fn regeneration_events(
     State(app): State<Arc<App>>,
     caller: Caller,
-    path: JobPath,
+    PathId(job_id): PathId,
 ) -> Result<Sse<impl Stream<Item = std::result::Result<Event, Infallible>>>> {
-    let job_id = job_id(path)?;
     // Refused as any other request when there is no such job.
     let first = regeneration::progress(&app, &caller.org_id, &job_id).await?;
     let state = Follow {

@@ -13,12 +13,12 @@ use super::diff::{self, JudgeDiff};
 use super::judge_health::{self, JudgeHealth};
 use super::labels::LabelView;
 use super::regeneration::{self, NewRegeneration};
-use super::regeneration_http::{JobPath, Started, job_id};
+use super::regeneration_http::Started;
 use super::{AGENT_SUCCESS, Agreement, AgreementQuery, NewLabel, agreement, labels};
 use crate::app::App;
 use crate::error::Result;
 use crate::http::fields::{Fields, Read};
-use crate::http::{Caller, Input, Operator, QueryInput};
+use crate::http::{Caller, Input, Operator, PathId, QueryInput};
 use crate::judge::prompts::Kind;
 use crate::organization::prompt_version;
 use crate::sessions::http::SessionKey;
@@ -197,9 +197,8 @@ async fn start_judge_diff(
 async fn get_judge_diff(
     State(app): State<Arc<App>>,
     caller: Caller,
-    path: JobPath,
+    PathId(job_id): PathId,
 ) -> Result<Json<JudgeDiff>> {
-    let job_id = job_id(path)?;
     diff::diff(&app, &caller.org_id, &job_id).await.map(Json)
 }
 
@@ -216,9 +215,8 @@ struct Promoted {
 async fn promote_judge_diff(
     State(app): State<Arc<App>>,
     operator: Operator,
-    path: JobPath,
+    PathId(job_id): PathId,
 ) -> Result<Json<Promoted>> {
-    let job_id = job_id(path)?;
     let Caller { org_id, credential_id, .. } = &operator.0;
     let (version, config_version) = diff::promote(&app, org_id, credential_id, &job_id).await?;
     Ok(Json(Promoted { success: true, session_success_prompt_version: version, config_version }))

@@ -151,7 +151,7 @@ fn decide(material: &Material) -> Verdict {
         return Verdict::Skip("its source is not in request_sources_enabled");
     }
     let rate = if material.is_evaluation_only() {
-        config.evaluation_only_sampling_rate
+        config.evaluation_only_sampling_rate.unwrap_or(config.sampling_rate)
     } else {
         config.sampling_rate
     };

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::body::Body;
-use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::header;
 use axum::response::IntoResponse;
 use futures_util::stream;
@@ -21,8 +20,8 @@ use super::{
 };
 use crate::app::App;
 use crate::error::{Error, Result};
-use crate::http::fields::{Fields, Read, check_id};
-use crate::http::{Caller, Input, Operator, QueryInput};
+use crate::http::fields::{Fields, Read};
+use crate::http::{Caller, Input, Operator, PathId, QueryInput};
 use crate::stats::CiMethod;
 
 const PATH: &str = "/api/retrieval_experiments";
@@ -122,12 +121,6 @@ async fn stop_experiment(
     lifecycle::stop(&app, &operator.0.org_id, value.experiment_id).await.map(Json)
 }
 
-/// An experiment's id in the path, if it can be one.
-fn path_id(path: std::result::Result<Path<String>, PathRejection>) -> Result<String> {
-    let id = path.ok().and_then(|Path(id)| check_id(&id, ID_LENGTH).ok());
-    id.ok_or_else(|| Error::not_found("experiment"))
-}
-
 struct ResultsQuery(CiMethod);
 
 impl Read for ResultsQuery {
@@ -150,10 +143,9 @@ impl Read for ResultsQuery {
 async fn get_results(
     State(app): State<Arc<App>>,
     caller: Caller,
-    path: std::result::Result<Path<String>, PathRejection>,
+    PathId(experiment_id): PathId,
     QueryInput(ResultsQuery(method)): QueryInput<ResultsQuery>,
 ) -> Result<Json<RetrievalExperimentResultsResponse>> {
-    let experiment_id = path_id(path)?;
     results::results(&app, &caller.org_id, &experiment_id, method).await.map(Json)
 }
 
@@ -208,9 +200,9 @@ async fn get_plan(
 async fn export_rows(
     State(app): State<Arc<App>>,
     operator: Operator,
-    path: std::result::Result<Path<String>, PathRejection>,
+    PathId(experiment_id): PathId,
 ) -> Result<impl IntoResponse> {
-    let export = export::begin(&app, &operator.0.org_id, path_id(path)?).await?;
+    let export = export::begin(&app, &operator.0.org_id, experiment_id).await?;
     let pages = stream::try_unfold(export, |mut export: Export| async move {
         let page = export.next_page().await?;
         Ok::<_, Error>(page.map(|page| (page, export)))

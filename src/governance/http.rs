@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
@@ -21,7 +21,7 @@ use super::{certificate, export, people};
 use crate::app::App;
 use crate::error::Result;
 use crate::http::fields::{Fields, Read};
-use crate::http::{Governor, Input, QueryInput};
+use crate::http::{Governor, Input, PathId, QueryInput};
 
 /// Erasures in a list.
 const LISTED: i64 = 100;
@@ -241,7 +241,7 @@ async fn purge_operations(
 async fn purge_operation(
     State(app): State<Arc<App>>,
     governor: Governor,
-    Path(purge_id): Path<String>,
+    PathId(purge_id): PathId,
 ) -> Result<Json<PurgeOperation>> {
     Ok(Json(purge::find(&app, &governor.org_id, &purge_id).await?.into()))
 }
@@ -266,7 +266,7 @@ struct SignedCertificate {
 async fn purge_certificate(
     State(app): State<Arc<App>>,
     governor: Governor,
-    Path(purge_id): Path<String>,
+    PathId(purge_id): PathId,
 ) -> Result<Json<serde_json::Value>> {
     let purge = purge::find(&app, &governor.org_id, &purge_id).await?;
     Ok(Json(certificate::of(&app, &purge)?))

@@ -112,6 +112,9 @@ fn write_operation(page: &mut String, spec: &Value, path: &str, method: &str, op
 /// The fields of an object, following references a few levels down.
 fn write_schema(page: &mut String, spec: &Value, schema: &Value, depth: usize) {
     let schema = resolve(spec, schema);
+    for part in schema["allOf"].as_array().into_iter().flatten() {
+        write_schema(page, spec, part, depth);
+    }
     let Some(properties) = schema["properties"].as_object() else {
         return;
     };

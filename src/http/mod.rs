@@ -10,6 +10,7 @@ mod health;
 pub mod input;
 mod middleware;
 pub mod openapi;
+mod path;
 pub mod problem;
 mod rate_limits;
 pub mod server;
@@ -28,6 +29,7 @@ use crate::app::App;
 use crate::error::{Code, Error};
 pub use auth::{Caller, Governor, Operator};
 pub use input::{Input, QueryInput};
+pub use path::{PathId, PathIds};
 pub use rate_limits::RateLimits;
 
 /// The whole service as one router.

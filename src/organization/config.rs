@@ -3,12 +3,21 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::client_config::ClientConfig;
 use super::evaluators::{Evaluator, EvaluatorFields};
 use super::learning::LearningConfig;
 use crate::http::fields::{Fields, Read};
 use crate::judge::prompts::{self, Kind};
 
 const PROMPT_LENGTH: usize = 20_000;
+/// Given out in the place of an empty definition, which the public client refuses, and read as an empty one.
+const RUBRIC_DEFINES_SUCCESS: &str =
+    "The user got what they came for, judged by the final outcome and not by the way there.";
+/// The rubric that the public client names when nobody chose one.
+const CLIENT_SHADOW_VERSION: &str = "v1.1.0";
+/// Settings that the public client cannot carry: replacing the configuration without them leaves them as they are.
+pub const UNKNOWN_TO_CLIENT: [&str; 5] =
+    ["shadow_both_orders", "judge", "learning", "governance", "evaluators"];
 
 /// Everything an organization can set.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, ToSchema)]
@@ -45,6 +54,8 @@ pub struct OrganizationConfig {
     /// Evaluators that are rules: free, each under its own name.
     #[schema(required = false, max_items = 50, value_type = Vec<EvaluatorFields>)]
     pub evaluators: Vec<Evaluator>,
+    #[serde(flatten)]
+    pub client: ClientConfig,
 }
 
 /// A tool the agent has.
@@ -58,20 +69,29 @@ pub struct ToolCanUse {
 /// What is judged, and how much of it.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, ToSchema)]
 pub struct AgentSuccessConfig {
-    /// What counts as success; empty leaves it to the rubric.
+    /// What counts as success; empty leaves it to the rubric, and reads back as what the rubric says, in short.
     #[schema(required = false, max_length = 20000)]
     pub success_definition_prompt: String,
     /// The share of sessions that is judged, from 0 to 1.
     #[schema(required = false)]
     pub sampling_rate: f64,
-    /// The same for sessions published as evaluation_only.
-    #[schema(required = false)]
-    pub evaluation_only_sampling_rate: f64,
-    /// The share of judged sessions whose retrieved learnings are judged too.
-    #[schema(required = false)]
-    pub retrieved_learning_sampling_rate: f64,
+    /// The same for sessions published as evaluation_only; null means the same share.
+    pub evaluation_only_sampling_rate: Option<f64>,
+    /// The share of judged sessions whose retrieved learnings are judged too; null means all of them.
+    pub retrieved_learning_sampling_rate: Option<f64>,
     /// Sources that are evaluated; null means all of them.
     pub request_sources_enabled: Option<Vec<String>>,
+    /// Kept for the public client; verdicts are named `agent_success`.
+    pub evaluation_name: Option<String>,
+    /// Kept for the public client, without effect here.
+    #[schema(max_length = 20000)]
+    pub tagging_definition_prompt: Option<String>,
+    /// Kept for the public client, without effect here.
+    #[schema(minimum = 1)]
+    pub window_size_override: Option<i64>,
+    /// Kept for the public client, without effect here.
+    #[schema(minimum = 1)]
+    pub stride_size_override: Option<i64>,
 }
 
 /// Which rubrics judge. `null` means the newest this server has.
@@ -96,9 +116,13 @@ impl Default for AgentSuccessConfig {
         AgentSuccessConfig {
             success_definition_prompt: String::new(),
             sampling_rate: 1.0,
-            evaluation_only_sampling_rate: 1.0,
-            retrieved_learning_sampling_rate: 1.0,
+            evaluation_only_sampling_rate: None,
+            retrieved_learning_sampling_rate: None,
             request_sources_enabled: None,
+            evaluation_name: None,
+            tagging_definition_prompt: None,
+            window_size_override: None,
+            stride_size_override: None,
         }
     }
 }
@@ -118,7 +142,25 @@ impl Default for OrganizationConfig {
             serve_pending: false,
             governance: GovernanceConfig::default(),
             evaluators: Vec::new(),
+            client: ClientConfig::default(),
         }
+    }
+}
+
+impl OrganizationConfig {
+    /// As it is given out: the public client refuses empty texts, so each is replaced by what it means. Reading
+    /// turns them back.
+    pub fn shown(mut self) -> Self {
+        let definition = &mut self.agent_success_config.success_definition_prompt;
+        if definition.is_empty() {
+            RUBRIC_DEFINES_SUCCESS.clone_into(definition);
+        }
+        for tool in &mut self.tool_can_use {
+            if tool.tool_description.is_empty() {
+                tool.tool_description.clone_from(&tool.tool_name);
+            }
+        }
+        self
     }
 }
 
@@ -133,12 +175,8 @@ impl Read for OrganizationConfig {
             agent_context_prompt: f.text("agent_context_prompt", PROMPT_LENGTH),
             tool_can_use: f.list("tool_can_use", 500),
             agent_success_config: f.nested("agent_success_config"),
-            shadow_comparison_judge_prompt_version: prompt_version(
-                f,
-                "shadow_comparison_judge_prompt_version",
-                Kind::ShadowComparison,
-            )
-            .unwrap_or(default.shadow_comparison_judge_prompt_version),
+            shadow_comparison_judge_prompt_version: shadow_version(f)
+                .unwrap_or(default.shadow_comparison_judge_prompt_version),
             shadow_both_orders: f
                 .optional_flag("shadow_both_orders")
                 .unwrap_or(default.shadow_both_orders),
@@ -153,6 +191,7 @@ impl Read for OrganizationConfig {
             serve_pending: f.optional_flag("serve_pending").unwrap_or(default.serve_pending),
             governance: f.nested("governance"),
             evaluators: f.list("evaluators", 50),
+            client: ClientConfig::read(f),
         };
         let mut names = std::collections::BTreeSet::new();
         for (index, evaluator) in config.evaluators.iter().enumerate() {
@@ -167,10 +206,9 @@ impl Read for OrganizationConfig {
 
 impl Read for ToolCanUse {
     fn read(f: &mut Fields<'_>) -> Self {
-        ToolCanUse {
-            tool_name: f.id("tool_name"),
-            tool_description: f.text("tool_description", 4000),
-        }
+        let tool_name = f.id("tool_name");
+        let tool_description = text_unless(f, "tool_description", 4000, &tool_name);
+        ToolCanUse { tool_name, tool_description }
     }
 }
 
@@ -181,11 +219,20 @@ impl Read for AgentSuccessConfig {
         // Asked for either way, so that null is not unknown.
         let _ = f.any("request_sources_enabled");
         AgentSuccessConfig {
-            success_definition_prompt: f.text("success_definition_prompt", PROMPT_LENGTH),
-            sampling_rate: rate(f, "sampling_rate"),
+            success_definition_prompt: text_unless(
+                f,
+                "success_definition_prompt",
+                PROMPT_LENGTH,
+                RUBRIC_DEFINES_SUCCESS,
+            ),
+            sampling_rate: rate(f, "sampling_rate").unwrap_or(1.0),
             evaluation_only_sampling_rate: rate(f, "evaluation_only_sampling_rate"),
             retrieved_learning_sampling_rate: rate(f, "retrieved_learning_sampling_rate"),
             request_sources_enabled: sources,
+            evaluation_name: f.optional_id("evaluation_name"),
+            tagging_definition_prompt: f.optional_text("tagging_definition_prompt", PROMPT_LENGTH),
+            window_size_override: f.integer("window_size_override", 1..=i64::MAX),
+            stride_size_override: f.integer("stride_size_override", 1..=i64::MAX),
         }
     }
 }
@@ -219,12 +266,28 @@ impl Read for GovernanceConfig {
     }
 }
 
-fn rate(f: &mut Fields<'_>, name: &'static str) -> f64 {
-    let rate = f.number(name).unwrap_or(1.0);
-    if !(0.0..=1.0).contains(&rate) {
+/// Trimmed text; what [`OrganizationConfig::shown`] puts in the place of an empty one is read as empty.
+fn text_unless(f: &mut Fields<'_>, name: &'static str, longest: usize, shown: &str) -> String {
+    let text = f.text(name, longest);
+    let text = text.trim();
+    if text == shown { String::new() } else { text.to_owned() }
+}
+
+fn rate(f: &mut Fields<'_>, name: &'static str) -> Option<f64> {
+    let rate = f.number(name);
+    if rate.is_some_and(|rate| !(0.0..=1.0).contains(&rate)) {
         f.problem(name, "out_of_range", "must be from 0 to 1");
     }
     rate
+}
+
+/// The pinned rubric. What the public client names unasked is no choice.
+fn shadow_version(f: &mut Fields<'_>) -> Option<String> {
+    const NAME: &str = "shadow_comparison_judge_prompt_version";
+    if f.any(NAME).is_some_and(|version| version == CLIENT_SHADOW_VERSION) {
+        return None;
+    }
+    prompt_version(f, NAME, Kind::ShadowComparison)
 }
 
 /// The version of a rubric that this server has.

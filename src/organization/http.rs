@@ -38,30 +38,31 @@ struct ConfigView {
     version: i64,
     #[serde(flatten)]
     config: OrganizationConfig,
-    /// Always null: storage is set where the server is started.
-    #[schema(value_type = Option<Object>)]
-    storage_config: Option<()>,
 }
 
 #[derive(Serialize, ToSchema)]
 struct ConfigChanged {
     success: bool,
     message: String,
+    /// The same as `message`, under the name that existing clients read.
+    msg: String,
     version: i64,
     config: ConfigView,
 }
 
 impl From<Versioned> for ConfigView {
     fn from(Versioned { version, config }: Versioned) -> Self {
-        ConfigView { version, config, storage_config: None }
+        ConfigView { version, config: config.shown() }
     }
 }
 
 impl From<Versioned> for ConfigChanged {
     fn from(changed: Versioned) -> Self {
+        let message = format!("the configuration is at version {}", changed.version);
         ConfigChanged {
             success: true,
-            message: format!("configuration stored as version {}", changed.version),
+            msg: message.clone(),
+            message,
             version: changed.version,
             config: changed.into(),
         }
@@ -75,7 +76,8 @@ async fn get_config(State(app): State<Arc<App>>, operator: Operator) -> Result<J
     Ok(Json(rules::get(&app, &operator.0.org_id).await?.into()))
 }
 
-/// Replace the configuration. What is left out goes back to its default.
+/// Replace the configuration. What is left out goes back to its default, except `judge`, `learning`, `governance`,
+/// `evaluators` and `shadow_both_orders`: the public Python client cannot carry them, and they stay.
 #[utoipa::path(post, path = "/api/set_config", tag = "configuration",
     request_body = OrganizationConfig, responses((status = 200, body = ConfigChanged)))]
 async fn set_config(

@@ -4,8 +4,10 @@
 //!   came in between.
 //! - Every field has a type, a default and bounds; a field that does not exist is refused with the nearest name
 //!   that does. What is stored is always complete and valid.
+//! - The fields of the public Python client's configuration are accepted and kept, so that it can read and write.
 //! - Experiments are changed through their own endpoints, never here.
 
+mod client_config;
 mod config;
 mod evaluators;
 pub mod http;

@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use serde::Serialize;
 use serde_json::{Map, Value};
 use sqlx::types::Json;
 
+use super::client_config::ClientConfig;
+use super::config::UNKNOWN_TO_CLIENT;
 use super::{OrganizationConfig, sql};
 use crate::app::App;
 use crate::config::nearest;
@@ -71,17 +74,29 @@ fn from_storage(document: Map<String, Value>) -> OrganizationConfig {
         .unwrap_or_default()
 }
 
-/// Puts a whole configuration in the place of the old one. What is left out takes its default.
+/// Puts a whole configuration in the place of the old one. What is left out takes its default, except what the
+/// public client cannot carry: it reads, changes and writes, and must not reset what it does not know.
 pub async fn set(
     app: &Arc<App>,
     org_id: &str,
     actor: &str,
     document: Map<String, Value>,
 ) -> Result<Versioned> {
-    change(app, org_id, actor, document, |_, given| given).await
+    change(app, org_id, actor, document, |mut current, mut given| {
+        for name in UNKNOWN_TO_CLIENT {
+            if !given.contains_key(name)
+                && let Some(value) = current.remove(name)
+            {
+                given.insert(name.to_owned(), value);
+            }
+        }
+        Ok(given)
+    })
+    .await
 }
 
-/// Changes what is given and leaves the rest; `null` goes back to the default.
+/// Changes what is given and leaves the rest; `null` goes back to the default. Objects that are only kept for the
+/// public client are replaced, as it expects: half of one storage merged into another is neither.
 pub async fn update(
     app: &Arc<App>,
     org_id: &str,
@@ -89,9 +104,11 @@ pub async fn update(
     document: Map<String, Value>,
 ) -> Result<Versioned> {
     change(app, org_id, actor, document, |current, given| {
+        let kept = as_object(&ClientConfig::default())?;
         let mut merged = current;
+        merged.retain(|name, _| !(kept.contains_key(name) && given.contains_key(name)));
         merge(&mut merged, given);
-        merged
+        Ok(merged)
     })
     .await
 }
@@ -115,7 +132,7 @@ async fn change(
     org_id: &str,
     actor: &str,
     mut given: Map<String, Value>,
-    combine: fn(Document, Document) -> Document,
+    combine: fn(Document, Document) -> Result<Document>,
 ) -> Result<Versioned> {
     let expected = match given.remove("version") {
         None | Some(Value::Null) => None,
@@ -123,9 +140,13 @@ async fn change(
             problem("/version", "wrong_type", "expected a 64-bit integer".to_owned())
         })?),
     };
-    if given.remove("storage_config").is_some_and(|value| !value.is_null()) {
-        let detail = "storage is set where the server is started, not here".to_owned();
-        return Err(problem("/storage_config", "not_allowed", detail));
+    // The public client sends them along, empty.
+    for name in ["retrieval_experiment_config", "retrieval_experiment_history"] {
+        let sent = given.remove(name).unwrap_or_default();
+        if !sent.is_null() && sent != Value::Array(Vec::new()) {
+            let detail = "experiments are changed at /api/retrieval_experiments, not here";
+            return Err(problem(&format!("/{name}"), "not_allowed", detail.to_owned()));
+        }
     }
     let actor_ref = app.subject_keys.actor_ref(org_id, actor);
     let input = (app.clone(), org_id.to_owned(), given, (expected, actor_ref));
@@ -144,8 +165,11 @@ async fn change(
                         ),
                     ));
                 }
-                let document = combine(as_object(&current.config)?, given.clone());
+                let document = combine(as_object(&current.config)?, given.clone())?;
                 let config = check(app, document)?;
+                if config == current.config {
+                    return Ok(current);
+                }
                 let version = current.version + 1;
                 let now = app.clock.now();
                 sql::put(tx, org_id, version, &Json(&config), now).await?;
@@ -220,7 +244,7 @@ fn paths(value: &Value, prefix: &str, found: &mut Vec<String>) {
     }
 }
 
-fn as_object(config: &OrganizationConfig) -> Result<Map<String, Value>> {
+fn as_object(config: &impl Serialize) -> Result<Document> {
     match serde_json::to_value(config) {
         Ok(Value::Object(object)) => Ok(object),
         _ => Err(Error::Internal("a configuration is an object".to_owned())),

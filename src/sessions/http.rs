@@ -10,7 +10,7 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::outcomes::{NewOutcome, SessionOutcome};
+use super::outcomes::{ListedOutcome, NewOutcome, OutcomeFilter};
 use super::{PublishRequest, PublishResponse, http_deletes, http_reads, outcomes, publish};
 use crate::app::App;
 use crate::error::Result;
@@ -28,6 +28,7 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
 }
 
 const METADATA_BYTES: usize = 16 * 1024;
+const OUTCOMES: &[&str] = &["success", "failure", "unknown"];
 
 // ── publish ─────────────────────────────────────────────────────────────────────────────────────────
 
@@ -127,7 +128,7 @@ impl Read for NewOutcome {
         }
         NewOutcome {
             session_id: f.id("session_id"),
-            outcome: f.required_choice("outcome", &["success", "failure", "unknown"]),
+            outcome: f.required_choice("outcome", OUTCOMES),
             occurred_at: f.required_integer("occurred_at", 0..=9_999_999_999),
             label: f.id_up_to("label", 128),
             value: f.number("value"),
@@ -142,7 +143,9 @@ struct SessionOutcomeResponse {
     success: bool,
     /// False when the same outcome was recorded before.
     recorded: bool,
-    reason: Option<&'static str>,
+    /// Always null: what cannot be recorded is an error with a code.
+    #[schema(value_type = Option<String>)]
+    reason: Option<()>,
     message: String,
     user_id: String,
     /// The source of the session's first request.
@@ -158,15 +161,12 @@ async fn session_outcome(
     input: Input<NewOutcome>,
 ) -> Result<Json<SessionOutcomeResponse>> {
     let outcome = outcomes::record_outcome(&app, &caller.org_id, input.value).await?;
-    let (reason, message) = if outcome.new {
-        (None, "outcome recorded")
-    } else {
-        (Some("duplicate"), "the same outcome was recorded before")
-    };
+    let message =
+        if outcome.new { "outcome recorded" } else { "the same outcome was recorded before" };
     Ok(Json(SessionOutcomeResponse {
         success: true,
         recorded: outcome.new,
-        reason,
+        reason: None,
         message: message.to_owned(),
         user_id: outcome.user_id,
         source: outcome.source,
@@ -174,17 +174,52 @@ async fn session_outcome(
 }
 
 #[derive(ToSchema)]
+#[allow(dead_code)] // the specification's view of OutcomeFilter
 struct GetSessionOutcomesRequest {
-    #[schema(min_items = 1, max_items = 1000)]
-    session_ids: Vec<String>,
+    /// All sessions when absent.
+    #[schema(max_items = 1000)]
+    session_ids: Option<Vec<String>>,
     user_id: Option<String>,
+    /// Of the session's first request.
+    source: Option<String>,
+    /// `success`, `failure` or `unknown`.
+    outcome: Option<String>,
+    label: Option<String>,
+    /// RFC 3339 or unix seconds, included: when it occurred.
+    #[schema(value_type = Option<String>)]
+    start_time: Option<i64>,
+    /// RFC 3339 or unix seconds, included.
+    #[schema(value_type = Option<String>)]
+    end_time: Option<i64>,
+    /// How many; 100 when absent, or as many as `session_ids` can have.
+    #[schema(minimum = 1, maximum = 1000)]
+    top_k: Option<i64>,
+    /// Outcomes to skip.
+    #[schema(minimum = 0)]
+    offset: Option<i64>,
 }
 
-impl Read for GetSessionOutcomesRequest {
+impl Read for OutcomeFilter {
     fn read(f: &mut Fields<'_>) -> Self {
-        GetSessionOutcomesRequest {
-            session_ids: f.required_ids("session_ids", 1000),
+        let (from, to) = (f.time("start_time"), f.time("end_time"));
+        if from.zip(to).is_some_and(|(from, to)| to < from) {
+            f.problem("end_time", "before_start", "must not be before start_time");
+        }
+        let session_ids =
+            (!f.is_absent("session_ids")).then(|| f.required_ids("session_ids", 1000));
+        let limit = if session_ids.is_some() { 1000 } else { 100 };
+        // Asked for either way, so that null is not unknown.
+        let _ = f.any("session_ids");
+        OutcomeFilter {
+            session_ids,
             user_id: f.optional_id("user_id"),
+            source: f.optional_text("source", 128),
+            outcome: f.choice("outcome", OUTCOMES),
+            label: f.optional_text("label", 128),
+            from,
+            to,
+            limit: f.integer("top_k", 1..=1000).unwrap_or(limit),
+            offset: f.integer("offset", 0..=1_000_000_000).unwrap_or(0),
         }
     }
 }
@@ -192,19 +227,20 @@ impl Read for GetSessionOutcomesRequest {
 #[derive(Serialize, ToSchema)]
 struct GetSessionOutcomesResponse {
     success: bool,
-    session_outcomes: Vec<SessionOutcome>,
+    session_outcomes: Vec<ListedOutcome>,
+    message: String,
     msg: Option<String>,
 }
 
-/// The current outcome of each of these sessions.
+/// The current outcomes of sessions, newest first.
 #[utoipa::path(post, path = "/api/get_session_outcomes", tag = "sessions",
     request_body = GetSessionOutcomesRequest, responses((status = 200, body = GetSessionOutcomesResponse)))]
 async fn get_session_outcomes(
     State(app): State<Arc<App>>,
     caller: Caller,
-    Input { value, .. }: Input<GetSessionOutcomesRequest>,
+    Input { value: filter, .. }: Input<OutcomeFilter>,
 ) -> Result<Json<GetSessionOutcomesResponse>> {
-    let found =
-        outcomes::list_outcomes(&app, &caller.org_id, value.session_ids, value.user_id).await?;
-    Ok(Json(GetSessionOutcomesResponse { success: true, session_outcomes: found, msg: None }))
+    let session_outcomes = outcomes::list_outcomes(&app, &caller.org_id, filter).await?;
+    let message = format!("{} outcomes", session_outcomes.len());
+    Ok(Json(GetSessionOutcomesResponse { success: true, session_outcomes, message, msg: None }))
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use serde::Serialize;
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
@@ -13,9 +13,9 @@ use super::reads::{GetInteractions, GetRequests, ListSessions, SessionRequests, 
 use super::sql::RequestFilter;
 use super::{Interaction, ListedSession, reads};
 use crate::app::App;
-use crate::error::{Error, Result};
-use crate::http::fields::{Fields, ID_LENGTH, Read, check_id};
-use crate::http::{Caller, Input, QueryInput};
+use crate::error::Result;
+use crate::http::fields::{Fields, ID_LENGTH, Read};
+use crate::http::{Caller, Input, PathIds, QueryInput};
 use crate::learnings::extraction;
 
 pub fn routes() -> OpenApiRouter<Arc<App>> {
@@ -248,12 +248,8 @@ async fn list_sessions(
 async fn get_session(
     State(app): State<Arc<App>>,
     caller: Caller,
-    path: Result<Path<(String, String)>, axum::extract::rejection::PathRejection>,
+    ids: PathIds<2>,
 ) -> Result<Json<SessionView>> {
-    let Ok(Path((user_id, session_id))) = path else {
-        return Err(Error::not_found("session"));
-    };
-    // What cannot be an id is nobody's; PostgreSQL would not even take U+0000 in a question.
-    let id = |text: &str| check_id(text, ID_LENGTH).map_err(|_| Error::not_found("session"));
-    reads::view(&app, &caller.org_id, &id(&user_id)?, &id(&session_id)?).await.map(Json)
+    let PathIds([user_id, session_id]) = ids;
+    reads::view(&app, &caller.org_id, &user_id, &session_id).await.map(Json)
 }

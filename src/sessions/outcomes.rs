@@ -43,6 +43,33 @@ pub struct SessionOutcome {
     pub recorded_at: i64,
 }
 
+/// An outcome in a list: with what the list can be narrowed by.
+#[derive(Clone, Debug, Serialize, sqlx_macros::FromRow, ToSchema)]
+pub struct ListedOutcome {
+    #[serde(flatten)]
+    #[sqlx(flatten)]
+    pub outcome: SessionOutcome,
+    /// The source of the session's first request.
+    pub source: String,
+    /// The same as `recorded_at`, under the name that existing clients read.
+    pub created_at: i64,
+}
+
+/// Which outcomes a list has. `None` means any.
+#[derive(Clone, Debug, Default)]
+pub struct OutcomeFilter {
+    pub session_ids: Option<Vec<String>>,
+    pub user_id: Option<String>,
+    pub source: Option<String>,
+    pub outcome: Option<&'static str>,
+    pub label: Option<String>,
+    /// Occurred in this range, both ends included.
+    pub from: Option<i64>,
+    pub to: Option<i64>,
+    pub limit: i64,
+    pub offset: i64,
+}
+
 impl SessionOutcome {
     fn says_the_same_as(&self, new: &NewOutcome) -> bool {
         self.outcome == new.outcome
@@ -111,20 +138,16 @@ pub async fn record_outcome(app: &Arc<App>, org_id: &str, outcome: NewOutcome) -
         .await
 }
 
-/// The current outcomes of these sessions.
+/// The current outcomes of sessions, newest first.
 pub async fn list_outcomes(
     app: &App,
     org_id: &str,
-    session_ids: Vec<String>,
-    user_id: Option<String>,
-) -> Result<Vec<SessionOutcome>> {
-    let ids = serde_json::to_string(&session_ids).map_err(|e| Error::Internal(e.to_string()))?;
+    filter: OutcomeFilter,
+) -> Result<Vec<ListedOutcome>> {
     app.db
-        .read(
-            "sessions.list_outcomes",
-            (org_id.to_owned(), ids, user_id),
-            |tx, (org, ids, user)| Box::pin(sql::current_outcomes(tx, org, ids, user.as_deref())),
-        )
+        .read("sessions.list_outcomes", (org_id.to_owned(), filter), |tx, (org_id, filter)| {
+            Box::pin(sql::current_outcomes(tx, org_id, filter))
+        })
         .await
 }
 

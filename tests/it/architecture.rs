@@ -145,6 +145,17 @@ fn the_http_surface_opens_no_transactions() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Axum's own extractor would answer in plain text, and let text through that is no identifier.
+#[test]
+fn path_parameters_are_read_in_one_place() {
+    for source in sources().iter().filter(|source| source.path != "http/path.rs") {
+        for (number, line) in code(source) {
+            let reads = line.contains(": Path<") || line.contains("RawPathParams");
+            assert!(!reads, "src/{}:{number}: {line}\n    take http::PathId", source.path);
+        }
+    }
+}
+
 /// Where SQL may stand besides `sql.rs`, `sql/` and `db/`.
 const WITH_SQL: &[&str] = &[
     "governance/barrier.rs",

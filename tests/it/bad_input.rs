@@ -6,6 +6,7 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+use crate::conformance::{may_call_all, operations, specification};
 use crate::publish::two_turns;
 use crate::support::{Backend, Server, TestApp};
 
@@ -101,6 +102,29 @@ both_backends! {
         assert_eq!(read["interactions"][0]["tools_used"][0]["tool_data"], data);
     }
 
+    async fn a_path_that_can_name_nothing_is_not_found(t: TestApp) {
+        let open = t.serve().await;
+        let server = may_call_all(&t, &open).await;
+        let long = "x".repeat(300);
+        let mut checked = 0;
+        for (method, path, _) in operations(&specification()) {
+            let parts: Vec<&str> = path.split('/').collect();
+            for place in (0..parts.len()).filter(|place| parts[*place].starts_with('{')) {
+                for odd in ["none", "%00", "a%00b", "%ff", "%C3%28", "%20", "%0A", "%7F", "%2e%2e%2f", &long] {
+                    let mut path = parts.clone();
+                    path[place] = odd;
+                    let path = path.join("/").replace(['{', '}'], "");
+                    let answer = server.call(&method, &path, None).await;
+                    assert_eq!(answer.status, 404, "{method} {path}: {}", answer.text);
+                    answer.problem(404, "not_found");
+                    checked += 1;
+                }
+            }
+        }
+        assert!(checked >= 120, "only {checked} paths");
+        open.get("/api/governance/purge-operations/%00").await.problem(401, "unauthenticated");
+    }
+
     async fn bad_queries_are_refused(t: TestApp) {
         let server = t.serve().await;
         for (query, pointer, code) in [
@@ -117,6 +141,19 @@ both_backends! {
         for harmless in ["%ff%fe=%ff", "&&&==&", "unknown=1", "user_id=%ff", "text=%25%5f%5c"] {
             server.get(&format!("/api/sessions?{harmless}")).await.ok();
         }
+        let spec = specification();
+        let everywhere = may_call_all(&t, &server).await;
+        for (method, path, operation) in operations(&spec) {
+            let parameters = operation["parameters"].as_array().cloned().unwrap_or_default();
+            for name in parameters.iter().filter(|p| p["in"] == "query").map(|p| p["name"].as_str().unwrap()) {
+                let body = operation.get("requestBody").map(|_| json!({}));
+                let path = path.replace(['{', '}'], "");
+                let answer = everywhere.call(&method, &format!("{path}?{name}=a%00b"), body.as_ref()).await;
+                let found = answer.input_problems();
+                assert!(found.contains(&(format!("/{name}"), "nul_character".to_owned())), "{method} {path} {name}: {found:?}");
+            }
+        }
+        let server = everywhere;
         let wait = server.call("POST", "/api/publish_interaction?wait_for_response=maybe", Some(&two_turns("a", "s"))).await;
         assert_eq!(wait.input_problems(), [("/wait_for_response".to_owned(), "wrong_type".to_owned())]);
     }

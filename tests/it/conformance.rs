@@ -34,7 +34,7 @@ pub fn body_schema(spec: &Value, operation: &Value) -> Option<Value> {
     Some(resolve(spec, schema))
 }
 
-/// Follows `$ref`, and the one of `oneOf` that is not null.
+/// Follows `$ref` and the one of `oneOf` that is not null, and puts the parts of `allOf` together.
 pub fn resolve(spec: &Value, schema: &Value) -> Value {
     if let Some(reference) = schema["$ref"].as_str() {
         return resolve(spec, spec.pointer(&reference[1..]).unwrap());
@@ -43,7 +43,16 @@ pub fn resolve(spec: &Value, schema: &Value) -> Value {
         let one = choices.iter().find(|choice| choice["type"] != "null").unwrap();
         return resolve(spec, one);
     }
-    schema.clone()
+    let mut whole = schema.clone();
+    for part in schema["allOf"].as_array().into_iter().flatten() {
+        let part = resolve(spec, part);
+        for (name, property) in part["properties"].as_object().unwrap() {
+            whole["properties"][name] = property.clone();
+        }
+        let all = required(&whole).union(&required(&part)).cloned().collect::<Vec<_>>();
+        whole["required"] = json!(all);
+    }
+    whole
 }
 
 fn is(schema: &Value, kind: &str) -> bool {
@@ -99,7 +108,7 @@ fn empty_objects(spec: &Value, schema: &Value) -> Vec<(Place, BTreeSet<String>)>
 }
 
 /// A server with a credential that may call everything: reading is what is tested here.
-async fn may_call_all(t: &TestApp, server: &Server) -> Server {
+pub async fn may_call_all(t: &TestApp, server: &Server) -> Server {
     let granted = evenhand::credentials::create(&t.app, "default", Role::Dashboard, true, "test");
     server.with_token(&granted.await.unwrap().1)
 }

@@ -38,6 +38,54 @@ both_backends! {
         assert_eq!(server.post("/api/update_config", &null).await.ok()["config"]["eval_concurrency_limit"], 10);
     }
 
+    async fn the_public_clients_own_configuration_is_kept(t: TestApp) {
+        let server = t.serve().await;
+        let read = async || server.get("/api/get_config").await.ok();
+        let fresh = read().await;
+        let definition = fresh["agent_success_config"]["success_definition_prompt"].as_str().unwrap();
+        assert!(definition.contains("final outcome"), "the client refuses an empty definition: {definition}");
+        assert_eq!((&fresh["window_size"], &fresh["shadow_mode_enabled"]), (&json!(10), &json!(false)));
+        assert_eq!(server.post("/api/set_config", &fresh).await.ok()["version"], 0, "nothing changed");
+
+        let mut client: Value = serde_json::from_str(include_str!("../data/client_config.json")).unwrap();
+        client["storage_config"] = json!({"db_url": "postgres://u:secret@h/d", "type": "postgres", "pool_size": 10});
+        client["api_key_config"] = json!({"openai": {"api_key": "secret"}, "anthropic": null});
+        let change = json!({"learning": {"window": 20}, "shadow_both_orders": false, "agent_context_prompt": "gone"});
+        server.post("/api/update_config", &change).await.ok();
+        let changed = server.post("/api/set_config", &client).await.ok();
+        assert_eq!((&changed["success"], &changed["version"]), (&json!(true), &json!(2)));
+        let kept = read().await;
+        assert!(!kept.to_string().contains("secret"), "{kept}");
+        // A setting that was not chosen, and what only reads back as something else.
+        client["agent_context_prompt"] = json!("");
+        client["tool_can_use"] = json!([]);
+        client["shadow_comparison_judge_prompt_version"] = json!("v1");
+        client["storage_config"]["db_url"] = json!("***");
+        client["api_key_config"]["openai"]["api_key"] = json!("***");
+        for (name, value) in client.as_object().unwrap() {
+            let experiment = name.starts_with("retrieval_experiment_");
+            assert!(experiment || kept[name] == *value, "{name}: {} is not {value}", kept[name]);
+        }
+        assert_eq!((&kept["learning"]["window"], &kept["shadow_both_orders"]), (&json!(20), &json!(false)),
+            "the client has no field for them");
+        assert_eq!(kept["agent_success_config"]["evaluation_only_sampling_rate"], Value::Null);
+        let again = server.post("/api/set_config", &client).await.ok();
+        assert_eq!((&again["version"], &again["config"]), (&json!(2), &kept), "what was read changes nothing");
+
+        let part = json!({"storage_config": {"db_path": "x"}, "window_size": 30, "tool_can_use": [{"tool_name": "find"}]});
+        let merged = server.post("/api/update_config", &part).await.ok()["config"].clone();
+        assert_eq!(merged["storage_config"], json!({"db_path": "x"}), "replaced, not mixed");
+        assert_eq!((&merged["window_size"], &merged["stride_size"]), (&json!(30), &json!(8)));
+        assert_eq!(merged["tool_can_use"], json!([{"tool_name": "find", "tool_description": "find"}]));
+        assert_eq!(server.post("/api/set_config", &merged).await.ok()["version"], 3);
+        let typo = server.post("/api/update_config", &json!({"windw_size": 3})).await.problem(422, "invalid_input");
+        assert!(typo["errors"][0]["detail"].as_str().unwrap().contains("/window_size"), "{typo}");
+        let blank = json!({"agent_success_config": {"success_definition_prompt": "  "}, "window_size": null});
+        let reset = server.post("/api/update_config", &blank).await.ok()["config"].clone();
+        assert_eq!(reset["agent_success_config"]["success_definition_prompt"], definition);
+        assert_eq!(reset["window_size"], 10);
+    }
+
     async fn everything_wrong_is_named_at_once(t: TestApp) {
         let server = t.serve().await;
         let bad = json!({
@@ -76,7 +124,23 @@ both_backends! {
         let model = json!({"judge": {"model": "openai/gpt-5"}});
         let body = server.post("/api/update_config", &model).await.problem(422, "invalid_input");
         assert_eq!(body["errors"][0]["pointer"], "/judge/model");
-        server.post("/api/set_config", &json!({"storage_config": {}})).await.problem(422, "invalid_input");
+        let client = json!({"storage_config": 7, "window_size": 4, "stride_size": 5, "extraction_preset": "fast",
+            "llm_config": {"x": "y".repeat(65_536)}, "profile_extractor_config": {"context_prompt": "x"},
+            "retrieval_experiment_config": null, "retrieval_experiment_history": []});
+        let problems = server.post("/api/set_config", &client).await.input_problems();
+        for (pointer, code) in [
+            ("/storage_config", "wrong_type"),
+            ("/stride_size", "out_of_range"),
+            ("/extraction_preset", "not_allowed"),
+            ("/llm_config", "too_long"),
+            ("/profile_extractor_config/extraction_definition_prompt", "required"),
+        ] {
+            assert!(problems.contains(&(pointer.to_owned(), code.to_owned())), "{pointer} {code}: {problems:?}");
+        }
+        assert_eq!(problems.len(), 5, "{problems:?}");
+        let experiment = json!({"retrieval_experiment_config": {"experiment_id": "e", "holdout_percentage": 10}});
+        let problems = server.post("/api/update_config", &experiment).await.input_problems();
+        assert_eq!(problems, [("/retrieval_experiment_config".to_owned(), "not_allowed".to_owned())]);
         assert_eq!(server.get("/api/get_config").await.ok()["version"], 0, "nothing was stored");
     }
 

@@ -24,7 +24,8 @@ both_backends! {
         assert_eq!(answer, json!({"success": true, "recorded": true, "reason": null,
             "message": "outcome recorded", "user_id": "ada", "source": "web"}));
         let again = server.post("/api/session_outcome", &first).await.ok();
-        assert_eq!((&again["recorded"], &again["reason"]), (&json!(false), &json!("duplicate")));
+        assert_eq!(again, json!({"success": true, "recorded": false, "reason": null,
+            "message": "the same outcome was recorded before", "user_id": "ada", "source": "web"}));
         t.clock().advance(60);
         let changed = server.post("/api/session_outcome", &outcome("s1", "failure")).await.ok();
         assert_eq!(changed["recorded"], true);
@@ -58,6 +59,49 @@ both_backends! {
         assert_eq!(listed(json!({"session_ids": ["s1", "s2", "s3", "none"]})).await, json!([
             ["s1", "ada", "success", 1], ["s1", "bob", "success", 1], ["s2", "ada", "unknown", 2]]));
         assert_eq!(listed(json!({"session_ids": ["s1"], "user_id": "bob"})).await, json!([["s1", "bob", "success", 1]]));
+    }
+
+    async fn a_list_has_the_shape_and_the_filters_of_existing_clients(t: TestApp) {
+        let server = t.serve().await;
+        for (n, (session, source)) in (0..).zip([("s1", "web"), ("s2", "web"), ("s3", "")]) {
+            let mut body = two_turns("ada", session);
+            body["source"] = json!(source);
+            server.publish(&body).await.ok();
+            let mut report = outcome(session, if n == 1 { "failure" } else { "success" });
+            report["occurred_at"] = json!(NOW - 30 + 10 * n);
+            report["label"] = json!(format!("l{n}"));
+            server.post("/api/session_outcome", &report).await.ok();
+        }
+        // What the public client sends when nothing is asked for.
+        let all = json!({"session_ids": null, "user_id": null, "source": null, "outcome": null, "label": null,
+            "start_time": null, "end_time": null, "top_k": 100, "offset": 0});
+        let answer = server.post("/api/get_session_outcomes", &all).await.ok();
+        assert_eq!((&answer["success"], &answer["message"]), (&json!(true), &json!("3 outcomes")));
+        assert_eq!(answer["session_outcomes"][2], json!({"user_id": "ada", "session_id": "s1", "revision": 1,
+            "outcome": "success", "occurred_at": NOW - 30, "label": "l0", "value": null, "metadata": null,
+            "source": "web", "recorded_at": NOW, "created_at": NOW}));
+        for (filter, expected) in [
+            (json!({}), vec!["s3", "s2", "s1"]),
+            (json!({"source": "web"}), vec!["s2", "s1"]),
+            (json!({"source": ""}), vec!["s3"]),
+            (json!({"outcome": "success"}), vec!["s3", "s1"]),
+            (json!({"label": "l1"}), vec!["s2"]),
+            (json!({"user_id": "bob"}), vec![]),
+            (json!({"start_time": NOW - 20, "end_time": NOW - 20}), vec!["s2"]),
+            (json!({"start_time": NOW - 20}), vec!["s3", "s2"]),
+            (json!({"end_time": NOW - 21}), vec!["s1"]),
+            (json!({"top_k": 1, "offset": 1}), vec!["s2"]),
+            (json!({"session_ids": ["s1", "s3"], "outcome": "success", "top_k": 1}), vec!["s3"]),
+        ] {
+            let answer = server.post("/api/get_session_outcomes", &filter).await.ok();
+            let found: Vec<_> = answer["session_outcomes"].as_array().unwrap().iter().map(|o| &o["session_id"]).collect();
+            assert_eq!(json!(found), json!(expected), "{filter}");
+        }
+        let bad = json!({"outcome": "won", "start_time": 9, "end_time": 8, "top_k": 0, "session_ids": "s1"});
+        let mut problems = server.post("/api/get_session_outcomes", &bad).await.input_problems();
+        problems.sort();
+        let expected = [("/end_time", "before_start"), ("/outcome", "not_allowed"), ("/session_ids", "wrong_type"), ("/top_k", "out_of_range")];
+        assert_eq!(problems, expected.map(|(pointer, code)| (pointer.to_owned(), code.to_owned())));
     }
 
     async fn a_session_must_be_known_and_meant(t: TestApp) {

@@ -6,7 +6,7 @@ use crate::db::Tx;
 use crate::error::Result;
 use crate::governance::SubjectWrite;
 use crate::sessions::SessionOutcome;
-use crate::sessions::outcomes::NewOutcome;
+use crate::sessions::outcomes::{ListedOutcome, NewOutcome, OutcomeFilter};
 use crate::{row, rows, run};
 
 macro_rules! outcome_columns {
@@ -64,29 +64,53 @@ pub async fn insert_outcome(
     Ok(())
 }
 
-/// The current outcome of each of these sessions; of every user who has such a session.
+/// The current outcome of each session that passes the filter; of every user who has such a session.
 pub async fn current_outcomes(
     tx: &mut Tx,
     org_id: &str,
-    session_ids: &str,
-    user_id: Option<&str>,
-) -> Result<Vec<SessionOutcome>> {
+    filter: &OutcomeFilter,
+) -> Result<Vec<ListedOutcome>> {
+    macro_rules! list {
+        ($of_sessions:literal) => {
+            concat!(
+                "SELECT ",
+                outcome_columns!(),
+                ", s.source, o.recorded_at AS created_at
+                 FROM sessions s JOIN session_outcomes o
+                   ON o.org_id = s.org_id AND o.user_id = s.user_id AND o.session_id = s.session_id
+                 WHERE s.org_id = $1 AND ",
+                $of_sessions,
+                " AND ($3 IS NULL OR s.user_id = $3) AND ($4 IS NULL OR s.source = $4)
+                  AND ($5 IS NULL OR o.outcome = $5) AND ($6 IS NULL OR o.label = $6)
+                  AND ($7 IS NULL OR o.occurred_at >= $7) AND ($8 IS NULL OR o.occurred_at <= $8)
+                  AND o.revision = (SELECT MAX(revision) FROM session_outcomes n
+                      WHERE n.org_id = o.org_id AND n.user_id = o.user_id AND n.session_id = o.session_id)
+                  ORDER BY o.occurred_at DESC, o.session_id, o.user_id {limit:$9} OFFSET $10"
+            )
+        };
+    }
+    // Two texts, so that sessions asked for by id are found by it.
+    let (sql, session_ids) = match &filter.session_ids {
+        Some(ids) => (
+            list!("s.session_id IN {texts:$2}"),
+            Some(serde_json::Value::from(ids.clone()).to_string()),
+        ),
+        None => (list!("$2 IS NULL"), None),
+    };
     rows!(
         tx,
-        SessionOutcome,
-        concat!(
-            "SELECT ",
-            outcome_columns!(),
-            " FROM sessions s JOIN session_outcomes o
-                ON o.org_id = s.org_id AND o.user_id = s.user_id AND o.session_id = s.session_id
-              WHERE s.org_id = $1 AND s.session_id IN {texts:$2} AND ($3 IS NULL OR s.user_id = $3)
-                AND o.revision = (SELECT MAX(revision) FROM session_outcomes n
-                    WHERE n.org_id = o.org_id AND n.user_id = o.user_id AND n.session_id = o.session_id)
-              ORDER BY o.session_id, o.user_id"
-        ),
+        ListedOutcome,
+        sql,
         org_id,
         session_ids,
-        user_id
+        filter.user_id.as_deref(),
+        filter.source.as_deref(),
+        filter.outcome,
+        filter.label.as_deref(),
+        filter.from,
+        filter.to,
+        filter.limit,
+        filter.offset
     )
 }
 
