@@ -46,11 +46,11 @@ const heading = (name: string) => page.getByRole("heading", { level: 1, name }).
 const follow = (name: string) => page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name }).click();
 const unloaded = "This page could not be loaded";
 
-/** How often the document was loaded from now on. */
+/** How often the document is asked for from now on. */
 function loads(): { count: number } {
   const seen = { count: 0 };
-  page.on("domcontentloaded", () => {
-    seen.count += 1;
+  page.on("request", (request) => {
+    if (request.isNavigationRequest()) seen.count += 1;
   });
   return seen;
 }
