@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rand::rngs::{StdRng, SysRng};
 use rand::{Rng, SeedableRng, TryRng};
+use uuid::Uuid;
 
 use crate::clock::Clock;
 
@@ -85,6 +86,11 @@ impl Ids {
         let value = (u64::from_be_bytes(bytes) >> 11) as f64;
         value / (1u64 << 53) as f64
     }
+}
+
+/// Whether `text` has the form of an id minted by [`Ids::uuid`].
+pub fn is_uuid(text: &str) -> bool {
+    Uuid::try_parse(text).is_ok()
 }
 
 #[cfg(test)]
