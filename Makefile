@@ -20,14 +20,14 @@ test: deps lint docs openapi-fresh ui nextest ui-test e2e
 
 lint:
 	cargo fmt --check
-	cargo clippy --all-targets -- -D warnings
+	cargo clippy --workspace --all-targets -- -D warnings
 
 docs:
-	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --document-private-items --quiet
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --quiet
 
 nextest:
-	cargo build --tests --quiet
-	scripts/with-postgres cargo nextest run
+	cargo build --workspace --tests --quiet
+	scripts/with-postgres cargo nextest run --workspace
 
 # The dashboard, into ui/dist/site, which all but debug builds embed. Nothing is done again that is up to date.
 ui: ui/dist/.built

@@ -10,13 +10,13 @@ mod load;
 
 use std::time::{Duration, Instant};
 
+use base::clock::Clock;
+use base::ids::Ids;
 use clap::Parser;
-use evenhand::app::{App, Schema};
-use evenhand::clock::Clock;
-use evenhand::config::Settings;
-use evenhand::experiments::assign;
-use evenhand::ids::Ids;
 use load::{Client, Target};
+use service::app::{App, Schema};
+use service::config::Settings;
+use service::experiments::assign;
 use sqlx::{ConnectOptions, SqliteConnection, sqlite::SqliteConnectOptions};
 
 const PERCENTAGE: f64 = 10.0;

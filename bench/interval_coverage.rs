@@ -8,7 +8,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::cast_precision_loss)]
 
 use clap::Parser;
-use evenhand::stats::{Arm, CiMethod, Comparison, UserSum};
+use stats::{Arm, CiMethod, Comparison, UserSum};
 
 #[derive(Parser)]
 struct Args {

@@ -17,12 +17,12 @@ mod load;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use base::clock::Clock;
+use base::ids::Ids;
 use clap::Parser;
-use evenhand::app::{App, Schema};
-use evenhand::clock::Clock;
-use evenhand::config::Settings;
-use evenhand::ids::Ids;
 use load::{Client, Target};
+use service::app::{App, Schema};
+use service::config::Settings;
 
 #[derive(Parser)]
 struct Args {
@@ -109,7 +109,7 @@ fn fill(data_dir: &Path, from: i64, to: i64, now: i64) {
         app.db
             .write("bench.users", now, |tx, now| {
                 Box::pin(async move {
-                    evenhand::run!(
+                    storage::run!(
                         tx,
                         "WITH RECURSIVE c(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM c WHERE n + 1 < $2)
                          INSERT INTO subjects (org_id, subject_ref, user_id, state, epoch, created_at)
@@ -128,7 +128,7 @@ fn fill(data_dir: &Path, from: i64, to: i64, now: i64) {
                 .write("bench.fill", (low, high, now), |tx, (low, high, now)| {
                     Box::pin(async move {
                         for sql in FILL {
-                            evenhand::run!(tx, sql, *low, *high, *now, USERS)?;
+                            storage::run!(tx, sql, *low, *high, *now, USERS)?;
                         }
                         Ok(())
                     })

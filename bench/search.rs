@@ -18,16 +18,16 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use base::clock::Clock;
+use base::ids::Ids;
 use clap::Parser;
-use evenhand::app::{self, App, Schema};
-use evenhand::clock::Clock;
-use evenhand::config::Settings;
-use evenhand::credentials::{self, GivenCredentials, Role};
-use evenhand::ids::Ids;
-use evenhand::jobs::{self, Runner};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
+use service::app::{self, App, Schema};
+use service::config::Settings;
+use service::credentials::{self, GivenCredentials, Role};
+use storage::jobs::{self, Runner};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -106,9 +106,9 @@ async fn measure(options: &Options, size: usize) {
     let (_, token) = credentials::create(&app, &org, Role::Agent, false, "bench").await.unwrap();
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let router = evenhand::http::router(app.clone());
+    let router = service::http::router(app.clone());
     let stopping = app.stopping.clone();
-    app.spawn(async move { evenhand::http::server::serve(listener, router, stopping, 10).await });
+    app.spawn(async move { service::http::server::serve(listener, router, stopping, 10).await });
 
     let world = Arc::new(World::new(size, options));
     let started = Instant::now();

@@ -1,9 +1,11 @@
 //! The command line: parse, run, report.
 
+mod commands;
+
 use std::process::ExitCode;
 
 use clap::Parser;
-use evenhand::commands::{Cli, run};
+use commands::{Cli, run};
 use mimalloc::MiMalloc;
 
 /// A fifth of the time of a busy server goes into the system's own, mostly because what one thread allocates another

@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 
 use super::Installation;
-use crate::app::Schema;
+use service::app::Schema;
 
 #[derive(Args)]
 pub struct Backup {

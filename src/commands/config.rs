@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::Subcommand;
 
 use super::Installation;
-use crate::config::{DEFAULTS, Settings};
+use service::config::{DEFAULTS, Settings};
 
 #[derive(Subcommand)]
 pub enum Config {

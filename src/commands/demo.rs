@@ -3,14 +3,6 @@
 //!
 //! The data is made in a folder beside and moved into place when it is complete: a demo is there whole or not at all.
 
-mod desk;
-mod fill;
-mod lessons;
-mod live;
-mod story;
-mod talk;
-mod trials;
-
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -19,11 +11,11 @@ use anyhow::{Result, bail};
 use clap::Args;
 
 use super::{Installation, serve};
-use crate::app::{App, Schema};
-use crate::clock::Clock;
-use crate::ids::Ids;
-use crate::{row, run, telemetry};
-use story::Story;
+use base::clock::Clock;
+use base::ids::Ids;
+use demo::{AT_A_TIME, Story};
+use service::app::{App, Schema};
+use service::telemetry;
 
 #[derive(Args)]
 pub struct Demo {
@@ -52,7 +44,7 @@ impl Demo {
         let database = self.data_dir.join("evenhand.db");
         if database.is_file() {
             let app = self.open(&self.data_dir, Clock::System).await?;
-            if !is_filled(&app).await? {
+            if !demo::is_filled(&app).await? {
                 bail!(
                     "{} holds a database that is no demo; choose another --data-dir",
                     self.data_dir.display()
@@ -73,7 +65,7 @@ impl Demo {
         telemetry::init_logs(&settings);
         if matches!(clock, Clock::Manual(_)) {
             // Many at a time share each commit.
-            settings.jobs.concurrency = fill::AT_A_TIME;
+            settings.jobs.concurrency = AT_A_TIME;
         }
         Ok(App::open(settings, clock.clone(), Ids::system(clock), Schema::Migrate).await?)
     }
@@ -86,9 +78,9 @@ impl Demo {
         }
         let story = Story::new(self.seed, self.sessions, Clock::System.now());
         let app = self.open(&unfinished, Clock::manual(story.begins_at())).await?;
-        let made = fill::fill(&app, &story).await;
+        let made = demo::fill(&app, &story).await;
         if made.is_ok() {
-            mark(&app, self.seed).await?;
+            demo::mark_filled(&app, self.seed).await?;
         }
         app.stop().await;
         let made = made?;
@@ -103,32 +95,8 @@ impl Demo {
             return Ok(ExitCode::SUCCESS);
         }
         if !self.still {
-            app.spawn(live::run(app.clone()));
+            app.spawn(demo::live::run(app.clone()));
         }
         serve::serve(app, true).await
     }
-}
-
-async fn is_filled(app: &App) -> Result<bool> {
-    let found = app
-        .db
-        .read("demo.is_filled", (), |tx, ()| {
-            Box::pin(async move {
-                row!(tx, (String,), "SELECT value FROM installation WHERE key = 'demo_filled'")
-            })
-        })
-        .await?;
-    Ok(found.is_some())
-}
-
-async fn mark(app: &App, seed: u64) -> Result<()> {
-    let mark = app.db.write("demo.mark", seed, |tx, seed| {
-        Box::pin(async move {
-            let sql = "INSERT INTO installation (key, value) VALUES ('demo_filled', $1)
-                       ON CONFLICT DO NOTHING";
-            run!(tx, sql, seed.to_string())
-        })
-    });
-    mark.await?;
-    Ok(())
 }

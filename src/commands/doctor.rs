@@ -11,11 +11,15 @@ use anyhow::Result;
 use clap::Args;
 
 use super::Installation;
-use crate::app::{App, Schema};
-use crate::db::Engine;
-use crate::evaluation::overview;
-use crate::governance::{audit, ledger, wall};
-use crate::{credentials, jobs, learnings, private_files, sessions};
+use base::private_files;
+use service::app::{App, Schema};
+use service::evaluation::overview;
+use service::governance::ledger;
+use service::user_tables::USER_TABLES;
+use service::{credentials, learnings, sessions};
+use storage::db::Engine;
+use storage::jobs;
+use storage::subjects::{audit, wall};
 
 #[derive(Default)]
 struct Report {
@@ -155,9 +159,9 @@ async fn check_invariants(app: &Arc<App>, report: &mut Report) -> Result<()> {
     let (gaps, mismatches) = app
         .db
         .read("doctor.invariants", (), |tx, ()| {
-            Box::pin(
-                async move { Ok((wall::gaps(tx).await?, sessions::recount_mismatches(tx).await?)) },
-            )
+            Box::pin(async move {
+                Ok((wall::gaps(tx, USER_TABLES).await?, sessions::recount_mismatches(tx).await?))
+            })
         })
         .await?;
     match gaps.as_slice() {

@@ -9,13 +9,13 @@ use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::Installation;
-use crate::app::{App, Schema};
-use crate::credentials::DEFAULT_ORG;
-use crate::evaluation::{self, NewRegeneration, Pace, Progress};
-use crate::http::fields::parse_time;
-use crate::jobs::Runner;
-use crate::stats::distributions::normal_critical_value;
-use crate::stats::wilson::wilson;
+use service::app::{App, Schema};
+use service::credentials::DEFAULT_ORG;
+use service::evaluation::{self, NewRegeneration, Pace, Progress};
+use service::http::fields::parse_time;
+use stats::distributions::normal_critical_value;
+use stats::wilson::wilson;
+use storage::jobs::Runner;
 
 #[derive(Subcommand)]
 pub enum Evaluate {

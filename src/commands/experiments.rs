@@ -11,14 +11,14 @@ use indicatif::{ProgressBar, ProgressDrawTarget};
 use serde_json::{Value, json};
 
 use super::Installation;
-use crate::app::Schema;
-use crate::clock::Clock;
-use crate::credentials::DEFAULT_ORG;
-use crate::experiments::analysis::{Analysis, Design, Sample, analyse};
-use crate::experiments::looks::Looks;
-use crate::experiments::rows::Row;
-use crate::experiments::{MARGIN, PLANNED_USERS, simulate};
-use crate::stats::CiMethod;
+use base::clock::Clock;
+use service::app::Schema;
+use service::credentials::DEFAULT_ORG;
+use service::experiments::analysis::{Analysis, Design, Sample, analyse};
+use service::experiments::looks::Looks;
+use service::experiments::rows::Row;
+use service::experiments::{MARGIN, PLANNED_USERS, simulate};
+use stats::CiMethod;
 
 #[derive(Subcommand)]
 pub enum Experiments {

@@ -12,13 +12,14 @@ use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 
 use super::Installation;
-use crate::app::{App, Schema};
-use crate::credentials::DEFAULT_ORG;
-use crate::governance::export_format::Format;
-use crate::governance::purge::{self, EraseRequest};
-use crate::governance::{COMMAND_LINE, audit, certificate, drill, export, people};
-use crate::http::fields::{ID_LENGTH, check_id};
-use crate::private_files;
+use base::private_files;
+use service::app::{App, Schema};
+use service::credentials::DEFAULT_ORG;
+use service::governance::export_format::Format;
+use service::governance::purge::{self, EraseRequest};
+use service::governance::{certificate, drill, export, people};
+use service::http::fields::{ID_LENGTH, check_id};
+use storage::subjects::{COMMAND_LINE, audit};
 
 #[derive(Subcommand)]
 pub enum Governance {

@@ -9,11 +9,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Installation;
-use crate::clock::Clock;
-use crate::ids::Ids;
-use crate::judge::prompts::{self, Kind, Rubric};
-use crate::judge::{Context, Grader, JudgeState, Keys, ToolCall, Turn};
-use crate::telemetry;
+use base::clock::Clock;
+use base::ids::Ids;
+use judge::prompts::{self, Kind, Rubric};
+use judge::{Context, Grader, JudgeState, Keys, ToolCall, Turn};
+use service::telemetry;
 
 #[derive(Subcommand)]
 pub enum Judge {

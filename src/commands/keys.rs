@@ -6,9 +6,9 @@ use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 
 use super::Installation;
-use crate::app::Schema;
-use crate::credentials::{self, DEFAULT_ORG, Role};
-use crate::http::fields::{ID_LENGTH, check_id};
+use service::app::Schema;
+use service::credentials::{self, DEFAULT_ORG, Role};
+use service::http::fields::{ID_LENGTH, check_id};
 
 #[derive(Subcommand)]
 pub enum Keys {

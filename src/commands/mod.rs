@@ -22,11 +22,11 @@ use std::sync::Arc;
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, Parser, Subcommand};
 
-use crate::app::{App, Schema};
-use crate::clock::Clock;
-use crate::config::Settings;
-use crate::ids::Ids;
-use crate::telemetry;
+use base::clock::Clock;
+use base::ids::Ids;
+use service::app::{App, Schema};
+use service::config::Settings;
+use service::telemetry;
 
 /// Is the agent succeeding? Does what it learned actually help? Can we forget a person, and prove it?
 ///
@@ -135,7 +135,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
             Command::Migrate(installation) => migrate::run(&installation).await,
             Command::Keys(command) => command.run().await,
             Command::Openapi => {
-                say!("{}", crate::http::openapi::json());
+                say!("{}", service::http::openapi::json());
                 Ok(ExitCode::SUCCESS)
             }
             Command::Config(command) => command.run(),

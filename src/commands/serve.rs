@@ -8,12 +8,12 @@ use clap::Args;
 use tokio::net::TcpListener;
 
 use super::Installation;
-use crate::app::{App, Schema};
-use crate::clock::Clock;
-use crate::governance::ledger;
-use crate::ids::Ids;
-use crate::jobs::Runner;
-use crate::{credentials, http, sessions, telemetry};
+use base::clock::Clock;
+use base::ids::Ids;
+use service::app::{App, Schema};
+use service::governance::ledger;
+use service::{credentials, http, sessions, telemetry};
+use storage::jobs::Runner;
 
 #[derive(Args)]
 pub struct Serve {
@@ -58,7 +58,7 @@ impl Work {
     pub async fn run(self) -> Result<ExitCode> {
         let app = open(&self.installation, [("metrics.listen", self.metrics_listen)]).await?;
         ledger::replay(&app).await?;
-        app.spawn(Runner::new(app.clone(), crate::app::job_handlers()).run());
+        app.spawn(Runner::new(app.clone(), service::app::job_handlers()).run());
         say_line!("working on background jobs; stop with Ctrl-C");
         wait_for_signal().await?;
         app.stop().await;
@@ -84,7 +84,7 @@ async fn open<const N: usize>(
     let clock = Clock::System;
     let app = App::open(settings, clock.clone(), Ids::system(clock), Schema::Migrate).await?;
     tracing::info!(judge = app.judge.label(), "sessions are judged by");
-    crate::evaluation::count_spent_today(&app).await?;
+    service::evaluation::count_spent_today(&app).await?;
     if let Some((address, handle)) = metrics {
         telemetry::serve_metrics(app.clone(), address, handle)
             .await
@@ -116,7 +116,7 @@ pub async fn serve(app: Arc<App>, workers: bool) -> Result<ExitCode> {
     let stopping = app.stopping.clone();
     app.spawn(async move { http::server::serve(listener, router, stopping, header_timeout).await });
     if workers && app.db.engine().is_some() {
-        app.spawn(Runner::new(app.clone(), crate::app::job_handlers()).run());
+        app.spawn(Runner::new(app.clone(), service::app::job_handlers()).run());
     }
     let _warming = tokio::task::spawn_blocking(sessions::warm_tokenizer);
     say_line!("Evenhand is listening on http://{address}");

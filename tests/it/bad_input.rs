@@ -239,7 +239,7 @@ async fn a_sane_request_id_is_echoed_and_any_other_replaced() {
         [&b""[..], b"a b", b"<script>", b"\xff\xfe", "ü".as_bytes(), b"a\tb", too_long.as_bytes()]
     {
         let minted = sent(odd).await;
-        assert!(evenhand::ids::is_uuid(&minted), "{minted}");
+        assert!(base::ids::is_uuid(&minted), "{minted}");
     }
     assert_ne!(sent(b"").await, sent(b"").await);
     let fine =

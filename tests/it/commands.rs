@@ -156,7 +156,7 @@ fn serving_everyone_without_credentials_is_refused_with_what_helps() {
 #[test]
 fn settings_are_printed_and_checked() {
     let printed = out(&succeeded(Process::run(&["config", "default"])));
-    assert_eq!(printed, include_str!("../../config.default.toml"));
+    assert_eq!(printed, include_str!("../../crates/service/config.default.toml"));
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("settings.toml");
     let check = |text: &str| {

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use evenhand::credentials::Role;
 use serde_json::{Value, json};
+use service::credentials::Role;
 
 use crate::support::{Backend, Server, TestApp};
 
@@ -14,7 +14,7 @@ struct Place {
 }
 
 pub fn specification() -> Value {
-    serde_json::from_str(&evenhand::http::openapi::json()).unwrap()
+    serde_json::from_str(&service::http::openapi::json()).unwrap()
 }
 
 /// (method, path, operation) of the whole specification.
@@ -109,7 +109,7 @@ fn empty_objects(spec: &Value, schema: &Value) -> Vec<(Place, BTreeSet<String>)>
 
 /// A server with a credential that may call everything: reading is what is tested here.
 pub async fn may_call_all(t: &TestApp, server: &Server) -> Server {
-    let granted = evenhand::credentials::create(&t.app, "default", Role::Dashboard, true, "test");
+    let granted = service::credentials::create(&t.app, "default", Role::Dashboard, true, "test");
     server.with_token(&granted.await.unwrap().1)
 }
 
@@ -212,5 +212,5 @@ async fn the_served_specification_is_the_printed_one() {
     let t = TestApp::new(Backend::Sqlite).await;
     let served = t.serve().await.get("/openapi.json").await;
     assert_eq!(served.headers["content-type"], "application/json");
-    assert_eq!(served.text, evenhand::http::openapi::json());
+    assert_eq!(served.text, service::http::openapi::json());
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use evenhand::db::Db;
 use serde_json::{Value, json};
+use storage::db::Db;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
@@ -44,7 +44,7 @@ impl Storage {
             _ => Db::postgres(&self.args[1], 2).await.unwrap(),
         };
         let found = db
-            .read("test.recount", (), |tx, ()| Box::pin(evenhand::sessions::recount_mismatches(tx)))
+            .read("test.recount", (), |tx, ()| Box::pin(service::sessions::recount_mismatches(tx)))
             .await
             .unwrap();
         db.close().await;

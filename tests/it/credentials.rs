@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use evenhand::app::{App, Schema};
-use evenhand::credentials::{self, GivenCredentials, Role};
-use evenhand::ids::Ids;
+use base::ids::Ids;
 use serde_json::json;
+use service::app::{App, Schema};
+use service::credentials::{self, GivenCredentials, Role};
 
 use crate::conformance::{body_schema, operations, specification};
 use crate::publish::two_turns;

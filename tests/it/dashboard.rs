@@ -1,7 +1,7 @@
 //! The dashboard's ground: signing in, keys, its files, and the reads its pages stand on.
 
-use evenhand::credentials::{self, GivenCredentials, Role, browser};
 use serde_json::{Value, json};
+use service::credentials::{self, GivenCredentials, Role, browser};
 
 use crate::evaluation::{talk, work};
 use crate::publish::two_turns;
@@ -243,10 +243,10 @@ async fn a_credential_of_the_environment_signs_in_and_ends_with_it() {
     let token = "a-very-long-dashboard-key-from-outside";
     let open = async |token: &str| {
         let given = GivenCredentials::new("acme", &[(Role::Dashboard, token.to_owned())]);
-        let ids = evenhand::ids::Ids::seeded(t.clock().clone(), 7);
-        let schema = evenhand::app::Schema::Migrate;
+        let ids = base::ids::Ids::seeded(t.clock().clone(), 7);
+        let schema = service::app::Schema::Migrate;
         let settings = t.settings().clone();
-        let opened = evenhand::app::App::open_with(settings, t.clock().clone(), ids, schema, given);
+        let opened = service::app::App::open_with(settings, t.clock().clone(), ids, schema, given);
         Server::start(opened.await.unwrap()).await
     };
     let server = open(token).await;

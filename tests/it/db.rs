@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use evenhand::error::{Code, Error};
 use futures_util::future::join_all;
+use storage::error::{Code, Error};
 
 use crate::support::TestApp;
 
@@ -15,12 +15,12 @@ both_backends! {
         let writes = (0..60i64).map(async |n| {
             let written = t.app.db.write("test.mixed", n, |tx, n| Box::pin(async move {
                 let key = format!("row {n}");
-                evenhand::run!(tx, "INSERT INTO installation (key, value) VALUES ($1, '')", &key)?;
+                storage::run!(tx, "INSERT INTO installation (key, value) VALUES ($1, '')", &key)?;
                 match n % 12 {
                     0 => panic!("as this test wants it"),
                     1 | 7 => Err(Error::Internal("no".to_owned())),
-                    3 => evenhand::run!(tx, "INSERT INTO installation (key, value) VALUES ($1, '')", &key).map(drop),
-                    5 => evenhand::run!(tx, "this is no SQL").map(drop),
+                    3 => storage::run!(tx, "INSERT INTO installation (key, value) VALUES ($1, '')", &key).map(drop),
+                    5 => storage::run!(tx, "this is no SQL").map(drop),
                     _ => Ok(()),
                 }
             })).await;
@@ -36,7 +36,7 @@ both_backends! {
 
     async fn a_read_can_change_nothing(t: TestApp) {
         let read = t.app.db.read("test.read", (), |tx, ()| Box::pin(async move {
-            evenhand::run!(tx, "INSERT INTO installation (key, value) VALUES ('row read', '')")
+            storage::run!(tx, "INSERT INTO installation (key, value) VALUES ('row read', '')")
         })).await;
         assert!(read.is_err());
         assert_eq!(t.number(ROWS).await, 0);
@@ -45,11 +45,11 @@ both_backends! {
     async fn a_read_sees_one_moment(t: TestApp) {
         let app = t.app.clone();
         let counts = t.app.db.read("test.snapshot", app, |tx, app| Box::pin(async move {
-            let (before,) = evenhand::row!(tx, (i64,), ROWS)?.unwrap();
+            let (before,) = storage::row!(tx, (i64,), ROWS)?.unwrap();
             app.db.write("test.meanwhile", (), |tx, ()| Box::pin(async move {
-                evenhand::run!(tx, "INSERT INTO installation (key, value) VALUES ('row new', '')")
+                storage::run!(tx, "INSERT INTO installation (key, value) VALUES ('row new', '')")
             })).await?;
-            let (after,) = evenhand::row!(tx, (i64,), ROWS)?.unwrap();
+            let (after,) = storage::row!(tx, (i64,), ROWS)?.unwrap();
             Ok((before, after))
         })).await.unwrap();
         assert_eq!(counts, (0, 0));
@@ -58,7 +58,7 @@ both_backends! {
 
     async fn a_write_whose_caller_is_gone_is_finished(t: TestApp) {
         let slow = t.app.db.write("test.slow", (), |tx, ()| Box::pin(async move {
-            evenhand::run!(tx, "INSERT INTO installation (key, value) VALUES ('row slow', '')")?;
+            storage::run!(tx, "INSERT INTO installation (key, value) VALUES ('row slow', '')")?;
             tokio::time::sleep(Duration::from_millis(200)).await;
             Ok(())
         }));
@@ -75,7 +75,7 @@ both_backends! {
         let slow = tokio::spawn(async move {
             app.db.write("test.slow", (), |tx, ()| Box::pin(async move {
                 tokio::time::sleep(Duration::from_millis(200)).await;
-                evenhand::run!(tx, "INSERT INTO installation (key, value) VALUES ('row slow', '')")
+                storage::run!(tx, "INSERT INTO installation (key, value) VALUES ('row slow', '')")
             })).await
         });
         tokio::time::sleep(Duration::from_millis(50)).await;

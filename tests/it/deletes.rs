@@ -1,8 +1,8 @@
 //! Deleting: exactly what was named goes, and what is left adds up.
 
-use evenhand::credentials::Role;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
+use service::credentials::Role;
 
 use crate::publish::two_turns;
 use crate::support::{NOW, Server, TestApp};

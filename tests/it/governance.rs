@@ -11,13 +11,13 @@ mod simulation;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use evenhand::app::{App, Schema};
-use evenhand::credentials::GivenCredentials;
-use evenhand::db::Objects;
-use evenhand::error::Code;
-use evenhand::governance::user_tables::{NOT_USER_DATA, USER_TABLES};
-use evenhand::ids::Ids;
+use base::ids::Ids;
 use serde_json::json;
+use service::app::{App, Schema};
+use service::credentials::GivenCredentials;
+use service::user_tables::{NOT_USER_DATA, USER_TABLES};
+use storage::db::Objects;
+use storage::error::Code;
 
 use crate::publish::two_turns;
 use crate::support::{Backend, NOW, Server, TEST_KEYS, TestApp};
@@ -276,7 +276,7 @@ pub fn current_keys(t: &TestApp) -> String {
     }
 }
 
-pub async fn reopened(t: &TestApp, keys: &str) -> evenhand::error::Result<Arc<App>> {
+pub async fn reopened(t: &TestApp, keys: &str) -> storage::error::Result<Arc<App>> {
     let mut settings = t.settings().clone();
     settings.governance.keys = keys.to_owned();
     let ids = Ids::seeded(t.clock().clone(), 5);

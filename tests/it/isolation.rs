@@ -1,7 +1,7 @@
 //! Tenant isolation: whatever another organization asks for, it finds nothing and changes nothing.
 
-use evenhand::credentials::{self, Role};
 use serde_json::{Value, json};
+use service::credentials::{self, Role};
 
 use crate::conformance::{body_schema, operations, specification};
 use crate::support::{NOW, Server, TestApp, until};

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use evenhand::app::App;
-use evenhand::error::{Code, Error, Result};
-use evenhand::governance::barrier;
-use evenhand::jobs::{self, Children, Claim, Handler, NewJob, OnDuplicate, Outcome, Runner};
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
+use service::app::App;
+use storage::error::{Code, Error, Result};
+use storage::jobs::{self, Children, Claim, Handler, NewJob, OnDuplicate, Outcome, Runner};
+use storage::subjects::barrier;
 
 use crate::support::{Backend, NOW, TestApp, until};
 
@@ -103,11 +103,11 @@ impl Noting {
     }
 }
 
-fn only(handler: &Arc<Noting>) -> Vec<Arc<dyn Handler>> {
+fn only(handler: &Arc<Noting>) -> Vec<Arc<dyn Handler<App>>> {
     vec![handler.clone()]
 }
 
-impl Handler for Noting {
+impl Handler<App> for Noting {
     fn kind(&self) -> &'static str {
         KIND
     }
@@ -156,7 +156,7 @@ both_backends! {
         // Nothing the slow worker does counts, and what it wrote with it is gone too.
         let input = (slow.clone(), ());
         let lost = app.db.write("test.fenced", input, |tx, (job, ())| Box::pin(async move {
-            evenhand::run!(tx, "INSERT INTO installation (key, value) VALUES ('fenced', 'written')")?;
+            storage::run!(tx, "INSERT INTO installation (key, value) VALUES ('fenced', 'written')")?;
             jobs::finish(tx, job, NOW).await
         })).await;
         assert!(matches!(lost, Err(Error::LeaseLost)), "{lost:?}");

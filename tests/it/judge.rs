@@ -8,11 +8,11 @@ mod wire;
 
 use std::sync::Arc;
 
-use evenhand::clock::Clock;
-use evenhand::ids::Ids;
-use evenhand::judge::offline::OfflineJudge;
-use evenhand::judge::prompts::{self, Kind, Rubric};
-use evenhand::judge::{Grader, Judge, Limits, PriceTable, ToolCall, Turn};
+use base::clock::Clock;
+use base::ids::Ids;
+use judge::offline::OfflineJudge;
+use judge::prompts::{self, Kind, Rubric};
+use judge::{Grader, Judge, Limits, PriceTable, ToolCall, Turn};
 use serde_json::Value;
 
 use crate::support::NOW;

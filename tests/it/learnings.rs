@@ -1,8 +1,8 @@
 //! Learnings: added, changed, read back, deleted, expired; and where agent playbooks come from.
 
-use evenhand::credentials::Role;
-use evenhand::{jobs, row};
 use serde_json::{Value, json};
+use service::credentials::Role;
+use storage::{jobs, row};
 
 use crate::support::{NOW, Server, TestApp};
 
@@ -209,10 +209,10 @@ both_backends! {
         let change = json!({"user_id": "ada", "profile_id": "short", "content": "x"});
         server.put("/api/update_user_profile", &change).await.problem(404, "not_found");
         assert_eq!(stored_profiles(&t).await, 2);
-        jobs::run_until_idle(&t.app, &evenhand::app::job_handlers()).await.unwrap();
+        jobs::run_until_idle(&t.app, &service::app::job_handlers()).await.unwrap();
         assert_eq!(stored_profiles(&t).await, 1);
         t.clock().advance(901);
-        assert_eq!(jobs::run_until_idle(&t.app, &evenhand::app::job_handlers()).await.unwrap(), 1, "it comes again");
+        assert_eq!(jobs::run_until_idle(&t.app, &service::app::job_handlers()).await.unwrap(), 1, "it comes again");
     }
 
     async fn agents_add_and_read_and_only_operators_change(t: TestApp) {
@@ -260,9 +260,9 @@ async fn stored_profiles(t: &TestApp) -> i64 {
 
 both_backends! {
     async fn every_table_of_learnings_is_listed_as_a_persons_or_not(t: TestApp) {
-        use evenhand::governance::user_tables::{NOT_USER_DATA, USER_TABLES};
+        use service::user_tables::{NOT_USER_DATA, USER_TABLES};
         let tables = t.app.db.read("test.tables", (), |tx, ()| {
-            Box::pin(tx.names_of(evenhand::db::Objects::Tables))
+            Box::pin(tx.names_of(storage::db::Objects::Tables))
         }).await.unwrap();
         for table in tables {
             let owned = USER_TABLES.iter().any(|t| t.table == table);
@@ -276,7 +276,7 @@ both_backends! {
         let id = add_profile(&server, "ada", "Likes tea").await;
         let playbook = add_user_playbook(&server, "ada", "tea", "").await;
         t.app.db.write("test.erase", (), |tx, ()| Box::pin(async move {
-            evenhand::run!(tx, "UPDATE subjects SET state = 'erasing', epoch = epoch + 1")
+            storage::run!(tx, "UPDATE subjects SET state = 'erasing', epoch = epoch + 1")
         })).await.unwrap();
         let profile = json!({"user_profiles": [{"user_id": "ada", "content": "x"}]});
         server.post("/api/add_user_profile", &profile).await.problem(409, "subject_erasing");

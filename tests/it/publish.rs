@@ -1,8 +1,8 @@
 //! Publishing: what is acknowledged is stored, whole, once.
 
-use evenhand::credentials::Role;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
+use service::credentials::Role;
 
 use crate::support::{Backend, NOW, TestApp};
 
@@ -144,7 +144,7 @@ both_backends! {
             ]
         });
         let answer = server.publish(&body).await.ok();
-        assert!(evenhand::ids::is_uuid(answer["request_id"].as_str().unwrap()));
+        assert!(base::ids::is_uuid(answer["request_id"].as_str().unwrap()));
         assert_eq!((&answer["learning_status"], &answer["experiment"]), (&json!("deferred"), &Value::Null));
         assert_eq!(answer["warnings"], json!([]));
         let session = server.get("/api/sessions/ada/s1").await.ok();

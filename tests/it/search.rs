@@ -1,7 +1,8 @@
 //! Search: whose learnings it returns, in which order, and what it says about itself.
 
-use evenhand::{jobs, learnings, row};
 use serde_json::{Value, json};
+use service::learnings;
+use storage::{jobs, row};
 
 use crate::learnings::{add_agent_playbook, add_profile, add_user_playbook};
 use crate::support::{Backend, NOW, Server, TestApp};
@@ -324,7 +325,7 @@ async fn matches(t: &TestApp, user: usize, term: &str) -> i64 {
             let Some((scope,)) = row!(tx, (i64,), sql, user)? else {
                 return Ok(None);
             };
-            let term = evenhand::db::TextTerm { text: format!("p{scope}x{term}"), prefix: false };
+            let term = storage::db::TextTerm { text: format!("p{scope}x{term}"), prefix: false };
             let query = tx.any_of(std::iter::once(&term));
             row!(tx, (i64,), "SELECT COUNT(*) FROM {index_of:profiles} WHERE {matches:$1}", query)
         })
@@ -351,7 +352,7 @@ mod vectors {
     }
 
     async fn embed(t: &TestApp) {
-        jobs::run_until_idle(&t.app, &evenhand::app::job_handlers()).await.unwrap();
+        jobs::run_until_idle(&t.app, &service::app::job_handlers()).await.unwrap();
     }
 
     async fn check(backend: Backend) {

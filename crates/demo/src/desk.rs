@@ -12,9 +12,9 @@ use http_body_util::BodyExt;
 use serde_json::Value;
 use tower::ServiceExt;
 
-use crate::app::App;
-use crate::credentials::{self, DEFAULT_ORG, Role};
-use crate::http;
+use service::app::App;
+use service::credentials::{self, DEFAULT_ORG, Role};
+use service::http;
 
 /// A client of an app in the same process.
 #[derive(Clone)]

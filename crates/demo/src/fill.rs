@@ -14,11 +14,12 @@ use super::lessons::{self, Lesson, Profile};
 use super::story::{DAY, DAYS, Dice, FORGOTTEN, Story, Visit, user_id};
 use super::talk::{self, Given, Topic};
 use super::trials;
-use crate::app::{App, job_handlers};
-use crate::credentials::DEFAULT_ORG;
-use crate::governance::COMMAND_LINE;
-use crate::governance::purge::{self, EraseRequest};
-use crate::{jobs, learnings};
+use service::app::{App, job_handlers};
+use service::credentials::DEFAULT_ORG;
+use service::governance::purge::{self, EraseRequest};
+use service::learnings;
+use storage::jobs;
+use storage::subjects::COMMAND_LINE;
 
 /// Visits served, and jobs worked on, at the same time: they share commits.
 pub const AT_A_TIME: usize = 256;

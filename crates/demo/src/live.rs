@@ -11,7 +11,7 @@ use super::fill::request;
 use super::lessons::Profile;
 use super::story::{Dice, FORGOTTEN, USERS, Visit, user_id};
 use super::talk::{self, Given};
-use crate::app::App;
+use service::app::App;
 
 /// Between one customer and the next.
 const PAUSE: Duration = Duration::from_secs(3);

@@ -1,8 +1,8 @@
 //! The story: who comes when, from where, to which version of the agent, and how it goes. A pure function of the
 //! seed, so that the same seed tells the same story.
 
-use crate::clock::Clock;
-use crate::ids::Ids;
+use base::clock::Clock;
+use base::ids::Ids;
 
 pub const DAY: i64 = 86_400;
 pub const DAYS: i64 = 90;

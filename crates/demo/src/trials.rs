@@ -8,9 +8,9 @@ use serde_json::json;
 use super::desk::Desk;
 use super::story::{Dice, Visit};
 use super::talk::Given;
-use crate::app::App;
-use crate::credentials::DEFAULT_ORG;
-use crate::experiments::{self, NewExposure};
+use service::app::App;
+use service::credentials::DEFAULT_ORG;
+use service::experiments::{self, NewExposure};
 
 pub struct Trial {
     name: &'static str,

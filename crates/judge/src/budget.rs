@@ -3,7 +3,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::clock::Clock;
+use base::clock::Clock;
 
 const DAY: i64 = 86_400;
 

@@ -15,8 +15,8 @@ use super::budget::Budget;
 use super::limiter::Limiter;
 use super::prices::PriceTable;
 use super::{Answer, BlockReason, Call, Consent, Judge, JudgeError, JudgeState, Usage};
-use crate::clock::Clock;
-use crate::ids::Ids;
+use base::clock::Clock;
+use base::ids::Ids;
 
 /// How a provider may be used.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@
 use serde_json::json;
 
 use super::transcript::{Candidate, Flawed, Input, Turn, Window, cut_text, escape, lines};
-use crate::ids::Ids;
+use base::ids::Ids;
 
 const BEFORE: &str = "The material to judge follows between fence lines with the code";
 const BEFORE_END: &str =
@@ -132,7 +132,7 @@ impl Fenced<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::Clock;
+    use base::clock::Clock;
 
     #[test]
     fn only_our_own_lines_carry_fence_marks() {

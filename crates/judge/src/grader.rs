@@ -17,9 +17,9 @@ use super::providers::{Keys, Selection};
 use super::transcript::{Candidate, Context, Flawed, Input, Turn, Window, tokens};
 use super::verdicts::{self, ImpactVerdict, RelevanceVerdict, SessionVerdict, ShadowVerdict};
 use super::{Answer, BlockReason, Call, Judge, JudgeError, JudgeState, Usage, fence};
-use crate::clock::Clock;
-use crate::config;
-use crate::ids::Ids;
+use crate::settings::JudgeSettings;
+use base::clock::Clock;
+use base::ids::Ids;
 
 /// Candidates in one call.
 pub const BATCH: usize = 25;
@@ -70,7 +70,7 @@ impl Grader {
 
     /// The judge that the settings and the keys ask for.
     pub fn from_settings(
-        settings: &config::Judge,
+        settings: &JudgeSettings,
         keys: &Keys,
         clock: Clock,
         ids: Ids,

@@ -24,6 +24,7 @@ pub mod prompts;
 pub mod proposals;
 mod providers;
 pub mod recorded;
+pub mod settings;
 mod transcript;
 pub mod verdicts;
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Usage;
 
-const COMPILED_IN: &str = include_str!("../../prices.toml");
+const COMPILED_IN: &str = include_str!("../prices.toml");
 
 /// US dollars per million tokens.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]

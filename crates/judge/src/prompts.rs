@@ -49,7 +49,7 @@ impl Kind {
 
 macro_rules! files {
     ($($kind:ident $folder:literal $version:literal;)*) => {
-        &[$((Kind::$kind, $version, include_str!(concat!("../../prompts/", $folder, "/", $version, ".md"))),)*]
+        &[$((Kind::$kind, $version, include_str!(concat!("../prompts/", $folder, "/", $version, ".md"))),)*]
     };
 }
 
@@ -150,7 +150,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::judge::transcript::Tool;
+    use crate::transcript::Tool;
 
     #[test]
     fn every_file_is_listed_and_every_rubric_renders() {

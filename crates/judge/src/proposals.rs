@@ -113,7 +113,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::judge::Turn;
+    use crate::Turn;
 
     #[test]
     fn a_proposal_stands_on_what_the_user_said_or_an_expert_wrote() {

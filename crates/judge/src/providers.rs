@@ -5,7 +5,7 @@ use std::fmt;
 
 use secrecy::SecretString;
 
-use crate::config;
+use crate::settings::JudgeSettings;
 
 /// Who answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,7 +116,7 @@ pub enum Selection {
 
 impl Selection {
     /// `judge.model`, else the first key or base URL there is, else the offline judge.
-    pub fn choose(settings: &config::Judge, keys: &Keys) -> Result<Self, String> {
+    pub fn choose(settings: &JudgeSettings, keys: &Keys) -> Result<Self, String> {
         let wanted = settings.model.trim();
         if wanted == "offline" {
             return Ok(Selection::Offline);
@@ -136,7 +136,7 @@ impl Selection {
         })
     }
 
-    fn llm(provider: Provider, model: &str, settings: &config::Judge, keys: &Keys) -> Self {
+    fn llm(provider: Provider, model: &str, settings: &JudgeSettings, keys: &Keys) -> Self {
         let configured = Some(settings.base_url.trim()).filter(|url| !url.is_empty());
         let from_environment = match provider {
             Provider::Openai => keys.openai_base_url.as_deref().map(str::trim),
@@ -176,10 +176,9 @@ fn with_slash(url: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Settings;
 
-    fn choose(change: impl FnOnce(&mut config::Judge), keys: &Keys) -> Selection {
-        let mut settings = Settings::defaults().unwrap().judge;
+    fn choose(change: impl FnOnce(&mut JudgeSettings), keys: &Keys) -> Selection {
+        let mut settings = JudgeSettings::for_tests();
         change(&mut settings);
         Selection::choose(&settings, keys).unwrap()
     }

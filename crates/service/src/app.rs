@@ -1,38 +1,37 @@
 //! `App`: what a running installation consists of, built once and passed everywhere.
 
 use std::net::SocketAddr;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
-use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
+use base::clock::Clock;
+use base::ids::Ids;
+use base::private_files;
+use judge::{Grader, Keys, llm};
+use storage::db::{Db, Engine, migrations};
+use storage::error::{Error, Result};
+use storage::jobs::{self, Handler};
+use storage::runtime::Runtime;
+use storage::subjects::{SubjectKeys, wall};
+use storage::{rows, run};
 
-use crate::clock::Clock;
 use crate::config::Settings;
 use crate::credentials::GivenCredentials;
-use crate::db::{Db, Engine, migrations};
-use crate::error::{Error, Result};
 use crate::evaluation;
 use crate::experiments;
-use crate::faults::Faults;
-use crate::governance::{self, InFlight, SubjectKeys, wall};
+use crate::governance;
 use crate::http::RateLimits;
-use crate::ids::Ids;
-use crate::jobs::{self, Handler};
-use crate::judge::{Grader, Keys, llm};
 use crate::learnings;
 use crate::learnings::KnownPlaybooks;
 use crate::learnings::embedder::Embedder;
 use crate::organization::RecentConfigs;
-use crate::{private_files, rows, run};
+use crate::schema::MIGRATIONS;
+use crate::user_tables::USER_TABLES;
 
 pub struct App {
     pub settings: Settings,
-    pub db: Db,
-    pub clock: Clock,
-    pub ids: Ids,
-    pub subject_keys: SubjectKeys,
+    runtime: Runtime,
     /// Credentials handed over in the environment.
     pub given: GivenCredentials,
     pub rate_limits: RateLimits,
@@ -42,12 +41,14 @@ pub struct App {
     /// Proposes learnings: the judge, or rules.
     pub extractor: Arc<Grader>,
     pub recent_configs: RecentConfigs,
-    /// What this process does with people's data right now.
-    pub in_flight: InFlight,
-    pub faults: Faults,
-    /// Cancelled when a graceful stop begins.
-    pub stopping: CancellationToken,
-    tasks: TaskTracker,
+}
+
+impl Deref for App {
+    type Target = Runtime;
+
+    fn deref(&self) -> &Runtime {
+        &self.runtime
+    }
 }
 
 /// A write committed within this time shows that the storage takes writes.
@@ -106,23 +107,18 @@ impl App {
             "rules" => Arc::new(Grader::rules(clock.clone(), ids.clone())),
             _ => judge.clone(),
         };
+        let stop_patience = Duration::from_secs(settings.server.stop_seconds);
+        let jobs = settings.jobs.clone();
         let app = App {
+            runtime: Runtime::new(db, clock, ids, subject_keys, jobs, stop_patience),
             extractor,
             recent_configs: RecentConfigs::default(),
             rate_limits: RateLimits::new(&settings),
             embedder: Embedder::open(&settings.embedder).map_err(Error::Internal)?,
             known_playbooks: KnownPlaybooks::default(),
             settings,
-            db,
-            clock,
-            ids,
-            subject_keys,
             given,
             judge,
-            in_flight: InFlight::default(),
-            faults: Faults::from_environment(),
-            stopping: CancellationToken::new(),
-            tasks: TaskTracker::new(),
         };
         if app.db.engine().is_some() {
             app.prepare_schema(schema).await?;
@@ -133,7 +129,7 @@ impl App {
     async fn prepare_schema(&self, schema: Schema) -> Result<()> {
         match schema {
             Schema::Migrate => {
-                let applied = migrations::migrate(&self.db, self.clock.now()).await?;
+                let applied = MIGRATIONS.migrate(&self.db, self.clock.now()).await?;
                 if !applied.is_empty() {
                     tracing::info!(versions = ?applied, "the schema was brought up to date");
                 }
@@ -141,7 +137,7 @@ impl App {
                     .write("governance.prepare", self.key_checks(), |tx, checks| {
                         Box::pin(async move {
                             migrations::take_turns(tx).await?;
-                            wall::install(tx).await?;
+                            wall::install(tx, USER_TABLES).await?;
                             evaluation::overview::install(tx).await?;
                             check_keys(tx, checks).await?;
                             remember_keys(tx, checks).await
@@ -150,7 +146,7 @@ impl App {
                     .await
             }
             Schema::MustBeCurrent => {
-                let missing = migrations::missing(&self.db).await?;
+                let missing = MIGRATIONS.missing(&self.db).await?;
                 if missing.is_empty() {
                     return Ok(());
                 }
@@ -196,26 +192,6 @@ impl App {
             .check_values()
             .map(|(id, value)| (format!("governance_key/{id}"), value))
             .collect()
-    }
-
-    /// Starts a task that a graceful stop waits for.
-    pub fn spawn<T: Send + 'static>(
-        &self,
-        task: impl Future<Output = T> + Send + 'static,
-    ) -> tokio::task::JoinHandle<T> {
-        let task: BoxFuture<'static, T> = Box::pin(task);
-        self.tasks.spawn(task)
-    }
-
-    /// Lets tasks finish (up to the configured time), then closes the storage.
-    pub async fn stop(&self) {
-        self.stopping.cancel();
-        self.tasks.close();
-        let patience = std::time::Duration::from_secs(self.settings.server.stop_seconds);
-        if tokio::time::timeout(patience, self.tasks.wait()).await.is_err() {
-            tracing::warn!("some tasks did not end in time; their leases run out by themselves");
-        }
-        let _ = tokio::time::timeout(std::time::Duration::from_secs(2), self.db.close()).await;
     }
 
     /// Where the data is, for people: without credentials.
@@ -298,7 +274,7 @@ async fn open_storage(settings: &Settings, ids: &Ids, schema: Schema) -> Result<
 
 /// A key id must mean the same key on every replica and after every restore, and a key that references were
 /// made with must stay: without it, people erased under it would count as new.
-async fn check_keys(tx: &mut crate::db::Tx, checks: &[(String, String)]) -> Result<()> {
+async fn check_keys(tx: &mut storage::db::Tx, checks: &[(String, String)]) -> Result<()> {
     let stored = rows!(
         tx,
         (String, String),
@@ -318,7 +294,7 @@ async fn check_keys(tx: &mut crate::db::Tx, checks: &[(String, String)]) -> Resu
     Ok(())
 }
 
-async fn remember_keys(tx: &mut crate::db::Tx, checks: &[(String, String)]) -> Result<()> {
+async fn remember_keys(tx: &mut storage::db::Tx, checks: &[(String, String)]) -> Result<()> {
     for (key, value) in checks {
         run!(
             tx,
@@ -331,7 +307,7 @@ async fn remember_keys(tx: &mut crate::db::Tx, checks: &[(String, String)]) -> R
 }
 
 /// Every kind of background work this binary can do.
-pub fn job_handlers() -> Vec<Arc<dyn Handler>> {
+pub fn job_handlers() -> Vec<Arc<dyn Handler<App>>> {
     let mut handlers = jobs::handlers();
     handlers.extend(learnings::handlers());
     handlers.extend(evaluation::handlers());

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use figment::Figment;
 use figment::providers::{Env, Format, Toml};
 use figment::value::{Dict, Value};
+use judge::settings::JudgeSettings;
 use serde::Deserialize;
+use storage::jobs::JobSettings;
 
 /// The documented defaults, as `evenhand config default` prints them.
 pub const DEFAULTS: &str = include_str!("../config.default.toml");
@@ -22,11 +24,11 @@ pub struct Settings {
     pub rate_limit: RateLimit,
     pub sessions: Sessions,
     pub embedder: Embedder,
-    pub jobs: Jobs,
+    pub jobs: JobSettings,
     pub evaluation: Evaluation,
     pub learning: Learning,
     pub governance: Governance,
-    pub judge: Judge,
+    pub judge: JudgeSettings,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -105,14 +107,6 @@ impl std::fmt::Debug for Secret {
 }
 
 #[derive(Clone, Debug, Deserialize)]
-pub struct Jobs {
-    pub concurrency: usize,
-    pub lease_seconds: i64,
-    pub poll_seconds: u64,
-    pub keep_finished_days: i64,
-}
-
-#[derive(Clone, Debug, Deserialize)]
 pub struct Evaluation {
     pub quiet_seconds: i64,
 }
@@ -133,59 +127,6 @@ pub struct Governance {
     pub wal_days: i64,
     pub backup_days: i64,
     pub retention_days: i64,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-pub struct Judge {
-    pub model: String,
-    pub base_url: String,
-    pub concurrency: usize,
-    pub requests_per_minute: u64,
-    pub tokens_per_minute: u64,
-    pub timeout_seconds: u64,
-    pub attempts: u32,
-    pub probe_seconds: u64,
-    pub daily_budget_usd: f64,
-    pub max_transcript_tokens: usize,
-    pub temperature: f64,
-    pub prices_file: PathBuf,
-    pub offline_delay_ms: u64,
-}
-
-impl Judge {
-    fn problems(&self) -> Vec<String> {
-        let mut problems = Vec::new();
-        let model = self.model.trim();
-        if !matches!(model, "" | "offline")
-            && let Err(problem) = crate::judge::parse_model(model)
-        {
-            problems.push(problem);
-        }
-        let url = self.base_url.trim();
-        let checks = [
-            (
-                url.is_empty() || url.starts_with("http://") || url.starts_with("https://"),
-                "judge.base_url: starts with http:// or https://",
-            ),
-            (self.concurrency >= 1, "judge.concurrency: at least 1"),
-            (self.timeout_seconds >= 1, "judge.timeout_seconds: at least 1"),
-            (self.attempts >= 1, "judge.attempts: at least 1"),
-            (self.probe_seconds >= 1, "judge.probe_seconds: at least 1"),
-            (
-                self.daily_budget_usd >= 0.0 && self.daily_budget_usd.is_finite(),
-                "judge.daily_budget_usd: a number from 0",
-            ),
-            (self.max_transcript_tokens >= 1000, "judge.max_transcript_tokens: at least 1000"),
-            (self.temperature.is_finite(), "judge.temperature: a number"),
-        ];
-        problems.extend(checks.iter().filter(|(ok, _)| !ok).map(|(_, text)| (*text).to_owned()));
-        if !self.prices_file.as_os_str().is_empty()
-            && let Err(problem) = crate::judge::PriceTable::load(Some(&self.prices_file))
-        {
-            problems.push(problem);
-        }
-        problems
-    }
 }
 
 /// Variables of the environment that are no settings: credentials (`credentials/given.rs`) and faults (`faults.rs`).
@@ -327,7 +268,7 @@ impl Settings {
             check((0..=36_500).contains(&days), problem);
         }
         if !self.governance.keys.is_empty()
-            && let Err(problem) = crate::governance::SubjectKeys::parse(&self.governance.keys)
+            && let Err(problem) = storage::subjects::SubjectKeys::parse(&self.governance.keys)
         {
             problems.push(format!("governance.keys: {problem}"));
         }

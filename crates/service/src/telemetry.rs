@@ -65,7 +65,7 @@ pub async fn serve_metrics(
         axum::routing::get(move || {
             let (handle, app) = (handle.clone(), scraped.clone());
             async move {
-                crate::jobs::record_gauges(&app).await;
+                storage::jobs::record_gauges(&app).await;
                 crate::evaluation::record_gauges(&app).await;
                 crate::governance::record_gauges(&app).await;
                 handle.render()

@@ -51,7 +51,7 @@ fn binomial_at_most(successes: u64, trials: u64, chance: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::testing::close;
+    use crate::testing::close;
 
     #[test]
     fn binomial_p_is_the_sum_of_the_outcomes_no_likelier() {

@@ -62,7 +62,7 @@ impl Decision {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::Interval;
+    use crate::Interval;
 
     #[test]
     fn every_branch() {

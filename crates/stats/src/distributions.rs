@@ -95,7 +95,7 @@ pub fn chi_square_upper_tail(x: f64, df: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::testing::close;
+    use crate::testing::close;
 
     #[test]
     fn normal_tail_matches_high_precision_values() {

@@ -167,7 +167,7 @@ fn verdict(non_inferiority: Defined<AdjustedP>, deterioration: Defined<AdjustedP
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::{Arm, UserSum};
+    use crate::{Arm, UserSum};
 
     fn arm(rate: i64) -> Arm {
         (0..40).map(|user| UserSum { sessions: 10, total: rate + user % 3 - 1 }).collect()

@@ -103,7 +103,7 @@ fn interval_at(sizes: [(f64, f64); 2], critical_value: f64) -> Interval {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::{CiMethod, UserSum};
+    use crate::{CiMethod, UserSum};
 
     fn arm(users: &[(u64, i64)]) -> Arm {
         users.iter().map(|&(sessions, total)| UserSum { sessions, total }).collect()

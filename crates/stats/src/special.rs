@@ -163,7 +163,7 @@ pub fn upper_incomplete_gamma(a: f64, x: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::testing::close;
+    use crate::testing::close;
 
     #[test]
     fn ln_gamma_matches_high_precision_values() {

@@ -41,7 +41,7 @@ async fn check(backend: Backend) {
             .env("EVENHAND_LOG__LEVEL", "warn");
         Process::start(&mut command)
     };
-    evenhand::judge::llm::install_tls();
+    judge::llm::install_tls();
     let client = reqwest::Client::new();
     let mut process = serve();
     for n in 0..SESSIONS {

@@ -9,9 +9,9 @@ mod scripted;
 mod sessions;
 pub mod shadow;
 
-use evenhand::app::job_handlers;
-use evenhand::jobs;
 use serde_json::{Value, json};
+use service::app::job_handlers;
+use storage::jobs;
 
 use crate::support::{Server, TestApp};
 

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use evenhand::app::job_handlers;
-use evenhand::jobs::Runner;
-use evenhand::judge::recorded::{RecordedJudge, Scripted};
+use judge::recorded::{RecordedJudge, Scripted};
 use serde_json::{Value, json};
+use service::app::job_handlers;
+use storage::jobs::Runner;
 
 use super::{results, talk, work};
 use crate::support::{NOW, Server, TestApp, schedule, until};

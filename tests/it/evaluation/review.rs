@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use evenhand::judge::recorded::{RecordedJudge, Scripted};
+use judge::recorded::{RecordedJudge, Scripted};
 use serde_json::{Value, json};
 
 use super::{results, talk, work};

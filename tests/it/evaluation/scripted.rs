@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use evenhand::judge::recorded::{RecordedJudge, Scripted};
+use judge::recorded::{RecordedJudge, Scripted};
 use serde_json::json;
 
 use super::{decision, results, talk, work};

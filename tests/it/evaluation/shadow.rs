@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use evenhand::judge::offline::OfflineJudge;
-use evenhand::judge::{Answer, Call, Input, Judge, JudgeError};
 use futures_util::future::BoxFuture;
+use judge::offline::OfflineJudge;
+use judge::{Answer, Call, Input, Judge, JudgeError};
 use serde_json::{Value, json};
 
 use super::{results, talk, work};
@@ -210,7 +210,7 @@ both_backends! {
     }
 
     async fn a_judge_that_is_away_is_asked_again_and_nothing_twice(t: TestApp) {
-        use evenhand::judge::recorded::{RecordedJudge, Scripted};
+        use judge::recorded::{RecordedJudge, Scripted};
         let ok = Scripted::Ok(json!({"comparison_reason": "", "better_request": "tie", "is_significantly_better": false}));
         let script = [ok.clone(), ok.clone(), Scripted::Status(503), ok.clone(), Scripted::Malformed];
         let judge = Arc::new(RecordedJudge::new(script).then(ok));

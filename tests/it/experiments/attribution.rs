@@ -1,7 +1,7 @@
 //! Sessions that were published with an experiment count, whenever they began and ended.
 
-use evenhand::experiments::Arm;
 use serde_json::{Value, json};
+use service::experiments::Arm;
 
 use super::{PATH, start, stop, user, users};
 use crate::evaluation::{talk, work};

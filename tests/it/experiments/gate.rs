@@ -1,7 +1,7 @@
 //! The gate and the attribution: who gets what, and what is stored about it.
 
-use evenhand::experiments::Arm;
 use serde_json::{Value, json};
+use service::experiments::Arm;
 
 use super::{callers, start, stop, user};
 use crate::learnings::{add_agent_playbook, add_profile, add_user_playbook};

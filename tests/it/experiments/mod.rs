@@ -7,9 +7,9 @@ mod lifecycle;
 mod results;
 mod simulation;
 
-use evenhand::credentials::Role;
-use evenhand::experiments::{Arm, assign};
 use serde_json::{Value, json};
+use service::credentials::Role;
+use service::experiments::{Arm, assign};
 
 use crate::support::{Server, TestApp};
 

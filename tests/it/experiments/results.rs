@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use evenhand::experiments::{Arm, assign};
 use serde_json::{Value, json};
+use service::experiments::{Arm, assign};
 
 use super::{PATH, start, stop, users};
 use crate::evaluation::{talk, work};
@@ -113,13 +113,13 @@ type Verdict = (String, String, i64, bool, i64, Option<i64>, bool, i64, i64);
 /// Section by section what is documented, read row by row.
 async fn brute_force(t: &TestApp) -> Value {
     let (verdicts, requests, all_requests, turns, exposures) = t.app.db.read("test.rows", (), |tx, ()| Box::pin(async move {
-        let verdicts: Vec<Verdict> = evenhand::rows!(tx, Verdict, "SELECT user_id, session_id, created_at, is_success, number_of_corrections,
+        let verdicts: Vec<Verdict> = storage::rows!(tx, Verdict, "SELECT user_id, session_id, created_at, is_success, number_of_corrections,
             user_turns_to_resolution, is_escalated, evaluated_at, result_id FROM evaluation_results WHERE evaluation_name = 'agent_success'")?;
-        let requests = evenhand::rows!(tx, (String, String, String, String), "SELECT user_id, session_id, request_id, retrieval_experiment_arm
+        let requests = storage::rows!(tx, (String, String, String, String), "SELECT user_id, session_id, request_id, retrieval_experiment_arm
             FROM requests WHERE retrieval_experiment_id = 'exp'")?;
-        let all_requests = evenhand::rows!(tx, (String, String, String, i64), "SELECT user_id, session_id, request_id, created_at FROM requests")?;
-        let turns = evenhand::rows!(tx, (String, String, Option<i64>), "SELECT request_id, role, token_count FROM interactions")?;
-        let exposures = evenhand::rows!(tx, (String, i64), "SELECT user_id, first_exposed_at FROM experiment_exposures WHERE experiment_id = 'exp'")?;
+        let all_requests = storage::rows!(tx, (String, String, String, i64), "SELECT user_id, session_id, request_id, created_at FROM requests")?;
+        let turns = storage::rows!(tx, (String, String, Option<i64>), "SELECT request_id, role, token_count FROM interactions")?;
+        let exposures = storage::rows!(tx, (String, i64), "SELECT user_id, first_exposed_at FROM experiment_exposures WHERE experiment_id = 'exp'")?;
         Ok((verdicts, requests, all_requests, turns, exposures))
     })).await.unwrap();
 
@@ -246,7 +246,7 @@ both_backends! {
         let mut dice = Dice(11);
         prepare(&t).await;
         let server = t.serve().await;
-        let dashboard = server.with_token(&t.key("org", evenhand::credentials::Role::Dashboard).await);
+        let dashboard = server.with_token(&t.key("org", service::credentials::Role::Dashboard).await);
         fill(&t, &mut dice, 0..220).await;
         compare(&t, &dashboard, "at first").await;
         compare(&t, &dashboard, "again").await;

@@ -5,9 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use evenhand::experiments::assign;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
+use service::experiments::assign;
 
 use super::PATH;
 use crate::publish::two_turns;
@@ -114,9 +114,9 @@ both_backends! {
         }
         type Stored = (String, String, String);
         let stored = t.app.db.read("test.arms", (), |tx, ()| Box::pin(async move {
-            let requests: Vec<Stored> = evenhand::rows!(tx, Stored, "SELECT user_id, retrieval_experiment_id, retrieval_experiment_arm FROM requests
+            let requests: Vec<Stored> = storage::rows!(tx, Stored, "SELECT user_id, retrieval_experiment_id, retrieval_experiment_arm FROM requests
                 WHERE retrieval_experiment_id IS NOT NULL")?;
-            let exposures: Vec<Stored> = evenhand::rows!(tx, Stored, "SELECT user_id, experiment_id, arm FROM experiment_exposures")?;
+            let exposures: Vec<Stored> = storage::rows!(tx, Stored, "SELECT user_id, experiment_id, arm FROM experiment_exposures")?;
             Ok((requests, exposures))
         })).await.unwrap();
         assert!(!stored.0.is_empty() && !stored.1.is_empty());

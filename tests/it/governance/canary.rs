@@ -6,11 +6,11 @@ use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use evenhand::governance::canaries::{self, Scanner};
-use evenhand::judge::offline::OfflineJudge;
-use evenhand::judge::{Answer, Call, Judge, JudgeError};
 use futures_util::future::BoxFuture;
+use judge::offline::OfflineJudge;
+use judge::{Answer, Call, Judge, JudgeError};
 use serde_json::json;
+use service::governance::canaries::{self, Scanner};
 use tracing_subscriber::fmt::MakeWriter;
 
 use super::erase::{Both, pair};
@@ -312,7 +312,7 @@ impl<'a> MakeWriter<'a> for Log {
 async fn postgres_files(t: &TestApp, scanner: &Scanner) -> BTreeSet<usize> {
     outside_transaction(t, "CHECKPOINT").await;
     let rows: Vec<(String,)> = t.app.db.read("test.files", (), |tx, ()| Box::pin(async move {
-        evenhand::rows!(tx, (String,),
+        storage::rows!(tx, (String,),
             "SELECT current_setting('data_directory') || '/' || pg_relation_filepath(c.oid) FROM pg_class c
              WHERE pg_relation_filepath(c.oid) IS NOT NULL AND (relnamespace = current_schema()::regnamespace OR c.oid IN (
                  SELECT x.oid FROM pg_class o JOIN pg_class x ON x.oid = o.reltoastrelid
@@ -335,7 +335,7 @@ async fn rewrite(t: &TestApp, scanner: &Scanner) {
     let tables = t
         .app
         .db
-        .read("test.tables", (), |tx, ()| Box::pin(tx.names_of(evenhand::db::Objects::Tables)))
+        .read("test.tables", (), |tx, ()| Box::pin(tx.names_of(storage::db::Objects::Tables)))
         .await
         .unwrap();
     for _ in 0..40 {
@@ -373,7 +373,7 @@ async fn find(t: &TestApp, scanner: &Scanner) -> BTreeSet<usize> {
 async fn nothing_is_left(backend: Backend, vacuum_up_to_mib: u64) {
     let log = Log::default();
     tracing_subscriber::fmt().with_env_filter("evenhand=trace").with_writer(log.clone()).init();
-    let metrics = evenhand::telemetry::init_metrics().unwrap();
+    let metrics = service::telemetry::init_metrics().unwrap();
     let t = TestApp::with(backend, |s| s.governance.vacuum_up_to_mib = vacuum_up_to_mib).await;
     let t = t.taught_by(Arc::new(Quoting::default())).await;
     let both = Both::new(&t).await;

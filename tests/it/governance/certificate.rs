@@ -1,7 +1,7 @@
 //! Proof: certificates, the ledger after a restore, retention by age, the commands and the drill.
 
-use evenhand::governance::{certificate, ledger};
 use serde_json::{Value, json};
+use service::governance::{certificate, ledger};
 
 use super::erase::{Both, erase_events, pair, rows_of};
 use crate::evaluation::work;
@@ -12,7 +12,7 @@ both_backends! {
     async fn a_complete_erasure_has_a_certificate_that_cannot_be_changed(t: TestApp) {
         let both = Both::new(&t).await;
         both.agent.publish(&two_turns("ada", "s1")).await.ok();
-        t.app.faults.arm("erase.before_final", evenhand::faults::Fault::Error(1));
+        t.app.faults.arm("erase.before_final", storage::faults::Fault::Error(1));
         let first = both.governor.post("/api/governance/erase-user", &pair("ada", "dsr")).await.json();
         let path = format!("/api/governance/purge-operations/{}/certificate", first["purge_id"].as_str().unwrap());
         both.governor.get(&path).await.problem(409, "purge_not_complete");

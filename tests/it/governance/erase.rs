@@ -3,13 +3,13 @@
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-use evenhand::credentials::Role;
-use evenhand::db::Db;
-use evenhand::governance::{audit, barrier};
-use evenhand::judge::recorded::{RecordedJudge, Scripted};
-use evenhand::judge::{Answer as JudgeAnswer, Call, Judge, JudgeError};
 use futures_util::future::{BoxFuture, join_all};
+use judge::recorded::{RecordedJudge, Scripted};
+use judge::{Answer as JudgeAnswer, Call, Judge, JudgeError};
 use serde_json::{Value, json};
+use service::credentials::Role;
+use storage::db::Db;
+use storage::subjects::{audit, barrier};
 
 use crate::evaluation::{talk, work};
 use crate::publish::two_turns;
@@ -42,7 +42,7 @@ pub fn pair(user: &str, request: &str) -> Value {
 /// Rows of a person in all user-owned tables.
 pub async fn rows_of(t: &TestApp, user: &str) -> i64 {
     let mut sum = 0;
-    for table in evenhand::governance::user_tables::USER_TABLES {
+    for table in service::user_tables::USER_TABLES {
         let table = table.table;
         sum += t.number(&format!("SELECT COUNT(*) FROM {table} WHERE user_id = '{user}'")).await;
     }
@@ -172,7 +172,7 @@ both_backends! {
         let rotated = format!("{},k2:{}", crate::governance::current_keys(&t).trim(), "ab".repeat(32));
         let app = crate::governance::reopened(&t, &rotated).await.unwrap();
         let server = Server::start(app.clone()).await;
-        let token = evenhand::credentials::create(&app, "org", Role::Governance, true, "").await.unwrap().1;
+        let token = service::credentials::create(&app, "org", Role::Governance, true, "").await.unwrap().1;
         let governor = server.with_token(&token);
         assert_eq!(governor.post("/api/governance/erase-user", &pair("ada", "dsr-1")).await.ok(), first);
         let second = governor.post("/api/governance/erase-user", &pair("ada", "dsr-2")).await.ok();
@@ -234,7 +234,7 @@ both_backends! {
             both.agent.post("/api/evaluations/regenerate", &json!({"from_ts": NOW - 100, "to_ts": NOW + 9000})).await;
             t.clock().advance(600);
             let app = t.app.clone();
-            let working = tokio::spawn(async move { evenhand::jobs::run_until_idle(&app, &evenhand::app::job_handlers()).await });
+            let working = tokio::spawn(async move { storage::jobs::run_until_idle(&app, &service::app::job_handlers()).await });
             let grade = json!({"session_id": format!("s{round}-5"), "agent_version": "v1"});
             let before = judge.inner.count();
             let erased = async {
@@ -259,7 +259,7 @@ both_backends! {
         both.agent.publish(&talk("ada", "s1", true)).await.ok();
         t.clock().advance(600);
         let app = other.app.clone();
-        let working = tokio::spawn(async move { evenhand::jobs::run_until_idle(&app, &evenhand::app::job_handlers()).await });
+        let working = tokio::spawn(async move { storage::jobs::run_until_idle(&app, &service::app::job_handlers()).await });
         until("asked", async || judge.count() > 0).await;
         both.erase("ada", "dsr").await;
         let ended = tokio::time::timeout(Duration::from_secs(5), working).await;
@@ -314,9 +314,9 @@ both_backends! {
     async fn keys_and_configuration_changes_are_in_the_chain(t: TestApp) {
         let both = Both::new(&t).await;
         both.agent.post("/api/update_config", &json!({"eval_concurrency_limit": 3})).await.ok();
-        let (credential, _) = evenhand::credentials::create(&t.app, "org", Role::Agent, false, "x").await.unwrap();
+        let (credential, _) = service::credentials::create(&t.app, "org", Role::Agent, false, "x").await.unwrap();
         for _ in 0..2 {
-            evenhand::credentials::revoke(&t.app, &credential.credential_id).await.unwrap();
+            service::credentials::revoke(&t.app, &credential.credential_id).await.unwrap();
         }
         for (operation, count) in [("CONFIG", 1), ("KEY_CREATE", 3), ("KEY_REVOKE", 1)] {
             let found = t.number(&format!("SELECT COUNT(*) FROM audit_events WHERE operation = '{operation}'")).await;
@@ -334,7 +334,7 @@ both_backends! {
         let other = t.replica().await;
         let keys = (0..40).map(async |n| {
             let app = if n % 2 == 0 { &t.app } else { &other.app };
-            evenhand::credentials::create(app, "org", Role::Agent, false, "x").await.unwrap();
+            service::credentials::create(app, "org", Role::Agent, false, "x").await.unwrap();
         });
         join_all(keys).await;
         let verified = audit::verify(&t.app.db).await.unwrap();

@@ -1,9 +1,9 @@
 //! Exports: everything, once, in a form that can be checked; and nothing while an erasure runs.
 
-use evenhand::credentials::Role;
-use evenhand::governance::export::SECTIONS;
-use evenhand::governance::user_tables::USER_TABLES;
 use serde_json::{Value, json};
+use service::credentials::Role;
+use service::governance::export::SECTIONS;
+use service::user_tables::USER_TABLES;
 use sha2::{Digest, Sha256};
 
 use super::erase::{Both, pair};
@@ -126,7 +126,7 @@ both_backends! {
     async fn an_export_is_refused_while_the_person_is_being_erased(t: TestApp) {
         let both = Both::new(&t).await;
         plant(&t, &both, "ada").await;
-        t.app.faults.arm("erase.after_deletes", evenhand::faults::Fault::Error(1));
+        t.app.faults.arm("erase.after_deletes", storage::faults::Fault::Error(1));
         both.governor.post("/api/governance/erase-user", &pair("ada", "dsr")).await;
         both.governor.post(PATH, &pair("ada", "x")).await.problem(409, "subject_erasing");
         both.agent.post("/api/search", &json!({"user_id": "ada", "query": "tea"})).await.problem(409, "subject_erasing");

@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use evenhand::faults::{ERASURE, Fault};
-use evenhand::governance::audit;
 use serde_json::{Value, json};
+use storage::faults::{ERASURE, Fault};
+use storage::subjects::audit;
 
 use super::erase::{Both, erase_events, pair, rows_of};
 use crate::evaluation::work;
@@ -70,11 +70,11 @@ both_backends! {
         t.app.faults.arm("erase.before_final", Fault::Error(1));
         both.governor.post("/api/governance/erase-user", &pair("ada", "dsr")).await;
         t.clock().advance(3600);
-        let slow = evenhand::jobs::claim(&t.app, &["erase_user"], 1).await.unwrap().remove(0);
+        let slow = storage::jobs::claim(&t.app, &["erase_user"], 1).await.unwrap().remove(0);
         t.clock().advance(3600);
         work(&t).await;
         assert_eq!(erase_events(&t).await, 1);
-        let handlers = evenhand::app::job_handlers();
+        let handlers = service::app::job_handlers();
         let erase = handlers.into_iter().find(|h| h.kind() == "erase_user").unwrap();
         assert!(erase.run(&t.app, &slow).await.is_err());
         assert_eq!(erase_events(&t).await, 1);

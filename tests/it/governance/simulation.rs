@@ -4,11 +4,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use evenhand::app::job_handlers;
-use evenhand::governance::audit;
-use evenhand::judge::recorded::RecordedJudge;
 use futures_util::future::join_all;
+use judge::recorded::RecordedJudge;
 use serde_json::json;
+use service::app::job_handlers;
+use storage::subjects::audit;
 
 use super::erase::{Both, erase_events, pair, rows_of};
 use crate::evaluation::{talk, work};
@@ -37,7 +37,7 @@ async fn step(t: &TestApp, both: &Both, kind: u64, user: &str, number: u64) {
             both.agent.publish(&body).await
         }
         4 => {
-            let _ = evenhand::jobs::run_until_idle(&t.app, &job_handlers()).await;
+            let _ = storage::jobs::run_until_idle(&t.app, &job_handlers()).await;
             return;
         }
         5 => both.agent.post("/api/evaluations/grade_on_demand",
@@ -68,7 +68,7 @@ both_backends! {
     async fn no_order_of_events_leaves_anything_behind(t: TestApp) {
         let judge = Arc::new(RecordedJudge::new([]).taking(Duration::from_millis(3)));
         let t = t.judged_by(judge).await;
-        evenhand::telemetry::init_logs(t.settings());
+        service::telemetry::init_logs(t.settings());
         let both = Both::new(&t).await;
         for round in 0..ROUNDS {
             let mut dice = Dice(round + 1);

@@ -2,9 +2,9 @@
 //! right, on purpose, and a part that was held out: its figure is the one to believe.
 #![allow(clippy::print_stdout)] // the figures are the point
 
-use evenhand::judge::Context;
-use evenhand::judge::prompts::Kind;
-use evenhand::judge::verdicts::SessionVerdict;
+use judge::Context;
+use judge::prompts::Kind;
+use judge::verdicts::SessionVerdict;
 use serde_json::Value;
 
 use super::{offline, rubric, turns};

@@ -3,17 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use evenhand::clock::Clock;
-use evenhand::config::Settings;
-use evenhand::ids::Ids;
-use evenhand::judge::prompts::Kind;
-use evenhand::judge::recorded::{RecordedJudge, Scripted};
-use evenhand::judge::{
+use base::clock::Clock;
+use base::ids::Ids;
+use futures_util::future::join_all;
+use judge::prompts::Kind;
+use judge::recorded::{RecordedJudge, Scripted};
+use judge::{
     BATCH, BlockReason, Candidate, Context, Graded, Grader, JudgeError, JudgeState, Keys, Limits,
     PriceTable, verdicts::SessionVerdict,
 };
-use futures_util::future::join_all;
 use serde_json::json;
+use service::config::Settings;
 use tokio::time::Instant;
 
 use super::{grader, rubric, talk};

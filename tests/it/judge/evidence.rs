@@ -1,9 +1,9 @@
 //! What counts for and against success by rules: small sessions in the languages whose words they know. The user speaks
 //! first, then they take turns.
 
-use evenhand::judge::prompts::Kind;
-use evenhand::judge::verdicts::SessionVerdict;
-use evenhand::judge::{Context, Turn};
+use judge::prompts::Kind;
+use judge::verdicts::SessionVerdict;
+use judge::{Context, Turn};
 
 use super::{offline, rubric, talk};
 

@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use evenhand::judge::prompts::Kind;
-use evenhand::judge::recorded::{RecordedJudge, Scripted};
-use evenhand::judge::{Context, Graded, Limits, Turn, detect, verdicts::SessionVerdict};
+use judge::prompts::Kind;
+use judge::recorded::{RecordedJudge, Scripted};
+use judge::{Context, Graded, Limits, Turn, detect, verdicts::SessionVerdict};
 use serde_json::Value;
 
 use super::{grader, offline, rubric, turns};

@@ -7,15 +7,15 @@ use std::time::Duration;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
-use evenhand::clock::Clock;
-use evenhand::config::Settings;
-use evenhand::ids::Ids;
-use evenhand::judge::prompts::Kind;
-use evenhand::judge::{
+use base::clock::Clock;
+use base::ids::Ids;
+use judge::prompts::Kind;
+use judge::{
     BlockReason, Candidate, Context, Graded, Grader, JudgeError, Keys, Provider,
     verdicts::SessionVerdict,
 };
 use serde_json::{Value, json};
+use service::config::Settings;
 
 use super::{rubric, talk};
 use crate::support::{NOW, Process};
@@ -59,7 +59,7 @@ impl Mock {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let stop = tokio_util::sync::CancellationToken::new();
-        tokio::spawn(evenhand::http::server::serve(listener, router, stop, 5));
+        tokio::spawn(service::http::server::serve(listener, router, stop, 5));
         Mock { seen, url: format!("http://{address}/v1") }
     }
 }

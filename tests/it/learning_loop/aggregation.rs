@@ -108,7 +108,7 @@ both_backends! {
         server.put("/api/update_agent_playbook", &json!({"agent_playbook_id": id, "content": "Quote prices with tax", "status": "archived"})).await.ok();
         decide(&server, &playbook, "rejected").await;
         let told: Vec<(String, String)> = t.app.db.read("test.events", (), |tx, ()| Box::pin(async move {
-            evenhand::rows!(tx, (String, String), "SELECT actor_ref, CAST(counts AS TEXT) FROM audit_events
+            storage::rows!(tx, (String, String), "SELECT actor_ref, CAST(counts AS TEXT) FROM audit_events
                 WHERE operation = 'PLAYBOOK' ORDER BY sequence")
         })).await.unwrap();
         for ((actor, counts), decision) in told.iter().zip(["approved", "edited", "archived", "rejected"]) {
@@ -117,7 +117,7 @@ both_backends! {
             assert_eq!(counts, json!({"agent_playbook_id": id, decision: 1}));
         }
         assert_eq!(told.len(), 4);
-        let chain = evenhand::governance::audit::verify(&t.app.db).await.unwrap();
+        let chain = storage::subjects::audit::verify(&t.app.db).await.unwrap();
         assert_eq!(chain.broken_at, None);
     }
 

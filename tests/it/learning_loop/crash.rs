@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use evenhand::faults::LEARNING;
 use serde_json::{Value, json};
+use storage::faults::LEARNING;
 
 use super::finished;
 use crate::support::{Backend, Calls, Model, Process, digits_after, new_schema, patient_client};
@@ -34,7 +34,7 @@ struct Installation {
 
 impl Installation {
     async fn new(backend: Backend) -> Self {
-        evenhand::judge::llm::install_tls();
+        judge::llm::install_tls();
         let (calls, url) = COUNTING.start().await;
         let folder = tempfile::tempdir().unwrap();
         let place = match backend {

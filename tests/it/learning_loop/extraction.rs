@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use evenhand::judge::recorded::{RecordedJudge, Scripted};
 use futures_util::future::join_all;
+use judge::recorded::{RecordedJudge, Scripted};
 use serde_json::{Value, json};
 
 use super::{finished, playbooks, profiles, says, status, windows, work};

@@ -7,9 +7,9 @@ mod red_team;
 mod shared;
 mod tuning;
 
-use evenhand::app::job_handlers;
-use evenhand::jobs;
 use serde_json::{Value, json};
+use service::app::job_handlers;
+use storage::jobs;
 
 use crate::support::{Server, TestApp};
 
@@ -86,7 +86,7 @@ pub async fn windows(t: &TestApp, user: &str) -> Vec<(i64, i64, i64)> {
         .db
         .read("test.windows", user, |tx, user| {
             Box::pin(async move {
-                evenhand::rows!(
+                storage::rows!(
                     tx,
                     (i64, i64, i64),
                     "SELECT first_interaction_id, last_interaction_id, interaction_count FROM learning_windows

@@ -1,7 +1,7 @@
 //! What is shared: served after a person approved it, and free of the people it came from, before and after an erasure.
 
-use evenhand::credentials::Role;
 use serde_json::{Value, json};
+use service::credentials::Role;
 
 use super::{ENOUGH, agent_playbooks, says, teach, teach_all, work};
 use crate::governance::erase::Both;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use evenhand::judge::recorded::{RecordedJudge, Scripted};
+use judge::recorded::{RecordedJudge, Scripted};
 use serde_json::{Value, json};
 
 use super::{ENOUGH, agent_playbooks, finished, says, work};
@@ -36,7 +36,7 @@ impl Verdict {
             .db
             .write("test.verdict", self, |tx, v| {
                 Box::pin(async move {
-                    evenhand::run!(
+                    storage::run!(
                         tx,
                         "INSERT INTO learning_verdicts (org_id, user_id, session_id, interaction_id, kind, learning_id,
                             epoch, agent_version, interaction_created_at, is_relevant, relevance_reason, impact,
@@ -212,7 +212,7 @@ both_backends! {
         let server = t.serve().await;
         server.post("/api/update_config", &json!({"agent_success_config": {"sampling_rate": 0}, "learning": {"enabled": false}})).await.ok();
         let id = playbook(&server, "Quote kettle prices without tax", "price of a kettle").await;
-        let digest = evenhand::evaluation::learning_digest("Quote kettle prices without tax", "price of a kettle");
+        let digest = service::evaluation::learning_digest("Quote kettle prices without tax", "price of a kettle");
         for n in 0..6 {
             let user = format!("user-{n}");
             let answer = server.publish(&served(&user, "s", id, "30 euros.", "With tax please, I am Bertram.")).await.ok();
@@ -222,7 +222,7 @@ both_backends! {
             Verdict { user, interaction, playbook: id, digest: digest.clone(), diagnosis, complete: true }.store(&t).await;
         }
         t.app.db.write("test.tune", t.app.clone(), |tx, app| {
-            Box::pin(async move { evenhand::learnings::verdicts_changed(tx, app, "default").await })
+            Box::pin(async move { service::learnings::verdicts_changed(tx, app, "default").await })
         }).await.unwrap();
         model.push(Scripted::Ok(json!({"rationale": "Bertram and others wanted tax.", "trigger": "price of a kettle",
             "content": "Quote kettle prices with tax"})));
@@ -250,7 +250,7 @@ both_backends! {
     async fn diagnoses_count_only_when_verified_and_supported(t: TestApp) {
         let server = t.serve().await;
         let id = playbook(&server, "Quote without tax", "price").await;
-        let digest = evenhand::evaluation::learning_digest("Quote without tax", "price");
+        let digest = service::evaluation::learning_digest("Quote without tax", "price");
         // Elsewhere and verified; elsewhere but not complete; elsewhere but without citations; unknown.
         let told = [
             ("external_failure", json!([5]), true), ("external_failure", json!([5]), false),

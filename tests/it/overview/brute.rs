@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use evenhand::credentials::Role;
-use evenhand::stats::wilson::wilson;
 use serde_json::{Value, json};
+use service::credentials::Role;
+use stats::wilson::wilson;
 
 use super::random::{DAY, Data, Session, Verdict, data, store};
 use super::{assert_same, wrong_sums};

@@ -1,7 +1,7 @@
 //! The endpoints around the overview: what they refuse, hero states, imported scores, exports, long lists.
 
-use evenhand::credentials::Role;
 use serde_json::{Value, json};
+use service::credentials::Role;
 
 use super::random::DAY;
 use crate::evaluation::shadow::{Preferring, Prefers, with_shadow};

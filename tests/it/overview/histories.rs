@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use evenhand::governance::user_tables::{USER_TABLES, UserTable};
 use serde_json::{Value, json};
+use service::user_tables::USER_TABLES;
+use storage::subjects::user_tables::UserTable;
 
 use super::random::{DAY, Dice};
 use super::wrong_sums;
@@ -220,7 +221,7 @@ both_backends! {
         assert_eq!(wrong_sums(&t).await, [("evaluation_rollups", 2)]);
         t.sql("INSERT INTO rule_rollups (org_id, grain, source, start, kind, rule_id, n, successes) VALUES ('default', 3600, '*', 0, 'profile', 'p', 0, 0)").await.unwrap();
         assert_eq!(wrong_sums(&t).await, [("evaluation_rollups", 2), ("rule_rollups", 1)]);
-        t.app.db.write("test.rebuild", (), |tx, ()| Box::pin(evenhand::evaluation::overview::rebuild(tx))).await.unwrap();
+        t.app.db.write("test.rebuild", (), |tx, ()| Box::pin(service::evaluation::overview::rebuild(tx))).await.unwrap();
         assert_eq!(wrong_sums(&t).await, []);
     }
 

@@ -13,7 +13,7 @@ use crate::support::TestApp;
 pub async fn wrong_sums(t: &TestApp) -> Vec<(&'static str, u64)> {
     t.app
         .db
-        .read("test.rollups", (), |tx, ()| Box::pin(evenhand::evaluation::overview::mismatches(tx)))
+        .read("test.rollups", (), |tx, ()| Box::pin(service::evaluation::overview::mismatches(tx)))
         .await
         .unwrap()
 }

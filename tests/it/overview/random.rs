@@ -329,7 +329,7 @@ pub async fn store(t: &TestApp, data: &Data) {
         .write("test.store", statements, |tx, statements| {
             Box::pin(async move {
                 for statement in statements {
-                    evenhand::run!(tx, *statement)?;
+                    storage::run!(tx, *statement)?;
                 }
                 Ok(())
             })

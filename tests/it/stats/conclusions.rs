@@ -1,10 +1,10 @@
 //! What an experiment concludes: never by the luck of a uniform arm, and always the same as its interval.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use evenhand::stats::always_valid::{AlwaysValid, Look, SMALLEST_ARM};
-use evenhand::stats::decision::Decision;
-use evenhand::stats::distributions::student_t_critical_value;
-use evenhand::stats::{Arm, CiMethod, Comparison, Defined, Interval, UserSum, Variance};
+use stats::always_valid::{AlwaysValid, Look, SMALLEST_ARM};
+use stats::decision::Decision;
+use stats::distributions::student_t_critical_value;
+use stats::{Arm, CiMethod, Comparison, Defined, Interval, UserSum, Variance};
 
 /// Numbers that look random and are the same every time.
 struct Dice(u64);

@@ -1,23 +1,19 @@
 //! Every null has a reason, and every reason can occur.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use evenhand::stats::agreement::{Confusion, mcnemar};
-use evenhand::stats::always_valid::{AlwaysValid, Look, RunningLooks};
-use evenhand::stats::complier::{ComplierEffect, DeliveredUser, share_of_served};
-use evenhand::stats::cuped::{Cuped, Moments, UserHistory, optimal_theta};
-use evenhand::stats::decision::Decision;
-use evenhand::stats::judge_correction::{
-    JudgedUser, Tuning, prediction_powered_rate, rogan_gladen_rate,
-};
-use evenhand::stats::missing::{EvaluationCounts, evaluated_session_coverage};
-use evenhand::stats::power::{Clustering, Planner, intraclass_correlation, small_holdout_price};
-use evenhand::stats::robustness::{influence, user_weighted};
-use evenhand::stats::sample_ratio::{SampleRatio, SequentialSampleRatio};
-use evenhand::stats::segments::{SegmentLabel, SegmentedUser, Segments};
-use evenhand::stats::trend::{Slope, WeeklyUser};
-use evenhand::stats::{
-    Arm, CiMethod, Comparison, Defined, Interval, NullReason, UserSum, Variance,
-};
+use stats::agreement::{Confusion, mcnemar};
+use stats::always_valid::{AlwaysValid, Look, RunningLooks};
+use stats::complier::{ComplierEffect, DeliveredUser, share_of_served};
+use stats::cuped::{Cuped, Moments, UserHistory, optimal_theta};
+use stats::decision::Decision;
+use stats::judge_correction::{JudgedUser, Tuning, prediction_powered_rate, rogan_gladen_rate};
+use stats::missing::{EvaluationCounts, evaluated_session_coverage};
+use stats::power::{Clustering, Planner, intraclass_correlation, small_holdout_price};
+use stats::robustness::{influence, user_weighted};
+use stats::sample_ratio::{SampleRatio, SequentialSampleRatio};
+use stats::segments::{SegmentLabel, SegmentedUser, Segments};
+use stats::trend::{Slope, WeeklyUser};
+use stats::{Arm, CiMethod, Comparison, Defined, Interval, NullReason, UserSum, Variance};
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 

@@ -1,26 +1,24 @@
 //! What has to hold for any experiment, not only for the reference cases.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use evenhand::stats::agreement::Confusion;
-use evenhand::stats::always_valid::AlwaysValid;
-use evenhand::stats::complier::{ComplierEffect, DeliveredUser};
-use evenhand::stats::cuped::{self, Moments, UserHistory};
-use evenhand::stats::fieller::Ratio;
-use evenhand::stats::guardrails::{Guardrail, HarmfulChange, assess};
-use evenhand::stats::judge_correction::{
-    JudgedUser, Tuning, prediction_powered_rate, rogan_gladen_rate,
-};
-use evenhand::stats::missing::{EvaluationCounts, worst_case_bounds};
-use evenhand::stats::multiplicity::{benjamini_hochberg, holm};
-use evenhand::stats::power::{Clustering, Planner, intraclass_correlation, small_holdout_price};
-use evenhand::stats::robustness::{influence, user_weighted};
-use evenhand::stats::sample_ratio::{SampleRatio, SequentialSampleRatio};
-use evenhand::stats::segments::{SegmentLabel, SegmentedUser, Segments};
-use evenhand::stats::trend::{Slope, WeeklyUser, weekly_lifts};
-use evenhand::stats::wilson::wilson;
-use evenhand::stats::{Arm, CiMethod, Comparison, Interval, NullReason, UserSum, Variance};
 use proptest::collection::vec;
 use proptest::prelude::*;
+use stats::agreement::Confusion;
+use stats::always_valid::AlwaysValid;
+use stats::complier::{ComplierEffect, DeliveredUser};
+use stats::cuped::{self, Moments, UserHistory};
+use stats::fieller::Ratio;
+use stats::guardrails::{Guardrail, HarmfulChange, assess};
+use stats::judge_correction::{JudgedUser, Tuning, prediction_powered_rate, rogan_gladen_rate};
+use stats::missing::{EvaluationCounts, worst_case_bounds};
+use stats::multiplicity::{benjamini_hochberg, holm};
+use stats::power::{Clustering, Planner, intraclass_correlation, small_holdout_price};
+use stats::robustness::{influence, user_weighted};
+use stats::sample_ratio::{SampleRatio, SequentialSampleRatio};
+use stats::segments::{SegmentLabel, SegmentedUser, Segments};
+use stats::trend::{Slope, WeeklyUser, weekly_lifts};
+use stats::wilson::wilson;
+use stats::{Arm, CiMethod, Comparison, Interval, NullReason, UserSum, Variance};
 
 const ESTIMATORS: [Variance; 5] =
     [Variance::Cr0, Variance::Cr1, Variance::Delta, Variance::Cr2, Variance::Cr3];

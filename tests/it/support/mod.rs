@@ -7,12 +7,12 @@ mod server;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use evenhand::app::{App, Schema};
-use evenhand::clock::Clock;
-use evenhand::config::Settings;
-use evenhand::credentials::{self, GivenCredentials, Role};
-use evenhand::ids::Ids;
-use evenhand::judge::{Grader, Judge, Limits, PriceTable};
+use base::clock::Clock;
+use base::ids::Ids;
+use judge::{Grader, Judge, Limits, PriceTable};
+use service::app::{App, Schema};
+use service::config::Settings;
+use service::credentials::{self, GivenCredentials, Role};
 use tempfile::TempDir;
 
 pub use model::{Calls, Model, digits_after};
@@ -134,12 +134,12 @@ impl TestApp {
     }
 
     /// Runs a statement of the test's own, past every rule of the areas.
-    pub async fn sql(&self, statement: &str) -> evenhand::error::Result<u64> {
+    pub async fn sql(&self, statement: &str) -> storage::error::Result<u64> {
         let statement: &'static str = Box::leak(statement.to_owned().into_boxed_str());
         self.app
             .db
             .write("test.sql", statement, |tx, statement| {
-                Box::pin(async move { evenhand::run!(tx, statement) })
+                Box::pin(async move { storage::run!(tx, statement) })
             })
             .await
     }
@@ -150,7 +150,7 @@ impl TestApp {
         self.app
             .db
             .read("test.number", query, |tx, query| {
-                Box::pin(async move { evenhand::row!(tx, (i64,), query) })
+                Box::pin(async move { storage::row!(tx, (i64,), query) })
             })
             .await
             .unwrap()
@@ -163,7 +163,7 @@ impl TestApp {
         let recount = self
             .app
             .db
-            .read("test.recount", (), |tx, ()| Box::pin(evenhand::sessions::recount_mismatches(tx)))
+            .read("test.recount", (), |tx, ()| Box::pin(service::sessions::recount_mismatches(tx)))
             .await
             .unwrap();
         let orphan_turns = self
@@ -227,7 +227,7 @@ pub async fn until(what: &str, mut done: impl AsyncFnMut() -> bool) {
 
 /// Schedules work of one kind, as a runner does when it starts.
 pub async fn schedule(app: &Arc<App>, kind: &str) {
-    let handlers = evenhand::app::job_handlers();
+    let handlers = service::app::job_handlers();
     let handler = handlers.iter().find(|handler| handler.kind() == kind).expect("a known kind");
     handler.schedule(app).await.unwrap();
 }

@@ -29,7 +29,7 @@ impl Model {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let stop = tokio_util::sync::CancellationToken::new();
-        tokio::spawn(evenhand::http::server::serve(listener, router, stop, 60));
+        tokio::spawn(service::http::server::serve(listener, router, stop, 60));
         (calls, format!("http://{address}/v1"))
     }
 }

@@ -18,7 +18,7 @@ impl Process {
     /// The binary with a clean environment, started by another program: `["nice", "-n", "5"]`.
     pub fn within(starter: &[&str], args: &[&str]) -> Command {
         // Clients of the tests need it too, where no App has set it up.
-        evenhand::judge::llm::install_tls();
+        judge::llm::install_tls();
         let binary = [env!("CARGO_BIN_EXE_evenhand")];
         let mut words = starter.iter().chain(&binary);
         let mut command = Command::new(words.next().unwrap());

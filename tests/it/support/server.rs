@@ -3,9 +3,9 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use evenhand::app::App;
-use evenhand::http;
 use serde_json::Value;
+use service::app::App;
+use service::http;
 use tokio_util::sync::CancellationToken;
 
 pub struct Server {
@@ -64,7 +64,7 @@ impl Answer {
 
 impl Server {
     pub async fn start(app: Arc<App>) -> Self {
-        evenhand::judge::llm::install_tls();
+        judge::llm::install_tls();
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let stop = CancellationToken::new();

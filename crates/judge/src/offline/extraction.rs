@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::evidence::is_content;
 use super::session::{Heard, hear, is_correction};
 use super::words::{heard, plain, sentences};
-use crate::judge::transcript::{Turn, Window};
+use crate::transcript::{Turn, Window};
 
 /// Sentences that begin so say what to do.
 const WISHES: &[&str] = &[

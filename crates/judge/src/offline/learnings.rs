@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::session::{is_displeased, tool_failed};
 use super::words::{content, covered, heard};
-use crate::judge::transcript::{Candidate, Turn};
+use crate::transcript::{Candidate, Turn};
 
 /// The share of a learning's words that makes it about a turn.
 const RELEVANT: f64 = 0.3;

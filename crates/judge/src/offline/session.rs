@@ -8,7 +8,7 @@ use super::evidence::{
     settles, wishes,
 };
 use super::words::{content, covered, has, heard, plain, sentences};
-use crate::judge::transcript::Turn;
+use crate::transcript::Turn;
 
 /// A turn as the rules hear it.
 pub struct Heard {

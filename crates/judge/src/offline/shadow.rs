@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::cues::{COULD_NOT, UNABLE};
 use super::words::{content, covered, has, heard, plain};
-use crate::judge::transcript::Turn;
+use crate::transcript::Turn;
 
 /// Differences below this are a tie.
 const BETTER: f64 = 0.15;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::judge::detector::{Flag, detect, ends, fold};
+use crate::detector::{Flag, detect, ends, fold};
 
 /// How many sentences an order is looked for across.
 const SPREAD: usize = 6;

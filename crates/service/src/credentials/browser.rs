@@ -8,7 +8,7 @@ use subtle::ConstantTimeEq;
 
 use super::{Credential, Role, sql, token_digest};
 use crate::app::App;
-use crate::error::{Code, Error, Result};
+use storage::error::{Code, Error, Result};
 
 /// A browser stays signed in this long.
 pub const SIGNED_IN_SECONDS: i64 = 12 * 3600;

@@ -11,9 +11,10 @@ use utoipa_axum::routes;
 
 use super::{Credential, Role, rules};
 use crate::app::App;
-use crate::error::{Code, Error, Result};
+use crate::http::Result;
 use crate::http::fields::{Fields, Read};
 use crate::http::{Input, Operator, PathId};
+use storage::error::{Code, Error};
 
 pub fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new().routes(routes!(list_keys, create_key)).routes(routes!(revoke_key))
@@ -117,7 +118,8 @@ async fn create_key(
             Code::Forbidden,
             "Only a credential with the governance grant can give it to another; the first one comes from the \
              command line: `evenhand keys create --role governance`.",
-        ));
+        )
+        .into());
     }
     let (by, org_id) = (&caller.credential_id, &caller.org_id);
     let (key, token) =

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use super::{Credential, Role, sql, token_digest};
 use crate::app::App;
-use crate::db::Tx;
-use crate::error::{Code, Error, Result};
-use crate::governance::COMMAND_LINE;
-use crate::governance::audit::{self, NewEvent, Operation};
+use storage::db::Tx;
+use storage::error::{Code, Error, Result};
+use storage::subjects::COMMAND_LINE;
+use storage::subjects::audit::{self, NewEvent, Operation};
 
 /// Makes a credential from the command line and gives its token, which is shown once and not kept.
 pub async fn create(

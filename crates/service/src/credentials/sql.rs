@@ -1,9 +1,9 @@
 //! SQL of the table `credentials`.
 
 use super::{Credential, Role};
-use crate::db::Tx;
-use crate::error::{Error, Result};
-use crate::{row, rows, run};
+use storage::db::Tx;
+use storage::error::{Error, Result};
+use storage::{row, rows, run};
 
 #[derive(sqlx_macros::FromRow)]
 struct CredentialRow {

@@ -7,13 +7,13 @@ use utoipa::ToSchema;
 
 use super::sql::{self, Judged};
 use crate::app::App;
-use crate::error::Result;
-use crate::stats::agreement::Confusion;
-use crate::stats::distributions::normal_critical_value;
-use crate::stats::judge_correction::rogan_gladen_rate;
-use crate::stats::newcombe::Rate;
-use crate::stats::wilson::wilson;
-use crate::stats::{ALPHA, Arm, Defined, Interval, UserSum};
+use stats::agreement::Confusion;
+use stats::distributions::normal_critical_value;
+use stats::judge_correction::rogan_gladen_rate;
+use stats::newcombe::Rate;
+use stats::wilson::wilson;
+use stats::{ALPHA, Arm, Defined, Interval, UserSum};
+use storage::error::Result;
 
 /// False passes that are listed.
 const FALSE_PASSES: usize = 100;

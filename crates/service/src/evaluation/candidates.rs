@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::db::Tx;
-use crate::error::Result;
 use crate::learnings::{self, Resolved};
 use crate::sessions::Interaction;
+use storage::db::Tx;
+use storage::error::Result;
 
 /// References of one session that are judged; more are left out.
 const MOST: usize = 1000;

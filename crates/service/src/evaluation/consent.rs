@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
-use crate::db::Db;
-use crate::governance::barrier;
-use crate::judge::Consent;
+use judge::Consent;
+use storage::db::Db;
+use storage::subjects::barrier;
 
 /// How often the barrier is looked at while a call is under way. Work of the process that erases is cancelled by it
 /// directly; this is for the other replicas.

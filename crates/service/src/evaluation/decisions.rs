@@ -6,9 +6,9 @@ use utoipa::ToSchema;
 use super::schedule::session_key;
 use super::{session_job, sql};
 use crate::app::App;
-use crate::db::Tx;
-use crate::error::{Error, Result};
-use crate::jobs::{self, JobView};
+use storage::db::Tx;
+use storage::error::{Error, Result};
+use storage::jobs::{self, JobView};
 
 /// Where a session stands.
 #[derive(Clone, Debug, Serialize, ToSchema)]

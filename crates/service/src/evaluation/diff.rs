@@ -10,9 +10,9 @@ use super::agreement::Number;
 use super::regeneration::{self, Progress};
 use super::sql;
 use crate::app::App;
-use crate::error::{Code, Error, Result};
 use crate::organization;
-use crate::stats::agreement::mcnemar;
+use stats::agreement::mcnemar;
+use storage::error::{Code, Error, Result};
 
 /// Flips that are listed.
 const LISTED: usize = 200;

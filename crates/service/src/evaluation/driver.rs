@@ -17,12 +17,12 @@ use super::regeneration::{self, Regeneration};
 use super::shadow::{self, SHADOW_COMPARISON, judging};
 use super::{AGENT_SUCCESS, NewResult, results, rule_evaluators, sql};
 use crate::app::App;
-use crate::db::Changes;
-use crate::error::{Error, Result};
-use crate::jobs::{self, Child, Claim, Handler, Outcome};
-use crate::judge::JudgeError;
-use crate::judge::prompts::{self, Kind, Rubric};
 use crate::sessions;
+use judge::JudgeError;
+use judge::prompts::{self, Kind, Rubric};
+use storage::db::Changes;
+use storage::error::{Error, Result};
+use storage::jobs::{self, Child, Claim, Handler, Outcome};
 
 pub const PARENT: &str = "regenerate";
 pub const CHILD: &str = "regenerate_session";
@@ -38,7 +38,7 @@ const ATTEMPTS: i64 = 20;
 
 pub struct Regenerate;
 
-impl Handler for Regenerate {
+impl Handler<App> for Regenerate {
     fn kind(&self) -> &'static str {
         PARENT
     }
@@ -424,7 +424,7 @@ struct Saved {
 }
 
 impl Saved {
-    async fn save(&self, tx: &mut crate::db::Tx) -> Result<()> {
+    async fn save(&self, tx: &mut storage::db::Tx) -> Result<()> {
         let (app, child, org_id) = (&self.app, &self.child, &self.parent.org_id);
         let now = app.clock.now();
         let user_id = child.user_id.as_deref().unwrap_or_default();

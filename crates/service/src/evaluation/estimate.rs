@@ -9,9 +9,10 @@ use super::regeneration::{NewRegeneration, sampled_sessions};
 use super::shadow::SHADOW_COMPARISON;
 use super::{AGENT_SUCCESS, driver, grading, on_demand, sql};
 use crate::app::App;
-use crate::error::Result;
-use crate::judge::prompts::Rubric;
-use crate::{jobs, organization};
+use crate::organization;
+use judge::prompts::Rubric;
+use storage::error::Result;
+use storage::jobs;
 
 /// Sessions whose cost is estimated.
 const ESTIMATED: i64 = 20;

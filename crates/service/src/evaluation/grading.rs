@@ -7,14 +7,14 @@ use super::consent::SubjectConsent;
 use super::learning_verdicts::LearningSet;
 use super::{AGENT_SUCCESS, NewResult, Origin, learning_verdicts, results, schedule, sql};
 use crate::app::App;
-use crate::db::{Changes, Tx};
-use crate::error::{Code, Error, Result};
-use crate::governance::{SubjectWrite, barrier};
-use crate::judge::prompts::{self, Kind, Rubric};
-use crate::judge::{Consent, Context, JudgeError, Provenance, Tool, ToolCall, Turn};
 use crate::learnings;
 use crate::organization::{self, OrganizationConfig};
 use crate::sessions::{self, Interaction, Snapshot, Transcript};
+use judge::prompts::{self, Kind, Rubric};
+use judge::{Consent, Context, JudgeError, Provenance, Tool, ToolCall, Turn};
+use storage::db::{Changes, Tx};
+use storage::error::{Code, Error, Result};
+use storage::subjects::{SubjectWrite, barrier};
 
 /// Everything about a session that judging it needs, read in one snapshot.
 pub struct Material {

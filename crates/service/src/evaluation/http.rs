@@ -15,7 +15,7 @@ use super::{
     on_demand, results,
 };
 use crate::app::App;
-use crate::error::Result;
+use crate::http::Result;
 use crate::http::fields::{Fields, Read};
 use crate::http::{Caller, Input, Operator, QueryInput};
 
@@ -216,5 +216,5 @@ async fn grade_on_demand(
     operator: Operator,
     input: Input<GradeRequest>,
 ) -> Result<Json<Grade>> {
-    on_demand::grade_on_demand(&app, &operator.0.org_id, input.value).await.map(Json)
+    Ok(Json(on_demand::grade_on_demand(&app, &operator.0.org_id, input.value).await?))
 }

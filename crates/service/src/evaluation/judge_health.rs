@@ -5,8 +5,8 @@ use utoipa::ToSchema;
 
 use super::sql;
 use crate::app::App;
-use crate::error::Result;
-use crate::judge::JudgeState;
+use judge::JudgeState;
+use storage::error::Result;
 
 /// What "lately" means.
 const WINDOW_SECONDS: i64 = 7 * 86_400;

@@ -7,11 +7,11 @@ use utoipa::ToSchema;
 
 use super::{AGENT_SUCCESS, sql};
 use crate::app::App;
-use crate::error::Result;
-use crate::governance::barrier;
 use crate::http::fields::{Fields, Read};
-use crate::judge::verdicts::FAILURE_TYPES;
 use crate::sessions;
+use judge::verdicts::FAILURE_TYPES;
+use storage::error::Result;
+use storage::subjects::barrier;
 
 /// A person's verdict on a session.
 #[derive(Clone, Debug)]

@@ -7,17 +7,17 @@ use serde_json::Value;
 
 use super::{AGENT_SUCCESS, grading, learning_verdicts, sql};
 use crate::app::App;
-use crate::db::Changes;
-use crate::error::{Code, Error, Result};
-use crate::jobs::{self, Claim, Handler, Outcome};
 use crate::learnings;
 use crate::sessions;
+use storage::db::Changes;
+use storage::error::{Code, Error, Result};
+use storage::jobs::{self, Claim, Handler, Outcome};
 
 pub const LEARNINGS: &str = "evaluate_learnings";
 
 pub struct EvaluateLearnings;
 
-impl Handler for EvaluateLearnings {
+impl Handler<App> for EvaluateLearnings {
     fn kind(&self) -> &'static str {
         LEARNINGS
     }

@@ -14,13 +14,13 @@ use super::candidates::Candidate;
 use super::grading::{Material, rubric};
 use super::{Origin, sampling, sql};
 use crate::app::App;
-use crate::db::Changes;
-use crate::error::Result;
-use crate::governance::SubjectWrite;
-use crate::judge::prompts::Kind;
-use crate::judge::verdicts::{ImpactVerdict, RelevanceVerdict};
-use crate::judge::{self, BATCH, JudgeError, Provenance};
 use crate::sessions::Snapshot;
+use judge::prompts::Kind;
+use judge::verdicts::{ImpactVerdict, RelevanceVerdict};
+use judge::{self, BATCH, JudgeError, Provenance};
+use storage::db::Changes;
+use storage::error::Result;
+use storage::subjects::SubjectWrite;
 
 /// A stored verdict on one learning at one turn.
 #[derive(Clone, Debug, Serialize, sqlx_macros::FromRow, ToSchema)]

@@ -45,9 +45,9 @@ use serde::{Deserialize, Serialize};
 use sqlx::types::Json;
 use utoipa::ToSchema;
 
-use crate::db::Value;
-use crate::jobs::Handler;
 use crate::sessions::Snapshot;
+use storage::db::Value;
+use storage::jobs::Handler;
 
 pub use agreement::{Agreement, AgreementQuery, agreement};
 pub use consent::{EveryonesConsent, SubjectConsent};
@@ -74,7 +74,7 @@ pub use shadow::job::shadow_published;
 pub const AGENT_SUCCESS: &str = "agent_success";
 
 /// The background work of this area.
-pub fn handlers() -> Vec<Arc<dyn Handler>> {
+pub fn handlers() -> Vec<Arc<dyn Handler<crate::app::App>>> {
     vec![
         Arc::new(session_job::EvaluateSession),
         Arc::new(session_job::EvaluateRules),
@@ -87,7 +87,7 @@ pub fn handlers() -> Vec<Arc<dyn Handler>> {
 }
 
 /// Regenerations only, for a process that does nothing else.
-pub fn regeneration_handlers() -> Vec<Arc<dyn Handler>> {
+pub fn regeneration_handlers() -> Vec<Arc<dyn Handler<crate::app::App>>> {
     vec![Arc::new(driver::Regenerate)]
 }
 

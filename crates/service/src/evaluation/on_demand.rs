@@ -16,12 +16,12 @@ use super::learning_verdicts::LearningSet;
 use super::schedule::session_key;
 use super::{AGENT_SUCCESS, rule_evaluators, sql};
 use crate::app::App;
-use crate::db::Tx;
-use crate::error::{Code, Error, Result};
-use crate::governance::barrier;
-use crate::jobs::{self, Claim, Handler, JobView, NewJob, OnDuplicate, Outcome};
 use crate::organization;
 use crate::sessions::{self, Snapshot};
+use storage::db::Tx;
+use storage::error::{Code, Error, Result};
+use storage::jobs::{self, Claim, Handler, JobView, NewJob, OnDuplicate, Outcome};
+use storage::subjects::barrier;
 
 const KIND: &str = "grade_session";
 /// A verdict this young is given again.
@@ -274,7 +274,7 @@ fn failure(view: &JobView) -> Error {
 /// Does the grading; also when all who asked have gone.
 pub struct GradeSession;
 
-impl Handler for GradeSession {
+impl Handler<App> for GradeSession {
     fn kind(&self) -> &'static str {
         KIND
     }

@@ -6,12 +6,12 @@ use futures_util::future::BoxFuture;
 
 use super::sql;
 use crate::app::App;
-use crate::error::Result;
-use crate::jobs::Recurring;
+use storage::error::Result;
+use storage::jobs::Recurring;
 
 pub struct ForgetRegenerations;
 
-impl Recurring for ForgetRegenerations {
+impl Recurring<App> for ForgetRegenerations {
     const KIND: &'static str = "forget_regenerations";
     const EVERY_SECONDS: i64 = 3600;
 

@@ -14,12 +14,12 @@ use super::driver::{CHILD, PARENT};
 use super::shadow::SHADOW_COMPARISON;
 use super::{AGENT_SUCCESS, on_demand, sampling, sql};
 use crate::app::App;
-use crate::db::Tx;
-use crate::error::{Code, Error, Result};
-use crate::governance::barrier;
-use crate::jobs::{self, JobView, NewChild, NewJob, OnDuplicate};
 use crate::organization;
 use crate::sessions::{self, SessionInWindow};
+use storage::db::Tx;
+use storage::error::{Code, Error, Result};
+use storage::jobs::{self, JobView, NewChild, NewJob, OnDuplicate};
+use storage::subjects::barrier;
 
 /// Failures shown, newest first.
 const FAILURES: i64 = 50;

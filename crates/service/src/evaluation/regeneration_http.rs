@@ -17,7 +17,7 @@ use super::Pace;
 use super::estimate::{self, RegenerationPreview};
 use super::regeneration::{self, NewRegeneration, Progress};
 use crate::app::App;
-use crate::error::Result;
+use crate::http::Result;
 use crate::http::fields::{Fields, Read};
 use crate::http::{Caller, Input, Operator, PathId};
 
@@ -109,7 +109,7 @@ async fn preview_regeneration(
     operator: Operator,
     input: Input<NewRegeneration>,
 ) -> Result<Json<RegenerationPreview>> {
-    estimate::preview(&app, &operator.0.org_id, input.value).await.map(Json)
+    Ok(Json(estimate::preview(&app, &operator.0.org_id, input.value).await?))
 }
 
 /// How far a regeneration is.
@@ -120,7 +120,7 @@ async fn get_regeneration(
     caller: Caller,
     PathId(job_id): PathId,
 ) -> Result<Json<Progress>> {
-    regeneration::progress(&app, &caller.org_id, &job_id).await.map(Json)
+    Ok(Json(regeneration::progress(&app, &caller.org_id, &job_id).await?))
 }
 
 #[derive(Serialize, ToSchema)]

@@ -9,10 +9,10 @@ use super::learning_verdicts::{LearningQuery, LearningVerdict};
 use super::shadow::{self, ShadowComparisonVerdict};
 use super::{AGENT_SUCCESS, EvaluationResult, NewResult, sql};
 use crate::app::App;
-use crate::db::{Changes, Tx};
-use crate::error::{Error, Result};
-use crate::governance::SubjectWrite;
 use crate::sessions;
+use storage::db::{Changes, Tx};
+use storage::error::{Error, Result};
+use storage::subjects::SubjectWrite;
 
 /// What `get_agent_success_evaluation_results` is asked for. Times are those of the sessions' first requests.
 #[derive(Default)]

@@ -16,12 +16,12 @@ use super::regeneration::{self, NewRegeneration};
 use super::regeneration_http::Started;
 use super::{AGENT_SUCCESS, Agreement, AgreementQuery, NewLabel, agreement, labels};
 use crate::app::App;
-use crate::error::Result;
+use crate::http::Result;
 use crate::http::fields::{Fields, Read};
 use crate::http::{Caller, Input, Operator, PathId, QueryInput};
-use crate::judge::prompts::Kind;
 use crate::organization::prompt_version;
 use crate::sessions::http::SessionKey;
+use judge::prompts::Kind;
 
 pub fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
@@ -86,7 +86,7 @@ async fn get_judge_health(
     State(app): State<Arc<App>>,
     caller: Caller,
 ) -> Result<Json<JudgeHealth>> {
-    judge_health::judge_health(&app, &caller.org_id).await.map(Json)
+    Ok(Json(judge_health::judge_health(&app, &caller.org_id).await?))
 }
 
 #[derive(Serialize, ToSchema)]
@@ -154,7 +154,7 @@ async fn get_agreement(
     caller: Caller,
     QueryInput(query): QueryInput<AgreementQuery>,
 ) -> Result<Json<Agreement>> {
-    agreement::agreement(&app, &caller.org_id, query).await.map(Json)
+    Ok(Json(agreement::agreement(&app, &caller.org_id, query).await?))
 }
 
 #[derive(ToSchema)]
@@ -199,7 +199,7 @@ async fn get_judge_diff(
     caller: Caller,
     PathId(job_id): PathId,
 ) -> Result<Json<JudgeDiff>> {
-    diff::diff(&app, &caller.org_id, &job_id).await.map(Json)
+    Ok(Json(diff::diff(&app, &caller.org_id, &job_id).await?))
 }
 
 #[derive(Serialize, ToSchema)]

@@ -6,12 +6,12 @@ use serde_json::json;
 
 use super::{session_job, sql};
 use crate::app::App;
-use crate::db::Tx;
-use crate::error::Result;
-use crate::governance::SubjectWrite;
-use crate::jobs::{self, NewJob, OnDuplicate, Planned};
-use crate::judge::JudgeState;
 use crate::learnings;
+use judge::JudgeState;
+use storage::db::Tx;
+use storage::error::Result;
+use storage::jobs::{self, NewJob, OnDuplicate, Planned};
+use storage::subjects::SubjectWrite;
 
 /// Attempts at one judgement that fail for its own sake (a malformed answer, a refusal) before it is given up.
 pub const ATTEMPTS: i64 = 5;

@@ -8,11 +8,11 @@ use serde_json::Value;
 use super::grading::{self, Material, SessionGrade};
 use super::{AGENT_SUCCESS, NewResult, learning_verdicts, results, rule_evaluators, sampling, sql};
 use crate::app::App;
-use crate::db::Changes;
-use crate::error::Result;
-use crate::jobs::{self, Claim, Handler, Outcome};
-use crate::judge::JudgeError;
 use crate::sessions;
+use judge::JudgeError;
+use storage::db::Changes;
+use storage::error::Result;
+use storage::jobs::{self, Claim, Handler, Outcome};
 
 pub const SESSION: &str = "evaluate_session";
 pub const RULES: &str = "evaluate_rules";
@@ -23,7 +23,7 @@ const POSTPONEMENTS: i64 = 60;
 /// Judges a session that has been quiet, or was finished.
 pub struct EvaluateSession;
 
-impl Handler for EvaluateSession {
+impl Handler<App> for EvaluateSession {
     fn kind(&self) -> &'static str {
         SESSION
     }
@@ -36,7 +36,7 @@ impl Handler for EvaluateSession {
 /// Looks at a session with the evaluators that are rules only.
 pub struct EvaluateRules;
 
-impl Handler for EvaluateRules {
+impl Handler<App> for EvaluateRules {
     fn kind(&self) -> &'static str {
         RULES
     }

@@ -2,8 +2,8 @@
 
 use super::sql;
 use crate::app::App;
-use crate::error::Result;
 use crate::learnings;
+use storage::error::Result;
 
 /// Counts what the verdicts written and the windows read today (UTC) cost against the budget, if there is one. Verdicts that were
 /// replaced meanwhile and calls that failed are not known any more.

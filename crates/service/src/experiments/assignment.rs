@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn the_vectors_are_met() {
-        let text = include_str!("../../tests/golden/hash_vectors.json");
+        let text = include_str!("../../../../tests/golden/hash_vectors.json");
         let file: serde_json::Value = serde_json::from_str(text).unwrap();
         let vectors = file["vectors"].as_array().unwrap();
         assert!(vectors.len() >= 8);

@@ -1,8 +1,8 @@
 //! The attribution that a client sends with a publish.
 
 use super::{Arm, sql};
-use crate::db::Tx;
-use crate::error::{Code, Error, Result};
+use storage::db::Tx;
+use storage::error::{Code, Error, Result};
 
 /// Checks a pair in the transaction that stores it: the experiment must be one of the organization's, active or
 /// not, and the arm must be the user's. Without a pair the exposure recorded for user and session is stored instead,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::classify::rows_of;
 use super::{refresh, sql};
 use crate::app::App;
-use crate::error::{Error, Result};
+use storage::error::{Error, Result};
 
 /// Users per page: the export is sent while it is made, and memory stays flat.
 const AT_ONCE: i64 = 500;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::{Arm, Attribution, sql};
 use crate::app::App;
-use crate::db::Tx;
-use crate::error::{Code, Error, Result};
-use crate::governance::barrier;
+use storage::db::Tx;
+use storage::error::{Code, Error, Result};
+use storage::subjects::barrier;
 
 /// What a search found for a user.
 pub struct NewExposure {

@@ -19,10 +19,11 @@ use super::{
     ID_LENGTH, RetrievalExperimentListResponse, RetrievalExperimentResultsResponse, results,
 };
 use crate::app::App;
-use crate::error::{Error, Result};
+use crate::http::Result;
 use crate::http::fields::{Fields, Read};
 use crate::http::{Caller, Input, Operator, PathId, QueryInput};
-use crate::stats::CiMethod;
+use stats::CiMethod;
+use storage::error::Error;
 
 const PATH: &str = "/api/retrieval_experiments";
 
@@ -42,7 +43,7 @@ async fn list_experiments(
     State(app): State<Arc<App>>,
     caller: Caller,
 ) -> Result<Json<RetrievalExperimentListResponse>> {
-    lifecycle::list(&app, &caller.org_id).await.map(Json)
+    Ok(Json(lifecycle::list(&app, &caller.org_id).await?))
 }
 
 #[derive(ToSchema)]
@@ -95,7 +96,7 @@ async fn start_experiment(
     operator: Operator,
     Input { value, .. }: Input<NewExperiment>,
 ) -> Result<Json<RetrievalExperimentListResponse>> {
-    lifecycle::start(&app, &operator.0.org_id, value).await.map(Json)
+    Ok(Json(lifecycle::start(&app, &operator.0.org_id, value).await?))
 }
 
 #[derive(ToSchema)]
@@ -118,7 +119,7 @@ async fn stop_experiment(
     operator: Operator,
     Input { value, .. }: Input<StopRetrievalExperimentRequest>,
 ) -> Result<Json<RetrievalExperimentListResponse>> {
-    lifecycle::stop(&app, &operator.0.org_id, value.experiment_id).await.map(Json)
+    Ok(Json(lifecycle::stop(&app, &operator.0.org_id, value.experiment_id).await?))
 }
 
 struct ResultsQuery(CiMethod);
@@ -146,7 +147,7 @@ async fn get_results(
     PathId(experiment_id): PathId,
     QueryInput(ResultsQuery(method)): QueryInput<ResultsQuery>,
 ) -> Result<Json<RetrievalExperimentResultsResponse>> {
-    results::results(&app, &caller.org_id, &experiment_id, method).await.map(Json)
+    Ok(Json(results::results(&app, &caller.org_id, &experiment_id, method).await?))
 }
 
 #[derive(IntoParams)]
@@ -189,7 +190,7 @@ async fn get_plan(
     caller: Caller,
     QueryInput(query): QueryInput<PlanQuery>,
 ) -> Result<Json<RetrievalExperimentPlan>> {
-    plan::plan(&app, &caller.org_id, query).await.map(Json)
+    Ok(Json(plan::plan(&app, &caller.org_id, query).await?))
 }
 
 /// The rows behind the results, one JSON object per line, with references in the place of ids. What

@@ -6,12 +6,12 @@ use futures_util::future::BoxFuture;
 
 use super::{refresh, sql};
 use crate::app::App;
-use crate::error::Result;
-use crate::jobs::Recurring;
+use storage::error::Result;
+use storage::jobs::Recurring;
 
 pub struct SumUp;
 
-impl Recurring for SumUp {
+impl Recurring<App> for SumUp {
     const KIND: &'static str = "sum_up_experiments";
     const EVERY_SECONDS: i64 = 300;
 

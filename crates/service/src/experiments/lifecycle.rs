@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::{Experiment, RetrievalExperimentListResponse, sql};
 use crate::app::App;
-use crate::db::Tx;
-use crate::error::{Code, Error, Result};
+use storage::db::Tx;
+use storage::error::{Code, Error, Result};
 
 /// Planned users when the start does not say.
 pub const PLANNED_USERS: i64 = 5000;

@@ -1,8 +1,8 @@
 //! All looks at an experiment, taken together: what may be read every day without raising false alarms.
 
-use crate::stats::always_valid::{Look, RunningLooks};
-use crate::stats::sample_ratio::SequentialSampleRatio;
-use crate::stats::{Defined, Interval, NullReason};
+use stats::always_valid::{Look, RunningLooks};
+use stats::sample_ratio::SequentialSampleRatio;
+use stats::{Defined, Interval, NullReason};
 
 /// The running intersection of the always-valid intervals, their smallest p-value, and the smallest p-values of the
 /// sequential tests of the sample ratio.

@@ -39,7 +39,7 @@ pub use served_lift::{ServedLift, ServedLifts, served_lifts};
 pub(crate) use sql::one_runs;
 
 /// The background work of this area.
-pub fn handlers() -> Vec<std::sync::Arc<dyn crate::jobs::Handler>> {
+pub fn handlers() -> Vec<std::sync::Arc<dyn storage::jobs::Handler<crate::app::App>>> {
     vec![std::sync::Arc::new(job::SumUp)]
 }
 

@@ -5,11 +5,11 @@ use utoipa::ToSchema;
 
 use super::sql;
 use crate::app::App;
-use crate::error::Result;
-use crate::stats::power::{
+use stats::power::{
     Clustering, DEFAULT_POWER, Planner, SMALLEST_ADVISABLE_HOLDOUT, small_holdout_price,
 };
-use crate::stats::{Arm, Defined, NullReason, UserSum};
+use stats::{Arm, Defined, NullReason, UserSum};
+use storage::error::Result;
 
 const DAY: i64 = 86_400;
 

@@ -10,9 +10,9 @@ use super::classify::{Stored, rows_of};
 use super::sql;
 use super::sums::{Stratum, UserSums};
 use crate::app::App;
-use crate::db::Tx;
-use crate::error::Result;
-use crate::governance::barrier;
+use storage::db::Tx;
+use storage::error::Result;
+use storage::subjects::barrier;
 
 /// Users per transaction: it holds the writer for some milliseconds.
 const AT_ONCE: i64 = 400;

@@ -10,8 +10,8 @@ use super::analysis::{self, Design, Part, RetrievalExperimentArmMetrics, Sample}
 use super::looks::Looks;
 use super::{Experiment, RetrievalExperimentRecord, refresh, sql};
 use crate::app::App;
-use crate::error::{Error, Result};
-use crate::stats::CiMethod;
+use stats::CiMethod;
+use storage::error::{Error, Result};
 
 /// Contaminated sessions that are listed.
 const LISTED: i64 = 50;

@@ -13,8 +13,8 @@ use super::analysis::Sample;
 use super::sums::UserSums;
 use super::{Arm, refresh, sql};
 use crate::app::App;
-use crate::error::{Error, Result};
-use crate::stats::{self, CiMethod, Comparison, UserSum};
+use stats::{self, CiMethod, Comparison, UserSum};
+use storage::error::{Error, Result};
 
 /// Sessions of the treatment that were served an agent playbook against all sessions of the holdout, of the same agent
 /// version.

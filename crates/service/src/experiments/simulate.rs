@@ -7,9 +7,9 @@ use serde::Serialize;
 
 use super::{Arm, assign, sql};
 use crate::app::App;
-use crate::error::Result;
-use crate::stats::sample_ratio::SampleRatio;
-use crate::stats::{self, CiMethod, Comparison, UserSum};
+use stats::sample_ratio::SampleRatio;
+use stats::{self, CiMethod, Comparison, UserSum};
+use storage::error::Result;
 
 /// Recorded users with their sessions and successes.
 pub struct Recorded {

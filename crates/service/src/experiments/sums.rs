@@ -8,8 +8,8 @@ use std::fmt::Write;
 
 use super::Arm;
 use super::rows::{Reason, Row};
-use crate::stats::UserSum;
-use crate::stats::agreement::Confusion;
+use stats::UserSum;
+use stats::agreement::Confusion;
 
 /// Where a session belongs when experiments are looked at in parts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, sqlx_macros::FromRow)]
@@ -116,7 +116,7 @@ impl UserSums {
         let in_both = Arm::BOTH.into_iter().all(named);
         for row in rows {
             if row.pre_period {
-                sums.before.add(row.success);
+                add_verdict(&mut sums.before, row.success);
                 continue;
             }
             let index = row.arm.map(Arm::index);
@@ -151,7 +151,7 @@ impl UserSums {
             if reason == Reason::Attributed {
                 sums.count(row, success);
                 let cell = (number(row.stratum()), row.week.unwrap_or(0));
-                cells.entry(cell).or_default().add(Some(success));
+                add_verdict(cells.entry(cell).or_default(), Some(success));
             }
         }
         sums.cells =
@@ -171,7 +171,7 @@ impl UserSums {
         self.escalations += i64::from(row.escalated.unwrap_or(false));
         self.delivered += u64::from(row.served > 0 || row.carried);
         if row.found > 0 {
-            self.triggered.add(Some(success));
+            add_verdict(&mut self.triggered, Some(success));
         }
         if let Some(label) = row.label {
             self.labelled.count(success, label);
@@ -314,12 +314,11 @@ impl UserSums {
     }
 }
 
-impl UserSum {
-    fn add(&mut self, success: Option<bool>) {
-        if let Some(success) = success {
-            self.sessions += 1;
-            self.total += i64::from(success);
-        }
+/// Adds a session's verdict, if it has one.
+fn add_verdict(sum: &mut UserSum, success: Option<bool>) {
+    if let Some(success) = success {
+        sum.sessions += 1;
+        sum.total += i64::from(success);
     }
 }
 

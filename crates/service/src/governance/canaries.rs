@@ -12,7 +12,7 @@ use aho_corasick::AhoCorasick;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 
-use crate::ids::Ids;
+use base::ids::Ids;
 
 /// Full-text indexes leave out what a word has in common with the word before it, so its end is looked for.
 const END: usize = 14;
@@ -119,7 +119,7 @@ fn forms(canary: &str) -> Vec<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::Clock;
+    use base::clock::Clock;
 
     #[test]
     fn every_form_is_found_and_nothing_else() {

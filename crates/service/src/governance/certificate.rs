@@ -4,10 +4,11 @@
 use serde_json::{Value, json};
 
 use super::purge::Purge;
-use super::sealing;
 use crate::app::App;
-use crate::db::{Engine, migrations};
-use crate::error::{Code, Error, Result};
+use crate::schema::MIGRATIONS;
+use storage::db::Engine;
+use storage::error::{Code, Error, Result};
+use storage::subjects::sealing;
 
 const DAY: i64 = 86_400;
 
@@ -44,7 +45,7 @@ pub fn of(app: &App, purge: &Purge) -> Result<Value> {
         "backups_expire_at": completed_at + governance.backup_days * DAY,
         "engine": engine.map(Engine::name),
         "evenhand_version": env!("CARGO_PKG_VERSION"),
-        "schema_version": migrations::newest(),
+        "schema_version": MIGRATIONS.newest(),
         "audit_sequence": purge.audit_sequence,
         "audit_hash": purge.audit_hash,
     });

@@ -14,9 +14,9 @@ use super::canaries::{self, Scanner};
 use super::certificate;
 use crate::app::App;
 use crate::credentials::{self, Role};
-use crate::db::Engine;
-use crate::error::{Error, Result};
 use crate::http;
+use storage::db::Engine;
+use storage::error::{Error, Result};
 
 /// Its own organization: nobody's numbers change.
 const ORG: &str = "evenhand-drill";

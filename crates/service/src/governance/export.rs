@@ -12,14 +12,16 @@ use futures_util::future::BoxFuture;
 use sha2::{Digest, Sha256};
 use tokio::sync::mpsc;
 
-use super::audit::{self, NewEvent, Operation};
 use super::export_format::{Format, Shape};
 use super::purge::{self, Counts, EraseRequest};
-use super::user_tables::USER_TABLES;
-use super::{barrier, sql};
+use super::sql;
 use crate::app::App;
-use crate::db::{TextSink, Tx, migrations};
-use crate::error::{Error, Result};
+use crate::schema::MIGRATIONS;
+use crate::user_tables::USER_TABLES;
+use storage::db::{TextSink, Tx};
+use storage::error::{Error, Result};
+use storage::subjects::audit::{self, NewEvent, Operation};
+use storage::subjects::barrier;
 
 /// Sections that every export has, also where no table fills them.
 pub const SECTIONS: &[&str] = &[
@@ -104,7 +106,7 @@ async fn register(app: &Arc<App>, request: EraseRequest) -> Result<Export> {
                     export_id: new_id.clone(),
                     subject_ref,
                     generated_at: now,
-                    schema_version: migrations::newest(),
+                    schema_version: MIGRATIONS.newest(),
                 };
                 let found = sql::exports::find(tx, org_id, &subjects, &requests).await?;
                 if let Some(export_id) = found {

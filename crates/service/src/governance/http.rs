@@ -19,7 +19,7 @@ use super::export_format::Format;
 use super::purge::{self, Counts, EraseRequest, Purge};
 use super::{certificate, export, people};
 use crate::app::App;
-use crate::error::Result;
+use crate::http::Result;
 use crate::http::fields::{Fields, Read};
 use crate::http::{Governor, Input, PathId, QueryInput};
 

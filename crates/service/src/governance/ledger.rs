@@ -16,8 +16,8 @@ use sha2::{Digest, Sha256};
 use super::purge::{self, NewPurge, Purge};
 use super::sql;
 use crate::app::App;
-use crate::error::{Error, Result};
-use crate::private_files;
+use base::private_files;
+use storage::error::{Error, Result};
 
 const FILE: &str = "erasures.ledger";
 /// How long a start waits for one erasure to be done again.

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::audit::{self, NewEvent, Operation};
 use super::purge::{self, Counts, EraseRequest};
 use super::sql;
-use super::user_tables::USER_TABLES;
 use crate::app::App;
-use crate::error::{Code, Error, Result};
+use crate::user_tables::USER_TABLES;
+use storage::error::{Code, Error, Result};
+use storage::subjects::audit::{self, NewEvent, Operation};
 
 /// What an export or an erasure of a person would touch, by target.
 pub async fn preview(app: &App, org_id: &str, user_id: &str) -> Result<Counts> {

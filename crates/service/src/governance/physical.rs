@@ -13,10 +13,10 @@ use serde_json::json;
 use super::purge_job::{Failure, failing};
 use super::sql;
 use crate::app::App;
-use crate::db::{Engine, Scrub};
-use crate::error::{Error, Result};
-use crate::jobs::{self, Claim, Handler, NewJob, OnDuplicate, Outcome};
 use crate::learnings;
+use storage::db::{Engine, Scrub};
+use storage::error::{Error, Result};
+use storage::jobs::{self, Claim, Handler, NewJob, OnDuplicate, Outcome};
 
 const KIND: &str = "scrub_files";
 
@@ -91,7 +91,7 @@ async fn scrub(app: &App, bytes: u64) -> Result<(), Failure> {
 /// Cleans large files after the erasures that made it necessary are complete.
 pub struct ScrubFiles;
 
-impl Handler for ScrubFiles {
+impl Handler<App> for ScrubFiles {
     fn kind(&self) -> &'static str {
         KIND
     }

@@ -13,12 +13,13 @@ use std::time::Duration;
 use serde_json::json;
 use sqlx::types::Json;
 
+use super::purge_job;
 use super::sql::{self, subjects::SubjectRow};
-use super::{SubjectKeys, purge_job};
 use crate::app::App;
-use crate::db::Tx;
-use crate::error::{Error, Result};
-use crate::jobs::{self, NewJob, OnDuplicate};
+use storage::db::Tx;
+use storage::error::{Error, Result};
+use storage::jobs::{self, NewJob, OnDuplicate};
+use storage::subjects::SubjectKeys;
 
 /// Rows by target.
 pub type Counts = BTreeMap<String, u64>;

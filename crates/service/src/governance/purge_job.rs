@@ -6,15 +6,15 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 
-use super::audit::{self, NewEvent, Operation};
 use super::purge::{Counts, Purge, SHARED_TEXTS, enqueue, list};
-use super::user_tables::{LINKS, USER_TABLES};
 use super::{ledger, physical, sql};
 use crate::app::App;
-use crate::db::Tx;
-use crate::error::{Code, Error, Result};
-use crate::jobs::{self, Claim, Handler, OnDuplicate, Outcome};
 use crate::learnings;
+use crate::user_tables::{LINKS, USER_TABLES};
+use storage::db::Tx;
+use storage::error::{Code, Error, Result};
+use storage::jobs::{self, Claim, Handler, OnDuplicate, Outcome};
+use storage::subjects::audit::{self, NewEvent, Operation};
 
 pub const KIND: &str = "erase_user";
 
@@ -25,7 +25,7 @@ const LARGEST_BATCH: u64 = 4096;
 
 pub struct EraseUser;
 
-impl Handler for EraseUser {
+impl Handler<App> for EraseUser {
     fn kind(&self) -> &'static str {
         KIND
     }

@@ -6,16 +6,16 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 
 use crate::app::App;
-use crate::error::{Code, Result};
-use crate::jobs::Recurring;
 use crate::sessions;
+use storage::error::{Code, Result};
+use storage::jobs::Recurring;
 
 /// Sessions looked up at a time; each is deleted in a transaction of its own.
 const BATCH: i64 = 200;
 
 pub struct DeleteOldSessions;
 
-impl Recurring for DeleteOldSessions {
+impl Recurring<App> for DeleteOldSessions {
     const KIND: &'static str = "delete_old_sessions";
     const EVERY_SECONDS: i64 = 3600;
     const FIRST_AFTER_SECONDS: i64 = 0;

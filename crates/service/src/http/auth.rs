@@ -10,10 +10,11 @@ use axum::extract::{ConnectInfo, FromRequestParts};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, Version, header};
 
+use super::HttpError;
 use super::sign_in;
 use crate::app::App;
 use crate::credentials::{self, Credential, DEFAULT_ORG, Role};
-use crate::error::{Code, Error, Result};
+use storage::error::{Code, Error, Result};
 
 /// A caller that may publish, search and read.
 #[derive(Clone, Debug)]
@@ -55,51 +56,53 @@ pub struct Governor {
 pub struct Operator(pub Caller);
 
 impl FromRequestParts<Arc<App>> for Caller {
-    type Rejection = Error;
+    type Rejection = HttpError;
 
-    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self> {
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, HttpError> {
         let caller = identify(parts, app).await?;
         if caller.role == Role::Governance {
             return Err(Error::refused(
                 Code::Forbidden,
                 "A governance credential exports and erases only; use an agent or dashboard key here.",
-            ));
+            ).into());
         }
         Ok(caller)
     }
 }
 
 impl FromRequestParts<Arc<App>> for Operator {
-    type Rejection = Error;
+    type Rejection = HttpError;
 
-    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self> {
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, HttpError> {
         let caller = Caller::from_request_parts(parts, app).await?;
         if caller.role != Role::Dashboard {
             return Err(Error::refused(
                 Code::Forbidden,
                 "An agent key publishes, searches and reads; this needs a dashboard credential.",
-            ));
+            )
+            .into());
         }
         Ok(Operator(caller))
     }
 }
 
 impl FromRequestParts<Arc<App>> for Governor {
-    type Rejection = Error;
+    type Rejection = HttpError;
 
-    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self> {
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, HttpError> {
         let caller = identify(parts, app).await?;
         if caller.local {
             return Err(unauthenticated(
                 "Send the header Authorization: Bearer <token>; \
                  `evenhand keys create --role governance` makes one.",
-            ));
+            )
+            .into());
         }
         if !caller.governance {
             return Err(Error::refused(
                 Code::CredentialNotGovernance,
                 "Exporting and erasing needs a governance credential, or a dashboard one with the grant.",
-            ));
+            ).into());
         }
         Ok(Governor { org_id: caller.org_id, credential_id: caller.credential_id })
     }

@@ -10,8 +10,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::app::App;
-use crate::db::migrations;
-use crate::judge::JudgeState;
+use crate::schema::MIGRATIONS;
+use judge::JudgeState;
 
 pub fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new().routes(routes!(live)).routes(routes!(ready)).routes(routes!(version))
@@ -61,7 +61,7 @@ async fn ready(State(app): State<Arc<App>>) -> (StatusCode, Json<Health>) {
     } else {
         let storage = async {
             app.check_writes().await?;
-            crate::jobs::oldest_due_age(&app).await
+            storage::jobs::oldest_due_age(&app).await
         };
         match storage.await {
             Ok(age) => {
@@ -99,6 +99,6 @@ async fn version() -> Json<Version> {
     Json(Version {
         name: "evenhand",
         version: env!("CARGO_PKG_VERSION"),
-        schema_version: migrations::newest(),
+        schema_version: MIGRATIONS.newest(),
     })
 }

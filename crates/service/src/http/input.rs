@@ -10,9 +10,10 @@ use axum::http::{HeaderMap, header};
 use http_body_util::BodyExt;
 use serde_json::{Map, Value};
 
+use super::HttpError;
 use super::fields::{self, Outcome, Read};
 use crate::app::App;
-use crate::error::{Code, Error, Result};
+use storage::error::{Code, Error, Result};
 
 /// A JSON body, read by the rules of `T`. `unknown` lists fields that `T` does not have.
 pub struct Input<T> {
@@ -24,15 +25,16 @@ pub struct Input<T> {
 pub struct QueryInput<T>(pub T);
 
 impl<T: Read> FromRequest<Arc<App>> for Input<T> {
-    type Rejection = Error;
+    type Rejection = HttpError;
 
-    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self> {
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, HttpError> {
         if !is_json(request.headers()) {
             drain(request.into_body()).await;
             return Err(Error::refused(
                 Code::UnsupportedMediaType,
                 "Send the body as JSON, with the header Content-Type: application/json.",
-            ));
+            )
+            .into());
         }
         let limit = app.settings.server.body_limit_bytes;
         let limit = T::BODY_LIMIT.map_or(limit, |own| own.min(limit));
@@ -42,7 +44,7 @@ impl<T: Read> FromRequest<Arc<App>> for Input<T> {
             Err(_) => {
                 let seconds = patience.as_secs();
                 let detail = format!("The body did not arrive within {seconds} seconds.");
-                return Err(Error::refused(Code::RequestTimeout, detail));
+                return Err(Error::refused(Code::RequestTimeout, detail).into());
             }
         };
         let mut body: Value = serde_json::from_slice(&bytes).map_err(|e| {
@@ -56,16 +58,16 @@ impl<T: Read> FromRequest<Arc<App>> for Input<T> {
 }
 
 impl<T: Read> FromRequestParts<Arc<App>> for QueryInput<T> {
-    type Rejection = Error;
+    type Rejection = HttpError;
 
-    async fn from_request_parts(parts: &mut Parts, _: &Arc<App>) -> Result<Self> {
+    async fn from_request_parts(parts: &mut Parts, _: &Arc<App>) -> Result<Self, HttpError> {
         let query = parts.uri.query().unwrap_or("");
         let mut object = Map::new();
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             let value = Value::String(value.into_owned());
             if object.insert(name.clone().into_owned(), value).is_some() {
                 let detail = format!("The query parameter {name} is given twice.");
-                return Err(Error::refused(Code::BadRequest, detail));
+                return Err(Error::refused(Code::BadRequest, detail).into());
             }
         }
         let outcome = fields::read_query(&object).map_err(Error::invalid)?;

@@ -10,9 +10,9 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 
-use super::problem::REQUEST_ID;
+use super::problem::{HttpError, REQUEST_ID};
 use crate::app::App;
-use crate::error::Error;
+use storage::error::Error;
 
 pub async fn around(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let started = Instant::now();
@@ -28,9 +28,13 @@ pub async fn around(State(app): State<Arc<App>>, request: Request, next: Next) -
         .scope(id.clone(), async {
             match answer.await {
                 Ok(Ok(response)) => response,
-                Ok(Err(_)) => Error::unavailable("The answer took too long and was given up.", 1)
+                Ok(Err(_)) => HttpError::from(Error::unavailable(
+                    "The answer took too long and was given up.",
+                    1,
+                ))
+                .into_response(),
+                Err(_) => HttpError::from(Error::Internal("a handler panicked".to_owned()))
                     .into_response(),
-                Err(_) => Error::Internal("a handler panicked".to_owned()).into_response(),
             }
         })
         .await;

@@ -26,11 +26,12 @@ use axum::routing::get;
 use tower_http::cors::{AllowOrigin, Any, CorsLayer};
 
 use crate::app::App;
-use crate::error::{Code, Error};
 pub use auth::{Caller, Governor, Operator};
 pub use input::{Input, QueryInput};
 pub use path::{PathId, PathIds};
+pub use problem::{HttpError, Result};
 pub use rate_limits::RateLimits;
+use storage::error::{Code, Error};
 
 /// The whole service as one router.
 pub fn router(app: Arc<App>) -> Router {
@@ -41,7 +42,10 @@ pub fn router(app: Arc<App>) -> Router {
         .merge(sign_in::routes())
         .fallback(ui::page_or_nothing)
         .method_not_allowed_fallback(async || {
-            Error::refused(Code::MethodNotAllowed, "This path takes another method; see /docs.")
+            HttpError::from(Error::refused(
+                Code::MethodNotAllowed,
+                "This path takes another method; see /docs.",
+            ))
         });
     let origins: Vec<HeaderValue> =
         app.settings.server.cors_origins.iter().filter_map(|o| o.parse().ok()).collect();

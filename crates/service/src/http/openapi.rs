@@ -60,7 +60,7 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
         .merge(crate::learnings::http::routes())
         .merge(crate::experiments::http::routes())
         .merge(crate::governance::http::routes())
-        .merge(crate::jobs::http::routes())
+        .merge(crate::operations::jobs_http::routes())
 }
 
 /// The specification as the file `openapi.json` holds it.

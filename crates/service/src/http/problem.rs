@@ -4,7 +4,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
-use crate::error::{Code, Error, InputProblem};
+use storage::error::{Code, Error, InputProblem};
 
 /// The body of every error answer.
 #[derive(Serialize, utoipa::ToSchema)]
@@ -34,10 +34,22 @@ pub fn current_request_id() -> String {
     REQUEST_ID.try_with(Clone::clone).unwrap_or_default()
 }
 
-impl IntoResponse for Error {
+/// An error on its way to the client: what handlers return. `?` makes one of any [`Error`].
+#[derive(Debug)]
+pub struct HttpError(Error);
+
+pub type Result<T, E = HttpError> = std::result::Result<T, E>;
+
+impl From<Error> for HttpError {
+    fn from(error: Error) -> Self {
+        HttpError(error)
+    }
+}
+
+impl IntoResponse for HttpError {
     fn into_response(self) -> Response {
         let request_id = current_request_id();
-        let (code, detail, errors, retry_after) = match self {
+        let (code, detail, errors, retry_after) = match self.0 {
             Error::Refused { code, detail, problems, retry_after } => {
                 (code, detail, problems, retry_after)
             }

@@ -7,7 +7,7 @@ use governor::clock::{Clock, DefaultClock};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 
 use crate::config::Settings;
-use crate::error::{Code, Error, Result};
+use storage::error::{Code, Error, Result};
 
 pub struct RateLimits(Option<DefaultKeyedRateLimiter<String>>);
 

@@ -19,7 +19,8 @@ use super::fields::{Fields, Read};
 use super::input::Input;
 use crate::app::App;
 use crate::credentials::browser::{self, Browser};
-use crate::error::{Code, Error, Result};
+use crate::http::{HttpError, Result};
+use storage::error::{Code, Error};
 
 pub const CSRF_HEADER: &str = "x-evenhand-csrf";
 const COOKIE: &str = "evenhand_session";
@@ -59,7 +60,7 @@ async fn look(State(app): State<Arc<App>>, parts: Parts) -> Result<Json<Session>
         Err(Error::Refused { code: Code::Unauthenticated, .. }) => {
             Session { state: "signed_out", org_id: None, csrf: None, governance: false }
         }
-        Err(error) => return Err(error),
+        Err(error) => return Err(error.into()),
     };
     Ok(Json(session))
 }
@@ -81,10 +82,11 @@ impl Read for SignIn {
 struct SignInRate;
 
 impl FromRequestParts<Arc<App>> for SignInRate {
-    type Rejection = Error;
+    type Rejection = HttpError;
 
-    async fn from_request_parts(_: &mut Parts, app: &Arc<App>) -> Result<Self> {
-        app.rate_limits.check("sign-in").map(|()| SignInRate)
+    async fn from_request_parts(_: &mut Parts, app: &Arc<App>) -> Result<Self, HttpError> {
+        app.rate_limits.check("sign-in")?;
+        Ok(SignInRate)
     }
 }
 
@@ -115,7 +117,7 @@ fn set_cookie(headers: &HeaderMap, value: &str, seconds: i64) -> String {
 }
 
 /// The caller behind the request's cookie, if it has a good one. A change without the header is refused.
-pub async fn signed_in(parts: &Parts, app: &App) -> Result<Option<Caller>> {
+pub async fn signed_in(parts: &Parts, app: &App) -> Result<Option<Caller>, Error> {
     let Some(browser) = of_cookie(&parts.headers, app).await? else {
         return Ok(None);
     };
@@ -132,7 +134,7 @@ pub async fn signed_in(parts: &Parts, app: &App) -> Result<Option<Caller>> {
     Ok(Some(caller(browser)))
 }
 
-async fn of_cookie(headers: &HeaderMap, app: &App) -> Result<Option<Browser>> {
+async fn of_cookie(headers: &HeaderMap, app: &App) -> Result<Option<Browser>, Error> {
     let values = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     let mut pairs = values.flat_map(|value| value.split(';')).filter_map(|p| p.split_once('='));
     match pairs.find(|(name, _)| name.trim() == COOKIE) {

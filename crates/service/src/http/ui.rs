@@ -9,11 +9,12 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use rust_embed::{EmbeddedFile, RustEmbed};
 
+use super::HttpError;
 use super::docs::html;
-use crate::error::{Code, Error};
+use storage::error::{Code, Error};
 
 #[derive(RustEmbed)]
-#[folder = "ui/dist/site"]
+#[folder = "../../ui/dist/site"]
 #[allow_missing = true]
 struct Site;
 
@@ -48,7 +49,8 @@ pub async fn page_or_nothing(method: Method, uri: Uri, headers: HeaderMap) -> Re
             return file("index.html", &headers).unwrap_or_else(|| html(NOT_BUILT.to_owned()));
         }
     }
-    Error::refused(Code::NotFound, "There is no such path; /docs lists them.").into_response()
+    HttpError::from(Error::refused(Code::NotFound, "There is no such path; /docs lists them."))
+        .into_response()
 }
 
 /// A file in the best form that the browser takes.

@@ -9,9 +9,9 @@ mod sql;
 use std::sync::Arc;
 
 use crate::app::App;
-use crate::error::{Code, Error, Result};
-use crate::governance::barrier;
 use crate::sessions;
+use storage::error::{Code, Error, Result};
+use storage::subjects::barrier;
 
 /// A score to be imported.
 #[derive(Clone, Debug)]

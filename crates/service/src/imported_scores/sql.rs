@@ -1,10 +1,10 @@
 //! SQL of the table `imported_scores`.
 
 use super::NewScore;
-use crate::db::Tx;
-use crate::error::Result;
-use crate::governance::SubjectWrite;
-use crate::{row, run};
+use storage::db::Tx;
+use storage::error::Result;
+use storage::subjects::SubjectWrite;
+use storage::{row, run};
 
 #[derive(sqlx_macros::FromRow)]
 pub struct Known {

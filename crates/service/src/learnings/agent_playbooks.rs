@@ -9,9 +9,9 @@ use super::decisions::{self, Decider};
 use super::requests::{NewAgentPlaybook, PlaybookChange};
 use super::{AgentPlaybook, Kind, SourceWindow, aggregation, embedding_job, sql, words};
 use crate::app::App;
-use crate::db::{Sequence, Tx};
-use crate::error::{Code, Error, InputProblem, Result};
-use crate::governance::barrier;
+use storage::db::{Sequence, Tx};
+use storage::error::{Code, Error, InputProblem, Result};
+use storage::subjects::barrier;
 
 struct Made {
     playbook: AgentPlaybook,

@@ -8,9 +8,9 @@ use utoipa::ToSchema;
 
 use super::sql;
 use crate::app::App;
-use crate::db::Tx;
-use crate::error::Result;
-use crate::governance::audit::{self, NewEvent, Operation};
+use storage::db::Tx;
+use storage::error::Result;
+use storage::subjects::audit::{self, NewEvent, Operation};
 
 /// A decision about an agent playbook.
 #[derive(Clone, Debug, Serialize, sqlx_macros::FromRow, ToSchema)]

@@ -3,7 +3,7 @@
 
 use super::sql;
 use crate::app::App;
-use crate::error::{Error, Result};
+use storage::error::{Error, Result};
 
 /// Deletes one profile of a user.
 pub async fn profile(app: &App, org_id: &str, user_id: String, profile_id: String) -> Result<()> {

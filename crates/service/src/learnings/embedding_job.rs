@@ -10,10 +10,10 @@ use super::Kind;
 use super::sql::{self, vectors::Unembedded};
 use super::vectors::Compact;
 use crate::app::App;
-use crate::db::Tx;
-use crate::error::{Error, Result};
-use crate::governance::{SubjectWrite, barrier};
-use crate::jobs::{self, Claim, Handler, NewJob, OnDuplicate, Outcome};
+use storage::db::Tx;
+use storage::error::{Error, Result};
+use storage::jobs::{self, Claim, Handler, NewJob, OnDuplicate, Outcome};
+use storage::subjects::{SubjectWrite, barrier};
 
 const KIND: &str = "embed_learnings";
 /// Rows per call of the embedder and per transaction.
@@ -23,7 +23,7 @@ const PEOPLE: i64 = 100_000;
 
 pub struct Embed;
 
-impl Handler for Embed {
+impl Handler<App> for Embed {
     fn kind(&self) -> &'static str {
         KIND
     }

@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use super::Learnings;
 use crate::app::App;
-use crate::error::{Code, Error, Result};
 use crate::experiments::{self, Exposed, NewExposure};
 use crate::http::Caller;
 use crate::organization;
+use storage::error::{Code, Error, Result};
 
 pub use crate::experiments::Attribution;
 

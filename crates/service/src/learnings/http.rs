@@ -19,7 +19,7 @@ use super::{
 };
 use crate::app::App;
 use crate::credentials::Role;
-use crate::error::Result;
+use crate::http::Result;
 use crate::http::fields::{Fields, Read};
 use crate::http::{Caller, Input, Operator};
 

@@ -17,7 +17,7 @@ use super::{
     AgentPlaybook, Kind, PLAYBOOK_STATUSES, Profile, STATUSES, UserPlaybook, reads, requests,
 };
 use crate::app::App;
-use crate::error::Result;
+use crate::http::Result;
 use crate::http::fields::{Fields, Read};
 use crate::http::{Caller, Input};
 

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::playbook_index::PlaybookIndex;
 use super::sql;
 use crate::app::App;
-use crate::db::Tx;
-use crate::error::Result;
+use storage::db::Tx;
+use storage::error::Result;
 
 #[derive(Default)]
 pub struct KnownPlaybooks {

@@ -15,9 +15,9 @@ use super::own_words::{self, Run, Word};
 use super::sql::masking::{self as rows, Draft};
 use super::{AgentPlaybook, agent_playbooks, aggregation, sql, words};
 use crate::app::App;
-use crate::db::Tx;
-use crate::error::Result;
 use crate::sessions;
+use storage::db::Tx;
+use storage::error::Result;
 
 /// Stands where somebody's words stood.
 const MASK: &str = "[removed]";

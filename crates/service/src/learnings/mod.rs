@@ -54,7 +54,7 @@ pub use sql::{check_index, compact_index};
 pub use tuning::verdicts_changed;
 
 /// The background work of this area.
-pub fn handlers() -> Vec<std::sync::Arc<dyn crate::jobs::Handler>> {
+pub fn handlers() -> Vec<std::sync::Arc<dyn storage::jobs::Handler<crate::app::App>>> {
     vec![
         std::sync::Arc::new(sweep::Sweep),
         std::sync::Arc::new(embedding_job::Embed),

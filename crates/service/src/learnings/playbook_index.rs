@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::rank::{self, Bm25};
 use super::sql::{Filter, agent_playbooks::Traits};
 use super::vectors::Compact;
-use crate::db::TextTerm;
+use storage::db::TextTerm;
 
 #[derive(Clone, Default)]
 pub struct PlaybookIndex {

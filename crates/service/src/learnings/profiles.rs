@@ -8,9 +8,9 @@ use sqlx::types::Json;
 use super::requests::{NewProfile, ProfileChange};
 use super::{Kind, Profile, embedding_job, expiration, sql, words};
 use crate::app::App;
-use crate::db::{Sequence, Tx};
-use crate::error::{Code, Error, Result};
-use crate::governance::{SubjectWrite, barrier};
+use storage::db::{Sequence, Tx};
+use storage::error::{Code, Error, Result};
+use storage::subjects::{SubjectWrite, barrier};
 
 /// Adds profiles, all or none, and gives their ids.
 pub async fn add(app: &Arc<App>, org_id: &str, new: Vec<NewProfile>) -> Result<Vec<String>> {

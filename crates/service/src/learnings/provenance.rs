@@ -10,9 +10,9 @@ use utoipa::ToSchema;
 use super::decisions::PlaybookDecision;
 use super::sql::{self, provenance as lineage};
 use crate::app::App;
-use crate::db::Tx;
-use crate::error::{Error, Result};
 use crate::sessions;
+use storage::db::Tx;
+use storage::error::{Error, Result};
 
 /// How far back a chain of replacements is followed.
 const GENERATIONS: usize = 50;

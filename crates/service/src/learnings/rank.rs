@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use crate::db::TextTerm;
+use storage::db::TextTerm;
 
 /// A row that has some of the query's terms.
 #[derive(Clone, Debug, sqlx_macros::FromRow)]

@@ -11,8 +11,8 @@ use super::sql::search::Owned;
 use super::vectors::{Compact, nearest};
 use super::{Kind, known_playbooks, rank, sql};
 use crate::app::App;
-use crate::db::{TextTerm, Tx};
-use crate::error::Result;
+use storage::db::{TextTerm, Tx};
+use storage::error::Result;
 
 /// A person who has no more rows of one kind has all of them ranked: that is quicker than any index. Of one who has
 /// more, the index gives the newest that match.

@@ -5,8 +5,8 @@ use sqlx::types::Json;
 use super::sql::{self, Filter};
 use super::{Learnings, SourceWindow};
 use crate::app::App;
-use crate::error::Result;
 use crate::organization;
+use storage::error::Result;
 
 /// The newest profiles of a user.
 pub async fn profiles(app: &App, filter: Filter, limit: i64) -> Result<Learnings> {

@@ -4,8 +4,8 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::{PLAYBOOK_STATUSES, STATUSES, SourceWindow, TIMES_TO_LIVE};
-use crate::error::{Error, InputProblem, Result};
 use crate::http::fields::{Fields, Read, check_id};
+use storage::error::{Error, InputProblem, Result};
 
 pub const BATCH: usize = 1000;
 pub const CONTENT_LENGTH: usize = 100_000;

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::sql;
-use crate::db::Tx;
-use crate::error::Result;
+use storage::db::Tx;
+use storage::error::Result;
 
 /// A learning as a judge is shown it.
 #[derive(Clone, Debug, PartialEq, sqlx_macros::FromRow)]

@@ -12,9 +12,9 @@ use super::sql::{self, Filter};
 use super::vectors::Compact;
 use super::{Kind, Learnings, words};
 use crate::app::App;
-use crate::error::Result;
 use crate::experiments;
-use crate::governance::barrier;
+use storage::error::Result;
+use storage::subjects::barrier;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {

@@ -7,15 +7,15 @@ use futures_util::future::BoxFuture;
 
 use super::sql;
 use crate::app::App;
-use crate::error::Result;
-use crate::jobs::Recurring;
+use storage::error::Result;
+use storage::jobs::Recurring;
 
 /// Rows per transaction: small enough that publishes do not wait.
 const BATCH: i64 = 500;
 
 pub struct Sweep;
 
-impl Recurring for Sweep {
+impl Recurring<App> for Sweep {
     const KIND: &'static str = "sweep_profiles";
     const EVERY_SECONDS: i64 = 900;
 

@@ -8,9 +8,9 @@ use sqlx::types::Json;
 use super::requests::{NewUserPlaybook, PlaybookChange};
 use super::{Kind, UserPlaybook, aggregation, embedding_job, sql, words};
 use crate::app::App;
-use crate::db::{Sequence, Tx};
-use crate::error::{Error, Result};
-use crate::governance::{SubjectWrite, barrier};
+use storage::db::{Sequence, Tx};
+use storage::error::{Error, Result};
+use storage::subjects::{SubjectWrite, barrier};
 
 /// Adds user playbooks, all or none, and gives their numbers.
 pub async fn add(app: &Arc<App>, org_id: &str, new: Vec<NewUserPlaybook>) -> Result<Vec<i64>> {

@@ -12,7 +12,7 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::decompose_canonical;
 
 use super::Kind;
-use crate::db::TextTerm;
+use storage::db::TextTerm;
 
 /// Terms kept of one learning; what comes later is stored but not found.
 const INDEXED_TERMS: usize = 20_000;

@@ -8,10 +8,10 @@ use serde::Serialize;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::{JobCount, rules};
 use crate::app::App;
-use crate::error::Result;
 use crate::http::Operator;
+use crate::http::Result;
+use storage::jobs::{self, JobCount};
 
 pub fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new().routes(routes!(summary))
@@ -27,6 +27,6 @@ struct JobsSummary {
 /// Background work of this organization: counts by kind and state.
 #[utoipa::path(get, path = "/api/jobs", tag = "operations", responses((status = 200, body = JobsSummary)))]
 async fn summary(State(app): State<Arc<App>>, operator: Operator) -> Result<Json<JobsSummary>> {
-    let (jobs, oldest_due_age_seconds) = rules::summary(&app, Some(&operator.0.org_id)).await?;
+    let (jobs, oldest_due_age_seconds) = jobs::summary(&app, Some(&operator.0.org_id)).await?;
     Ok(Json(JobsSummary { jobs, oldest_due_age_seconds }))
 }

@@ -7,7 +7,7 @@ use super::client_config::ClientConfig;
 use super::evaluators::{Evaluator, EvaluatorFields};
 use super::learning::LearningConfig;
 use crate::http::fields::{Fields, Read};
-use crate::judge::prompts::{self, Kind};
+use judge::prompts::{self, Kind};
 
 const PROMPT_LENGTH: usize = 20_000;
 /// Given out in the place of an empty definition, which the public client refuses, and read as an empty one.
@@ -16,8 +16,8 @@ const RUBRIC_DEFINES_SUCCESS: &str =
 /// The rubric that the public client names when nobody chose one.
 const CLIENT_SHADOW_VERSION: &str = "v1.1.0";
 /// Settings that the public client cannot carry: replacing the configuration without them leaves them as they are.
-pub const UNKNOWN_TO_CLIENT: [&str; 5] =
-    ["shadow_both_orders", "judge", "learning", "governance", "evaluators"];
+pub const UNKNOWN_TO_CLIENT: [&str; 6] =
+    ["shadow_both_orders", "judge", "learning", "serve_pending", "governance", "evaluators"];
 
 /// Everything an organization can set.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, ToSchema)]

@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use super::config::prompt_version;
 use crate::http::fields::{Fields, Read};
-use crate::judge::prompts::Kind;
+use judge::prompts::Kind;
 
 /// How learnings are extracted, aggregated and tuned.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, ToSchema)]

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{OrganizationConfig, rules};
 use crate::app::App;
-use crate::error::Result;
+use storage::error::Result;
 
 const FRESH_SECONDS: i64 = 5;
 /// Organizations remembered; more than that are forgotten together.

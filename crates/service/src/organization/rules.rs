@@ -12,10 +12,10 @@ use super::config::UNKNOWN_TO_CLIENT;
 use super::{OrganizationConfig, sql};
 use crate::app::App;
 use crate::config::nearest;
-use crate::db::Tx;
-use crate::error::{Code, Error, InputProblem, Result};
-use crate::governance::audit::{self, NewEvent, Operation};
 use crate::http::fields::{self, Outcome};
+use storage::db::Tx;
+use storage::error::{Code, Error, InputProblem, Result};
+use storage::subjects::audit::{self, NewEvent, Operation};
 
 /// A configuration as JSON.
 type Document = Map<String, Value>;

@@ -4,9 +4,9 @@ use serde_json::{Map, Value};
 use sqlx::types::Json;
 
 use super::OrganizationConfig;
-use crate::db::{Engine, Tx};
-use crate::error::Result;
-use crate::{row, run};
+use storage::db::{Engine, Tx};
+use storage::error::Result;
+use storage::{row, run};
 
 pub async fn find(tx: &mut Tx, org_id: &str) -> Result<Option<(i64, Json<Map<String, Value>>)>> {
     row!(

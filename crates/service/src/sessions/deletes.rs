@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use super::{reads, sql};
 use crate::app::App;
-use crate::db::Tx;
-use crate::error::{Error, Result};
 use crate::evaluation;
 use crate::experiments;
-use crate::governance::barrier;
-use crate::governance::user_tables::{LINKS, USER_TABLES};
 use crate::learnings;
+use crate::user_tables::{LINKS, USER_TABLES};
+use storage::db::Tx;
+use storage::error::{Error, Result};
+use storage::subjects::barrier;
 
 /// Deletes one turn.
 pub async fn delete_interaction(

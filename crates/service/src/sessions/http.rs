@@ -13,7 +13,7 @@ use utoipa_axum::routes;
 use super::outcomes::{ListedOutcome, NewOutcome, OutcomeFilter};
 use super::{PublishRequest, PublishResponse, http_deletes, http_reads, outcomes, publish};
 use crate::app::App;
-use crate::error::Result;
+use crate::http::Result;
 use crate::http::fields::{Fields, Read};
 use crate::http::{Caller, Input, QueryInput};
 
@@ -57,7 +57,7 @@ async fn publish_interaction(
     _query: QueryInput<PublishQuery>,
     input: Input<PublishRequest>,
 ) -> Result<Json<PublishResponse>> {
-    publish::publish(&app, &caller.org_id, input.value, input.unknown).await.map(Json)
+    Ok(Json(publish::publish(&app, &caller.org_id, input.value, input.unknown).await?))
 }
 
 // ── ending a session, and what became of it ─────────────────────────────────────────────────────────

@@ -13,7 +13,7 @@ use utoipa_axum::routes;
 use super::deletes;
 use super::http::SessionKey;
 use crate::app::App;
-use crate::error::Result;
+use crate::http::Result;
 use crate::http::fields::{Fields, Read};
 use crate::http::{Input, Operator};
 

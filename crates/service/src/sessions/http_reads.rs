@@ -13,7 +13,7 @@ use super::reads::{GetInteractions, GetRequests, ListSessions, SessionRequests, 
 use super::sql::RequestFilter;
 use super::{Interaction, ListedSession, reads};
 use crate::app::App;
-use crate::error::Result;
+use crate::http::Result;
 use crate::http::fields::{Fields, ID_LENGTH, Read};
 use crate::http::{Caller, Input, PathIds, QueryInput};
 use crate::learnings::extraction;
@@ -251,5 +251,5 @@ async fn get_session(
     ids: PathIds<2>,
 ) -> Result<Json<SessionView>> {
     let PathIds([user_id, session_id]) = ids;
-    reads::view(&app, &caller.org_id, &user_id, &session_id).await.map(Json)
+    Ok(Json(reads::view(&app, &caller.org_id, &user_id, &session_id).await?))
 }

@@ -9,10 +9,10 @@ use utoipa::ToSchema;
 
 use super::{reads, sql};
 use crate::app::App;
-use crate::error::{Error, Result};
 use crate::evaluation;
-use crate::governance::barrier;
 use crate::learnings::extraction;
+use storage::error::{Error, Result};
+use storage::subjects::barrier;
 
 /// An outcome as it is reported.
 #[derive(Clone, Debug)]

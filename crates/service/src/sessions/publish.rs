@@ -9,12 +9,12 @@ use utoipa::ToSchema;
 use super::publish_request::{InteractionData, PublishRequest};
 use super::{sql, tokens};
 use crate::app::App;
-use crate::db::Tx;
-use crate::error::{Code, Error, InputProblem, Result};
 use crate::evaluation;
 use crate::experiments::{self, Attribution};
-use crate::governance::barrier;
 use crate::learnings::{Feeding, extraction};
+use storage::db::Tx;
+use storage::error::{Code, Error, InputProblem, Result};
+use storage::subjects::barrier;
 
 /// Clocks of clients may be this many seconds ahead; what is dated so is stored as of now.
 const CLOCK_SKEW: i64 = 60;

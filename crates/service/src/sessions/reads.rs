@@ -9,9 +9,9 @@ use utoipa::ToSchema;
 use super::sql::{self, RequestFilter, SessionFilter};
 use super::{Interaction, ListedSession, Request, SessionOutcome, SessionSummary};
 use crate::app::App;
-use crate::db::{Tx, like_pattern};
-use crate::error::{Code, Error, Result};
 use crate::evaluation::{self, SessionVerdicts};
+use storage::db::{Tx, like_pattern};
+use storage::error::{Code, Error, Result};
 
 /// What `get_requests` is asked for.
 pub struct GetRequests {
@@ -159,7 +159,7 @@ fn decode_cursor(cursor: &str) -> Result<(i64, String, String)> {
         .and_then(|bytes| serde_json::from_slice::<(i64, String, String)>(&bytes).ok())
         .filter(|(_, user_id, session_id)| !user_id.contains('\0') && !session_id.contains('\0'))
         .ok_or_else(|| {
-            Error::invalid(vec![crate::error::InputProblem {
+            Error::invalid(vec![storage::error::InputProblem {
                 pointer: "/cursor".to_owned(),
                 code: "bad_form".to_owned(),
                 detail: "is not a cursor this server gave out; start without one".to_owned(),

@@ -114,14 +114,14 @@ impl Tx {
     }
 
     /// Runs statements that are put together from compiled-in parts: migrations and generated triggers.
-    pub(crate) async fn run_script(&mut self, script: String) -> Result<()> {
+    pub async fn run_script(&mut self, script: String) -> Result<()> {
         let script = AssertSqlSafe(script).into_sql_str();
         crate::on!(self, conn => sqlx::raw_sql(script).execute(conn).await.map(|_| ()))
             .map_err(Error::from)
     }
 
     /// Runs a statement that is put together from compiled-in names and gives how many rows it changed.
-    pub(crate) async fn change(&mut self, statement: String, binds: &[&str]) -> Result<u64> {
+    pub async fn change(&mut self, statement: String, binds: &[&str]) -> Result<u64> {
         let statement = AssertSqlSafe(statement).into_sql_str();
         crate::on!(self, conn => {
             let mut query = sqlx::query(statement);
@@ -134,7 +134,7 @@ impl Tx {
     }
 
     /// The one number that a query of compiled-in names gives.
-    pub(crate) async fn number(&mut self, query: String, binds: &[&str]) -> Result<u64> {
+    pub async fn number(&mut self, query: String, binds: &[&str]) -> Result<u64> {
         let query = AssertSqlSafe(query).into_sql_str();
         let found: Option<(i64,)> = crate::on!(self, conn => {
             let mut query = sqlx::query_as(query);
@@ -147,7 +147,7 @@ impl Tx {
     }
 
     /// Hands the texts that a query of compiled-in names gives to `sink` as they come, without keeping them.
-    pub(crate) async fn stream_texts(
+    pub async fn stream_texts(
         &mut self,
         query: String,
         binds: [String; 2],
@@ -239,7 +239,7 @@ impl Tx {
 }
 
 /// Where a stream of texts goes; as fast as it takes them.
-pub(crate) trait TextSink: Send {
+pub trait TextSink: Send {
     fn take(&mut self, text: String) -> BoxFuture<'_, Result<()>>;
 }
 

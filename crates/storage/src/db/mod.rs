@@ -23,8 +23,7 @@ use sqlx::{Database, Postgres, Sqlite, Transaction};
 
 use crate::error::{Code, Error, Result};
 pub use changes::{Changes, Value};
-pub(crate) use dialect::TextSink;
-pub use dialect::{Engine, Objects, Sequence, TextTerm, WALL_MESSAGE, like_pattern};
+pub use dialect::{Engine, Objects, Sequence, TextSink, TextTerm, WALL_MESSAGE, like_pattern};
 
 /// A transaction of either engine. SQL runs on it through the [`rows!`](crate::rows), [`row!`](crate::row)
 /// and [`run!`](crate::run) macros.
@@ -342,7 +341,7 @@ pub fn listed<'a, T: serde::Deserialize<'a>>(text: &'a str) -> Result<Vec<T>> {
 macro_rules! rows {
     ($tx:expr, $row:ty, $sql:expr $(, $bind:expr)* $(,)?) => {{
         let sql = $tx.sql($sql);
-        $crate::on!($tx, conn => ::sqlx::query_as::<_, $row>(sql)$(.bind($bind))*.fetch_all(conn).await)
+        $crate::on!($tx, conn => $crate::sqlx::query_as::<_, $row>(sql)$(.bind($bind))*.fetch_all(conn).await)
             .map_err($crate::error::Error::from)
     }};
 }
@@ -352,7 +351,7 @@ macro_rules! rows {
 macro_rules! row {
     ($tx:expr, $row:ty, $sql:expr $(, $bind:expr)* $(,)?) => {{
         let sql = $tx.sql($sql);
-        $crate::on!($tx, conn => ::sqlx::query_as::<_, $row>(sql)$(.bind($bind))*.fetch_optional(conn).await)
+        $crate::on!($tx, conn => $crate::sqlx::query_as::<_, $row>(sql)$(.bind($bind))*.fetch_optional(conn).await)
             .map_err($crate::error::Error::from)
     }};
 }
@@ -362,7 +361,7 @@ macro_rules! row {
 macro_rules! run {
     ($tx:expr, $sql:expr $(, $bind:expr)* $(,)?) => {{
         let sql = $tx.sql($sql);
-        $crate::on!($tx, conn => ::sqlx::query(sql)$(.bind($bind))*.execute(conn).await.map(|done| done.rows_affected()))
+        $crate::on!($tx, conn => $crate::sqlx::query(sql)$(.bind($bind))*.execute(conn).await.map(|done| done.rows_affected()))
             .map_err($crate::error::Error::from)
     }};
 }

@@ -23,7 +23,7 @@ use super::at_hand::AtHand;
 use super::scrub::{Alone, run_alone};
 use super::{Held, Reading, Tx, Work, classify};
 use crate::error::{Error, Result};
-use crate::private_files;
+use base::private_files;
 
 /// Waiting writes beyond this number wait for the next commit.
 const BATCH: usize = 256;

@@ -12,7 +12,6 @@
 //!   part, and says in the same transaction how it goes on ([`go_on`], [`finish_anyway`]).
 //! - A parent is a job whose children carry its id; its progress is counted from them ([`children`]).
 
-pub mod http;
 mod prune;
 mod recurring;
 mod rules;
@@ -24,9 +23,9 @@ use serde::Serialize;
 use serde_json::Value;
 use std::sync::Arc;
 
-use crate::app::App;
 use crate::error::Result;
-use crate::governance::SubjectWrite;
+use crate::runtime::Runtime;
+use crate::subjects::SubjectWrite;
 
 pub use recurring::Recurring;
 pub use rules::{
@@ -177,6 +176,11 @@ pub struct JobCount {
     pub count: i64,
 }
 
+/// What handlers work in: the runtime, and whatever the program above adds to it.
+pub trait Context: std::ops::Deref<Target = Runtime> + Send + Sync + 'static {}
+
+impl<C: std::ops::Deref<Target = Runtime> + Send + Sync + 'static> Context for C {}
+
 /// What a handler did with its job.
 pub enum Outcome {
     /// The handler called [`finish`] in the transaction that wrote its result.
@@ -185,18 +189,27 @@ pub enum Outcome {
     Done,
 }
 
-/// Knows how to do one kind of work. Must be safe to run again after a crash in the middle.
-pub trait Handler: Send + Sync {
+/// Knows how to do one kind of work in a context `C`. Must be safe to run again after a crash in the middle.
+pub trait Handler<C>: Send + Sync {
     fn kind(&self) -> &'static str;
-    fn run<'a>(&'a self, app: &'a Arc<App>, job: &'a Claim) -> BoxFuture<'a, Result<Outcome>>;
+    fn run<'a>(&'a self, context: &'a Arc<C>, job: &'a Claim) -> BoxFuture<'a, Result<Outcome>>;
 
     /// Called when a runner starts: for work that recurs, or that was missed.
-    fn schedule<'a>(&'a self, _app: &'a Arc<App>) -> BoxFuture<'a, Result<()>> {
+    fn schedule<'a>(&'a self, _context: &'a Arc<C>) -> BoxFuture<'a, Result<()>> {
         Box::pin(async { Ok(()) })
     }
 }
 
-/// The work of the queue itself. `app::job_handlers` has every kind that this binary can do.
-pub fn handlers() -> Vec<Arc<dyn Handler>> {
+/// How the queue is worked on.
+#[derive(Clone, Debug, serde::Deserialize)]
+pub struct JobSettings {
+    pub concurrency: usize,
+    pub lease_seconds: i64,
+    pub poll_seconds: u64,
+    pub keep_finished_days: i64,
+}
+
+/// The handlers of the queue itself.
+pub fn handlers<C: Context>() -> Vec<Arc<dyn Handler<C>>> {
     vec![Arc::new(prune::Prune)]
 }

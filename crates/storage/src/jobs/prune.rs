@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
-use super::{Recurring, sql};
-use crate::app::App;
+use super::{Context, Recurring, sql};
 use crate::error::Result;
 
 /// Rows per transaction: small enough that publishes do not wait.
@@ -13,15 +12,15 @@ const BATCH: i64 = 500;
 
 pub struct Prune;
 
-impl Recurring for Prune {
+impl<C: Context> Recurring<C> for Prune {
     const KIND: &'static str = "prune_jobs";
     const EVERY_SECONDS: i64 = 3600;
 
-    fn work(app: &Arc<App>) -> BoxFuture<'_, Result<()>> {
+    fn work(context: &Arc<C>) -> BoxFuture<'_, Result<()>> {
         Box::pin(async move {
-            let before = app.clock.now() - app.settings.jobs.keep_finished_days * 86_400;
+            let before = context.clock.now() - context.jobs.keep_finished_days * 86_400;
             loop {
-                let deleted = app
+                let deleted = context
                     .db
                     .write("jobs.prune", before, |tx, before| {
                         Box::pin(sql::delete_finished_before(tx, *before, BATCH))

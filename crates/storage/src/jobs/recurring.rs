@@ -5,59 +5,59 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use serde_json::json;
 
-use super::{Claim, Handler, NewJob, OnDuplicate, Outcome, rules};
-use crate::app::App;
+use super::{Claim, Context, Handler, NewJob, OnDuplicate, Outcome, rules};
 use crate::error::Result;
 
 /// Work that is done every so often, by whichever replica comes to it first.
-pub trait Recurring: Send + Sync {
+pub trait Recurring<C: Context>: Send + Sync {
     const KIND: &'static str;
     const EVERY_SECONDS: i64;
     /// How long after the start of an installation it is done first.
     const FIRST_AFTER_SECONDS: i64 = Self::EVERY_SECONDS;
 
     /// Whether the settings ask for it.
-    fn is_wanted(_app: &App) -> bool {
+    fn is_wanted(_context: &C) -> bool {
         true
     }
 
-    fn work(app: &Arc<App>) -> BoxFuture<'_, Result<()>>;
+    fn work(context: &Arc<C>) -> BoxFuture<'_, Result<()>>;
 }
 
-impl<T: Recurring> Handler for T {
+impl<C: Context, T: Recurring<C>> Handler<C> for T {
     fn kind(&self) -> &'static str {
         T::KIND
     }
 
-    fn schedule<'a>(&'a self, app: &'a Arc<App>) -> BoxFuture<'a, Result<()>> {
+    fn schedule<'a>(&'a self, context: &'a Arc<C>) -> BoxFuture<'a, Result<()>> {
         Box::pin(async move {
-            if !T::is_wanted(app) {
+            if !T::is_wanted(context) {
                 return Ok(());
             }
-            plan::<T>(app, T::FIRST_AFTER_SECONDS, OnDuplicate::Keep).await
+            plan::<C, T>(context, T::FIRST_AFTER_SECONDS, OnDuplicate::Keep).await
         })
     }
 
     /// Moves the job while it runs, so that finishing opens it again.
-    fn run<'a>(&'a self, app: &'a Arc<App>, _job: &'a Claim) -> BoxFuture<'a, Result<Outcome>> {
+    fn run<'a>(&'a self, context: &'a Arc<C>, _job: &'a Claim) -> BoxFuture<'a, Result<Outcome>> {
         Box::pin(async move {
-            if T::is_wanted(app) {
-                T::work(app).await?;
-                plan::<T>(app, T::EVERY_SECONDS, OnDuplicate::Move).await?;
+            if T::is_wanted(context) {
+                T::work(context).await?;
+                plan::<C, T>(context, T::EVERY_SECONDS, OnDuplicate::Move).await?;
             }
             Ok(Outcome::Done)
         })
     }
 }
 
-async fn plan<T: Recurring>(
-    app: &Arc<App>,
+async fn plan<C: Context, T: Recurring<C>>(
+    context: &Arc<C>,
     after_seconds: i64,
     on_duplicate: OnDuplicate,
 ) -> Result<()> {
-    let input = (app.clone(), app.clock.now() + after_seconds);
-    app.db
-        .write("jobs.plan_recurring", input, move |tx, (app, run_at)| {
+    let input = (context.clone(), context.clock.now() + after_seconds);
+    context
+        .db
+        .write("jobs.plan_recurring", input, move |tx, (context, run_at)| {
             Box::pin(async move {
                 let job = NewJob {
                     kind: T::KIND,
@@ -70,7 +70,7 @@ async fn plan<T: Recurring>(
                     run_at: *run_at,
                     max_attempts: 1000,
                 };
-                rules::enqueue(tx, app, job).await.map(drop)
+                rules::enqueue(tx, context, job).await.map(drop)
             })
         })
         .await

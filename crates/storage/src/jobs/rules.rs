@@ -5,10 +5,10 @@ use serde_json::Value;
 use super::{
     Child, Children, Claim, Gathering, GoOn, HeldJob, JobCount, JobView, NewJob, Planned, sql,
 };
-use crate::app::App;
 use crate::db::Tx;
 use crate::error::{Error, Result};
-use crate::governance::SubjectWrite;
+use crate::runtime::Runtime;
+use crate::subjects::SubjectWrite;
 
 /// The longest pause between two attempts.
 const LONGEST_PAUSE: i64 = 3600;
@@ -17,15 +17,15 @@ const ERROR_LENGTH: usize = 500;
 
 /// Puts work into the queue as part of `tx` and gives its id (the open job's, if it was a duplicate). Call
 /// [`crate::db::Db::announce_work`] after the commit to have it picked up at once.
-pub async fn enqueue(tx: &mut Tx, app: &App, job: NewJob<'_>) -> Result<String> {
-    sql::insert(tx, &app.ids.uuid(), app.clock.now(), &job).await
+pub async fn enqueue(tx: &mut Tx, runtime: &Runtime, job: NewJob<'_>) -> Result<String> {
+    sql::insert(tx, &runtime.ids.uuid(), runtime.clock.now(), &job).await
 }
 
 /// [`enqueue`] for a transaction that hands its statements over together. The job must have a dedupe key, and a
 /// duplicate is moved.
-pub fn plan(app: &App, job: NewJob<'_>) -> Planned {
+pub fn plan(runtime: &Runtime, job: NewJob<'_>) -> Planned {
     Planned {
-        job_id: app.ids.uuid(),
+        job_id: runtime.ids.uuid(),
         org_id: job.org_id.to_owned(),
         user_id: job.subject.map(|s| s.user_id().to_owned()),
         epoch: job.subject.map(SubjectWrite::epoch),
@@ -34,22 +34,22 @@ pub fn plan(app: &App, job: NewJob<'_>) -> Planned {
         dedupe_key: job.dedupe_key.unwrap_or_default(),
         run_at: job.run_at,
         max_attempts: job.max_attempts,
-        now: app.clock.now(),
+        now: runtime.clock.now(),
         gathering: None,
     }
 }
 
 /// [`plan`] for a job that gathers.
-pub fn gather(app: &App, job: NewJob<'_>, gathering: Gathering) -> Planned {
-    Planned { gathering: Some(gathering), ..plan(app, job) }
+pub fn gather(runtime: &Runtime, job: NewJob<'_>, gathering: Gathering) -> Planned {
+    Planned { gathering: Some(gathering), ..plan(runtime, job) }
 }
 
 /// Takes up to `limit` due jobs of these kinds for the lease time. Jobs that used up their attempts (a worker
 /// that died with them counts) are closed as dead here.
-pub async fn claim(app: &App, kinds: &[&str], limit: usize) -> Result<Vec<Claim>> {
-    let now = app.clock.now();
+pub async fn claim(runtime: &Runtime, kinds: &[&str], limit: usize) -> Result<Vec<Claim>> {
+    let now = runtime.clock.now();
     let kinds = serde_json::to_string(kinds).map_err(|e| Error::Internal(e.to_string()))?;
-    if !app
+    if !runtime
         .db
         .lookup("jobs.any_due", (now, kinds.clone()), |tx, (now, kinds)| {
             Box::pin(sql::any_due(tx, kinds, *now))
@@ -58,10 +58,11 @@ pub async fn claim(app: &App, kinds: &[&str], limit: usize) -> Result<Vec<Claim>
     {
         return Ok(Vec::new());
     }
-    let lease_until = now + app.settings.jobs.lease_seconds;
+    let lease_until = now + runtime.jobs.lease_seconds;
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let input = (kinds, now, lease_until, app.ids.uuid(), limit);
-    app.db
+    let input = (kinds, now, lease_until, runtime.ids.uuid(), limit);
+    runtime
+        .db
         .write("jobs.claim", input, |tx, (kinds, now, lease_until, token, limit)| {
             Box::pin(async move {
                 let claimed = sql::claim(tx, kinds, *now, *lease_until, token, *limit).await?;
@@ -84,9 +85,10 @@ pub async fn finish(tx: &mut Tx, job: &Claim, now: i64) -> Result<()> {
 }
 
 /// Keeps the lease for another period; false when it is lost.
-pub async fn extend(app: &App, job: &Claim) -> Result<bool> {
-    let until = app.clock.now() + app.settings.jobs.lease_seconds;
-    app.db
+pub async fn extend(runtime: &Runtime, job: &Claim) -> Result<bool> {
+    let until = runtime.clock.now() + runtime.jobs.lease_seconds;
+    runtime
+        .db
         .write("jobs.extend", (job.clone(), until), |tx, (job, until)| {
             Box::pin(sql::extend(tx, job, *until))
         })
@@ -94,12 +96,13 @@ pub async fn extend(app: &App, job: &Claim) -> Result<bool> {
 }
 
 /// Records a failed attempt: again after a growing pause, or dead when the attempts are used up.
-pub async fn fail(app: &App, job: &Claim, error: &Error) -> Result<()> {
-    let now = app.clock.now();
+pub async fn fail(runtime: &Runtime, job: &Claim, error: &Error) -> Result<()> {
+    let now = runtime.clock.now();
     let reason: String = error.to_string().chars().take(ERROR_LENGTH).collect();
-    let pause = pause_after(job.attempts, app.ids.fraction());
+    let pause = pause_after(job.attempts, runtime.ids.fraction());
     let input = (job.clone(), reason, now, now + pause);
-    app.db
+    runtime
+        .db
         .write("jobs.fail", input, |tx, (job, reason, now, again_at)| {
             Box::pin(async move {
                 if job.attempts >= job.max_attempts {
@@ -126,7 +129,7 @@ pub async fn give_up(tx: &mut Tx, job: &Claim, reason: &str, now: i64) -> Result
 /// Gives a job back to run at `again_at`, with the reason and what is to be remembered. The attempt does not
 /// count: it was not the job's fault. A job that was moved meanwhile keeps its new time and payload.
 pub async fn postpone(
-    app: &App,
+    runtime: &Runtime,
     job: &Claim,
     again_at: i64,
     reason: &str,
@@ -134,7 +137,8 @@ pub async fn postpone(
 ) -> Result<()> {
     let reason: String = reason.chars().take(ERROR_LENGTH).collect();
     let input = (job.clone(), again_at, reason, payload);
-    app.db
+    runtime
+        .db
         .write("jobs.postpone", input, |tx, (job, again_at, reason, payload)| {
             Box::pin(async move {
                 sql::remember(tx, job, payload).await?;
@@ -146,11 +150,12 @@ pub async fn postpone(
 }
 
 /// Takes one job, if it is due and nobody has it.
-pub async fn claim_one(app: &App, job_id: &str) -> Result<Option<Claim>> {
-    let now = app.clock.now();
-    let lease_until = now + app.settings.jobs.lease_seconds;
-    let input = (job_id.to_owned(), now, lease_until, app.ids.uuid());
-    app.db
+pub async fn claim_one(runtime: &Runtime, job_id: &str) -> Result<Option<Claim>> {
+    let now = runtime.clock.now();
+    let lease_until = now + runtime.jobs.lease_seconds;
+    let input = (job_id.to_owned(), now, lease_until, runtime.ids.uuid());
+    runtime
+        .db
         .write("jobs.claim_one", input, |tx, (job_id, now, lease_until, token)| {
             Box::pin(sql::claim_one(tx, job_id, *now, *lease_until, token))
         })
@@ -257,9 +262,10 @@ pub async fn child_costs(tx: &mut Tx, parent_id: &str) -> Result<f64> {
 }
 
 /// Gives a job back untouched, as a graceful stop does: the attempt does not count.
-pub async fn release(app: &App, job: &Claim) -> Result<()> {
-    let input = (job.clone(), app.clock.now());
-    app.db
+pub async fn release(runtime: &Runtime, job: &Claim) -> Result<()> {
+    let input = (job.clone(), runtime.clock.now());
+    runtime
+        .db
         .write("jobs.release", input, |tx, (job, now)| {
             Box::pin(async move {
                 sql::reopen(tx, job, *now, None, true).await?;
@@ -289,9 +295,10 @@ pub async fn children(tx: &mut Tx, parent_id: &str) -> Result<Children> {
 }
 
 /// Counts by kind and state, and how long the oldest due job has been waiting: of one organization, or of all.
-pub async fn summary(app: &App, org_id: Option<&str>) -> Result<(Vec<JobCount>, i64)> {
-    let input = (org_id.map(str::to_owned), app.clock.now());
-    app.db
+pub async fn summary(runtime: &Runtime, org_id: Option<&str>) -> Result<(Vec<JobCount>, i64)> {
+    let input = (org_id.map(str::to_owned), runtime.clock.now());
+    runtime
+        .db
         .read("jobs.summary", input, |tx, (org_id, now)| {
             Box::pin(async move {
                 let counts = sql::counts(tx, org_id.as_deref(), *now).await?;
@@ -303,9 +310,9 @@ pub async fn summary(app: &App, org_id: Option<&str>) -> Result<(Vec<JobCount>, 
 }
 
 /// Seconds the oldest due job of any organization has been waiting; 0 when nothing is late.
-pub async fn oldest_due_age(app: &App) -> Result<i64> {
-    let now = app.clock.now();
-    let oldest = app
+pub async fn oldest_due_age(runtime: &Runtime) -> Result<i64> {
+    let now = runtime.clock.now();
+    let oldest = runtime
         .db
         .lookup("jobs.oldest_due", now, |tx, now| Box::pin(sql::oldest_due(tx, None, *now)))
         .await?;
@@ -313,9 +320,9 @@ pub async fn oldest_due_age(app: &App) -> Result<i64> {
 }
 
 /// Seconds the oldest due job of one kind has been waiting; 0 when none is late.
-pub async fn oldest_due_age_of(app: &App, kind: &'static str) -> Result<i64> {
-    let now = app.clock.now();
-    let oldest = app
+pub async fn oldest_due_age_of(runtime: &Runtime, kind: &'static str) -> Result<i64> {
+    let now = runtime.clock.now();
+    let oldest = runtime
         .db
         .lookup("jobs.oldest_due_of", now, move |tx, now| {
             Box::pin(sql::oldest_due_of(tx, kind, *now))
@@ -325,11 +332,11 @@ pub async fn oldest_due_age_of(app: &App, kind: &'static str) -> Result<i64> {
 }
 
 /// Puts the queue's state into the metrics.
-pub async fn record_gauges(app: &App) {
-    if app.db.engine().is_none() {
+pub async fn record_gauges(runtime: &Runtime) {
+    if runtime.db.engine().is_none() {
         return;
     }
-    match summary(app, None).await {
+    match summary(runtime, None).await {
         Ok((counts, oldest)) => {
             metrics::gauge!("evenhand_jobs_oldest_due_age_seconds").set(oldest as f64);
             for JobCount { kind, state, count } in counts {

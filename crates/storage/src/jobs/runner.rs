@@ -8,35 +8,35 @@ use futures_util::stream::{self, StreamExt};
 use tokio::sync::Semaphore;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::{Claim, Handler, Outcome, rules};
-use crate::app::App;
+use super::{Claim, Context, Handler, Outcome, rules};
 use crate::error::{Code, Error, Result};
-use crate::governance::in_flight::Work as InFlightWork;
+use crate::runtime::Runtime;
+use crate::subjects::in_flight::Work as InFlightWork;
 
 /// Works on due jobs until the app stops.
-pub struct Runner {
-    app: Arc<App>,
-    handlers: Arc<BTreeMap<&'static str, Arc<dyn Handler>>>,
+pub struct Runner<C> {
+    context: Arc<C>,
+    handlers: Arc<BTreeMap<&'static str, Arc<dyn Handler<C>>>>,
     slots: Arc<Semaphore>,
 }
 
-impl Runner {
-    pub fn new(app: Arc<App>, handlers: Vec<Arc<dyn Handler>>) -> Self {
-        let slots = Arc::new(Semaphore::new(app.settings.jobs.concurrency.max(1)));
+impl<C: Context> Runner<C> {
+    pub fn new(context: Arc<C>, handlers: Vec<Arc<dyn Handler<C>>>) -> Self {
+        let slots = Arc::new(Semaphore::new(context.jobs.concurrency.max(1)));
         let handlers = Arc::new(handlers.into_iter().map(|h| (h.kind(), h)).collect());
-        Runner { app, handlers, slots }
+        Runner { context, handlers, slots }
     }
 
     /// Runs until the app is stopping, then lets what is held finish or gives it back.
     pub async fn run(self) {
         for handler in self.handlers.values() {
-            if let Err(error) = handler.schedule(&self.app).await {
+            if let Err(error) = handler.schedule(&self.context).await {
                 tracing::warn!(kind = handler.kind(), %error, "recurring work is not scheduled");
             }
         }
-        while !self.app.stopping.is_cancelled() {
+        while !self.context.stopping.is_cancelled() {
             // Registered before looking, so that work announced in between is not missed.
-            let announced = self.app.db.wait_for_work();
+            let announced = self.context.db.wait_for_work();
             tokio::pin!(announced);
             let _ = futures_util::poll!(announced.as_mut());
             match self.claim_and_start().await {
@@ -50,7 +50,7 @@ impl Runner {
         }
         let _all = self
             .slots
-            .acquire_many(u32::try_from(self.app.settings.jobs.concurrency.max(1)).unwrap_or(1))
+            .acquire_many(u32::try_from(self.context.jobs.concurrency.max(1)).unwrap_or(1))
             .await;
     }
 
@@ -58,18 +58,18 @@ impl Runner {
     async fn claim_and_start(&self) -> Result<usize> {
         let free = tokio::select! {
             slot = self.slots.acquire() => slot.map(drop).map(|()| self.slots.available_permits()),
-            () = self.app.stopping.cancelled() => return Ok(0),
+            () = self.context.stopping.cancelled() => return Ok(0),
         };
         let kinds: Vec<&str> = self.handlers.keys().copied().collect();
-        let claimed = rules::claim(&self.app, &kinds, free.unwrap_or(0).max(1)).await?;
+        let claimed = rules::claim(&self.context, &kinds, free.unwrap_or(0).max(1)).await?;
         let count = claimed.len();
         for job in claimed {
             let Ok(slot) = self.slots.clone().acquire_owned().await else {
                 break;
             };
-            let (app, handlers) = (self.app.clone(), self.handlers.clone());
-            self.app.spawn(async move {
-                work(&app, &handlers, job).await;
+            let (context, handlers) = (self.context.clone(), self.handlers.clone());
+            self.context.spawn(async move {
+                work(&context, &handlers, job).await;
                 drop(slot);
             });
         }
@@ -78,41 +78,46 @@ impl Runner {
 
     /// Waits until work is announced, the poll interval is over, or the app stops.
     async fn rest(&self, announced: impl Future<Output = ()>) {
-        let poll = self.app.settings.jobs.poll_seconds as f64;
-        let pause = Duration::from_secs_f64(poll * (0.75 + self.app.ids.fraction() / 2.0));
+        let poll = self.context.jobs.poll_seconds as f64;
+        let pause = Duration::from_secs_f64(poll * (0.75 + self.context.ids.fraction() / 2.0));
         tokio::select! {
             () = announced => {}
             () = tokio::time::sleep(pause) => {}
-            () = self.app.stopping.cancelled() => {}
+            () = self.context.stopping.cancelled() => {}
         }
     }
 }
 
 /// Runs one claimed job to its end: closed, failed, given back, or lost.
-async fn work(app: &Arc<App>, handlers: &BTreeMap<&'static str, Arc<dyn Handler>>, job: Claim) {
+async fn work<C: Context>(
+    context: &Arc<C>,
+    handlers: &BTreeMap<&'static str, Arc<dyn Handler<C>>>,
+    job: Claim,
+) {
     let Some(handler) = handlers.get(job.kind.as_str()) else {
         return;
     };
     // Refused while their erasure begins: the job goes with the person.
     let user_id = job.user_id.as_deref();
-    let Ok(person) = user_id.map(|user| app.in_flight.enter(&job.org_id, user)).transpose() else {
+    let Ok(person) = user_id.map(|user| context.in_flight.enter(&job.org_id, user)).transpose()
+    else {
         return;
     };
     let result = tokio::select! {
-        result = handler.run(app, &job) => Some(result),
+        result = handler.run(context, &job) => Some(result),
         () = erased(person.as_ref()) => Some(Err(Error::LeaseLost)),
-        () = lease_lost(app, &job) => Some(Err(Error::LeaseLost)),
-        () = stop_is_pressing(app) => None,
+        () = lease_lost(context, &job) => Some(Err(Error::LeaseLost)),
+        () = stop_is_pressing(context) => None,
     };
     let (outcome, ended) = match result {
         Some(Ok(Outcome::Closed)) => ("done", Ok(())),
-        Some(Ok(Outcome::Done)) => ("done", close(app, &job).await),
+        Some(Ok(Outcome::Done)) => ("done", close(context, &job).await),
         Some(Err(Error::LeaseLost)) => ("lost", Ok(())),
         Some(Err(error)) => {
             tracing::warn!(kind = job.kind, job_id = job.job_id, attempt = job.attempts, %error, "a job failed");
-            ("failed", rules::fail(app, &job, &error).await)
+            ("failed", rules::fail(context, &job, &error).await)
         }
-        None => ("released", rules::release(app, &job).await),
+        None => ("released", rules::release(context, &job).await),
     };
     metrics::counter!("evenhand_jobs_ended_total", "kind" => job.kind.clone(), "outcome" => outcome)
         .increment(1);
@@ -121,9 +126,10 @@ async fn work(app: &Arc<App>, handlers: &BTreeMap<&'static str, Arc<dyn Handler>
     }
 }
 
-async fn close(app: &App, job: &Claim) -> Result<()> {
-    let input = (job.clone(), app.clock.now());
-    app.db
+async fn close(runtime: &Runtime, job: &Claim) -> Result<()> {
+    let input = (job.clone(), runtime.clock.now());
+    runtime
+        .db
         .write("jobs.finish", input, |tx, (job, now)| Box::pin(rules::finish(tx, job, *now)))
         .await
 }
@@ -137,11 +143,11 @@ async fn erased(person: Option<&InFlightWork>) {
 }
 
 /// Keeps the lease while the job runs; returns when it is lost, or when the barrier refuses to have it kept.
-async fn lease_lost(app: &App, job: &Claim) {
-    let third = Duration::from_secs_f64((app.settings.jobs.lease_seconds as f64 / 3.0).max(0.5));
+async fn lease_lost(runtime: &Runtime, job: &Claim) {
+    let third = Duration::from_secs_f64((runtime.jobs.lease_seconds as f64 / 3.0).max(0.5));
     loop {
         tokio::time::sleep(third).await;
-        match rules::extend(app, job).await {
+        match rules::extend(runtime, job).await {
             Ok(false) => return,
             Err(error) if error.code() == Code::SubjectErased => return,
             _ => {}
@@ -150,28 +156,30 @@ async fn lease_lost(app: &App, job: &Claim) {
 }
 
 /// Returns when a graceful stop has waited for most of its time.
-async fn stop_is_pressing(app: &App) {
-    app.stopping.cancelled().await;
-    let patience = app.settings.server.stop_seconds.saturating_sub(2);
-    tokio::time::sleep(Duration::from_secs(patience)).await;
+async fn stop_is_pressing(runtime: &Runtime) {
+    runtime.stopping.cancelled().await;
+    tokio::time::sleep(runtime.stop_patience.saturating_sub(Duration::from_secs(2))).await;
 }
 
 /// Runs a job that the caller claimed itself, as the runner would.
-pub async fn drive(app: &Arc<App>, handler: Arc<dyn Handler>, job: Claim) {
+pub async fn drive<C: Context>(context: &Arc<C>, handler: Arc<dyn Handler<C>>, job: Claim) {
     let handlers = BTreeMap::from([(handler.kind(), handler)]);
-    work(app, &handlers, job).await;
+    work(context, &handlers, job).await;
 }
 
 /// Works through everything that is due, one job after the other, and gives how many jobs ran. For tests and
 /// for commands that want the work done before they return.
-pub async fn run_until_idle(app: &Arc<App>, handlers: &[Arc<dyn Handler>]) -> Result<usize> {
-    run_until_idle_by(app, handlers, 1).await
+pub async fn run_until_idle<C: Context>(
+    context: &Arc<C>,
+    handlers: &[Arc<dyn Handler<C>>],
+) -> Result<usize> {
+    run_until_idle_by(context, handlers, 1).await
 }
 
 /// [`run_until_idle`], so many jobs at a time.
-pub async fn run_until_idle_by(
-    app: &Arc<App>,
-    handlers: &[Arc<dyn Handler>],
+pub async fn run_until_idle_by<C: Context>(
+    context: &Arc<C>,
+    handlers: &[Arc<dyn Handler<C>>],
     at_a_time: usize,
 ) -> Result<usize> {
     let handlers: BTreeMap<_, _> = handlers.iter().map(|h| (h.kind(), h.clone())).collect();
@@ -180,16 +188,16 @@ pub async fn run_until_idle_by(
     let mut ran = 0;
     loop {
         // More than are worked on: who is done early takes the next one.
-        let claimed = rules::claim(app, &kinds, 4 * at_a_time.max(4)).await?;
+        let claimed = rules::claim(context, &kinds, 4 * at_a_time.max(4)).await?;
         if claimed.is_empty() {
             return Ok(ran);
         }
         ran += claimed.len();
         // Each is a task of its own, so that all cores work.
         let each = claimed.into_iter().map(|job| {
-            let (worker, handlers) = (app.clone(), handlers.clone());
+            let (worker, handlers) = (context.clone(), handlers.clone());
             let work = async move { work(&worker, &handlers, job).await };
-            AbortOnDropHandle::new(app.spawn(work))
+            AbortOnDropHandle::new(context.spawn(work))
         });
         for done in stream::iter(each).buffer_unordered(at_a_time).collect::<Vec<_>>().await {
             done.map_err(|e| Error::Internal(format!("a job ended badly: {e}")))?;

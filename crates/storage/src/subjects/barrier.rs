@@ -258,6 +258,7 @@ pub async fn open_epoch(tx: &mut Tx, org_id: &str, user_id: &str) -> Result<Opti
 }
 
 /// For a statement that asks along the way: whether one of these references is of somebody who is being erased.
+#[macro_export]
 macro_rules! erasing {
     ($org_id:literal, $subject_refs:literal) => {
         concat!(
@@ -269,7 +270,7 @@ macro_rules! erasing {
         )
     };
 }
-pub(crate) use erasing;
+pub use erasing;
 
 /// Why somebody who is being erased right now is not read for.
 pub fn is_erasing() -> Error {

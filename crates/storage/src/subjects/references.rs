@@ -11,8 +11,8 @@ use std::path::Path;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-use crate::ids::Ids;
-use crate::private_files;
+use base::ids::Ids;
+use base::private_files;
 
 /// The actor of what operators do on the command line.
 pub const COMMAND_LINE: &str = "command line";
@@ -153,7 +153,7 @@ fn write_private(file: &Path, text: &str) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::Clock;
+    use base::clock::Clock;
 
     fn key(id: &str, byte: u8) -> String {
         format!("{id}:{}", hex::encode([byte; 32]))

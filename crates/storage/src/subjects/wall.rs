@@ -4,17 +4,17 @@
 //! subject is not active or whose epoch is not the subject's. Code that forgot the barrier, a worker that slept
 //! through an erasure and a hand-typed INSERT all end here.
 
-use super::user_tables::{USER_TABLES, UserTable};
+use super::user_tables::UserTable;
 use crate::db::{Engine, Objects, Tx, WALL_MESSAGE};
 use crate::error::Result;
 
 /// Makes the triggers that are not there yet.
-pub async fn install(tx: &mut Tx) -> Result<()> {
-    let missing = gaps(tx).await?;
+pub async fn install(tx: &mut Tx, user_tables: &'static [UserTable]) -> Result<()> {
+    let missing = gaps(tx, user_tables).await?;
     if missing.is_empty() {
         return Ok(());
     }
-    let tables = USER_TABLES.iter().filter(|t| missing.contains(&t.table));
+    let tables = user_tables.iter().filter(|t| missing.contains(&t.table));
     let script: String = match tx.engine() {
         Engine::Sqlite => tables.map(sqlite_triggers).collect(),
         Engine::Postgres => postgres_function() + &tables.map(postgres_trigger).collect::<String>(),
@@ -23,12 +23,12 @@ pub async fn install(tx: &mut Tx) -> Result<()> {
 }
 
 /// The user-owned tables whose wall is missing: what `install` makes and `doctor` reports.
-pub async fn gaps(tx: &mut Tx) -> Result<Vec<&'static str>> {
+pub async fn gaps(tx: &mut Tx, user_tables: &'static [UserTable]) -> Result<Vec<&'static str>> {
     let present = tx.names_of(Objects::Triggers).await?;
     let engine = tx.engine();
     let complete =
         |t: &UserTable| trigger_names(engine, t.table).iter().all(|name| present.contains(name));
-    Ok(USER_TABLES.iter().filter(|t| !complete(t)).map(|t| t.table).collect())
+    Ok(user_tables.iter().filter(|t| !complete(t)).map(|t| t.table).collect())
 }
 
 /// SQLite wants a trigger per event, PostgreSQL takes both in one.

@@ -8,31 +8,31 @@
 mod around;
 mod headline;
 
-use evenhand::stats::agreement::Confusion;
-use evenhand::stats::always_valid::{AlwaysValid, Look, RunningLooks};
-use evenhand::stats::complier::{ComplierEffect, DeliveredUser};
-use evenhand::stats::cuped::{self, Cuped, Moments, UserHistory};
-use evenhand::stats::distributions::{normal_critical_value, student_t_two_sided_p};
-use evenhand::stats::judge_correction::{
-    Corrected, JudgedUser, Tuning, prediction_powered_lift, prediction_powered_rate,
-    rogan_gladen_lift, rogan_gladen_rate,
-};
-use evenhand::stats::missing::{
-    DifferentialEvaluation, EvaluationCounts, PublishedUser, evaluated_session_coverage,
-    worst_case_bounds,
-};
-use evenhand::stats::multiplicity::{benjamini_hochberg, holm};
-use evenhand::stats::power::{Clustering, Planner, intraclass_correlation};
-use evenhand::stats::robustness::{influence, user_weighted};
-use evenhand::stats::sample_ratio::{SampleRatio, SequentialSampleRatio};
-use evenhand::stats::segments::{SegmentLabel, SegmentLift, SegmentedUser, Segments};
-use evenhand::stats::trend::{Slope, WeeklyUser, weekly_lifts};
-use evenhand::stats::{
-    Arm, CiMethod, Comparison, Defined, Interval, NullReason, UserSum, Variance, comparison,
-};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
+use stats::agreement::Confusion;
+use stats::always_valid::{AlwaysValid, Look, RunningLooks};
+use stats::complier::{ComplierEffect, DeliveredUser};
+use stats::cuped::{self, Cuped, Moments, UserHistory};
+use stats::distributions::{normal_critical_value, student_t_two_sided_p};
+use stats::judge_correction::{
+    Corrected, JudgedUser, Tuning, prediction_powered_lift, prediction_powered_rate,
+    rogan_gladen_lift, rogan_gladen_rate,
+};
+use stats::missing::{
+    DifferentialEvaluation, EvaluationCounts, PublishedUser, evaluated_session_coverage,
+    worst_case_bounds,
+};
+use stats::multiplicity::{benjamini_hochberg, holm};
+use stats::power::{Clustering, Planner, intraclass_correlation};
+use stats::robustness::{influence, user_weighted};
+use stats::sample_ratio::{SampleRatio, SequentialSampleRatio};
+use stats::segments::{SegmentLabel, SegmentLift, SegmentedUser, Segments};
+use stats::trend::{Slope, WeeklyUser, weekly_lifts};
+use stats::{
+    Arm, CiMethod, Comparison, Defined, Interval, NullReason, UserSum, Variance, comparison,
+};
 use std::collections::BTreeMap;
 
 // ---------------------------------------------------------------------------------------------

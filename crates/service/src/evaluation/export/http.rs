@@ -11,8 +11,8 @@ use utoipa_axum::routes;
 
 use super::ExportRequest;
 use crate::app::App;
-use crate::error::Result;
 use crate::evaluation::overview::http::read_window;
+use crate::http::Result;
 use crate::http::fields::{Fields, Read};
 use crate::http::{Caller, QueryInput};
 

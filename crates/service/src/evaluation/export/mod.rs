@@ -14,7 +14,7 @@ use axum::body::{Body, Bytes};
 use futures_util::stream;
 
 use crate::app::App;
-use crate::error::Result;
+use storage::error::Result;
 
 /// Verdicts of one page: a row group of Parquet.
 const PAGE: i64 = 5000;

@@ -10,7 +10,7 @@ use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::Type;
 
 use super::{Cell, Form, Verdict};
-use crate::error::{Error, Result};
+use storage::error::{Error, Result};
 
 pub struct Parquet {
     writer: SerializedFileWriter<Vec<u8>>,

@@ -1,10 +1,10 @@
 //! SQL of exports.
 
 use super::{ExportRequest, Verdict};
-use crate::db::Tx;
-use crate::error::{Error, Result};
 use crate::evaluation::shadow;
-use crate::rows;
+use storage::db::Tx;
+use storage::error::{Error, Result};
+use storage::rows;
 
 /// The verdicts after one, oldest session first.
 pub async fn page(

@@ -5,7 +5,7 @@ use std::io::Write;
 use serde_json::{Map, Value};
 
 use super::{Cell, Form, Verdict};
-use crate::error::{Error, Result};
+use storage::error::{Error, Result};
 
 /// RFC 4180, with a header. Null is empty; text that a spreadsheet would take for a formula gets a quote in front.
 pub struct Csv;

@@ -13,7 +13,7 @@ use serde::{Serialize, Serializer};
 use super::sql::{self, AfterCitation, AfterResult};
 use super::windows::Span;
 use crate::app::App;
-use crate::error::Result;
+use storage::error::Result;
 
 /// A list in an answer: empty, or the place of one that is sent later.
 pub struct List(Option<usize>);

@@ -12,7 +12,7 @@ use utoipa_axum::routes;
 
 use super::{Overview, OverviewRequest, SourceSet};
 use crate::app::App;
-use crate::error::Result;
+use crate::http::Result;
 use crate::http::fields::{Fields, Read};
 use crate::http::{Caller, Input};
 

@@ -23,12 +23,12 @@ use utoipa::ToSchema;
 use super::results::ResultQuery;
 use super::{AGENT_SUCCESS, EvaluationResult, shadow};
 use crate::app::App;
-use crate::db::Tx;
-use crate::error::{Error, Result};
-use crate::judge::offline;
 use body::{List, Lists};
+use judge::offline;
 use numbers::{Material, Part};
 use sql::DAY;
+use storage::db::Tx;
+use storage::error::{Error, Result};
 use windows::{Bucket, ROWS, Windows, ranges};
 
 pub use numbers::{ContextTile, HeroBucket, PartnerTileRow, ScoreDistribution, ShadowWinRateTrend};

@@ -7,8 +7,8 @@ use utoipa::ToSchema;
 
 use super::sql::{Lines, ShadowLine, Sums, TurnLine, VerdictLine};
 use super::windows::{Bucket, share};
-use crate::clock::rfc3339;
-use crate::stats::wilson::wilson;
+use base::clock::rfc3339;
+use stats::wilson::wilson;
 
 /// The bits of the windows in the tags of lines.
 pub const TREND: i64 = 1;

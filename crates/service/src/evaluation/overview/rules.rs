@@ -8,8 +8,8 @@ use super::numbers::{self, TREND};
 use super::sql::{self, CitedRules};
 use super::windows::{ROWS, Span, ranges, share};
 use super::{OverviewRequest, RuleAttributionRow};
-use crate::db::{Tx, listed};
-use crate::error::Result;
+use storage::db::{Tx, listed};
+use storage::error::Result;
 
 /// This many of the rules that help most are shown, and as many of those that harm most.
 const SHOWN: usize = 10;

@@ -1,6 +1,6 @@
 //! How two calls become one verdict, and a session's verdicts one preference.
 
-use crate::judge::verdicts::ShadowVerdict;
+use judge::verdicts::ShadowVerdict;
 
 /// What two calls about one pair come to, in the positions of the first.
 #[derive(Debug, PartialEq, Eq)]

@@ -8,13 +8,13 @@ use serde_json::json;
 
 use super::judging;
 use crate::app::App;
-use crate::error::Result;
 use crate::evaluation::grading::{self, Material};
 use crate::evaluation::schedule::{ATTEMPTS, session_key};
 use crate::evaluation::session_job;
-use crate::governance::SubjectWrite;
-use crate::jobs::{self, Claim, Handler, NewJob, OnDuplicate, Outcome, Planned};
 use crate::sessions;
+use storage::error::Result;
+use storage::jobs::{self, Claim, Handler, NewJob, OnDuplicate, Outcome, Planned};
+use storage::subjects::SubjectWrite;
 
 const KIND: &str = "compare_shadow";
 
@@ -41,7 +41,7 @@ pub fn shadow_published(
 
 pub struct CompareShadow;
 
-impl Handler for CompareShadow {
+impl Handler<App> for CompareShadow {
     fn kind(&self) -> &'static str {
         KIND
     }

@@ -3,11 +3,11 @@
 use super::combine::{Combined, combine};
 use super::{NewVerdict, SHADOW_COMPARISON};
 use crate::app::App;
-use crate::error::{Error, Result};
 use crate::evaluation::grading::{Material, is_user};
-use crate::judge::prompts::{self, Kind, Rubric};
-use crate::judge::{Graded, JudgeError, Provenance, verdicts::ShadowVerdict};
 use crate::sessions::Interaction;
+use judge::prompts::{self, Kind, Rubric};
+use judge::{Graded, JudgeError, Provenance, verdicts::ShadowVerdict};
+use storage::error::{Error, Result};
 
 /// The rubric that the organization pinned. It was checked when it was set; a server that no longer has it must not
 /// judge by another under its name.

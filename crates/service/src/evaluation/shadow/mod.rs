@@ -17,10 +17,10 @@ use utoipa::ToSchema;
 
 use super::Origin;
 use crate::app::App;
-use crate::db::Tx;
-use crate::error::Result;
-use crate::governance::SubjectWrite;
 use crate::organization;
+use storage::db::Tx;
+use storage::error::Result;
+use storage::subjects::SubjectWrite;
 
 pub use combine::preference;
 

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use super::combine::score;
 use super::{NewVerdict, ShadowComparisonOutput, ShadowComparisonVerdict};
-use crate::clock::rfc3339;
-use crate::db::Tx;
-use crate::error::Result;
-use crate::governance::SubjectWrite;
-use crate::{rows, run};
+use base::clock::rfc3339;
+use storage::db::Tx;
+use storage::error::Result;
+use storage::subjects::SubjectWrite;
+use storage::{rows, run};
 
 /// Writes a verdict, in the place of the one before if there is one, whose id stays. Nothing for a turn that is gone.
 pub async fn put(

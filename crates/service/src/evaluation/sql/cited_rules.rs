@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::db::Changes;
-use crate::governance::SubjectWrite;
+use storage::db::Changes;
+use storage::subjects::SubjectWrite;
 
 /// Puts the rules that a session cites, `(kind, rule id)` with their titles, in the place of those before.
 pub fn replace_cited_rules<'a>(

@@ -1,11 +1,11 @@
 //! SQL of the table `evaluation_decisions`.
 
-use crate::db::Tx;
-use crate::error::Result;
 use crate::evaluation::decisions::DecisionQuery;
 use crate::evaluation::judge_health::{DecisionCount, ReasonCount};
-use crate::governance::SubjectWrite;
-use crate::{row, rows, run};
+use storage::db::Tx;
+use storage::error::Result;
+use storage::subjects::SubjectWrite;
+use storage::{row, rows, run};
 
 pub async fn put_decision(
     tx: &mut Tx,

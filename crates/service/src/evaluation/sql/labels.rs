@@ -1,11 +1,11 @@
 //! SQL of the table `session_labels`, and of verdicts beside ground truth.
 
-use crate::db::Tx;
-use crate::error::Result;
 use crate::evaluation::agreement::AgreementQuery;
 use crate::evaluation::labels::{LabelView, NewLabel};
-use crate::governance::SubjectWrite;
-use crate::{rows, run};
+use storage::db::Tx;
+use storage::error::Result;
+use storage::subjects::SubjectWrite;
+use storage::{rows, run};
 
 pub async fn put_label(
     tx: &mut Tx,

@@ -1,12 +1,12 @@
 //! SQL of the table `learning_verdicts`.
 
-use crate::db::{Changes, Tx, Value};
-use crate::error::Result;
 use crate::evaluation::learning_verdicts::{
     LearningQuery, LearningVerdict, NewLearningVerdict, VerdictOnLearning,
 };
-use crate::governance::SubjectWrite;
-use crate::{rows, run};
+use storage::db::{Changes, Tx, Value};
+use storage::error::Result;
+use storage::subjects::SubjectWrite;
+use storage::{rows, run};
 
 /// Puts verdicts on a session's learnings in the place of those before.
 pub fn replace_learning_verdicts<'a>(

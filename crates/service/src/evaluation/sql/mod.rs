@@ -24,9 +24,9 @@ pub use results::{
     find_result, list_results, newest_success, put_result, success_counts, unmark_others,
 };
 
-use crate::db::Tx;
-use crate::error::Result;
-use crate::{row, run};
+use storage::db::Tx;
+use storage::error::Result;
+use storage::{row, run};
 
 /// What the verdicts cost that were written since then, by whomever.
 pub async fn spent_since(tx: &mut Tx, since: i64) -> Result<f64> {

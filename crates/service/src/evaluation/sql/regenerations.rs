@@ -1,11 +1,11 @@
 //! SQL of the tables `regenerations` and `candidate_verdicts`.
 
-use crate::db::Tx;
-use crate::error::Result;
 use crate::evaluation::NewResult;
 use crate::evaluation::regeneration::Regeneration;
-use crate::governance::SubjectWrite;
-use crate::{row, rows, run};
+use storage::db::Tx;
+use storage::error::Result;
+use storage::subjects::SubjectWrite;
+use storage::{row, rows, run};
 
 macro_rules! columns {
     () => {

@@ -1,11 +1,11 @@
 //! SQL of the table `evaluation_results`.
 
-use crate::db::{Changes, Tx, Value, listed};
-use crate::error::Result;
 use crate::evaluation::results::ResultQuery;
 use crate::evaluation::{AGENT_SUCCESS, EvaluationResult, NewResult};
-use crate::governance::SubjectWrite;
-use crate::row;
+use storage::db::{Changes, Tx, Value, listed};
+use storage::error::Result;
+use storage::row;
+use storage::subjects::SubjectWrite;
 
 /// Verdicts of rows `r` as [`EvaluationResult`]s; the preference of their session comes from elsewhere. As one row: they
 /// are many and wide, and cross from SQLite's thread at once.

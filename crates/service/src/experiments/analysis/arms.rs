@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use crate::experiments::Arm;
 use crate::experiments::sums::UserSums;
-use crate::stats::{self, UserSum};
+use stats::{self, UserSum};
 
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct RetrievalExperimentArmMetrics {

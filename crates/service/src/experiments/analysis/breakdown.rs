@@ -7,12 +7,12 @@ use serde_json::Value;
 use super::part::Part;
 use super::{ArmUsers, Arms, Sample};
 use crate::experiments::sums::{Stratum, UserSums};
-use crate::stats::always_valid::SMALLEST_ARM;
-use crate::stats::guardrails::{Guardrail, HarmfulChange, Verdict, assess};
-use crate::stats::heterogeneity::ChiSquareTest;
-use crate::stats::segments::{NumberedUser, SegmentLabel, SegmentLift, Segments};
-use crate::stats::trend::{Slope, WeeklyUser, weekly_lifts};
-use crate::stats::{self, Comparison, Defined};
+use stats::always_valid::SMALLEST_ARM;
+use stats::guardrails::{Guardrail, HarmfulChange, Verdict, assess};
+use stats::heterogeneity::ChiSquareTest;
+use stats::segments::{NumberedUser, SegmentLabel, SegmentLift, Segments};
+use stats::trend::{Slope, WeeklyUser, weekly_lifts};
+use stats::{self, Comparison, Defined};
 
 pub fn segments(sample: &Sample, arms: &Arms<'_>) -> Part {
     Part::new()
@@ -135,7 +135,7 @@ pub fn guardrails(arms: &Arms<'_>) -> (Vec<Value>, bool) {
     }
     let failed = assessed.iter().any(|one| one.verdict == Verdict::Failed);
     let part = |((name, (.., margin)), found): ((&&str, &(_, _, f64)), &_)| {
-        let found: &crate::stats::guardrails::Assessment = found;
+        let found: &stats::guardrails::Assessment = found;
         Part::new()
             .with("name", *name)
             .with("margin", *margin)

@@ -3,8 +3,8 @@
 use super::part::Part;
 use super::{ArmUsers, Arms, Design, health};
 use crate::experiments::looks::Looks;
-use crate::stats::complier::{ComplierEffect, DeliveredUser, share_of_served};
-use crate::stats::{CiMethod, Comparison, Defined};
+use stats::complier::{ComplierEffect, DeliveredUser, share_of_served};
+use stats::{CiMethod, Comparison, Defined};
 
 /// Share of sessions that got a learning, the effect on them, and the lift where there was something to find.
 pub fn delivery(arms: &Arms<'_>, design: &Design, looks: &mut Looks) -> Defined<Part> {

@@ -7,10 +7,8 @@ use super::{Arms, Design, Sample};
 use crate::experiments::looks::{self, Looks};
 use crate::experiments::rows::Reason;
 use crate::experiments::sums::UserSums;
-use crate::stats::missing::{
-    DifferentialEvaluation, EvaluationCounts, PublishedUser, worst_case_bounds,
-};
-use crate::stats::sample_ratio::{MISMATCH_P, SEQUENTIAL_MISMATCH_P, SampleRatio};
+use stats::missing::{DifferentialEvaluation, EvaluationCounts, PublishedUser, worst_case_bounds};
+use stats::sample_ratio::{MISMATCH_P, SEQUENTIAL_MISMATCH_P, SampleRatio};
 
 /// Share of evaluated sessions with an impossible reason that is still taken for an accident.
 const IMPOSSIBLE_SHARE: f64 = 0.005;

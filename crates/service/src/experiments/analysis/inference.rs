@@ -6,10 +6,10 @@ use super::part::Part;
 use super::{Arms, Design};
 use crate::experiments::looks::Looks;
 use crate::experiments::sums::UserSums;
-use crate::stats::always_valid::{AlwaysValid, Look};
-use crate::stats::cuped::{Cuped, UserHistory};
-use crate::stats::robustness::{influence, user_weighted};
-use crate::stats::{self, CiMethod, Comparison, Defined, Variance};
+use stats::always_valid::{AlwaysValid, Look};
+use stats::cuped::{Cuped, UserHistory};
+use stats::robustness::{influence, user_weighted};
+use stats::{self, CiMethod, Comparison, Defined, Variance};
 
 const ESTIMAND: &str = "The difference in success rate per session between users with retrieval and users held out \
     from it, while both keep publishing and feeding learning: the effect of handing over what was learned, from \

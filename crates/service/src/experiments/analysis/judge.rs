@@ -7,11 +7,9 @@ use serde_json::Value;
 use super::part::Part;
 use super::{ArmUsers, Arms, Sample};
 use crate::experiments::sums::{Stratum, UserSums};
-use crate::stats::agreement::Confusion;
-use crate::stats::judge_correction::{
-    JudgedUser, Tuning, prediction_powered_lift, rogan_gladen_lift,
-};
-use crate::stats::{self, Comparison, UserSum};
+use stats::agreement::Confusion;
+use stats::judge_correction::{JudgedUser, Tuning, prediction_powered_lift, rogan_gladen_lift};
+use stats::{self, Comparison, UserSum};
 
 pub fn judge(sample: &Sample, arms: &Arms<'_>) -> Part {
     let epochs = epochs(sample, arms);

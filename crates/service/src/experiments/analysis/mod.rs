@@ -20,10 +20,10 @@ use super::looks::Looks;
 use super::rows::Row;
 use super::sums::{Cell, Stratum, UserSums};
 use super::{Arm, Experiment};
-use crate::stats::always_valid::SMALLEST_ARM;
-use crate::stats::decision::Decision;
-use crate::stats::missing::evaluated_session_coverage;
-use crate::stats::{CiMethod, Comparison};
+use stats::always_valid::SMALLEST_ARM;
+use stats::decision::Decision;
+use stats::missing::evaluated_session_coverage;
+use stats::{CiMethod, Comparison};
 
 pub use arms::{ArmUsers, RetrievalExperimentArmMetrics};
 pub use part::Part;

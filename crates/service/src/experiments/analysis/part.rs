@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::stats::{Defined, Interval};
+use stats::{Defined, Interval};
 
 /// An object under construction.
 #[derive(Clone, Debug, Default, Serialize)]

@@ -1,9 +1,9 @@
 //! SQL of the table `experiments`.
 
-use crate::db::Tx;
-use crate::error::Result;
 use crate::experiments::Experiment;
-use crate::{row, rows, run};
+use storage::db::Tx;
+use storage::error::Result;
+use storage::{row, rows, run};
 
 macro_rules! columns {
     () => {

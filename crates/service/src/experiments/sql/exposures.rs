@@ -1,10 +1,10 @@
 //! SQL of the table `experiment_exposures`.
 
-use crate::db::Tx;
-use crate::error::{Error, Result};
 use crate::experiments::{Arm, Experiment, NewExposure};
-use crate::governance::SubjectWrite;
-use crate::run;
+use storage::db::Tx;
+use storage::error::{Error, Result};
+use storage::run;
+use storage::subjects::SubjectWrite;
 
 /// Adds a search to what its session was served, or would have been. A playbook counts as coming from the holdout
 /// when a user who was exposed as such is among its sources.

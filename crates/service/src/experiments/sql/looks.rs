@@ -1,9 +1,9 @@
 //! SQL of the table `experiment_looks`.
 
-use crate::db::Tx;
-use crate::error::Result;
 use crate::experiments::looks::Looks;
-use crate::{row, run};
+use storage::db::Tx;
+use storage::error::Result;
+use storage::{row, run};
 
 pub async fn find_looks(tx: &mut Tx, org_id: &str, experiment_id: &str) -> Result<Option<Looks>> {
     row!(

@@ -3,14 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use crate::db::{Changes, Tx, Value};
-use crate::error::{Error, Result};
 use crate::experiments::Experiment;
 use crate::experiments::classify::{Exposure, HISTORY, Published, Stored, Verdict};
 use crate::experiments::sums::{Stratum, UserSums};
-use crate::governance::SubjectWrite;
-use crate::stats::UserSum;
-use crate::{row, rows, run};
+use stats::UserSum;
+use storage::db::{Changes, Tx, Value};
+use storage::error::{Error, Result};
+use storage::subjects::SubjectWrite;
+use storage::{row, rows, run};
 
 /// Rows per INSERT: engines limit the number of parameters.
 const ROWS_AT_ONCE: usize = 200;

@@ -1,8 +1,8 @@
 //! SQL of the table `governance_exports`.
 
-use crate::db::Tx;
-use crate::error::Result;
-use crate::{row, run};
+use storage::db::Tx;
+use storage::error::Result;
+use storage::{row, run};
 
 pub async fn find(
     tx: &mut Tx,
@@ -51,7 +51,7 @@ pub async fn pictures(
     after: i64,
     limit: i64,
 ) -> Result<Vec<(i64, String, String)>> {
-    crate::rows!(
+    storage::rows!(
         tx,
         (i64, String, String),
         "SELECT interaction_id, interacted_image_url, image_encoding FROM interactions

@@ -1,6 +1,5 @@
 //! The SQL of erasures, exports and the audit chain. `barrier.rs`, `wall.rs` and `user_tables.rs` hold their own.
 
-pub mod audit;
 pub mod exports;
 pub mod purges;
 pub mod subjects;

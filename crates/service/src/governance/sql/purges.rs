@@ -2,10 +2,10 @@
 
 use sqlx::types::Json;
 
-use crate::db::Tx;
-use crate::error::Result;
 use crate::governance::purge::{Counts, Purge};
-use crate::{row, rows, run};
+use storage::db::Tx;
+use storage::error::Result;
+use storage::{row, rows, run};
 
 macro_rules! select {
     ($rest:literal) => {

@@ -1,8 +1,8 @@
 //! SQL of the table `subjects`, for those who close and open the barrier.
 
-use crate::db::Tx;
-use crate::error::Result;
-use crate::{row, run};
+use storage::db::Tx;
+use storage::error::Result;
+use storage::{row, run};
 
 /// A person as the barrier knows them.
 #[derive(Clone, Debug, sqlx_macros::FromRow)]

@@ -12,7 +12,7 @@ use std::ops::RangeInclusive;
 
 use serde_json::{Map, Value};
 
-use crate::error::InputProblem;
+use storage::error::InputProblem;
 
 /// A request type that can be read from an object.
 pub trait Read: Sized {

@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 use sha2::{Digest, Sha256};
 
 use crate::app::App;
-use crate::db::Tx;
-use crate::error::Result;
 use crate::learnings::AgentPlaybook;
 use crate::learnings::likeness::{Likeness, dice};
 use crate::learnings::sql::aggregation as sql;
+use storage::db::Tx;
+use storage::error::Result;
 
 /// From this share of common words on, an idea came back unchanged.
 const UNCHANGED: f64 = 0.8;

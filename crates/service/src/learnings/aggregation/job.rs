@@ -11,22 +11,22 @@ use super::clusters::{self, Cluster, Member};
 use super::personal::{People, Person};
 use super::{AGGREGATE, PROPOSED, ideas};
 use crate::app::App;
-use crate::db::Tx;
-use crate::error::{Error, Result};
-use crate::governance::barrier;
-use crate::jobs::{self, Claim, Handler, Outcome};
 use crate::learnings::decisions::{self, Decider};
 use crate::learnings::likeness::Likeness;
 use crate::learnings::sql::{agent_playbooks as playbook_rows, aggregation as sql};
 use crate::learnings::{AgentPlaybook, SourceWindow, agent_playbooks, embedding_job};
 use crate::organization::{self, LearningConfig};
+use storage::db::Tx;
+use storage::error::{Error, Result};
+use storage::jobs::{self, Claim, Handler, Outcome};
+use storage::subjects::barrier;
 
 /// Playbooks of one agent version that are compared, the newest.
 const COMPARED: i64 = 2000;
 
 pub struct AggregatePlaybooks;
 
-impl Handler for AggregatePlaybooks {
+impl Handler<App> for AggregatePlaybooks {
     fn kind(&self) -> &'static str {
         AGGREGATE
     }

@@ -22,9 +22,9 @@ pub use job::AggregatePlaybooks;
 pub use personal::{People, Person};
 
 use crate::app::App;
-use crate::db::Tx;
-use crate::error::Result;
-use crate::jobs::{self, NewJob, OnDuplicate};
+use storage::db::Tx;
+use storage::error::Result;
+use storage::jobs::{self, NewJob, OnDuplicate};
 
 /// Under this name a playbook's metadata keeps what was proposed: the part of its text that is nobody's alone.
 pub const PROPOSED: &str = "proposed";

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use crate::config;
-use crate::error::{Error, Result};
-use crate::judge::llm;
+use judge::llm;
+use storage::error::{Error, Result};
 
 /// After a failed query the endpoint is not asked again for this long: searches go on without it at once.
 const REST: Duration = Duration::from_secs(5);

@@ -9,7 +9,7 @@ use safetensors::{Dtype, SafeTensors};
 use sha2::{Digest, Sha256};
 use tokenizers::Tokenizer;
 
-use crate::error::{Error, Result};
+use storage::error::{Error, Result};
 
 pub struct Model {
     name: String,

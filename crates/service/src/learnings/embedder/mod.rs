@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::config;
-use crate::error::{Error, Result};
+use storage::error::{Error, Result};
 
 /// Texts are cut here before they are embedded: models read no further.
 const TEXT_CHARS: usize = 8_000;

@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 use super::saving::{self, Extracted};
 use super::window::Window;
 use crate::app::App;
-use crate::error::Result;
 use crate::evaluation::{self, Origin};
-use crate::jobs::{self, Claim, GoOn, Outcome};
-use crate::judge::JudgeError;
+use judge::JudgeError;
+use storage::error::Result;
+use storage::jobs::{self, Claim, GoOn, Outcome};
 
 /// Failures of its own before a stream stalls.
 const TRIES: i64 = 5;

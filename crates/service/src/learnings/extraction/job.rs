@@ -7,15 +7,15 @@ use futures_util::future::BoxFuture;
 use super::saving::{self, Extracted};
 use super::{EXTRACT, failure, merging, suspicion, window};
 use crate::app::App;
-use crate::error::{Error, Result};
 use crate::evaluation::{self, SubjectConsent};
-use crate::jobs::{Claim, Handler, Outcome};
-use crate::judge::prompts::Kind;
-use crate::judge::{Consent, JudgeError};
+use judge::prompts::Kind;
+use judge::{Consent, JudgeError};
+use storage::error::{Error, Result};
+use storage::jobs::{Claim, Handler, Outcome};
 
 pub struct ExtractLearnings;
 
-impl Handler for ExtractLearnings {
+impl Handler<App> for ExtractLearnings {
     fn kind(&self) -> &'static str {
         EXTRACT
     }

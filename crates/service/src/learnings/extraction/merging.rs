@@ -9,11 +9,11 @@ use std::sync::Arc;
 use super::suspicion::Examined;
 use super::window::Window;
 use crate::app::App;
-use crate::error::Result;
-use crate::jobs::Claim;
 use crate::learnings::likeness::{Likeness, Relation};
 use crate::learnings::sql::{self, Filter};
 use crate::learnings::vectors::Compact;
+use storage::error::Result;
+use storage::jobs::Claim;
 
 /// Learnings of one kind that a proposal is compared with, the newest.
 const COMPARED: i64 = 500;

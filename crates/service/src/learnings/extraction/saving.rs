@@ -9,16 +9,16 @@ use sqlx::types::Json;
 use super::merging::{Placed, Placement, Target};
 use super::window::Window;
 use crate::app::App;
-use crate::db::Tx;
-use crate::error::{Error, Result};
 use crate::evaluation::Origin;
-use crate::governance::{SubjectWrite, barrier};
-use crate::jobs::{self, Claim, GoOn, Outcome};
 use crate::learnings::sql::{profiles as profile_rows, streams, user_playbooks as playbook_rows};
 use crate::learnings::{
     NEVER, Profile, UserPlaybook, aggregation, embedding_job, profiles, user_playbooks,
 };
 use crate::sessions;
+use storage::db::Tx;
+use storage::error::{Error, Result};
+use storage::jobs::{self, Claim, GoOn, Outcome};
+use storage::subjects::{SubjectWrite, barrier};
 
 /// What became of a window.
 pub struct Extracted {

@@ -2,11 +2,11 @@
 
 use super::{EXTRACT, failure::STALLED};
 use crate::app::App;
-use crate::error::{Error, Result};
-use crate::jobs::{self, JobView};
 use crate::learnings::sql::streams;
 use crate::organization;
 use crate::sessions;
+use storage::error::{Error, Result};
+use storage::jobs::{self, JobView};
 
 /// `pending`, `processing`, `done` or `failed`, and why.
 pub async fn status(

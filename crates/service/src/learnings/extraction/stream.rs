@@ -4,12 +4,12 @@ use serde_json::json;
 
 use super::EXTRACT;
 use crate::app::App;
-use crate::db::{Changes, Tx};
-use crate::error::Result;
-use crate::governance::SubjectWrite;
-use crate::jobs::{self, Gathering, NewJob, OnDuplicate, Planned};
 use crate::organization;
 use crate::sessions::PublishRequest;
+use storage::db::{Changes, Tx};
+use storage::error::Result;
+use storage::jobs::{self, Gathering, NewJob, OnDuplicate, Planned};
+use storage::subjects::SubjectWrite;
 
 /// Attempts that end with the worker's death or the storage's failure; a window's own failures are counted apart.
 const ATTEMPTS: i64 = 100;

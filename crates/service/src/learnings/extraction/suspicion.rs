@@ -5,8 +5,8 @@
 //! neither served nor aggregated until a person has looked at it.
 
 use super::window::Window;
-use crate::judge::detect;
-use crate::judge::proposals::Proposal;
+use judge::detect;
+use judge::proposals::Proposal;
 
 /// A proposal with what is known about it before it is placed.
 #[derive(Clone, Debug)]

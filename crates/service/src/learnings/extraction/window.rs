@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use crate::app::App;
-use crate::error::Result;
 use crate::evaluation;
-use crate::jobs::Claim;
-use crate::judge::{self, Turn};
 use crate::learnings::sql::streams::{self, Stream};
 use crate::organization::{self, OrganizationConfig};
 use crate::sessions::{self, Arrival};
+use judge::{self, Turn};
+use storage::error::Result;
+use storage::jobs::Claim;
 
 /// What a job works on, read in one snapshot.
 pub struct Window {

@@ -3,11 +3,11 @@
 use sqlx::types::Json;
 
 use super::{Filter, filtered, has_tag};
-use crate::db::Tx;
-use crate::error::Result;
-use crate::governance::SubjectWrite;
 use crate::learnings::{AgentPlaybook, SourceWindow};
-use crate::{row, rows, run};
+use storage::db::Tx;
+use storage::error::Result;
+use storage::subjects::SubjectWrite;
+use storage::{row, rows, run};
 
 macro_rules! columns {
     () => {

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use sqlx::types::Json;
 
-use crate::db::Tx;
-use crate::error::Result;
 use crate::learnings::aggregation::Member;
 use crate::learnings::{AgentPlaybook, PlaybookDecision};
-use crate::{row, rows, run};
+use storage::db::Tx;
+use storage::error::Result;
+use storage::{row, rows, run};
 
 /// Profiles, and playbooks, of a cluster's people that are looked at for names.
 const KNOWN: i64 = 5000;

@@ -3,10 +3,10 @@
 use sqlx::types::Json;
 
 use super::agent_playbooks::columns;
-use crate::db::Tx;
-use crate::error::Result;
 use crate::learnings::AgentPlaybook;
-use crate::{rows, run};
+use storage::db::Tx;
+use storage::error::Result;
+use storage::{rows, run};
 
 /// What a tuning proposal says about an agent playbook.
 #[derive(Clone, Debug, PartialEq, sqlx_macros::FromRow)]

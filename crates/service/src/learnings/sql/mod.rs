@@ -12,10 +12,10 @@ pub mod tuning;
 pub mod user_playbooks;
 pub mod vectors;
 
-use crate::db::{Engine, Sequence, Tx};
-use crate::error::{Error, Result};
-use crate::governance::SubjectWrite;
-use crate::{row, run};
+use storage::db::{Engine, Sequence, Tx};
+use storage::error::{Error, Result};
+use storage::subjects::SubjectWrite;
+use storage::{row, run};
 
 /// What lists and searches are narrowed by. `None` means any.
 #[derive(Clone, Debug, Default)]
@@ -36,12 +36,12 @@ pub struct Filter {
     pub now: i64,
 }
 
-/// [`rows!`](crate::rows) with a filter's parts as its first parameters: `$1` organization, `$2` user, `$3` now, `$4` statuses,
+/// [`rows!`](storage::rows) with a filter's parts as its first parameters: `$1` organization, `$2` user, `$3` now, `$4` statuses,
 /// `$5` approval, `$6` source, `$7` tags, `$8` agent version, `$9` playbook name, `$10` and `$11` times. What the
 /// statement adds begins with `$12`.
 macro_rules! filtered {
     ($tx:expr, $row:ty, $filter:expr, $sql:expr $(, $bind:expr)* $(,)?) => {
-        $crate::rows!(
+        ::storage::rows!(
             $tx,
             $row,
             $sql,

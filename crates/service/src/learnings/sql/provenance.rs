@@ -2,10 +2,10 @@
 
 use sqlx::types::Json;
 
-use crate::db::Tx;
-use crate::error::Result;
 use crate::learnings::provenance::ProposalRecord;
-use crate::{row, rows};
+use storage::db::Tx;
+use storage::error::Result;
+use storage::{row, rows};
 
 /// Proposals that became, or were merged into, one of these learnings.
 pub async fn proposals_of(

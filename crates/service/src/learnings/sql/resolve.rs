@@ -1,9 +1,9 @@
 //! Learnings by their ids, as evaluation shows them to a judge.
 
-use crate::db::Tx;
-use crate::error::{Error, Result};
 use crate::learnings::resolve::Resolved;
-use crate::rows;
+use storage::db::Tx;
+use storage::error::{Error, Result};
+use storage::rows;
 
 pub async fn profiles(
     tx: &mut Tx,

@@ -4,11 +4,11 @@
 use sqlx::types::Json;
 
 use super::{Filter, agent_playbooks, filtered, has_tag, profiles, user_playbooks};
-use crate::db::{Tx, listed};
-use crate::error::{Error, Result};
 use crate::experiments;
-use crate::governance::barrier;
 use crate::learnings::Learnings;
+use storage::db::{Tx, listed};
+use storage::error::{Error, Result};
+use storage::subjects::barrier;
 
 /// A person's row as search looks at it: its number, its terms, its vector in hexadecimal digits.
 pub type Owned = (i64, String, Option<String>);

@@ -2,11 +2,11 @@
 
 use sqlx::types::Json;
 
-use crate::db::Tx;
-use crate::error::Result;
-use crate::governance::SubjectWrite;
 use crate::learnings::extraction::{Extracted, Placed, Saved};
-use crate::{row, run};
+use storage::db::Tx;
+use storage::error::Result;
+use storage::subjects::SubjectWrite;
+use storage::{row, run};
 
 /// How far a person's stream was read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, sqlx_macros::FromRow)]

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use sqlx::types::Json;
 
-use crate::db::Tx;
-use crate::error::Result;
 use crate::evaluation::VerdictOnLearning;
-use crate::governance::SubjectWrite;
 use crate::learnings::tuning::{Draft, Present, Score, TuningEvidence, TuningProposal};
-use crate::{row, rows, run};
+use storage::db::Tx;
+use storage::error::Result;
+use storage::subjects::SubjectWrite;
+use storage::{row, rows, run};
 
 macro_rules! columns {
     () => {

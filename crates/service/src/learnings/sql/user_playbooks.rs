@@ -3,12 +3,12 @@
 use sqlx::types::Json;
 
 use super::{Filter, filtered, has_tag};
-use crate::db::Tx;
-use crate::error::Result;
-use crate::governance::SubjectWrite;
 use crate::learnings::UserPlaybook;
 use crate::learnings::rank::Candidate;
-use crate::{row, run};
+use storage::db::Tx;
+use storage::error::Result;
+use storage::subjects::SubjectWrite;
+use storage::{row, run};
 
 macro_rules! columns {
     () => {

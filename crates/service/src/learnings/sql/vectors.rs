@@ -1,10 +1,10 @@
 //! SQL of the vector tables.
 
-use crate::db::Tx;
-use crate::error::Result;
-use crate::governance::SubjectWrite;
 use crate::learnings::Kind;
-use crate::{rows, run};
+use storage::db::Tx;
+use storage::error::Result;
+use storage::subjects::SubjectWrite;
+use storage::{rows, run};
 
 /// A row whose vector is missing or behind.
 #[derive(Clone, Debug, sqlx_macros::FromRow)]

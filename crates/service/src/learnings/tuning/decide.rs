@@ -7,14 +7,14 @@ use sqlx::types::Json;
 use utoipa::ToSchema;
 
 use crate::app::App;
-use crate::db::Tx;
-use crate::error::{Code, Error, Result};
 use crate::evaluation;
-use crate::governance::barrier;
 use crate::learnings::decisions::Decider;
 use crate::learnings::requests::PlaybookChange;
 use crate::learnings::sql::{profiles as profile_rows, tuning as sql};
 use crate::learnings::{agent_playbooks, user_playbooks};
+use storage::db::Tx;
+use storage::error::{Code, Error, Result};
+use storage::subjects::barrier;
 
 /// A learning that hurts, and what is proposed to do about it.
 #[derive(Clone, Debug, Serialize, sqlx_macros::FromRow, ToSchema)]

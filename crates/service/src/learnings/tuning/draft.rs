@@ -6,15 +6,15 @@ use std::sync::Arc;
 
 use super::score::Score;
 use crate::app::App;
-use crate::error::Result;
 use crate::evaluation::{self, EveryonesConsent, SubjectConsent};
-use crate::governance::barrier;
-use crate::judge::prompts::Kind;
-use crate::judge::{Flawed, JudgeError};
 use crate::learnings::aggregation::{People, Person};
 use crate::learnings::sql::aggregation::known_of;
 use crate::organization::OrganizationConfig;
 use crate::sessions::{self, Interaction};
+use judge::prompts::Kind;
+use judge::{Flawed, JudgeError};
+use storage::error::Result;
+use storage::subjects::barrier;
 
 /// Diagnoses and turns that a draft is made from.
 const PROBLEMS: usize = 10;

@@ -11,7 +11,7 @@ use utoipa_axum::routes;
 
 use super::{Acceptance, Score, ScorecardQuery, TuningProposal};
 use crate::app::App;
-use crate::error::Result;
+use crate::http::Result;
 use crate::http::fields::{Fields, Read};
 use crate::http::{Input, Operator, QueryInput};
 use crate::learnings::{KINDS, requests};

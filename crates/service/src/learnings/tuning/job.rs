@@ -9,12 +9,12 @@ use super::TUNE;
 use super::draft::{self, Draft};
 use super::score::{self, Score, ScorecardQuery};
 use crate::app::App;
-use crate::db::Tx;
-use crate::error::Result;
-use crate::governance::barrier;
-use crate::jobs::{self, Claim, Handler, Outcome};
 use crate::learnings::sql::tuning as sql;
 use crate::organization;
+use storage::db::Tx;
+use storage::error::Result;
+use storage::jobs::{self, Claim, Handler, Outcome};
+use storage::subjects::barrier;
 
 /// Proposals made in one run; the rest wait for the next verdicts.
 const PROPOSALS: usize = 20;
@@ -23,7 +23,7 @@ const EVIDENCE: usize = 50;
 
 pub struct TuneLearnings;
 
-impl Handler for TuneLearnings {
+impl Handler<App> for TuneLearnings {
     fn kind(&self) -> &'static str {
         TUNE
     }

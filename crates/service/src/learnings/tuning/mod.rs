@@ -20,9 +20,9 @@ pub use job::TuneLearnings;
 pub use score::{Present, Score, ScorecardQuery, scorecard};
 
 use crate::app::App;
-use crate::db::Tx;
-use crate::error::Result;
-use crate::jobs::{self, NewJob, OnDuplicate};
+use storage::db::Tx;
+use storage::error::Result;
+use storage::jobs::{self, NewJob, OnDuplicate};
 
 const TUNE: &str = "tune_learnings";
 /// Verdicts that come within this time are looked at together.

@@ -8,14 +8,14 @@ use utoipa::ToSchema;
 
 use super::LOOKBACK_SECONDS;
 use crate::app::App;
-use crate::db::Tx;
-use crate::error::Result;
 use crate::evaluation::{self, VerdictOnLearning};
 use crate::experiments::{self, ServedLift, ServedLifts};
 use crate::learnings::sql::tuning as sql;
-use crate::stats::distributions::student_t_critical_value;
-use crate::stats::wilson::wilson;
-use crate::stats::{ALPHA, Arm, Interval, UserSum, Variance};
+use stats::distributions::student_t_critical_value;
+use stats::wilson::wilson;
+use stats::{ALPHA, Arm, Interval, UserSum, Variance};
+use storage::db::Tx;
+use storage::error::Result;
 
 /// Verdicts that are looked at, the newest.
 const VERDICTS: i64 = 200_000;

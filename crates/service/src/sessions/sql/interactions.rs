@@ -2,10 +2,10 @@
 
 use sqlx::types::Json;
 
-use crate::db::Tx;
-use crate::error::Result;
 use crate::sessions::{Arrival, Citation, Interaction};
-use crate::{row, rows};
+use storage::db::Tx;
+use storage::error::Result;
+use storage::{row, rows};
 
 macro_rules! interaction_columns {
     () => {

@@ -2,12 +2,12 @@
 
 use sqlx::types::Json;
 
-use crate::db::Tx;
-use crate::error::Result;
-use crate::governance::SubjectWrite;
 use crate::sessions::SessionOutcome;
 use crate::sessions::outcomes::{ListedOutcome, NewOutcome, OutcomeFilter};
-use crate::{row, rows, run};
+use storage::db::Tx;
+use storage::error::Result;
+use storage::subjects::SubjectWrite;
+use storage::{row, rows, run};
 
 macro_rules! outcome_columns {
     () => {

@@ -2,13 +2,13 @@
 
 use sqlx::types::Json;
 
-use crate::db::{Changes, Tx, Value};
-use crate::error::Result;
 use crate::experiments::Attribution;
-use crate::governance::SubjectWrite;
-use crate::jobs::Planned;
 use crate::sessions::publish::{Publish, PublishResponse};
-use crate::{row, rows};
+use storage::db::{Changes, Tx, Value};
+use storage::error::Result;
+use storage::jobs::Planned;
+use storage::subjects::SubjectWrite;
+use storage::{row, rows};
 
 /// What is stored with a request id: its digest, and the answer it was given.
 pub async fn find_answer(

@@ -1,9 +1,9 @@
 //! SQL of the table `requests`.
 
-use crate::db::Tx;
-use crate::error::Result;
 use crate::sessions::Request;
-use crate::{row, rows, run};
+use storage::db::Tx;
+use storage::error::Result;
+use storage::{row, rows, run};
 
 macro_rules! request_columns {
     () => {

@@ -1,11 +1,11 @@
 //! SQL of the table `sessions`: a session's summary, and deleting a session with all that is in it.
 
-use crate::db::Tx;
-use crate::error::Result;
-use crate::governance::SubjectWrite;
 use crate::sessions::reads::Snapshot;
 use crate::sessions::{ListedSession, SessionSummary};
-use crate::{row, rows, run};
+use storage::db::Tx;
+use storage::error::Result;
+use storage::subjects::SubjectWrite;
+use storage::{row, rows, run};
 
 macro_rules! session_columns {
     () => {
@@ -74,7 +74,7 @@ pub struct SessionFilter {
     /// Last activity at or after, before.
     pub from: Option<i64>,
     pub to: Option<i64>,
-    /// A pattern from [`crate::db::like_pattern`] that some turn's content matches.
+    /// A pattern from [`storage::db::like_pattern`] that some turn's content matches.
     pub text: Option<String>,
     /// One of these ids.
     pub session_ids: Option<Vec<String>>,
@@ -183,7 +183,7 @@ pub async fn snapshot(
         user_id,
         session_id
     )?;
-    found.ok_or_else(|| crate::error::Error::Internal("a count has a row".to_owned()))
+    found.ok_or_else(|| storage::error::Error::Internal("a count has a row".to_owned()))
 }
 
 /// A session in a time window, as samples are drawn from.

@@ -4,7 +4,7 @@ use sqlx::types::Json;
 
 use crate::db::{Engine, Tx};
 use crate::error::Result;
-use crate::governance::audit::AuditEvent;
+use crate::subjects::audit::AuditEvent;
 use crate::{row, rows, run};
 
 /// Appends come one after the other until the transaction ends.

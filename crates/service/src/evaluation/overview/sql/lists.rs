@@ -2,10 +2,10 @@
 
 use sqlx::types::Json;
 
-use crate::db::Tx;
-use crate::error::Result;
 use crate::evaluation::overview::windows::Span;
-use crate::row;
+use storage::db::Tx;
+use storage::error::Result;
+use storage::row;
 
 /// Sessions of one page.
 const PAGE: i64 = 5000;

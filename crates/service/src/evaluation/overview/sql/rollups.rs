@@ -8,8 +8,8 @@
 //! To change what is counted, change the list and give the triggers a new `PREFIX`: they are made and the sums
 //! computed anew when the program starts.
 
-use crate::db::{Engine, Objects, Tx};
-use crate::error::Result;
+use storage::db::{Engine, Objects, Tx};
+use storage::error::Result;
 
 /// What the names of all triggers begin with, whatever was counted when they were made.
 const FAMILY: &str = "rollup_v";

@@ -9,10 +9,10 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use sqlx::types::Json;
 
-use crate::db::{Tx, listed};
-use crate::error::Result;
 use crate::evaluation::overview::windows::{Ranges, Span};
-use crate::row;
+use storage::db::{Tx, listed};
+use storage::error::Result;
+use storage::row;
 
 /// Lines by range: the tag of the range says what they count, see `windows::share`.
 #[derive(Debug)]

@@ -1,0 +1,3 @@
+//! What operators look at: the queue at a glance.
+
+pub mod jobs_http;

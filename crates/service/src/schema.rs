@@ -1,0 +1,25 @@
+//! The schema: `migrations/{sqlite,postgres}/NNNN_name.sql` carry the same numbers and names on both engines.
+
+use storage::db::migrations::{Migration, Migrations};
+
+macro_rules! migrations {
+    ($($version:literal $name:literal;)*) => {
+        Migrations(&[$(Migration {
+            version: $version,
+            name: $name,
+            sqlite: include_str!(concat!("../migrations/sqlite/", $name, ".sql")),
+            postgres: include_str!(concat!("../migrations/postgres/", $name, ".sql")),
+        },)*])
+    };
+}
+
+pub const MIGRATIONS: Migrations = migrations! {
+    1 "0001_foundation";
+    2 "0002_learnings";
+    3 "0003_evaluation";
+    4 "0004_experiments";
+    5 "0005_overview";
+    6 "0006_governance";
+    7 "0007_learning_loop";
+    8 "0008_experiment_attribution";
+};

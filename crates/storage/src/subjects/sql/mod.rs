@@ -1,0 +1,3 @@
+//! SQL of the tables of this folder.
+
+pub mod audit;
