@@ -5,7 +5,7 @@
 
 use storage::subjects::user_tables::{UserTable, owned};
 
-/// What links a person to the organization's playbooks.
+/// The table of links between a person and the organization's playbooks.
 pub const LINKS: &str = "agent_playbook_sources";
 
 /// In the order in which rows are deleted: what points at a session goes before the session.

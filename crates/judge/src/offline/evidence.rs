@@ -1,4 +1,4 @@
-//! What turns say for and against success: thanks, complaints and what became of them, and answers that are none.
+//! Evidence for and against success in the turns: thanks, complaints and whether they were taken back, refusals.
 
 use super::cues::*;
 use super::session::Heard;

@@ -20,7 +20,7 @@ use futures_util::future::BoxFuture;
 use super::transcript::Input;
 use super::{Answer, Call, Judge, JudgeError, Usage};
 
-/// What verdicts of these rules name as their judge.
+/// The judge's name on verdicts of these rules.
 pub const NAME: &str = "offline";
 
 pub struct OfflineJudge;

@@ -77,7 +77,7 @@ fn failure(turns: &[Heard], escalated: bool) -> Option<(&'static str, &'static s
     };
     let reply = &turns[answer];
     let last_user = turns.iter().rposition(|turn| turn.user);
-    // What the user said last, after the answer, weighs most.
+    // The user's last word after the answer weighs most.
     if let Some(at) = last_user.filter(|at| *at > answer) {
         let user = &turns[at];
         let is_end = at + 1 == turns.len();

@@ -24,7 +24,7 @@ use storage::subjects::SubjectKeys;
 /// Rows by target.
 pub type Counts = BTreeMap<String, u64>;
 
-/// What masked texts are counted under, in operations and audit events.
+/// The name of the count of masked texts, in operations and audit events.
 pub const SHARED_TEXTS: &str = "shared_texts_masked";
 
 /// Attempts never run out: an erasure ends when its faults do.
@@ -45,7 +45,7 @@ pub struct Purge {
     pub epoch: i64,
     pub job_id: String,
     pub attempts: i64,
-    /// What was done so far: rows deleted by target, and shared texts masked.
+    /// Counts so far: rows deleted by target, and shared texts masked.
     pub deleted_counts: Json<Counts>,
     pub error_code: Option<String>,
     pub error_detail: Option<String>,

@@ -38,11 +38,11 @@ pub struct Comparison {
 struct Shared {
     playbook: AgentPlaybook,
     drafts: Vec<Draft>,
-    /// What its other sources said, and what was proposed when it was made: nobody's alone.
+    /// The words of its other sources and of the proposal it was made from: nobody's alone.
     others: Vocabulary,
 }
 
-/// What became of shared texts.
+/// Counts of masked texts and removed links.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Masked {
     pub texts: u64,
@@ -130,7 +130,7 @@ fn strings<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
     }
 }
 
-/// What of `wanted` a person wrote.
+/// The part of `wanted` that a person wrote.
 async fn own(tx: &mut Tx, org_id: &str, user_id: &str, wanted: &Vocabulary) -> Result<Vocabulary> {
     let mut own = Vocabulary::default();
     own.hear(user_id, Some(wanted));

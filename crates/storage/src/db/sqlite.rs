@@ -208,9 +208,9 @@ pub(super) enum Turn {
 /// How the body of a write ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ran {
-    /// What it wrote is to be committed.
+    /// Its changes are to be committed.
     Kept,
-    /// A rule said no; what it wrote is rolled back.
+    /// A rule said no; its changes are rolled back.
     Refused,
     /// The engine or the body failed; the connection is not trusted any more.
     Failed,

@@ -1,4 +1,4 @@
-//! What users say of what they got.
+//! Cues of a user's judgement on the answer: thanks, complaints, doubts.
 
 /// The user is content.
 pub const THANKS: &[&str] = &[

@@ -1,4 +1,4 @@
-//! What users want: corrections, questions, requests.
+//! Cues of a wish: corrections, questions, requests.
 
 /// The turn points at an earlier response and says it is off.
 pub const POINTING: &[&str] = &[

@@ -153,7 +153,7 @@ pub struct Overview {
     /// Versions of the agent with a verdict in the window, in the order of their names; all of them, also when one is
     /// asked for.
     pub available_agent_versions: Vec<String>,
-    /// Who gave the verdicts in `recent_results`, the most frequent first.
+    /// The judges of the verdicts in `recent_results`, the most frequent first.
     pub judges: Vec<JudgeShare>,
 }
 

@@ -217,7 +217,7 @@ async fn save(
         let id = match to {
             Ok(id) if playbook_rows::hold(tx, &job.org_id, *id).await?.is_some() => *id,
             Ok(_) => continue,
-            // What the text was compared with is no longer there: the next run compares anew.
+            // A source that the text was compared with is gone: the next run compares anew.
             Err(_) if standing.len() < sources.len() => {
                 has_changed = true;
                 continue;

@@ -15,15 +15,15 @@ use crate::learnings::words;
 #[derive(Clone, Debug, Default)]
 pub struct Person {
     pub user_id: String,
-    /// What they taught of this.
+    /// Their user playbooks of this idea.
     pub texts: Vec<String>,
-    /// What else is stored about them.
+    /// The other texts that are stored about them.
     pub known: Vec<String>,
 }
 
 /// The people a text came from.
 pub struct People {
-    /// What each of them used; accounts that belong together are one.
+    /// The words of each person; accounts that belong together are one person.
     used: Vec<Used>,
     identifiers: BTreeSet<String>,
 }
@@ -38,7 +38,7 @@ struct Used {
 const LONG_PHRASE: usize = 12;
 /// Numbers of this many digits are somebody's: an order, a customer, a telephone.
 const LONG_NUMBER: usize = 5;
-/// Who says these speaks about themselves.
+/// Words of the first person.
 const FIRST_PERSON: &[&str] = &[
     "i", "my", "mine", "myself", "ich", "mein", "meine", "meinem", "meinen", "meiner", "je", "j",
     "mon", "mes", "yo", "mi", "mis", "soy", "estoy",
@@ -111,7 +111,7 @@ fn speaks_of_oneself(words: &[Word]) -> bool {
     })
 }
 
-/// What identifies one of the people, lower case.
+/// The identifying tokens of one of the people, lower case.
 fn identifiers(people: &[Person]) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for (place, person) in people.iter().enumerate() {
@@ -235,7 +235,7 @@ mod tests {
         ] {
             assert_eq!(said.is_impersonal(text, ""), shared, "{text}");
         }
-        // What serves everybody already may be kept.
+        // A text that is served already may be kept.
         let public = "Offer Prime within 14 days when prices were without tax";
         assert!(
             said.is_impersonal("Offer Prime within 14 days when prices were without tax", public)
