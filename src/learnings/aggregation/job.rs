@@ -174,7 +174,7 @@ async fn people(app: &App, job: &Claim, members: &[Member]) -> Result<People> {
     for member in members {
         let person = people.entry(&member.user_id).or_default();
         person.user_id.clone_from(&member.user_id);
-        person.texts.push(member.text());
+        person.texts.extend([member.trigger.clone(), member.content.clone()]);
     }
     let users: Vec<&str> = people.keys().copied().collect();
     let input = (job.org_id.clone(), serde_json::to_string(&users).unwrap_or_default());

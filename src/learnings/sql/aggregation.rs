@@ -164,7 +164,7 @@ pub async fn insert_decision(
     Ok(())
 }
 
-/// What was decided about an agent playbook, oldest first.
+/// What was decided about an agent playbook, oldest first; the proposal before what was decided in the same second.
 pub async fn decisions(
     tx: &mut Tx,
     org_id: &str,
@@ -174,7 +174,8 @@ pub async fn decisions(
         tx,
         PlaybookDecision,
         "SELECT decision, actor, decided_at FROM agent_playbook_decisions
-         WHERE org_id = $1 AND agent_playbook_id = $2 ORDER BY decided_at, decision_id",
+         WHERE org_id = $1 AND agent_playbook_id = $2
+         ORDER BY decided_at, CASE decision WHEN 'proposed' THEN 0 ELSE 1 END, decision_id",
         org_id,
         agent_playbook_id
     )
