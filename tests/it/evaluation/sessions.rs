@@ -63,7 +63,7 @@ both_backends! {
     async fn sampling_sources_and_their_reasons(t: TestApp) {
         let server = t.serve().await;
         let config = json!({"agent_success_config": {
-            "sampling_rate": 0.0, "request_sources_enabled": ["", "web"]}});
+            "sampling_rate": 0.0, "evaluation_only_sampling_rate": 1.0, "request_sources_enabled": ["", "web"]}});
         server.post("/api/update_config", &config).await.ok();
         let mut app = talk("ada", "from-app", true);
         app["source"] = json!("app");
