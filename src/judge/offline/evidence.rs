@@ -64,7 +64,7 @@ fn is_closing(turns: &[Heard], at: usize) -> bool {
         let thanked = is_content(&before.plain) && !wishes(before);
         thanked && said.iter().any(closes) && !said.iter().any(|s| is_question(s) && !closes(s))
     } else {
-        !said.is_empty() && said.iter().all(|s| closes(s))
+        !said.is_empty() && said.iter().all(closes)
     };
     closed && turn.tools.is_empty() && !refuses(turn)
 }
