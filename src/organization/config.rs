@@ -16,8 +16,8 @@ const RUBRIC_DEFINES_SUCCESS: &str =
 /// The rubric that the public client names when nobody chose one.
 const CLIENT_SHADOW_VERSION: &str = "v1.1.0";
 /// Settings that the public client cannot carry: replacing the configuration without them leaves them as they are.
-pub const UNKNOWN_TO_CLIENT: [&str; 5] =
-    ["shadow_both_orders", "judge", "learning", "governance", "evaluators"];
+pub const UNKNOWN_TO_CLIENT: [&str; 6] =
+    ["shadow_both_orders", "judge", "learning", "serve_pending", "governance", "evaluators"];
 
 /// Everything an organization can set.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, ToSchema)]

@@ -48,14 +48,14 @@ both_backends! {
         assert_eq!(server.post("/api/set_config", &fresh).await.ok()["version"], 0, "nothing changed");
 
         let mut client: Value = serde_json::from_str(include_str!("../data/client_config.json")).unwrap();
-        client["storage_config"] = json!({"db_url": "postgres://u:secret@h/d", "type": "postgres", "pool_size": 10});
-        client["api_key_config"] = json!({"openai": {"api_key": "secret"}, "anthropic": null});
+        client["storage_config"] = json!({"db_url": "postgres://u:hunter2@h/d", "type": "postgres", "pool_size": 10});
+        client["api_key_config"] = json!({"openai": {"api_key": "hunter2"}, "anthropic": null});
         let change = json!({"learning": {"window": 20}, "shadow_both_orders": false, "agent_context_prompt": "gone"});
         server.post("/api/update_config", &change).await.ok();
         let changed = server.post("/api/set_config", &client).await.ok();
         assert_eq!((&changed["success"], &changed["version"]), (&json!(true), &json!(2)));
         let kept = read().await;
-        assert!(!kept.to_string().contains("secret"), "{kept}");
+        assert!(!kept.to_string().contains("hunter2"), "{kept}");
         // A setting that was not chosen, and what only reads back as something else.
         client["agent_context_prompt"] = json!("");
         client["tool_can_use"] = json!([]);
