@@ -370,9 +370,12 @@ async fn find(t: &TestApp, scanner: &Scanner) -> BTreeSet<usize> {
     }
 }
 
+/// Log lines of every crate of this workspace.
+pub const EVERYTHING_OF_OURS: &str = "service=trace,storage=trace,judge=trace,base=trace";
+
 async fn nothing_is_left(backend: Backend, vacuum_up_to_mib: u64) {
     let log = Log::default();
-    tracing_subscriber::fmt().with_env_filter("evenhand=trace").with_writer(log.clone()).init();
+    tracing_subscriber::fmt().with_env_filter(EVERYTHING_OF_OURS).with_writer(log.clone()).init();
     let metrics = service::telemetry::init_metrics().unwrap();
     let t = TestApp::with(backend, |s| s.governance.vacuum_up_to_mib = vacuum_up_to_mib).await;
     let t = t.taught_by(Arc::new(Quoting::default())).await;

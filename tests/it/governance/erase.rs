@@ -11,6 +11,7 @@ use service::credentials::Role;
 use storage::db::Db;
 use storage::subjects::{audit, barrier};
 
+use super::canary;
 use crate::evaluation::{talk, work};
 use crate::publish::two_turns;
 use crate::support::{Backend, NOW, Server, TestApp, until};
@@ -268,8 +269,9 @@ both_backends! {
     }
 
     async fn answers_logs_and_stored_events_carry_no_ids_and_no_tokens(t: TestApp) {
-        let log = crate::governance::canary::Log::default();
-        tracing_subscriber::fmt().with_env_filter("evenhand=trace").with_writer(log.clone()).init();
+        let log = canary::Log::default();
+        let filter = canary::EVERYTHING_OF_OURS;
+        tracing_subscriber::fmt().with_env_filter(filter).with_writer(log.clone()).init();
         let server = t.serve().await;
         let (agent, token) = (t.key("org", Role::Agent).await, t.key("org", Role::Governance).await);
         let user = "ada.lovelace@example.org";
@@ -295,6 +297,7 @@ both_backends! {
                 said += &answer.text;
             }
         }
+        assert!(!log.0.lock().unwrap().is_empty(), "the filter names our crates");
         said += &String::from_utf8_lossy(&log.0.lock().unwrap());
         for table in ["audit_events", "purge_operations", "governance_exports"] {
             let columns = t.app.db.read("test.columns", table, |tx, table| Box::pin(tx.columns_of(table))).await.unwrap();
