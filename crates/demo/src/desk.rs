@@ -40,9 +40,9 @@ impl Desk {
     pub async fn post(&self, path: &str, body: &Value) -> Result<Value> {
         let (status, answer) = self.send(path, body).await?;
         let (status, answer) = if status == 401 {
+            let name = if self.role == Role::Agent { "demo customers" } else { "demo desk" };
             let (_, token) =
-                credentials::create(&self.app, DEFAULT_ORG, self.role, false, "demo customers")
-                    .await?;
+                credentials::create(&self.app, DEFAULT_ORG, self.role, false, name).await?;
             *self.token.lock().unwrap_or_else(PoisonError::into_inner) = Some(token);
             self.send(path, body).await?
         } else {

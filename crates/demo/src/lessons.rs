@@ -144,7 +144,7 @@ const FACTS: &[&str] = &[
 /// Teaches the desk the playbooks of a day, each from user playbooks of a few customers. Pending and rejected ones
 /// are not handed out.
 pub async fn teach(desk: &Desk, seed: u64, day: i64, now: i64) -> Result<Vec<Lesson>> {
-    let mut lessons = Vec::new();
+    let (mut lessons, person) = (Vec::new(), desk.person());
     for (index, (name, topic, trigger, content, effect, from_day, status)) in (0..).zip(PLAYBOOKS) {
         if *from_day != day {
             continue;
@@ -168,7 +168,7 @@ pub async fn teach(desk: &Desk, seed: u64, day: i64, now: i64) -> Result<Vec<Les
             "playbook_name": name, "content": content, "trigger": trigger, "playbook_status": status,
             "rationale": format!("{} customers taught the same.", sources.len()), "tags": [topic], "source_windows": sources,
         }]});
-        let added = desk.person().post("/api/add_agent_playbook", &playbook).await?;
+        let added = person.post("/api/add_agent_playbook", &playbook).await?;
         let id = added["ids"][0].as_i64().unwrap_or_default();
         if *status == "approved" {
             lessons.push(Lesson { id, name, topic, content, effect: *effect, made_at: now });

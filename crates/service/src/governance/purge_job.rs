@@ -1,5 +1,5 @@
-//! The steps of an erasure: shared texts, deletes, physical, final. Each can be repeated, and each writes under the job's lease:
-//! a worker that lost it changes nothing more.
+//! The steps of an erasure: shared texts, deletes, physical, final. Each can be repeated, and each writes under the
+//! job's lease: a worker that lost it changes nothing more.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -2,8 +2,8 @@
 //! are narrowed by.
 //!
 //! An index never changes; the next one is made of it. Rows keep their places: one that changed or went leaves
-//! its place dead, and the new text gets a new one. An index only proposes: what is returned is read from the
-//! database afterwards.
+//! its place dead and its words forgotten, and the new text gets a new one. An index only proposes: what is
+//! returned is read from the database afterwards.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -67,7 +67,17 @@ impl PlaybookIndex {
         for place in std::mem::replace(&mut self.places, kept).into_values() {
             self.bury(place);
         }
+        self.forget_words_of_the_dead();
         missing
+    }
+
+    /// Words that stood in rows that changed or went: they may be somebody's who was erased.
+    fn forget_words_of_the_dead(&mut self) {
+        let rows = &self.rows;
+        self.postings.retain(|_, postings| {
+            postings.retain(|posting| rows[posting.place()].is_alive);
+            !postings.is_empty()
+        });
     }
 
     fn bury(&mut self, place: usize) {
@@ -275,6 +285,7 @@ mod tests {
         index.keep(vec![traits(4, 1)]);
         assert!(index.is_worn());
         assert_eq!(index.by_text(&query(&["tea"]), &filter(), 9), [4]);
+        assert_eq!(index.postings.len(), 1, "no word of what went is kept");
     }
 
     #[test]
