@@ -72,7 +72,7 @@ both_backends! {
             report["label"] = json!(format!("l{n}"));
             server.post("/api/session_outcome", &report).await.ok();
         }
-        // What the public client sends when nothing is asked for.
+        // The public client's request when nothing is asked for.
         let all = json!({"session_ids": null, "user_id": null, "source": null, "outcome": null, "label": null,
             "start_time": null, "end_time": null, "top_k": 100, "offset": 0});
         let answer = server.post("/api/get_session_outcomes", &all).await.ok();

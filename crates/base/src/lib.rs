@@ -1,4 +1,4 @@
-//! What the other crates ask for instead of the operating system, so that tests can decide it: the time, randomness,
+//! Stand-ins for the operating system that tests can control: the time, randomness,
 //! and files that only their owner can read.
 
 pub mod clock;

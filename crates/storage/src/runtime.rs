@@ -1,4 +1,4 @@
-//! What work on the storage needs, built once and passed everywhere.
+//! The runtime: storage, clock, ids, keys and tasks, built once and passed everywhere.
 
 use std::time::Duration;
 

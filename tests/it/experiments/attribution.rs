@@ -101,7 +101,7 @@ both_backends! {
             "mixed_arms": 0, "arm_mismatch": 0, "user_in_both_arms": 0}));
         assert_eq!(found["holdout"]["evaluated_session_count"], 3);
 
-        // What is evaluated within the window and names no experiment is left out; after the stop it is none of its business.
+        // A session evaluated within the window that names no experiment is left out; after the stop it is not counted.
         server.publish(&finished(&late, "outside")).await.ok();
         let mut imported = finished(&late, "imported");
         imported["created_at"] = json!(t.clock().now() - 2);

@@ -1,4 +1,4 @@
-//! What counts for and against success by rules: small sessions in the languages whose words they know. The user speaks
+//! Evidence for and against success by rules: small sessions in the languages whose words they know. The user speaks
 //! first, then they take turns.
 
 use judge::prompts::Kind;

@@ -1,4 +1,4 @@
-//! What is shared: served after a person approved it, and free of the people it came from, before and after an erasure.
+//! Shared playbooks: served after a person approved it, and free of the people it came from, before and after an erasure.
 
 use serde_json::{Value, json};
 use service::credentials::Role;

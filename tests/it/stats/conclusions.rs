@@ -1,4 +1,4 @@
-//! What an experiment concludes: never by the luck of a uniform arm, and always the same as its interval.
+//! Conclusions of an experiment: never by the luck of a uniform arm, and always the same as its interval.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use stats::always_valid::{AlwaysValid, Look, SMALLEST_ARM};

@@ -1,4 +1,4 @@
-//! What people decided about agent playbooks. The one place that records it: for whoever asks where a playbook came
+//! Decisions about agent playbooks. The one place that records it: for whoever asks where a playbook came
 //! from, and in the audit chain.
 
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ pub struct PlaybookDecision {
     pub decided_at: i64,
 }
 
-/// Who decides.
+/// The person or program that decides.
 #[derive(Clone, Debug)]
 pub enum Decider {
     /// Nobody yet: playbooks of several people were put together.

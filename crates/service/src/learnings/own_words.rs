@@ -23,7 +23,7 @@ const GENERIC: &[&str] = &[
     "user", "users", "customer", "client", "guest", "account", "agent", "test", "admin", "member",
     "person", "mail", "com", "org", "net", "gmail", "example", "the", "and",
 ];
-/// What stands before a name.
+/// Words that come right before a name.
 const BEFORE_NAMES: &[&str] = &[
     "my name is ",
     "name is ",
@@ -39,7 +39,7 @@ const BEFORE_NAMES: &[&str] = &[
     "called ",
     "named ",
 ];
-/// What stands after a name at the beginning of a sentence.
+/// Words that come right after a name at the beginning of a sentence.
 const AFTER_NAMES: &[&str] = &[
     "is", "was", "has", "wants", "lives", "works", "uses", "prefers", "likes", "needs", "asked",
     "said", "ist", "hat", "will", "est", "es",
@@ -219,7 +219,7 @@ pub fn says_something(run: &Run) -> bool {
     run.iter().any(|word| !is_common(word))
 }
 
-/// What stands between spaces, without the punctuation around it, with the byte it begins at.
+/// The text between spaces, without the punctuation around it, with the byte it begins at.
 pub fn tokens(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.split_whitespace().filter_map(|token| {
         let core = token.trim_matches(|c: char| !c.is_alphanumeric());
@@ -254,7 +254,7 @@ pub fn stated_names(text: &str) -> BTreeSet<String> {
     };
     for before in BEFORE_NAMES {
         for (at, _) in lower.match_indices(before) {
-            // Where lower case is longer than the original, the place is off and nothing is found here.
+            // Lower case can be longer than the original: then the place is off and nothing is found here.
             let rest = text.get(at + before.len()..).unwrap_or("");
             let rest = rest.split(['.', '!', '?', ',', ';']).next().unwrap_or(rest);
             let names = tokens(rest).take(3).map(|(_, name)| name);

@@ -1,3 +1,3 @@
-//! What operators look at: the queue at a glance.
+//! Endpoints for operators: the queue at a glance.
 
 pub mod jobs_http;

@@ -176,7 +176,7 @@ pub struct JobCount {
     pub count: i64,
 }
 
-/// What handlers work in: the runtime, and whatever the program above adds to it.
+/// The context of handlers: the runtime, and whatever the program above adds to it.
 pub trait Context: std::ops::Deref<Target = Runtime> + Send + Sync + 'static {}
 
 impl<C: std::ops::Deref<Target = Runtime> + Send + Sync + 'static> Context for C {}

@@ -1,4 +1,4 @@
-//! What must not be carried over from the people a playbook came from.
+//! Personal words and phrases that a shared playbook must not take over from its sources.
 //!
 //! A text is shared as it is or not at all; nothing is cut out of it. Refused are tokens with digits, addresses, links
 //! and domains, names, statements about oneself, whatever identifies a source, and three words in a row that only one

@@ -164,7 +164,7 @@ pub async fn insert_decision(
     Ok(())
 }
 
-/// What was decided about an agent playbook, oldest first; the proposal before what was decided in the same second.
+/// Decisions about an agent playbook, oldest first; within one second the proposal comes first.
 pub async fn decisions(
     tx: &mut Tx,
     org_id: &str,

@@ -8,7 +8,7 @@ use storage::db::Tx;
 use storage::error::Result;
 use storage::{rows, run};
 
-/// What a tuning proposal says about an agent playbook.
+/// The texts of a tuning proposal for an agent playbook.
 #[derive(Clone, Debug, PartialEq, sqlx_macros::FromRow)]
 pub struct Draft {
     pub proposal_id: String,
@@ -102,7 +102,7 @@ pub async fn rewrite_draft(tx: &mut Tx, org_id: &str, draft: &Draft) -> Result<(
     Ok(())
 }
 
-/// What was learned about a person, in all its versions.
+/// The texts learned about a person, in all versions.
 pub async fn learned(tx: &mut Tx, org_id: &str, user_id: &str) -> Result<Vec<String>> {
     let found = rows!(
         tx,
