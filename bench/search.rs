@@ -24,7 +24,7 @@ use clap::Parser;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
-use service::app::{self, App, Schema};
+use service::app::{App, Schema};
 use service::config::Settings;
 use service::credentials::{self, GivenCredentials, Role};
 use storage::jobs::{self, Runner};
@@ -106,7 +106,7 @@ async fn measure(options: &Options, size: usize) {
     let (_, token) = credentials::create(&app, &org, Role::Agent, false, "bench").await.unwrap();
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let router = service::http::router(app.clone());
+    let router = service::router::router(app.clone());
     let stopping = app.stopping.clone();
     app.spawn(async move { service::http::server::serve(listener, router, stopping, 10).await });
 
@@ -212,7 +212,7 @@ async fn fill(world: &Arc<World>, address: SocketAddr, token: &str) {
 
 /// Works through the embedding jobs the way a server does.
 async fn embed(app: &Arc<App>) {
-    app.spawn(Runner::new(app.clone(), app::job_handlers()).run());
+    app.spawn(Runner::new(app.clone(), service::wiring::job_handlers()).run());
     loop {
         tokio::time::sleep(Duration::from_millis(500)).await;
         let (counts, _) = jobs::summary(app, None).await.unwrap();

@@ -11,7 +11,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::Installation;
 use service::app::{App, Schema};
 use service::credentials::DEFAULT_ORG;
-use service::evaluation::{self, NewRegeneration, Pace, Progress};
+use service::evaluation;
+use service::evaluation::regeneration::{self, NewRegeneration, Pace, Progress};
 use service::http::fields::parse_time;
 use stats::distributions::normal_critical_value;
 use stats::wilson::wilson;
@@ -93,10 +94,10 @@ impl Regenerate {
         if !window.max_cost_usd.is_none_or(|most| most >= 0.0) {
             bail!("--max-cost-usd must not be negative");
         }
-        evaluation::count_spent_today(&app).await?;
-        let (job_id, total) = evaluation::start(&app, &self.org, window).await?;
+        service::spending::count_spent_today(&app).await?;
+        let (job_id, total) = regeneration::start(&app, &self.org, window).await?;
         eprintln!("regeneration {job_id}: {total} sessions, judged by {}", app.judge.label());
-        app.spawn(Runner::new(app.clone(), evaluation::regeneration_handlers()).run());
+        app.spawn(Runner::new(app.clone(), regeneration::handlers()).run());
         let ended = tokio::select! {
             ended = follow(&app, &self.org, &job_id) => Some(ended?),
             _ = tokio::signal::ctrl_c() => None,
@@ -129,7 +130,7 @@ async fn follow(app: &Arc<App>, org: &str, job_id: &str) -> Result<Progress> {
     bar.set_style(ProgressStyle::with_template(style).map_err(|e| anyhow!(e))?);
     let mut pace = Pace::default();
     loop {
-        let progress = evaluation::progress(app, org, job_id).await?;
+        let progress = regeneration::progress(app, org, job_id).await?;
         let done = progress.completed + progress.failed;
         let (rate, left) = pace.look(&progress);
         let left = match left {

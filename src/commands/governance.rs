@@ -266,7 +266,7 @@ impl VerifyCertificate {
 
 async fn run_drill(installation: &Installation) -> Result<ExitCode> {
     let app = installation.open(Schema::MustBeCurrent).await?;
-    let signed = drill::run(&app).await?;
+    let signed = drill::run(&app, service::router::router(app.clone())).await?;
     show(&signed);
     app.stop().await;
     let passed = signed["certificate"]["passed"] == true;

@@ -135,7 +135,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
             Command::Migrate(installation) => migrate::run(&installation).await,
             Command::Keys(command) => command.run().await,
             Command::Openapi => {
-                say!("{}", service::http::openapi::json());
+                say!("{}", service::router::json());
                 Ok(ExitCode::SUCCESS)
             }
             Command::Config(command) => command.run(),

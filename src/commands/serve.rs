@@ -12,7 +12,7 @@ use base::clock::Clock;
 use base::ids::Ids;
 use service::app::{App, Schema};
 use service::governance::ledger;
-use service::{credentials, http, sessions, telemetry};
+use service::{credentials, http, intake, telemetry, wiring};
 use storage::jobs::Runner;
 
 #[derive(Args)]
@@ -58,7 +58,7 @@ impl Work {
     pub async fn run(self) -> Result<ExitCode> {
         let app = open(&self.installation, [("metrics.listen", self.metrics_listen)]).await?;
         ledger::replay(&app).await?;
-        app.spawn(Runner::new(app.clone(), service::app::job_handlers()).run());
+        app.spawn(Runner::new(app.clone(), wiring::job_handlers()).run());
         say_line!("working on background jobs; stop with Ctrl-C");
         wait_for_signal().await?;
         app.stop().await;
@@ -84,9 +84,9 @@ async fn open<const N: usize>(
     let clock = Clock::System;
     let app = App::open(settings, clock.clone(), Ids::system(clock), Schema::Migrate).await?;
     tracing::info!(judge = app.judge.label(), "sessions are judged by");
-    service::evaluation::count_spent_today(&app).await?;
+    service::spending::count_spent_today(&app).await?;
     if let Some((address, handle)) = metrics {
-        telemetry::serve_metrics(app.clone(), address, handle)
+        telemetry::serve_metrics(app.clone(), address, handle, wiring::record_gauges)
             .await
             .with_context(|| format!("cannot serve metrics on {address}"))?;
     }
@@ -111,14 +111,14 @@ pub async fn serve(app: Arc<App>, workers: bool) -> Result<ExitCode> {
         .await
         .with_context(|| format!("cannot listen on {address}; is another server there?"))?;
     let address = listener.local_addr()?;
-    let router = http::router(app.clone());
+    let router = service::router::router(app.clone());
     let header_timeout = app.settings.server.header_timeout_seconds;
     let stopping = app.stopping.clone();
     app.spawn(async move { http::server::serve(listener, router, stopping, header_timeout).await });
     if workers && app.db.engine().is_some() {
-        app.spawn(Runner::new(app.clone(), service::app::job_handlers()).run());
+        app.spawn(Runner::new(app.clone(), wiring::job_handlers()).run());
     }
-    let _warming = tokio::task::spawn_blocking(sessions::warm_tokenizer);
+    let _warming = tokio::task::spawn_blocking(intake::warm_tokenizer);
     say_line!("Evenhand is listening on http://{address}");
     wait_for_signal().await?;
     tracing::info!("stopping: finishing requests in flight");

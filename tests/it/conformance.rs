@@ -14,7 +14,7 @@ struct Place {
 }
 
 pub fn specification() -> Value {
-    serde_json::from_str(&service::http::openapi::json()).unwrap()
+    serde_json::from_str(&service::router::json()).unwrap()
 }
 
 /// (method, path, operation) of the whole specification.
@@ -212,5 +212,5 @@ async fn the_served_specification_is_the_printed_one() {
     let t = TestApp::new(Backend::Sqlite).await;
     let served = t.serve().await.get("/openapi.json").await;
     assert_eq!(served.headers["content-type"], "application/json");
-    assert_eq!(served.text, service::http::openapi::json());
+    assert_eq!(served.text, service::router::json());
 }

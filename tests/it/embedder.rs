@@ -54,7 +54,7 @@ async fn a_model_is_read_from_its_folder() {
     for content in ["coffee", "a vehicle", "?!"] {
         add_profile(&server, "ada", content).await;
     }
-    jobs::run_until_idle(&t.app, &service::app::job_handlers()).await.unwrap();
+    jobs::run_until_idle(&t.app, &service::wiring::job_handlers()).await.unwrap();
     let (found, answer) = by_vector(&server, "tea drinks").await;
     assert_eq!(found, ["coffee"], "near in meaning, without a word in common");
     assert_eq!(
@@ -69,12 +69,13 @@ async fn a_model_is_read_from_its_folder() {
 
 #[tokio::test]
 async fn a_folder_without_a_model_says_what_is_missing() {
-    use service::learnings::embedder::Embedder;
+    use judge::embedder::Embedder;
     let folder = tempfile::tempdir().unwrap();
     let mut settings = service::config::Settings::defaults().unwrap().embedder;
     settings.kind = "local".to_owned();
     settings.directory = folder.path().to_owned();
-    let problem = |settings: &service::config::Embedder| Embedder::open(settings).err().unwrap();
+    let problem =
+        |settings: &judge::embedder::EmbedderSettings| Embedder::open(settings).err().unwrap();
     assert!(problem(&settings).contains("tokenizer.json"));
     write_model(folder.path());
     assert!(Embedder::open(&settings).is_ok());
@@ -129,7 +130,7 @@ async fn an_endpoint_is_asked_and_its_failure_is_told() {
         )
         .await
     });
-    let key: service::config::Secret = serde_json::from_value(json!("secret-key")).unwrap();
+    let key: secrecy::SecretString = serde_json::from_value(json!("secret-key")).unwrap();
     assert!(!format!("{key:?}").contains("secret-key"));
     let t = TestApp::with(Backend::Sqlite, |s| {
         s.embedder.kind = "endpoint".to_owned();
@@ -142,7 +143,7 @@ async fn an_endpoint_is_asked_and_its_failure_is_told() {
     for content in ["green tea", "black coffee"] {
         add_profile(&server, "ada", content).await;
     }
-    jobs::run_until_idle(&t.app, &service::app::job_handlers()).await.unwrap();
+    jobs::run_until_idle(&t.app, &service::wiring::job_handlers()).await.unwrap();
     assert_eq!(by_vector(&server, "some tea").await.0, ["green tea"]);
 
     fake.down.store(true, Ordering::SeqCst);
@@ -162,7 +163,7 @@ async fn an_endpoint_is_asked_and_its_failure_is_told() {
 
     // A job that fails is tried again, and its error names no key.
     add_profile(&server, "ada", "more tea").await;
-    jobs::run_until_idle(&t.app, &service::app::job_handlers()).await.unwrap();
+    jobs::run_until_idle(&t.app, &service::wiring::job_handlers()).await.unwrap();
     let summary = jobs::summary(&t.app, None).await.unwrap().0;
     assert!(
         summary.iter().any(|c| c.kind == "embed_learnings" && c.state == "waiting"),
@@ -170,7 +171,7 @@ async fn an_endpoint_is_asked_and_its_failure_is_told() {
     );
     fake.down.store(false, Ordering::SeqCst);
     t.clock().advance(60);
-    jobs::run_until_idle(&t.app, &service::app::job_handlers()).await.unwrap();
+    jobs::run_until_idle(&t.app, &service::wiring::job_handlers()).await.unwrap();
     let summary = jobs::summary(&t.app, None).await.unwrap().0;
     assert!(
         !summary.iter().any(|c| c.kind == "embed_learnings" && c.state != "done"),
@@ -185,13 +186,13 @@ both_backends! {
         crate::learnings::add_agent_playbook(&server, json!({"content": "Offer photography courses"})).await;
         let later = t.replica_with(|s| s.embedder.kind = "hash".to_owned()).await;
         crate::support::schedule(&later.app, "embed_learnings").await;
-        assert_eq!(jobs::run_until_idle(&later.app, &service::app::job_handlers()).await.unwrap(), 2);
+        assert_eq!(jobs::run_until_idle(&later.app, &service::wiring::job_handlers()).await.unwrap(), 2);
         let server = later.serve().await;
         let body = json!({"user_id": "ada", "query": "photography", "search_mode": "vector"});
         let found = server.post("/api/search", &body).await.ok();
         assert_eq!(found["profiles"].as_array().unwrap().len(), 1);
         assert_eq!(found["agent_playbooks"].as_array().unwrap().len(), 1);
         crate::support::schedule(&later.app, "embed_learnings").await;
-        assert_eq!(jobs::run_until_idle(&later.app, &service::app::job_handlers()).await.unwrap(), 0, "nothing is behind");
+        assert_eq!(jobs::run_until_idle(&later.app, &service::wiring::job_handlers()).await.unwrap(), 0, "nothing is behind");
     }
 }

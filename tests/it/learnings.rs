@@ -209,10 +209,10 @@ both_backends! {
         let change = json!({"user_id": "ada", "profile_id": "short", "content": "x"});
         server.put("/api/update_user_profile", &change).await.problem(404, "not_found");
         assert_eq!(stored_profiles(&t).await, 2);
-        jobs::run_until_idle(&t.app, &service::app::job_handlers()).await.unwrap();
+        jobs::run_until_idle(&t.app, &service::wiring::job_handlers()).await.unwrap();
         assert_eq!(stored_profiles(&t).await, 1);
         t.clock().advance(901);
-        assert_eq!(jobs::run_until_idle(&t.app, &service::app::job_handlers()).await.unwrap(), 1, "it comes again");
+        assert_eq!(jobs::run_until_idle(&t.app, &service::wiring::job_handlers()).await.unwrap(), 1, "it comes again");
     }
 
     async fn agents_add_and_read_and_only_operators_change(t: TestApp) {

@@ -352,7 +352,7 @@ mod vectors {
     }
 
     async fn embed(t: &TestApp) {
-        jobs::run_until_idle(&t.app, &service::app::job_handlers()).await.unwrap();
+        jobs::run_until_idle(&t.app, &service::wiring::job_handlers()).await.unwrap();
     }
 
     async fn check(backend: Backend) {

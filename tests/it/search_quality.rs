@@ -124,7 +124,7 @@ async fn a_model_finds_meaning() {
     let server = t.serve().await;
     let judged = judged();
     fill(&server, &judged).await;
-    jobs::run_until_idle(&t.app, &service::app::job_handlers()).await.unwrap();
+    jobs::run_until_idle(&t.app, &service::wiring::job_handlers()).await.unwrap();
     let text = score(&server, &judged, "fts").await;
     score(&server, &judged, "vector").await;
     let hybrid = score(&server, &judged, "hybrid").await;

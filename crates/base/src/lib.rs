@@ -1,6 +1,7 @@
-//! Stand-ins for the operating system that tests can control: the time, randomness,
-//! and files that only their owner can read.
+//! What every crate may use: the time and randomness (both controlled by tests), files that only their owner can read,
+//! and the words of a text.
 
 pub mod clock;
 pub mod ids;
 pub mod private_files;
+pub mod words;

@@ -14,7 +14,6 @@ use tower::ServiceExt;
 
 use service::app::App;
 use service::credentials::{self, DEFAULT_ORG, Role};
-use service::http;
 
 /// A client of an app in the same process.
 #[derive(Clone)]
@@ -28,7 +27,7 @@ pub struct Desk {
 
 impl Desk {
     pub fn new(app: &Arc<App>) -> Self {
-        let (router, token) = (http::router(app.clone()), Arc::default());
+        let (router, token) = (service::router::router(app.clone()), Arc::default());
         Desk { app: app.clone(), router, token, role: Role::Agent }
     }
 

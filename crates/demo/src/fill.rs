@@ -14,10 +14,11 @@ use super::lessons::{self, Lesson, Profile};
 use super::story::{DAY, DAYS, Dice, FORGOTTEN, Story, Visit, user_id};
 use super::talk::{self, Given, Topic};
 use super::trials;
-use service::app::{App, job_handlers};
+use service::app::App;
 use service::credentials::DEFAULT_ORG;
 use service::governance::purge::{self, EraseRequest};
 use service::learnings;
+use service::wiring::job_handlers;
 use storage::jobs;
 use storage::subjects::COMMAND_LINE;
 

@@ -14,6 +14,7 @@
 mod budget;
 mod detector;
 mod discipline;
+pub mod embedder;
 mod fence;
 mod grader;
 mod limiter;

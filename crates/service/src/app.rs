@@ -1,46 +1,29 @@
-//! `App`: what a running installation consists of, built once and passed everywhere.
+//! `App`: what a running installation consists of, passed everywhere. It names no area; `wiring.rs` builds it.
 
+use std::any::{Any, TypeId};
+use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use base::clock::Clock;
-use base::ids::Ids;
-use base::private_files;
-use judge::{Grader, Keys, llm};
-use storage::db::{Db, Engine, migrations};
+use judge::Grader;
+use judge::embedder::Embedder;
+use storage::db::Engine;
 use storage::error::{Error, Result};
-use storage::jobs::{self, Handler};
+use storage::run;
 use storage::runtime::Runtime;
-use storage::subjects::{SubjectKeys, wall};
-use storage::{rows, run};
 
 use crate::config::Settings;
-use crate::credentials::GivenCredentials;
-use crate::evaluation;
-use crate::experiments;
-use crate::governance;
-use crate::http::RateLimits;
-use crate::learnings;
-use crate::learnings::KnownPlaybooks;
-use crate::learnings::embedder::Embedder;
-use crate::organization::RecentConfigs;
-use crate::schema::MIGRATIONS;
-use crate::user_tables::USER_TABLES;
 
 pub struct App {
     pub settings: Settings,
-    runtime: Runtime,
-    /// Credentials handed over in the environment.
-    pub given: GivenCredentials,
-    pub rate_limits: RateLimits,
+    pub(crate) runtime: Runtime,
     pub embedder: Embedder,
-    pub known_playbooks: KnownPlaybooks,
     pub judge: Arc<Grader>,
     /// Proposes learnings: the judge, or rules.
     pub extractor: Arc<Grader>,
-    pub recent_configs: RecentConfigs,
+    pub(crate) area_state: AreaState,
 }
 
 impl Deref for App {
@@ -51,8 +34,16 @@ impl Deref for App {
     }
 }
 
-/// A write committed within this time shows that the storage takes writes.
-const RECENT_COMMIT: Duration = Duration::from_secs(5);
+/// What areas keep in memory for the whole process, each under its own type.
+#[derive(Default)]
+pub struct AreaState(HashMap<TypeId, Box<dyn Any + Send + Sync>>);
+
+impl AreaState {
+    pub fn with<T: Send + Sync + 'static>(mut self, state: T) -> Self {
+        self.0.insert(TypeId::of::<T>(), Box::new(state));
+        self
+    }
+}
 
 /// Whether opening an installation may change its schema.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -63,98 +54,19 @@ pub enum Schema {
     MustBeCurrent,
 }
 
+/// A write committed within this time shows that the storage takes writes.
+const RECENT_COMMIT: Duration = Duration::from_secs(5);
+
 impl App {
-    /// Opens the installation that `settings` describe.
-    pub async fn open(
-        settings: Settings,
-        clock: Clock,
-        ids: Ids,
-        schema: Schema,
-    ) -> Result<Arc<App>> {
-        let given = GivenCredentials::from_environment().map_err(Error::Internal)?;
-        let keys = Keys::from_environment();
-        let judge = Grader::from_settings(&settings.judge, &keys, clock.clone(), ids.clone());
-        let judge = Arc::new(judge.map_err(Error::Internal)?);
-        Self::open_judged(settings, clock, ids, schema, given, judge).await
-    }
-
-    /// [`App::open`] with the given credentials as an argument and without the environment's keys for judges.
-    pub async fn open_with(
-        settings: Settings,
-        clock: Clock,
-        ids: Ids,
-        schema: Schema,
-        given: GivenCredentials,
-    ) -> Result<Arc<App>> {
-        let keys = Keys::default();
-        let judge = Grader::from_settings(&settings.judge, &keys, clock.clone(), ids.clone());
-        let judge = Arc::new(judge.map_err(Error::Internal)?);
-        Self::open_judged(settings, clock, ids, schema, given, judge).await
-    }
-
-    /// [`App::open_with`] with a judge of the caller's.
-    pub async fn open_judged(
-        settings: Settings,
-        clock: Clock,
-        ids: Ids,
-        schema: Schema,
-        given: GivenCredentials,
-        judge: Arc<Grader>,
-    ) -> Result<Arc<App>> {
-        llm::install_tls();
-        let (db, subject_keys) = open_storage(&settings, &ids, schema).await?;
-        let extractor = match settings.learning.extractor.as_str() {
-            "rules" => Arc::new(Grader::rules(clock.clone(), ids.clone())),
-            _ => judge.clone(),
-        };
-        let stop_patience = Duration::from_secs(settings.server.stop_seconds);
-        let jobs = settings.jobs.clone();
-        let app = App {
-            runtime: Runtime::new(db, clock, ids, subject_keys, jobs, stop_patience),
-            extractor,
-            recent_configs: RecentConfigs::default(),
-            rate_limits: RateLimits::new(&settings),
-            embedder: Embedder::open(&settings.embedder).map_err(Error::Internal)?,
-            known_playbooks: KnownPlaybooks::default(),
-            settings,
-            given,
-            judge,
-        };
-        if app.db.engine().is_some() {
-            app.prepare_schema(schema).await?;
-        }
-        Ok(Arc::new(app))
-    }
-
-    async fn prepare_schema(&self, schema: Schema) -> Result<()> {
-        match schema {
-            Schema::Migrate => {
-                let applied = MIGRATIONS.migrate(&self.db, self.clock.now()).await?;
-                if !applied.is_empty() {
-                    tracing::info!(versions = ?applied, "the schema was brought up to date");
-                }
-                self.db
-                    .write("governance.prepare", self.key_checks(), |tx, checks| {
-                        Box::pin(async move {
-                            migrations::take_turns(tx).await?;
-                            wall::install(tx, USER_TABLES).await?;
-                            evaluation::overview::install(tx).await?;
-                            check_keys(tx, checks).await?;
-                            remember_keys(tx, checks).await
-                        })
-                    })
-                    .await
-            }
-            Schema::MustBeCurrent => {
-                let missing = MIGRATIONS.missing(&self.db).await?;
-                if missing.is_empty() {
-                    return Ok(());
-                }
-                Err(Error::Internal(format!(
-                    "the database lacks schema versions {missing:?}; run `evenhand migrate` first"
-                )))
-            }
-        }
+    /// What an area keeps in memory under the type `T`.
+    ///
+    /// # Panics
+    /// When `wiring.rs` does not put a `T` into the app, which every start would show.
+    #[expect(clippy::panic)]
+    pub fn state<T: Send + Sync + 'static>(&self) -> &T {
+        let state = self.area_state.0.get(&TypeId::of::<T>());
+        let state = state.and_then(|state| state.downcast_ref());
+        state.unwrap_or_else(|| panic!("{} is not wired", std::any::type_name::<T>()))
     }
 
     /// Fails when writes do not reach the disk. A recent commit is proof enough; otherwise one is made.
@@ -176,22 +88,6 @@ impl App {
                 })
             })
             .await
-    }
-
-    /// Fails when these are not the governance keys that the database was used with.
-    pub async fn check_governance_keys(&self) -> Result<()> {
-        self.db
-            .read("governance.check_keys", self.key_checks(), |tx, checks| {
-                Box::pin(check_keys(tx, checks))
-            })
-            .await
-    }
-
-    fn key_checks(&self) -> Vec<(String, String)> {
-        self.subject_keys
-            .check_values()
-            .map(|(id, value)| (format!("governance_key/{id}"), value))
-            .collect()
     }
 
     /// Where the data is, for people: without credentials.
@@ -222,96 +118,4 @@ impl App {
             .parse()
             .map_err(|_| Error::Internal("server.listen is not HOST:PORT".to_owned()))
     }
-}
-
-async fn open_storage(settings: &Settings, ids: &Ids, schema: Schema) -> Result<(Db, SubjectKeys)> {
-    let server = &settings.server;
-    let given_keys = &settings.governance.keys;
-    if server.storage == "none" {
-        let keys = format!("none:{}", ids.key_hex());
-        return Ok((Db::none(), SubjectKeys::parse(&keys).map_err(Error::Internal)?));
-    }
-    if !server.database_url.is_empty() {
-        if given_keys.is_empty() {
-            return Err(Error::Internal(
-                "PostgreSQL needs governance.keys, the same on every replica. Make one with \
-                 `openssl rand -hex 32` and set EVENHAND_GOVERNANCE__KEYS=k1:<that>"
-                    .to_owned(),
-            ));
-        }
-        let keys = SubjectKeys::parse(given_keys).map_err(Error::Internal)?;
-        return Ok((
-            Db::postgres(&server.database_url, settings.database.connections).await?,
-            keys,
-        ));
-    }
-    let folder = &server.data_dir;
-    let (file, key_file) = (folder.join("evenhand.db"), folder.join("governance.key"));
-    if schema == Schema::MustBeCurrent && !file.is_file() {
-        return Err(Error::Internal(format!(
-            "there is no database in {}; `evenhand serve` makes one",
-            folder.display()
-        )));
-    }
-    // A new key for a database with history would open the barrier for everyone erased under the old one.
-    if given_keys.is_empty() && file.is_file() && !key_file.is_file() {
-        return Err(Error::Internal(format!(
-            "{} is missing; restore it from where you keep it",
-            key_file.display()
-        )));
-    }
-    private_files::make_folder(folder).map_err(|e| {
-        Error::Internal(format!("cannot make the folder {}: {e}", folder.display()))
-    })?;
-    let keys = if given_keys.is_empty() {
-        SubjectKeys::load_or_create(&key_file, ids)
-    } else {
-        SubjectKeys::parse(given_keys)
-    };
-    let keys = keys.map_err(Error::Internal)?;
-    Ok((Db::sqlite(&file, settings.database.readers).await?, keys))
-}
-
-/// A key id must mean the same key on every replica and after every restore, and a key that references were
-/// made with must stay: without it, people erased under it would count as new.
-async fn check_keys(tx: &mut storage::db::Tx, checks: &[(String, String)]) -> Result<()> {
-    let stored = rows!(
-        tx,
-        (String, String),
-        "SELECT key, value FROM installation WHERE key LIKE 'governance_key/%' ORDER BY key"
-    )?;
-    for (key, value) in stored {
-        let problem = match checks.iter().find(|(given, _)| *given == key) {
-            Some((_, given)) if *given == value => continue,
-            Some(_) => "is not the key this database was used with",
-            None => "was used with this database and is not given",
-        };
-        return Err(Error::Internal(format!(
-            "{key} {problem}; give the right governance keys, old ones first \
-             (governance.key beside the SQLite file, or EVENHAND_GOVERNANCE__KEYS)"
-        )));
-    }
-    Ok(())
-}
-
-async fn remember_keys(tx: &mut storage::db::Tx, checks: &[(String, String)]) -> Result<()> {
-    for (key, value) in checks {
-        run!(
-            tx,
-            "INSERT INTO installation (key, value) VALUES ($1, $2) ON CONFLICT DO NOTHING",
-            key,
-            value
-        )?;
-    }
-    Ok(())
-}
-
-/// Every kind of background work this binary can do.
-pub fn job_handlers() -> Vec<Arc<dyn Handler<App>>> {
-    let mut handlers = jobs::handlers();
-    handlers.extend(learnings::handlers());
-    handlers.extend(evaluation::handlers());
-    handlers.extend(experiments::handlers());
-    handlers.extend(governance::handlers());
-    handlers
 }

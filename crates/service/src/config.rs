@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use figment::Figment;
 use figment::providers::{Env, Format, Toml};
 use figment::value::{Dict, Value};
+use judge::embedder::EmbedderSettings;
 use judge::settings::JudgeSettings;
 use serde::Deserialize;
 use storage::jobs::JobSettings;
@@ -23,7 +24,7 @@ pub struct Settings {
     pub database: Database,
     pub rate_limit: RateLimit,
     pub sessions: Sessions,
-    pub embedder: Embedder,
+    pub embedder: EmbedderSettings,
     pub jobs: JobSettings,
     pub evaluation: Evaluation,
     pub learning: Learning,
@@ -72,38 +73,6 @@ pub struct RateLimit {
 #[derive(Clone, Debug, Deserialize)]
 pub struct Sessions {
     pub default_agent_version: String,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-pub struct Embedder {
-    pub kind: String,
-    pub url: String,
-    pub model: String,
-    pub api_key: Secret,
-    pub directory: PathBuf,
-    pub query_timeout_milliseconds: u64,
-    pub min_similarity: f64,
-}
-
-/// Text that is sent where it belongs and never shown.
-#[derive(Clone, Deserialize)]
-#[serde(transparent)]
-pub struct Secret(String);
-
-impl Secret {
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl std::fmt::Debug for Secret {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(if self.0.is_empty() { "none" } else { "(secret)" })
-    }
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -289,22 +258,7 @@ fn keys(dict: &Dict) -> Vec<String> {
 
 /// The known name that takes the fewest edits to reach.
 pub fn nearest<'a>(word: &str, known: &'a [String]) -> &'a str {
-    known.iter().min_by_key(|k| edits(word, k)).map_or("", |k| k)
-}
-
-fn edits(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, ca) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, cb) in b.iter().enumerate() {
-            let substitute = diagonal + usize::from(ca != *cb);
-            diagonal = row[j + 1];
-            row[j + 1] = substitute.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
+    known.iter().min_by_key(|k| strsim::levenshtein(word, k)).map_or("", |k| k)
 }
 
 #[cfg(test)]

@@ -1,23 +1,26 @@
 //! Evenhand: sessions of AI agents, judged; what they learned, tested; people, forgotten on request.
 //!
-//! A map of the code. One request goes `http` (who, what, is it well-formed) → an area's `http.rs` (extract,
-//! call, respond) → its rules (decisions; ids and times are made here) → its `sql.rs` inside a named
-//! transaction of `db`.
+//! A map of the code. One request goes `router` → an area's `http.rs` (extract, call, respond) → its rules (decisions;
+//! ids and times are made here) → its `sql.rs` inside a named transaction of `db`. Folders use each other one way only;
+//! `tests/it/architecture.rs` has the table.
 //!
 //! | module | owns |
 //! |---|---|
-//! | [`app`] | `App`: settings, storage, clock, ids, keys, judge; built once and passed everywhere |
-//! | [`config`], [`schema`], [`user_tables`], [`telemetry`] | settings, migrations, tables that hold people's rows, logs and metrics |
-//! | [`http`] | router, credentials check, input reading, problem bodies, health, the API page |
-//! | [`operations`] | the queue at a glance |
-//! | [`credentials`] | bearer tokens, roles, organizations |
-//! | [`sessions`] | publish, reads, deletes, outcomes |
-//! | [`learnings`] | profiles, user playbooks, agent playbooks, search, embedders; extraction, aggregation, tuning |
+//! | [`router`], [`wiring`] | every route; every background job, the schema, opening an installation: the only files that know every area |
+//! | [`app`] | `App`: settings, storage, clock, ids, keys, judge; built once, passed everywhere, names no area |
+//! | [`config`], [`schema`], [`user_tables`], [`telemetry`], [`spending`] | settings, migrations, tables that hold people's rows, logs and metrics, today's cost at a start |
+//! | [`http`] | input reading, problem bodies, rate limits, the server, the dashboard's files, the API page |
+//! | [`credentials`] | bearer tokens, roles, organizations, sign-in, who is calling |
 //! | [`organization`] | what an organization sets for itself, versioned |
-//! | [`evaluation`] | verdicts on sessions and learnings, decisions, grading on demand, regeneration, labels, shadow comparisons, the overview, exports |
+//! | [`sessions`] | rows and reads of sessions, requests, turns, outcomes |
 //! | [`experiments`] | holdout experiments on retrieval: lifecycle, arms, exposure, attribution, analysis |
-//! | [`imported_scores`] | scores that other programs gave to sessions |
+//! | [`learnings`] | profiles, user playbooks, agent playbooks: store and search |
+//! | [`judging`] | talking to a judge: consent, context, origin, failure |
+//! | [`evaluation`] | verdicts on sessions and learnings, regeneration, review, shadow comparisons, the overview, exports, imported scores |
+//! | [`learning_loop`] | extraction, aggregation, tuning; masking at an erasure |
+//! | [`intake`] | publishes, ends, outcomes, deletes, and the work that follows from them |
 //! | [`governance`] | export, erasure, retention, proof |
+//! | [`operations`] | health, and the queue at a glance |
 
 pub mod app;
 pub mod config;
@@ -26,11 +29,16 @@ pub mod evaluation;
 pub mod experiments;
 pub mod governance;
 pub mod http;
-pub mod imported_scores;
+pub mod intake;
+pub mod judging;
+pub mod learning_loop;
 pub mod learnings;
 pub mod operations;
 pub mod organization;
+pub mod router;
 pub mod schema;
 pub mod sessions;
+pub mod spending;
 pub mod telemetry;
 pub mod user_tables;
+pub mod wiring;

@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tracing_subscriber::EnvFilter;
 
@@ -44,11 +45,15 @@ pub fn init_metrics() -> Result<PrometheusHandle, String> {
         .map_err(|e| format!("metrics cannot be collected: {e}"))
 }
 
+/// Puts the present state into the metrics before they are shown.
+pub type RecordGauges = for<'a> fn(&'a Arc<App>) -> BoxFuture<'a, ()>;
+
 /// Serves `/metrics` on its own listener until the app stops.
 pub async fn serve_metrics(
     app: Arc<App>,
     address: SocketAddr,
     handle: PrometheusHandle,
+    record_gauges: RecordGauges,
 ) -> std::io::Result<()> {
     let listener = tokio::net::TcpListener::bind(address).await?;
     tracing::info!(address = %listener.local_addr()?, "metrics at /metrics");
@@ -65,9 +70,7 @@ pub async fn serve_metrics(
         axum::routing::get(move || {
             let (handle, app) = (handle.clone(), scraped.clone());
             async move {
-                storage::jobs::record_gauges(&app).await;
-                crate::evaluation::record_gauges(&app).await;
-                crate::governance::record_gauges(&app).await;
+                record_gauges(&app).await;
                 handle.render()
             }
         }),

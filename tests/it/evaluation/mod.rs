@@ -10,7 +10,7 @@ mod sessions;
 pub mod shadow;
 
 use serde_json::{Value, json};
-use service::app::job_handlers;
+use service::wiring::job_handlers;
 use storage::jobs;
 
 use crate::support::{Server, TestApp};

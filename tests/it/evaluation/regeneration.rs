@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use judge::recorded::{RecordedJudge, Scripted};
 use serde_json::{Value, json};
-use service::app::job_handlers;
+use service::wiring::job_handlers;
 use storage::jobs::Runner;
 
 use super::{results, talk, work};

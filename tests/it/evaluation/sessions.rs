@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use judge::recorded::RecordedJudge;
 use serde_json::{Value, json};
-use service::evaluation::count_spent_today;
+use service::spending::count_spent_today;
 
 use super::{decision, results, talk, work};
 use crate::support::{NOW, Process, TestApp};

@@ -235,7 +235,7 @@ both_backends! {
             both.agent.post("/api/evaluations/regenerate", &json!({"from_ts": NOW - 100, "to_ts": NOW + 9000})).await;
             t.clock().advance(600);
             let app = t.app.clone();
-            let working = tokio::spawn(async move { storage::jobs::run_until_idle(&app, &service::app::job_handlers()).await });
+            let working = tokio::spawn(async move { storage::jobs::run_until_idle(&app, &service::wiring::job_handlers()).await });
             let grade = json!({"session_id": format!("s{round}-5"), "agent_version": "v1"});
             let before = judge.inner.count();
             let erased = async {
@@ -260,7 +260,7 @@ both_backends! {
         both.agent.publish(&talk("ada", "s1", true)).await.ok();
         t.clock().advance(600);
         let app = other.app.clone();
-        let working = tokio::spawn(async move { storage::jobs::run_until_idle(&app, &service::app::job_handlers()).await });
+        let working = tokio::spawn(async move { storage::jobs::run_until_idle(&app, &service::wiring::job_handlers()).await });
         until("asked", async || judge.count() > 0).await;
         both.erase("ada", "dsr").await;
         let ended = tokio::time::timeout(Duration::from_secs(5), working).await;

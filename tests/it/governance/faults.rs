@@ -74,7 +74,7 @@ both_backends! {
         t.clock().advance(3600);
         work(&t).await;
         assert_eq!(erase_events(&t).await, 1);
-        let handlers = service::app::job_handlers();
+        let handlers = service::wiring::job_handlers();
         let erase = handlers.into_iter().find(|h| h.kind() == "erase_user").unwrap();
         assert!(erase.run(&t.app, &slow).await.is_err());
         assert_eq!(erase_events(&t).await, 1);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use judge::recorded::RecordedJudge;
 use serde_json::json;
-use service::app::job_handlers;
+use service::wiring::job_handlers;
 use storage::subjects::audit;
 
 use super::erase::{Both, erase_events, pair, rows_of};

@@ -8,7 +8,7 @@ mod shared;
 mod tuning;
 
 use serde_json::{Value, json};
-use service::app::job_handlers;
+use service::wiring::job_handlers;
 use storage::jobs;
 
 use crate::support::{Server, TestApp};

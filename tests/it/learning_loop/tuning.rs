@@ -222,7 +222,7 @@ both_backends! {
             Verdict { user, interaction, playbook: id, digest: digest.clone(), diagnosis, complete: true }.store(&t).await;
         }
         t.app.db.write("test.tune", t.app.clone(), |tx, app| {
-            Box::pin(async move { service::learnings::verdicts_changed(tx, app, "default").await })
+            Box::pin(async move { service::evaluation::results::grading::announce_learning_verdicts(tx, app, "default").await })
         }).await.unwrap();
         model.push(Scripted::Ok(json!({"rationale": "Bertram and others wanted tax.", "trigger": "price of a kettle",
             "content": "Quote kettle prices with tax"})));

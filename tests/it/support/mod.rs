@@ -227,7 +227,7 @@ pub async fn until(what: &str, mut done: impl AsyncFnMut() -> bool) {
 
 /// Schedules work of one kind, as a runner does when it starts.
 pub async fn schedule(app: &Arc<App>, kind: &str) {
-    let handlers = service::app::job_handlers();
+    let handlers = service::wiring::job_handlers();
     let handler = handlers.iter().find(|handler| handler.kind() == kind).expect("a known kind");
     handler.schedule(app).await.unwrap();
 }

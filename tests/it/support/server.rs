@@ -68,7 +68,7 @@ impl Server {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let stop = CancellationToken::new();
-        let router = http::router(app);
+        let router = service::router::router(app);
         tokio::spawn(http::server::serve(listener, router, stop.clone(), 5));
         Server { address, client: patient_client(), token: None, inspects: false, stop }
     }

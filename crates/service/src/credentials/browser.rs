@@ -6,7 +6,7 @@
 
 use subtle::ConstantTimeEq;
 
-use super::{Credential, Role, sql, token_digest};
+use super::{Credential, GivenCredentials, Role, sql, token_digest};
 use crate::app::App;
 use storage::error::{Code, Error, Result};
 
@@ -66,7 +66,7 @@ fn companion(app: &App, seal: &str) -> String {
 }
 
 async fn with_digest(app: &App, credential_id: &str) -> Result<Option<(Credential, String)>> {
-    if let Some(given) = app.given.with_digest(credential_id) {
+    if let Some(given) = app.state::<GivenCredentials>().with_digest(credential_id) {
         return Ok(Some(given));
     }
     app.db

@@ -8,9 +8,8 @@ use serde::Serialize;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::Role;
+use super::{Caller, Role};
 use crate::app::App;
-use crate::http::Caller;
 
 pub fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new().routes(routes!(whoami))

@@ -9,11 +9,10 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::{Credential, Role, rules};
+use super::{Credential, Operator, Role, rules};
 use crate::app::App;
-use crate::http::Result;
 use crate::http::fields::{Fields, Read};
-use crate::http::{Input, Operator, PathId};
+use crate::http::{Input, PathId, Result};
 use storage::error::{Code, Error};
 
 pub fn routes() -> OpenApiRouter<Arc<App>> {

@@ -4,15 +4,18 @@
 //! Every request looks its credential up, so a revocation holds from the next request on, on every replica.
 
 pub mod browser;
+mod callers;
 mod given;
 pub mod http;
 pub mod keys_http;
 mod rules;
+pub mod sign_in_http;
 mod sql;
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
+pub use callers::{Caller, Governor, Operator};
 pub use given::GivenCredentials;
 pub use rules::{any_exist, create, find, list, revoke};
 

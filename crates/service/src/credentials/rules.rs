@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Credential, Role, sql, token_digest};
+use super::{Credential, GivenCredentials, Role, sql, token_digest};
 use crate::app::App;
 use storage::db::Tx;
 use storage::error::{Code, Error, Result};
@@ -96,7 +96,7 @@ impl KeyEvent {
 /// The credential behind a token, unless it is unknown or revoked.
 pub async fn find(app: &App, token: &str) -> Result<Option<Credential>> {
     let digest = token_digest(token);
-    if let Some(given) = app.given.find(&digest) {
+    if let Some(given) = app.state::<GivenCredentials>().find(&digest) {
         return Ok(Some(given));
     }
     app.db
@@ -106,7 +106,7 @@ pub async fn find(app: &App, token: &str) -> Result<Option<Credential>> {
 
 /// Whether any credential was ever made: local mode ends with the first one.
 pub async fn any_exist(app: &App) -> Result<bool> {
-    if !app.given.is_empty() {
+    if !app.state::<GivenCredentials>().is_empty() {
         return Ok(true);
     }
     if app.db.engine().is_none() {

@@ -9,34 +9,13 @@
 //! - A failed judgement is absent, never a zero. It is tried again, and [`fn@decisions`] says where it stands.
 //! - What was judged is known exactly ([`Snapshot`]); what is deleted takes its verdicts along.
 
-mod agreement;
-mod candidates;
-mod consent;
-mod decisions;
-mod diff;
-mod driver;
-mod estimate;
 mod export;
-mod grading;
-pub mod http;
-mod judge_health;
-mod labels;
-mod learning_job;
-mod learning_verdicts;
-mod on_demand;
 pub mod overview;
-mod pace;
-mod prune;
-mod regeneration;
-mod regeneration_http;
-mod results;
-mod review_http;
-mod rule_evaluators;
-mod sampling;
-mod schedule;
-mod session_job;
+pub mod regeneration;
+pub mod results;
+pub mod review;
+pub mod scores;
 mod shadow;
-mod spending;
 mod sql;
 
 use std::sync::Arc;
@@ -44,51 +23,51 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use sqlx::types::Json;
 use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
 
+use crate::app::App;
+use crate::judging::Origin;
 use crate::sessions::Snapshot;
-use storage::db::Value;
 use storage::jobs::Handler;
 
-pub use agreement::{Agreement, AgreementQuery, agreement};
-pub use consent::{EveryonesConsent, SubjectConsent};
-pub use decisions::{Decision, DecisionQuery, decisions};
-pub use grading::{as_turn, context as judge_context, judge_error, rubric};
-pub use labels::{NewLabel, label};
-pub use learning_verdicts::{LearningVerdict, VerdictOnLearning, learning_digest};
-pub use on_demand::{Grade, GradeRequest, grade_on_demand};
-pub use pace::Pace;
-pub use regeneration::{NewRegeneration, Progress, cancel, progress, start};
-pub use results::{
+pub use results::decisions::{Decision, DecisionQuery, decisions};
+pub use results::grading::LEARNING_VERDICTS_CHANGED;
+pub use results::learning_verdicts::{LearningVerdict, VerdictOnLearning, learning_digest};
+pub use results::on_demand::{Grade, GradeRequest, grade_on_demand};
+pub use results::rows::{
     ResultQuery, SessionVerdicts, list as list_results, of_session, session_shrank, success_rate,
 };
-pub use schedule::{
-    forget_session, outcome_reported, record_gauges, session_changed, session_grows,
-};
-pub use session_job::pause;
-pub use spending::count_spent_today;
-pub use sql::verdicts_on_learnings;
-
+pub use results::schedule::{outcome_reported, record_gauges, session_changed, session_grows};
 pub use shadow::job::shadow_published;
+pub use sql::{forget_session, spent_since, verdicts_on_learnings};
 
 /// The evaluation that the judge of success writes.
 pub const AGENT_SUCCESS: &str = "agent_success";
 
 /// The background work of this area.
-pub fn handlers() -> Vec<Arc<dyn Handler<crate::app::App>>> {
+pub fn handlers() -> Vec<Arc<dyn Handler<App>>> {
     vec![
-        Arc::new(session_job::EvaluateSession),
-        Arc::new(session_job::EvaluateRules),
-        Arc::new(learning_job::EvaluateLearnings),
-        Arc::new(on_demand::GradeSession),
+        Arc::new(results::session_job::EvaluateSession),
+        Arc::new(results::session_job::EvaluateRules),
+        Arc::new(results::learning_job::EvaluateLearnings),
+        Arc::new(results::on_demand::GradeSession),
         Arc::new(shadow::job::CompareShadow),
-        Arc::new(driver::Regenerate),
-        Arc::new(prune::ForgetRegenerations),
+        Arc::new(regeneration::driver::Regenerate),
+        Arc::new(regeneration::prune::ForgetRegenerations),
     ]
 }
 
-/// Regenerations only, for a process that does nothing else.
-pub fn regeneration_handlers() -> Vec<Arc<dyn Handler<crate::app::App>>> {
-    vec![Arc::new(driver::Regenerate)]
+/// The endpoints of this area.
+pub fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new()
+        .merge(results::http::routes())
+        .merge(regeneration::http::routes())
+        .merge(regeneration::diff_http::routes())
+        .merge(review::http::routes())
+        .merge(shadow::http::routes())
+        .merge(overview::http::routes())
+        .merge(export::http::routes())
+        .merge(scores::http::routes())
 }
 
 /// A verdict on a session.
@@ -146,36 +125,6 @@ impl EvaluationResult {
             interaction_count: self.interaction_count,
             last_interaction_id: self.last_interaction_id,
         }
-    }
-}
-
-/// Where a verdict comes from.
-#[derive(Clone, Debug, Default)]
-pub struct Origin {
-    pub judge: String,
-    pub prompt_version: String,
-    pub rubric_hash: String,
-    pub input_tokens: i64,
-    pub output_tokens: i64,
-    pub cost_usd: Option<f64>,
-    pub latency_ms: i64,
-    pub attempts: i64,
-    pub flags: Vec<String>,
-}
-
-impl Origin {
-    /// All but the flags, in the order of the fields, which is that of the columns.
-    fn values(&self) -> [Value<'_>; 8] {
-        [
-            (&self.judge).into(),
-            (&self.prompt_version).into(),
-            (&self.rubric_hash).into(),
-            self.input_tokens.into(),
-            self.output_tokens.into(),
-            self.cost_usd.into(),
-            self.latency_ms.into(),
-            self.attempts.into(),
-        ]
     }
 }
 

@@ -19,9 +19,9 @@ use super::{
     ID_LENGTH, RetrievalExperimentListResponse, RetrievalExperimentResultsResponse, results,
 };
 use crate::app::App;
-use crate::http::Result;
+use crate::credentials::{Caller, Operator};
 use crate::http::fields::{Fields, Read};
-use crate::http::{Caller, Input, Operator, PathId, QueryInput};
+use crate::http::{Input, PathId, QueryInput, Result};
 use stats::CiMethod;
 use storage::error::Error;
 

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, header};
 use http_body_util::BodyExt;
@@ -14,7 +15,6 @@ use super::canaries::{self, Scanner};
 use super::certificate;
 use crate::app::App;
 use crate::credentials::{self, Role};
-use crate::http;
 use storage::db::Engine;
 use storage::error::{Error, Result};
 
@@ -25,7 +25,7 @@ const SESSIONS: usize = 20;
 
 /// Calls the service as a client would.
 struct Client {
-    router: axum::Router,
+    router: Router,
     token: String,
 }
 
@@ -49,10 +49,10 @@ impl Client {
 }
 
 /// Plants, erases, looks, and gives the signed result; `passed` in it says how it went.
-pub async fn run(app: &Arc<App>) -> Result<Value> {
+pub async fn run(app: &Arc<App>, router: Router) -> Result<Value> {
     let name = "made for a drill, revoked after it";
     let (credential, token) = credentials::create(app, ORG, Role::Dashboard, true, name).await?;
-    let client = Client { router: http::router(app.clone()), token };
+    let client = Client { router, token };
     let result = drill(app, &client).await;
     credentials::revoke(app, &credential.credential_id).await?;
     certificate::sign(app, result?)

@@ -19,9 +19,9 @@ use super::export_format::Format;
 use super::purge::{self, Counts, EraseRequest, Purge};
 use super::{certificate, export, people};
 use crate::app::App;
-use crate::http::Result;
+use crate::credentials::Governor;
 use crate::http::fields::{Fields, Read};
-use crate::http::{Governor, Input, PathId, QueryInput};
+use crate::http::{Input, PathId, QueryInput, Result};
 
 /// Erasures in a list.
 const LISTED: i64 = 100;

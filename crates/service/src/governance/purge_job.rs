@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use super::purge::{Counts, Purge, SHARED_TEXTS, enqueue, list};
 use super::{ledger, physical, sql};
 use crate::app::App;
-use crate::learnings;
+use crate::learning_loop;
 use crate::user_tables::{LINKS, USER_TABLES};
 use storage::db::Tx;
 use storage::error::{Code, Error, Result};
@@ -247,7 +247,7 @@ async fn mask_shared(app: &Arc<App>, job: &Claim, purge: &Purge, person: &Person
             .db
             .read("governance.compare_shared", person.clone(), |tx, person| {
                 let Person { org_id, user_id, epoch } = person;
-                Box::pin(learnings::compare_shared(tx, org_id, user_id, *epoch))
+                Box::pin(learning_loop::compare_shared(tx, org_id, user_id, *epoch))
             })
             .await?;
         let Some(compared) = compared else { return Ok(()) };
@@ -256,7 +256,7 @@ async fn mask_shared(app: &Arc<App>, job: &Claim, purge: &Purge, person: &Person
             .write("governance.mask_shared", input, |tx, (app, job, purge_id, compared)| {
                 Box::pin(async move {
                     jobs::hold(tx, job).await?;
-                    let masked = learnings::mask_shared(tx, app, compared).await?;
+                    let masked = learning_loop::mask_shared(tx, app, compared).await?;
                     let now = app.clock.now();
                     add_count(tx, purge_id, LINKS, masked.links, now).await?;
                     add_count(tx, purge_id, SHARED_TEXTS, masked.texts, now).await

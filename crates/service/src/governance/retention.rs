@@ -6,6 +6,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 
 use crate::app::App;
+use crate::intake;
 use crate::sessions;
 use storage::error::{Code, Result};
 use storage::jobs::Recurring;
@@ -42,7 +43,7 @@ async fn delete_older(app: &Arc<App>, before: i64) -> Result<u64> {
         let old = sessions::older_than(app, before, BATCH).await?;
         let count = old.len();
         for (org_id, user_id, session_id) in old {
-            match sessions::delete_session(app, &org_id, session_id, Some(user_id)).await {
+            match intake::delete_session(app, &org_id, session_id, Some(user_id)).await {
                 Ok(_) => deleted += 1,
                 // Somebody else was quicker.
                 Err(error) if error.code() == Code::NotFound => {}

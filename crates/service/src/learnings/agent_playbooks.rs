@@ -7,8 +7,9 @@ use sqlx::types::Json;
 
 use super::decisions::{self, Decider};
 use super::requests::{NewAgentPlaybook, PlaybookChange};
-use super::{AgentPlaybook, Kind, SourceWindow, aggregation, embedding_job, sql, words};
+use super::{AgentPlaybook, Kind, SourceWindow, embedding_job, rejections, sql};
 use crate::app::App;
+use base::words;
 use storage::db::{Sequence, Tx};
 use storage::error::{Code, Error, InputProblem, Result};
 use storage::subjects::barrier;
@@ -92,10 +93,10 @@ async fn store(
     sql::next_version(tx, org_id).await?;
     for (Made { playbook, terms, .. }, number) in made.iter().zip(&numbers) {
         let playbook = AgentPlaybook { agent_playbook_id: *number, ..playbook.clone() };
-        let terms = words::scoped(Kind::AgentPlaybook, scope, terms);
+        let terms = Kind::AgentPlaybook.scoped_terms(scope, terms);
         sql::agent_playbooks::insert(tx, org_id, &playbook, &terms).await?;
         if playbook.playbook_status == "rejected" {
-            aggregation::remember_rejection(tx, app, org_id, &playbook).await?;
+            rejections::remember_rejection(tx, app, org_id, &playbook).await?;
         }
     }
     for (user_id, links) in owners {
@@ -148,7 +149,7 @@ pub async fn put(tx: &mut Tx, org_id: &str, mut playbook: AgentPlaybook) -> Resu
     playbook.agent_playbook_id = tx.next_numbers(Sequence::AgentPlaybooks, 1).await?[0];
     let scope = sql::admit_organization_scope(tx, org_id).await?;
     sql::next_version(tx, org_id).await?;
-    let terms = words::scoped(Kind::AgentPlaybook, scope, &terms(&playbook));
+    let terms = Kind::AgentPlaybook.scoped_terms(scope, &terms(&playbook));
     sql::agent_playbooks::insert(tx, org_id, &playbook, &terms).await?;
     Ok(playbook.agent_playbook_id)
 }
@@ -156,7 +157,7 @@ pub async fn put(tx: &mut Tx, org_id: &str, mut playbook: AgentPlaybook) -> Resu
 /// Stores a text that is no longer what it was, with what it is found by. The vector of the old one goes.
 pub async fn rewrite(tx: &mut Tx, app: &App, org_id: &str, playbook: &AgentPlaybook) -> Result<()> {
     let scope = sql::admit_organization_scope(tx, org_id).await?;
-    let terms = words::scoped(Kind::AgentPlaybook, scope, &terms(playbook));
+    let terms = Kind::AgentPlaybook.scoped_terms(scope, &terms(playbook));
     sql::agent_playbooks::update(tx, org_id, playbook, Some(&terms)).await?;
     sql::vectors::delete_of_agent_playbook(tx, org_id, playbook.agent_playbook_id).await?;
     embedding_job::enqueue(tx, app, org_id, None).await
@@ -218,7 +219,7 @@ pub async fn apply(
     let new_terms = if change.touches_text() {
         let scope = sql::admit_organization_scope(tx, org_id).await?;
         embedding_job::enqueue(tx, app, org_id, None).await?;
-        Some(words::scoped(Kind::AgentPlaybook, scope, &terms(&playbook)))
+        Some(Kind::AgentPlaybook.scoped_terms(scope, &terms(&playbook)))
     } else {
         None
     };
@@ -234,8 +235,8 @@ pub async fn apply(
         decisions::record(tx, app, org_id, id, &playbook.playbook_status, decider).await?;
     }
     match (before.as_str(), playbook.playbook_status.as_str()) {
-        (_, "rejected") => aggregation::remember_rejection(tx, app, org_id, &playbook).await,
-        ("rejected", _) => aggregation::forget_rejection(tx, org_id, &playbook).await,
+        (_, "rejected") => rejections::remember_rejection(tx, app, org_id, &playbook).await,
+        ("rejected", _) => rejections::forget_rejection(tx, org_id, &playbook).await,
         _ => Ok(()),
     }
 }

@@ -102,8 +102,7 @@ async fn note(
     decider: &Decider,
 ) -> Result<()> {
     let (id, actor, now) = (app.ids.uuid(), decider.as_str(), app.clock.now());
-    sql::aggregation::insert_decision(tx, org_id, agent_playbook_id, &id, decision, actor, now)
-        .await
+    sql::decisions::insert_decision(tx, org_id, agent_playbook_id, &id, decision, actor, now).await
 }
 
 async fn tell_audit(

@@ -136,7 +136,7 @@ async fn embed_some(app: &Arc<App>, job: &Claim, kind: Kind) -> Result<bool> {
         }
     }
     let texts = rows.iter().map(|row| row.text.clone()).collect();
-    let vectors = app.embedder.embed(texts).await?;
+    let vectors = app.embedder.embed(texts).await.map_err(|e| Error::Internal(e.to_string()))?;
     // A text without a direction (only punctuation) gets an empty vector: it is near nothing, and done.
     let bytes = |vector: &Vec<f32>| Compact::new(vector).map_or(Vec::new(), |c| c.to_bytes());
     let made: Vec<(Unembedded, Vec<u8>)> =

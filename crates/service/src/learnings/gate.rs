@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use super::Learnings;
 use crate::app::App;
+use crate::credentials::Caller;
 use crate::experiments::{self, Exposed, NewExposure};
-use crate::http::Caller;
 use crate::organization;
 use storage::error::{Code, Error, Result};
 

@@ -10,18 +10,14 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::decisions::Decider;
-use super::provenance::{self, Provenance};
 use super::requests::{
     BATCH, NewAgentPlaybook, NewProfile, NewUserPlaybook, PlaybookChange, ProfileChange,
 };
-use super::{
-    KINDS, PLAYBOOK_STATUSES, agent_playbooks, deletes, http_reads, profiles, user_playbooks,
-};
+use super::{PLAYBOOK_STATUSES, agent_playbooks, deletes, http_reads, profiles, user_playbooks};
 use crate::app::App;
-use crate::credentials::Role;
-use crate::http::Result;
+use crate::credentials::{Caller, Operator, Role};
 use crate::http::fields::{Fields, Read};
-use crate::http::{Caller, Input, Operator};
+use crate::http::{Input, Result};
 
 pub fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
@@ -38,8 +34,6 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(delete_profiles_by_ids))
         .routes(routes!(delete_user_playbooks_by_ids))
         .routes(routes!(delete_agent_playbooks_by_ids))
-        .routes(routes!(get_learning_provenance))
-        .merge(super::tuning::http::routes())
         .merge(http_reads::routes())
 }
 
@@ -289,45 +283,6 @@ async fn update_agent_playbook_status(
 
 fn person(caller: &Caller) -> Decider {
     Decider::Person { credential_id: caller.credential_id.clone() }
-}
-
-// ── where it came from ──────────────────────────────────────────────────────────────────────────────
-
-#[derive(ToSchema)]
-struct GetLearningProvenanceRequest {
-    /// `profile`, `user_playbook` or `agent_playbook`.
-    #[schema(value_type = String)]
-    kind: &'static str,
-    /// A playbook's number as text.
-    learning_id: String,
-}
-
-impl Read for GetLearningProvenanceRequest {
-    fn read(f: &mut Fields<'_>) -> Self {
-        GetLearningProvenanceRequest {
-            kind: f.required_choice("kind", &KINDS),
-            learning_id: f.id("learning_id"),
-        }
-    }
-}
-
-#[derive(Serialize, ToSchema)]
-struct LearningProvenance {
-    success: bool,
-    #[serde(flatten)]
-    provenance: Provenance,
-}
-
-/// From which interactions, through which merges and approvals, a learning came.
-#[utoipa::path(post, path = "/api/get_learning_provenance", tag = "learnings",
-    request_body = GetLearningProvenanceRequest, responses((status = 200, body = LearningProvenance)))]
-async fn get_learning_provenance(
-    State(app): State<Arc<App>>,
-    Operator(caller): Operator,
-    Input { value, .. }: Input<GetLearningProvenanceRequest>,
-) -> Result<Json<LearningProvenance>> {
-    let found = provenance::provenance(&app, &caller.org_id, value.kind, value.learning_id).await?;
-    Ok(Json(LearningProvenance { success: true, provenance: found }))
 }
 
 // ── deleting ────────────────────────────────────────────────────────────────────────────────────────

@@ -11,15 +11,15 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::gate::{self, Attribution, HandOver, Recipient};
+use super::rows::Filter;
 use super::search::{self, Found, Mode, Search};
-use super::sql::Filter;
 use super::{
     AgentPlaybook, Kind, PLAYBOOK_STATUSES, Profile, STATUSES, UserPlaybook, reads, requests,
 };
 use crate::app::App;
-use crate::http::Result;
+use crate::credentials::Caller;
 use crate::http::fields::{Fields, Read};
-use crate::http::{Caller, Input};
+use crate::http::{Input, Result};
 
 pub fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()

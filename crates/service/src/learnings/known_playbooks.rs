@@ -27,7 +27,7 @@ struct Known {
 
 /// The organization's index at `version` or a newer one.
 pub async fn at(app: &App, org_id: &str, version: i64) -> Result<Arc<PlaybookIndex>> {
-    let known = app.known_playbooks.of(org_id);
+    let known = app.state::<KnownPlaybooks>().of(org_id);
     let index = known.index();
     if index.version >= version {
         return Ok(index);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::vectors::Compact;
-use super::words;
+use base::words;
 
 /// From this share of common words on, two texts say the same.
 const SAME_WORDS: f64 = 0.8;

@@ -8,60 +8,57 @@
 //! - What a search returns is read from the database after it was ranked. No memory decides what may be returned.
 //! - Everything that hands learnings to a caller passes [`gate::hand_over`].
 
-mod agent_playbooks;
-mod aggregation;
-mod decisions;
+pub mod agent_playbooks;
+pub mod decisions;
 mod deletes;
-pub mod embedder;
-mod embedding_job;
-pub mod extraction;
+pub mod embedding_job;
 pub mod gate;
 pub mod http;
 mod http_reads;
 mod known_playbooks;
-mod likeness;
-mod masking;
-mod own_words;
+pub mod likeness;
 mod playbook_index;
-mod profiles;
-mod provenance;
+pub mod profiles;
 mod rank;
 mod rankings;
 mod reads;
-mod requests;
+pub mod rejections;
+pub mod requests;
 mod resolve;
 mod search;
 mod sql;
 mod sweep;
-mod tuning;
-mod user_playbooks;
-mod vectors;
-mod words;
+pub mod user_playbooks;
+pub mod vectors;
+
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 use sqlx::types::Json;
 use utoipa::ToSchema;
 
+use crate::app::App;
+use storage::jobs::Handler;
+
 pub use decisions::PlaybookDecision;
-pub use extraction::Feeding;
 pub use known_playbooks::KnownPlaybooks;
-pub use masking::{Comparison, Masked, compare as compare_shared, mask as mask_shared};
 pub use resolve::{Resolved, resolve};
-pub use sql::streams::spent_since;
-pub use sql::tuning::forget_session;
 pub use sql::{check_index, compact_index};
-pub use tuning::verdicts_changed;
+pub use user_playbooks::USER_PLAYBOOKS_CHANGED;
+
+/// The rows of learnings, for the loop that compares, supersedes and rewrites them.
+pub mod rows {
+    pub use super::sql::decisions::decisions;
+    pub use super::sql::{Filter, agent_playbooks, next_version, profiles, user_playbooks};
+}
+
+/// Under this name a playbook's metadata keeps what was proposed: the part of its text that is nobody's alone.
+pub const PROPOSED: &str = "proposed";
 
 /// The background work of this area.
-pub fn handlers() -> Vec<std::sync::Arc<dyn storage::jobs::Handler<crate::app::App>>> {
-    vec![
-        std::sync::Arc::new(sweep::Sweep),
-        std::sync::Arc::new(embedding_job::Embed),
-        std::sync::Arc::new(extraction::ExtractLearnings),
-        std::sync::Arc::new(aggregation::AggregatePlaybooks),
-        std::sync::Arc::new(tuning::TuneLearnings),
-    ]
+pub fn handlers() -> Vec<Arc<dyn Handler<App>>> {
+    vec![Arc::new(sweep::Sweep), Arc::new(embedding_job::Embed)]
 }
 
 /// The expiration of what never expires: 2100-01-01.
@@ -86,6 +83,14 @@ impl Kind {
             Kind::AgentPlaybook => 'a',
         };
         format!("{letter}{scope}x")
+    }
+
+    /// Terms as the index stores them: each behind the letter of its kind, the number of whose it is, and an `x`.
+    /// Words of one person are neighbours in the index, and nobody else's are among them.
+    fn scoped_terms(self, scope: i64, terms: &[String]) -> String {
+        let prefix = self.scope_prefix(scope);
+        let scoped: Vec<String> = terms.iter().map(|term| format!("{prefix}{term}")).collect();
+        scoped.join(" ")
     }
 }
 

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use sqlx::types::Json;
 
 use super::requests::{NewProfile, ProfileChange};
-use super::{Kind, Profile, embedding_job, expiration, sql, words};
+use super::{Kind, Profile, embedding_job, expiration, sql};
 use crate::app::App;
+use base::words;
 use storage::db::{Sequence, Tx};
 use storage::error::{Code, Error, Result};
 use storage::subjects::{SubjectWrite, barrier};
@@ -83,7 +84,7 @@ async fn store(
             continue;
         };
         let profile = Profile { profile_no: number, ..profile.clone() };
-        let terms = words::scoped(Kind::Profile, *scope, terms);
+        let terms = Kind::Profile.scoped_terms(*scope, terms);
         if !sql::profiles::insert(tx, subject, &profile, &terms).await? {
             return Err(Error::refused(
                 Code::LearningExists,
@@ -101,7 +102,7 @@ async fn store(
 pub async fn put(tx: &mut Tx, subject: &SubjectWrite, mut profile: Profile) -> Result<()> {
     let scope = sql::admit_scope(tx, subject).await?;
     profile.profile_no = tx.next_numbers(Sequence::Profiles, 1).await?[0];
-    let terms = words::scoped(Kind::Profile, scope, &terms(&profile));
+    let terms = Kind::Profile.scoped_terms(scope, &terms(&profile));
     sql::profiles::insert(tx, subject, &profile, &terms).await.map(drop)
 }
 
@@ -153,7 +154,7 @@ async fn apply(
     let new_terms = if change.content.is_some() || change.tags.is_some() {
         let scope = sql::admit_scope(tx, &subject).await?;
         embedding_job::enqueue(tx, app, org_id, Some(&subject)).await?;
-        Some(words::scoped(Kind::Profile, scope, &terms(&profile)))
+        Some(Kind::Profile.scoped_terms(scope, &terms(&profile)))
     } else {
         None
     };

@@ -10,9 +10,10 @@ use super::rankings::{self, Ranker};
 use super::sql::search::{Asked, Owns, Winners};
 use super::sql::{self, Filter};
 use super::vectors::Compact;
-use super::{Kind, Learnings, words};
+use super::{Kind, Learnings};
 use crate::app::App;
 use crate::experiments;
+use base::words;
 use storage::error::Result;
 use storage::subjects::barrier;
 

@@ -6,10 +6,13 @@ use std::sync::Arc;
 use sqlx::types::Json;
 
 use super::requests::{NewUserPlaybook, PlaybookChange};
-use super::{Kind, UserPlaybook, aggregation, embedding_job, sql, words};
+use super::{Kind, UserPlaybook, embedding_job, sql};
 use crate::app::App;
+use base::words;
+use serde_json::json;
 use storage::db::{Sequence, Tx};
 use storage::error::{Error, Result};
+use storage::jobs::{self, NewJob, OnDuplicate};
 use storage::subjects::{SubjectWrite, barrier};
 
 /// Adds user playbooks, all or none, and gives their numbers.
@@ -85,11 +88,11 @@ async fn store(
             continue;
         };
         let playbook = UserPlaybook { user_playbook_id: *number, ..playbook.clone() };
-        let terms = words::scoped(Kind::UserPlaybook, *scope, terms);
+        let terms = Kind::UserPlaybook.scoped_terms(*scope, terms);
         sql::user_playbooks::insert(tx, subject, &playbook, &terms).await?;
     }
     for version in made.iter().map(|(p, _)| &p.agent_version).collect::<BTreeSet<_>>() {
-        aggregation::enqueue(tx, app, org_id, version).await?;
+        announce_change(tx, app, org_id, version).await?;
     }
     Ok(numbers)
 }
@@ -98,7 +101,7 @@ async fn store(
 pub async fn put(tx: &mut Tx, subject: &SubjectWrite, mut playbook: UserPlaybook) -> Result<i64> {
     let scope = sql::admit_scope(tx, subject).await?;
     playbook.user_playbook_id = tx.next_numbers(Sequence::UserPlaybooks, 1).await?[0];
-    let terms = words::scoped(Kind::UserPlaybook, scope, &terms(&playbook));
+    let terms = Kind::UserPlaybook.scoped_terms(scope, &terms(&playbook));
     sql::user_playbooks::insert(tx, subject, &playbook, &terms).await?;
     Ok(playbook.user_playbook_id)
 }
@@ -147,10 +150,36 @@ pub async fn apply(
     let new_terms = if change.touches_text() {
         let scope = sql::admit_scope(tx, &subject).await?;
         embedding_job::enqueue(tx, app, org_id, Some(&subject)).await?;
-        Some(words::scoped(Kind::UserPlaybook, scope, &terms(&playbook)))
+        Some(Kind::UserPlaybook.scoped_terms(scope, &terms(&playbook)))
     } else {
         None
     };
-    aggregation::enqueue(tx, app, org_id, &playbook.agent_version).await?;
+    announce_change(tx, app, org_id, &playbook.agent_version).await?;
     sql::user_playbooks::update(tx, &subject, &playbook, new_terms.as_deref()).await
+}
+
+/// The kind of the job that follows changes to the user playbooks of an agent version; who handles it is wired.
+pub const USER_PLAYBOOKS_CHANGED: &str = "aggregate_playbooks";
+/// Playbooks that come within this time are looked at together.
+const GATHER_SECONDS: i64 = 10;
+
+/// Announces that user playbooks of an agent version changed, in the transaction that changes them.
+pub async fn announce_change(
+    tx: &mut Tx,
+    app: &App,
+    org_id: &str,
+    agent_version: &str,
+) -> Result<()> {
+    let job = NewJob {
+        kind: USER_PLAYBOOKS_CHANGED,
+        org_id,
+        subject: None,
+        parent_id: None,
+        payload: json!({"agent_version": agent_version}),
+        dedupe_key: Some(agent_version.to_owned()),
+        on_duplicate: OnDuplicate::Move,
+        run_at: app.clock.now() + GATHER_SECONDS,
+        max_attempts: 12,
+    };
+    jobs::enqueue(tx, app, job).await.map(drop)
 }

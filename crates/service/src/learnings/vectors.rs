@@ -2,8 +2,7 @@
 
 use super::rank;
 
-/// The longest vector that is taken.
-pub const DIMENSIONS: usize = 4096;
+pub use judge::embedder::DIMENSIONS;
 /// A vector of length one with a byte for each dimension, ready to be compared.
 pub struct Compact {
     scale: f32,

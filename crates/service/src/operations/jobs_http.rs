@@ -9,7 +9,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::app::App;
-use crate::http::Operator;
+use crate::credentials::Operator;
 use crate::http::Result;
 use storage::jobs::{self, JobCount};
 

@@ -1,3 +1,4 @@
-//! Endpoints for operators: the queue at a glance.
+//! Endpoints for operators: health, and the queue at a glance.
 
+pub mod health_http;
 pub mod jobs_http;

@@ -12,9 +12,9 @@ use utoipa_axum::routes;
 
 use super::{OrganizationConfig, Versioned, rules};
 use crate::app::App;
-use crate::http::Result;
+use crate::credentials::Operator;
 use crate::http::fields::{Fields, Read};
-use crate::http::{Input, Operator};
+use crate::http::{Input, Result};
 
 pub fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()

@@ -32,13 +32,13 @@ impl RecentConfigs {
 /// The configuration in force, or the one of at most `FRESH_SECONDS` ago.
 pub async fn recent(app: &App, org_id: &str) -> Result<Arc<OrganizationConfig>> {
     let now = app.clock.now();
-    if let Some((read_at, config)) = app.recent_configs.lock().get(org_id)
+    if let Some((read_at, config)) = app.state::<RecentConfigs>().lock().get(org_id)
         && (*read_at..*read_at + FRESH_SECONDS).contains(&now)
     {
         return Ok(config.clone());
     }
     let config = Arc::new(rules::get(app, org_id).await?.config);
-    let mut known = app.recent_configs.lock();
+    let mut known = app.state::<RecentConfigs>().lock();
     if known.len() >= REMEMBERED {
         known.clear();
     }

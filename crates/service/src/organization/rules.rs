@@ -9,7 +9,7 @@ use sqlx::types::Json;
 
 use super::client_config::ClientConfig;
 use super::config::UNKNOWN_TO_CLIENT;
-use super::{OrganizationConfig, sql};
+use super::{OrganizationConfig, RecentConfigs, sql};
 use crate::app::App;
 use crate::config::nearest;
 use crate::http::fields::{self, Outcome};
@@ -188,7 +188,7 @@ async fn change(
             })
         })
         .await;
-    app.recent_configs.forget(org_id);
+    app.state::<RecentConfigs>().forget(org_id);
     changed
 }
 

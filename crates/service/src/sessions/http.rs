@@ -1,5 +1,4 @@
-//! The endpoints that publish, end a session and say what became of it; those that read are in `http_reads.rs`, those
-//! that delete in `http_deletes.rs`. Each extracts, calls the rules and responds.
+//! The endpoints that read sessions, requests, interactions and outcomes.
 
 use std::sync::Arc;
 
@@ -10,57 +9,25 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::outcomes::{ListedOutcome, NewOutcome, OutcomeFilter};
-use super::{PublishRequest, PublishResponse, http_deletes, http_reads, outcomes, publish};
+use super::reads::{self, GetInteractions, GetRequests, ListSessions, SessionRequests};
+use super::rows::RequestFilter;
+use super::{Interaction, ListedOutcome, ListedSession, OUTCOMES, OutcomeFilter};
+
 use crate::app::App;
-use crate::http::Result;
-use crate::http::fields::{Fields, Read};
-use crate::http::{Caller, Input, QueryInput};
+use crate::credentials::Caller;
+use crate::http::fields::{Fields, ID_LENGTH, Read};
+use crate::http::{Input, QueryInput, Result};
 
 pub fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
-        .routes(routes!(publish_interaction))
-        .routes(routes!(finalize_session))
-        .routes(routes!(session_outcome))
+        .routes(routes!(get_requests))
+        .routes(routes!(get_interactions))
         .routes(routes!(get_session_outcomes))
-        .merge(http_reads::routes())
-        .merge(http_deletes::routes())
+        .routes(routes!(list_sessions))
 }
 
-const METADATA_BYTES: usize = 16 * 1024;
-const OUTCOMES: &[&str] = &["success", "failure", "unknown"];
-
-// ── publish ─────────────────────────────────────────────────────────────────────────────────────────
-
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[allow(dead_code)] // names the parameters for the specification
-struct PublishQuery {
-    /// Accepted for older clients; every answer waits until the publish is on disk.
-    wait_for_response: Option<bool>,
-}
-
-impl Read for PublishQuery {
-    fn read(f: &mut Fields<'_>) -> Self {
-        PublishQuery { wait_for_response: f.optional_flag("wait_for_response") }
-    }
-}
-
-/// Publish what happened in a session.
-///
-/// A 200 means that it is on disk. Sending the same `request_id` again with the same content is safe.
-#[utoipa::path(post, path = "/api/publish_interaction", tag = "sessions", params(PublishQuery),
-    request_body = PublishRequest, responses((status = 200, body = PublishResponse)))]
-async fn publish_interaction(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    _query: QueryInput<PublishQuery>,
-    input: Input<PublishRequest>,
-) -> Result<Json<PublishResponse>> {
-    Ok(Json(publish::publish(&app, &caller.org_id, input.value, input.unknown).await?))
-}
-
-// ── ending a session, and what became of it ─────────────────────────────────────────────────────────
+const MAX_TOP_K: i64 = 1000;
+const MAX_PAGE: i64 = 200;
 
 #[derive(IntoParams, ToSchema)]
 #[into_params(parameter_in = Query)]
@@ -76,101 +43,181 @@ impl Read for SessionKey {
     }
 }
 
-#[derive(Serialize, ToSchema)]
-struct FinalizeResponse {
-    success: bool,
-    message: String,
-    user_id: String,
-    session_id: String,
-    finished_at: i64,
-}
-
-/// Declare a session finished.
-#[utoipa::path(post, path = "/api/finalize_session", tag = "sessions",
-    request_body = SessionKey, responses((status = 200, body = FinalizeResponse)))]
-async fn finalize_session(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Input { value: SessionKey { session_id, user_id }, .. }: Input<SessionKey>,
-) -> Result<Json<FinalizeResponse>> {
-    let (user_id, finished_at) =
-        outcomes::finalize(&app, &caller.org_id, session_id.clone(), user_id).await?;
-    let message = "session finished".to_owned();
-    Ok(Json(FinalizeResponse { success: true, message, user_id, session_id, finished_at }))
-}
-
 #[derive(ToSchema)]
-#[allow(dead_code)] // the specification's view of NewOutcome
-struct SessionOutcomeRequest {
-    session_id: String,
-    /// `success`, `failure` or `unknown`.
-    outcome: String,
-    /// Unix seconds.
-    occurred_at: i64,
-    #[schema(max_length = 128)]
-    label: Option<String>,
-    value: Option<f64>,
-    /// At most 16 KB.
-    #[schema(value_type = Option<Object>)]
-    metadata: Option<serde_json::Value>,
-    /// Needed when several users have a session of this id.
+#[allow(dead_code)] // the specification's view of GetRequests
+struct GetRequestsRequest {
     user_id: Option<String>,
+    session_id: Option<String>,
+    request_id: Option<String>,
+    source: Option<String>,
+    agent_version: Option<String>,
+    /// RFC 3339 or unix seconds, included.
+    #[schema(value_type = Option<String>)]
+    start_time: Option<i64>,
+    /// RFC 3339 or unix seconds, not included.
+    #[schema(value_type = Option<String>)]
+    end_time: Option<i64>,
+    /// How many sessions; 30 when absent.
+    #[schema(minimum = 1, maximum = 1000)]
+    top_k: Option<i64>,
+    /// Sessions to skip.
+    #[schema(minimum = 0)]
+    offset: Option<i64>,
 }
 
-impl Read for NewOutcome {
+impl Read for GetRequests {
     fn read(f: &mut Fields<'_>) -> Self {
-        let metadata = f.object("metadata");
-        if metadata
-            .as_ref()
-            .is_some_and(|m| serde_json::to_vec(m).is_ok_and(|bytes| bytes.len() > METADATA_BYTES))
-        {
-            f.problem("metadata", "too_long", format!("larger than {METADATA_BYTES} bytes"));
-        }
-        NewOutcome {
-            session_id: f.id("session_id"),
-            outcome: f.required_choice("outcome", OUTCOMES),
-            occurred_at: f.required_integer("occurred_at", 0..=9_999_999_999),
-            label: f.id_up_to("label", 128),
-            value: f.number("value"),
-            metadata,
-            user_id: f.optional_id("user_id"),
+        let (from, to) = f.time_range();
+        GetRequests {
+            filter: RequestFilter {
+                user_id: f.optional_id("user_id"),
+                session_id: f.optional_id("session_id"),
+                request_id: f.optional_id("request_id"),
+                source: f.optional_text("source", 128),
+                agent_version: f.optional_id("agent_version"),
+                from,
+                to,
+            },
+            top_k: f.integer("top_k", 1..=MAX_TOP_K).unwrap_or(30),
+            offset: f.integer("offset", 0..=1_000_000_000).unwrap_or(0),
         }
     }
 }
 
 #[derive(Serialize, ToSchema)]
-struct SessionOutcomeResponse {
+struct GetRequestsResponse {
     success: bool,
-    /// False when the same outcome was recorded before.
-    recorded: bool,
-    /// Always null: what cannot be recorded is an error with a code.
-    #[schema(value_type = Option<String>)]
-    reason: Option<()>,
-    message: String,
-    user_id: String,
-    /// The source of the session's first request.
-    source: String,
+    sessions: Vec<SessionRequests>,
+    has_more: bool,
+    msg: Option<String>,
 }
 
-/// Report what became of a session: ground truth beside every judge.
-#[utoipa::path(post, path = "/api/session_outcome", tag = "sessions",
-    request_body = SessionOutcomeRequest, responses((status = 200, body = SessionOutcomeResponse)))]
-async fn session_outcome(
+/// Requests by session, newest session first.
+#[utoipa::path(post, path = "/api/get_requests", tag = "sessions",
+    request_body = GetRequestsRequest, responses((status = 200, body = GetRequestsResponse)))]
+async fn get_requests(
     State(app): State<Arc<App>>,
     caller: Caller,
-    input: Input<NewOutcome>,
-) -> Result<Json<SessionOutcomeResponse>> {
-    let outcome = outcomes::record_outcome(&app, &caller.org_id, input.value).await?;
-    let message =
-        if outcome.new { "outcome recorded" } else { "the same outcome was recorded before" };
-    Ok(Json(SessionOutcomeResponse {
-        success: true,
-        recorded: outcome.new,
-        reason: None,
-        message: message.to_owned(),
-        user_id: outcome.user_id,
-        source: outcome.source,
-    }))
+    input: Input<GetRequests>,
+) -> Result<Json<GetRequestsResponse>> {
+    let (sessions, has_more) = reads::get_requests(&app, &caller.org_id, input.value).await?;
+    Ok(Json(GetRequestsResponse { success: true, sessions, has_more, msg: None }))
+}
+
+#[derive(ToSchema)]
+#[allow(dead_code)] // the specification's view of GetInteractions
+struct GetInteractionsRequest {
+    user_id: String,
+    /// RFC 3339 or unix seconds, included.
+    #[schema(value_type = Option<String>)]
+    start_time: Option<i64>,
+    /// RFC 3339 or unix seconds, not included.
+    #[schema(value_type = Option<String>)]
+    end_time: Option<i64>,
+    /// How many turns; 30 when absent.
+    #[schema(minimum = 1, maximum = 1000)]
+    top_k: Option<i64>,
+}
+
+impl Read for GetInteractions {
+    fn read(f: &mut Fields<'_>) -> Self {
+        let (from, to) = f.time_range();
+        GetInteractions {
+            user_id: f.id("user_id"),
+            from,
+            to,
+            top_k: f.integer("top_k", 1..=MAX_TOP_K).unwrap_or(30),
+        }
+    }
+}
+
+#[derive(Serialize, ToSchema)]
+struct GetInteractionsResponse {
+    success: bool,
+    interactions: Vec<Interaction>,
+    msg: Option<String>,
+}
+
+/// The newest turns of a user, in the order in which they happened.
+#[utoipa::path(post, path = "/api/get_interactions", tag = "sessions",
+    request_body = GetInteractionsRequest, responses((status = 200, body = GetInteractionsResponse)))]
+async fn get_interactions(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    input: Input<GetInteractions>,
+) -> Result<Json<GetInteractionsResponse>> {
+    let interactions = reads::get_interactions(&app, &caller.org_id, input.value).await?;
+    Ok(Json(GetInteractionsResponse { success: true, interactions, msg: None }))
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[allow(dead_code)] // names the parameters for the specification
+struct ListSessionsQuery {
+    user_id: Option<String>,
+    source: Option<String>,
+    agent_version: Option<String>,
+    /// How it went by its newest verdict: `success`, `failure`, or `none` for those without one.
+    verdict: Option<String>,
+    /// Last activity at or after: RFC 3339 or unix seconds.
+    start_time: Option<String>,
+    /// Last activity before: RFC 3339 or unix seconds.
+    end_time: Option<String>,
+    /// Some turn contains this text.
+    text: Option<String>,
+    /// Sessions with these ids, separated by commas; at most 100.
+    session_ids: Option<String>,
+    /// `next_cursor` of the page before.
+    cursor: Option<String>,
+    /// 1 to 200; 50 when absent.
+    limit: Option<i64>,
+}
+
+impl Read for ListSessions {
+    fn read(f: &mut Fields<'_>) -> Self {
+        let (from, to) = f.time_range();
+        ListSessions {
+            user_id: f.optional_id("user_id"),
+            source: f.optional_text("source", 128),
+            agent_version: f.optional_id("agent_version"),
+            verdict: f.choice("verdict", &["success", "failure", "none"]),
+            from,
+            to,
+            text: f.optional_text("text", 1000).filter(|text| !text.trim().is_empty()),
+            session_ids: session_ids(f),
+            cursor: f.optional_text("cursor", 8000),
+            limit: f.integer("limit", 1..=MAX_PAGE).unwrap_or(50),
+        }
+    }
+}
+
+fn session_ids(f: &mut Fields<'_>) -> Option<Vec<String>> {
+    let text = f.optional_text("session_ids", 100 * (ID_LENGTH + 1))?;
+    let ids: Vec<String> =
+        text.split(',').map(|id| id.trim().to_owned()).filter(|id| !id.is_empty()).collect();
+    if ids.len() > 100 {
+        f.problem("session_ids", "too_many", "at most 100");
+    }
+    Some(ids)
+}
+
+#[derive(Serialize, ToSchema)]
+struct ListSessionsResponse {
+    sessions: Vec<ListedSession>,
+    /// Ask with this for the next page; null on the last.
+    next_cursor: Option<String>,
+}
+
+/// Sessions, newest activity first, page by page.
+#[utoipa::path(get, path = "/api/sessions", tag = "sessions", params(ListSessionsQuery),
+    responses((status = 200, body = ListSessionsResponse)))]
+async fn list_sessions(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    QueryInput(query): QueryInput<ListSessions>,
+) -> Result<Json<ListSessionsResponse>> {
+    let (sessions, next_cursor) = reads::list(&app, &caller.org_id, query).await?;
+    Ok(Json(ListSessionsResponse { sessions, next_cursor }))
 }
 
 #[derive(ToSchema)]
@@ -240,7 +287,7 @@ async fn get_session_outcomes(
     caller: Caller,
     Input { value: filter, .. }: Input<OutcomeFilter>,
 ) -> Result<Json<GetSessionOutcomesResponse>> {
-    let session_outcomes = outcomes::list_outcomes(&app, &caller.org_id, filter).await?;
+    let session_outcomes = super::list_outcomes(&app, &caller.org_id, filter).await?;
     let message = format!("{} outcomes", session_outcomes.len());
     Ok(Json(GetSessionOutcomesResponse { success: true, session_outcomes, message, msg: None }))
 }

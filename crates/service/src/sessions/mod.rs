@@ -1,41 +1,41 @@
-//! Sessions: what an agent did for a person, as published, request by request.
+//! Sessions: what an agent did for a person, as published, request by request. [`crate::intake`] writes them.
 //!
-//! - A publish that was answered with 200 is on disk, whole. The same `request_id` with the same content is
-//!   answered again with the first answer; with other content it is refused.
 //! - A session id is unique per user: two users may have the same one, and nothing mixes them.
 //! - The row in `sessions` sums its requests up; it is kept in the transactions that change them.
 
-mod deletes;
 pub mod http;
-mod http_deletes;
-mod http_reads;
+mod new_turn;
 mod outcomes;
-mod publish;
-mod publish_request;
 mod reads;
 mod sql;
-mod tokens;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sqlx::types::Json;
 use utoipa::ToSchema;
 
-pub use deletes::{
-    clear_user_data, delete_interaction, delete_requests, delete_session, older_than,
+pub use new_turn::{ITEMS, InteractionData, LATEST_TIME, LEARNINGS_PER_REQUEST};
+pub use outcomes::{
+    ListedOutcome, NewOutcome, OUTCOMES, OutcomeFilter, SessionOutcome, list_outcomes,
 };
-pub use outcomes::{NewOutcome, SessionOutcome, finalize, list_outcomes, record_outcome};
-pub use publish::{PublishResponse, publish};
-pub use publish_request::{InteractionData, PublishRequest};
 pub use reads::{
-    GetInteractions, GetRequests, ListSessions, SessionView, Snapshot, Transcript,
-    get_interactions, get_requests, hold, list, owner, transcript_in, view,
+    GetInteractions, GetRequests, ListSessions, Snapshot, Transcript, get_interactions,
+    get_requests, hold, list, older_than, owner, transcript_in,
 };
 pub use sql::{
     SessionInWindow, arrivals, citations, count_arrivals, in_window, interactions_by_ids,
     recount_mismatches, request_for_learning, said, snapshot,
 };
-pub use tokens::warm as warm_tokenizer;
+
+/// The rows of sessions, for intake, which writes and deletes them.
+pub mod rows {
+    pub use super::sql::{
+        NewRequest, RequestFilter, Stored, StoredAnswer, delete_interaction, delete_request,
+        delete_session, find_answer, find_attribution, find_session, finish_session, has_requests,
+        insert_outcome, insert_request, locate_request, lock_session, newest_outcome,
+        recount_session,
+    };
+}
 
 /// Whether a turn of this role is the person's own; all others are the agent's side.
 pub fn is_user(role: &str) -> bool {
@@ -99,6 +99,13 @@ pub struct Interaction {
     pub citations: Json<Vec<Citation>>,
     /// Tokens of `content` (cl100k_base).
     pub token_count: Option<i64>,
+}
+
+impl Interaction {
+    /// Whether it is the person's own turn.
+    pub fn is_user(&self) -> bool {
+        is_user(&self.role)
+    }
 }
 
 /// A turn on its way to learning.

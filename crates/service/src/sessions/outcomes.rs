@@ -1,18 +1,16 @@
 //! What became of a session in the customer's own words: ground truth beside every judge.
 
-use std::sync::Arc;
-
 use serde::Serialize;
 use serde_json::{Map, Value};
 use sqlx::types::Json;
 use utoipa::ToSchema;
 
-use super::{reads, sql};
+use super::sql;
 use crate::app::App;
-use crate::evaluation;
-use crate::learnings::extraction;
-use storage::error::{Error, Result};
-use storage::subjects::barrier;
+use storage::error::Result;
+
+/// How a session can have gone, as it is reported.
+pub const OUTCOMES: &[&str] = &["success", "failure", "unknown"];
 
 /// An outcome as it is reported.
 #[derive(Clone, Debug)]
@@ -71,7 +69,7 @@ pub struct OutcomeFilter {
 }
 
 impl SessionOutcome {
-    fn says_the_same_as(&self, new: &NewOutcome) -> bool {
+    pub fn says_the_same_as(&self, new: &NewOutcome) -> bool {
         self.outcome == new.outcome
             && self.occurred_at == new.occurred_at
             && self.label == new.label
@@ -102,42 +100,6 @@ fn same(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// What recording did.
-pub struct Recorded {
-    /// False when the same outcome was there already.
-    pub new: bool,
-    pub user_id: String,
-    pub source: String,
-}
-
-/// Stores an outcome. A repeat of the current one changes nothing.
-pub async fn record_outcome(app: &Arc<App>, org_id: &str, outcome: NewOutcome) -> Result<Recorded> {
-    let input = (app.clone(), org_id.to_owned(), outcome);
-    app.db
-        .write("sessions.record_outcome", input, |tx, (app, org_id, outcome)| {
-            Box::pin(async move {
-                let user_id = outcome.user_id.as_deref();
-                let user_id = reads::owner(tx, org_id, &outcome.session_id, user_id).await?;
-                let now = app.clock.now();
-                let subject = barrier::open(tx, &app.subject_keys, org_id, &user_id, now).await?;
-                subject.admits(Some(outcome.occurred_at), now)?;
-                // Held until the end, so that a deletion of the session takes the outcome with it.
-                sql::lock_session(tx, org_id, &user_id, &outcome.session_id).await?;
-                let session = sql::find_session(tx, org_id, &user_id, &outcome.session_id).await?;
-                let session = session.ok_or_else(|| Error::not_found("session"))?;
-                let current = sql::newest_outcome(tx, &subject, &outcome.session_id).await?;
-                let new = current.as_ref().is_none_or(|current| !current.says_the_same_as(outcome));
-                if new {
-                    let revision = current.map_or(1, |current| current.revision + 1);
-                    sql::insert_outcome(tx, &subject, outcome, revision, now).await?;
-                    evaluation::outcome_reported(tx, app, &subject, &outcome.session_id).await?;
-                }
-                Ok(Recorded { new, user_id, source: session.source })
-            })
-        })
-        .await
-}
-
 /// The current outcomes of sessions, newest first.
 pub async fn list_outcomes(
     app: &App,
@@ -149,30 +111,4 @@ pub async fn list_outcomes(
             Box::pin(sql::current_outcomes(tx, org_id, filter))
         })
         .await
-}
-
-/// Declares a session finished; gives its user and the time.
-pub async fn finalize(
-    app: &Arc<App>,
-    org_id: &str,
-    session_id: String,
-    user_id: Option<String>,
-) -> Result<(String, i64)> {
-    let input = (app.clone(), org_id.to_owned(), session_id, user_id);
-    let finalized = app
-        .db
-        .write("sessions.finalize", input, |tx, (app, org_id, session_id, user_id)| {
-            Box::pin(async move {
-                let user_id = reads::owner(tx, org_id, session_id, user_id.as_deref()).await?;
-                let now = app.clock.now();
-                let subject = barrier::open(tx, &app.subject_keys, org_id, &user_id, now).await?;
-                sql::finish_session(tx, &subject, session_id, now).await?;
-                evaluation::session_changed(tx, app, &subject, session_id, true).await?;
-                extraction::flush(tx, app, &subject).await?;
-                Ok((user_id, now))
-            })
-        })
-        .await?;
-    app.db.announce_work().await;
-    Ok(finalized)
 }

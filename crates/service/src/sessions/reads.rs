@@ -1,7 +1,6 @@
 //! Reading sessions back: by session, by turn, as a list, and one whole transcript.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -9,7 +8,6 @@ use utoipa::ToSchema;
 use super::sql::{self, RequestFilter, SessionFilter};
 use super::{Interaction, ListedSession, Request, SessionOutcome, SessionSummary};
 use crate::app::App;
-use crate::evaluation::{self, SessionVerdicts};
 use storage::db::{Tx, like_pattern};
 use storage::error::{Code, Error, Result};
 
@@ -178,34 +176,6 @@ pub struct Transcript {
     pub outcomes: Vec<SessionOutcome>,
 }
 
-/// One session, whole, with everything that was judged about it.
-#[derive(Serialize, ToSchema)]
-pub struct SessionView {
-    #[serde(flatten)]
-    pub transcript: Transcript,
-    #[serde(flatten)]
-    pub verdicts: SessionVerdicts,
-}
-
-pub async fn view(
-    app: &Arc<App>,
-    org_id: &str,
-    user_id: &str,
-    session_id: &str,
-) -> Result<SessionView> {
-    let input = (org_id.to_owned(), user_id.to_owned(), session_id.to_owned());
-    app.db
-        .read("sessions.view", input, |tx, (org, user, id)| {
-            Box::pin(async move {
-                let found = transcript_in(tx, org, user, id).await?;
-                let transcript = found.ok_or_else(|| Error::not_found("session"))?;
-                let verdicts = evaluation::of_session(tx, org, user, id).await?;
-                Ok(SessionView { transcript, verdicts })
-            })
-        })
-        .await
-}
-
 /// A session as it was published, read as part of a transaction.
 pub async fn transcript_in(
     tx: &mut Tx,
@@ -223,6 +193,19 @@ pub async fn transcript_in(
         interactions: sql::interactions_of_session(tx, org, user, id).await?,
         outcomes: sql::outcome_history(tx, org, user, id).await?,
     }))
+}
+
+/// Sessions of any organization whose last request is from before `before`, the oldest first.
+pub async fn older_than(
+    app: &App,
+    before: i64,
+    limit: i64,
+) -> Result<Vec<(String, String, String)>> {
+    app.db
+        .read("sessions.older_than", (before, limit), |tx, (before, limit)| {
+            Box::pin(sql::older_than(tx, *before, *limit))
+        })
+        .await
 }
 
 /// Holds a session until the transaction ends, so that what is written about it goes with it when it is deleted;

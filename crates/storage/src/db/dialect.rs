@@ -4,6 +4,7 @@
 //! own words.
 #![allow(clippy::disallowed_types)] // dynamic SQL lives here: the place the ban points to
 
+use base::words::TextTerm;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{PoisonError, RwLock};
@@ -241,13 +242,6 @@ impl Tx {
 /// Where a stream of texts goes; as fast as it takes them.
 pub trait TextSink: Send {
     fn take(&mut self, text: String) -> BoxFuture<'_, Result<()>>;
-}
-
-/// A word to look for, or the beginning of words.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TextTerm {
-    pub text: String,
-    pub prefix: bool,
 }
 
 /// Numbers that must be known before their rows are written: the full-text index is made of them.

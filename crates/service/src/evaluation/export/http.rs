@@ -11,10 +11,10 @@ use utoipa_axum::routes;
 
 use super::ExportRequest;
 use crate::app::App;
+use crate::credentials::Caller;
 use crate::evaluation::overview::http::read_window;
-use crate::http::Result;
 use crate::http::fields::{Fields, Read};
-use crate::http::{Caller, QueryInput};
+use crate::http::{QueryInput, Result};
 
 pub fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new().routes(routes!(export_evaluations))

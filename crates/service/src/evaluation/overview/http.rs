@@ -12,9 +12,9 @@ use utoipa_axum::routes;
 
 use super::{Overview, OverviewRequest, SourceSet};
 use crate::app::App;
-use crate::http::Result;
+use crate::credentials::Caller;
 use crate::http::fields::{Fields, Read};
-use crate::http::{Caller, Input};
+use crate::http::{Input, Result};
 
 pub const LATEST_TIME: i64 = 9_999_999_999;
 const MAX_SETS: usize = 50;

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::results::ResultQuery;
+use super::results::rows::ResultQuery;
 use super::{AGENT_SUCCESS, EvaluationResult, shadow};
 use crate::app::App;
 use body::{List, Lists};

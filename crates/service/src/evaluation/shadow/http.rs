@@ -11,9 +11,9 @@ use utoipa_axum::routes;
 
 use super::ShadowComparisonVerdict;
 use crate::app::App;
-use crate::http::Result;
+use crate::credentials::Caller;
 use crate::http::fields::{Fields, Read};
-use crate::http::{Caller, QueryInput};
+use crate::http::{QueryInput, Result};
 
 pub fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new().routes(routes!(recent_shadow_comparisons))

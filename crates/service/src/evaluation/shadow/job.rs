@@ -8,9 +8,9 @@ use serde_json::json;
 
 use super::judging;
 use crate::app::App;
-use crate::evaluation::grading::{self, Material};
-use crate::evaluation::schedule::{ATTEMPTS, session_key};
-use crate::evaluation::session_job;
+use crate::evaluation::results::grading::{self, Material};
+use crate::evaluation::results::schedule::{ATTEMPTS, session_key};
+use crate::evaluation::results::session_job;
 use crate::sessions;
 use storage::error::Result;
 use storage::jobs::{self, Claim, Handler, NewJob, OnDuplicate, Outcome, Planned};
@@ -71,7 +71,7 @@ async fn compare(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
                 if session_job::put_off(app, job, &error).await? {
                     return Ok(Outcome::Closed);
                 }
-                return Err(grading::judge_error(&error));
+                return Err(crate::judging::judge_error(&error));
             }
         };
         let input = (app.clone(), job.clone(), user_id.clone(), session_id.clone(), verdict);

@@ -3,7 +3,7 @@
 use super::combine::{Combined, combine};
 use super::{NewVerdict, SHADOW_COMPARISON};
 use crate::app::App;
-use crate::evaluation::grading::{Material, is_user};
+use crate::evaluation::results::grading::Material;
 use crate::sessions::Interaction;
 use judge::prompts::{self, Kind, Rubric};
 use judge::{Graded, JudgeError, Provenance, verdicts::ShadowVerdict};
@@ -20,7 +20,7 @@ pub fn rubric(material: &Material) -> Result<&'static Rubric> {
 
 /// Whether a turn is a response with another one beside it.
 pub fn is_pair(turn: &Interaction) -> bool {
-    !is_user(turn) && !turn.shadow_content.trim().is_empty()
+    !turn.is_user() && !turn.shadow_content.trim().is_empty()
 }
 
 /// The places of the session's pairs among its turns.

@@ -15,8 +15,8 @@ pub mod sql;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::Origin;
 use crate::app::App;
+use crate::judging::Origin;
 use crate::organization;
 use storage::db::Tx;
 use storage::error::Result;

@@ -1,7 +1,7 @@
 //! SQL of the table `evaluation_decisions`.
 
-use crate::evaluation::decisions::DecisionQuery;
-use crate::evaluation::judge_health::{DecisionCount, ReasonCount};
+use crate::evaluation::results::decisions::DecisionQuery;
+use crate::evaluation::review::judge_health::{DecisionCount, ReasonCount};
 use storage::db::Tx;
 use storage::error::Result;
 use storage::subjects::SubjectWrite;

@@ -1,7 +1,7 @@
 //! SQL of the table `session_labels`, and of verdicts beside ground truth.
 
-use crate::evaluation::agreement::AgreementQuery;
-use crate::evaluation::labels::{LabelView, NewLabel};
+use crate::evaluation::review::agreement::AgreementQuery;
+use crate::evaluation::review::labels::{LabelView, NewLabel};
 use storage::db::Tx;
 use storage::error::Result;
 use storage::subjects::SubjectWrite;

@@ -1,6 +1,6 @@
 //! SQL of the table `learning_verdicts`.
 
-use crate::evaluation::learning_verdicts::{
+use crate::evaluation::results::learning_verdicts::{
     LearningQuery, LearningVerdict, NewLearningVerdict, VerdictOnLearning,
 };
 use storage::db::{Changes, Tx, Value};

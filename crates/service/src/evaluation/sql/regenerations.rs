@@ -1,7 +1,7 @@
 //! SQL of the tables `regenerations` and `candidate_verdicts`.
 
 use crate::evaluation::NewResult;
-use crate::evaluation::regeneration::Regeneration;
+use crate::evaluation::regeneration::replay::Regeneration;
 use storage::db::Tx;
 use storage::error::Result;
 use storage::subjects::SubjectWrite;

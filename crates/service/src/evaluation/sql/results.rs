@@ -1,6 +1,6 @@
 //! SQL of the table `evaluation_results`.
 
-use crate::evaluation::results::ResultQuery;
+use crate::evaluation::results::rows::ResultQuery;
 use crate::evaluation::{AGENT_SUCCESS, EvaluationResult, NewResult};
 use storage::db::{Changes, Tx, Value, listed};
 use storage::error::Result;

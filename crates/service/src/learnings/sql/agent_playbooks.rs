@@ -266,3 +266,37 @@ pub async fn aggregated(tx: &mut Tx, org_id: &str, agent_playbook_ids: &[i64]) -
     )?;
     Ok(found.into_iter().map(|(id,)| id).collect())
 }
+
+/// Removes a person's links to an agent playbook from before `epoch` and gives how many there were.
+pub async fn unlink(
+    tx: &mut Tx,
+    org_id: &str,
+    user_id: &str,
+    epoch: i64,
+    agent_playbook_id: i64,
+) -> Result<u64> {
+    run!(
+        tx,
+        "DELETE FROM agent_playbook_sources
+         WHERE org_id = $1 AND user_id = $2 AND epoch < $3 AND agent_playbook_id = $4",
+        org_id,
+        user_id,
+        epoch,
+        agent_playbook_id
+    )
+}
+
+pub async fn by_ids(tx: &mut Tx, org_id: &str, ids: &[i64]) -> Result<Vec<AgentPlaybook>> {
+    rows!(
+        tx,
+        AgentPlaybook,
+        concat!(
+            "SELECT ",
+            columns!(),
+            " FROM agent_playbooks b WHERE b.org_id = $1 AND b.agent_playbook_id IN {integers:$2}
+              ORDER BY b.agent_playbook_id"
+        ),
+        org_id,
+        Json(ids)
+    )
+}

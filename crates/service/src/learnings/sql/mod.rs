@@ -1,14 +1,11 @@
 //! SQL of the learnings' tables, one file per noun.
 
 pub mod agent_playbooks;
-pub mod aggregation;
-pub mod masking;
+pub mod decisions;
 pub mod profiles;
-pub mod provenance;
+pub mod rejections;
 pub mod resolve;
 pub mod search;
-pub mod streams;
-pub mod tuning;
 pub mod user_playbooks;
 pub mod vectors;
 

@@ -3,7 +3,7 @@
 use sqlx::types::Json;
 
 use crate::sessions::SessionOutcome;
-use crate::sessions::outcomes::{ListedOutcome, NewOutcome, OutcomeFilter};
+use crate::sessions::{ListedOutcome, NewOutcome, OutcomeFilter};
 use storage::db::Tx;
 use storage::error::Result;
 use storage::subjects::SubjectWrite;

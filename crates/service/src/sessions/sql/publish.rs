@@ -3,32 +3,62 @@
 use sqlx::types::Json;
 
 use crate::experiments::Attribution;
-use crate::sessions::publish::{Publish, PublishResponse};
+use crate::sessions::InteractionData;
 use storage::db::{Changes, Tx, Value};
 use storage::error::Result;
 use storage::jobs::Planned;
 use storage::subjects::SubjectWrite;
 use storage::{row, rows};
 
-/// What is stored with a request id: its digest, and the answer it was given.
+/// What is stored with a request id.
+pub struct StoredAnswer {
+    pub content_sha256: String,
+    /// The answer it was given, without its turns and its attribution.
+    pub answer: serde_json::Value,
+    pub interaction_ids: Vec<i64>,
+    pub experiment: Option<Attribution>,
+}
+
+/// A request to be stored.
+pub struct NewRequest<'a> {
+    pub request_id: &'a str,
+    pub session_id: &'a str,
+    pub created_at: i64,
+    pub received_at: i64,
+    pub source: &'a str,
+    pub agent_version: &'a str,
+    pub evaluation_only: bool,
+    pub session_finished: bool,
+    /// The attribution that was sent.
+    pub experiment: Option<&'a Attribution>,
+    pub content_sha256: &'a str,
+    /// The answer to a repeat; the turns' ids and the attribution are read from their rows.
+    pub answer: serde_json::Value,
+    /// How it feeds learning.
+    pub learning: &'static str,
+    /// The turns, with the tokens of their content.
+    pub items: &'a [(InteractionData, i64)],
+}
+
+/// The answer that was given to a request id, if it was published before.
 pub async fn find_answer(
     tx: &mut Tx,
     org_id: &str,
     request_id: &str,
-) -> Result<Option<(String, PublishResponse)>> {
+) -> Result<Option<StoredAnswer>> {
     let found = row!(
         tx,
-        (String, String, String, Json<PublishResponse>, Option<String>, Option<String>),
+        (String, String, String, Json<serde_json::Value>, Option<String>, Option<String>),
         "SELECT user_id, session_id, content_sha256, answer, retrieval_experiment_id, retrieval_experiment_arm
          FROM requests WHERE org_id = $1 AND request_id = $2",
         org_id,
         request_id
     )?;
-    let Some((user_id, session_id, content_sha256, Json(mut answer), experiment_id, arm)) = found
+    let Some((user_id, session_id, content_sha256, Json(answer), experiment_id, arm)) = found
     else {
         return Ok(None);
     };
-    answer.experiment =
+    let experiment =
         experiment_id.zip(arm).map(|(experiment_id, arm)| Attribution { experiment_id, arm });
     let turns = rows!(
         tx,
@@ -41,8 +71,8 @@ pub async fn find_answer(
         session_id,
         request_id
     )?;
-    answer.interaction_ids = turns.into_iter().map(|(id,)| id).collect();
-    Ok(Some((content_sha256, answer)))
+    let interaction_ids = turns.into_iter().map(|(id,)| id).collect();
+    Ok(Some(StoredAnswer { content_sha256, answer, interaction_ids, experiment }))
 }
 
 /// The attribution stored with a request.
@@ -73,13 +103,11 @@ pub struct Stored {
 /// Turns per INSERT: engines limit the number of parameters.
 const TURNS_AT_ONCE: usize = 100;
 
-/// Stores a publish: its turns, the request, and what it adds to its session. `answer` is what a repeat is answered
-/// with; the turns' ids and the attribution are read from their rows.
-pub async fn insert_publish(
+/// Stores a request: its turns, its row, and what it adds to its session, with the work that follows from it.
+pub async fn insert_request(
     tx: &mut Tx,
     subject: &SubjectWrite,
-    publish: &Publish,
-    answer: &PublishResponse,
+    request: &NewRequest<'_>,
     learning: Option<&Planned>,
     due: &[Planned],
 ) -> Result<Stored> {
@@ -89,16 +117,16 @@ pub async fn insert_publish(
     if let Some(learning) = learning {
         learning.add_to(&mut changes);
     }
-    for turns in publish.items.chunks(TURNS_AT_ONCE) {
+    for turns in request.items.chunks(TURNS_AT_ONCE) {
         let mut values = Vec::with_capacity(turns.len() * 18);
         for (item, tokens) in turns {
             values.extend([
                 subject.org_id().into(),
                 subject.user_id().into(),
-                Value::from(&publish.request.session_id),
+                request.session_id.into(),
                 subject.epoch().into(),
-                Value::from(&publish.request_id),
-                item.created_at.unwrap_or(publish.created_at).into(),
+                request.request_id.into(),
+                item.created_at.unwrap_or(request.created_at).into(),
                 Value::from(&item.role),
                 Value::from(&item.content),
                 Value::from(&item.shadow_content),
@@ -140,19 +168,19 @@ pub async fn insert_publish(
         vec![
             subject.org_id().into(),
             subject.user_id().into(),
-            Value::from(&publish.request.session_id),
-            Value::from(&publish.request_id),
+            request.session_id.into(),
+            request.request_id.into(),
             subject.epoch().into(),
-            publish.created_at.into(),
-            publish.received_at.into(),
-            Value::from(&publish.request.source),
-            Value::from(&publish.agent_version),
-            publish.request.evaluation_only.into(),
-            publish.request.retrieval_experiment_id.as_deref().into(),
-            publish.request.retrieval_experiment_arm.into(),
-            Value::from(&publish.content_sha256),
-            Value::json(answer)?,
-            publish.learning.as_str().into(),
+            request.created_at.into(),
+            request.received_at.into(),
+            request.source.into(),
+            request.agent_version.into(),
+            request.evaluation_only.into(),
+            request.experiment.map(|sent| sent.experiment_id.as_str()).into(),
+            request.experiment.map(|sent| sent.arm.as_str()).into(),
+            request.content_sha256.into(),
+            Value::json(&request.answer)?,
+            request.learning.into(),
         ],
     );
     changes.add(
@@ -160,15 +188,15 @@ pub async fn insert_publish(
         vec![
             subject.org_id().into(),
             subject.user_id().into(),
-            Value::from(&publish.request.session_id),
+            request.session_id.into(),
             subject.epoch().into(),
-            publish.created_at.into(),
-            Value::from(&publish.request_id),
-            publish.received_at.into(),
-            publish.request.session_finished.then_some(publish.received_at).into(),
-            Value::from(&publish.request.source),
-            Value::from(&publish.agent_version),
-            i64::try_from(publish.items.len()).unwrap_or(i64::MAX).into(),
+            request.created_at.into(),
+            request.request_id.into(),
+            request.received_at.into(),
+            request.session_finished.then_some(request.received_at).into(),
+            request.source.into(),
+            request.agent_version.into(),
+            i64::try_from(request.items.len()).unwrap_or(i64::MAX).into(),
         ],
     );
     for job in due {

@@ -1,0 +1,147 @@
+//! `/auth/session`: signing a browser in with a dashboard token, and out again.
+//!
+//! The cookie is HttpOnly and SameSite=Strict. What a browser changes with it carries [`CSRF_HEADER`]; the value
+//! comes with the answer to signing in and to `GET /auth/session`, which no other site's page can read.
+
+use std::sync::Arc;
+
+use axum::extract::{FromRequestParts, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, Method, header};
+use axum::response::{AppendHeaders, IntoResponse};
+use axum::routing::get;
+use axum::{Json, Router};
+use serde::Serialize;
+use subtle::ConstantTimeEq;
+
+use super::browser::{self, Browser};
+use super::callers::{self, Caller};
+use crate::app::App;
+use crate::http::fields::{Fields, Read};
+use crate::http::{HttpError, Input, RateLimits, Result};
+use storage::error::{Code, Error};
+
+pub const CSRF_HEADER: &str = "x-evenhand-csrf";
+const COOKIE: &str = "evenhand_session";
+
+pub fn routes() -> Router<Arc<App>> {
+    Router::new().route("/auth/session", get(look).post(sign_in).delete(sign_out))
+}
+
+/// How this browser stands with the server.
+#[derive(Serialize)]
+struct Session {
+    /// `local` (no credentials yet), `signed_in` or `signed_out`.
+    state: &'static str,
+    org_id: Option<String>,
+    /// What the header `X-Evenhand-CSRF` must say when something is changed.
+    csrf: Option<String>,
+    /// Whether exports and erasures are open to it.
+    governance: bool,
+}
+
+impl Session {
+    fn of(caller: Caller, csrf: Option<String>) -> Self {
+        let state = if caller.local { "local" } else { "signed_in" };
+        let governance = caller.governance;
+        Session { state, org_id: Some(caller.org_id), csrf, governance }
+    }
+}
+
+/// Answers 200 in every case: a page asks this first, and being signed out is no error.
+async fn look(State(app): State<Arc<App>>, parts: Parts) -> Result<Json<Session>> {
+    if let Some(browser) = of_cookie(&parts.headers, &app).await? {
+        let csrf = Some(browser.csrf.clone());
+        return Ok(Json(Session::of(caller(browser), csrf)));
+    }
+    let session = match callers::local_caller(&parts, &app).await {
+        Ok(caller) => Session::of(caller, None),
+        Err(Error::Refused { code: Code::Unauthenticated, .. }) => {
+            Session { state: "signed_out", org_id: None, csrf: None, governance: false }
+        }
+        Err(error) => return Err(error.into()),
+    };
+    Ok(Json(session))
+}
+
+struct SignIn {
+    token: String,
+}
+
+impl Read for SignIn {
+    // Anybody may send this: a token and nothing else.
+    const BODY_LIMIT: Option<usize> = Some(4096);
+
+    fn read(f: &mut Fields<'_>) -> Self {
+        SignIn { token: f.required("token", |f| f.optional_text("token", 1000)) }
+    }
+}
+
+/// Counts an attempt to sign in before its body is read.
+struct SignInRate;
+
+impl FromRequestParts<Arc<App>> for SignInRate {
+    type Rejection = HttpError;
+
+    async fn from_request_parts(_: &mut Parts, app: &Arc<App>) -> Result<Self, HttpError> {
+        app.state::<RateLimits>().check("sign-in")?;
+        Ok(SignInRate)
+    }
+}
+
+async fn sign_in(
+    State(app): State<Arc<App>>,
+    _within_rate: SignInRate,
+    headers: HeaderMap,
+    Input { value, .. }: Input<SignIn>,
+) -> Result<impl IntoResponse> {
+    let (value, browser) = browser::sign_in(&app, value.token.trim()).await?;
+    let csrf = Some(browser.csrf.clone());
+    let cookie = set_cookie(&headers, &value, browser::SIGNED_IN_SECONDS);
+    let body = Json(Session::of(caller(browser), csrf));
+    Ok((AppendHeaders([(header::SET_COOKIE, cookie)]), body))
+}
+
+async fn sign_out(headers: HeaderMap) -> impl IntoResponse {
+    let cookie = set_cookie(&headers, "", 0);
+    let body = Session { state: "signed_out", org_id: None, csrf: None, governance: false };
+    (AppendHeaders([(header::SET_COOKIE, cookie)]), Json(body))
+}
+
+/// Secure when the browser came over TLS, which a proxy in front of this server says.
+fn set_cookie(headers: &HeaderMap, value: &str, seconds: i64) -> String {
+    let over_tls = headers.get("x-forwarded-proto").is_some_and(|proto| proto == "https");
+    let secure = if over_tls { "; Secure" } else { "" };
+    format!("{COOKIE}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}{secure}")
+}
+
+/// The caller behind the request's cookie, if it has a good one. A change without the header is refused.
+pub async fn signed_in(parts: &Parts, app: &App) -> Result<Option<Caller>, Error> {
+    let Some(browser) = of_cookie(&parts.headers, app).await? else {
+        return Ok(None);
+    };
+    if !matches!(parts.method, Method::GET | Method::HEAD) {
+        let sent = parts.headers.get(CSRF_HEADER).map(|value| value.as_bytes()).unwrap_or_default();
+        if !bool::from(browser.csrf.as_bytes().ct_eq(sent)) {
+            return Err(Error::refused(
+                Code::CsrfMissing,
+                "A change made with the dashboard's cookie needs the header X-Evenhand-CSRF.",
+            ));
+        }
+    }
+    app.state::<RateLimits>().check(&browser.credential.credential_id)?;
+    Ok(Some(caller(browser)))
+}
+
+async fn of_cookie(headers: &HeaderMap, app: &App) -> Result<Option<Browser>, Error> {
+    let values = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let mut pairs = values.flat_map(|value| value.split(';')).filter_map(|p| p.split_once('='));
+    match pairs.find(|(name, _)| name.trim() == COOKIE) {
+        Some((_, value)) => browser::signed_in(app, value.trim()).await,
+        None => Ok(None),
+    }
+}
+
+fn caller(browser: Browser) -> Caller {
+    Caller::of(browser.credential)
+}

@@ -1,0 +1,92 @@
+//! Endpoints of judge diffs: another rubric beside the live one.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use serde::Serialize;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::diff::{self, JudgeDiff};
+use super::http::Started;
+use super::{NewRegeneration, replay};
+use crate::app::App;
+use crate::credentials::{Caller, Operator};
+use crate::http::fields::{Fields, Read};
+use crate::http::{Input, PathId, Result};
+use crate::organization::prompt_version;
+use judge::prompts::Kind;
+
+pub fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new()
+        .routes(routes!(start_judge_diff))
+        .routes(routes!(get_judge_diff))
+        .routes(routes!(promote_judge_diff))
+}
+
+#[derive(ToSchema)]
+#[allow(dead_code)] // the specification's view of DiffRequest
+struct JudgeDiffRequest {
+    /// The version of the session rubric to compare with the live verdicts.
+    candidate_version: String,
+    from_ts: i64,
+    to_ts: i64,
+    max_cost_usd: Option<f64>,
+}
+
+struct DiffRequest(NewRegeneration);
+
+impl Read for DiffRequest {
+    fn read(f: &mut Fields<'_>) -> Self {
+        let window = NewRegeneration::read(f);
+        let version = f.required("candidate_version", |f| {
+            prompt_version(f, "candidate_version", Kind::SessionSuccess).map(Some)
+        });
+        DiffRequest(NewRegeneration { evaluation_name: None, candidate_version: version, ..window })
+    }
+}
+
+/// Judge a window with another rubric, beside the live numbers.
+#[utoipa::path(post, path = "/api/evaluations/judge_diffs", tag = "evaluation",
+    request_body = JudgeDiffRequest, responses((status = 200, body = Started)))]
+async fn start_judge_diff(
+    State(app): State<Arc<App>>,
+    operator: Operator,
+    Input { value: DiffRequest(new), .. }: Input<DiffRequest>,
+) -> Result<Json<Started>> {
+    let (job_id, total) = replay::start(&app, &operator.0.org_id, new).await?;
+    Ok(Json(Started { job_id, total }))
+}
+
+/// What the other rubric says: paired flips and McNemar's test.
+#[utoipa::path(get, path = "/api/evaluations/judge_diffs/{job_id}", tag = "evaluation",
+    params(("job_id" = String, Path)), responses((status = 200, body = JudgeDiff)))]
+async fn get_judge_diff(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    PathId(job_id): PathId,
+) -> Result<Json<JudgeDiff>> {
+    Ok(Json(diff::diff(&app, &caller.org_id, &job_id).await?))
+}
+
+#[derive(Serialize, ToSchema)]
+struct Promoted {
+    success: bool,
+    session_success_prompt_version: String,
+    config_version: i64,
+}
+
+/// Judge with the compared rubric from now on.
+#[utoipa::path(post, path = "/api/evaluations/judge_diffs/{job_id}/promote", tag = "evaluation",
+    params(("job_id" = String, Path)), responses((status = 200, body = Promoted)))]
+async fn promote_judge_diff(
+    State(app): State<Arc<App>>,
+    operator: Operator,
+    PathId(job_id): PathId,
+) -> Result<Json<Promoted>> {
+    let Caller { org_id, credential_id, .. } = &operator.0;
+    let (version, config_version) = diff::promote(&app, org_id, credential_id, &job_id).await?;
+    Ok(Json(Promoted { success: true, session_success_prompt_version: version, config_version }))
+}

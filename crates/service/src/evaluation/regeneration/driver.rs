@@ -1,0 +1,488 @@
+//! The worker of a regeneration. It holds the parent's lease and works on the children itself: their loading and
+//! saving overlap with judging, and at most `concurrency_limit` judgements run at a time, whatever else does.
+//!
+//! A verdict is written and its child closed in one transaction, guarded by the parent's lease: after a crash the
+//! next holder goes on with the children that are still open, and only those in flight are judged again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+use tokio::task::{JoinError, JoinSet};
+
+use super::replay as regeneration;
+use super::replay::Regeneration;
+use crate::app::App;
+use crate::evaluation::results::grading::{self, Material};
+use crate::evaluation::results::{learning_verdicts, rows as results, rule_evaluators};
+use crate::evaluation::shadow::{self, SHADOW_COMPARISON, judging};
+use crate::evaluation::{AGENT_SUCCESS, NewResult, sql};
+use crate::sessions;
+use judge::JudgeError;
+use judge::prompts::{self, Kind, Rubric};
+use storage::db::Changes;
+use storage::error::{Error, Result};
+use storage::jobs::{self, Child, Claim, Handler, Outcome};
+
+pub const PARENT: &str = "regenerate";
+pub const CHILD: &str = "regenerate_session";
+
+/// Children read at a time.
+const PAGE: i64 = 200;
+/// Sessions loaded or being saved for each that is judged, so that the judge never waits for the disk.
+const AHEAD: usize = 2;
+/// Tries at one session when the provider fails, before the session counts as failed.
+const TRIES: u32 = 5;
+/// Crashes and failures of the whole before it ends as `error`.
+const ATTEMPTS: i64 = 20;
+
+pub struct Regenerate;
+
+impl Handler<App> for Regenerate {
+    fn kind(&self) -> &'static str {
+        PARENT
+    }
+
+    fn run<'a>(&'a self, app: &'a Arc<App>, job: &'a Claim) -> BoxFuture<'a, Result<Outcome>> {
+        Box::pin(async move {
+            let Some(work) = Work::begin(app, job).await? else { return Ok(Outcome::Done) };
+            let work = Arc::new(work);
+            if job.attempts > ATTEMPTS {
+                return work
+                    .end("error", Some("given up: its worker died or failed every time"))
+                    .await;
+            }
+            let ended = tokio::select! {
+                ended = work.run() => ended,
+                () = work.lost() => Err(Error::LeaseLost),
+            };
+            let ended = match ended {
+                Ok(ended) => ended,
+                // The storage may be back soon: the runner tries again.
+                Err(error @ (Error::Storage(_) | Error::LeaseLost)) => return Err(error),
+                Err(error) => return work.end("error", Some(&error.to_string())).await,
+            };
+            match ended {
+                Ended::Waiting(error) => {
+                    // The judge is paused: the job is given back, and looks again in a while.
+                    let again_at = app.clock.now() + 30;
+                    let payload = job.payload.0.clone();
+                    jobs::postpone(app, job, again_at, &error.to_string(), payload).await?;
+                    Ok(Outcome::Closed)
+                }
+                Ended::Complete => work.end("completed", None).await,
+                Ended::TooDear => work.end("cancelled", Some("max_cost_usd is reached")).await,
+            }
+        })
+    }
+}
+
+enum Ended {
+    Complete,
+    TooDear,
+    Waiting(JudgeError),
+}
+
+struct Work {
+    app: Arc<App>,
+    job: Claim,
+    regeneration: Regeneration,
+    /// Judgements at a time.
+    slots: Semaphore,
+    spent: std::sync::Mutex<f64>,
+}
+
+/// What became of one child.
+enum Done {
+    Saved,
+    /// No verdict can be had now.
+    Paused(JudgeError),
+    /// Left open: the money is spent.
+    Left,
+}
+
+/// What became of judging one session.
+enum Judged {
+    Found(Found),
+    /// There is none, and never will be.
+    Nothing(&'static str),
+    Failed(JudgeError),
+    TooDear,
+}
+
+/// What was found out about one session.
+enum Found {
+    Session(Box<NewResult>),
+    Shadow(Vec<shadow::NewVerdict>),
+}
+
+impl Found {
+    /// Nothing if the model is unpriced.
+    fn cost_usd(&self) -> Option<f64> {
+        match self {
+            Found::Session(result) => result.origin.cost_usd,
+            Found::Shadow(verdicts) => verdicts.iter().map(|new| new.origin.cost_usd).sum(),
+        }
+    }
+}
+
+/// The candidate's rubric, for a judge diff.
+pub fn candidate(regeneration: &Regeneration) -> Result<Option<&'static Rubric>> {
+    let Some(version) = &regeneration.candidate_version else { return Ok(None) };
+    let found = prompts::load(Kind::SessionSuccess, version);
+    found.map(Some).ok_or_else(|| Error::Internal(format!("there is no rubric {version} here")))
+}
+
+impl Work {
+    async fn begin(app: &Arc<App>, job: &Claim) -> Result<Option<Self>> {
+        let input = (job.org_id.clone(), job.job_id.clone());
+        let (regeneration, spent) = app
+            .db
+            .read("evaluation.begin_regeneration", input, |tx, (org_id, job_id)| {
+                Box::pin(async move {
+                    let found = sql::find_regeneration(tx, org_id, job_id).await?;
+                    Ok((found, jobs::child_costs(tx, job_id).await?))
+                })
+            })
+            .await?;
+        let Some(regeneration) = regeneration.filter(|r| r.status == "running") else {
+            return Ok(None);
+        };
+        let limit = usize::try_from(regeneration.concurrency_limit).unwrap_or(1).max(1);
+        Ok(Some(Work {
+            app: app.clone(),
+            job: job.clone(),
+            slots: Semaphore::new(limit),
+            spent: std::sync::Mutex::new(spent),
+            regeneration,
+        }))
+    }
+
+    async fn run(self: &Arc<Self>) -> Result<Ended> {
+        let limit = usize::try_from(self.regeneration.concurrency_limit).unwrap_or(1).max(1);
+        // Tasks of their own, so that every core has its share; they end with the set.
+        let mut in_flight = JoinSet::new();
+        let mut page = self.page(String::new()).await?.into_iter();
+        // The next page is read while children are worked on, never instead of it: they may hold the very
+        // connections that reading waits for.
+        let mut fetching: Option<BoxFuture<'_, Result<Vec<Child>>>> = None;
+        let (mut after, mut more, mut paused) = (String::new(), true, None);
+        loop {
+            let goes_on = paused.is_none() && !self.is_too_dear();
+            while goes_on && in_flight.len() < limit * (1 + AHEAD) {
+                let Some(child) = page.next() else { break };
+                after.clone_from(&child.job_id);
+                in_flight.spawn(self.clone().child(child));
+            }
+            if goes_on && more && fetching.is_none() && page.len() == 0 {
+                fetching = Some(Box::pin(self.page(after.clone())));
+            }
+            tokio::select! {
+                Some(done) = in_flight.join_next() => match done.map_err(died)?? {
+                    Done::Saved | Done::Left => {}
+                    Done::Paused(error) => paused = Some(error),
+                },
+                fetched = next(&mut fetching), if fetching.is_some() => {
+                    fetching = None;
+                    let children = fetched?;
+                    more = !children.is_empty();
+                    page = children.into_iter();
+                }
+                else => break,
+            }
+        }
+        Ok(match paused {
+            _ if self.is_too_dear() && !self.page(String::new()).await?.is_empty() => {
+                Ended::TooDear
+            }
+            Some(error) => Ended::Waiting(error),
+            None => Ended::Complete,
+        })
+    }
+
+    /// Open children after `after`.
+    async fn page(&self, after: String) -> Result<Vec<Child>> {
+        let input = (self.job.job_id.clone(), after);
+        self.app
+            .db
+            .lookup("evaluation.open_children", input, |tx, (parent, after)| {
+                Box::pin(jobs::open_children(tx, parent, after, PAGE))
+            })
+            .await
+    }
+
+    /// Works on one session, unless its user is being erased: the child goes with them, and is counted by its absence.
+    async fn child(self: Arc<Self>, child: Child) -> Result<Done> {
+        let user_id = child.user_id.as_deref().unwrap_or_default();
+        let Ok(work) = self.app.in_flight.enter(&self.job.org_id, user_id) else {
+            return Ok(Done::Saved);
+        };
+        tokio::select! {
+            done = self.judge_and_save(child) => done,
+            () = work.cancelled() => Ok(Done::Saved),
+        }
+    }
+
+    /// Loads, judges and saves one session.
+    async fn judge_and_save(&self, child: Child) -> Result<Done> {
+        let session_id = child.payload["session_id"].as_str().unwrap_or_default().to_owned();
+        let user_id = child.user_id.clone().unwrap_or_default();
+        let material = grading::load(&self.app, &self.job.org_id, &user_id, &session_id).await?;
+        let Some(material) = material else {
+            return self.save(child, Err("the session was deleted".to_owned())).await;
+        };
+        let result = match self.judge(&material).await? {
+            Judged::Found(found) => Ok(found),
+            Judged::Nothing(reason) => Err(reason.to_owned()),
+            Judged::Failed(error) if matches!(error, JudgeError::Blocked { .. }) => {
+                return Ok(Done::Paused(error));
+            }
+            Judged::Failed(error) => Err(error.to_string()),
+            Judged::TooDear => return Ok(Done::Left),
+        };
+        self.save(child, result).await
+    }
+
+    async fn judge(&self, material: &Material) -> Result<Judged> {
+        let name = &self.regeneration.evaluation_name;
+        if name == SHADOW_COMPARISON {
+            return self.compare(material).await;
+        }
+        if name != AGENT_SUCCESS {
+            let evaluators = material.config.evaluators.iter();
+            let rule = evaluators
+                .filter(|evaluator| evaluator.evaluation_name == *name)
+                .find_map(|evaluator| rule_evaluators::evaluate(evaluator, material));
+            let nothing = Judged::Nothing("the rule has no opinion on this session");
+            return Ok(rule.map_or(nothing, |rule| Judged::Found(Found::Session(Box::new(rule)))));
+        }
+        if material.transcript.interactions.is_empty() {
+            return Ok(Judged::Nothing("it has no interactions"));
+        }
+        let rubric = match candidate(&self.regeneration)? {
+            Some(rubric) => rubric,
+            None => grading::session_rubric(&material.config)?,
+        };
+        let version = &material.transcript.session.agent_version;
+        let judged = self
+            .until_judged(
+                || grading::judge_session(&self.app, material, rubric, version),
+                |result| result.origin.cost_usd,
+            )
+            .await;
+        Ok(judged
+            .map_or_else(|ended| ended, |result| Judged::Found(Found::Session(Box::new(result)))))
+    }
+
+    /// Compares every pair of the session again.
+    async fn compare(&self, material: &Material) -> Result<Judged> {
+        let rubric = judging::rubric(material)?;
+        let mut verdicts = Vec::new();
+        for place in judging::pairs(material) {
+            let judged = self
+                .until_judged(
+                    || judging::compare(&self.app, material, rubric, place),
+                    |verdict| verdict.origin.cost_usd,
+                )
+                .await;
+            match judged {
+                Ok(verdict) => verdicts.push(verdict),
+                Err(ended) => return Ok(ended),
+            }
+        }
+        Ok(Judged::Found(Found::Shadow(verdicts)))
+    }
+
+    /// Asks until there is a verdict or no use in going on. No slot is held while it waits.
+    async fn until_judged<T, F>(
+        &self,
+        ask: impl Fn() -> F,
+        cost_usd: fn(&T) -> Option<f64>,
+    ) -> std::result::Result<T, Judged>
+    where
+        F: Future<Output = std::result::Result<T, JudgeError>>,
+    {
+        let mut tries = 0;
+        loop {
+            let slot = self.slots.acquire().await;
+            if self.is_too_dear() {
+                return Err(Judged::TooDear);
+            }
+            let judged = ask().await;
+            // Counted before the next one may begin.
+            self.spend(judged.as_ref().ok().and_then(cost_usd));
+            drop(slot);
+            tries += 1;
+            match judged {
+                Ok(found) => return Ok(found),
+                Err(error) if tries >= TRIES || matches!(error, JudgeError::Blocked { .. }) => {
+                    return Err(Judged::Failed(error));
+                }
+                Err(error) if error.is_temporary() => {
+                    let backoff = Duration::from_secs(1 << tries.min(6));
+                    let wait = error.after().unwrap_or_default().max(backoff);
+                    tokio::time::sleep(wait.mul_f64(0.75 + self.app.ids.fraction() / 2.0)).await;
+                }
+                // A malformed answer may be better the second time; a refusal is not.
+                Err(JudgeError::Invalid) if tries < 2 => {}
+                Err(error) => return Err(Judged::Failed(error)),
+            }
+        }
+    }
+
+    /// Writes the verdict, or the reason why there is none, and closes the child.
+    async fn save(&self, child: Child, result: std::result::Result<Found, String>) -> Result<Done> {
+        let input = Saved {
+            app: self.app.clone(),
+            parent: self.job.clone(),
+            child,
+            is_diff: self.regeneration.candidate_version.is_some(),
+            result,
+        };
+        self.app.db.write("evaluation.save_child", input, |tx, s| Box::pin(s.save(tx))).await?;
+        Ok(Done::Saved)
+    }
+
+    fn spend(&self, dollars: Option<f64>) -> f64 {
+        let mut spent = self.spent.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        *spent += dollars.unwrap_or(0.0);
+        *spent
+    }
+
+    fn is_too_dear(&self) -> bool {
+        let spent = self.spend(None);
+        self.regeneration.max_cost_usd.is_some_and(|most| spent >= most && most >= 0.0)
+    }
+
+    /// Returns when the job was cancelled or is somebody else's.
+    async fn lost(&self) {
+        loop {
+            tokio::time::sleep(Duration::from_millis(700)).await;
+            let held = self
+                .app
+                .db
+                .lookup("evaluation.regeneration_held", self.job.job_id.clone(), |tx, job_id| {
+                    Box::pin(jobs::find(tx, job_id))
+                })
+                .await;
+            if let Ok(view) = held
+                && view.is_none_or(|view| view.state != "open")
+            {
+                return;
+            }
+        }
+    }
+
+    /// Freezes the counts and closes the parent.
+    async fn end(&self, status: &'static str, reason: Option<&str>) -> Result<Outcome> {
+        let reason = reason.map(str::to_owned);
+        let input = (self.job.clone(), self.regeneration.clone(), reason, self.app.clock.now());
+        self.app
+            .db
+            .write(
+                "evaluation.end_regeneration",
+                input,
+                move |tx, (job, regeneration, reason, now)| {
+                    Box::pin(async move {
+                        let (completed, mut failed, cost, _) =
+                            regeneration::counts(tx, regeneration).await?;
+                        if status == "completed" {
+                            // Children that are open still are of people being erased: nobody may touch them.
+                            failed = regeneration.total - completed;
+                        } else {
+                            jobs::cancel_children(tx, &job.job_id, *now).await?;
+                        }
+                        let (ended, reason) = ((completed, failed, cost), reason.as_deref());
+                        sql::end_regeneration(tx, &job.job_id, status, reason, ended, *now).await?;
+                        jobs::finish(tx, job, *now).await
+                    })
+                },
+            )
+            .await?;
+        Ok(Outcome::Closed)
+    }
+}
+
+fn died(error: JoinError) -> Error {
+    Error::Internal(format!("the work on a session died: {error}"))
+}
+
+/// What is being fetched, or never.
+async fn next(fetching: &mut Option<BoxFuture<'_, Result<Vec<Child>>>>) -> Result<Vec<Child>> {
+    match fetching {
+        Some(fetching) => fetching.await,
+        None => std::future::pending().await,
+    }
+}
+
+struct Saved {
+    app: Arc<App>,
+    parent: Claim,
+    child: Child,
+    is_diff: bool,
+    result: std::result::Result<Found, String>,
+}
+
+impl Saved {
+    async fn save(&self, tx: &mut storage::db::Tx) -> Result<()> {
+        let (app, child, org_id) = (&self.app, &self.child, &self.parent.org_id);
+        let now = app.clock.now();
+        let user_id = child.user_id.as_deref().unwrap_or_default();
+        let session_id = child.payload["session_id"].as_str().unwrap_or_default();
+        let mut payload = json!({"session_id": session_id});
+        let subject = match grading::open_subject(tx, app, org_id, user_id, child.epoch).await {
+            Ok(subject) => subject,
+            // Erased meanwhile: the child goes with them, and is counted by its absence.
+            Err(Error::Refused { .. } | Error::LeaseLost) => {
+                return jobs::hold(tx, &self.parent).await;
+            }
+            Err(error) => return Err(error),
+        };
+        let mut failure = self.result.as_ref().err().cloned();
+        let mut is_overtaken = false;
+        if let Ok(found) = &self.result {
+            payload["cost_usd"] = found.cost_usd().map_or(Value::Null, Value::from);
+            let there = sessions::hold(tx, org_id, user_id, session_id).await?;
+            match (there, found) {
+                (Some(there), Found::Session(result)) => {
+                    let newer = grading::overtaken_by(tx, &subject, session_id, result, there);
+                    is_overtaken = !self.is_diff && newer.await?.is_some();
+                }
+                (Some(_), Found::Shadow(_)) => {}
+                (None, _) => failure = Some("the session was deleted".to_owned()),
+            }
+        }
+        let parent = &self.parent;
+        let closed =
+            jobs::close_child(tx, parent, &child.job_id, failure.as_deref(), &payload, now).await?;
+        if !closed || failure.is_some() || is_overtaken {
+            return Ok(());
+        }
+        let result = match &self.result {
+            Ok(Found::Session(result)) => result,
+            Ok(Found::Shadow(verdicts)) => {
+                return shadow::write(tx, &subject, session_id, verdicts, now).await;
+            }
+            Err(_) => return Ok(()),
+        };
+        if self.is_diff {
+            let job_id = &parent.job_id;
+            return sql::put_candidate_verdict(tx, &subject, session_id, job_id, result, now).await;
+        }
+        let mut result = NewResult::clone(result);
+        let key = (&result.evaluation_name, &result.agent_version);
+        let before = sql::find_result(tx, org_id, user_id, session_id, key.0, key.1).await?;
+        // The verdicts on its learnings stay as they are.
+        result.learning_status = learning_verdicts::known_status(
+            before.as_ref().map_or("not_applicable", |r| r.retrieved_learning_status.as_str()),
+        );
+        results::save(tx, Changes::default(), &subject, session_id, &result, now).await?;
+        if result.evaluation_name == AGENT_SUCCESS {
+            let by = format!("by a regeneration, by {}", result.origin.judge);
+            sql::put_decision(tx, &subject, session_id, "judged", &by, now).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,94 @@
+//! Why a session has a verdict, or has none: readable for every session.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::schedule::session_key;
+use super::session_job;
+use crate::app::App;
+use crate::evaluation::sql;
+use storage::db::Tx;
+use storage::error::{Error, Result};
+use storage::jobs::{self, JobView};
+
+/// Where a session stands.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct Decision {
+    pub user_id: String,
+    pub session_id: String,
+    /// `not_yet_quiet`, `queued`, `sampled_out`, `skipped`, `failed` or `judged`.
+    pub decision: &'static str,
+    /// In words; empty where the decision says it all.
+    pub reason: String,
+    /// When it is or was due, while it waits.
+    pub due_at: Option<i64>,
+    pub decided_at: Option<i64>,
+}
+
+/// Which sessions are asked about.
+pub struct DecisionQuery {
+    pub user_id: Option<String>,
+    pub session_id: Option<String>,
+    pub limit: i64,
+}
+
+/// The decisions of a session (of every user who has one of this id) or of a user's newest sessions.
+pub async fn decisions(app: &App, org_id: &str, query: DecisionQuery) -> Result<Vec<Decision>> {
+    let input = (org_id.to_owned(), query, app.clock.now());
+    let found = app
+        .db
+        .read("evaluation.decisions", input, |tx, (org_id, query, now)| {
+            Box::pin(async move {
+                let mut found = Vec::new();
+                for (user_id, session_id) in sql::sessions_to_explain(tx, org_id, query).await? {
+                    found.push(explain(tx, org_id, user_id, session_id, *now).await?);
+                }
+                Ok(found)
+            })
+        })
+        .await?;
+    if found.is_empty() { Err(Error::not_found("session")) } else { Ok(found) }
+}
+
+async fn explain(
+    tx: &mut Tx,
+    org_id: &str,
+    user_id: String,
+    session_id: String,
+    now: i64,
+) -> Result<Decision> {
+    let key = session_key(&user_id, &session_id);
+    let job = jobs::latest(tx, org_id, &user_id, session_job::SESSION, &key).await?;
+    let stored = sql::find_decision(tx, org_id, &user_id, &session_id).await?;
+    let (decision, reason, due_at, decided_at) = match (job, stored) {
+        (Some(job), _) if job.state == "open" => waiting(job, now),
+        // A worker that died on every attempt could write no decision.
+        (Some(job), stored)
+            if job.state == "dead"
+                && stored.as_ref().is_none_or(|(.., at)| Some(*at) < job.finished_at) =>
+        {
+            ("failed", job.last_error.unwrap_or_default(), None, job.finished_at)
+        }
+        (_, Some((decision, reason, at))) => (known(&decision), reason, None, Some(at)),
+        (_, None) => {
+            let reason = "it was never queued; publish to it or grade it on demand".to_owned();
+            ("skipped", reason, None, None)
+        }
+    };
+    Ok(Decision { user_id, session_id, decision, reason, due_at, decided_at })
+}
+
+fn waiting(job: JobView, now: i64) -> (&'static str, String, Option<i64>, Option<i64>) {
+    let due_at = Some(job.run_at);
+    let is_running = job.lease_until.is_some_and(|until| until >= now);
+    match (&job.last_error, is_running) {
+        (_, true) => ("queued", "being judged".to_owned(), due_at, None),
+        (Some(error), false) => ("queued", format!("to be tried again: {error}"), due_at, None),
+        (None, false) if job.run_at > now => ("not_yet_quiet", String::new(), due_at, None),
+        (None, false) => ("queued", "waiting for a worker".to_owned(), due_at, None),
+    }
+}
+
+fn known(decision: &str) -> &'static str {
+    ["sampled_out", "skipped", "failed"].into_iter().find(|d| *d == decision).unwrap_or("judged")
+}

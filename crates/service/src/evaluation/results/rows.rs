@@ -1,0 +1,138 @@
+//! Writing and reading verdicts on sessions.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::learning_verdicts::{LearningQuery, LearningVerdict};
+use crate::app::App;
+use crate::evaluation::shadow::{self, ShadowComparisonVerdict};
+use crate::evaluation::{AGENT_SUCCESS, EvaluationResult, NewResult, sql};
+use crate::sessions;
+use storage::db::{Changes, Tx};
+use storage::error::{Error, Result};
+use storage::subjects::SubjectWrite;
+
+/// What `get_agent_success_evaluation_results` is asked for. Times are those of the sessions' first requests.
+#[derive(Default)]
+pub struct ResultQuery {
+    pub agent_version: Option<String>,
+    pub evaluation_name: Option<String>,
+    pub user_id: Option<String>,
+    pub session_id: Option<String>,
+    pub from: Option<i64>,
+    pub to: Option<i64>,
+    pub limit: i64,
+}
+
+/// Verdicts, newest session first.
+pub async fn list(app: &App, org_id: &str, query: ResultQuery) -> Result<Vec<EvaluationResult>> {
+    app.db
+        .read("evaluation.list_results", (org_id.to_owned(), query), |tx, (org_id, query)| {
+            Box::pin(async move {
+                let version = shadow::pinned(tx, org_id).await?;
+                sql::list_results(tx, org_id, query, &version).await
+            })
+        })
+        .await
+}
+
+/// Everything that was judged about one session.
+#[derive(Serialize, ToSchema)]
+pub struct SessionVerdicts {
+    /// Newest first.
+    pub evaluation_results: Vec<EvaluationResult>,
+    /// Newest turn first; at most 1000.
+    pub learning_verdicts: Vec<LearningVerdict>,
+    /// Of the pinned rubric, oldest turn first.
+    pub shadow_comparisons: Vec<ShadowComparisonVerdict>,
+}
+
+/// The verdicts on a session, its retrieved learnings and its shadow responses.
+pub async fn of_session(
+    tx: &mut Tx,
+    org_id: &str,
+    user_id: &str,
+    session_id: &str,
+) -> Result<SessionVerdicts> {
+    let (user, session) = (Some(user_id.to_owned()), Some(session_id.to_owned()));
+    let all = ResultQuery {
+        user_id: user.clone(),
+        session_id: session.clone(),
+        limit: 1000,
+        ..ResultQuery::default()
+    };
+    let learnings =
+        LearningQuery { user_id: user, session_id: session, from: None, to: None, limit: 1000 };
+    let version = shadow::pinned(tx, org_id).await?;
+    Ok(SessionVerdicts {
+        evaluation_results: sql::list_results(tx, org_id, &all, &version).await?,
+        learning_verdicts: sql::list_learning_verdicts(tx, org_id, &learnings).await?,
+        shadow_comparisons: shadow::sql::of_session(tx, org_id, user_id, session_id, &version)
+            .await?,
+    })
+}
+
+/// Writes a verdict and what is counted by it, after `before`, in one hand-over. The session must be held.
+pub async fn save<'a>(
+    tx: &mut Tx,
+    mut before: Changes<'a>,
+    subject: &'a SubjectWrite,
+    session_id: &'a str,
+    new: &'a NewResult,
+    now: i64,
+) -> Result<()> {
+    let titles;
+    if new.evaluation_name == AGENT_SUCCESS {
+        titles = cited(tx, subject, session_id).await?;
+        sql::unmark_others(&mut before, subject, session_id, &new.agent_version);
+        sql::replace_cited_rules(&mut before, subject, session_id, &titles, new.is_success);
+    }
+    sql::put_result(&mut before, subject, session_id, new, now)?;
+    match tx.apply(before).await?.as_slice() {
+        [_] => Ok(()),
+        _ => Err(Error::Internal("a verdict was not stored".to_owned())),
+    }
+}
+
+/// After turns were deleted: what they cited, and the verdicts on them, go with them.
+pub async fn session_shrank(tx: &mut Tx, subject: &SubjectWrite, session_id: &str) -> Result<()> {
+    if let Some(is_success) = sql::newest_success(tx, subject, session_id).await? {
+        let titles = cited(tx, subject, session_id).await?;
+        let mut changes = Changes::default();
+        sql::replace_cited_rules(&mut changes, subject, session_id, &titles, is_success);
+        tx.apply(changes).await?;
+    }
+    shadow::turns_deleted(tx, subject, session_id).await
+}
+
+/// The rules, each a kind and an id, that the session's turns cite, each under its newest title.
+async fn cited(
+    tx: &mut Tx,
+    subject: &SubjectWrite,
+    session_id: &str,
+) -> Result<BTreeMap<(String, String), String>> {
+    let mut titles: BTreeMap<(String, String), String> = BTreeMap::new();
+    let cited = sessions::citations(tx, subject.org_id(), subject.user_id(), session_id).await?;
+    for citation in cited {
+        let title = titles.entry((citation.kind, citation.real_id)).or_default();
+        if !citation.title.is_empty() {
+            *title = citation.title;
+        }
+    }
+    Ok(titles)
+}
+
+/// Successes and verdicts of the judge over the sessions that began in `[from, to)`.
+pub async fn success_rate(app: &App, org_id: &str, from: i64, to: i64) -> Result<(i64, i64)> {
+    app.db
+        .lookup(
+            "evaluation.success_rate",
+            (org_id.to_owned(), from, to),
+            |tx, (org_id, from, to)| {
+                Box::pin(sql::success_counts(tx, org_id, AGENT_SUCCESS, *from, *to))
+            },
+        )
+        .await
+}

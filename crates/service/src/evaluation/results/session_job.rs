@@ -1,0 +1,262 @@
+//! The job of a session: decide, judge, write, all or nothing.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use serde_json::Value;
+
+use super::grading::{self, Material, SessionGrade};
+use super::{learning_verdicts, rows as results, rule_evaluators, sampling};
+use crate::app::App;
+use crate::evaluation::{AGENT_SUCCESS, NewResult, sql};
+use crate::judging;
+use crate::sessions;
+use judge::JudgeError;
+use storage::db::Changes;
+use storage::error::Result;
+use storage::jobs::{self, Claim, Handler, Outcome};
+
+pub const SESSION: &str = "evaluate_session";
+pub const RULES: &str = "evaluate_rules";
+
+/// Times that a judgement is put off because the provider is away, before it is given up: about two days.
+const POSTPONEMENTS: i64 = 60;
+
+/// Judges a session that has been quiet, or was finished.
+pub struct EvaluateSession;
+
+impl Handler<App> for EvaluateSession {
+    fn kind(&self) -> &'static str {
+        SESSION
+    }
+
+    fn run<'a>(&'a self, app: &'a Arc<App>, job: &'a Claim) -> BoxFuture<'a, Result<Outcome>> {
+        Box::pin(evaluate(app, job))
+    }
+}
+
+/// Looks at a session with the evaluators that are rules only.
+pub struct EvaluateRules;
+
+impl Handler<App> for EvaluateRules {
+    fn kind(&self) -> &'static str {
+        RULES
+    }
+
+    fn run<'a>(&'a self, app: &'a Arc<App>, job: &'a Claim) -> BoxFuture<'a, Result<Outcome>> {
+        Box::pin(async move {
+            let Some((material, session_id)) = material(app, job).await? else {
+                return Ok(Outcome::Done);
+            };
+            let rules = match decide(&material) {
+                Verdict::Skip(_) => Vec::new(),
+                _ => rule_evaluators::evaluate_all(&material),
+            };
+            let written = Written { rules, ..Written::default() };
+            write(app, job, &session_id, written, Then::Finish).await
+        })
+    }
+}
+
+async fn material(app: &App, job: &Claim) -> Result<Option<(Material, String)>> {
+    let user_id = job.user_id.as_deref().unwrap_or_default();
+    let session_id = job.payload["session_id"].as_str().unwrap_or_default();
+    let found = grading::load(app, &job.org_id, user_id, session_id).await?;
+    Ok(found.map(|material| (material, session_id.to_owned())))
+}
+
+async fn evaluate(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
+    // Deleted meanwhile: there is nothing to judge and nothing to write a decision about.
+    let Some((material, session_id)) = material(app, job).await? else {
+        return Ok(Outcome::Done);
+    };
+    let verdict = decide(&material);
+    let rules = match verdict {
+        Verdict::Skip(_) => Vec::new(),
+        _ => rule_evaluators::evaluate_all(&material),
+    };
+    // On demand or by a regeneration: the verdict is about these very turns.
+    if is_judged(app, &material).await? {
+        let written = Written { rules, ..Written::default() };
+        return write(app, job, &session_id, written, Then::Finish).await;
+    }
+    let decision = match verdict {
+        Verdict::Skip(reason) => Some(("skipped", reason.to_owned())),
+        Verdict::SampleOut(rate) => {
+            Some(("sampled_out", format!("not in the sample of {} %", (rate * 1e6).round() / 1e4)))
+        }
+        Verdict::Judge => None,
+    };
+    if decision.is_some() {
+        let written = Written { rules, grade: None, decision };
+        return write(app, job, &session_id, written, Then::Finish).await;
+    }
+    let agent_version = material.transcript.session.agent_version.clone();
+    match grading::judge_all(app, &material, &agent_version).await? {
+        Ok(grade) => {
+            let by = format!("by {}", grade.result.origin.judge);
+            let decision = Some(("judged", by));
+            let written = Written { rules, grade: Some(grade), decision };
+            write(app, job, &session_id, written, Then::Finish).await
+        }
+        Err(error) => {
+            // Rules cost nothing and wait for nobody.
+            if !rules.is_empty() {
+                let written = Written { rules, ..Written::default() };
+                write(app, job, &session_id, written, Then::GoOn).await?;
+            }
+            after_failure(app, job, &session_id, &error).await
+        }
+    }
+}
+
+/// Whether the session is as it was when it was judged, and so were its learnings.
+async fn is_judged(app: &App, material: &Material) -> Result<bool> {
+    let session = &material.transcript.session;
+    let input = (material.org_id.clone(), session.clone());
+    let found = app
+        .db
+        .lookup("evaluation.is_judged", input, |tx, (org_id, session)| {
+            let (user, version) = (&session.user_id, &session.agent_version);
+            Box::pin(sql::find_result(
+                tx,
+                org_id,
+                user,
+                &session.session_id,
+                AGENT_SUCCESS,
+                version,
+            ))
+        })
+        .await?;
+    let with_learnings = !material.candidates.is_empty() && learning_verdicts::is_sampled(material);
+    let is_missing = |status: &str| with_learnings && status == "not_applicable";
+    Ok(found.is_some_and(|result| {
+        result.snapshot() == material.snapshot && !is_missing(&result.retrieved_learning_status)
+    }))
+}
+
+/// What becomes of a session, before anything is paid for.
+#[derive(Debug, PartialEq)]
+enum Verdict {
+    Judge,
+    Skip(&'static str),
+    SampleOut(f64),
+}
+
+fn decide(material: &Material) -> Verdict {
+    let session = &material.transcript.session;
+    let config = &material.config.agent_success_config;
+    if material.transcript.interactions.is_empty() {
+        return Verdict::Skip("it has no interactions");
+    }
+    if config.request_sources_enabled.as_ref().is_some_and(|on| !on.contains(&session.source)) {
+        return Verdict::Skip("its source is not in request_sources_enabled");
+    }
+    let rate = if material.is_evaluation_only() {
+        config.evaluation_only_sampling_rate.unwrap_or(config.sampling_rate)
+    } else {
+        config.sampling_rate
+    };
+    let (org, user) = (&material.org_id, &session.user_id);
+    if sampling::is_sampled("evaluation", org, user, &session.session_id, rate) {
+        Verdict::Judge
+    } else {
+        Verdict::SampleOut(rate)
+    }
+}
+
+#[derive(Default)]
+struct Written {
+    rules: Vec<NewResult>,
+    grade: Option<SessionGrade>,
+    decision: Option<(&'static str, String)>,
+}
+
+/// What becomes of the job.
+enum Then {
+    Finish,
+    /// Dead, with the reason.
+    GiveUp(String),
+    /// Still this worker's.
+    GoOn,
+}
+
+/// Writes what there is to write, and what becomes of the job, in one transaction.
+async fn write(
+    app: &Arc<App>,
+    job: &Claim,
+    session_id: &str,
+    written: Written,
+    then: Then,
+) -> Result<Outcome> {
+    let outcome = written.decision.as_ref().map_or("rules", |(decision, _)| *decision);
+    let input = (app.clone(), job.clone(), session_id.to_owned(), written, then);
+    app.db
+        .write("evaluation.save", input, |tx, (app, job, session_id, written, then)| {
+            Box::pin(async move {
+                let user_id = job.user_id.as_deref().unwrap_or_default();
+                let now = app.clock.now();
+                let subject =
+                    grading::open_subject(tx, app, &job.org_id, user_id, job.epoch).await?;
+                let held = sessions::hold(tx, &job.org_id, user_id, session_id).await?;
+                if let Some(now_there) = held {
+                    for rule in &written.rules {
+                        let before = Changes::default();
+                        results::save(tx, before, &subject, session_id, rule, now).await?;
+                    }
+                    if let Some(grade) = &written.grade {
+                        grading::write_grade(tx, app, &subject, session_id, grade, now_there)
+                            .await?;
+                    }
+                    if let Some((decision, reason)) = &written.decision {
+                        sql::put_decision(tx, &subject, session_id, decision, reason, now).await?;
+                    }
+                }
+                match then {
+                    Then::Finish => jobs::finish(tx, job, now).await,
+                    Then::GiveUp(reason) => jobs::give_up(tx, job, reason, now).await,
+                    Then::GoOn => jobs::hold(tx, job).await,
+                }
+            })
+        })
+        .await?;
+    metrics::counter!("evenhand_evaluations_total", "outcome" => outcome).increment(1);
+    Ok(Outcome::Closed)
+}
+
+/// No verdict. A judge that is away or paused is asked again later and costs the session no attempt; an answer
+/// that is of no use costs one, and the last one ends with a decision that says why.
+async fn after_failure(
+    app: &Arc<App>,
+    job: &Claim,
+    session_id: &str,
+    error: &JudgeError,
+) -> Result<Outcome> {
+    if put_off(app, job, error).await? {
+        return Ok(Outcome::Closed);
+    }
+    if !error.is_temporary() && job.attempts < job.max_attempts {
+        return Err(judging::judge_error(error));
+    }
+    let decision = Some(("failed", error.to_string()));
+    let written = Written { decision, ..Written::default() };
+    write(app, job, session_id, written, Then::GiveUp(error.to_string())).await
+}
+
+/// Puts a job off, at no attempt's cost, when its judge is away or paused; false when waiting is of no use.
+pub async fn put_off(app: &App, job: &Claim, error: &JudgeError) -> Result<bool> {
+    metrics::counter!("evenhand_evaluation_failures_total", "code" => error.code()).increment(1);
+    let tried = job.payload["postponed"].as_i64().unwrap_or(0);
+    let is_paused = matches!(error, JudgeError::Blocked { .. });
+    if !error.is_temporary() || (!is_paused && tried >= POSTPONEMENTS) {
+        return Ok(false);
+    }
+    let asked = error.after().map_or(0, |after| i64::try_from(after.as_secs()).unwrap_or(3600));
+    let wait =
+        if is_paused { 60 } else { judging::pause(tried + 1, app.ids.fraction()).max(asked + 1) };
+    let mut payload = job.payload.0.clone();
+    payload["postponed"] = Value::from(if is_paused { tried } else { tried + 1 });
+    let again_at = app.clock.now() + wait;
+    jobs::postpone(app, job, again_at, &error.to_string(), payload).await?;
+    Ok(true)
+}

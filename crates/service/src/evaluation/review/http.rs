@@ -1,0 +1,166 @@
+//! Endpoints of one session with its verdicts, people's labels and agreement.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use serde::Serialize;
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::judge_health::{self, JudgeHealth};
+use super::labels::LabelView;
+use super::session_view::{self, SessionView};
+use super::{Agreement, AgreementQuery, NewLabel, agreement, labels};
+use crate::app::App;
+use crate::credentials::{Caller, Operator};
+use crate::evaluation::AGENT_SUCCESS;
+use crate::http::fields::{Fields, Read};
+use crate::http::{Input, PathIds, QueryInput, Result};
+use crate::sessions::http::SessionKey;
+
+pub fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new()
+        .routes(routes!(get_labels, post_labels))
+        .routes(routes!(get_session))
+        .routes(routes!(get_judge_health))
+        .routes(routes!(get_agreement))
+}
+
+#[derive(ToSchema)]
+#[allow(dead_code)] // the specification's view of NewLabel
+struct Label {
+    session_id: String,
+    /// Needed when several users have a session of this id.
+    user_id: Option<String>,
+    is_success: bool,
+    failure_type: Option<String>,
+    #[schema(max_length = 4000)]
+    note: Option<String>,
+    /// Who says so; `dashboard` when absent. A new label of the same person replaces their old one.
+    labelled_by: Option<String>,
+    /// `agent_success` when absent.
+    evaluation_name: Option<String>,
+}
+
+#[derive(ToSchema)]
+struct LabelsRequest {
+    #[schema(value_type = Vec<Label>, min_items = 1, max_items = 1000)]
+    labels: Vec<NewLabel>,
+}
+
+impl Read for LabelsRequest {
+    fn read(f: &mut Fields<'_>) -> Self {
+        LabelsRequest { labels: f.required_list("labels", 1000) }
+    }
+}
+
+#[derive(Serialize, ToSchema)]
+struct SessionLabels {
+    /// Newest first.
+    labels: Vec<LabelView>,
+}
+
+/// What people said of a session.
+#[utoipa::path(get, path = "/api/evaluations/labels", tag = "evaluation", params(SessionKey),
+    responses((status = 200, body = SessionLabels)))]
+async fn get_labels(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    QueryInput(SessionKey { session_id, user_id }): QueryInput<SessionKey>,
+) -> Result<Json<SessionLabels>> {
+    let labels = labels::labels_of(&app, &caller.org_id, user_id, session_id).await?;
+    Ok(Json(SessionLabels { labels }))
+}
+
+/// How the judge is doing: paused or not, spending, decisions of the last seven days and why there are none.
+#[utoipa::path(get, path = "/api/evaluations/judge_health", tag = "evaluation",
+    responses((status = 200, body = JudgeHealth)))]
+async fn get_judge_health(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+) -> Result<Json<JudgeHealth>> {
+    Ok(Json(judge_health::judge_health(&app, &caller.org_id).await?))
+}
+
+#[derive(Serialize, ToSchema)]
+struct LabelsResponse {
+    success: bool,
+    labelled: usize,
+}
+
+/// Say what really became of sessions.
+#[utoipa::path(post, path = "/api/evaluations/labels", tag = "evaluation",
+    request_body = LabelsRequest, responses((status = 200, body = LabelsResponse)))]
+async fn post_labels(
+    State(app): State<Arc<App>>,
+    operator: Operator,
+    Input { value, .. }: Input<LabelsRequest>,
+) -> Result<Json<LabelsResponse>> {
+    let labelled = labels::label(&app, &operator.0.org_id, value.labels).await?;
+    Ok(Json(LabelsResponse { success: true, labelled }))
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[allow(dead_code)] // names the parameters for the specification
+struct AgreementParams {
+    /// `agent_success` when absent.
+    evaluation_name: Option<String>,
+    /// Unix seconds, both included: of the sessions' first requests.
+    from_ts: Option<i64>,
+    to_ts: Option<i64>,
+    agent_version: Option<String>,
+    /// Only verdicts of this rubric.
+    prompt_version: Option<String>,
+    /// `labels`, `outcomes` or `both` (default).
+    ground_truth: Option<String>,
+}
+
+impl Read for AgreementQuery {
+    fn read(f: &mut Fields<'_>) -> Self {
+        let query = AgreementQuery {
+            evaluation_name: f
+                .optional_id("evaluation_name")
+                .unwrap_or_else(|| AGENT_SUCCESS.to_owned()),
+            from: f.integer("from_ts", 0..=9_999_999_999),
+            to: f.integer("to_ts", 0..=9_999_999_999),
+            agent_version: f.optional_id("agent_version"),
+            prompt_version: f.optional_id("prompt_version"),
+            ground_truth: f
+                .choice("ground_truth", &["labels", "outcomes", "both"])
+                .unwrap_or("both"),
+        };
+        if let (Some(from), Some(to)) = (query.from, query.to)
+            && from > to
+        {
+            f.problem("to_ts", "not_after_start", "must not be before from_ts");
+        }
+        query
+    }
+}
+
+/// How well the judge agrees with people, and the success rate with its errors taken out.
+#[utoipa::path(get, path = "/api/evaluations/agreement", tag = "evaluation", params(AgreementParams),
+    responses((status = 200, body = Agreement)))]
+async fn get_agreement(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    QueryInput(query): QueryInput<AgreementQuery>,
+) -> Result<Json<Agreement>> {
+    Ok(Json(agreement::agreement(&app, &caller.org_id, query).await?))
+}
+
+/// One session, whole.
+#[utoipa::path(get, path = "/api/sessions/{user_id}/{session_id}", tag = "sessions",
+    params(("user_id" = String, Path), ("session_id" = String, Path)),
+    responses((status = 200, body = SessionView)))]
+async fn get_session(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    ids: PathIds<2>,
+) -> Result<Json<SessionView>> {
+    let PathIds([user_id, session_id]) = ids;
+    Ok(Json(session_view::view(&app, &caller.org_id, &user_id, &session_id).await?))
+}

@@ -1,0 +1,81 @@
+//! How the judge is doing: who judges, whether it is paused, what it decided lately and why it failed.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::app::App;
+use crate::evaluation::sql;
+use judge::JudgeState;
+use storage::error::Result;
+
+/// What "lately" means.
+const WINDOW_SECONDS: i64 = 7 * 86_400;
+/// Failure reasons that are listed.
+const REASONS: i64 = 10;
+
+/// The judge at a glance.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct JudgeHealth {
+    /// `offline`, or provider/model.
+    pub judge: String,
+    /// Verdicts come from rules, not from a model.
+    pub offline: bool,
+    /// `running` or `paused`.
+    pub state: &'static str,
+    /// Why it is paused, in words.
+    pub paused_reason: Option<String>,
+    pub paused_since: Option<i64>,
+    /// Calls under way in this process.
+    pub calls_under_way: usize,
+    /// US dollars this process spent today (UTC).
+    pub spent_today_usd: f64,
+    /// 0 means no limit.
+    pub daily_budget_usd: f64,
+    /// The newest decision of every session decided in the last seven days, by kind.
+    pub decisions: Vec<DecisionCount>,
+    /// Why sessions of these seven days have no verdict, most frequent first.
+    pub reasons: Vec<ReasonCount>,
+}
+
+#[derive(Clone, Debug, Serialize, sqlx_macros::FromRow, ToSchema)]
+pub struct DecisionCount {
+    /// `judged`, `failed`, `skipped` or `sampled_out`.
+    pub decision: String,
+    pub count: i64,
+}
+
+#[derive(Clone, Debug, Serialize, sqlx_macros::FromRow, ToSchema)]
+pub struct ReasonCount {
+    pub decision: String,
+    pub reason: String,
+    pub count: i64,
+}
+
+pub async fn judge_health(app: &App, org_id: &str) -> Result<JudgeHealth> {
+    let input = (org_id.to_owned(), app.clock.now() - WINDOW_SECONDS);
+    let (decisions, reasons) = app
+        .db
+        .read("evaluation.judge_health", input, |tx, (org_id, since)| {
+            Box::pin(async move {
+                let decisions = sql::decision_counts(tx, org_id, *since).await?;
+                Ok((decisions, sql::undecided_reasons(tx, org_id, *since, REASONS).await?))
+            })
+        })
+        .await?;
+    let (state, paused_reason, paused_since) = match app.judge.state() {
+        JudgeState::Running => ("running", None, None),
+        JudgeState::Paused { reason, since } => ("paused", Some(reason.to_string()), Some(since)),
+    };
+    Ok(JudgeHealth {
+        judge: app.judge.label().to_owned(),
+        offline: app.judge.is_offline(),
+        state,
+        paused_reason,
+        paused_since,
+        calls_under_way: app.judge.in_use(),
+        spent_today_usd: app.judge.spent_today(),
+        daily_budget_usd: app.settings.judge.daily_budget_usd,
+        decisions,
+        reasons,
+    })
+}

@@ -1,0 +1,154 @@
+//! Deleting turns, requests, sessions, and all the sessions of a user.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::app::App;
+use crate::evaluation;
+use crate::experiments;
+use crate::learning_loop;
+use crate::sessions::{self, rows};
+use crate::user_tables::{LINKS, USER_TABLES};
+use storage::db::Tx;
+use storage::error::{Error, Result};
+use storage::subjects::barrier;
+
+/// Deletes one turn.
+pub async fn delete_interaction(
+    app: &Arc<App>,
+    org_id: &str,
+    user_id: String,
+    interaction_id: i64,
+) -> Result<()> {
+    let input = (app.clone(), org_id.to_owned(), user_id, interaction_id);
+    app.db
+        .write("sessions.delete_interaction", input, |tx, (app, org_id, user_id, id)| {
+            Box::pin(async move {
+                let session_id = rows::delete_interaction(tx, org_id, user_id, *id).await?;
+                let session_id = session_id.ok_or_else(|| Error::not_found("interaction"))?;
+                settle(tx, app, org_id, user_id, &session_id).await
+            })
+        })
+        .await
+}
+
+/// Deletes requests with their turns and gives how many there were; none of them known is an error.
+pub async fn delete_requests(
+    app: &Arc<App>,
+    org_id: &str,
+    request_ids: Vec<String>,
+) -> Result<usize> {
+    let input = (app.clone(), org_id.to_owned(), request_ids);
+    app.db
+        .write("sessions.delete_requests", input, |tx, (app, org_id, request_ids)| {
+            Box::pin(async move {
+                let (mut deleted, mut touched) = (0, BTreeSet::new());
+                for request_id in request_ids {
+                    let Some(place) = rows::locate_request(tx, org_id, request_id).await? else {
+                        continue;
+                    };
+                    rows::delete_request(tx, org_id, &place.0, &place.1, request_id).await?;
+                    deleted += 1;
+                    touched.insert(place);
+                }
+                if deleted == 0 {
+                    return Err(Error::not_found("request"));
+                }
+                for (user_id, session_id) in touched {
+                    settle(tx, app, org_id, &user_id, &session_id).await?;
+                }
+                Ok(deleted)
+            })
+        })
+        .await
+}
+
+/// Deletes a session with everything that hangs on it; gives how many requests it had.
+pub async fn delete_session(
+    app: &App,
+    org_id: &str,
+    session_id: String,
+    user_id: Option<String>,
+) -> Result<u64> {
+    let input = (org_id.to_owned(), session_id, user_id);
+    app.db
+        .write("sessions.delete_session", input, |tx, (org_id, session_id, user_id)| {
+            Box::pin(async move {
+                let user_id = sessions::owner(tx, org_id, session_id, user_id.as_deref()).await?;
+                // Gone meanwhile: what a publish brings back now is not what was asked about.
+                if !rows::lock_session(tx, org_id, &user_id, session_id).await? {
+                    return Err(Error::not_found("session"));
+                }
+                delete_with_findings(tx, org_id, &user_id, session_id).await
+            })
+        })
+        .await
+}
+
+/// Deletes everything stored for a user, without closing the door on them; gives the counts by target. For
+/// forgetting a person with proof, there is erasure.
+pub async fn clear_user_data(
+    app: &Arc<App>,
+    org_id: &str,
+    user_id: String,
+) -> Result<BTreeMap<String, u64>> {
+    let input = (app.clone(), org_id.to_owned(), user_id);
+    app.db
+        .write("sessions.clear_user_data", input, |tx, (app, org_id, user_id)| {
+            Box::pin(async move {
+                barrier::lock(tx, &app.subject_keys, org_id, user_id, app.clock.now()).await?;
+                let mut counts = BTreeMap::new();
+                while let Some(shared) =
+                    learning_loop::compare_shared(tx, org_id, user_id, i64::MAX).await?
+                {
+                    let links = learning_loop::mask_shared(tx, app, &shared).await?.links;
+                    *counts.entry(LINKS.to_owned()).or_default() += links;
+                }
+                for table in USER_TABLES {
+                    let deleted = table.delete_rows(tx, org_id, user_id).await?;
+                    *counts.entry(table.target.to_owned()).or_default() += deleted;
+                }
+                if counts.values().all(|count| *count == 0) {
+                    return Err(Error::not_found("user"));
+                }
+                Ok(counts)
+            })
+        })
+        .await
+}
+
+/// After something of a session was deleted: sums it up anew, or deletes it when nothing is left.
+async fn settle(
+    tx: &mut Tx,
+    app: &App,
+    org_id: &str,
+    user_id: &str,
+    session_id: &str,
+) -> Result<()> {
+    // Without the row there is nothing to sum up, and nothing that would keep a publish from coming in between.
+    if !rows::lock_session(tx, org_id, user_id, session_id).await? {
+        return Ok(());
+    }
+    if !rows::has_requests(tx, org_id, user_id, session_id).await? {
+        return delete_with_findings(tx, org_id, user_id, session_id).await.map(drop);
+    }
+    let now = app.clock.now();
+    let subject = barrier::open(tx, &app.subject_keys, org_id, user_id, now).await?;
+    rows::recount_session(tx, &subject, session_id).await?;
+    evaluation::session_shrank(tx, &subject, session_id).await?;
+    // What was judged is no longer what is there.
+    evaluation::session_changed(tx, app, &subject, session_id, false).await
+}
+
+/// Deletes a session that is locked with everything that was written about it; gives how many requests it had.
+async fn delete_with_findings(
+    tx: &mut Tx,
+    org_id: &str,
+    user_id: &str,
+    session_id: &str,
+) -> Result<u64> {
+    learning_loop::forget_session(tx, org_id, user_id, session_id).await?;
+    evaluation::forget_session(tx, org_id, user_id, session_id).await?;
+    experiments::forget_session(tx, org_id, user_id, session_id).await?;
+    rows::delete_session(tx, org_id, user_id, session_id).await
+}

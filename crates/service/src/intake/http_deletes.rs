@@ -1,0 +1,174 @@
+//! The endpoints that delete interactions, requests, sessions and all of a user.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use serde::Serialize;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::deletes;
+use crate::app::App;
+use crate::credentials::Operator;
+use crate::http::fields::{Fields, Read};
+use crate::http::{Input, Result};
+use crate::sessions::http::SessionKey;
+
+pub fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new()
+        .routes(routes!(delete_interaction))
+        .routes(routes!(delete_request))
+        .routes(routes!(delete_requests_by_ids))
+        .routes(routes!(delete_session))
+        .routes(routes!(clear_user_data))
+}
+
+#[derive(ToSchema)]
+struct DeleteInteractionRequest {
+    user_id: String,
+    #[schema(minimum = 1)]
+    interaction_id: i64,
+}
+
+impl Read for DeleteInteractionRequest {
+    fn read(f: &mut Fields<'_>) -> Self {
+        DeleteInteractionRequest {
+            user_id: f.id("user_id"),
+            interaction_id: f.required_integer("interaction_id", 1..=i64::MAX),
+        }
+    }
+}
+
+#[derive(ToSchema)]
+struct DeleteRequestRequest {
+    request_id: String,
+}
+
+impl Read for DeleteRequestRequest {
+    fn read(f: &mut Fields<'_>) -> Self {
+        DeleteRequestRequest { request_id: f.id("request_id") }
+    }
+}
+
+#[derive(ToSchema)]
+struct DeleteRequestsByIdsRequest {
+    #[schema(min_items = 1, max_items = 1000)]
+    request_ids: Vec<String>,
+}
+
+impl Read for DeleteRequestsByIdsRequest {
+    fn read(f: &mut Fields<'_>) -> Self {
+        DeleteRequestsByIdsRequest { request_ids: f.required_ids("request_ids", 1000) }
+    }
+}
+
+#[derive(ToSchema)]
+struct UserKey {
+    user_id: String,
+}
+
+impl Read for UserKey {
+    fn read(f: &mut Fields<'_>) -> Self {
+        UserKey { user_id: f.id("user_id") }
+    }
+}
+
+#[derive(Serialize, ToSchema)]
+struct Deleted {
+    success: bool,
+    message: String,
+}
+
+impl Deleted {
+    fn one(what: &str) -> Json<Self> {
+        Json(Deleted { success: true, message: format!("{what} deleted") })
+    }
+}
+
+#[derive(Serialize, ToSchema)]
+struct DeletedRequests {
+    success: bool,
+    deleted_count: usize,
+    message: String,
+}
+
+#[derive(Serialize, ToSchema)]
+struct DeletedSession {
+    success: bool,
+    message: String,
+    deleted_requests_count: u64,
+}
+
+#[derive(Serialize, ToSchema)]
+struct ClearedUserData {
+    success: bool,
+    /// Rows deleted, by target.
+    deleted_counts: BTreeMap<String, u64>,
+    message: Option<String>,
+}
+
+/// Delete one turn.
+#[utoipa::path(delete, path = "/api/delete_interaction", tag = "sessions",
+    request_body = DeleteInteractionRequest, responses((status = 200, body = Deleted)))]
+async fn delete_interaction(
+    State(app): State<Arc<App>>,
+    Operator(caller): Operator,
+    Input { value, .. }: Input<DeleteInteractionRequest>,
+) -> Result<Json<Deleted>> {
+    deletes::delete_interaction(&app, &caller.org_id, value.user_id, value.interaction_id).await?;
+    Ok(Deleted::one("interaction"))
+}
+
+/// Delete a request with its turns.
+#[utoipa::path(delete, path = "/api/delete_request", tag = "sessions",
+    request_body = DeleteRequestRequest, responses((status = 200, body = Deleted)))]
+async fn delete_request(
+    State(app): State<Arc<App>>,
+    Operator(caller): Operator,
+    Input { value, .. }: Input<DeleteRequestRequest>,
+) -> Result<Json<Deleted>> {
+    deletes::delete_requests(&app, &caller.org_id, vec![value.request_id]).await?;
+    Ok(Deleted::one("request"))
+}
+
+/// Delete several requests; ids that do not exist are passed over.
+#[utoipa::path(delete, path = "/api/delete_requests_by_ids", tag = "sessions",
+    request_body = DeleteRequestsByIdsRequest, responses((status = 200, body = DeletedRequests)))]
+async fn delete_requests_by_ids(
+    State(app): State<Arc<App>>,
+    Operator(caller): Operator,
+    Input { value, .. }: Input<DeleteRequestsByIdsRequest>,
+) -> Result<Json<DeletedRequests>> {
+    let deleted_count = deletes::delete_requests(&app, &caller.org_id, value.request_ids).await?;
+    let message = format!("{deleted_count} requests deleted");
+    Ok(Json(DeletedRequests { success: true, deleted_count, message }))
+}
+
+/// Delete a session with everything that hangs on it.
+#[utoipa::path(delete, path = "/api/delete_session", tag = "sessions",
+    request_body = SessionKey, responses((status = 200, body = DeletedSession)))]
+async fn delete_session(
+    State(app): State<Arc<App>>,
+    Operator(caller): Operator,
+    Input { value, .. }: Input<SessionKey>,
+) -> Result<Json<DeletedSession>> {
+    let deleted_requests_count =
+        deletes::delete_session(&app, &caller.org_id, value.session_id, value.user_id).await?;
+    let message = "session deleted".to_owned();
+    Ok(Json(DeletedSession { success: true, message, deleted_requests_count }))
+}
+
+/// Delete everything stored for a user. To forget a person with proof, erase them instead.
+#[utoipa::path(post, path = "/api/clear_user_data", tag = "sessions",
+    request_body = UserKey, responses((status = 200, body = ClearedUserData)))]
+async fn clear_user_data(
+    State(app): State<Arc<App>>,
+    Operator(caller): Operator,
+    Input { value, .. }: Input<UserKey>,
+) -> Result<Json<ClearedUserData>> {
+    let deleted_counts = deletes::clear_user_data(&app, &caller.org_id, value.user_id).await?;
+    Ok(Json(ClearedUserData { success: true, deleted_counts, message: None }))
+}

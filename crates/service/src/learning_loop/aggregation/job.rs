@@ -1,0 +1,280 @@
+//! The job of an agent version: find what several people taught, propose it, close the job.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use serde_json::json;
+use sqlx::types::Json;
+
+use super::clusters::{self, Cluster, Member};
+use super::personal::{People, Person};
+use crate::app::App;
+use crate::learning_loop::sql::aggregation as sql;
+use crate::learnings::decisions::{self, Decider};
+use crate::learnings::likeness::Likeness;
+use crate::learnings::rows::agent_playbooks as playbook_rows;
+use crate::learnings::{
+    AgentPlaybook, SourceWindow, USER_PLAYBOOKS_CHANGED, agent_playbooks, embedding_job,
+    user_playbooks,
+};
+use crate::learnings::{PROPOSED, rejections};
+use crate::organization::{self, LearningConfig};
+use storage::db::Tx;
+use storage::error::{Error, Result};
+use storage::jobs::{self, Claim, Handler, Outcome};
+use storage::subjects::barrier;
+
+/// Playbooks of one agent version that are compared, the newest.
+const COMPARED: i64 = 2000;
+
+pub struct AggregatePlaybooks;
+
+impl Handler<App> for AggregatePlaybooks {
+    fn kind(&self) -> &'static str {
+        USER_PLAYBOOKS_CHANGED
+    }
+
+    fn run<'a>(&'a self, app: &'a Arc<App>, job: &'a Claim) -> BoxFuture<'a, Result<Outcome>> {
+        Box::pin(aggregate(app, job))
+    }
+}
+
+/// What an agent version has, read in one snapshot.
+struct Material {
+    learning: LearningConfig,
+    members: Vec<Member>,
+    /// Agent playbooks that are not rejected.
+    served: Vec<AgentPlaybook>,
+    /// Which user playbooks they came from, as `(agent playbook, user playbook)`.
+    links: BTreeSet<(i64, i64)>,
+    rejected: Vec<BTreeSet<String>>,
+}
+
+impl Material {
+    /// Different people who must have taught the same.
+    fn people(&self) -> usize {
+        usize::try_from(self.learning.min_users).unwrap_or(2).max(2)
+    }
+}
+
+/// What is to be written.
+struct Proposed {
+    /// An agent playbook that is there already, or the text of a new one.
+    to: Result<i64, Draft>,
+    sources: Vec<Member>,
+}
+
+#[derive(Clone)]
+struct Draft {
+    trigger: String,
+    content: String,
+}
+
+async fn aggregate(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
+    let version = job.payload["agent_version"].as_str().unwrap_or_default().to_owned();
+    let material = load(app, job, &version).await?;
+    if !material.learning.aggregation {
+        return Ok(Outcome::Done);
+    }
+    let people = material.people();
+    let (material, found) = tokio::task::spawn_blocking(move || {
+        let found = clusters::find(&material.members, people);
+        (material, found)
+    })
+    .await
+    .map_err(|e| Error::Internal(e.to_string()))?;
+    let mut proposed = Vec::new();
+    for cluster in found {
+        proposed.extend(propose(app, job, &material, &cluster).await?);
+    }
+    app.faults.reach("aggregate.before_save")?;
+    let input = (app.clone(), job.clone(), version, proposed);
+    app.db
+        .write("learnings.save_aggregation", input, |tx, (app, job, version, proposed)| {
+            Box::pin(save(tx, app, job, version, proposed))
+        })
+        .await?;
+    app.faults.reach("aggregate.after_save")?;
+    app.db.announce_work().await;
+    Ok(Outcome::Closed)
+}
+
+async fn load(app: &App, job: &Claim, version: &str) -> Result<Material> {
+    let model = app.embedder.model().unwrap_or_default().to_owned();
+    let input = (job.org_id.clone(), version.to_owned(), model);
+    app.db
+        .read("learnings.aggregation", input, |tx, (org_id, version, model)| {
+            Box::pin(async move {
+                let learning = organization::config_in(tx, org_id).await?.config.learning;
+                let mut members = sql::members(tx, org_id, version, model, COMPARED).await?;
+                members.sort_by_key(|member| member.user_playbook_id);
+                let served = sql::served(tx, org_id, version).await?;
+                let ids: Vec<i64> = served.iter().map(|p| p.agent_playbook_id).collect();
+                let links = playbook_rows::windows(tx, org_id, &ids).await?;
+                let rejected = rejections::rejected(tx, org_id, version).await?;
+                Ok(Material {
+                    learning,
+                    members,
+                    served,
+                    links: links.into_iter().map(|(agent, user, _)| (agent, user)).collect(),
+                    rejected,
+                })
+            })
+        })
+        .await
+}
+
+/// What a cluster comes to: more sources of a playbook that is there, a new one, or nothing.
+async fn propose(
+    app: &App,
+    job: &Claim,
+    material: &Material,
+    cluster: &Cluster,
+) -> Result<Option<Proposed>> {
+    let members: Vec<Member> =
+        cluster.members.iter().map(|place| material.members[*place].clone()).collect();
+    let spokesmen = cluster.spokesmen.iter().map(|place| &material.members[*place]);
+    let likeness = spokesmen.clone().next().map(Member::likeness).unwrap_or_default();
+    let linked = |playbook: &&AgentPlaybook| {
+        members.iter().any(|member| {
+            material.links.contains(&(playbook.agent_playbook_id, member.user_playbook_id))
+        })
+    };
+    let says_it = |playbook: &&AgentPlaybook| {
+        let text = format!("{} {}", playbook.trigger, playbook.content);
+        likeness.agrees(&Likeness::of(&text))
+    };
+    let served = material.served.iter();
+    if let Some(playbook) = served.clone().find(linked).or_else(|| served.clone().find(says_it)) {
+        let id = playbook.agent_playbook_id;
+        let is_new = |m: &Member| !material.links.contains(&(id, m.user_playbook_id));
+        let sources: Vec<Member> = members.into_iter().filter(is_new).collect();
+        return Ok((!sources.is_empty()).then_some(Proposed { to: Ok(id), sources }));
+    }
+    let people = people(app, job, &members).await?;
+    let least = material.people();
+    if people.count() < least {
+        return Ok(None);
+    }
+    let may_share = |text: &str| people.is_common(text, least) && people.is_impersonal(text, "");
+    let Some(said) = spokesmen.clone().find(|m| may_share(&m.trigger) && may_share(&m.content))
+    else {
+        metrics::counter!("evenhand_aggregations_total", "outcome" => "refused_personal")
+            .increment(1);
+        tracing::info!("a playbook was not proposed: no wording of it is free of its people");
+        return Ok(None);
+    };
+    let draft = Draft { trigger: said.trigger.clone(), content: said.content.clone() };
+    if rejections::is_rejected(&material.rejected, &draft.trigger, &draft.content) {
+        return Ok(None);
+    }
+    Ok(Some(Proposed { to: Err(draft), sources: members }))
+}
+
+/// The people behind a cluster, with what is known about them.
+async fn people(app: &App, job: &Claim, members: &[Member]) -> Result<People> {
+    let mut people: BTreeMap<&str, Person> = BTreeMap::new();
+    for member in members {
+        let person = people.entry(&member.user_id).or_default();
+        person.user_id.clone_from(&member.user_id);
+        person.texts.extend([member.trigger.clone(), member.content.clone()]);
+    }
+    let users: Vec<&str> = people.keys().copied().collect();
+    let input = (job.org_id.clone(), serde_json::to_string(&users).unwrap_or_default());
+    let known = app
+        .db
+        .read("learnings.known_of_sources", input, |tx, (org_id, users)| {
+            Box::pin(sql::known_of(tx, org_id, users))
+        })
+        .await?;
+    for (user_id, content) in known {
+        if let Some(person) = people.get_mut(user_id.as_str()) {
+            person.known.push(content);
+        }
+    }
+    Ok(People::new(people.into_values().collect()))
+}
+
+async fn save(
+    tx: &mut Tx,
+    app: &App,
+    job: &Claim,
+    version: &str,
+    proposed: &[Proposed],
+) -> Result<()> {
+    let now = app.clock.now();
+    jobs::hold(tx, job).await?;
+    let users: BTreeSet<String> =
+        proposed.iter().flat_map(|p| p.sources.iter().map(|m| m.user_id.clone())).collect();
+    let users: Vec<String> = users.into_iter().collect();
+    let subjects = barrier::open_known(tx, &job.org_id, &users).await?;
+    let (mut made, mut has_changed) = (0, false);
+    for Proposed { to, sources } in proposed {
+        // Erased, deleted or changed meanwhile: it no longer speaks for anybody.
+        let mut standing = Vec::new();
+        for member in sources.iter().filter(|member| subjects.contains_key(&member.user_id)) {
+            if sql::still_says(tx, &job.org_id, member).await? {
+                standing.push(member);
+            }
+        }
+        let id = match to {
+            Ok(id) if playbook_rows::hold(tx, &job.org_id, *id).await?.is_some() => *id,
+            Ok(_) => continue,
+            // A source that the text was compared with is gone: the next run compares anew.
+            Err(_) if standing.len() < sources.len() => {
+                has_changed = true;
+                continue;
+            }
+            Err(draft) => {
+                let id = agent_playbooks::put(tx, &job.org_id, new(draft, version, now)).await?;
+                decisions::record(tx, app, &job.org_id, id, "proposed", &Decider::Aggregation)
+                    .await?;
+                made += 1;
+                id
+            }
+        };
+        for member in standing {
+            let window = SourceWindow {
+                user_playbook_id: member.user_playbook_id,
+                source_interaction_ids: member.source_interaction_ids.0.clone(),
+            };
+            if let Some(subject) = subjects.get(&member.user_id) {
+                playbook_rows::link(tx, subject, id, &window).await?;
+            }
+        }
+    }
+    if made > 0 {
+        embedding_job::enqueue(tx, app, &job.org_id, None).await?;
+        metrics::counter!("evenhand_aggregations_total", "outcome" => "proposed").increment(made);
+    }
+    app.faults.reach("aggregate.amid_save")?;
+    jobs::finish(tx, job, now).await?;
+    if has_changed {
+        user_playbooks::announce_change(tx, app, &job.org_id, version).await
+    } else {
+        Ok(())
+    }
+}
+
+fn new(draft: &Draft, version: &str, now: i64) -> AgentPlaybook {
+    AgentPlaybook {
+        agent_playbook_id: 0,
+        playbook_name: String::new(),
+        agent_version: version.to_owned(),
+        created_at: now,
+        content: draft.content.clone(),
+        trigger: draft.trigger.clone(),
+        rationale: "Several people taught this independently.".to_owned(),
+        playbook_status: "pending".to_owned(),
+        playbook_metadata: Json(json!({
+            "origin": "aggregation",
+            PROPOSED: {"trigger": draft.trigger, "content": draft.content},
+        })),
+        status: "current".to_owned(),
+        tags: Json(Vec::new()),
+        source_windows: None,
+        source_user_count: None,
+        below_min_users: None,
+    }
+}

@@ -1,0 +1,18 @@
+//! Aggregation: what several people taught independently is proposed for all.
+//!
+//! - Per agent version, current user playbooks that say the same are put together. From a single person nothing is
+//!   proposed, however often they say it.
+//! - What is proposed is a *pending* agent playbook: people approve, edit or reject it. Its text is one of the members'
+//!   own, in words that enough of them used, and carries nothing of one of them ([`personal`]); else nothing is proposed.
+//! - Links to the sources, and with them the count of people, belong to those people and go with them. The playbook
+//!   stays.
+//! - What was rejected does not come back unchanged ([`crate::learnings::rejections`]).
+//! - All proposals of a run and the end of its job are one transaction: a crash repeats the run and duplicates nothing.
+
+mod clusters;
+mod job;
+mod personal;
+
+pub use clusters::Member;
+pub use job::AggregatePlaybooks;
+pub use personal::{People, Person};

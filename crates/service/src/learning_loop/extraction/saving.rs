@@ -1,0 +1,317 @@
+//! The end of a window: learnings, proposals, cursor and job in one transaction.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+use sqlx::types::Json;
+
+use super::merging::{Placed, Placement, Target};
+use super::window::Window;
+use crate::app::App;
+use crate::judging::Origin;
+use crate::learning_loop::sql::streams;
+use crate::learnings::rows::{profiles as profile_rows, user_playbooks as playbook_rows};
+use crate::learnings::{NEVER, Profile, UserPlaybook, embedding_job, profiles, user_playbooks};
+use crate::sessions;
+use storage::db::Tx;
+use storage::error::{Error, Result};
+use storage::jobs::{self, Claim, GoOn, Outcome};
+use storage::subjects::{SubjectWrite, barrier};
+
+/// What became of a window.
+pub struct Extracted {
+    pub window: Window,
+    pub placed: Vec<Placed>,
+    pub origin: Origin,
+    /// Why nothing could be had of it, if it is left behind.
+    pub passed_over: Option<String>,
+}
+
+/// What became of a proposal, as it is stored.
+#[derive(Debug)]
+pub struct Saved {
+    pub outcome: &'static str,
+    pub reason: String,
+    pub learning_id: Option<String>,
+    pub replaced_id: Option<String>,
+}
+
+/// There is nothing to read: the job ends, unless a publish came meanwhile.
+pub async fn nothing_new(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
+    let input = (job.clone(), app.clock.now());
+    app.db
+        .write("learnings.end_stream_job", input, |tx, (job, now)| {
+            Box::pin(jobs::finish(tx, job, *now))
+        })
+        .await?;
+    Ok(Outcome::Closed)
+}
+
+pub async fn save(app: &Arc<App>, job: &Claim, extracted: Extracted) -> Result<Outcome> {
+    let outcome = if extracted.passed_over.is_some() { "passed_over" } else { "extracted" };
+    app.faults.reach("extract.before_save")?;
+    let input = (app.clone(), job.clone(), extracted);
+    let saved = app
+        .db
+        .write("learnings.save_window", input, |tx, (app, job, extracted)| {
+            Box::pin(write(tx, app, job, extracted))
+        })
+        .await?;
+    app.faults.reach("extract.after_save")?;
+    metrics::counter!("evenhand_learning_windows_total", "outcome" => outcome).increment(1);
+    for one in &saved {
+        metrics::counter!("evenhand_learning_proposals_total", "outcome" => one.outcome)
+            .increment(1);
+    }
+    app.db.announce_work().await;
+    Ok(Outcome::Closed)
+}
+
+async fn write(tx: &mut Tx, app: &App, job: &Claim, extracted: &Extracted) -> Result<Vec<Saved>> {
+    let now = app.clock.now();
+    let window = &extracted.window;
+    let user_id = job.user_id.as_deref().unwrap_or_default();
+    let keys = &app.subject_keys;
+    let subject = barrier::open_again(tx, keys, &job.org_id, user_id, job.epoch, now).await?;
+    let held = jobs::lock_held(tx, job).await?;
+    let after = window.after();
+    if !streams::advance(tx, &subject, &window.stream, &after).await? {
+        return Err(Error::LeaseLost);
+    }
+    streams::insert_window(tx, &subject, after.windows, extracted, now).await?;
+    let mut saved: Vec<Saved> = Vec::with_capacity(extracted.placed.len());
+    let still = still_there(tx, &subject, &extracted.placed).await?;
+    for (place, placed) in extracted.placed.iter().enumerate() {
+        let one = put(tx, app, &subject, placed, &extracted.origin, &still, &saved).await?;
+        streams::insert_proposal(tx, &subject, after.windows, place, placed, &one, now).await?;
+        saved.push(one);
+    }
+    if saved.iter().any(|one| matches!(one.outcome, "added" | "superseded")) {
+        embedding_job::enqueue(tx, app, &job.org_id, Some(&subject)).await?;
+    }
+    aggregate(tx, app, job, extracted, &saved).await?;
+    app.faults.reach("extract.amid_save")?;
+    let (left, last) = sessions::count_arrivals(tx, &job.org_id, user_id, after.seen).await?;
+    if left == 0 {
+        jobs::finish_anyway(tx, job, now).await?;
+        return Ok(saved);
+    }
+    let weight = left + window.overlap();
+    let flush = held.payload["flush"] == json!(true);
+    let learning = &window.config.learning;
+    let due = flush || weight >= learning.window;
+    let run_at = if due { now } else { last.unwrap_or(now) + learning.idle_seconds };
+    let next = GoOn { run_at, weight, payload: json!({"flush": flush}), error: None };
+    jobs::go_on(tx, job, &next).await?;
+    Ok(saved)
+}
+
+/// Has new playbooks looked at with those of other people, unless every request of the window said not to.
+async fn aggregate(
+    tx: &mut Tx,
+    app: &App,
+    job: &Claim,
+    extracted: &Extracted,
+    saved: &[Saved],
+) -> Result<()> {
+    let window = &extracted.window;
+    let skipped = window.arrivals.iter().all(|arrival| arrival.learning == "without_aggregation");
+    if skipped || !window.config.learning.aggregation {
+        return Ok(());
+    }
+    let playbooks = extracted.placed.iter().zip(saved).filter(|(placed, saved)| {
+        placed.examined.proposal.kind == "user_playbook" && saved.outcome != "refused"
+    });
+    let versions: BTreeSet<&str> = playbooks.map(|(p, _)| p.agent_version.as_str()).collect();
+    for version in versions {
+        user_playbooks::announce_change(tx, app, &job.org_id, version).await?;
+    }
+    Ok(())
+}
+
+/// Which of the cited turns were not deleted meanwhile.
+async fn still_there(
+    tx: &mut Tx,
+    subject: &SubjectWrite,
+    placed: &[Placed],
+) -> Result<BTreeSet<i64>> {
+    let cited = placed.iter().flat_map(|p| p.examined.proposal.evidence.iter().copied());
+    let cited: BTreeSet<i64> = cited.collect();
+    if cited.is_empty() {
+        return Ok(cited);
+    }
+    let ids: Vec<i64> = cited.into_iter().collect();
+    let (org_id, user_id) = (subject.org_id(), subject.user_id());
+    let turns = sessions::interactions_by_ids(tx, org_id, user_id, &ids).await?;
+    Ok(turns.into_iter().map(|turn| turn.interaction_id).collect())
+}
+
+/// Writes one proposal where it belongs.
+async fn put(
+    tx: &mut Tx,
+    app: &App,
+    subject: &SubjectWrite,
+    placed: &Placed,
+    origin: &Origin,
+    still: &BTreeSet<i64>,
+    earlier: &[Saved],
+) -> Result<Saved> {
+    let proposal = &placed.examined.proposal;
+    let refuse = |why: &str| Saved {
+        outcome: "refused",
+        reason: why.to_owned(),
+        learning_id: None,
+        replaced_id: None,
+    };
+    if let Placement::Refuse(why) = &placed.placement {
+        return Ok(refuse(why));
+    }
+    if !proposal.evidence.iter().all(|id| still.contains(id)) {
+        return Ok(refuse("a turn it cites was deleted meanwhile"));
+    }
+    let target = match &placed.placement {
+        Placement::Merge(target) | Placement::Supersede(target) => {
+            open_target(tx, subject, proposal.kind, target, earlier).await?
+        }
+        _ => None,
+    };
+    let learning = Learning { app, subject, placed, origin };
+    match (&placed.placement, target) {
+        (Placement::Merge(_), Some(target)) => {
+            learning.merge_into(tx, &target).await?;
+            Ok(Saved {
+                outcome: "merged",
+                reason: "says the same".to_owned(),
+                learning_id: Some(target),
+                replaced_id: None,
+            })
+        }
+        (Placement::Supersede(_), Some(target)) => {
+            learning.supersede(tx, &target).await?;
+            Ok(Saved {
+                outcome: "superseded",
+                reason: "says something newer about the same".to_owned(),
+                learning_id: Some(learning.add(tx).await?),
+                replaced_id: Some(target),
+            })
+        }
+        _ => {
+            let reason = if placed.examined.is_suspect { "kept pending: suspect" } else { "" };
+            let learning_id = Some(learning.add(tx).await?);
+            let reason = reason.to_owned();
+            Ok(Saved { outcome: "added", reason, learning_id, replaced_id: None })
+        }
+    }
+}
+
+/// The id of a target that is still what it was when it was chosen, held until the transaction ends.
+async fn open_target(
+    tx: &mut Tx,
+    subject: &SubjectWrite,
+    kind: &str,
+    target: &Target,
+    earlier: &[Saved],
+) -> Result<Option<String>> {
+    let (id, text) = match target {
+        Target::Stored { id, content } => (Some(id.clone()), Some(content)),
+        Target::Earlier(place) => (earlier.get(*place).and_then(|s| s.learning_id.clone()), None),
+    };
+    let Some(id) = id else { return Ok(None) };
+    let (org_id, user_id) = (subject.org_id(), subject.user_id());
+    let found = if kind == "profile" {
+        let held = profile_rows::hold(tx, org_id, user_id, &id).await?;
+        held.map(|profile| (profile.status, profile.content))
+    } else {
+        let number = id.parse().unwrap_or(0);
+        let held = playbook_rows::hold(tx, org_id, number).await?;
+        held.filter(|p| p.user_id == user_id).map(|playbook| (playbook.status, playbook.content))
+    };
+    let is_open = found.is_some_and(|(status, content)| {
+        matches!(status.as_str(), "current" | "pending") && text.is_none_or(|text| *text == content)
+    });
+    Ok(is_open.then_some(id))
+}
+
+/// A proposal on its way to becoming a learning.
+struct Learning<'a> {
+    app: &'a App,
+    subject: &'a SubjectWrite,
+    placed: &'a Placed,
+    origin: &'a Origin,
+}
+
+impl Learning<'_> {
+    /// Who extracted it, in the learning's `source`.
+    fn source(&self) -> String {
+        let by = if self.origin.judge == "offline" { "rules" } else { "model" };
+        format!("extraction/{by}")
+    }
+
+    /// Writes a new learning and gives its id.
+    async fn add(&self, tx: &mut Tx) -> Result<String> {
+        let now = self.app.clock.now();
+        let proposal = &self.placed.examined.proposal;
+        let status = if self.placed.examined.is_suspect { "pending" } else { "current" };
+        if proposal.kind == "profile" {
+            let mut features = Map::new();
+            features.insert("extractor".to_owned(), Value::from(self.origin.judge.as_str()));
+            let profile = Profile {
+                profile_no: 0,
+                profile_id: self.app.ids.uuid(),
+                user_id: self.subject.user_id().to_owned(),
+                content: proposal.content.clone(),
+                last_modified_timestamp: now,
+                generated_from_request_id: self.placed.request_id.clone(),
+                profile_time_to_live: "infinity".to_owned(),
+                expiration_timestamp: NEVER,
+                custom_features: Some(Json(features)),
+                source: self.source(),
+                status: status.to_owned(),
+                tags: Json(Vec::new()),
+                source_interaction_ids: Json(proposal.evidence.clone()),
+            };
+            let id = profile.profile_id.clone();
+            profiles::put(tx, self.subject, profile).await?;
+            return Ok(id);
+        }
+        let playbook = UserPlaybook {
+            user_playbook_id: 0,
+            user_id: self.subject.user_id().to_owned(),
+            agent_version: self.placed.agent_version.clone(),
+            request_id: self.placed.request_id.clone(),
+            playbook_name: String::new(),
+            created_at: now,
+            content: proposal.content.clone(),
+            trigger: proposal.trigger.clone(),
+            rationale: proposal.rationale.clone(),
+            status: status.to_owned(),
+            source: self.source(),
+            source_interaction_ids: Json(proposal.evidence.clone()),
+            tags: Json(Vec::new()),
+        };
+        let id = user_playbooks::put(tx, self.subject, playbook).await?;
+        Ok(id.to_string())
+    }
+
+    /// Adds the proposal's turns to those of a learning that says the same.
+    async fn merge_into(&self, tx: &mut Tx, id: &str) -> Result<()> {
+        let evidence = &self.placed.examined.proposal.evidence;
+        let now = self.app.clock.now();
+        if self.placed.examined.proposal.kind == "profile" {
+            profile_rows::add_sources(tx, self.subject, id, evidence, now).await
+        } else {
+            let number = id.parse().unwrap_or(0);
+            playbook_rows::add_sources(tx, self.subject, number, evidence).await
+        }
+    }
+
+    async fn supersede(&self, tx: &mut Tx, id: &str) -> Result<()> {
+        if self.placed.examined.proposal.kind == "profile" {
+            profile_rows::set_status(tx, self.subject, id, "superseded").await
+        } else {
+            let number = id.parse().unwrap_or(0);
+            playbook_rows::set_status(tx, self.subject, number, "superseded").await
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Where a published request stands with learning.
+
+use super::EXTRACT;
+use super::failure::STALLED;
+use crate::app::App;
+use crate::learning_loop::sql::streams;
+use crate::organization;
+use crate::sessions;
+use storage::error::{Error, Result};
+use storage::jobs::{self, JobView};
+
+/// `pending`, `processing`, `done` or `failed`, and why.
+pub async fn status(
+    app: &App,
+    org_id: &str,
+    request_id: String,
+) -> Result<(&'static str, Option<String>)> {
+    let input = (org_id.to_owned(), request_id, app.clock.now());
+    let found = app
+        .db
+        .read("learnings.status", input, |tx, (org_id, request_id, now)| {
+            Box::pin(async move {
+                let request = sessions::request_for_learning(tx, org_id, request_id).await?;
+                let Some((user_id, learning, evaluation_only, last_turn)) = request else {
+                    return Ok(None);
+                };
+                if evaluation_only {
+                    return Ok(Some(done("evaluation_only: kept out of learning")));
+                }
+                if learning == "off" {
+                    return Ok(Some(done("learning was off when it was published")));
+                }
+                let stream = streams::find(tx, org_id, &user_id).await?.unwrap_or_default();
+                if last_turn <= stream.seen {
+                    return Ok(Some(done("read")));
+                }
+                if !organization::config_in(tx, org_id).await?.config.learning.enabled {
+                    return Ok(Some(("pending", Some("learning is turned off".to_owned()))));
+                }
+                let job = jobs::latest(tx, org_id, &user_id, EXTRACT, &user_id).await?;
+                Ok(Some(waiting(job, *now)))
+            })
+        })
+        .await?;
+    found.ok_or_else(|| Error::not_found("request"))
+}
+
+fn done(why: &str) -> (&'static str, Option<String>) {
+    ("done", Some(why.to_owned()))
+}
+
+fn waiting(job: Option<JobView>, now: i64) -> (&'static str, Option<String>) {
+    let Some(job) = job.filter(|job| job.state == "open") else {
+        return ("pending", Some("it is read with the next publish of this user".to_owned()));
+    };
+    if job.lease_until.is_some_and(|until| until >= now) {
+        return ("processing", None);
+    }
+    match job.last_error {
+        Some(reason) if reason.starts_with(STALLED) => ("failed", Some(reason)),
+        Some(reason) => ("pending", Some(format!("to be tried again: {reason}"))),
+        None if job.run_at <= now => ("pending", Some("waiting for a worker".to_owned())),
+        None => {
+            let reason = "waiting for more interactions, the end of the session or idle time";
+            ("pending", Some(reason.to_owned()))
+        }
+    }
+}

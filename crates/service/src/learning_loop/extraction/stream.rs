@@ -1,0 +1,132 @@
+//! What a publish means for its person's stream: one statement in the publish's own transaction.
+
+use serde_json::json;
+
+use super::EXTRACT;
+use crate::app::App;
+use crate::organization;
+use storage::db::{Changes, Tx};
+use storage::error::Result;
+use storage::jobs::{self, Gathering, NewJob, OnDuplicate, Planned};
+use storage::subjects::SubjectWrite;
+
+/// Attempts that end with the worker's death or the storage's failure; a window's own failures are counted apart.
+const ATTEMPTS: i64 = 100;
+
+/// How a publish feeds learning, decided before it is written and stored with it.
+#[derive(Clone, Debug)]
+pub enum Feeding {
+    /// Not at all, and why.
+    Off(&'static str),
+    On {
+        without_aggregation: bool,
+        urgent: bool,
+        override_stall: bool,
+        window: i64,
+        idle: i64,
+    },
+}
+
+impl Feeding {
+    /// As it is stored with the request.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Feeding::Off(_) => "off",
+            Feeding::On { without_aggregation: true, .. } => "without_aggregation",
+            Feeding::On { .. } => "on",
+        }
+    }
+
+    /// Whether it is read at once.
+    pub fn is_urgent(&self) -> bool {
+        matches!(self, Feeding::On { urgent: true, .. })
+    }
+
+    /// `learning_status` and `learning_reason` of the publish's answer.
+    pub fn answer(&self) -> (&'static str, String) {
+        match self {
+            Feeding::Off(why) => ("done", (*why).to_owned()),
+            Feeding::On { urgent: true, .. } => ("deferred", "queued for extraction".to_owned()),
+            Feeding::On { window, idle, .. } => {
+                let minutes = idle / 60;
+                let reason = format!(
+                    "waits for {window} interactions, the end of the session or {minutes} idle minutes"
+                );
+                ("deferred", reason)
+            }
+        }
+    }
+}
+
+/// The parts of a publish that decide how it feeds learning.
+#[derive(Clone, Copy)]
+pub struct LearningFlags {
+    pub evaluation_only: bool,
+    pub skip_aggregation: bool,
+    /// Its turns are read at once: that was asked for, or the session is finished.
+    pub urgent: bool,
+    pub override_stall: bool,
+}
+
+/// Decides how a publish feeds learning.
+pub async fn feeding(app: &App, org_id: &str, flags: LearningFlags) -> Result<Feeding> {
+    if flags.evaluation_only {
+        return Ok(Feeding::Off("evaluation_only: kept out of learning"));
+    }
+    if app.settings.learning.extractor == "off" {
+        return Ok(Feeding::Off("this server does not extract learnings (learning.extractor)"));
+    }
+    let config = organization::recent(app, org_id).await?;
+    if !config.learning.enabled {
+        return Ok(Feeding::Off("learning is turned off in the configuration"));
+    }
+    Ok(Feeding::On {
+        without_aggregation: flags.skip_aggregation,
+        urgent: flags.urgent,
+        override_stall: flags.override_stall,
+        window: config.learning.window,
+        idle: config.learning.idle_seconds,
+    })
+}
+
+/// The enqueueing that goes with a publish of `count` turns.
+pub fn arriving(
+    app: &App,
+    subject: &SubjectWrite,
+    feeding: &Feeding,
+    count: usize,
+) -> Option<Planned> {
+    let Feeding::On { urgent, override_stall, window, idle, .. } = *feeding else {
+        return None;
+    };
+    let weight = i64::try_from(count).unwrap_or(i64::MAX);
+    let wait = if urgent || override_stall || weight >= window { 0 } else { idle };
+    let gathering = Gathering { weight, enough: window, speaks: urgent, insists: override_stall };
+    Some(jobs::gather(app, job(app, subject, urgent, wait), gathering))
+}
+
+/// Has what waits of a person's stream read now: their session was declared finished.
+pub async fn flush(tx: &mut Tx, app: &App, subject: &SubjectWrite) -> Result<()> {
+    if app.settings.learning.extractor == "off" {
+        return Ok(());
+    }
+    let gathering = Gathering { weight: 0, enough: i64::MAX, speaks: true, insists: false };
+    let planned = jobs::gather(app, job(app, subject, true, 0), gathering);
+    let mut changes = Changes::default();
+    planned.add_to(&mut changes);
+    tx.apply(changes).await.map(drop)
+}
+
+fn job<'a>(app: &App, subject: &'a SubjectWrite, flush: bool, wait: i64) -> NewJob<'a> {
+    NewJob {
+        kind: EXTRACT,
+        org_id: subject.org_id(),
+        subject: Some(subject),
+        parent_id: None,
+        payload: json!({"flush": flush}),
+        dedupe_key: Some(subject.user_id().to_owned()),
+        on_duplicate: OnDuplicate::Move,
+        run_at: app.clock.now() + wait,
+        max_attempts: ATTEMPTS,
+    }
+}

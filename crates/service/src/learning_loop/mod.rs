@@ -1,0 +1,32 @@
+//! The learning loop: what a person's agent published becomes learnings (extraction), what several people taught becomes
+//! proposals for all (aggregation), and verdicts on learnings become proposals to change them (tuning).
+//!
+//! Learnings themselves are stored and searched by [`crate::learnings`]. At an erasure, [`masking`] takes a person's own
+//! words out of shared texts.
+
+mod aggregation;
+pub mod extraction;
+pub mod http;
+mod masking;
+mod own_words;
+mod provenance;
+mod sql;
+mod tuning;
+
+use std::sync::Arc;
+
+use crate::app::App;
+use storage::jobs::Handler;
+
+pub use masking::{Comparison, Masked, compare as compare_shared, mask as mask_shared};
+pub use sql::streams::spent_since;
+pub use sql::tuning::forget_session;
+
+/// The background work of this area.
+pub fn handlers() -> Vec<Arc<dyn Handler<App>>> {
+    vec![
+        Arc::new(extraction::ExtractLearnings),
+        Arc::new(aggregation::AggregatePlaybooks),
+        Arc::new(tuning::TuneLearnings),
+    ]
+}

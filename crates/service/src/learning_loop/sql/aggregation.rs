@@ -1,0 +1,86 @@
+//! SQL of aggregation: the playbooks that are compared.
+
+use crate::learning_loop::aggregation::Member;
+use crate::learnings::AgentPlaybook;
+use storage::db::Tx;
+use storage::error::Result;
+use storage::{row, rows};
+
+/// Profiles, and playbooks, of a cluster's people that are looked at for names.
+const KNOWN: i64 = 5000;
+
+/// The newest current user playbooks of an agent version, with their vectors by `model`.
+pub async fn members(
+    tx: &mut Tx,
+    org_id: &str,
+    agent_version: &str,
+    model: &str,
+    limit: i64,
+) -> Result<Vec<Member>> {
+    rows!(
+        tx,
+        Member,
+        "SELECT b.user_playbook_id, b.user_id, b.content, b.\"trigger\", b.source_interaction_ids, v.vector
+         FROM user_playbooks b LEFT JOIN user_playbook_vectors v
+            ON v.org_id = b.org_id AND v.user_id = b.user_id AND v.user_playbook_id = b.user_playbook_id
+            AND v.revision = b.revision AND v.model = $3
+         WHERE b.org_id = $1 AND b.agent_version = $2 AND b.status = 'current'
+         ORDER BY b.user_playbook_id DESC {limit:$4}",
+        org_id,
+        agent_version,
+        model,
+        limit
+    )
+}
+
+/// Whether a member is still current and says what it said; held until the transaction ends.
+pub async fn still_says(tx: &mut Tx, org_id: &str, member: &Member) -> Result<bool> {
+    let found = row!(
+        tx,
+        (String, String),
+        "SELECT content, \"trigger\" FROM user_playbooks
+         WHERE org_id = $1 AND user_id = $2 AND user_playbook_id = $3 AND status = 'current' {for_share}",
+        org_id,
+        &member.user_id,
+        member.user_playbook_id
+    )?;
+    Ok(found
+        .is_some_and(|(content, trigger)| content == member.content && trigger == member.trigger))
+}
+
+/// Agent playbooks of a version that are served or may be.
+pub async fn served(tx: &mut Tx, org_id: &str, agent_version: &str) -> Result<Vec<AgentPlaybook>> {
+    rows!(
+        tx,
+        AgentPlaybook,
+        "SELECT agent_playbook_id, playbook_name, agent_version, created_at, content, \"trigger\", rationale,
+                playbook_status, playbook_metadata, status, tags
+         FROM agent_playbooks WHERE org_id = $1 AND agent_version = $2 AND playbook_status <> 'rejected'
+            AND status IN ('current', 'pending') ORDER BY agent_playbook_id",
+        org_id,
+        agent_version
+    )
+}
+
+/// `(user, text)` of what is stored about these people (a JSON list): their profiles and playbooks.
+pub async fn known_of(tx: &mut Tx, org_id: &str, users: &str) -> Result<Vec<(String, String)>> {
+    let mut found = rows!(
+        tx,
+        (String, String),
+        "SELECT user_id, content FROM profiles WHERE org_id = $1 AND user_id IN {texts:$2}
+         ORDER BY profile_no DESC {limit:$3}",
+        org_id,
+        users,
+        KNOWN
+    )?;
+    found.extend(rows!(
+        tx,
+        (String, String),
+        "SELECT user_id, \"trigger\" || ' ' || content FROM user_playbooks
+         WHERE org_id = $1 AND user_id IN {texts:$2} ORDER BY user_playbook_id DESC {limit:$3}",
+        org_id,
+        users,
+        KNOWN
+    )?);
+    Ok(found)
+}

@@ -1,0 +1,84 @@
+//! SQL that follows a learning back to where it came from.
+
+use sqlx::types::Json;
+
+use crate::learning_loop::provenance::ProposalRecord;
+use storage::db::Tx;
+use storage::error::Result;
+use storage::{row, rows};
+
+/// Proposals that became, or were merged into, one of these learnings.
+pub async fn proposals_of(
+    tx: &mut Tx,
+    org_id: &str,
+    kind: &str,
+    learning_ids: &[String],
+) -> Result<Vec<ProposalRecord>> {
+    rows!(
+        tx,
+        ProposalRecord,
+        "SELECT p.user_id, p.window_no, p.content, p.\"trigger\", p.rationale, p.source_interaction_ids,
+                p.outcome, p.reason, p.learning_id, p.replaced_id, w.extractor, w.prompt_version, w.rubric_hash,
+                p.created_at
+         FROM learning_proposals p JOIN learning_windows w ON w.org_id = p.org_id AND w.user_id = p.user_id
+              AND w.window_no = p.window_no
+         WHERE p.org_id = $1 AND p.kind = $2 AND p.learning_id IN {texts:$3}
+         ORDER BY p.window_no, p.place",
+        org_id,
+        kind,
+        Json(learning_ids)
+    )
+}
+
+/// What took a learning's place.
+pub async fn successor(tx: &mut Tx, org_id: &str, kind: &str, id: &str) -> Result<Option<String>> {
+    let found = row!(
+        tx,
+        (Option<String>,),
+        "SELECT learning_id FROM learning_proposals
+         WHERE org_id = $1 AND kind = $2 AND replaced_id = $3 ORDER BY window_no DESC LIMIT 1",
+        org_id,
+        kind,
+        id
+    )?;
+    Ok(found.and_then(|(id,)| id))
+}
+
+/// The turns a person's learning says it came from.
+pub async fn source_turns(tx: &mut Tx, org_id: &str, kind: &str, id: &str) -> Result<Vec<i64>> {
+    let found = if kind == "profile" {
+        row!(
+            tx,
+            (Json<Vec<i64>>,),
+            "SELECT source_interaction_ids FROM profiles WHERE org_id = $1 AND profile_id = $2",
+            org_id,
+            id
+        )?
+    } else {
+        let number: i64 = id.parse().unwrap_or(0);
+        row!(
+            tx,
+            (Json<Vec<i64>>,),
+            "SELECT source_interaction_ids FROM user_playbooks WHERE org_id = $1 AND user_playbook_id = $2",
+            org_id,
+            number
+        )?
+    };
+    Ok(found.map_or_else(Vec::new, |(Json(turns),)| turns))
+}
+
+/// `(user playbook, user, turns)` that an agent playbook came from.
+pub async fn sources(
+    tx: &mut Tx,
+    org_id: &str,
+    agent_playbook_id: i64,
+) -> Result<Vec<(i64, String, Json<Vec<i64>>)>> {
+    rows!(
+        tx,
+        (i64, String, Json<Vec<i64>>),
+        "SELECT user_playbook_id, user_id, source_interaction_ids FROM agent_playbook_sources
+         WHERE org_id = $1 AND agent_playbook_id = $2 ORDER BY user_playbook_id",
+        org_id,
+        agent_playbook_id
+    )
+}

@@ -1,0 +1,139 @@
+//! SQL of the tables `learning_streams`, `learning_windows` and `learning_proposals`.
+
+use sqlx::types::Json;
+
+use crate::learning_loop::extraction::{Extracted, Placed, Saved};
+use storage::db::Tx;
+use storage::error::Result;
+use storage::subjects::SubjectWrite;
+use storage::{row, run};
+
+/// How far a person's stream was read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, sqlx_macros::FromRow)]
+pub struct Stream {
+    /// The next window begins after this turn.
+    pub cursor: i64,
+    /// Up to this turn, everything was in a window.
+    pub seen: i64,
+    /// Windows that were read.
+    pub windows: i64,
+}
+
+pub async fn find(tx: &mut Tx, org_id: &str, user_id: &str) -> Result<Option<Stream>> {
+    row!(
+        tx,
+        Stream,
+        "SELECT cursor, seen, windows FROM learning_streams WHERE org_id = $1 AND user_id = $2",
+        org_id,
+        user_id
+    )
+}
+
+/// Moves a stream on; false when it is not where it was read.
+pub async fn advance(
+    tx: &mut Tx,
+    subject: &SubjectWrite,
+    from: &Stream,
+    to: &Stream,
+) -> Result<bool> {
+    let touched = run!(
+        tx,
+        "INSERT INTO learning_streams (org_id, user_id, epoch, cursor, seen, windows)
+         VALUES ($1, $2, $3, $4, $5, $6)
+         ON CONFLICT (org_id, user_id) DO UPDATE SET
+            epoch = excluded.epoch, cursor = excluded.cursor, seen = excluded.seen, windows = excluded.windows
+         WHERE learning_streams.cursor = $7 AND learning_streams.windows = $8",
+        subject.org_id(),
+        subject.user_id(),
+        subject.epoch(),
+        to.cursor,
+        to.seen,
+        to.windows,
+        from.cursor,
+        from.windows
+    )?;
+    Ok(touched == 1)
+}
+
+pub async fn insert_window(
+    tx: &mut Tx,
+    subject: &SubjectWrite,
+    window_no: i64,
+    extracted: &Extracted,
+    now: i64,
+) -> Result<()> {
+    let (window, origin) = (&extracted.window, &extracted.origin);
+    let outcome = if extracted.passed_over.is_some() { "passed_over" } else { "extracted" };
+    run!(
+        tx,
+        "INSERT INTO learning_windows
+           (org_id, user_id, window_no, epoch, first_interaction_id, last_interaction_id, interaction_count,
+            outcome, reason, extractor, prompt_version, rubric_hash, input_tokens, output_tokens, cost_usd,
+            flags, processed_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)",
+        subject.org_id(),
+        subject.user_id(),
+        window_no,
+        subject.epoch(),
+        window.ids().next().unwrap_or(0),
+        window.ids().next_back().unwrap_or(0),
+        i64::try_from(window.arrivals.len()).unwrap_or(0),
+        outcome,
+        extracted.passed_over.as_deref().unwrap_or(""),
+        &origin.judge,
+        &origin.prompt_version,
+        &origin.rubric_hash,
+        origin.input_tokens,
+        origin.output_tokens,
+        origin.cost_usd,
+        Json(&origin.flags),
+        now
+    )?;
+    Ok(())
+}
+
+pub async fn insert_proposal(
+    tx: &mut Tx,
+    subject: &SubjectWrite,
+    window_no: i64,
+    place: usize,
+    placed: &Placed,
+    saved: &Saved,
+    now: i64,
+) -> Result<()> {
+    let proposal = &placed.examined.proposal;
+    run!(
+        tx,
+        "INSERT INTO learning_proposals
+           (org_id, user_id, window_no, place, epoch, kind, content, \"trigger\", rationale,
+            source_interaction_ids, outcome, reason, learning_id, replaced_id, created_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
+        subject.org_id(),
+        subject.user_id(),
+        window_no,
+        i64::try_from(place).unwrap_or(i64::MAX),
+        subject.epoch(),
+        proposal.kind,
+        &proposal.content,
+        &proposal.trigger,
+        &proposal.rationale,
+        Json(&proposal.evidence),
+        saved.outcome,
+        &saved.reason,
+        saved.learning_id.as_deref(),
+        saved.replaced_id.as_deref(),
+        now
+    )?;
+    Ok(())
+}
+
+/// What reading windows cost since a time, as far as the models are priced.
+pub async fn spent_since(tx: &mut Tx, since: i64) -> Result<f64> {
+    let found = row!(
+        tx,
+        (Option<f64>,),
+        "SELECT SUM(cost_usd) FROM learning_windows WHERE processed_at >= $1",
+        since
+    )?;
+    Ok(found.and_then(|(sum,)| sum).unwrap_or(0.0))
+}

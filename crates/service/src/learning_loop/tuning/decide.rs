@@ -1,0 +1,208 @@
+//! People decide about tuning proposals.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use sqlx::types::Json;
+use utoipa::ToSchema;
+
+use crate::app::App;
+use crate::evaluation;
+use crate::learning_loop::sql::tuning as sql;
+use crate::learnings::decisions::Decider;
+use crate::learnings::requests::PlaybookChange;
+use crate::learnings::rows::profiles as profile_rows;
+use crate::learnings::{agent_playbooks, user_playbooks};
+use storage::db::Tx;
+use storage::error::{Code, Error, Result};
+use storage::subjects::barrier;
+
+/// A learning that hurts, and what is proposed to do about it.
+#[derive(Clone, Debug, Serialize, sqlx_macros::FromRow, ToSchema)]
+pub struct TuningProposal {
+    pub proposal_id: String,
+    /// `profile`, `user_playbook` or `agent_playbook`.
+    pub kind: String,
+    pub learning_id: String,
+    /// Whose it is; null for agent playbooks.
+    pub user_id: Option<String>,
+    /// `archive` or `edit`.
+    pub action: String,
+    /// The proposed wording, for an edit.
+    pub content: String,
+    pub trigger: String,
+    pub rationale: String,
+    /// `rules`, or provider/model as reported.
+    pub drafted_by: String,
+    /// Verdicts it rests on, their mean impact, and the upper end of its 95 % interval.
+    pub judged: i64,
+    pub impact: f64,
+    pub impact_upper: f64,
+    /// `open`, `accepted` or `declined`.
+    pub status: String,
+    pub created_at: i64,
+    pub decided_at: Option<i64>,
+    #[serde(skip)]
+    pub digest: String,
+    /// The turns that show it, of people who are still there.
+    #[sqlx(skip)]
+    pub evidence: Vec<TuningEvidence>,
+}
+
+/// A verdict that counts against a learning.
+#[derive(Clone, Debug, Serialize, sqlx_macros::FromRow, ToSchema)]
+pub struct TuningEvidence {
+    #[serde(skip)]
+    pub proposal_id: String,
+    pub user_id: String,
+    pub session_id: String,
+    /// The turn the learning was judged at.
+    pub interaction_id: i64,
+    /// The verified diagnosis; empty without one.
+    pub category: String,
+    pub reason: String,
+    /// Turns that the diagnosis cites.
+    #[schema(value_type = Vec<i64>)]
+    pub interaction_ids: Json<Vec<i64>>,
+}
+
+/// Proposals, newest first.
+pub async fn list(
+    app: &App,
+    org_id: &str,
+    status: Option<&'static str>,
+) -> Result<Vec<TuningProposal>> {
+    app.db
+        .read("learnings.list_tuning", (org_id.to_owned(), status), |tx, (org_id, status)| {
+            Box::pin(async move {
+                let mut proposals = sql::list(tx, org_id, *status).await?;
+                for evidence in sql::evidence(tx, org_id).await? {
+                    let of = |p: &&mut TuningProposal| p.proposal_id == evidence.proposal_id;
+                    if let Some(proposal) = proposals.iter_mut().find(of) {
+                        proposal.evidence.push(evidence);
+                    }
+                }
+                Ok(proposals)
+            })
+        })
+        .await
+}
+
+/// What a person accepts: the proposal, perhaps with a wording of their own.
+#[derive(Clone, Debug, Default)]
+pub struct Acceptance {
+    pub proposal_id: String,
+    pub content: Option<String>,
+    pub trigger: Option<String>,
+}
+
+/// Carries a proposal out, on behalf of a person with this credential.
+pub async fn accept(
+    app: &Arc<App>,
+    org_id: &str,
+    credential_id: &str,
+    acceptance: Acceptance,
+) -> Result<()> {
+    let decider = Decider::Tuning { credential_id: credential_id.to_owned() };
+    let input = (app.clone(), org_id.to_owned(), acceptance, decider);
+    app.db
+        .write("learnings.accept_tuning", input, |tx, (app, org_id, acceptance, decider)| {
+            Box::pin(async move {
+                let proposal = open(tx, org_id, &acceptance.proposal_id).await?;
+                carry_out(tx, app, org_id, &proposal, acceptance, decider).await?;
+                settle(tx, app, org_id, &proposal, "accepted").await
+            })
+        })
+        .await?;
+    app.db.announce_work().await;
+    Ok(())
+}
+
+/// Leaves the learning as it is. The same text is not proposed again.
+pub async fn decline(app: &Arc<App>, org_id: &str, proposal_id: String) -> Result<()> {
+    let input = (app.clone(), org_id.to_owned(), proposal_id);
+    app.db
+        .write("learnings.decline_tuning", input, |tx, (app, org_id, proposal_id)| {
+            Box::pin(async move {
+                let proposal = open(tx, org_id, proposal_id).await?;
+                settle(tx, app, org_id, &proposal, "declined").await
+            })
+        })
+        .await
+}
+
+async fn open(tx: &mut Tx, org_id: &str, proposal_id: &str) -> Result<TuningProposal> {
+    let found = sql::hold(tx, org_id, proposal_id).await?;
+    let proposal = found.ok_or_else(|| Error::not_found("tuning proposal"))?;
+    if proposal.status != "open" {
+        let detail = format!("This proposal was {} already.", proposal.status);
+        return Err(Error::refused(Code::ProposalDecided, detail));
+    }
+    Ok(proposal)
+}
+
+async fn settle(
+    tx: &mut Tx,
+    app: &App,
+    org_id: &str,
+    proposal: &TuningProposal,
+    status: &str,
+) -> Result<()> {
+    let now = app.clock.now();
+    // A person's proposal is theirs: it is changed through the barrier.
+    let subject = match &proposal.user_id {
+        Some(user_id) => Some(barrier::open(tx, &app.subject_keys, org_id, user_id, now).await?),
+        None => None,
+    };
+    sql::settle(tx, org_id, subject.as_ref(), &proposal.proposal_id, status, now).await
+}
+
+async fn carry_out(
+    tx: &mut Tx,
+    app: &App,
+    org_id: &str,
+    proposal: &TuningProposal,
+    acceptance: &Acceptance,
+    decider: &Decider,
+) -> Result<()> {
+    let key = (proposal.kind.clone(), proposal.learning_id.clone());
+    let present = sql::present(tx, org_id, [&key]).await?.into_iter().next();
+    let present = present.ok_or_else(|| Error::not_found("learning"))?;
+    if evaluation::learning_digest(&present.content, &present.trigger) != proposal.digest {
+        return Err(Error::refused(
+            Code::ProposalStale,
+            "The learning was changed since; decline the proposal and look at its new score.",
+        ));
+    }
+    let own_words = acceptance.content.is_some() || acceptance.trigger.is_some();
+    let is_edit = proposal.action == "edit" || own_words;
+    if proposal.kind == "profile" {
+        if own_words {
+            let detail = "a profile is archived; change its text with update_user_profile";
+            return Err(Error::invalid_field(Code::InvalidInput, "/content", detail));
+        }
+        let user_id = present.user_id.as_deref().unwrap_or_default();
+        let now = app.clock.now();
+        let subject = barrier::open(tx, &app.subject_keys, org_id, user_id, now).await?;
+        return profile_rows::set_status(tx, &subject, &proposal.learning_id, "archived").await;
+    }
+    let or = |own: &Option<String>, drafted: &str, present: &str| {
+        let drafted = if proposal.action == "edit" { drafted } else { present };
+        Some(own.clone().unwrap_or_else(|| drafted.to_owned()))
+    };
+    let mut change = PlaybookChange {
+        id: proposal.learning_id.parse().unwrap_or(0),
+        ..PlaybookChange::default()
+    };
+    if is_edit {
+        change.content = or(&acceptance.content, &proposal.content, &present.content);
+        change.trigger = or(&acceptance.trigger, &proposal.trigger, &present.trigger);
+    } else {
+        change.status = Some("archived");
+    }
+    if proposal.kind == "user_playbook" {
+        user_playbooks::apply(tx, app, org_id, &change, app.clock.now()).await
+    } else {
+        agent_playbooks::apply(tx, app, org_id, &change, decider).await
+    }
+}

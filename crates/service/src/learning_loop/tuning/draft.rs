@@ -1,0 +1,155 @@
+//! What is proposed for a learning that hurts: a better wording if the evidence shows what is wrong with it and a model
+//! can write one, archiving otherwise.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::score::Score;
+use crate::app::App;
+use crate::judging::{self, EveryonesConsent, SubjectConsent};
+use crate::learning_loop::aggregation::{People, Person};
+use crate::learning_loop::sql::aggregation::known_of;
+use crate::organization::OrganizationConfig;
+use crate::sessions::{self, Interaction};
+use judge::prompts::Kind;
+use judge::{Flawed, JudgeError};
+use storage::error::Result;
+use storage::subjects::barrier;
+
+/// Diagnoses and turns that a draft is made from.
+const PROBLEMS: usize = 10;
+const TURNS: usize = 40;
+
+/// What a person is asked to decide.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    /// `archive` or `edit`.
+    pub action: &'static str,
+    pub content: String,
+    pub trigger: String,
+    pub rationale: String,
+    /// Who wrote it: `rules`, or provider/model as reported.
+    pub drafted_by: String,
+}
+
+impl Draft {
+    fn archive(score: &Score) -> Self {
+        let impact = &score.attributable_impact;
+        Draft {
+            action: "archive",
+            content: String::new(),
+            trigger: String::new(),
+            rationale: format!(
+                "Of {} verdicts in {} sessions, {} were negative and {} positive.",
+                impact.judged, score.sessions, impact.negative, impact.positive
+            ),
+            drafted_by: "rules".to_owned(),
+        }
+    }
+}
+
+/// Drafts what to do about a learning. Fails when the model cannot be asked right now.
+pub async fn make(
+    app: &App,
+    org_id: &str,
+    config: &OrganizationConfig,
+    score: &Score,
+) -> Result<Draft> {
+    let defects: Vec<_> = score
+        .against
+        .iter()
+        .filter(|verdict| verdict.verified_diagnosis() == Some("content_defect"))
+        .take(PROBLEMS)
+        .collect();
+    if defects.is_empty() || score.kind == "profile" || app.extractor.is_offline() {
+        return Ok(Draft::archive(score));
+    }
+    let problems = defects.iter().map(|verdict| verdict.diagnosis_reason()).collect();
+    let mut cited: BTreeMap<String, BTreeSet<i64>> = BTreeMap::new();
+    for verdict in &defects {
+        cited.entry(verdict.user_id.clone()).or_default().extend(verdict.evidence());
+    }
+    let evidence = load(app, org_id, cited).await?;
+    let shown = evidence.iter().flat_map(|of| &of.turns).take(TURNS);
+    let flawed = Flawed {
+        content: score.content.clone(),
+        trigger: score.trigger.clone(),
+        problems,
+        turns: shown.map(judging::as_turn).collect(),
+    };
+    let rubric = judging::rubric(Kind::LearningEdit, None)?;
+    let consent = EveryonesConsent(evidence.iter().map(|of| of.consent.clone()).collect());
+    let context = judging::context(config, Some(Arc::new(consent)));
+    let graded = match app.extractor.edit(rubric, &context, flawed).await {
+        Ok(graded) => graded,
+        Err(error) if error.is_temporary() || error == JudgeError::Withdrawn => {
+            return Err(judging::judge_error(&error));
+        }
+        Err(_) => return Ok(Draft::archive(score)),
+    };
+    let mut draft = Draft {
+        action: "edit",
+        content: graded.verdict.content,
+        trigger: graded.verdict.trigger,
+        rationale: graded.verdict.rationale,
+        drafted_by: graded.provenance.judge,
+    };
+    if score.user_id.is_none() {
+        // What serves everybody must not carry anything of those whose sessions showed the problem.
+        let people = People::new(evidence.into_iter().map(Evidence::person).collect());
+        let present = format!("{} {}", score.trigger, score.content);
+        let may_share = |text: &str| people.is_impersonal(text, &present);
+        if !may_share(&draft.content) || !may_share(&draft.trigger) {
+            return Ok(Draft::archive(score));
+        }
+        if !may_share(&draft.rationale) {
+            draft.rationale = "Drafted from what verified diagnoses say.".to_owned();
+        }
+    }
+    let unchanged = draft.content == score.content && draft.trigger == score.trigger;
+    let useless = draft.content.is_empty() || unchanged;
+    Ok(if useless { Draft::archive(score) } else { draft })
+}
+
+/// What one person's sessions show, and what is known about that person.
+struct Evidence {
+    turns: Vec<Interaction>,
+    known: Vec<String>,
+    consent: SubjectConsent,
+}
+
+impl Evidence {
+    fn person(self) -> Person {
+        let texts = self.turns.into_iter().map(|turn| turn.content).collect();
+        Person { user_id: self.consent.user_id, texts, known: self.known }
+    }
+}
+
+/// The cited turns of each person who is not being erased.
+async fn load(
+    app: &App,
+    org_id: &str,
+    cited: BTreeMap<String, BTreeSet<i64>>,
+) -> Result<Vec<Evidence>> {
+    let input = (app.db.clone(), org_id.to_owned(), cited);
+    app.db
+        .read("learnings.tuning_evidence", input, |tx, (db, org_id, cited)| {
+            Box::pin(async move {
+                let mut found = Vec::new();
+                for (user_id, ids) in cited {
+                    let epoch = barrier::open_epoch(tx, org_id, user_id).await?;
+                    let Some(epoch) = epoch else { continue };
+                    let ids: Vec<i64> = ids.iter().copied().collect();
+                    let turns = sessions::interactions_by_ids(tx, org_id, user_id, &ids).await?;
+                    let users = serde_json::to_string(&[user_id]).unwrap_or_default();
+                    let known = known_of(tx, org_id, &users).await?;
+                    let known = known.into_iter().map(|(_, text)| text).collect();
+                    let (db, org_id, user_id) = (db.clone(), org_id.clone(), user_id.clone());
+                    let consent = SubjectConsent { db, org_id, user_id, epoch };
+                    found.push(Evidence { turns, known, consent });
+                }
+                Ok(found)
+            })
+        })
+        .await
+}

@@ -1,0 +1,21 @@
+//! Tuning: verdicts on learnings become a score, and a learning that hurts a proposal to people.
+//!
+//! - Only verdicts about a learning's present text count. A negative one whose diagnosis is verified and lays the
+//!   problem elsewhere (the agent's use of it, a tool, nothing at all) is not held against the learning.
+//! - A diagnosis is verified and supported when the judge saw the whole session, cites turns of it, and names a cause.
+//! - Nothing is changed silently: a learning is archived or reworded when a person accepts the proposal, and the same
+//!   text is never proposed twice.
+
+mod decide;
+mod draft;
+pub mod http;
+mod job;
+mod score;
+
+pub use decide::{Acceptance, TuningEvidence, TuningProposal, accept, decline, list};
+pub use draft::Draft;
+pub use job::TuneLearnings;
+pub use score::{Present, Score, ScorecardQuery, scorecard};
+
+/// How far back verdicts count.
+const LOOKBACK_SECONDS: i64 = 90 * 86_400;

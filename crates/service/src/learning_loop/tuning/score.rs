@@ -1,0 +1,397 @@
+//! The scorecard: what verdicts say about each learning, with how sure that is.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::LOOKBACK_SECONDS;
+use crate::app::App;
+use crate::evaluation::{self, VerdictOnLearning};
+use crate::experiments::{self, ServedLift, ServedLifts};
+use crate::learning_loop::sql::tuning as sql;
+use stats::distributions::student_t_critical_value;
+use stats::wilson::wilson;
+use stats::{ALPHA, Arm, Interval, UserSum, Variance};
+use storage::db::Tx;
+use storage::error::Result;
+
+/// Verdicts that are looked at, the newest.
+const VERDICTS: i64 = 200_000;
+/// Sessions named with a score, the newest.
+const SESSIONS: usize = 20;
+const TITLE: usize = 200;
+
+/// What the scorecard is asked for. Times are those of the judged turns.
+#[derive(Clone, Debug, Default)]
+pub struct ScorecardQuery {
+    pub kind: Option<&'static str>,
+    pub learning_id: Option<String>,
+    pub agent_version: Option<String>,
+    pub from: Option<i64>,
+    pub to: Option<i64>,
+    pub limit: usize,
+}
+
+/// What verdicts say about one learning.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct Score {
+    /// `profile`, `user_playbook` or `agent_playbook`.
+    pub kind: String,
+    pub learning_id: String,
+    /// Whose it is; null for agent playbooks.
+    pub user_id: Option<String>,
+    pub agent_version: String,
+    /// The beginning of its text.
+    pub title: String,
+    /// null (current), `pending`, `archived` or `superseded`.
+    pub status: Option<String>,
+    /// Of agent playbooks: `pending`, `approved` or `rejected`.
+    pub playbook_status: Option<String>,
+    pub relevance: Relevance,
+    /// Over all verdicts on its present text.
+    pub impact: Impact,
+    /// The same without negative verdicts whose verified diagnosis lays the problem elsewhere. Tuning goes by this one.
+    pub attributable_impact: Impact,
+    /// `helps`, `hurts` or `unclear`: where the interval of the attributable impact lies.
+    pub standing: &'static str,
+    /// Different sessions it was judged in.
+    pub sessions: i64,
+    /// Different people among them.
+    pub users: i64,
+    /// The newest of these sessions.
+    pub cited_sessions: Vec<CitedSession>,
+    /// Verified, supported diagnoses by category.
+    pub diagnoses: BTreeMap<String, i64>,
+    /// Verdicts on an older text of it, which do not count.
+    pub outdated_verdicts: i64,
+    /// Of agent playbooks, where an experiment ran: sessions that were served it beside those of the holdout. A
+    /// description, because it is served where it seems to fit; null with the reason.
+    pub arm_lift: Option<ServedLift>,
+    pub arm_lift_reason: Option<&'static str>,
+    /// The open proposal about it, if there is one.
+    pub proposal_id: Option<String>,
+    /// What the judge saw, as proposals name it.
+    #[serde(skip)]
+    pub digest: String,
+    #[serde(skip)]
+    pub content: String,
+    #[serde(skip)]
+    pub trigger: String,
+    /// Verdicts that count against it: those that show what is wrong with its text first.
+    #[serde(skip)]
+    pub against: Vec<VerdictOnLearning>,
+}
+
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct Relevance {
+    pub judged: i64,
+    pub relevant: i64,
+    /// The share that was relevant; null without verdicts.
+    pub rate: Option<f64>,
+    /// Wilson's 95 % interval, over sessions.
+    #[schema(value_type = Option<Vec<f64>>)]
+    pub ci95: Option<(f64, f64)>,
+}
+
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct Impact {
+    pub judged: i64,
+    pub positive: i64,
+    pub negative: i64,
+    pub neutral: i64,
+    /// From -1 (always negative) to 1 (always positive); null without verdicts.
+    pub mean: Option<f64>,
+    /// 95 % interval of the mean, clustered by `clustered_by`; null with fewer than two clusters.
+    #[schema(value_type = Option<Vec<f64>>)]
+    pub ci95: Option<(f64, f64)>,
+    /// `user`, or `session` where all verdicts are of one person.
+    pub clustered_by: &'static str,
+    /// How many of them there are.
+    pub clusters: i64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ToSchema)]
+pub struct CitedSession {
+    pub user_id: String,
+    pub session_id: String,
+}
+
+/// A learning as it is now.
+#[derive(Clone, Debug, sqlx_macros::FromRow)]
+pub struct Present {
+    pub kind: String,
+    pub learning_id: String,
+    pub user_id: Option<String>,
+    pub agent_version: String,
+    pub content: String,
+    pub trigger: String,
+    pub status: String,
+    pub playbook_status: Option<String>,
+}
+
+/// The scores of an organization's learnings: those that hurt most first, then those that help most.
+pub async fn scorecard(app: &Arc<App>, org_id: &str, query: ScorecardQuery) -> Result<Vec<Score>> {
+    let input = (org_id.to_owned(), query, app.clock.now());
+    let mut scores = app
+        .db
+        .read("learnings.scorecard", input, |tx, (org_id, query, now)| {
+            Box::pin(scores(tx, org_id, query, *now))
+        })
+        .await?;
+    if scores.iter().any(|score| score.kind == "agent_playbook") {
+        let lifts = experiments::served_lifts(app, org_id).await?;
+        for score in &mut scores {
+            score.tell_lift(lifts.as_ref());
+        }
+    }
+    Ok(scores)
+}
+
+impl Score {
+    fn tell_lift(&mut self, lifts: Option<&ServedLifts>) {
+        if self.kind != "agent_playbook" {
+            return;
+        }
+        self.arm_lift = lifts.and_then(|lifts| lifts.of(&self.learning_id, &self.agent_version));
+        self.arm_lift_reason = match (lifts, &self.arm_lift) {
+            (None, _) => Some("no experiment ran"),
+            (_, None) => Some("no judged session of the newest experiment was served it"),
+            _ => None,
+        };
+    }
+}
+
+/// [`scorecard`] as part of a transaction.
+pub async fn scores(
+    tx: &mut Tx,
+    org_id: &str,
+    query: &ScorecardQuery,
+    now: i64,
+) -> Result<Vec<Score>> {
+    let from = query.from.unwrap_or(now - LOOKBACK_SECONDS);
+    let verdicts = evaluation::verdicts_on_learnings(
+        tx,
+        org_id,
+        query.kind,
+        query.learning_id.as_deref(),
+        from,
+        query.to,
+        VERDICTS,
+    )
+    .await?;
+    let mut by_learning: BTreeMap<(String, String), Vec<VerdictOnLearning>> = BTreeMap::new();
+    for verdict in verdicts {
+        let key = (verdict.kind.clone(), verdict.learning_id.clone());
+        by_learning.entry(key).or_default().push(verdict);
+    }
+    let mut proposals: BTreeMap<(String, String), String> = sql::open_proposals(tx, org_id)
+        .await?
+        .into_iter()
+        .map(|(kind, learning_id, proposal_id)| ((kind, learning_id), proposal_id))
+        .collect();
+    let mut scores = Vec::new();
+    for present in sql::present(tx, org_id, by_learning.keys()).await? {
+        if query.agent_version.as_ref().is_some_and(|version| *version != present.agent_version) {
+            continue;
+        }
+        let key = (present.kind.clone(), present.learning_id.clone());
+        let Some(verdicts) = by_learning.remove(&key) else { continue };
+        let proposal_id = proposals.remove(&key);
+        scores.push(Score { proposal_id, ..score(present, verdicts) });
+    }
+    let rank = |score: &Score| match score.standing {
+        "hurts" => 0,
+        "helps" => 1,
+        _ => 2,
+    };
+    let weight = |score: &Score| score.attributable_impact.mean.unwrap_or(0.0).abs();
+    scores.sort_by(|a, b| {
+        let by_weight = weight(b).total_cmp(&weight(a)).then(b.sessions.cmp(&a.sessions));
+        rank(a).cmp(&rank(b)).then(by_weight).then(a.learning_id.cmp(&b.learning_id))
+    });
+    scores.truncate(query.limit);
+    Ok(scores)
+}
+
+/// Verdicts are given newest first.
+fn score(present: Present, verdicts: Vec<VerdictOnLearning>) -> Score {
+    let digest = evaluation::learning_digest(&present.content, &present.trigger);
+    let is_present = |verdict: &VerdictOnLearning| {
+        verdict.evaluated_playbook_digest.as_ref().is_none_or(|judged| *judged == digest)
+    };
+    let (counted, outdated): (Vec<_>, Vec<_>) = verdicts.into_iter().partition(is_present);
+    let mut diagnoses: BTreeMap<String, i64> = BTreeMap::new();
+    for category in counted.iter().filter_map(VerdictOnLearning::verified_diagnosis) {
+        *diagnoses.entry(category.to_owned()).or_default() += 1;
+    }
+    let attributable = |verdict: &&VerdictOnLearning| {
+        verdict.impact.as_deref() != Some("negative")
+            || !matches!(
+                verdict.verified_diagnosis(),
+                Some("application_failure" | "external_failure" | "no_issue")
+            )
+    };
+    let all: Vec<&VerdictOnLearning> = counted.iter().collect();
+    let held: Vec<&VerdictOnLearning> = counted.iter().filter(attributable).collect();
+    let attributable_impact = impact(&held);
+    let standing = match attributable_impact.ci95 {
+        Some((_, upper)) if upper < 0.0 => "hurts",
+        Some((lower, _)) if lower > 0.0 => "helps",
+        _ => "unclear",
+    };
+    let mut cited_sessions: Vec<CitedSession> = Vec::new();
+    for verdict in &counted {
+        let (user_id, session_id) = (verdict.user_id.clone(), verdict.session_id.clone());
+        let session = CitedSession { user_id, session_id };
+        if !cited_sessions.contains(&session) && cited_sessions.len() < SESSIONS {
+            cited_sessions.push(session);
+        }
+    }
+    let text = if present.content.is_empty() { &present.trigger } else { &present.content };
+    let title = text.chars().take(TITLE).collect();
+    let negative = held.iter().filter(|verdict| verdict.impact.as_deref() == Some("negative"));
+    let mut against: Vec<VerdictOnLearning> = negative.map(|verdict| (*verdict).clone()).collect();
+    against.sort_by_key(|verdict| verdict.verified_diagnosis() != Some("content_defect"));
+    Score {
+        relevance: relevance(&all),
+        impact: impact(&all),
+        standing,
+        sessions: count(all.iter().map(|v| (&v.user_id, &v.session_id))),
+        users: count(all.iter().map(|v| &v.user_id)),
+        cited_sessions,
+        diagnoses,
+        outdated_verdicts: i64::try_from(outdated.len()).unwrap_or(i64::MAX),
+        arm_lift: None,
+        arm_lift_reason: Some("it is one person's, and a person is in one arm"),
+        proposal_id: None,
+        against,
+        attributable_impact,
+        title,
+        digest,
+        kind: present.kind,
+        learning_id: present.learning_id,
+        user_id: present.user_id,
+        agent_version: present.agent_version,
+        status: (present.status != "current").then_some(present.status),
+        playbook_status: present.playbook_status,
+        content: present.content,
+        trigger: present.trigger,
+    }
+}
+
+fn count<T: Ord>(items: impl Iterator<Item = T>) -> i64 {
+    i64::try_from(items.collect::<BTreeSet<T>>().len()).unwrap_or(i64::MAX)
+}
+
+fn relevance(verdicts: &[&VerdictOnLearning]) -> Relevance {
+    let judged: Vec<_> = verdicts
+        .iter()
+        .filter_map(|v| Some((v.is_relevant?, (&v.user_id, &v.session_id))))
+        .collect();
+    let relevant = judged.iter().filter(|(relevant, _)| *relevant).count();
+    let rate = (!judged.is_empty()).then(|| relevant as f64 / judged.len() as f64);
+    // Several turns of one session are no independent opinions.
+    let sessions = count(judged.iter().map(|(_, session)| session)) as f64;
+    let interval = rate.map(|rate| wilson(rate, sessions, 1.959_963_984_540_054));
+    Relevance {
+        judged: i64::try_from(judged.len()).unwrap_or(i64::MAX),
+        relevant: i64::try_from(relevant).unwrap_or(i64::MAX),
+        rate,
+        ci95: interval.map(|i| (i.lower, i.upper)),
+    }
+}
+
+fn impact(verdicts: &[&VerdictOnLearning]) -> Impact {
+    let judged: Vec<(i64, &str, &str)> = verdicts
+        .iter()
+        .filter_map(|verdict| {
+            let value = match verdict.impact.as_deref()? {
+                "positive" => 1,
+                "negative" => -1,
+                _ => 0,
+            };
+            Some((value, verdict.user_id.as_str(), verdict.session_id.as_str()))
+        })
+        .collect();
+    let of = |wanted| i64::try_from(judged.iter().filter(|v| v.0 == wanted).count()).unwrap_or(0);
+    let by_user = judged.iter().map(|v| v.1).collect::<BTreeSet<_>>().len() >= 2;
+    let mut sums: BTreeMap<(&str, &str), UserSum> = BTreeMap::new();
+    for (value, user, session) in &judged {
+        let key = if by_user { (*user, "") } else { (*user, *session) };
+        let sum = sums.entry(key).or_default();
+        sum.sessions += 1;
+        sum.total += value;
+    }
+    let arm = Arm::new(sums.into_values());
+    Impact {
+        judged: i64::try_from(judged.len()).unwrap_or(i64::MAX),
+        positive: of(1),
+        negative: of(-1),
+        neutral: of(0),
+        mean: arm.mean().ok(),
+        ci95: interval(&arm).map(|i| (i.lower, i.upper)),
+        clustered_by: if by_user { "user" } else { "session" },
+        clusters: i64::try_from(arm.user_count()).unwrap_or(i64::MAX),
+    }
+}
+
+/// The interval of a mean impact. Clusters that all say the same have no variance to go by: then the interval leaves
+/// room for the share of clusters that could have said otherwise without being seen (Wilson).
+fn interval(arm: &Arm) -> Option<Interval> {
+    let (mean, variance) = (arm.mean().ok()?, arm.variance(Variance::Cr2).ok()?);
+    let clusters = arm.user_count() as f64;
+    let t = student_t_critical_value(ALPHA / 2.0, clusters - 1.0);
+    let unseen = wilson(0.0, clusters, 1.959_963_984_540_054).upper * (1.0 + mean.abs());
+    let half = if arm.has_zero_variance() { unseen } else { t * variance.sqrt() };
+    Some(Interval::around(mean, half).clamped(Interval::between(-1.0, 1.0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(user: &str, session: &str, impact: &str) -> VerdictOnLearning {
+        VerdictOnLearning {
+            user_id: user.to_owned(),
+            session_id: session.to_owned(),
+            impact: Some(impact.to_owned()),
+            ..VerdictOnLearning::default()
+        }
+    }
+
+    fn of(list: &[VerdictOnLearning]) -> Impact {
+        impact(&list.iter().collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn few_verdicts_prove_nothing_and_five_alike_do() {
+        let negative = |n: usize| -> Vec<_> {
+            (0..n).map(|n| verdict(&format!("u{n}"), "s", "negative")).collect()
+        };
+        assert_eq!(of(&negative(1)).ci95, None);
+        assert!(of(&negative(3)).ci95.unwrap().1 > 0.0);
+        let five = of(&negative(5));
+        assert!(five.ci95.unwrap().1 < 0.0, "{five:?}");
+        assert_eq!((five.mean, five.clustered_by), (Some(-1.0), "user"));
+    }
+
+    #[test]
+    fn turns_of_one_session_are_one_opinion() {
+        let many: Vec<_> = (0..50).map(|_| verdict("ada", "s1", "negative")).collect();
+        let found = of(&many);
+        assert_eq!((found.ci95, found.clusters, found.judged), (None, 1, 50));
+    }
+
+    #[test]
+    fn mixed_verdicts_leave_it_open() {
+        let mixed: Vec<_> = (0..6)
+            .map(|n| {
+                verdict(&format!("u{n}"), "s", if n % 2 == 0 { "negative" } else { "positive" })
+            })
+            .collect();
+        let (lower, upper) = of(&mixed).ci95.unwrap();
+        assert!(lower < 0.0 && upper > 0.0);
+    }
+}

@@ -1,0 +1,140 @@
+//! Every route of the service, and the specification that is collected from them.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::http::{HeaderName, HeaderValue, header};
+use axum::middleware::from_fn_with_state;
+use axum::response::IntoResponse;
+use axum::routing::get;
+use storage::error::{Code, Error};
+use tower_http::cors::{AllowOrigin, Any, CorsLayer};
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::openapi::{OpenApi as Spec, RefOr, Schema};
+use utoipa::{Modify, OpenApi};
+use utoipa_axum::router::OpenApiRouter;
+
+use crate::app::App;
+use crate::http::problem::Problem;
+use crate::http::{HttpError, docs, middleware, ui};
+use crate::{
+    credentials, evaluation, experiments, governance, intake, learning_loop, learnings, operations,
+    organization, sessions,
+};
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Evenhand",
+        description = "Is the agent succeeding? Does what it learned actually help? Can we forget a person, and prove it?\n\n\
+            Every error is an RFC 9457 problem body with a stable `code`; bad input lists all its problems in `errors`."
+    ),
+    components(schemas(Problem)),
+    security(("bearer" = [])),
+    modifiers(&BearerScheme),
+    tags(
+        (name = "sessions", description = "Publishing what an agent did, reading it back, deleting it"),
+        (name = "evaluation", description = "Verdicts, why there are none, replays of the judge, people's labels"),
+        (name = "configuration", description = "What an organization sets for itself"),
+        (name = "learnings", description = "What was learned, and the search that agents call before they answer"),
+        (name = "experiments", description = "Does what was learned help? Users held out from retrieval, compared with the others"),
+        (name = "governance", description = "What is stored of a person, for them to have or to be gone"),
+        (name = "operations", description = "Health, identity, jobs"),
+    )
+)]
+struct Api;
+
+struct BearerScheme;
+
+impl Modify for BearerScheme {
+    fn modify(&self, spec: &mut Spec) {
+        let scheme = HttpBuilder::new()
+            .scheme(HttpAuthScheme::Bearer)
+            .description(Some("A token from `evenhand keys create`. Not needed in local mode."))
+            .build();
+        let components = spec.components.get_or_insert_default();
+        components.add_security_scheme("bearer", SecurityScheme::Http(scheme));
+    }
+}
+
+/// Every route of the API.
+fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::with_openapi(Api::openapi())
+        .merge(operations::health_http::routes())
+        .merge(credentials::http::routes())
+        .merge(credentials::keys_http::routes())
+        .merge(intake::http::routes())
+        .merge(sessions::http::routes())
+        .merge(organization::http::routes())
+        .merge(evaluation::routes())
+        .merge(learnings::http::routes())
+        .merge(learning_loop::http::routes())
+        .merge(experiments::http::routes())
+        .merge(governance::http::routes())
+        .merge(operations::jobs_http::routes())
+}
+
+/// The whole service as one router.
+pub fn router(app: Arc<App>) -> Router {
+    let (api, spec) = routes().split_for_parts();
+    let mut router = api
+        .route("/openapi.json", get(serve))
+        .merge(docs::routes(&spec))
+        .merge(credentials::sign_in_http::routes())
+        .fallback(ui::page_or_nothing)
+        .method_not_allowed_fallback(async || {
+            HttpError::from(Error::refused(
+                Code::MethodNotAllowed,
+                "This path takes another method; see /docs.",
+            ))
+        });
+    let origins: Vec<HeaderValue> =
+        app.settings.server.cors_origins.iter().filter_map(|o| o.parse().ok()).collect();
+    if !origins.is_empty() {
+        router = router.layer(
+            CorsLayer::new()
+                .allow_origin(AllowOrigin::list(origins))
+                .allow_methods(Any)
+                // By name: browsers do not take a star to mean Authorization.
+                .allow_headers([
+                    header::AUTHORIZATION,
+                    header::CONTENT_TYPE,
+                    HeaderName::from_static("x-request-id"),
+                    HeaderName::from_static("x-evenhand-caller"),
+                ])
+                .expose_headers([HeaderName::from_static("x-request-id"), header::RETRY_AFTER]),
+        );
+    }
+    router.layer(from_fn_with_state(app.clone(), middleware::around)).with_state(app)
+}
+
+/// The specification as the file `openapi.json` holds it.
+pub fn json() -> String {
+    let (_, mut spec) = routes().split_for_parts();
+    finish(&mut spec);
+    let mut text = serde_json::to_string_pretty(&spec).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+/// What all operations share is written once: any of them can answer with a problem body.
+fn finish(spec: &mut Spec) {
+    use utoipa::openapi::{Content, Ref, ResponseBuilder};
+    for item in spec.paths.paths.values_mut() {
+        let operations =
+            [&mut item.get, &mut item.post, &mut item.put, &mut item.delete, &mut item.patch];
+        for operation in operations.into_iter().filter_map(Option::as_mut) {
+            let body = RefOr::<Schema>::Ref(Ref::from_schema_name("Problem"));
+            let problem = ResponseBuilder::new()
+                .description("A problem: see its code")
+                .content("application/problem+json", Content::new(Some(body)));
+            operation.responses.responses.insert("default".to_owned(), problem.build().into());
+        }
+    }
+}
+
+/// The handler of `/openapi.json`.
+async fn serve() -> impl IntoResponse {
+    static TEXT: std::sync::LazyLock<String> = std::sync::LazyLock::new(json);
+    ([(header::CONTENT_TYPE, "application/json")], TEXT.as_str())
+}

@@ -1,0 +1,245 @@
+//! Where the areas meet: opening an installation, installing what they need in its schema, and the background work of
+//! all of them. With `router.rs` the only file that knows every area.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use base::clock::Clock;
+use base::ids::Ids;
+use base::private_files;
+use futures_util::future::BoxFuture;
+use judge::embedder::Embedder;
+use judge::{Grader, Keys, llm};
+use storage::db::{Db, migrations};
+use storage::error::{Error, Result};
+use storage::jobs::{self, Handler};
+use storage::runtime::Runtime;
+use storage::subjects::{SubjectKeys, wall};
+use storage::{rows, run};
+
+use crate::app::{App, AreaState, Schema};
+use crate::config::Settings;
+use crate::credentials::GivenCredentials;
+use crate::evaluation;
+use crate::experiments;
+use crate::governance;
+use crate::http::RateLimits;
+use crate::learning_loop;
+use crate::learnings::{self, KnownPlaybooks};
+use crate::organization::RecentConfigs;
+use crate::schema::MIGRATIONS;
+use crate::user_tables::USER_TABLES;
+
+impl App {
+    /// Opens the installation that `settings` describe.
+    pub async fn open(
+        settings: Settings,
+        clock: Clock,
+        ids: Ids,
+        schema: Schema,
+    ) -> Result<Arc<App>> {
+        let given = GivenCredentials::from_environment().map_err(Error::Internal)?;
+        let keys = Keys::from_environment();
+        let judge = Grader::from_settings(&settings.judge, &keys, clock.clone(), ids.clone());
+        let judge = Arc::new(judge.map_err(Error::Internal)?);
+        Self::open_judged(settings, clock, ids, schema, given, judge).await
+    }
+
+    /// [`App::open`] with the given credentials as an argument and without the environment's keys for judges.
+    pub async fn open_with(
+        settings: Settings,
+        clock: Clock,
+        ids: Ids,
+        schema: Schema,
+        given: GivenCredentials,
+    ) -> Result<Arc<App>> {
+        let keys = Keys::default();
+        let judge = Grader::from_settings(&settings.judge, &keys, clock.clone(), ids.clone());
+        let judge = Arc::new(judge.map_err(Error::Internal)?);
+        Self::open_judged(settings, clock, ids, schema, given, judge).await
+    }
+
+    /// [`App::open_with`] with a judge of the caller's.
+    pub async fn open_judged(
+        settings: Settings,
+        clock: Clock,
+        ids: Ids,
+        schema: Schema,
+        given: GivenCredentials,
+        judge: Arc<Grader>,
+    ) -> Result<Arc<App>> {
+        llm::install_tls();
+        let (db, subject_keys) = open_storage(&settings, &ids, schema).await?;
+        let extractor = match settings.learning.extractor.as_str() {
+            "rules" => Arc::new(Grader::rules(clock.clone(), ids.clone())),
+            _ => judge.clone(),
+        };
+        let stop_patience = Duration::from_secs(settings.server.stop_seconds);
+        let jobs = settings.jobs.clone();
+        let app = App {
+            runtime: Runtime::new(db, clock, ids, subject_keys, jobs, stop_patience),
+            extractor,
+            embedder: Embedder::open(&settings.embedder).map_err(Error::Internal)?,
+            area_state: AreaState::default()
+                .with(given)
+                .with(RateLimits::new(&settings))
+                .with(RecentConfigs::default())
+                .with(KnownPlaybooks::default()),
+            settings,
+            judge,
+        };
+        if app.db.engine().is_some() {
+            app.prepare_schema(schema).await?;
+        }
+        Ok(Arc::new(app))
+    }
+
+    async fn prepare_schema(&self, schema: Schema) -> Result<()> {
+        match schema {
+            Schema::Migrate => {
+                let applied = MIGRATIONS.migrate(&self.db, self.clock.now()).await?;
+                if !applied.is_empty() {
+                    tracing::info!(versions = ?applied, "the schema was brought up to date");
+                }
+                self.db
+                    .write("governance.prepare", self.key_checks(), |tx, checks| {
+                        Box::pin(async move {
+                            migrations::take_turns(tx).await?;
+                            wall::install(tx, USER_TABLES).await?;
+                            evaluation::overview::install(tx).await?;
+                            check_keys(tx, checks).await?;
+                            remember_keys(tx, checks).await
+                        })
+                    })
+                    .await
+            }
+            Schema::MustBeCurrent => {
+                let missing = MIGRATIONS.missing(&self.db).await?;
+                if missing.is_empty() {
+                    return Ok(());
+                }
+                Err(Error::Internal(format!(
+                    "the database lacks schema versions {missing:?}; run `evenhand migrate` first"
+                )))
+            }
+        }
+    }
+
+    /// Fails when these are not the governance keys that the database was used with.
+    pub async fn check_governance_keys(&self) -> Result<()> {
+        self.db
+            .read("governance.check_keys", self.key_checks(), |tx, checks| {
+                Box::pin(check_keys(tx, checks))
+            })
+            .await
+    }
+
+    fn key_checks(&self) -> Vec<(String, String)> {
+        self.subject_keys
+            .check_values()
+            .map(|(id, value)| (format!("governance_key/{id}"), value))
+            .collect()
+    }
+}
+
+async fn open_storage(settings: &Settings, ids: &Ids, schema: Schema) -> Result<(Db, SubjectKeys)> {
+    let server = &settings.server;
+    let given_keys = &settings.governance.keys;
+    if server.storage == "none" {
+        let keys = format!("none:{}", ids.key_hex());
+        return Ok((Db::none(), SubjectKeys::parse(&keys).map_err(Error::Internal)?));
+    }
+    if !server.database_url.is_empty() {
+        if given_keys.is_empty() {
+            return Err(Error::Internal(
+                "PostgreSQL needs governance.keys, the same on every replica. Make one with \
+                 `openssl rand -hex 32` and set EVENHAND_GOVERNANCE__KEYS=k1:<that>"
+                    .to_owned(),
+            ));
+        }
+        let keys = SubjectKeys::parse(given_keys).map_err(Error::Internal)?;
+        return Ok((
+            Db::postgres(&server.database_url, settings.database.connections).await?,
+            keys,
+        ));
+    }
+    let folder = &server.data_dir;
+    let (file, key_file) = (folder.join("evenhand.db"), folder.join("governance.key"));
+    if schema == Schema::MustBeCurrent && !file.is_file() {
+        return Err(Error::Internal(format!(
+            "there is no database in {}; `evenhand serve` makes one",
+            folder.display()
+        )));
+    }
+    // A new key for a database with history would open the barrier for everyone erased under the old one.
+    if given_keys.is_empty() && file.is_file() && !key_file.is_file() {
+        return Err(Error::Internal(format!(
+            "{} is missing; restore it from where you keep it",
+            key_file.display()
+        )));
+    }
+    private_files::make_folder(folder).map_err(|e| {
+        Error::Internal(format!("cannot make the folder {}: {e}", folder.display()))
+    })?;
+    let keys = if given_keys.is_empty() {
+        SubjectKeys::load_or_create(&key_file, ids)
+    } else {
+        SubjectKeys::parse(given_keys)
+    };
+    let keys = keys.map_err(Error::Internal)?;
+    Ok((Db::sqlite(&file, settings.database.readers).await?, keys))
+}
+
+/// A key id must mean the same key on every replica and after every restore, and a key that references were
+/// made with must stay: without it, people erased under it would count as new.
+async fn check_keys(tx: &mut storage::db::Tx, checks: &[(String, String)]) -> Result<()> {
+    let stored = rows!(
+        tx,
+        (String, String),
+        "SELECT key, value FROM installation WHERE key LIKE 'governance_key/%' ORDER BY key"
+    )?;
+    for (key, value) in stored {
+        let problem = match checks.iter().find(|(given, _)| *given == key) {
+            Some((_, given)) if *given == value => continue,
+            Some(_) => "is not the key this database was used with",
+            None => "was used with this database and is not given",
+        };
+        return Err(Error::Internal(format!(
+            "{key} {problem}; give the right governance keys, old ones first \
+             (governance.key beside the SQLite file, or EVENHAND_GOVERNANCE__KEYS)"
+        )));
+    }
+    Ok(())
+}
+
+async fn remember_keys(tx: &mut storage::db::Tx, checks: &[(String, String)]) -> Result<()> {
+    for (key, value) in checks {
+        run!(
+            tx,
+            "INSERT INTO installation (key, value) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+            key,
+            value
+        )?;
+    }
+    Ok(())
+}
+
+/// Every kind of background work this binary can do.
+pub fn job_handlers() -> Vec<Arc<dyn Handler<App>>> {
+    let mut handlers = jobs::handlers();
+    handlers.extend(learnings::handlers());
+    handlers.extend(learning_loop::handlers());
+    handlers.extend(evaluation::handlers());
+    handlers.extend(experiments::handlers());
+    handlers.extend(governance::handlers());
+    handlers
+}
+
+/// Puts the state of every area into the metrics.
+pub fn record_gauges(app: &Arc<App>) -> BoxFuture<'_, ()> {
+    Box::pin(async move {
+        jobs::record_gauges(app).await;
+        evaluation::record_gauges(app).await;
+        governance::record_gauges(app).await;
+    })
+}
