@@ -4,4 +4,9 @@
 pub mod clock;
 pub mod ids;
 pub mod private_files;
+pub mod vocabulary;
 pub mod words;
+
+// For the macro `vocabulary!`.
+#[doc(hidden)]
+pub use {serde, sqlx_core, utoipa};

@@ -5,27 +5,18 @@ use sha2::{Digest, Sha256};
 /// Says how users are assigned; a new way gets a new tag, so that a running experiment is never assigned anew.
 pub const HASH_VERSION: &str = "retrieval-experiment/v1";
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Arm {
-    /// Retrieval as usual.
-    Treatment,
-    /// Searches find, and hand over nothing.
-    Holdout,
+base::vocabulary! {
+    /// The arm of a user in an experiment.
+    pub enum Arm {
+        /// Retrieval as usual.
+        Treatment = "treatment",
+        /// Searches find, and hand over nothing.
+        Holdout = "holdout",
+    }
 }
 
 impl Arm {
     pub const BOTH: [Arm; 2] = [Arm::Treatment, Arm::Holdout];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Arm::Treatment => "treatment",
-            Arm::Holdout => "holdout",
-        }
-    }
-
-    pub fn parse(text: &str) -> Option<Self> {
-        Arm::BOTH.into_iter().find(|arm| arm.as_str() == text)
-    }
 
     /// Its place where numbers are kept by arm.
     pub const fn index(self) -> usize {

@@ -12,7 +12,7 @@ pub async fn check_pair(
     org_id: &str,
     user_id: &str,
     experiment_id: &str,
-    arm: &str,
+    arm: Arm,
 ) -> Result<()> {
     let Some(experiment) = sql::find(tx, org_id, experiment_id).await? else {
         return Err(Error::invalid_field(
@@ -21,7 +21,7 @@ pub async fn check_pair(
             "There is no such experiment in this organization.",
         ));
     };
-    if Arm::parse(arm) == Some(experiment.arm_of(org_id, user_id)) {
+    if arm == experiment.arm_of(org_id, user_id) {
         return Ok(());
     }
     Err(Error::invalid_field(

@@ -36,7 +36,7 @@ pub struct Verdict {
 pub struct Published {
     pub user_id: String,
     pub session_id: String,
-    pub arm: String,
+    pub arm: Arm,
     /// When the last request of the whole session happened.
     pub last_request_at: i64,
     /// Output tokens of the whole session, and its turns whose tokens are unknown.
@@ -51,7 +51,7 @@ pub struct Published {
 pub struct Exposure {
     pub user_id: String,
     pub session_id: String,
-    pub arm: String,
+    pub arm: Arm,
     pub first_exposed_at: i64,
     pub found: i64,
     pub served: i64,
@@ -109,7 +109,7 @@ impl View<'_> {
 pub fn rows_of(org_id: &str, user_id: &str, experiment: &Experiment, stored: &Stored) -> Vec<Row> {
     let mut arms: BTreeMap<&str, BTreeSet<Arm>> = BTreeMap::new();
     for published in &stored.published {
-        arms.entry(&published.session_id).or_default().extend(Arm::parse(&published.arm));
+        arms.entry(&published.session_id).or_default().insert(published.arm);
     }
     let view = View {
         experiment,
@@ -126,7 +126,7 @@ pub fn rows_of(org_id: &str, user_id: &str, experiment: &Experiment, stored: &St
     let mut rows = Vec::new();
     for published in &stored.published {
         let mut row = Row {
-            arm: Arm::parse(&published.arm),
+            arm: Some(published.arm),
             session: Some(published.session_id.clone()),
             tokens: (published.unknown == 0).then_some(published.tokens),
             carried: published.carried > 0,
@@ -157,7 +157,7 @@ pub fn rows_of(org_id: &str, user_id: &str, experiment: &Experiment, stored: &St
         }
     }
     for exposure in exposures.into_values() {
-        let mut row = Row { arm: Arm::parse(&exposure.arm), ..blank() };
+        let mut row = Row { arm: Some(exposure.arm), ..blank() };
         row.expose(exposure);
         rows.push(row);
     }

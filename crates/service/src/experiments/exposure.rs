@@ -61,10 +61,7 @@ async fn record(tx: &mut Tx, app: &App, new: &NewExposure, now: i64) -> Result<O
     };
     let arm = experiment.arm_of(&new.org_id, &new.user_id);
     let mut exposed = Exposed {
-        attribution: Attribution {
-            experiment_id: experiment.experiment_id.clone(),
-            arm: arm.as_str().to_owned(),
-        },
+        attribution: Attribution { experiment_id: experiment.experiment_id.clone(), arm },
         withheld: arm == Arm::Holdout,
         not_recorded: None,
     };

@@ -68,8 +68,7 @@ pub struct RetrievalExperimentListResponse {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Attribution {
     pub experiment_id: String,
-    /// `treatment` or `holdout`.
-    pub arm: String,
+    pub arm: Arm,
 }
 
 /// An experiment as it is stored.

@@ -52,7 +52,6 @@ impl Reason {
 pub struct Row {
     pub user: String,
     /// The stored arm; absent where the session names no experiment.
-    #[serde(deserialize_with = "arm", serialize_with = "arm_name")]
     pub arm: Option<Arm>,
     pub session: Option<String>,
     /// The verdict; absent when the session was published and not judged.
@@ -96,18 +95,6 @@ pub struct Row {
     /// Whether its turns carried learnings.
     #[serde(deserialize_with = "flag")]
     pub carried: bool,
-}
-
-fn arm<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Arm>, D::Error> {
-    let Some(name) = Option::<String>::deserialize(from)? else {
-        return Ok(None);
-    };
-    let unknown = || serde::de::Error::custom("arm must be treatment or holdout");
-    Arm::parse(&name).map(Some).ok_or_else(unknown)
-}
-
-fn arm_name<S: serde::Serializer>(arm: &Option<Arm>, to: S) -> Result<S::Ok, S::Error> {
-    arm.map(Arm::as_str).serialize(to)
 }
 
 /// true, false, 1 or 0.

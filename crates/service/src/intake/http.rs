@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -14,8 +14,8 @@ use crate::app::App;
 use crate::credentials::Caller;
 use crate::http::fields::{Fields, Read};
 use crate::http::{Input, QueryInput, Result};
+use crate::sessions::NewOutcome;
 use crate::sessions::http::SessionKey;
-use crate::sessions::{NewOutcome, OUTCOMES};
 
 pub fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
@@ -29,17 +29,15 @@ const METADATA_BYTES: usize = 16 * 1024;
 
 // ── publish ─────────────────────────────────────────────────────────────────────────────────────────
 
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[allow(dead_code)] // names the parameters for the specification
-struct PublishQuery {
-    /// Accepted for older clients; every answer waits until the publish is on disk.
-    wait_for_response: Option<bool>,
-}
+struct PublishQuery;
+
+crate::request_query!(PublishQuery);
 
 impl Read for PublishQuery {
     fn read(f: &mut Fields<'_>) -> Self {
-        PublishQuery { wait_for_response: f.optional_flag("wait_for_response") }
+        f.about("Accepted for older clients; every answer waits until the publish is on disk.")
+            .optional_flag("wait_for_response");
+        PublishQuery
     }
 }
 
@@ -82,27 +80,11 @@ async fn finalize_session(
     Ok(Json(FinalizeResponse { success: true, message, user_id, session_id, finished_at }))
 }
 
-#[derive(ToSchema)]
-#[allow(dead_code)] // the specification's view of NewOutcome
-struct SessionOutcomeRequest {
-    session_id: String,
-    /// `success`, `failure` or `unknown`.
-    outcome: String,
-    /// Unix seconds.
-    occurred_at: i64,
-    #[schema(max_length = 128)]
-    label: Option<String>,
-    value: Option<f64>,
-    /// At most 16 KB.
-    #[schema(value_type = Option<Object>)]
-    metadata: Option<serde_json::Value>,
-    /// Needed when several users have a session of this id.
-    user_id: Option<String>,
-}
+crate::request_body!(NewOutcome, "SessionOutcomeRequest");
 
 impl Read for NewOutcome {
     fn read(f: &mut Fields<'_>) -> Self {
-        let metadata = f.object("metadata");
+        let metadata = f.about("At most 16 KB.").object("metadata");
         if metadata
             .as_ref()
             .is_some_and(|m| serde_json::to_vec(m).is_ok_and(|bytes| bytes.len() > METADATA_BYTES))
@@ -111,12 +93,14 @@ impl Read for NewOutcome {
         }
         NewOutcome {
             session_id: f.id("session_id"),
-            outcome: f.required_choice("outcome", OUTCOMES),
-            occurred_at: f.required_integer("occurred_at", 0..=9_999_999_999),
+            outcome: f.required_word("outcome"),
+            occurred_at: f.required("occurred_at", |f| f.time("occurred_at")),
             label: f.id_up_to("label", 128),
             value: f.number("value"),
             metadata,
-            user_id: f.optional_id("user_id"),
+            user_id: f
+                .about("Needed when several users have a session of this id.")
+                .optional_id("user_id"),
         }
     }
 }
@@ -137,7 +121,7 @@ struct SessionOutcomeResponse {
 
 /// Report what became of a session: ground truth beside every judge.
 #[utoipa::path(post, path = "/api/session_outcome", tag = "sessions",
-    request_body = SessionOutcomeRequest, responses((status = 200, body = SessionOutcomeResponse)))]
+    request_body = NewOutcome, responses((status = 200, body = SessionOutcomeResponse)))]
 async fn session_outcome(
     State(app): State<Arc<App>>,
     caller: Caller,

@@ -26,12 +26,12 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(clear_user_data))
 }
 
-#[derive(ToSchema)]
 struct DeleteInteractionRequest {
     user_id: String,
-    #[schema(minimum = 1)]
     interaction_id: i64,
 }
+
+crate::request_body!(DeleteInteractionRequest, "DeleteInteractionRequest");
 
 impl Read for DeleteInteractionRequest {
     fn read(f: &mut Fields<'_>) -> Self {
@@ -42,10 +42,11 @@ impl Read for DeleteInteractionRequest {
     }
 }
 
-#[derive(ToSchema)]
 struct DeleteRequestRequest {
     request_id: String,
 }
+
+crate::request_body!(DeleteRequestRequest, "DeleteRequestRequest");
 
 impl Read for DeleteRequestRequest {
     fn read(f: &mut Fields<'_>) -> Self {
@@ -53,11 +54,11 @@ impl Read for DeleteRequestRequest {
     }
 }
 
-#[derive(ToSchema)]
 struct DeleteRequestsByIdsRequest {
-    #[schema(min_items = 1, max_items = 1000)]
     request_ids: Vec<String>,
 }
+
+crate::request_body!(DeleteRequestsByIdsRequest, "DeleteRequestsByIdsRequest");
 
 impl Read for DeleteRequestsByIdsRequest {
     fn read(f: &mut Fields<'_>) -> Self {
@@ -65,10 +66,11 @@ impl Read for DeleteRequestsByIdsRequest {
     }
 }
 
-#[derive(ToSchema)]
 struct UserKey {
     user_id: String,
 }
+
+crate::request_body!(UserKey, "ClearUserDataRequest");
 
 impl Read for UserKey {
     fn read(f: &mut Fields<'_>) -> Self {

@@ -171,7 +171,7 @@ async fn store(tx: &mut Tx, publish: &Publish) -> Result<PublishResponse> {
         experiment: answer.experiment.as_ref(),
         content_sha256: &publish.content_sha256,
         answer: serde_json::to_value(&answer).map_err(|e| Error::Internal(e.to_string()))?,
-        learning: publish.learning.as_str(),
+        learning: publish.learning.mode(),
         items: &publish.items,
     };
     let stored = rows::insert_request(tx, &subject, &row, learning.as_ref(), &due).await?;
@@ -193,7 +193,7 @@ async fn attribution(
         return Ok(None);
     };
     experiments::check_pair(tx, org_id, &request.user_id, experiment_id, arm).await?;
-    Ok(Some(Attribution { experiment_id: experiment_id.clone(), arm: arm.to_owned() }))
+    Ok(Some(Attribution { experiment_id: experiment_id.clone(), arm }))
 }
 
 fn repeat(first: StoredAnswer, publish: &Publish) -> Result<PublishResponse> {

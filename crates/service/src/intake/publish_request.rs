@@ -1,48 +1,35 @@
 //! What a publish may contain, and the rule of each field.
 
 use serde::Serialize;
-use utoipa::ToSchema;
 
+use crate::experiments::Arm;
 use crate::http::fields::{Fields, Read};
 use crate::learning_loop::extraction::LearningFlags;
-use crate::sessions::{ITEMS, InteractionData, LATEST_TIME, LEARNINGS_PER_REQUEST};
+use crate::sessions::{ITEMS, InteractionData, LEARNINGS_PER_REQUEST};
 
 const EXPERIMENT_ID_LENGTH: usize = 128;
 
 /// One request of a session: what was said and done since the last one.
-#[derive(Clone, Debug, Serialize, ToSchema)]
+#[derive(Clone, Debug, Serialize)]
 pub struct PublishRequest {
-    /// Makes the publish idempotent; minted when absent.
     #[serde(skip)]
     pub request_id: Option<String>,
     pub user_id: String,
     pub session_id: String,
-    #[schema(min_items = 1, max_items = 1000)]
     pub interaction_data_list: Vec<InteractionData>,
-    /// Where the session comes from: empty, or lower-case letters, digits and `._:-` (at most 128).
-    #[schema(required = false, example = "web")]
     pub source: String,
-    /// Empty means the configured default.
     pub agent_version: Option<String>,
-    /// When the request happened (unix seconds); now when absent. Lets history be imported.
     pub created_at: Option<i64>,
-    /// Nothing more is coming: the session is due for evaluation at once.
-    #[schema(required = false)]
     pub session_finished: bool,
-    #[schema(required = false)]
     pub force_extraction: bool,
-    #[schema(required = false)]
     pub skip_aggregation: bool,
-    /// Keeps the session out of learning.
-    #[schema(required = false)]
     pub evaluation_only: bool,
-    #[schema(required = false)]
     pub override_learning_stall: bool,
-    /// Both or neither of these two: the attribution a search answered with.
     pub retrieval_experiment_id: Option<String>,
-    #[schema(value_type = Option<String>, example = "treatment")]
-    pub retrieval_experiment_arm: Option<&'static str>,
+    pub retrieval_experiment_arm: Option<Arm>,
 }
+
+crate::request_body!(PublishRequest, "PublishRequest");
 
 impl PublishRequest {
     pub fn learning_flags(&self) -> LearningFlags {
@@ -58,21 +45,32 @@ impl PublishRequest {
 impl Read for PublishRequest {
     fn read(f: &mut Fields<'_>) -> Self {
         let request = PublishRequest {
-            request_id: f.optional_id("request_id"),
+            request_id: f
+                .about("Makes the publish idempotent; minted when absent.")
+                .optional_id("request_id"),
             user_id: f.id("user_id"),
             session_id: f.id("session_id"),
             interaction_data_list: f.required_list("interaction_data_list", ITEMS),
             source: read_source(f),
-            agent_version: f.blank_or_id("agent_version"),
-            created_at: f.integer("created_at", 0..=LATEST_TIME),
-            session_finished: f.flag("session_finished"),
+            agent_version: f
+                .about("Empty means the configured default.")
+                .blank_or_id("agent_version"),
+            created_at: f
+                .about("When the request happened; now when absent. Lets history be imported.")
+                .time("created_at"),
+            session_finished: f
+                .about("Nothing more is coming: the session is due for evaluation at once.")
+                .flag("session_finished"),
             force_extraction: f.flag("force_extraction"),
             skip_aggregation: f.flag("skip_aggregation"),
-            evaluation_only: f.flag("evaluation_only"),
+            evaluation_only: f.about("Keeps the session out of learning.").flag("evaluation_only"),
             override_learning_stall: f.flag("override_learning_stall"),
-            retrieval_experiment_id: f.id_up_to("retrieval_experiment_id", EXPERIMENT_ID_LENGTH),
+            retrieval_experiment_id: f
+                .about("With `retrieval_experiment_arm`: the attribution a search answered with.")
+                .id_up_to("retrieval_experiment_id", EXPERIMENT_ID_LENGTH),
             retrieval_experiment_arm: f
-                .choice("retrieval_experiment_arm", &["treatment", "holdout"]),
+                .about("Goes with `retrieval_experiment_id`.")
+                .word("retrieval_experiment_arm"),
         };
         let (id, arm) = ("retrieval_experiment_id", "retrieval_experiment_arm");
         match (f.is_absent(id), f.is_absent(arm)) {
@@ -99,7 +97,9 @@ impl Read for PublishRequest {
 }
 
 fn read_source(f: &mut Fields<'_>) -> String {
-    let source = f.text("source", 128);
+    let source = f
+        .about("Where the session comes from: empty, or lower-case letters, digits and `._:-`.")
+        .text("source", 128);
     let mut bytes = source.bytes();
     let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
     let valid = bytes.next().is_none_or(plain) && bytes.all(|b| plain(b) || b"._:-".contains(&b));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::organization::{self, OrganizationConfig};
-use crate::sessions::{self, Interaction};
+use crate::sessions::{self, Interaction, UserAction};
 use judge::prompts::{self, Kind, Rubric};
 use judge::{Consent, Context, Tool, ToolCall, Turn};
 use storage::error::{Error, Result};
@@ -26,7 +26,7 @@ pub fn context(config: &OrganizationConfig, consent: Option<Arc<dyn Consent>>) -
 /// arm and what was retrieved stay out.
 pub fn as_turn(turn: &Interaction) -> Turn {
     let mut content = turn.content.clone();
-    if turn.user_action != "none" {
+    if turn.user_action != UserAction::None {
         let separator = if content.is_empty() { "" } else { "\n" };
         let done = &turn.user_action_description;
         content.push_str(&format!("{separator}[{}] {done}", turn.user_action));

@@ -55,6 +55,8 @@ const KINDS: &[&str] = &["regex", "tool_used", "tool_not_used", "max_turns", "cu
 /// Compiled patterns stay within this many bytes, so that no pattern can be a memory bomb.
 pub const PATTERN_SIZE: usize = 1 << 20;
 
+crate::request_body!(Evaluator, "Evaluator");
+
 impl Read for Evaluator {
     fn read(f: &mut Fields<'_>) -> Self {
         let evaluation_name = f.id("evaluation_name");

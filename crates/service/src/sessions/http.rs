@@ -5,13 +5,13 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::reads::{self, GetInteractions, GetRequests, ListSessions, SessionRequests};
 use super::rows::RequestFilter;
-use super::{Interaction, ListedOutcome, ListedSession, OUTCOMES, OutcomeFilter};
+use super::{Interaction, ListedOutcome, ListedSession, OutcomeFilter};
 
 use crate::app::App;
 use crate::credentials::Caller;
@@ -29,41 +29,26 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
 const MAX_TOP_K: i64 = 1000;
 const MAX_PAGE: i64 = 200;
 
-#[derive(IntoParams, ToSchema)]
-#[into_params(parameter_in = Query)]
+/// A session by its id.
 pub struct SessionKey {
     pub session_id: String,
-    /// Needed when several users have a session of this id.
     pub user_id: Option<String>,
 }
 
+crate::request_body!(SessionKey, "SessionKey");
+crate::request_query!(SessionKey);
+
 impl Read for SessionKey {
     fn read(f: &mut Fields<'_>) -> Self {
-        SessionKey { session_id: f.id("session_id"), user_id: f.optional_id("user_id") }
+        let about = "Needed when several users have a session of this id.";
+        SessionKey {
+            session_id: f.id("session_id"),
+            user_id: f.about(about).optional_id("user_id"),
+        }
     }
 }
 
-#[derive(ToSchema)]
-#[allow(dead_code)] // the specification's view of GetRequests
-struct GetRequestsRequest {
-    user_id: Option<String>,
-    session_id: Option<String>,
-    request_id: Option<String>,
-    source: Option<String>,
-    agent_version: Option<String>,
-    /// RFC 3339 or unix seconds, included.
-    #[schema(value_type = Option<String>)]
-    start_time: Option<i64>,
-    /// RFC 3339 or unix seconds, not included.
-    #[schema(value_type = Option<String>)]
-    end_time: Option<i64>,
-    /// How many sessions; 30 when absent.
-    #[schema(minimum = 1, maximum = 1000)]
-    top_k: Option<i64>,
-    /// Sessions to skip.
-    #[schema(minimum = 0)]
-    offset: Option<i64>,
-}
+crate::request_body!(GetRequests, "GetRequestsRequest");
 
 impl Read for GetRequests {
     fn read(f: &mut Fields<'_>) -> Self {
@@ -78,8 +63,8 @@ impl Read for GetRequests {
                 from,
                 to,
             },
-            top_k: f.integer("top_k", 1..=MAX_TOP_K).unwrap_or(30),
-            offset: f.integer("offset", 0..=1_000_000_000).unwrap_or(0),
+            top_k: f.about("How many sessions.").integer_or("top_k", 1..=MAX_TOP_K, 30),
+            offset: f.about("Sessions to skip.").integer_or("offset", 0..=1_000_000_000, 0),
         }
     }
 }
@@ -94,7 +79,7 @@ struct GetRequestsResponse {
 
 /// Requests by session, newest session first.
 #[utoipa::path(post, path = "/api/get_requests", tag = "sessions",
-    request_body = GetRequestsRequest, responses((status = 200, body = GetRequestsResponse)))]
+    request_body = GetRequests, responses((status = 200, body = GetRequestsResponse)))]
 async fn get_requests(
     State(app): State<Arc<App>>,
     caller: Caller,
@@ -104,20 +89,7 @@ async fn get_requests(
     Ok(Json(GetRequestsResponse { success: true, sessions, has_more, msg: None }))
 }
 
-#[derive(ToSchema)]
-#[allow(dead_code)] // the specification's view of GetInteractions
-struct GetInteractionsRequest {
-    user_id: String,
-    /// RFC 3339 or unix seconds, included.
-    #[schema(value_type = Option<String>)]
-    start_time: Option<i64>,
-    /// RFC 3339 or unix seconds, not included.
-    #[schema(value_type = Option<String>)]
-    end_time: Option<i64>,
-    /// How many turns; 30 when absent.
-    #[schema(minimum = 1, maximum = 1000)]
-    top_k: Option<i64>,
-}
+crate::request_body!(GetInteractions, "GetInteractionsRequest");
 
 impl Read for GetInteractions {
     fn read(f: &mut Fields<'_>) -> Self {
@@ -126,7 +98,7 @@ impl Read for GetInteractions {
             user_id: f.id("user_id"),
             from,
             to,
-            top_k: f.integer("top_k", 1..=MAX_TOP_K).unwrap_or(30),
+            top_k: f.about("How many turns.").integer_or("top_k", 1..=MAX_TOP_K, 30),
         }
     }
 }
@@ -140,7 +112,7 @@ struct GetInteractionsResponse {
 
 /// The newest turns of a user, in the order in which they happened.
 #[utoipa::path(post, path = "/api/get_interactions", tag = "sessions",
-    request_body = GetInteractionsRequest, responses((status = 200, body = GetInteractionsResponse)))]
+    request_body = GetInteractions, responses((status = 200, body = GetInteractionsResponse)))]
 async fn get_interactions(
     State(app): State<Arc<App>>,
     caller: Caller,
@@ -150,28 +122,7 @@ async fn get_interactions(
     Ok(Json(GetInteractionsResponse { success: true, interactions, msg: None }))
 }
 
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[allow(dead_code)] // names the parameters for the specification
-struct ListSessionsQuery {
-    user_id: Option<String>,
-    source: Option<String>,
-    agent_version: Option<String>,
-    /// How it went by its newest verdict: `success`, `failure`, or `none` for those without one.
-    verdict: Option<String>,
-    /// Last activity at or after: RFC 3339 or unix seconds.
-    start_time: Option<String>,
-    /// Last activity before: RFC 3339 or unix seconds.
-    end_time: Option<String>,
-    /// Some turn contains this text.
-    text: Option<String>,
-    /// Sessions with these ids, separated by commas; at most 100.
-    session_ids: Option<String>,
-    /// `next_cursor` of the page before.
-    cursor: Option<String>,
-    /// 1 to 200; 50 when absent.
-    limit: Option<i64>,
-}
+crate::request_query!(ListSessions);
 
 impl Read for ListSessions {
     fn read(f: &mut Fields<'_>) -> Self {
@@ -180,19 +131,24 @@ impl Read for ListSessions {
             user_id: f.optional_id("user_id"),
             source: f.optional_text("source", 128),
             agent_version: f.optional_id("agent_version"),
-            verdict: f.choice("verdict", &["success", "failure", "none"]),
+            verdict: f.about("By the newest verdict.").word("verdict"),
             from,
             to,
-            text: f.optional_text("text", 1000).filter(|text| !text.trim().is_empty()),
+            text: f
+                .about("Some turn contains this text.")
+                .optional_text("text", 1000)
+                .filter(|text| !text.trim().is_empty()),
             session_ids: session_ids(f),
-            cursor: f.optional_text("cursor", 8000),
-            limit: f.integer("limit", 1..=MAX_PAGE).unwrap_or(50),
+            cursor: f.about("`next_cursor` of the page before.").optional_text("cursor", 8000),
+            limit: f.integer_or("limit", 1..=MAX_PAGE, 50),
         }
     }
 }
 
 fn session_ids(f: &mut Fields<'_>) -> Option<Vec<String>> {
-    let text = f.optional_text("session_ids", 100 * (ID_LENGTH + 1))?;
+    let text = f
+        .about("Sessions with these ids, separated by commas; at most 100.")
+        .optional_text("session_ids", 100 * (ID_LENGTH + 1))?;
     let ids: Vec<String> =
         text.split(',').map(|id| id.trim().to_owned()).filter(|id| !id.is_empty()).collect();
     if ids.len() > 100 {
@@ -209,7 +165,7 @@ struct ListSessionsResponse {
 }
 
 /// Sessions, newest activity first, page by page.
-#[utoipa::path(get, path = "/api/sessions", tag = "sessions", params(ListSessionsQuery),
+#[utoipa::path(get, path = "/api/sessions", tag = "sessions", params(ListSessions),
     responses((status = 200, body = ListSessionsResponse)))]
 async fn list_sessions(
     State(app): State<Arc<App>>,
@@ -220,53 +176,30 @@ async fn list_sessions(
     Ok(Json(ListSessionsResponse { sessions, next_cursor }))
 }
 
-#[derive(ToSchema)]
-#[allow(dead_code)] // the specification's view of OutcomeFilter
-struct GetSessionOutcomesRequest {
-    /// All sessions when absent.
-    #[schema(max_items = 1000)]
-    session_ids: Option<Vec<String>>,
-    user_id: Option<String>,
-    /// Of the session's first request.
-    source: Option<String>,
-    /// `success`, `failure` or `unknown`.
-    outcome: Option<String>,
-    label: Option<String>,
-    /// RFC 3339 or unix seconds, included: when it occurred.
-    #[schema(value_type = Option<String>)]
-    start_time: Option<i64>,
-    /// RFC 3339 or unix seconds, included.
-    #[schema(value_type = Option<String>)]
-    end_time: Option<i64>,
-    /// How many; 100 when absent, or as many as `session_ids` can have.
-    #[schema(minimum = 1, maximum = 1000)]
-    top_k: Option<i64>,
-    /// Outcomes to skip.
-    #[schema(minimum = 0)]
-    offset: Option<i64>,
-}
+crate::request_body!(OutcomeFilter, "GetSessionOutcomesRequest");
 
 impl Read for OutcomeFilter {
     fn read(f: &mut Fields<'_>) -> Self {
-        let (from, to) = (f.time("start_time"), f.time("end_time"));
+        let from = f.about("When it occurred, included.").time("start_time");
+        let to = f.about("Included.").time("end_time");
         if from.zip(to).is_some_and(|(from, to)| to < from) {
             f.problem("end_time", "before_start", "must not be before start_time");
         }
-        let session_ids =
-            (!f.is_absent("session_ids")).then(|| f.required_ids("session_ids", 1000));
+        let session_ids = f.about("All sessions when absent.").optional_ids("session_ids", 1000);
         let limit = if session_ids.is_some() { 1000 } else { 100 };
-        // Asked for either way, so that null is not unknown.
-        let _ = f.any("session_ids");
         OutcomeFilter {
             session_ids,
             user_id: f.optional_id("user_id"),
-            source: f.optional_text("source", 128),
-            outcome: f.choice("outcome", OUTCOMES),
+            source: f.about("Of the session's first request.").optional_text("source", 128),
+            outcome: f.word("outcome"),
             label: f.optional_text("label", 128),
             from,
             to,
-            limit: f.integer("top_k", 1..=1000).unwrap_or(limit),
-            offset: f.integer("offset", 0..=1_000_000_000).unwrap_or(0),
+            limit: f
+                .about("How many; 100 when absent, or as many as `session_ids` can have.")
+                .integer("top_k", 1..=1000)
+                .unwrap_or(limit),
+            offset: f.about("Outcomes to skip.").integer_or("offset", 0..=1_000_000_000, 0),
         }
     }
 }
@@ -281,7 +214,7 @@ struct GetSessionOutcomesResponse {
 
 /// The current outcomes of sessions, newest first.
 #[utoipa::path(post, path = "/api/get_session_outcomes", tag = "sessions",
-    request_body = GetSessionOutcomesRequest, responses((status = 200, body = GetSessionOutcomesResponse)))]
+    request_body = OutcomeFilter, responses((status = 200, body = GetSessionOutcomesResponse)))]
 async fn get_session_outcomes(
     State(app): State<Arc<App>>,
     caller: Caller,

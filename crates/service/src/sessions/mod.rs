@@ -14,10 +14,11 @@ use serde_json::{Map, Value};
 use sqlx::types::Json;
 use utoipa::ToSchema;
 
-pub use new_turn::{ITEMS, InteractionData, LATEST_TIME, LEARNINGS_PER_REQUEST};
-pub use outcomes::{
-    ListedOutcome, NewOutcome, OUTCOMES, OutcomeFilter, SessionOutcome, list_outcomes,
-};
+use crate::experiments::Arm;
+use judge::LearningKind;
+
+pub use new_turn::{ITEMS, InteractionData, LEARNINGS_PER_REQUEST};
+pub use outcomes::{ListedOutcome, NewOutcome, OutcomeFilter, SessionOutcome, list_outcomes};
 pub use reads::{
     GetInteractions, GetRequests, ListSessions, Snapshot, Transcript, get_interactions,
     get_requests, hold, list, older_than, owner, transcript_in,
@@ -42,6 +43,54 @@ pub fn is_user(role: &str) -> bool {
     role.trim().eq_ignore_ascii_case("user")
 }
 
+base::vocabulary! {
+    /// What a person did beside saying something.
+    pub enum UserAction {
+        Click = "click",
+        Scroll = "scroll",
+        Type = "type",
+        None = "none",
+    }
+}
+
+base::vocabulary! {
+    /// The kinds of learnings that an agent can cite; `playbook` where it does not say which.
+    pub enum CitationKind {
+        Profile = "profile",
+        UserPlaybook = "user_playbook",
+        AgentPlaybook = "agent_playbook",
+        Playbook = "playbook",
+    }
+}
+
+base::vocabulary! {
+    /// What became of a session.
+    pub enum SessionOutcomeKind {
+        Success = "success",
+        Failure = "failure",
+        Unknown = "unknown",
+    }
+}
+
+base::vocabulary! {
+    /// How a request feeds learning.
+    pub enum LearningMode {
+        On = "on",
+        WithoutAggregation = "without_aggregation",
+        Off = "off",
+    }
+}
+
+base::vocabulary! {
+    /// How sessions are picked by their newest verdict.
+    pub enum VerdictFilter {
+        Success = "success",
+        Failure = "failure",
+        /// Sessions without a verdict.
+        None = "none",
+    }
+}
+
 /// A tool the agent called.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, ToSchema)]
 pub struct ToolUsed {
@@ -57,8 +106,7 @@ pub struct ToolUsed {
 /// A learning that the agent says shaped its response.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, ToSchema)]
 pub struct Citation {
-    /// `profile`, `user_playbook`, `agent_playbook` or `playbook`.
-    pub kind: String,
+    pub kind: CitationKind,
     pub real_id: String,
     #[schema(required = false)]
     pub tag: String,
@@ -69,8 +117,7 @@ pub struct Citation {
 /// A learning that was put before the agent for this response.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, ToSchema)]
 pub struct RetrievedLearning {
-    /// `profile`, `user_playbook` or `agent_playbook`.
-    pub kind: String,
+    pub kind: LearningKind,
     pub learning_id: String,
     pub exposure_receipt: Option<String>,
 }
@@ -86,7 +133,7 @@ pub struct Interaction {
     pub created_at: i64,
     pub role: String,
     pub content: String,
-    pub user_action: String,
+    pub user_action: UserAction,
     pub user_action_description: String,
     pub interacted_image_url: String,
     pub shadow_content: String,
@@ -114,8 +161,7 @@ pub struct Arrival {
     #[sqlx(flatten)]
     pub interaction: Interaction,
     pub agent_version: String,
-    /// `on` or `without_aggregation`.
-    pub learning: String,
+    pub learning: LearningMode,
 }
 
 /// One publish, as it is read back.
@@ -129,7 +175,7 @@ pub struct Request {
     pub session_id: String,
     pub evaluation_only: bool,
     pub retrieval_experiment_id: Option<String>,
-    pub retrieval_experiment_arm: Option<String>,
+    pub retrieval_experiment_arm: Option<Arm>,
 }
 
 /// A session in a list.

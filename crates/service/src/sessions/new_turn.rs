@@ -1,65 +1,56 @@
 //! A turn as it arrives, and the rule of each of its fields.
 
 use serde::Serialize;
-use utoipa::ToSchema;
 
-use super::{Citation, RetrievedLearning, ToolUsed};
+use super::{Citation, RetrievedLearning, ToolUsed, UserAction};
 use crate::http::fields::{Fields, Read};
 
 /// Elements of the lists of one request.
 pub const ITEMS: usize = 1000;
 const CONTENT_LENGTH: usize = 1_000_000;
 pub const LEARNINGS_PER_REQUEST: usize = 1000;
-/// The year 2286: times beyond it are milliseconds sent by mistake.
-pub const LATEST_TIME: i64 = 9_999_999_999;
 
-/// One turn.
-#[derive(Clone, Debug, Serialize, ToSchema)]
+/// One turn, as it arrives.
+#[derive(Clone, Debug, Serialize)]
 pub struct InteractionData {
-    /// Unix seconds; when absent, the time of the turn before it, or the request's.
     pub created_at: Option<i64>,
-    /// `User` when absent.
-    #[schema(required = false, max_length = 1000, example = "User")]
     pub role: String,
-    #[schema(required = false, max_length = 1_000_000)]
     pub content: String,
-    /// What another agent would have answered, to be compared with `content`.
-    #[schema(required = false, max_length = 1_000_000)]
     pub shadow_content: String,
-    /// What an expert would have answered.
-    #[schema(required = false, max_length = 1_000_000)]
     pub expert_content: String,
-    /// `click`, `scroll`, `type` or `none`.
-    #[schema(required = false, value_type = String)]
-    pub user_action: &'static str,
-    #[schema(required = false)]
+    pub user_action: UserAction,
     pub user_action_description: String,
-    /// http, https or data; never fetched.
-    #[schema(required = false)]
     pub interacted_image_url: String,
-    #[schema(required = false)]
     pub image_encoding: String,
-    #[schema(required = false)]
     pub tools_used: Vec<ToolUsed>,
-    #[schema(required = false)]
     pub citations: Vec<Citation>,
-    #[schema(required = false)]
     pub retrieved_learnings: Vec<RetrievedLearning>,
 }
+
+crate::request_body!(InteractionData, "InteractionData");
 
 impl Read for InteractionData {
     fn read(f: &mut Fields<'_>) -> Self {
         let item = InteractionData {
-            created_at: f.integer("created_at", 0..=LATEST_TIME),
-            role: f.optional_text("role", 1000).unwrap_or_else(|| "User".to_owned()),
+            created_at: f
+                .about("When absent, the time of the turn before it, or the request's.")
+                .time("created_at"),
+            role: f
+                .about("`User` when absent.")
+                .optional_text("role", 1000)
+                .unwrap_or_else(|| "User".to_owned()),
             content: f.text("content", CONTENT_LENGTH),
-            shadow_content: f.text("shadow_content", CONTENT_LENGTH),
-            expert_content: f.text("expert_content", CONTENT_LENGTH),
-            user_action: f
-                .choice("user_action", &["click", "scroll", "type", "none"])
-                .unwrap_or("none"),
+            shadow_content: f
+                .about("The response of another agent, to be compared with `content`.")
+                .text("shadow_content", CONTENT_LENGTH),
+            expert_content: f
+                .about("The response an expert would have given.")
+                .text("expert_content", CONTENT_LENGTH),
+            user_action: f.word_or("user_action", UserAction::None),
             user_action_description: f.text("user_action_description", CONTENT_LENGTH),
-            interacted_image_url: f.text("interacted_image_url", usize::MAX),
+            interacted_image_url: f
+                .about("http, https or data; never fetched.")
+                .text("interacted_image_url", usize::MAX),
             image_encoding: f.text("image_encoding", usize::MAX),
             tools_used: f.list("tools_used", ITEMS),
             citations: f.list("citations", ITEMS),
@@ -95,7 +86,7 @@ impl InteractionData {
             &self.image_encoding,
         ];
         texts.iter().all(|text| text.trim().is_empty())
-            && self.user_action == "none"
+            && self.user_action == UserAction::None
             && self.tools_used.is_empty()
             && self.citations.is_empty()
             && self.retrieved_learnings.is_empty()
@@ -114,9 +105,8 @@ impl Read for ToolUsed {
 
 impl Read for Citation {
     fn read(f: &mut Fields<'_>) -> Self {
-        let kinds = ["profile", "user_playbook", "agent_playbook", "playbook"];
         Citation {
-            kind: f.required_choice("kind", &kinds).to_owned(),
+            kind: f.required_word("kind"),
             real_id: f.id("real_id"),
             tag: f.text("tag", 255),
             title: f.text("title", 1000),
@@ -126,9 +116,8 @@ impl Read for Citation {
 
 impl Read for RetrievedLearning {
     fn read(f: &mut Fields<'_>) -> Self {
-        let kinds = ["profile", "user_playbook", "agent_playbook"];
         RetrievedLearning {
-            kind: f.required_choice("kind", &kinds).to_owned(),
+            kind: f.required_word("kind"),
             learning_id: f.id("learning_id"),
             exposure_receipt: f.optional_text("exposure_receipt", 4000),
         }

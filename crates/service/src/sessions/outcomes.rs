@@ -5,19 +5,15 @@ use serde_json::{Map, Value};
 use sqlx::types::Json;
 use utoipa::ToSchema;
 
-use super::sql;
+use super::{SessionOutcomeKind, sql};
 use crate::app::App;
 use storage::error::Result;
-
-/// How a session can have gone, as it is reported.
-pub const OUTCOMES: &[&str] = &["success", "failure", "unknown"];
 
 /// An outcome as it is reported.
 #[derive(Clone, Debug)]
 pub struct NewOutcome {
     pub session_id: String,
-    /// `success`, `failure` or `unknown`.
-    pub outcome: &'static str,
+    pub outcome: SessionOutcomeKind,
     pub occurred_at: i64,
     pub label: Option<String>,
     pub value: Option<f64>,
@@ -32,7 +28,7 @@ pub struct SessionOutcome {
     pub user_id: String,
     pub session_id: String,
     pub revision: i64,
-    pub outcome: String,
+    pub outcome: SessionOutcomeKind,
     pub occurred_at: i64,
     pub label: Option<String>,
     pub value: Option<f64>,
@@ -59,7 +55,7 @@ pub struct OutcomeFilter {
     pub session_ids: Option<Vec<String>>,
     pub user_id: Option<String>,
     pub source: Option<String>,
-    pub outcome: Option<&'static str>,
+    pub outcome: Option<SessionOutcomeKind>,
     pub label: Option<String>,
     /// Occurred in this range, both ends included.
     pub from: Option<i64>,

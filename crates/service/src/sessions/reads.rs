@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::VerdictFilter;
 use super::sql::{self, RequestFilter, SessionFilter};
 use super::{Interaction, ListedSession, Request, SessionOutcome, SessionSummary};
 use crate::app::App;
@@ -107,7 +108,7 @@ pub struct ListSessions {
     pub user_id: Option<String>,
     pub source: Option<String>,
     pub agent_version: Option<String>,
-    pub verdict: Option<&'static str>,
+    pub verdict: Option<VerdictFilter>,
     pub from: Option<i64>,
     pub to: Option<i64>,
     pub text: Option<String>,

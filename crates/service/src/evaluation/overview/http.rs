@@ -98,6 +98,8 @@ impl Read for OverviewRequest {
     }
 }
 
+crate::request_body!(SourceSet, "SourceSet");
+
 impl Read for SourceSet {
     fn read(f: &mut Fields<'_>) -> Self {
         let label = f.id("label");

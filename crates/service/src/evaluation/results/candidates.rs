@@ -45,7 +45,7 @@ pub async fn find(
     let mut seen = BTreeSet::new();
     for turn in turns {
         for reference in turn.retrieved_learnings.iter() {
-            let key = (reference.kind.clone(), reference.learning_id.clone());
+            let key = (reference.kind.as_str().to_owned(), reference.learning_id.clone());
             let Some(learning) = known.get(&key) else { continue };
             if seen.insert((turn.interaction_id, key)) && candidates.len() < MOST {
                 candidates.push(Candidate {

@@ -116,7 +116,8 @@ async fn cited(
     let mut titles: BTreeMap<(String, String), String> = BTreeMap::new();
     let cited = sessions::citations(tx, subject.org_id(), subject.user_id(), session_id).await?;
     for citation in cited {
-        let title = titles.entry((citation.kind, citation.real_id)).or_default();
+        let title =
+            titles.entry((citation.kind.as_str().to_owned(), citation.real_id)).or_default();
         if !citation.title.is_empty() {
             *title = citation.title;
         }

@@ -116,7 +116,7 @@ mod tests {
             created_at: 1,
             role: text(role),
             content: text(content),
-            user_action: text("none"),
+            user_action: crate::sessions::UserAction::None,
             user_action_description: String::new(),
             interacted_image_url: String::new(),
             shadow_content: String::new(),

@@ -28,27 +28,11 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(get_agreement))
 }
 
-#[derive(ToSchema)]
-#[allow(dead_code)] // the specification's view of NewLabel
-struct Label {
-    session_id: String,
-    /// Needed when several users have a session of this id.
-    user_id: Option<String>,
-    is_success: bool,
-    failure_type: Option<String>,
-    #[schema(max_length = 4000)]
-    note: Option<String>,
-    /// Who says so; `dashboard` when absent. A new label of the same person replaces their old one.
-    labelled_by: Option<String>,
-    /// `agent_success` when absent.
-    evaluation_name: Option<String>,
-}
-
-#[derive(ToSchema)]
 struct LabelsRequest {
-    #[schema(value_type = Vec<Label>, min_items = 1, max_items = 1000)]
     labels: Vec<NewLabel>,
 }
+
+crate::request_body!(LabelsRequest, "LabelsRequest");
 
 impl Read for LabelsRequest {
     fn read(f: &mut Fields<'_>) -> Self {

@@ -58,6 +58,8 @@ pub async fn labels_of(
         .await
 }
 
+crate::request_body!(NewLabel, "Label");
+
 impl Read for NewLabel {
     fn read(f: &mut Fields<'_>) -> Self {
         let is_success = f.required("is_success", |f| f.optional_flag("is_success"));

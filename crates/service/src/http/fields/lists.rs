@@ -4,11 +4,16 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
+use base::vocabulary::Vocabulary;
+use utoipa::ToSchema;
+
+use super::describe::Shape;
 use super::{Fields, ID_LENGTH, Read, check_id, kind, problem};
 
 impl<'a> Fields<'a> {
     /// Any JSON object.
     pub fn object(&mut self, name: &'static str) -> Option<Map<String, Value>> {
+        self.describe(name, |_| Shape::Object);
         match self.take(name)? {
             Value::Object(object) => Some(object.clone()),
             other => {
@@ -24,7 +29,8 @@ impl<'a> Fields<'a> {
     }
 
     /// An object with fields of its own; absent reads as an empty one.
-    pub fn nested<T: Read>(&mut self, name: &'static str) -> T {
+    pub fn nested<T: Read + ToSchema>(&mut self, name: &'static str) -> T {
+        self.describe(name, |description| description.component::<T>());
         static EMPTY: std::sync::LazyLock<Map<String, Value>> = std::sync::LazyLock::new(Map::new);
         let object = match self.take(name) {
             Some(Value::Object(object)) => object,
@@ -43,6 +49,7 @@ impl<'a> Fields<'a> {
             whole: false,
             problems: &mut *self.problems,
             unknown: &mut *self.unknown,
+            description: None,
         };
         let value = T::read(&mut fields);
         fields.note_unknown();
@@ -51,11 +58,16 @@ impl<'a> Fields<'a> {
 
     /// Any JSON value.
     pub fn any(&mut self, name: &'static str) -> Option<Value> {
+        self.describe(name, |_| Shape::Any);
         self.take(name).cloned()
     }
 
     /// A list of objects; absent reads as empty.
-    pub fn list<T: Read>(&mut self, name: &'static str, longest: usize) -> Vec<T> {
+    pub fn list<T: Read + ToSchema>(&mut self, name: &'static str, longest: usize) -> Vec<T> {
+        self.describe(name, |description| {
+            let item = Box::new(description.component::<T>());
+            Shape::List { item, shortest: 0, longest }
+        });
         let Some(items) = self.array(name, longest) else {
             return Vec::new();
         };
@@ -75,6 +87,7 @@ impl<'a> Fields<'a> {
                 whole: false,
                 problems: &mut *self.problems,
                 unknown: &mut *self.unknown,
+                description: None,
             };
             read.push(T::read(&mut fields));
             fields.note_unknown();
@@ -83,7 +96,18 @@ impl<'a> Fields<'a> {
     }
 
     /// A required list of objects with at least one item.
-    pub fn required_list<T: Read>(&mut self, name: &'static str, longest: usize) -> Vec<T> {
+    pub fn required_list<T: Read + ToSchema>(
+        &mut self,
+        name: &'static str,
+        longest: usize,
+    ) -> Vec<T> {
+        self.describe(name, |description| {
+            let item = Box::new(description.component::<T>());
+            Shape::List { item, shortest: 1, longest }
+        });
+        if self.is_described_as_required(name) {
+            return Vec::new();
+        }
         if self.is_absent(name) {
             self.problem(name, "required", "is required");
             return Vec::new();
@@ -96,9 +120,16 @@ impl<'a> Fields<'a> {
 
     /// A required list of identifiers with at least one item.
     pub fn required_ids(&mut self, name: &'static str, longest: usize) -> Vec<String> {
-        let Some(items) = self.required(name, |f| f.array(name, longest).map(Some)) else {
-            return Vec::new();
-        };
+        self.required(name, |f| f.optional_ids(name, longest))
+    }
+
+    /// A list of identifiers, with at least one item if it is there.
+    pub fn optional_ids(&mut self, name: &'static str, longest: usize) -> Option<Vec<String>> {
+        self.describe(name, |_| {
+            let item = Box::new(Shape::Text { shortest: 1, longest: ID_LENGTH });
+            Shape::List { item, shortest: 1, longest }
+        });
+        let items = self.array(name, longest)?;
         if items.is_empty() {
             self.problem(name, "too_short", "must have at least one item");
         }
@@ -116,11 +147,21 @@ impl<'a> Fields<'a> {
                 }
             }
         }
-        ids
+        Some(ids)
+    }
+
+    /// Marks the field as required while it is described; whether that is what happens.
+    fn is_described_as_required(&mut self, name: &'static str) -> bool {
+        self.description.iter_mut().for_each(|description| description.require(name));
+        self.description.is_some()
     }
 
     /// A list of texts, each at most 128 characters; absent reads as empty.
     pub fn texts(&mut self, name: &'static str) -> Vec<String> {
+        self.describe(name, |_| {
+            let item = Box::new(Shape::Text { shortest: 0, longest: 128 });
+            Shape::List { item, shortest: 0, longest: 1000 }
+        });
         let read = |item: &Value| match item.as_str() {
             Some(text) if text.chars().count() <= 128 => Ok(text.to_owned()),
             _ => Err(("wrong_type", "expected text of at most 128 characters".to_owned())),
@@ -151,6 +192,10 @@ impl<'a> Fields<'a> {
 
     /// A list of positive integers; absent reads as empty.
     pub fn numbers(&mut self, name: &'static str, longest: usize) -> Vec<i64> {
+        self.describe(name, |_| {
+            let item = Box::new(Shape::Integer(1..=i64::MAX));
+            Shape::List { item, shortest: 0, longest }
+        });
         let read = |item: &Value| {
             item.as_i64()
                 .filter(|number| *number > 0)
@@ -161,6 +206,13 @@ impl<'a> Fields<'a> {
 
     /// A required list of positive integers with at least one item.
     pub fn required_numbers(&mut self, name: &'static str, longest: usize) -> Vec<i64> {
+        self.describe(name, |_| {
+            let item = Box::new(Shape::Integer(1..=i64::MAX));
+            Shape::List { item, shortest: 1, longest }
+        });
+        if self.is_described_as_required(name) {
+            return Vec::new();
+        }
         if self.is_absent(name) {
             self.asked.insert(name);
             self.problem(name, "required", "is required");
@@ -176,6 +228,7 @@ impl<'a> Fields<'a> {
         name: &'static str,
         words: &[&'static str],
     ) -> Option<Vec<&'static str>> {
+        self.describe(name, |_| Shape::OneOrMore(Box::new(Shape::Words(words.to_vec()))));
         if matches!(self.object.get(name), Some(Value::String(_))) {
             return self.choice(name, words).map(|word| vec![word]);
         }
@@ -187,6 +240,20 @@ impl<'a> Fields<'a> {
             })
         };
         self.values(name, words.len().max(16), read)
+    }
+
+    /// Some words of a vocabulary: one word, or a list of them.
+    pub fn words<W: Vocabulary + ToSchema>(&mut self, name: &'static str) -> Option<Vec<W>> {
+        self.describe(name, |description| Shape::OneOrMore(Box::new(description.component::<W>())));
+        if matches!(self.object.get(name), Some(Value::String(_))) {
+            return self.word(name).map(|word| vec![word]);
+        }
+        let read = |item: &Value| {
+            item.as_str()
+                .and_then(W::parse)
+                .ok_or_else(|| ("not_allowed", format!("must be one of: {}", W::listed())))
+        };
+        self.values(name, W::ALL.len().max(16), read)
     }
 
     fn array(&mut self, name: &'static str, longest: usize) -> Option<&'a [Value]> {

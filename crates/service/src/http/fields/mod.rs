@@ -5,13 +5,16 @@
 //! problems refuse the request before anything is done with it. `null` reads as absent. Fields nobody asked for
 //! are listed beside the value.
 
+pub mod describe;
 mod lists;
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
+use base::vocabulary::Vocabulary;
 use serde_json::{Map, Value};
 
+use describe::{Description, Shape};
 use storage::error::InputProblem;
 
 /// A request type that can be read from an object.
@@ -42,6 +45,8 @@ pub struct Fields<'a> {
     whole: bool,
     problems: &'a mut Vec<InputProblem>,
     unknown: &'a mut Vec<String>,
+    /// Where fields are described instead of read.
+    description: Option<&'a mut Description>,
 }
 
 /// What reading gave: the value, and the pointers of fields that nobody asked for.
@@ -69,21 +74,48 @@ fn read_object<T: Read>(
 ) -> Result<Outcome<T>, Vec<InputProblem>> {
     let (mut problems, mut unknown) = (Vec::new(), Vec::new());
     find_nul(object, "", &mut problems);
-    let mut fields = Fields {
-        object,
-        pointer: String::new(),
-        from_query,
-        asked: BTreeSet::new(),
-        whole: false,
-        problems: &mut problems,
-        unknown: &mut unknown,
-    };
+    let mut fields = Fields::new(object, from_query, &mut problems, &mut unknown);
     let value = T::read(&mut fields);
     fields.note_unknown();
     if problems.is_empty() { Ok(Outcome { value, unknown }) } else { Err(problems) }
 }
 
 impl<'a> Fields<'a> {
+    fn new(
+        object: &'a Map<String, Value>,
+        from_query: bool,
+        problems: &'a mut Vec<InputProblem>,
+        unknown: &'a mut Vec<String>,
+    ) -> Self {
+        Fields {
+            object,
+            pointer: String::new(),
+            from_query,
+            asked: BTreeSet::new(),
+            whole: false,
+            problems,
+            unknown,
+            description: None,
+        }
+    }
+
+    // ── describing ──────────────────────────────────────────────────────────────────────────────────
+
+    /// The description of the field that is asked for next.
+    pub fn about(&mut self, text: &'static str) -> &mut Self {
+        if let Some(description) = &mut self.description {
+            description.explain(text);
+        }
+        self
+    }
+
+    fn describe(&mut self, name: &'static str, shape: impl FnOnce(&mut Description) -> Shape) {
+        if let Some(description) = &mut self.description {
+            let shape = shape(description);
+            description.add(name, shape);
+        }
+    }
+
     // ── identifiers and text ────────────────────────────────────────────────────────────────────────
 
     /// A required identifier: trimmed, 1 to 255 characters, no control characters.
@@ -97,6 +129,7 @@ impl<'a> Fields<'a> {
 
     /// An optional identifier with a length of its own.
     pub fn id_up_to(&mut self, name: &'static str, longest: usize) -> Option<String> {
+        self.describe(name, |_| Shape::Text { shortest: 1, longest });
         let text = self.string(name)?;
         match check_id(&text, longest) {
             Ok(id) => Some(id),
@@ -106,6 +139,7 @@ impl<'a> Fields<'a> {
 
     /// An identifier where empty text means none.
     pub fn blank_or_id(&mut self, name: &'static str) -> Option<String> {
+        self.describe(name, |_| Shape::Text { shortest: 0, longest: ID_LENGTH });
         let blank = matches!(self.object.get(name), Some(Value::String(s)) if s.trim().is_empty());
         if blank {
             self.asked.insert(name);
@@ -120,6 +154,7 @@ impl<'a> Fields<'a> {
     }
 
     pub fn optional_text(&mut self, name: &'static str, longest: usize) -> Option<String> {
+        self.describe(name, |_| Shape::Text { shortest: 0, longest });
         let text = self.string(name)?;
         // Bytes are counted first: most text is short, and counting characters of a megabyte is not free.
         if text.len() > longest && text.chars().count() > longest {
@@ -130,6 +165,7 @@ impl<'a> Fields<'a> {
 
     /// One of a few words.
     pub fn choice(&mut self, name: &'static str, words: &[&'static str]) -> Option<&'static str> {
+        self.describe(name, |_| Shape::Words(words.to_vec()));
         let text = self.string(name)?;
         let found = words.iter().find(|word| **word == text).copied();
         match found {
@@ -144,6 +180,36 @@ impl<'a> Fields<'a> {
         self.required(name, |f| f.choice(name, words))
     }
 
+    /// A word of a vocabulary.
+    pub fn word<W: Vocabulary + utoipa::ToSchema>(&mut self, name: &'static str) -> Option<W> {
+        self.describe(name, |description| description.component::<W>());
+        let text = self.string(name)?;
+        match W::parse(&text) {
+            Some(word) => Some(word),
+            None => self.refuse(name, "not_allowed", format!("must be one of: {}", W::listed())),
+        }
+    }
+
+    pub fn required_word<W: Vocabulary + utoipa::ToSchema>(&mut self, name: &'static str) -> W {
+        self.required(name, |f| f.word::<W>(name).map(Some)).unwrap_or(W::ALL[0])
+    }
+
+    /// A word that reads as `default` when it is absent.
+    pub fn word_or<W>(&mut self, name: &'static str, default: W) -> W
+    where
+        W: Vocabulary + utoipa::ToSchema,
+    {
+        let word = self.word(name).unwrap_or(default);
+        self.describe_default(name, || default.as_str().into());
+        word
+    }
+
+    fn describe_default(&mut self, name: &'static str, default: impl FnOnce() -> Value) {
+        if let Some(description) = &mut self.description {
+            description.default_to(name, default());
+        }
+    }
+
     fn string(&mut self, name: &'static str) -> Option<String> {
         match self.take(name)? {
             Value::String(text) => Some(text.clone()),
@@ -154,6 +220,7 @@ impl<'a> Fields<'a> {
     // ── numbers, flags, times ───────────────────────────────────────────────────────────────────────
 
     pub fn integer(&mut self, name: &'static str, range: RangeInclusive<i64>) -> Option<i64> {
+        self.describe(name, |_| Shape::Integer(range.clone()));
         let value = self.take(name)?;
         let number = match value {
             Value::String(text) if self.from_query => text.trim().parse().ok(),
@@ -172,12 +239,25 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// An integer that reads as `default` when it is absent.
+    pub fn integer_or(
+        &mut self,
+        name: &'static str,
+        range: RangeInclusive<i64>,
+        default: i64,
+    ) -> i64 {
+        let number = self.integer(name, range).unwrap_or(default);
+        self.describe_default(name, || default.into());
+        number
+    }
+
     pub fn required_integer(&mut self, name: &'static str, range: RangeInclusive<i64>) -> i64 {
         self.required(name, |f| f.integer(name, range))
     }
 
     /// A finite number.
     pub fn number(&mut self, name: &'static str) -> Option<f64> {
+        self.describe(name, |_| Shape::Number);
         let value = self.take(name)?;
         let number = match value {
             Value::String(text) if self.from_query => text.trim().parse().ok(),
@@ -194,10 +274,13 @@ impl<'a> Fields<'a> {
 
     /// True or false; absent reads as false.
     pub fn flag(&mut self, name: &'static str) -> bool {
-        self.optional_flag(name).unwrap_or(false)
+        let flag = self.optional_flag(name).unwrap_or(false);
+        self.describe_default(name, || false.into());
+        flag
     }
 
     pub fn optional_flag(&mut self, name: &'static str) -> Option<bool> {
+        self.describe(name, |_| Shape::Flag);
         match self.take(name)? {
             Value::Bool(flag) => Some(*flag),
             Value::String(text) if self.from_query && matches!(text.as_str(), "true" | "1") => {
@@ -215,13 +298,19 @@ impl<'a> Fields<'a> {
 
     /// A moment as unix seconds or RFC 3339 (without an offset: UTC).
     pub fn time(&mut self, name: &'static str) -> Option<i64> {
+        self.describe(name, |_| Shape::Time);
         let value = self.take(name)?;
         let seconds = match value {
-            Value::Number(number) => number.as_i64(),
+            Value::Number(number) => number.as_i64().or_else(|| number.as_f64().map(whole_seconds)),
             Value::String(text) => parse_time(text.trim(), self.from_query),
             _ => None,
         };
         match seconds {
+            Some(seconds) if seconds > LATEST_TIME => self.refuse(
+                name,
+                "out_of_range",
+                "lies beyond the year 2286; unix seconds are expected, not milliseconds".to_owned(),
+            ),
             Some(seconds) => Some(seconds),
             None => self.refuse(
                 name,
@@ -233,7 +322,8 @@ impl<'a> Fields<'a> {
 
     /// `start_time` and `end_time`; the end must be after the start.
     pub fn time_range(&mut self) -> (Option<i64>, Option<i64>) {
-        let (start, end) = (self.time("start_time"), self.time("end_time"));
+        let start = self.about("Included.").time("start_time");
+        let end = self.about("Not included.").time("end_time");
         if let (Some(start), Some(end)) = (start, end)
             && end <= start
         {
@@ -256,6 +346,11 @@ impl<'a> Fields<'a> {
         name: &'static str,
         read: impl FnOnce(&mut Self) -> Option<T>,
     ) -> T {
+        if self.description.is_some() {
+            let described = read(self).unwrap_or_default();
+            self.description.iter_mut().for_each(|description| description.require(name));
+            return described;
+        }
         if self.is_absent(name) {
             self.asked.insert(name);
             self.problem(name, "required", "is required");
@@ -321,10 +416,19 @@ pub fn check_id(text: &str, longest: usize) -> Result<String, (&'static str, Str
     Ok(id.to_owned())
 }
 
+/// The year 2286: times beyond it are milliseconds sent by mistake.
+pub const LATEST_TIME: i64 = 9_999_999_999;
+
+/// The second that a moment with fractions lies in.
+#[allow(clippy::cast_possible_truncation)] // saturates, and what is so far away is refused
+fn whole_seconds(seconds: f64) -> i64 {
+    seconds.floor() as i64
+}
+
 /// Unix seconds of RFC 3339, of a civil time (UTC) or, where all is text, of a number.
 pub fn parse_time(text: &str, from_query: bool) -> Option<i64> {
-    if from_query && let Ok(seconds) = text.parse() {
-        return Some(seconds);
+    if from_query && let Ok(seconds) = text.parse::<f64>() {
+        return seconds.is_finite().then(|| whole_seconds(seconds));
     }
     if let Ok(moment) = text.parse::<jiff::Timestamp>() {
         return Some(moment.as_second());
@@ -408,10 +512,31 @@ mod tests {
             Sample {
                 user: f.id("user"),
                 count: f.integer("count", 1..=10),
-                items: f.list("items", 2),
+                items: f.about("In order.").list("items", 2),
                 at: f.time("at"),
             }
         }
+    }
+
+    crate::request_body!(Item, "Item");
+    crate::request_body!(Sample, "Sample");
+
+    #[test]
+    fn the_specification_says_what_the_reader_enforces() {
+        let schema = serde_json::to_value(<Sample as utoipa::PartialSchema>::schema()).unwrap();
+        assert_eq!(schema["required"], json!(["user"]));
+        let property = |name: &str| schema["properties"][name].clone();
+        assert_eq!(property("user"), json!({"type": "string", "minLength": 1, "maxLength": 255}));
+        let count =
+            json!({"type": ["integer", "null"], "format": "int64", "minimum": 1, "maximum": 10});
+        assert_eq!(property("count"), count);
+        let items = json!({"type": ["array", "null"], "description": "In order.", "maxItems": 2,
+            "items": {"$ref": "#/components/schemas/Item"}});
+        assert_eq!(property("items"), items);
+        let mut components = Vec::new();
+        <Sample as utoipa::ToSchema>::schemas(&mut components);
+        let names: Vec<&str> = components.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["Item"]);
     }
 
     fn codes(body: &Value) -> Vec<(String, String)> {
@@ -494,7 +619,8 @@ mod tests {
             (json!("1970-01-02 01:00:00+01:00"), Some(86400)),
             (json!(86400), Some(86400)),
             (json!("86400"), None),
-            (json!(1.5), None),
+            (json!(1.5), Some(1)),
+            (json!(86_400_000_000_000_i64), None),
         ] {
             let body = json!({"user": "a", "at": text});
             let at = read_body::<Sample>(&body).ok().and_then(|o| o.value.at);

@@ -13,7 +13,7 @@ use crate::judging::Origin;
 use crate::learning_loop::sql::streams;
 use crate::learnings::rows::{profiles as profile_rows, user_playbooks as playbook_rows};
 use crate::learnings::{NEVER, Profile, UserPlaybook, embedding_job, profiles, user_playbooks};
-use crate::sessions;
+use crate::sessions::{self, LearningMode};
 use storage::db::Tx;
 use storage::error::{Error, Result};
 use storage::jobs::{self, Claim, GoOn, Outcome};
@@ -116,7 +116,8 @@ async fn aggregate(
     saved: &[Saved],
 ) -> Result<()> {
     let window = &extracted.window;
-    let skipped = window.arrivals.iter().all(|arrival| arrival.learning == "without_aggregation");
+    let skipped =
+        window.arrivals.iter().all(|arrival| arrival.learning == LearningMode::WithoutAggregation);
     if skipped || !window.config.learning.aggregation {
         return Ok(());
     }

@@ -5,6 +5,7 @@ use serde_json::json;
 use super::EXTRACT;
 use crate::app::App;
 use crate::organization;
+use crate::sessions::LearningMode;
 use storage::db::{Changes, Tx};
 use storage::error::Result;
 use storage::jobs::{self, Gathering, NewJob, OnDuplicate, Planned};
@@ -29,11 +30,11 @@ pub enum Feeding {
 
 impl Feeding {
     /// As it is stored with the request.
-    pub fn as_str(&self) -> &'static str {
+    pub fn mode(&self) -> LearningMode {
         match self {
-            Feeding::Off(_) => "off",
-            Feeding::On { without_aggregation: true, .. } => "without_aggregation",
-            Feeding::On { .. } => "on",
+            Feeding::Off(_) => LearningMode::Off,
+            Feeding::On { without_aggregation: true, .. } => LearningMode::WithoutAggregation,
+            Feeding::On { .. } => LearningMode::On,
         }
     }
 

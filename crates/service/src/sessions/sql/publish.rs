@@ -2,8 +2,8 @@
 
 use sqlx::types::Json;
 
-use crate::experiments::Attribution;
-use crate::sessions::InteractionData;
+use crate::experiments::{Arm, Attribution};
+use crate::sessions::{InteractionData, LearningMode};
 use storage::db::{Changes, Tx, Value};
 use storage::error::Result;
 use storage::jobs::Planned;
@@ -35,7 +35,7 @@ pub struct NewRequest<'a> {
     /// The answer to a repeat; the turns' ids and the attribution are read from their rows.
     pub answer: serde_json::Value,
     /// How it feeds learning.
-    pub learning: &'static str,
+    pub learning: LearningMode,
     /// The turns, with the tokens of their content.
     pub items: &'a [(InteractionData, i64)],
 }
@@ -48,7 +48,7 @@ pub async fn find_answer(
 ) -> Result<Option<StoredAnswer>> {
     let found = row!(
         tx,
-        (String, String, String, Json<serde_json::Value>, Option<String>, Option<String>),
+        (String, String, String, Json<serde_json::Value>, Option<String>, Option<Arm>),
         "SELECT user_id, session_id, content_sha256, answer, retrieval_experiment_id, retrieval_experiment_arm
          FROM requests WHERE org_id = $1 AND request_id = $2",
         org_id,
@@ -83,7 +83,7 @@ pub async fn find_attribution(
 ) -> Result<Option<Attribution>> {
     let found = row!(
         tx,
-        (String, String),
+        (String, Arm),
         "SELECT retrieval_experiment_id, retrieval_experiment_arm FROM requests
          WHERE org_id = $1 AND request_id = $2 AND retrieval_experiment_id IS NOT NULL",
         org_id,
@@ -131,7 +131,7 @@ pub async fn insert_request(
                 Value::from(&item.content),
                 Value::from(&item.shadow_content),
                 Value::from(&item.expert_content),
-                item.user_action.into(),
+                item.user_action.as_str().into(),
                 Value::from(&item.user_action_description),
                 Value::from(&item.interacted_image_url),
                 Value::from(&item.image_encoding),
@@ -180,7 +180,7 @@ pub async fn insert_request(
             request.experiment.map(|sent| sent.arm.as_str()).into(),
             request.content_sha256.into(),
             Value::json(&request.answer)?,
-            request.learning.into(),
+            request.learning.as_str().into(),
         ],
     );
     changes.add(

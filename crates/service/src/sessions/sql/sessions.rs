@@ -1,7 +1,7 @@
 //! SQL of the table `sessions`: a session's summary, and deleting a session with all that is in it.
 
 use crate::sessions::reads::Snapshot;
-use crate::sessions::{ListedSession, SessionSummary};
+use crate::sessions::{ListedSession, SessionSummary, VerdictFilter};
 use storage::db::Tx;
 use storage::error::Result;
 use storage::subjects::SubjectWrite;
@@ -69,8 +69,8 @@ pub struct SessionFilter {
     pub user_id: Option<String>,
     pub source: Option<String>,
     pub agent_version: Option<String>,
-    /// By the newest verdict of success: `success`, `failure`, or `none` for sessions without one.
-    pub verdict: Option<&'static str>,
+    /// By the newest verdict of success.
+    pub verdict: Option<VerdictFilter>,
     /// Last activity at or after, before.
     pub from: Option<i64>,
     pub to: Option<i64>,
