@@ -596,6 +596,39 @@ fn sql_stands_where_it_belongs() {
     assert!(wrong.is_empty(), "SQL outside of sql.rs:\n{}", wrong.join("\n"));
 }
 
+/// `{name}` and `{name:$1}` in a statement.
+fn fragments(line: &str) -> Vec<&str> {
+    let inside =
+        line.split('{').skip(1).filter_map(|part| part.split_once('}').map(|(name, _)| name));
+    let name = inside.map(|fragment| fragment.split(':').next().unwrap_or(fragment));
+    name.filter(|name| {
+        !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_')
+    })
+    .collect()
+}
+
+#[test]
+fn statements_use_known_fragments() {
+    let known: BTreeSet<&str> =
+        storage::db::FRAGMENTS.iter().map(|(name, ..)| *name).chain(["rows"]).collect();
+    let is_sql =
+        |source: &&Source| source.path.ends_with("/sql.rs") || source.path.contains("/sql/");
+    let (mut seen, mut wrong) = (0, Vec::new());
+    for source in sources().iter().filter(is_sql) {
+        for (number, line) in code(source).filter(|(_, line)| !line.contains("format!(")) {
+            for name in fragments(line) {
+                seen += 1;
+                if !known.contains(name) {
+                    wrong.push(format!("{}:{number}: {{{name}}} {line}", source.path));
+                }
+            }
+        }
+    }
+    assert!(seen > 150, "{seen} fragments");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert_eq!(fragments("a IN {texts:$1} {for_update} {LIMIT}"), ["texts", "for_update"]);
+}
+
 #[test]
 fn both_engines_have_the_same_migrations() {
     let names = |engine: &str| {

@@ -25,6 +25,7 @@ mod embedder;
 mod evaluation;
 mod experiments;
 mod governance;
+mod interface;
 mod isolation;
 mod jobs;
 mod judge;

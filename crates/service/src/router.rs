@@ -9,13 +9,14 @@ use axum::response::IntoResponse;
 use axum::routing::get;
 use storage::error::{Code, Error};
 use tower_http::cors::{AllowOrigin, Any, CorsLayer};
+use utoipa::openapi::path::{Parameter, ParameterIn};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
-use utoipa::openapi::{OpenApi as Spec, RefOr, Schema};
+use utoipa::openapi::{OpenApi as Spec, RefOr};
 use utoipa::{Modify, OpenApi};
 use utoipa_axum::router::OpenApiRouter;
 
 use crate::app::App;
-use crate::http::problem::Problem;
+use crate::http::problem::{Problem, problem_response};
 use crate::http::{HttpError, docs, middleware, ui};
 use crate::{
     credentials, evaluation, experiments, governance, intake, learning_loop, learnings, operations,
@@ -117,18 +118,39 @@ pub fn json() -> String {
     text
 }
 
-/// What all operations share is written once: any of them can answer with a problem body.
+/// Problems that follow from the form of an operation are written once, here; those of its own rules stand with its
+/// handler (`http::NotFound` and the like).
 fn finish(spec: &mut Spec) {
-    use utoipa::openapi::{Content, Ref, ResponseBuilder};
     for item in spec.paths.paths.values_mut() {
         let operations =
             [&mut item.get, &mut item.post, &mut item.put, &mut item.delete, &mut item.patch];
         for operation in operations.into_iter().filter_map(Option::as_mut) {
-            let body = RefOr::<Schema>::Ref(Ref::from_schema_name("Problem"));
-            let problem = ResponseBuilder::new()
-                .description("A problem: see its code")
-                .content("application/problem+json", Content::new(Some(body)));
-            operation.responses.responses.insert("default".to_owned(), problem.build().into());
+            let parameters = operation.parameters.as_deref().unwrap_or_default();
+            let has = |place: ParameterIn| {
+                let is_there =
+                    |p: &RefOr<Parameter>| matches!(p, RefOr::T(p) if p.parameter_in == place);
+                parameters.iter().any(is_there)
+            };
+            let (in_path, in_query) = (has(ParameterIn::Path), has(ParameterIn::Query));
+            let has_body = operation.request_body.is_some();
+            // `security(())`: open to everybody.
+            let is_open = operation.security.as_ref().is_some_and(|needs| !needs.is_empty());
+            let possible = [
+                (400, has_body || in_query),
+                (401, !is_open),
+                (403, !is_open),
+                (404, in_path),
+                (408, has_body),
+                (413, has_body),
+                (415, has_body),
+                (422, has_body || in_query),
+                (429, !is_open),
+                (503, true),
+            ];
+            for (status, _) in possible.iter().filter(|(_, possible)| *possible) {
+                let responses = &mut operation.responses.responses;
+                responses.entry(status.to_string()).or_insert_with(|| problem_response(*status));
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What the tests stand on: an app per test on either engine, a server around it, and the real binary.
 
+mod contract;
 mod model;
 mod process;
 mod server;

@@ -8,6 +8,8 @@ use service::app::App;
 use service::http;
 use tokio_util::sync::CancellationToken;
 
+use super::contract;
+
 pub struct Server {
     pub address: SocketAddr,
     pub client: reqwest::Client,
@@ -118,9 +120,14 @@ impl Server {
     }
 
     pub async fn send(&self, request: reqwest::RequestBuilder) -> Answer {
-        let response = request.send().await.unwrap();
+        let request = request.build().unwrap();
+        let (method, path) = (request.method().to_string(), request.url().path().to_owned());
+        let response = self.client.execute(request).await.unwrap();
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        Answer { status, headers, text: response.text().await.unwrap() }
+        let text = response.text().await.unwrap();
+        let kind = headers.get("content-type").map_or("", |kind| kind.to_str().unwrap());
+        contract::check(&method, &path, status, kind, &text);
+        Answer { status, headers, text }
     }
 
     pub async fn get(&self, path: &str) -> Answer {

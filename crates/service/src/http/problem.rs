@@ -1,8 +1,11 @@
 //! RFC 9457 problem bodies: the one place where an error becomes a response.
 
+use std::collections::BTreeMap;
+
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use utoipa::openapi::{self, RefOr};
 
 use storage::error::{Code, Error, InputProblem};
 
@@ -23,6 +26,42 @@ pub struct Problem {
     request_id: String,
     /// For bad input: every problem, each with its place.
     errors: Vec<InputProblem>,
+}
+
+/// The specification of a problem answer.
+pub fn problem_response(status: u16) -> RefOr<openapi::Response> {
+    let code = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let body = RefOr::<openapi::Schema>::Ref(openapi::Ref::from_schema_name("Problem"));
+    openapi::ResponseBuilder::new()
+        .description(code.canonical_reason().unwrap_or("A problem"))
+        .content("application/problem+json", openapi::Content::new(Some(body)))
+        .build()
+        .into()
+}
+
+/// Declares the problem answers that a handler's own rules give, for `responses(…)`.
+macro_rules! problem_answers {
+    ($($(#[$meta:meta])* $name:ident = $status:literal),+ $(,)?) => {$(
+        $(#[$meta])*
+        pub struct $name;
+
+        impl utoipa::IntoResponses for $name {
+            fn responses() -> BTreeMap<String, RefOr<openapi::Response>> {
+                BTreeMap::from([($status.to_string(), problem_response($status))])
+            }
+        }
+    )+};
+}
+
+problem_answers! {
+    /// Something that the request names is not there.
+    NotFound = 404,
+    /// The present state does not allow it.
+    Conflict = 409,
+    /// A rule beyond the form of its fields refuses it.
+    Unprocessable = 422,
+    /// The judge answered, but not with a verdict.
+    BadGateway = 502,
 }
 
 tokio::task_local! {

@@ -57,9 +57,7 @@ pub async fn page_or_nothing(method: Method, uri: Uri, headers: HeaderMap) -> Re
 fn file(path: &str, headers: &HeaderMap) -> Option<Response> {
     let kind = content_type(path)?;
     let accepted = headers.get(header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok());
-    let takes = |encoding: &str| {
-        accepted.is_some_and(|list| list.split(',').any(|one| one.trim().starts_with(encoding)))
-    };
+    let takes = |encoding: &str| accepted.is_some_and(|list| accepts(list, encoding));
     let compressed = [("br", "br"), ("gzip", "gz")].into_iter().find_map(|(encoding, ending)| {
         let found = takes(encoding).then(|| Site::get(&format!("{path}.{ending}")))??;
         Some((encoding, found))
@@ -69,7 +67,8 @@ fn file(path: &str, headers: &HeaderMap) -> Option<Response> {
         None => (None, Site::get(path)?),
     };
     let tag = etag(&found);
-    let is_known = headers.get(header::IF_NONE_MATCH).is_some_and(|known| *known == *tag);
+    let known = headers.get(header::IF_NONE_MATCH).and_then(|known| known.to_str().ok());
+    let is_known = known.is_some_and(|known| names_tag(known, &tag));
     let mut response = if is_known {
         StatusCode::NOT_MODIFIED.into_response()
     } else {
@@ -89,6 +88,25 @@ fn file(path: &str, headers: &HeaderMap) -> Option<Response> {
         set.insert(header::CONTENT_ENCODING, HeaderValue::from_static(encoding));
     }
     Some(response)
+}
+
+/// Whether a list such as `gzip;q=0.5, br` accepts an encoding; a quality of 0 refuses it, `*` stands for all others.
+fn accepts(list: &str, encoding: &str) -> bool {
+    let quality = |wanted: &str| {
+        list.split(',').find_map(|entry| {
+            let mut parts = entry.split(';').map(str::trim);
+            let is_it = parts.next()?.eq_ignore_ascii_case(wanted);
+            let quality = parts.find_map(|part| part.strip_prefix("q=")?.trim().parse().ok());
+            is_it.then(|| quality.unwrap_or(1.0_f32))
+        })
+    };
+    quality(encoding).or_else(|| quality("*")).is_some_and(|quality| quality > 0.0)
+}
+
+/// Whether `If-None-Match` names the tag: in a list, as a weak one, or by `*`.
+fn names_tag(list: &str, tag: &str) -> bool {
+    let plain = |entry: &str| entry.trim().trim_start_matches("W/") == tag;
+    list.trim() == "*" || list.split(',').any(plain)
 }
 
 fn etag(found: &EmbeddedFile) -> String {
@@ -128,3 +146,37 @@ cargo build --release</pre>
 </ul>
 </main></body></html>
 "#;
+
+#[cfg(test)]
+mod tests {
+    use super::{accepts, names_tag};
+
+    #[test]
+    fn refused_encodings_are_not_sent() {
+        for (list, br, gzip) in [
+            ("gzip, deflate, br", true, true),
+            ("br;q=0, gzip", false, true),
+            ("br; q=0.0, *", false, true),
+            ("*;q=0", false, false),
+            ("identity", false, false),
+            ("BR;q=0.1", true, false),
+            ("", false, false),
+        ] {
+            assert_eq!((accepts(list, "br"), accepts(list, "gzip")), (br, gzip), "{list}");
+        }
+    }
+
+    #[test]
+    fn a_known_tag_is_found_in_a_list() {
+        let tag = "\"abc\"";
+        for (list, known) in [
+            ("\"abc\"", true),
+            ("\"x\", W/\"abc\"", true),
+            ("*", true),
+            ("\"abcd\"", false),
+            ("abc", false),
+        ] {
+            assert_eq!(names_tag(list, tag), known, "{list}");
+        }
+    }
+}

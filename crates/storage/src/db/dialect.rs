@@ -35,7 +35,7 @@ impl Engine {
 }
 
 /// `(name, SQLite, PostgreSQL)`; `?` stands for the fragment's parameter.
-const FRAGMENTS: &[(&str, &str, &str)] = &[
+pub const FRAGMENTS: &[(&str, &str, &str)] = &[
     // Writers on SQLite are alone, so there is nothing to lock.
     ("for_share", "", "FOR SHARE"),
     ("for_update", "", "FOR UPDATE"),
@@ -291,8 +291,10 @@ pub(super) fn renumber(text: &str, offset: usize, out: &mut String) {
         out.push_str(before);
         out.push('$');
         let digits = after.bytes().take_while(u8::is_ascii_digit).count();
-        let number: usize = after[..digits].parse().unwrap_or(0);
-        out.push_str(&(number + offset).to_string());
+        // A dollar sign without a number is text, such as that of a JSON path.
+        if let Ok(number) = after[..digits].parse::<usize>() {
+            out.push_str(&(number + offset).to_string());
+        }
         rest = &after[digits..];
     }
     out.push_str(rest);
@@ -339,12 +341,14 @@ fn render(engine: Engine, text: &'static str) -> Cow<'static, str> {
             break;
         };
         let (name, parameter) = fragment.split_once(':').unwrap_or((fragment, ""));
-        let known = FRAGMENTS.iter().find(|(known, ..)| *known == name);
-        debug_assert!(known.is_some(), "unknown fragment {name}");
         out.push_str(before);
-        if let Some((_, sqlite, postgres)) = known {
-            let words = if engine == Engine::Sqlite { sqlite } else { postgres };
-            out.push_str(&words.replace('?', parameter));
+        match FRAGMENTS.iter().find(|(known, ..)| *known == name) {
+            Some((_, sqlite, postgres)) => {
+                let words = if engine == Engine::Sqlite { sqlite } else { postgres };
+                out.push_str(&words.replace('?', parameter));
+            }
+            // Left as it is: no engine runs it, where without it the statement would be another one.
+            None => out.push_str(&format!("{{{fragment}}}")),
         }
         rest = after;
     }
@@ -402,6 +406,7 @@ mod tests {
             "SELECT 1 FROM t WHERE id IN (SELECT jsonb_array_elements_text($2::jsonb)) FOR SHARE"
         );
         assert!(matches!(render(Engine::Sqlite, "SELECT 1"), Cow::Borrowed(_)));
+        assert_eq!(render(Engine::Sqlite, "SELECT 1 {for_ever}"), "SELECT 1 {for_ever}");
     }
 
     #[test]
@@ -411,8 +416,8 @@ mod tests {
             "VALUES ($1, $2), ($3, $4) RETURNING id"
         );
         let mut text = String::from("A $1;");
-        renumber("B $1, $2 AND $10", 1, &mut text);
-        assert_eq!(text, "A $1;B $2, $3 AND $11");
+        renumber("B $1, $2 AND $10 OR a ->> '$.b'", 1, &mut text);
+        assert_eq!(text, "A $1;B $2, $3 AND $11 OR a ->> '$.b'");
     }
 
     #[test]

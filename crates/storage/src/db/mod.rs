@@ -24,7 +24,7 @@ use sqlx::{Database, Postgres, Sqlite, Transaction};
 use crate::error::{Code, Error, Result};
 pub use base::words::TextTerm;
 pub use changes::{Changes, Value};
-pub use dialect::{Engine, Objects, Sequence, TextSink, WALL_MESSAGE, like_pattern};
+pub use dialect::{Engine, FRAGMENTS, Objects, Sequence, TextSink, WALL_MESSAGE, like_pattern};
 
 /// A transaction of either engine. SQL runs on it through the [`rows!`](crate::rows), [`row!`](crate::row)
 /// and [`run!`](crate::run) macros.

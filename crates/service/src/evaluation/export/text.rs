@@ -1,7 +1,5 @@
 //! Exports as lines of text.
 
-use std::io::Write;
-
 use serde_json::{Map, Value};
 
 use super::{Cell, Form, Verdict};
@@ -13,32 +11,15 @@ pub struct Csv;
 impl Form for Csv {
     fn head(&mut self) -> Result<Vec<u8>> {
         let blank = Verdict::blank();
-        let names: Vec<&str> = blank.cells().iter().map(|(name, _)| *name).collect();
-        Ok(format!("{}\r\n", names.join(",")).into_bytes())
+        written(|csv| csv.write_record(blank.cells().iter().map(|(name, _)| *name)))
     }
 
     fn page(&mut self, verdicts: &[Verdict]) -> Result<Vec<u8>> {
-        let mut bytes = Vec::with_capacity(verdicts.len() * 200);
-        for verdict in verdicts {
-            for (index, (_, cell)) in verdict.cells().iter().enumerate() {
-                if index > 0 {
-                    bytes.push(b',');
-                }
-                let written = match cell {
-                    Cell::Text(text) => {
-                        bytes.extend(quoted(text.unwrap_or_default()).into_bytes());
-                        Ok(())
-                    }
-                    Cell::Integer(Some(number)) => write!(bytes, "{number}"),
-                    Cell::Number(Some(number)) => write!(bytes, "{number}"),
-                    Cell::Integer(None) | Cell::Number(None) => Ok(()),
-                    Cell::Flag(flag) => write!(bytes, "{flag}"),
-                };
-                written.map_err(|e| Error::Internal(e.to_string()))?;
-            }
-            bytes.extend(b"\r\n");
-        }
-        Ok(bytes)
+        written(|csv| {
+            verdicts.iter().try_for_each(|verdict| {
+                csv.write_record(verdict.cells().map(|(_, cell)| field(&cell)))
+            })
+        })
     }
 
     fn foot(&mut self) -> Result<Vec<u8>> {
@@ -46,13 +27,26 @@ impl Form for Csv {
     }
 }
 
-fn quoted(text: &str) -> String {
-    let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    if !formula && !text.contains([',', '"', '\n', '\r']) {
-        return text.to_owned();
+fn written(write: impl FnOnce(&mut csv::Writer<Vec<u8>>) -> csv::Result<()>) -> Result<Vec<u8>> {
+    let mut lines =
+        csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
+    write(&mut lines).map_err(|e| Error::Internal(e.to_string()))?;
+    lines.into_inner().map_err(|e| Error::Internal(e.to_string()))
+}
+
+fn field(cell: &Cell<'_>) -> String {
+    match cell {
+        Cell::Text(text) => guarded(text.unwrap_or_default()),
+        Cell::Integer(number) => number.map(|number| number.to_string()).unwrap_or_default(),
+        Cell::Number(number) => number.map(|number| number.to_string()).unwrap_or_default(),
+        Cell::Flag(flag) => flag.to_string(),
     }
-    let guard = if formula { "'" } else { "" };
-    format!("\"{guard}{}\"", text.replace('"', "\"\""))
+}
+
+/// Text that no spreadsheet takes for a formula.
+fn guarded(text: &str) -> String {
+    let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    format!("{}{text}", if is_formula { "'" } else { "" })
 }
 
 /// One JSON object a line.
@@ -93,9 +87,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_quoted_where_it_must_be() {
-        assert_eq!(quoted("plain"), "plain");
-        assert_eq!(quoted("a,\"b\""), "\"a,\"\"b\"\"\"");
-        assert_eq!(quoted("=1+1"), "\"'=1+1\"");
+    fn text_is_quoted_and_guarded_where_it_must_be() {
+        let line = |text: &str| {
+            let bytes = written(|csv| {
+                csv.write_record([field(&Cell::Text(Some(text))), field(&Cell::Number(None))])
+            });
+            String::from_utf8(bytes.unwrap()).unwrap()
+        };
+        assert_eq!(line("plain"), "plain,\r\n");
+        assert_eq!(line("a,\"b\""), "\"a,\"\"b\"\"\",\r\n");
+        assert_eq!(line("=1+1"), "'=1+1,\r\n");
     }
 }
