@@ -1,4 +1,4 @@
-//! What the load programs share: a server to talk to, clients that keep their connection, and percentiles.
+//! Parts of all load programs: a server to talk to, clients that keep their connection, and percentiles.
 //! Talks to the given address only; every run is bounded in time.
 
 #![allow(dead_code)] // each program uses its part
@@ -161,7 +161,7 @@ impl Client {
     }
 }
 
-/// What one run measured.
+/// The measurements of one run.
 pub struct Run {
     pub clients: usize,
     pub latencies: Vec<Duration>,

@@ -294,7 +294,7 @@ impl Cell {
     }
 }
 
-/// What this process has used of the processors so far (Linux; elsewhere 0).
+/// Processor seconds of this process so far (Linux; elsewhere 0).
 fn cpu_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);

@@ -22,7 +22,7 @@ pub struct Demo {
     /// The folder for the demo's database; made if it is not there, reused if it is
     #[arg(long, value_name = "DIR", default_value = "demo-data")]
     data_dir: PathBuf,
-    /// Where to listen
+    /// Address to listen on
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8700")]
     listen: String,
     /// How many sessions to make, spread over ninety days

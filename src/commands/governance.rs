@@ -59,7 +59,7 @@ pub struct Person {
 pub struct Export {
     #[command(flatten)]
     person: Person,
-    /// Where to write it; must not exist yet. With the ending .zip an archive for people, else JSON
+    /// File to write; must not exist yet. With the ending .zip an archive for people, else JSON
     #[arg(long, value_name = "FILE")]
     output: PathBuf,
 }

@@ -33,7 +33,7 @@ pub struct Create {
     /// `governance` lets a dashboard credential export and erase too
     #[arg(long, value_parser = ["governance"])]
     grant: Option<String>,
-    /// What it is for, to recognise it in the list
+    /// Its purpose, to recognise it in the list
     #[arg(long, default_value = "")]
     name: String,
 }

@@ -19,7 +19,7 @@ use storage::jobs::Runner;
 pub struct Serve {
     #[command(flatten)]
     installation: Installation,
-    /// Where to listen [default: 127.0.0.1:8700]
+    /// Address to listen on [default: 127.0.0.1:8700]
     #[arg(long, value_name = "HOST:PORT")]
     listen: Option<String>,
     /// Serve Prometheus metrics on this address

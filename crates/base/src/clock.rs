@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, UNIX_EPOCH};
 
-/// Where `App` reads the time. Cheap to clone; clones of a manual clock share their hands.
+/// The source of the time. Cheap to clone; clones of a manual clock share their hands.
 #[derive(Clone, Debug)]
 pub enum Clock {
     System,

@@ -1,5 +1,5 @@
-//! What every crate may use: the time and randomness (both controlled by tests), files that only their owner can read,
-//! and the words of a text.
+//! Basics of every crate: the time and randomness (both controlled by tests), files that only their owner can read,
+//! vocabularies, and the words of a text.
 
 pub mod clock;
 pub mod ids;

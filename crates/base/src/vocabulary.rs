@@ -198,7 +198,7 @@ mod tests {
     use super::Vocabulary;
 
     vocabulary! {
-        /// What a lamp shows.
+        /// The colour of a lamp.
         pub enum Light {
             Red = "red",
             /// Go.
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn the_specification_has_the_words() {
         let schema = serde_json::to_value(<Light as utoipa::PartialSchema>::schema()).unwrap();
-        let expected = serde_json::json!({"type": "string", "description": "What a lamp shows.",
+        let expected = serde_json::json!({"type": "string", "description": "The colour of a lamp.",
             "enum": ["red", "green", ""]});
         assert_eq!(schema, expected);
     }

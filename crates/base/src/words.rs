@@ -67,7 +67,7 @@ pub fn distinct(text: &str) -> BTreeSet<String> {
     found
 }
 
-/// What a query looks for: distinct terms, without words that are everywhere unless there are no others.
+/// The terms of a query: distinct, without words that are everywhere unless there are no others.
 pub fn query_terms(query: &str) -> Vec<TextTerm> {
     let (mut kept, mut common, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
     each_run(query, |run| {

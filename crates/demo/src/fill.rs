@@ -31,7 +31,7 @@ const SHADOW_FROM: i64 = 40;
 /// From this day on the desk lets its agent learn from its sessions; before, people wrote its playbooks.
 const LEARNS_FROM: i64 = 83;
 
-/// What a visit came to: for people who look at sessions afterwards.
+/// The end of a visit, for people who look at sessions afterwards.
 struct Went {
     user: String,
     session_id: String,
@@ -101,7 +101,7 @@ impl Life<'_> {
         Ok(went)
     }
 
-    /// What happens at midnight: experiments end and start, playbooks are made, somebody is forgotten.
+    /// Midnight: experiments end and start, playbooks are made, somebody is forgotten.
     async fn begin_day(&mut self, day: i64, went: &mut Vec<Went>) -> Result<()> {
         if day == LEARNS_FROM {
             configure(&self.desk, true).await?;

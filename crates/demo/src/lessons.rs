@@ -1,4 +1,4 @@
-//! What the desk has learned: playbooks with where they came from, and what is known of its customers.
+//! The desk's learnings: playbooks with their sources, and profiles of its customers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ pub struct Lesson {
     pub name: &'static str,
     pub topic: &'static str,
     pub content: &'static str,
-    /// What it does to the chance of success.
+    /// Its effect on the chance of success.
     pub effect: f64,
     pub made_at: i64,
 }
@@ -177,7 +177,7 @@ pub async fn teach(desk: &Desk, seed: u64, day: i64, now: i64) -> Result<Vec<Les
     Ok(lessons)
 }
 
-/// What is known of some customers.
+/// Profiles of some customers.
 pub async fn get_to_know(desk: &Desk, seed: u64, now: i64) -> Result<BTreeMap<String, Profile>> {
     let mut users = Vec::new();
     let mut profiles: Vec<Value> = Vec::new();

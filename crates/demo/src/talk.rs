@@ -11,7 +11,7 @@ pub struct Topic {
     pub questions: &'static [&'static str],
     pub tool: &'static str,
     pub answer: &'static str,
-    /// What another agent would have said.
+    /// The answer of another agent.
     pub shadow: &'static str,
 }
 
@@ -118,7 +118,7 @@ pub struct Conversation {
     pub went_well: bool,
 }
 
-/// What the agent was given at its answer.
+/// The learnings that the agent was given at its answer.
 #[derive(Default)]
 pub struct Given {
     pub lesson: Option<Lesson>,
@@ -156,7 +156,7 @@ pub fn converse(visit: &Visit, topic: &Topic, given: &Given, with_shadow: bool) 
             "I see an order {n}, but it belongs to another category.",
         ]))
     };
-    // Who was told how to put it says that, others something friendly: answers are about as long in both arms.
+    // An agent that was told how to put it says that, others something friendly: answers are about as long in both arms.
     let friendly = "We are happy to help, and wish you a pleasant rest of the day.";
     let last = given.lesson.as_ref().map_or(friendly, |lesson| lesson.content);
     answer = format!("{answer} {last}");

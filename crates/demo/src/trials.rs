@@ -64,7 +64,7 @@ pub async fn turn_to(desk: &Desk, day: i64) -> Result<()> {
     Ok(())
 }
 
-/// What is left of what the agent found, once the customer's arm applies; `None` if the conversation is lost.
+/// The learnings that the customer's arm leaves of what the agent found; `None` if the conversation is lost.
 pub async fn expose(
     app: &Arc<App>,
     seed: u64,

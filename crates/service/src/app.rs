@@ -34,7 +34,7 @@ impl Deref for App {
     }
 }
 
-/// What areas keep in memory for the whole process, each under its own type.
+/// The areas' own state of the whole process, each under its own type.
 #[derive(Default)]
 pub struct AreaState(HashMap<TypeId, Box<dyn Any + Send + Sync>>);
 
@@ -58,7 +58,7 @@ pub enum Schema {
 const RECENT_COMMIT: Duration = Duration::from_secs(5);
 
 impl App {
-    /// What an area keeps in memory under the type `T`.
+    /// An area's own state of the type `T`.
     ///
     /// # Panics
     /// When `wiring.rs` does not put a `T` into the app, which every start would show.
@@ -90,7 +90,7 @@ impl App {
             .await
     }
 
-    /// Where the data is, for people: without credentials.
+    /// The place of the data, for people: without credentials.
     pub fn storage_label(&self) -> Option<String> {
         match self.db.engine()? {
             Engine::Sqlite => Some("evenhand.db in the data folder".to_owned()),

@@ -1,4 +1,4 @@
-//! Where the areas meet: opening an installation, installing what they need in its schema, and the background work of
+//! The areas put together: opening an installation, installing what they need in its schema, and the background work of
 //! all of them. With `router.rs` the only file that knows every area.
 
 use std::sync::Arc;

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What the caller did or met. `code` is stable and machine-readable.
+/// Declares the problem codes: stable, machine-readable, each with its status and title.
 macro_rules! codes {
     ($($variant:ident $code:literal $status:literal $title:literal;)*) => {
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -37,7 +37,7 @@ pub const LEARNING: &[&str] = &[
     "aggregate.after_save",
 ];
 
-/// What happens at an armed place.
+/// The effect of an armed place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// An error of storage, so many times.
@@ -52,7 +52,7 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// What the environment of a debug build asks for.
+    /// The faults that the environment of a debug build asks for.
     pub fn from_environment() -> Self {
         let faults = Faults::default();
         if cfg!(debug_assertions)

@@ -1,4 +1,4 @@
-//! What happens around every request: its id, its time limit, its measurement, and an answer even after a panic.
+//! Around every request: its id, its time limit, its measurement, and an answer even after a panic.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;

@@ -18,7 +18,7 @@ pub struct Problem {
     kind: String,
     title: &'static str,
     status: u16,
-    /// What went wrong this time and what to do about it.
+    /// The fault of this request and the next thing to do about it.
     detail: String,
     #[schema(example = "invalid_input")]
     code: &'static str,

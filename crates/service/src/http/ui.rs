@@ -36,7 +36,7 @@ const PAGES: &[&str] = &[
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
     font-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
-/// What no other route took: a file of the dashboard, one of its pages, or nothing.
+/// The fallback route: a file of the dashboard, one of its pages, or 404.
 pub async fn page_or_nothing(method: Method, uri: Uri, headers: HeaderMap) -> Response {
     if matches!(method, Method::GET | Method::HEAD) {
         let path = uri.path().trim_start_matches('/');

@@ -136,7 +136,7 @@ async fn settle(
     let subject = barrier::open(tx, &app.subject_keys, org_id, user_id, now).await?;
     rows::recount_session(tx, &subject, session_id).await?;
     evaluation::session_shrank(tx, &subject, session_id).await?;
-    // What was judged is no longer what is there.
+    // The verdict is about turns that are no longer there.
     evaluation::session_changed(tx, app, &subject, session_id, false).await
 }
 

@@ -9,7 +9,7 @@ use crate::sessions::{self, NewOutcome, rows};
 use storage::error::{Error, Result};
 use storage::subjects::barrier;
 
-/// What recording did.
+/// The result of recording an outcome.
 pub struct Recorded {
     /// False when the same outcome was there already.
     pub new: bool,

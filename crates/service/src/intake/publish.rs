@@ -25,7 +25,7 @@ const CLOCK_SKEW: i64 = 60;
 pub struct PublishResponse {
     pub success: bool,
     pub message: String,
-    /// What was left out or ignored.
+    /// Parts that were left out or ignored.
     pub warnings: Vec<String>,
     pub request_id: String,
     /// `done`, or `deferred` when learning from it waits in the queue.
@@ -226,7 +226,7 @@ fn not_in_the_future(
     time.map(|time| time.min(now))
 }
 
-/// What makes two publishes the same: everything but the request id, as it was sent.
+/// SHA-256 of everything but the request id, as it was sent: equal digests are the same publish.
 fn digest(request: &PublishRequest) -> Result<String> {
     let bytes = serde_json::to_vec(request).map_err(|e| Error::Internal(e.to_string()))?;
     Ok(hex::encode(Sha256::digest(&bytes)))

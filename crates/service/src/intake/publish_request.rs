@@ -1,4 +1,4 @@
-//! What a publish may contain, and the rule of each field.
+//! The fields of a publish and their rules.
 
 use serde::Serialize;
 

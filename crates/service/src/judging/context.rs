@@ -1,4 +1,4 @@
-//! What a judge is shown: the organization's own words, the turns of a session, and the rubric.
+//! The material of a judge: the organization's own words, the turns of a session, and the rubric.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use judge::prompts::{self, Kind, Rubric};
 use judge::{Consent, Context, Tool, ToolCall, Turn};
 use storage::error::{Error, Result};
 
-/// What an organization says about its agent, and whether the person in the transcript may be judged.
+/// The organization's words about its agent, and the consent of the person in the transcript.
 pub fn context(config: &OrganizationConfig, consent: Option<Arc<dyn Consent>>) -> Context {
     let tool = |tool: &organization::ToolCanUse| Tool {
         name: tool.tool_name.clone(),

@@ -1,9 +1,9 @@
-//! Where a verdict or a proposal comes from: who judged, by which rubric, at what cost.
+//! The origin of a verdict or a proposal: its judge, rubric and cost.
 
 use judge::Provenance;
 use storage::db::Value;
 
-/// Where a verdict comes from.
+/// The origin of a verdict or a proposal.
 #[derive(Clone, Debug, Default)]
 pub struct Origin {
     pub judge: String,

@@ -44,7 +44,7 @@ pub fn is_user(role: &str) -> bool {
 }
 
 base::vocabulary! {
-    /// What a person did beside saying something.
+    /// An action of a person besides saying something.
     pub enum UserAction {
         Click = "click",
         Scroll = "scroll",
@@ -64,7 +64,7 @@ base::vocabulary! {
 }
 
 base::vocabulary! {
-    /// What became of a session.
+    /// The outcome of a session.
     pub enum SessionOutcomeKind {
         Success = "success",
         Failure = "failure",
@@ -95,7 +95,7 @@ base::vocabulary! {
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, ToSchema)]
 pub struct ToolUsed {
     pub tool_name: String,
-    /// What went in and came out.
+    /// Its arguments and results.
     #[schema(required = false, value_type = Object)]
     pub tool_data: Map<String, Value>,
     /// `success` when absent.

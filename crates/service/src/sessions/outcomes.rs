@@ -1,4 +1,4 @@
-//! What became of a session in the customer's own words: ground truth beside every judge.
+//! Outcomes: the end of a session as the customer reports it, ground truth beside every judge.
 
 use serde::Serialize;
 use serde_json::{Map, Value};

@@ -12,7 +12,7 @@ use crate::app::App;
 use storage::db::{Tx, like_pattern};
 use storage::error::{Code, Error, Result};
 
-/// What `get_requests` is asked for.
+/// A `get_requests` call.
 pub struct GetRequests {
     pub filter: RequestFilter,
     /// How many sessions.
@@ -76,7 +76,7 @@ fn group(requests: Vec<Request>, turns: Vec<Interaction>) -> Vec<RequestWithInte
         .collect()
 }
 
-/// What `get_interactions` is asked for.
+/// A `get_interactions` call.
 pub struct GetInteractions {
     pub user_id: String,
     pub from: Option<i64>,
@@ -103,7 +103,7 @@ pub async fn get_interactions(
         .await
 }
 
-/// What the session list is asked for.
+/// A page of the session list.
 pub struct ListSessions {
     pub user_id: Option<String>,
     pub source: Option<String>,

@@ -47,7 +47,7 @@ pub const FRAGMENTS: &[(&str, &str, &str)] = &[
         "(SELECT value FROM json_each(?))",
         "(SELECT jsonb_array_elements_text(?::jsonb)::bigint)",
     ),
-    // What the payload of a job says it cost.
+    // The cost in the payload of a job.
     (
         "payload_cost",
         "CAST(json_extract(payload, '$.cost_usd') AS REAL)",
@@ -239,7 +239,7 @@ impl Tx {
     }
 }
 
-/// Where a stream of texts goes; as fast as it takes them.
+/// The receiver of a stream of texts; the stream goes as fast as it takes them.
 pub trait TextSink: Send {
     fn take(&mut self, text: String) -> BoxFuture<'_, Result<()>>;
 }

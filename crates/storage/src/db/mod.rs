@@ -68,7 +68,7 @@ impl<D: Database> DerefMut for Held<D> {
     }
 }
 
-/// What a transaction's body returns.
+/// The future of a transaction's body.
 pub type Work<'t, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 't>>;
 
 /// The storage of one installation. Cheap to clone.
@@ -242,7 +242,7 @@ impl Db {
         }
     }
 
-    /// What the engine itself says about its health: `(check, problem)` pairs, empty when all is well.
+    /// The engine's own checks of its health: `(check, problem)` pairs, empty when all is well.
     pub async fn self_check(&self) -> Result<Vec<(String, String)>> {
         match &self.storage {
             Storage::None => Ok(Vec::new()),

@@ -18,7 +18,7 @@ const PAGES_AT_ONCE: usize = 32;
 /// Scans for gaps before giving up on pages that others keep changing.
 const SCANS: usize = 8;
 
-/// What the writer does by itself, outside of any transaction.
+/// Work of the writer outside of any transaction.
 #[derive(Clone, Copy)]
 pub(super) enum Alone {
     Vacuum,
@@ -173,7 +173,7 @@ pub(super) async fn run_alone(pool: &SqlitePool, what: Alone) -> Result<bool> {
             Ok(true)
         }
         Alone::EmptyLog => {
-            // Whoever reads is not waited for here: that would keep every writer waiting too.
+            // Readers are not waited for here: that would keep every writer waiting too.
             sqlx::query("PRAGMA busy_timeout = 20").execute(&mut *conn).await?;
             let emptied = sqlx::query_as::<_, (i64, i64, i64)>("PRAGMA wal_checkpoint(TRUNCATE)")
                 .fetch_one(&mut *conn)

@@ -199,7 +199,7 @@ impl Sqlite {
     }
 }
 
-/// What waits for the writer.
+/// A message to the writer.
 pub(super) enum Turn {
     Write(Box<dyn Queued>),
     Alone(Alone, oneshot::Sender<Result<bool>>),
@@ -285,7 +285,7 @@ async fn write_loop(
         };
         let Some(first) = first else { break };
         let (mut batch, mut next) = (Vec::new(), Some(first));
-        // What wants to be alone ends a batch and comes after it.
+        // A message that must run alone ends the batch and comes after it.
         let alone = loop {
             match next {
                 Some(Turn::Write(write)) => batch.push(write),

@@ -40,7 +40,7 @@ pub use runner::{Runner, drive, run_until_idle, run_until_idle_by};
 pub struct NewJob<'a> {
     pub kind: &'static str,
     pub org_id: &'a str,
-    /// Whose data the work touches, if anyone's: it ends with them.
+    /// The person whose data the work touches; it ends with them.
     pub subject: Option<&'a SubjectWrite>,
     pub parent_id: Option<&'a str>,
     pub payload: Value,
@@ -86,7 +86,7 @@ pub struct Gathering {
     pub insists: bool,
 }
 
-/// What to do when an open job has the same kind and dedupe key.
+/// The treatment of a new job when an open one has the same kind and dedupe key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum OnDuplicate {
     /// Take the new time and payload.
@@ -112,7 +112,7 @@ pub struct Claim {
     moves: i64,
 }
 
-/// What a held job looks like by now, locked until the transaction ends.
+/// A held job as it is now, locked until the transaction ends.
 #[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct HeldJob {
     pub payload: sqlx::types::Json<Value>,
@@ -181,7 +181,7 @@ pub trait Context: std::ops::Deref<Target = Runtime> + Send + Sync + 'static {}
 
 impl<C: std::ops::Deref<Target = Runtime> + Send + Sync + 'static> Context for C {}
 
-/// What a handler did with its job.
+/// The end of a handler's run.
 pub enum Outcome {
     /// The handler called [`finish`] in the transaction that wrote its result.
     Closed,

@@ -14,7 +14,7 @@ use super::sql;
 use crate::db::{Db, Tx};
 use crate::error::Result;
 
-/// What the first event points back at.
+/// The predecessor of the first event.
 const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 /// Events read at a time.
 const PAGE: i64 = 1000;
@@ -126,7 +126,7 @@ pub async fn append(tx: &mut Tx, event: NewEvent<'_>) -> Result<(i64, String)> {
     Ok((stored.sequence, stored.hash))
 }
 
-/// What walking the chain found.
+/// The result of walking the chain.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Verified {
     pub events: i64,

@@ -110,7 +110,7 @@ impl SubjectKeys {
         self.keys.iter().find(|key| key.id == key_id).map(|key| key.derive(purpose))
     }
 
-    /// What the database keeps to notice that a replica came with other keys: `(key id, check value)`.
+    /// `(key id, check value)` pairs that the database keeps to notice a replica with other keys.
     pub fn check_values(&self) -> impl Iterator<Item = (&str, String)> {
         self.keys.iter().map(|key| (key.id.as_str(), key.reference("check_v1_", "", &key.id)))
     }

@@ -1,4 +1,4 @@
-//! What the governance keys are good for besides references: hiding a user id from the database while its erasure
+//! Uses of the governance keys besides references: hiding a user id from the database while its erasure
 //! runs, and signing certificates. The keys themselves are never in the database.
 
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};

@@ -6,7 +6,7 @@ use crate::error::Result;
 
 /// One user-owned table. Every one of them has the columns `org_id`, `user_id` and `epoch`.
 ///
-/// Where rows are summed up elsewhere, `AFTER DELETE` triggers in the table's migration correct the sums: they run
+/// For rows that are summed up elsewhere, `AFTER DELETE` triggers in the table's migration correct the sums: they run
 /// in the same transaction as every deletion, whatever code path deletes.
 pub struct UserTable {
     pub table: &'static str,
@@ -23,7 +23,7 @@ pub struct UserTable {
     pub flags: &'static [&'static str],
 }
 
-/// What an export leaves out: the same for everyone, or made from other columns.
+/// Columns that an export leaves out: the same for everyone, or made from other columns.
 const NOT_EXPORTED: &[&str] = &["org_id", "epoch", "terms", "document"];
 
 impl UserTable {

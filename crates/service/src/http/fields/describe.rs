@@ -41,7 +41,7 @@ pub enum Shape {
     OneOrMore(Box<Shape>),
 }
 
-/// What a reader asked for.
+/// The fields that a reader asked for.
 #[derive(Default)]
 pub struct Description {
     properties: Vec<Property>,

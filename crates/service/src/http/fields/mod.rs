@@ -45,11 +45,11 @@ pub struct Fields<'a> {
     whole: bool,
     problems: &'a mut Vec<InputProblem>,
     unknown: &'a mut Vec<String>,
-    /// Where fields are described instead of read.
+    /// Set while fields are described instead of read.
     description: Option<&'a mut Description>,
 }
 
-/// What reading gave: the value, and the pointers of fields that nobody asked for.
+/// The result of reading: the value, and the pointers of fields that nobody asked for.
 pub struct Outcome<T> {
     pub value: T,
     pub unknown: Vec<String>,

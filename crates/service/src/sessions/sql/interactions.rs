@@ -64,7 +64,7 @@ pub async fn newest_interactions(
     )
 }
 
-/// What the turns of a session cite, oldest turn first.
+/// The citations of a session's turns, oldest turn first.
 pub async fn citations(
     tx: &mut Tx,
     org_id: &str,

@@ -10,7 +10,7 @@ use storage::jobs::Planned;
 use storage::subjects::SubjectWrite;
 use storage::{row, rows};
 
-/// What is stored with a request id.
+/// The stored answer of a request id.
 pub struct StoredAnswer {
     pub content_sha256: String,
     /// The answer it was given, without its turns and its attribution.
@@ -92,7 +92,7 @@ pub async fn find_attribution(
     Ok(found.map(|(experiment_id, arm)| Attribution { experiment_id, arm }))
 }
 
-/// What storing a publish gave.
+/// A request that was stored.
 pub struct Stored {
     /// In order.
     pub interaction_ids: Vec<i64>,

@@ -104,7 +104,7 @@ pub async fn requests_of_session(
     )
 }
 
-/// Whose a request is, whether it feeds learning, whether it was for evaluation only, and its last turn.
+/// The user of a request, whether it feeds learning, whether it was for evaluation only, and its last turn.
 pub async fn request_for_learning(
     tx: &mut Tx,
     org_id: &str,
@@ -123,7 +123,7 @@ pub async fn request_for_learning(
     )
 }
 
-/// Where a request belongs: its user and session.
+/// The user and session of a request.
 pub async fn locate_request(
     tx: &mut Tx,
     org_id: &str,

@@ -63,7 +63,7 @@ pub async fn find_session(
     )
 }
 
-/// What a list of sessions is narrowed by. `None` means any.
+/// Filter of a list of sessions. `None` means any.
 #[derive(Clone, Default)]
 pub struct SessionFilter {
     pub user_id: Option<String>,
