@@ -7,8 +7,8 @@ import axe from "axe-core";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { expect } from "vitest";
 
-export const BINARY = process.env["BINARY"] ?? "../target/debug/evenhand";
-const CHROMIUM = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
+export const BINARY = process.env.BINARY ?? "../target/debug/evenhand";
+const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 export const SCREENSHOTS = "../target/ui-screenshots";
 
 export type Installation = { url: string; folder: string; stop: () => Promise<void> };

@@ -80,10 +80,11 @@ describe("a page whose code cannot be loaded", () => {
   });
 });
 
+const Throws = () => {
+  throw new Error("no such colour");
+};
+
 describe("a page that throws", () => {
-  const Throws = () => {
-    throw new Error("no such colour");
-  };
   it("says so, with a way to reload, and lets the next page open", async () => {
     const shown = render(
       <Boundary at="/a">

@@ -26,6 +26,7 @@ export function Dialog({
     if (!open && dialog.open) dialog.close();
   }, [open]);
   return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: a click beside the dialog closes it, and so does Escape (onClose)
     <dialog
       ref={ref}
       aria-labelledby={id}

@@ -52,7 +52,7 @@ export function Shell({ session, children }: { session: Session; children: React
         <nav
           aria-label="Pages"
           className="scroll-thin flex gap-0.5 overflow-x-auto px-2 py-2 lg:flex-col lg:px-3 lg:py-0">
-          {PAGES.map(([path, name, Symbol]) => (
+          {PAGES.map(([path, name, PageIcon]) => (
             <NavLink
               key={path}
               to={`/${path}${carried}`}
@@ -61,7 +61,7 @@ export function Shell({ session, children }: { session: Session; children: React
                   isActive ? "bg-accent-soft font-semibold text-accent" : "text-soft hover:bg-line/60 hover:text-ink"
                 }`
               }>
-              <Symbol />
+              <PageIcon />
               <span>{name}</span>
             </NavLink>
           ))}

@@ -49,6 +49,7 @@ export function SessionTable({ rows, open, onOpen, more, narrow }: Props) {
   const items = virtual.getVirtualItems();
   const [first, last] = [items[0], items.at(-1)];
   const nearEnd = last !== undefined && last.index >= rows.length - 20;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: after new rows the end may still be near
   useEffect(() => {
     if (nearEnd) more();
   }, [nearEnd, more, rows.length]);
