@@ -30,6 +30,7 @@ mod jobs;
 mod judge;
 mod learning_loop;
 mod learnings;
+mod migrations;
 mod organization;
 mod outcomes;
 mod overview;
