@@ -53,7 +53,10 @@ const LANDED: &[(&str, &str, &str)] = &[
 fn a_migration_that_landed_is_never_edited() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/service/migrations");
     for (engine, landed) in [
-        ("sqlite", LANDED.iter().map(|(name, sqlite, _)| (*name, *sqlite)).collect::<BTreeMap<_, _>>()),
+        (
+            "sqlite",
+            LANDED.iter().map(|(name, sqlite, _)| (*name, *sqlite)).collect::<BTreeMap<_, _>>(),
+        ),
         ("postgres", LANDED.iter().map(|(name, _, postgres)| (*name, *postgres)).collect()),
     ] {
         let mut found = Vec::new();

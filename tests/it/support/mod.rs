@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use base::clock::Clock;
 use base::ids::Ids;
 use judge::{Grader, Judge, Limits, PriceTable};
+use rstest_reuse::template;
 use service::app::{App, Schema};
 use service::config::Settings;
 use service::credentials::{self, GivenCredentials, Role};
@@ -17,6 +18,7 @@ use tempfile::TempDir;
 
 pub use model::{Calls, Model, digits_after};
 pub use process::Process;
+pub use rstest_reuse::apply;
 pub use server::{Answer, Server, patient_client};
 
 /// 2026-01-15 12:00:00 UTC, a Thursday: when every test begins.
@@ -232,27 +234,15 @@ pub async fn schedule(app: &Arc<App>, kind: &str) {
     handler.schedule(app).await.unwrap();
 }
 
-/// One test text, two tests: `both_backends! { async fn name(t: TestApp) { … } }`.
-macro_rules! both_backends {
-    ($($(#[$meta:meta])* async fn $name:ident($app:ident: $test_app:ty) $body:block)+) => {
-        $(
-            $(#[$meta])*
-            mod $name {
-                #[allow(unused_imports)]
-                use super::*;
-
-                async fn check($app: $test_app) $body
-
-                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-                async fn sqlite() {
-                    check(crate::support::TestApp::new(crate::support::Backend::Sqlite).await).await;
-                }
-
-                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-                async fn postgres() {
-                    check(crate::support::TestApp::new(crate::support::Backend::Postgres).await).await;
-                }
-            }
-        )+
-    };
+/// One test text, two tests: `#[apply(both_backends)]` on `async fn name(t: TestApp)`.
+#[template]
+#[rstest::rstest]
+#[case::sqlite(crate::support::TestApp::new(crate::support::Backend::Sqlite))]
+#[case::postgres(crate::support::TestApp::new(crate::support::Backend::Postgres))]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn both_backends(
+    #[future(awt)]
+    #[case]
+    t: TestApp,
+) {
 }
