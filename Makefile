@@ -38,9 +38,14 @@ audit:
 docs:
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --quiet
 
+# Tests note here what they could not test on this machine.
+NOT_RUN := $${CARGO_TARGET_DIR:-target}/tmp/not-run
+
 nextest:
 	cargo build --workspace --tests --quiet
-	scripts/with-postgres cargo nextest run --workspace
+	@rm -f $(NOT_RUN)
+	scripts/with-postgres cargo nextest run --workspace; status=$$?; \
+		[ ! -s $(NOT_RUN) ] || scripts/skipped "tests that need what is not here" "$$(cat $(NOT_RUN))"; exit $$status
 
 # The dashboard, into ui/dist/site, which all but debug builds embed. Nothing is done again that is up to date.
 ui: ui/dist/.built

@@ -5,7 +5,7 @@ use service::credentials::{self, GivenCredentials, Role, browser};
 
 use crate::evaluation::{talk, work};
 use crate::publish::two_turns;
-use crate::support::{Answer, Backend, NOW, Server, TestApp, apply, both_backends};
+use crate::support::{Answer, Backend, NOW, Server, TestApp, apply, both_backends, not_run};
 
 /// A browser: a cookie, and what its changes carry.
 struct Browser<'a> {
@@ -354,6 +354,7 @@ async fn pages_are_one_document_and_other_paths_are_none() {
 async fn built_files_are_cached_and_compressed() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/ui/dist/site/assets");
     let Ok(entries) = std::fs::read_dir(folder) else {
+        not_run("dashboard::built_files_are_cached_and_compressed", "`make ui` was not run");
         return;
     };
     let names: Vec<String> =

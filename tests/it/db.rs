@@ -1,13 +1,35 @@
 //! Transactions: alone or in company, whole or not at all.
 
-use std::time::{Duration, Instant};
+use std::sync::Arc;
 
 use futures_util::future::join_all;
+use service::app::App;
 use storage::error::{Code, Error};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 
-use crate::support::{TestApp, apply, both_backends};
+use crate::support::{TestApp, apply, both_backends, until};
 
 const ROWS: &str = "SELECT COUNT(*) FROM installation WHERE key LIKE 'row %'";
+
+/// Holds a write up inside its transaction.
+#[derive(Default)]
+struct Gate {
+    begun: Notify,
+    open: CancellationToken,
+}
+
+async fn slow_write(app: Arc<App>, gate: Arc<Gate>) -> storage::error::Result<u64> {
+    app.db
+        .write("test.slow", gate, |tx, gate| {
+            Box::pin(async move {
+                gate.begun.notify_one();
+                gate.open.cancelled().await;
+                storage::run!(tx, "INSERT INTO installation (key, value) VALUES ('row slow', '')")
+            })
+        })
+        .await
+}
 
 #[apply(both_backends)]
 async fn a_write_that_fails_takes_no_other_with_it(t: TestApp) {
@@ -95,39 +117,26 @@ async fn a_read_sees_one_moment(t: TestApp) {
 
 #[apply(both_backends)]
 async fn a_write_whose_caller_is_gone_is_finished(t: TestApp) {
-    let slow = t.app.db.write("test.slow", (), |tx, ()| {
-        Box::pin(async move {
-            storage::run!(tx, "INSERT INTO installation (key, value) VALUES ('row slow', '')")?;
-            tokio::time::sleep(Duration::from_millis(200)).await;
-            Ok(())
-        })
-    });
-    assert!(tokio::time::timeout(Duration::from_millis(50), slow).await.is_err());
-    let started = Instant::now();
-    while t.number(ROWS).await == 0 {
-        assert!(started.elapsed() < Duration::from_secs(5));
-        tokio::time::sleep(Duration::from_millis(20)).await;
+    let gate = Arc::new(Gate::default());
+    let slow = slow_write(t.app.clone(), gate.clone());
+    tokio::select! {
+        ended = slow => panic!("it waits at the gate: {ended:?}"),
+        () = gate.begun.notified() => {}
     }
+    gate.open.cancel();
+    until("the write is stored", async || t.number(ROWS).await == 1).await;
 }
 
 #[apply(both_backends)]
 async fn a_stop_waits_for_writes_under_way_and_takes_no_more(t: TestApp) {
-    let app = t.app.clone();
-    let slow = tokio::spawn(async move {
-        app.db
-            .write("test.slow", (), |tx, ()| {
-                Box::pin(async move {
-                    tokio::time::sleep(Duration::from_millis(200)).await;
-                    storage::run!(
-                        tx,
-                        "INSERT INTO installation (key, value) VALUES ('row slow', '')"
-                    )
-                })
-            })
-            .await
-    });
-    tokio::time::sleep(Duration::from_millis(50)).await;
-    t.app.stop().await;
+    let gate = Arc::new(Gate::default());
+    let slow = tokio::spawn(slow_write(t.app.clone(), gate.clone()));
+    gate.begun.notified().await;
+    let open_when_stopping = async {
+        t.app.stopping.cancelled().await;
+        gate.open.cancel();
+    };
+    tokio::join!(t.app.stop(), open_when_stopping);
     slow.await.unwrap().unwrap();
     let refused = t.sql("INSERT INTO installation (key, value) VALUES ('row late', '')").await;
     assert_eq!(refused.unwrap_err().code(), Code::Unavailable);

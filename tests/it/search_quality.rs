@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use storage::jobs;
 
-use crate::support::{Backend, Server, TestApp, apply, both_backends};
+use crate::support::{Backend, Server, TestApp, apply, both_backends, not_run};
 
 #[derive(Deserialize)]
 struct Judged {
@@ -112,7 +112,7 @@ async fn full_text_keeps_its_floor(t: TestApp) {
 async fn a_model_finds_meaning() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("models/wordllama");
     if !folder.join("model.safetensors").is_file() {
-        println!("SKIPPED: there is no model in models/wordllama; run scripts/fetch-embedder");
+        not_run("search_quality::a_model_finds_meaning", "scripts/fetch-embedder was not run");
         return;
     }
     let t = TestApp::with(Backend::Sqlite, |settings| {

@@ -6,7 +6,7 @@ use judge::recorded::{RecordedJudge, Scripted};
 use serde_json::{Value, json};
 
 use super::{results, work};
-use crate::support::{NOW, Server, TestApp, apply, both_backends};
+use crate::support::{NOW, Server, TestApp, apply, both_backends, until};
 
 /// Learnings of ada, of bob, and of the organization. Playbooks get the ids 1 to 3 (user, agent).
 async fn learn(t: &TestApp, server: &Server) {
@@ -140,13 +140,12 @@ async fn a_half_that_fails_leaves_nulls_and_both_leave_the_old_set(t: TestApp) {
 #[apply(both_backends)]
 async fn a_session_that_changes_under_the_judge_keeps_its_old_set(t: TestApp) {
     learn(&t, &t.serve().await).await;
-    let t = t
-        .judged_by(Arc::new(RecordedJudge::new([]).taking(std::time::Duration::from_millis(400))))
-        .await;
+    let judge = Arc::new(RecordedJudge::new([]).taking(std::time::Duration::from_secs(1)));
+    let t = t.judged_by(judge.clone()).await;
     let server = t.serve().await;
     server.publish(&with_learnings("s1")).await.ok();
     let grow = async {
-        tokio::time::sleep(std::time::Duration::from_millis(600)).await;
+        until("the learnings are being judged", async || judge.count() > 1).await;
         let mut more = with_learnings("s1");
         more["session_finished"] = json!(false);
         server.publish(&more).await.ok();

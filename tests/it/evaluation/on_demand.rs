@@ -8,7 +8,7 @@ use judge::recorded::{RecordedJudge, Scripted};
 use serde_json::{Value, json};
 
 use super::{results, talk, work};
-use crate::support::{NOW, TestApp, apply, both_backends};
+use crate::support::{NOW, TestApp, apply, both_backends, until};
 
 const PATH: &str = "/api/evaluations/grade_on_demand";
 
@@ -97,18 +97,18 @@ async fn a_slow_judge_is_not_waited_for_for_ever(t: TestApp) {
     let answer = server.post(PATH, &ask("s1")).await;
     assert!(answer.headers.contains_key("retry-after"));
     answer.problem(503, "judge_unavailable");
-    tokio::time::sleep(Duration::from_millis(2500)).await;
-    assert_eq!(server.post(PATH, &ask("s1")).await.ok()["cached"], true, "it went on without us");
+    until("it went on without us", async || !results(&server).await.is_empty()).await;
+    assert_eq!(server.post(PATH, &ask("s1")).await.ok()["cached"], true);
 }
 
 #[apply(both_backends)]
 async fn an_older_look_at_a_session_does_not_replace_a_newer_one(t: TestApp) {
-    let slow =
-        t.judged_by(Arc::new(RecordedJudge::new([]).taking(Duration::from_millis(1500)))).await;
+    let judge = Arc::new(RecordedJudge::new([]).taking(Duration::from_millis(1500)));
+    let slow = t.judged_by(judge.clone()).await;
     let (server, quick) = (slow.serve().await, t.serve().await);
     server.publish(&talk("ada", "s1", true)).await.ok();
     let overtake = async {
-        tokio::time::sleep(Duration::from_millis(500)).await;
+        until("the judge is asked", async || judge.under_way() == 1).await;
         let mut more = talk("ada", "s1", false);
         more["session_finished"] = json!(true);
         server.publish(&more).await.ok();

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use service::spending::count_spent_today;
 
 use super::{decision, results, talk, work};
-use crate::support::{NOW, Process, TestApp, apply, both_backends};
+use crate::support::{NOW, Process, TestApp, apply, both_backends, until};
 
 #[apply(both_backends)]
 async fn a_quiet_session_is_judged_once_and_again_when_it_grows(t: TestApp) {
@@ -288,15 +288,15 @@ async fn metrics_show_the_queue_and_the_judge() {
     body["session_finished"] = json!(true);
     let published = client.post(process.url("/api/publish_interaction")).json(&body).send().await;
     assert_eq!(published.unwrap().status(), 200);
-    tokio::time::sleep(std::time::Duration::from_millis(1100)).await;
-    let text =
-        reqwest::get(format!("http://{metrics}/metrics")).await.unwrap().text().await.unwrap();
-    let value = |name: &str| -> f64 {
+    let value = async |name: &str| -> f64 {
+        let answer = reqwest::get(format!("http://{metrics}/metrics")).await.unwrap();
+        let text = answer.text().await.unwrap();
         let line = text.lines().find(|line| line.starts_with(name)).expect(name);
         line.rsplit(' ').next().unwrap().parse().unwrap()
     };
-    assert_eq!(value("evenhand_judge_paused "), 1.0, "it has no key");
-    assert!(value("evenhand_evaluation_queue_age_seconds ") >= 1.0);
-    assert!(value("evenhand_jobs_oldest_due_age_seconds ") >= 1.0);
-    assert_eq!(value("evenhand_jobs{kind=\"evaluate_session\",state=\"due\"}"), 1.0);
+    assert_eq!(value("evenhand_judge_paused ").await, 1.0, "it has no key");
+    for age in ["evenhand_evaluation_queue_age_seconds ", "evenhand_jobs_oldest_due_age_seconds "] {
+        until(age, async || value(age).await >= 1.0).await;
+    }
+    assert_eq!(value("evenhand_jobs{kind=\"evaluate_session\",state=\"due\"}").await, 1.0);
 }

@@ -219,12 +219,27 @@ pub async fn new_schema() -> String {
 }
 
 /// Waits until something is so; `what` says what was waited for when it never is.
-pub async fn until(what: &str, mut done: impl AsyncFnMut() -> bool) {
+pub async fn until(what: &str, done: impl AsyncFnMut() -> bool) {
+    within(60, what, done).await;
+}
+
+/// Waits so many seconds at most until something is so.
+pub async fn within(seconds: u64, what: &str, mut done: impl AsyncFnMut() -> bool) {
     let begun = std::time::Instant::now();
     while !done().await {
-        assert!(begun.elapsed() < std::time::Duration::from_secs(60), "never: {what}");
+        assert!(begun.elapsed().as_secs() < seconds, "not within {seconds} s: {what}");
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
     }
+}
+
+/// Notes that a test had nothing to test here, and why. `make test` prints the notes after the tests, whose own output
+/// nobody sees when they pass.
+pub fn not_run(test: &str, why: &str) {
+    use std::io::Write;
+    let notes = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("not-run");
+    let mut notes = std::fs::File::options().create(true).append(true).open(notes).unwrap();
+    notes.write_all(format!("{test}: {why}\n").as_bytes()).unwrap();
+    println!("NOT RUN: {test}: {why}");
 }
 
 /// Schedules work of one kind, as a runner does when it starts.
