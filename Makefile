@@ -1,6 +1,6 @@
-# Two commands for people: `make demo` and `make test`. Both install what is missing (Debian packages), and are
-# quick the second time.
-.PHONY: demo test deps check lint docs nextest ui ui-test e2e screenshots measure-ui bench bench-publish bench-regenerate bench-search bench-experiments bench-overview bench-erase bench-learning openapi
+# Two commands for people: `make demo` and `make test`. Both install what is missing (Debian packages, checks from PyPI
+# and crates.io), and are quick the second time. `make check` is the short form of `make test` while working.
+.PHONY: demo test deps check lint audit docs nextest ui ui-lint ui-test e2e screenshots measure-ui bench bench-publish bench-regenerate bench-search bench-experiments bench-overview bench-erase bench-learning openapi
 
 SHELL := bash
 
@@ -14,20 +14,38 @@ demo: deps-build
 	cargo build --profile demo --bin evenhand
 	target/demo/evenhand demo --data-dir demo-data
 
-# Everything: formatting, lints, docs, generated files, unit and integration tests on SQLite and PostgreSQL, the
+# Everything: formatting, lints, dependencies, spelling, docs, generated files, unit and integration tests on SQLite and PostgreSQL, the
 # dashboard's component tests, and the dashboard in a real browser.
-test: deps lint docs openapi-fresh ui nextest ui-test e2e
+test: deps lint audit ui-lint docs openapi-fresh ui nextest ui-test e2e
+
+# While working: format, lints of the code that ships, unit tests and spelling. Needs no server, no browser and no
+# integration tests, whose building takes longest.
+check: deps-build
+	cargo fmt --check
+	@scripts/typos
+	cargo clippy --workspace --lib --bins -- -D warnings
+	cargo test --workspace --lib --bins --quiet
 
 lint:
 	cargo fmt --check
 	cargo clippy --workspace --all-targets -- -D warnings
 
+# Licences, sources and duplicates of the dependencies, unused ones, and spelling.
+audit:
+	@scripts/typos
+	@scripts/audit
+
 docs:
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --quiet
 
+# Tests note here what they could not test on this machine.
+NOT_RUN := $${CARGO_TARGET_DIR:-target}/tmp/not-run
+
 nextest:
 	cargo build --workspace --tests --quiet
-	scripts/with-postgres cargo nextest run --workspace
+	@rm -f $(NOT_RUN)
+	scripts/with-postgres cargo nextest run --workspace; status=$$?; \
+		[ ! -s $(NOT_RUN) ] || scripts/skipped "tests that need what is not here" "$$(cat $(NOT_RUN))"; exit $$status
 
 # The dashboard, into ui/dist/site, which all but debug builds embed. Nothing is done again that is up to date.
 ui: ui/dist/.built
@@ -41,6 +59,10 @@ ui/dist/.built: ui/node_modules/.installed openapi.json ui/index.html ui/vite.co
 		$(shell find ui/src ui/public -type f -not -name '*.gen.ts')
 	cd ui && npm run --silent bundle
 	touch $@
+
+# Format and lint of the dashboard's code; `npm run format` in ui/ writes the format.
+ui-lint: ui/node_modules/.installed
+	cd ui && npm run --silent lint
 
 # Whether the types of the interface still fit, then the tests of components.
 ui-test: ui

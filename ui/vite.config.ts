@@ -33,5 +33,10 @@ export default defineConfig({
   plugins: [react(), tailwindcss(), precompress()],
   build: { outDir: "dist/site", emptyOutDir: true, target: "es2022", modulePreload: { polyfill: false } },
   server: { proxy: { "/api": server, "/auth": server, "/meta": server, "/health": server } },
-  test: { environment: "jsdom", include: ["src/**/*.test.{ts,tsx}"], setupFiles: ["src/test-setup.ts"], testTimeout: 60_000 },
+  test: {
+    environment: "jsdom",
+    include: ["src/**/*.test.{ts,tsx}"],
+    setupFiles: ["src/test-setup.ts"],
+    testTimeout: 60_000,
+  },
 } as Parameters<typeof defineConfig>[0]);

@@ -8,7 +8,7 @@ use tokio::net::TcpStream;
 
 use crate::conformance::{may_call_all, operations, specification};
 use crate::publish::two_turns;
-use crate::support::{Backend, Server, TestApp};
+use crate::support::{Backend, Server, TestApp, apply, both_backends};
 
 const PUBLISH: &str = "/api/publish_interaction";
 
@@ -30,133 +30,180 @@ async fn still_answers(server: &Server) {
     server.publish(&two_turns("ada", "still")).await.ok();
 }
 
-both_backends! {
-    async fn a_body_that_is_not_json_is_malformed(t: TestApp) {
-        let server = t.serve().await;
-        let deep = |open: &str, close: &str| saying(&format!("{}1{}", open.repeat(10_000), close.repeat(10_000)));
-        let bodies: Vec<(&str, Vec<u8>)> = vec![
-            ("empty", b"".to_vec()),
-            ("blank", b"  \n".to_vec()),
-            ("words", b"hello".to_vec()),
-            ("cut off", b"{\"user_id\": \"ada\"".to_vec()),
-            ("two values", b"{} {}".to_vec()),
-            ("single quotes", b"{'user_id': 'ada'}".to_vec()),
-            ("invalid UTF-8", b"{\"user_id\": \"\xff\xfe\"}".to_vec()),
-            ("invalid UTF-8 in a name", b"{\"\xc3\x28\": 1}".to_vec()),
-            ("overlong UTF-8", b"{\"user_id\": \"\xc0\xaf\"}".to_vec()),
-            ("UTF-16", "\u{feff}{}".encode_utf16().flat_map(u16::to_le_bytes).collect()),
-            ("lone high surrogate", saying(r#""\ud800""#).into_bytes()),
-            ("lone low surrogate", saying(r#""\udc00 x""#).into_bytes()),
-            ("surrogates the wrong way round", saying(r#""\udc00\ud800""#).into_bytes()),
-            ("raw NUL in text", saying("\"a\0b\"").into_bytes()),
-            ("raw NUL between values", b"{\0}".to_vec()),
-            ("raw newline in text", saying("\"a\nb\"").into_bytes()),
-            ("10,000 lists", deep("[", "]").into_bytes()),
-            ("10,000 objects", deep("{\"a\":", "}").into_bytes()),
-            ("not a number", saying("NaN").into_bytes()),
-            ("a number beyond all", saying("1e999").into_bytes()),
-        ];
-        for (what, body) in bodies {
-            let answer = send_raw(&server, body).await;
-            assert_eq!(answer.status, 400, "{what}: {}", answer.text);
-            answer.problem(400, "malformed_json");
-        }
-        still_answers(&server).await;
+#[apply(both_backends)]
+async fn a_body_that_is_not_json_is_malformed(t: TestApp) {
+    let server = t.serve().await;
+    let deep = |open: &str, close: &str| {
+        saying(&format!("{}1{}", open.repeat(10_000), close.repeat(10_000)))
+    };
+    let bodies: Vec<(&str, Vec<u8>)> = vec![
+        ("empty", b"".to_vec()),
+        ("blank", b"  \n".to_vec()),
+        ("words", b"hello".to_vec()),
+        ("cut off", b"{\"user_id\": \"ada\"".to_vec()),
+        ("two values", b"{} {}".to_vec()),
+        ("single quotes", b"{'user_id': 'ada'}".to_vec()),
+        ("invalid UTF-8", b"{\"user_id\": \"\xff\xfe\"}".to_vec()),
+        ("invalid UTF-8 in a name", b"{\"\xc3\x28\": 1}".to_vec()),
+        ("overlong UTF-8", b"{\"user_id\": \"\xc0\xaf\"}".to_vec()),
+        ("UTF-16", "\u{feff}{}".encode_utf16().flat_map(u16::to_le_bytes).collect()),
+        ("lone high surrogate", saying(r#""\ud800""#).into_bytes()),
+        ("lone low surrogate", saying(r#""\udc00 x""#).into_bytes()),
+        ("surrogates the wrong way round", saying(r#""\udc00\ud800""#).into_bytes()),
+        ("raw NUL in text", saying("\"a\0b\"").into_bytes()),
+        ("raw NUL between values", b"{\0}".to_vec()),
+        ("raw newline in text", saying("\"a\nb\"").into_bytes()),
+        ("10,000 lists", deep("[", "]").into_bytes()),
+        ("10,000 objects", deep("{\"a\":", "}").into_bytes()),
+        ("not a number", saying("NaN").into_bytes()),
+        ("a number beyond all", saying("1e999").into_bytes()),
+    ];
+    for (what, body) in bodies {
+        let answer = send_raw(&server, body).await;
+        assert_eq!(answer.status, 400, "{what}: {}", answer.text);
+        answer.problem(400, "malformed_json");
     }
+    still_answers(&server).await;
+}
 
-    async fn json_that_is_no_publish_is_refused_with_its_place(t: TestApp) {
-        let server = t.serve().await;
-        for (body, pointer, code) in [
-            ("[]".to_owned(), "", "wrong_type"),
-            ("null".to_owned(), "", "wrong_type"),
-            ("\"text\"".to_owned(), "", "wrong_type"),
-            ("7".to_owned(), "", "wrong_type"),
-            (saying(r#""a\u0000b""#), "/interaction_data_list/0/content", "nul_character"),
-            (saying(r#""x", "tools_used": [{"tool_name": "t", "tool_data": {"k": ["\u0000"]}}]"#),
-             "/interaction_data_list/0/tools_used/0/tool_data/k/0", "nul_character"),
-            (saying(r#""x", "tools_used": [{"tool_name": "t", "tool_data": {"\u0000": 1}}]"#),
-             "/interaction_data_list/0/tools_used/0/tool_data/\u{fffd}", "nul_character"),
-            (saying(r#""x", "unread": "\u0000""#), "/interaction_data_list/0/unread", "nul_character"),
-            (saying(r#""x", "created_at": 9223372036854775808"#), "/interaction_data_list/0/created_at", "wrong_type"),
-            (saying(r#""x", "created_at": 99999999999999999999999999"#), "/interaction_data_list/0/created_at", "wrong_type"),
-            (saying(r#""x", "created_at": -9223372036854775809"#), "/interaction_data_list/0/created_at", "wrong_type"),
-            (saying(r#""x", "created_at": 9223372036854775807"#), "/interaction_data_list/0/created_at", "out_of_range"),
-            (saying("1e308"), "/interaction_data_list/0/content", "wrong_type"),
-        ] {
-            let problems = send_raw(&server, body.clone()).await.input_problems();
-            assert_eq!(problems, [(pointer.to_owned(), code.to_owned())], "{body}");
-        }
-        still_answers(&server).await;
+#[apply(both_backends)]
+async fn json_that_is_no_publish_is_refused_with_its_place(t: TestApp) {
+    let server = t.serve().await;
+    for (body, pointer, code) in [
+        ("[]".to_owned(), "", "wrong_type"),
+        ("null".to_owned(), "", "wrong_type"),
+        ("\"text\"".to_owned(), "", "wrong_type"),
+        ("7".to_owned(), "", "wrong_type"),
+        (saying(r#""a\u0000b""#), "/interaction_data_list/0/content", "nul_character"),
+        (
+            saying(r#""x", "tools_used": [{"tool_name": "t", "tool_data": {"k": ["\u0000"]}}]"#),
+            "/interaction_data_list/0/tools_used/0/tool_data/k/0",
+            "nul_character",
+        ),
+        (
+            saying(r#""x", "tools_used": [{"tool_name": "t", "tool_data": {"\u0000": 1}}]"#),
+            "/interaction_data_list/0/tools_used/0/tool_data/\u{fffd}",
+            "nul_character",
+        ),
+        (saying(r#""x", "unread": "\u0000""#), "/interaction_data_list/0/unread", "nul_character"),
+        (
+            saying(r#""x", "created_at": 9223372036854775808"#),
+            "/interaction_data_list/0/created_at",
+            "wrong_type",
+        ),
+        (
+            saying(r#""x", "created_at": 99999999999999999999999999"#),
+            "/interaction_data_list/0/created_at",
+            "wrong_type",
+        ),
+        (
+            saying(r#""x", "created_at": -9223372036854775809"#),
+            "/interaction_data_list/0/created_at",
+            "wrong_type",
+        ),
+        (
+            saying(r#""x", "created_at": 9223372036854775807"#),
+            "/interaction_data_list/0/created_at",
+            "out_of_range",
+        ),
+        (saying("1e308"), "/interaction_data_list/0/content", "wrong_type"),
+    ] {
+        let problems = send_raw(&server, body.clone()).await.input_problems();
+        assert_eq!(problems, [(pointer.to_owned(), code.to_owned())], "{body}");
     }
+    still_answers(&server).await;
+}
 
-    async fn odd_but_valid_json_is_stored_as_it_is(t: TestApp) {
-        let server = t.serve().await;
-        let content = "\u{1F980} \u{202e}rtl \u{0007} \u{e000} \u{fffe} e\u{301} \"quoted\" \\ \r\n\t";
-        let data = json!({"": "", "a.b": 1, "large": 18_446_744_073_709_551_615_u64, "low": i64::MIN, "huge": 1e300,
-            "nested": [[[[]]], {}], "text": "\u{1F980}"});
-        let mut body = two_turns("ada", "s");
-        body["interaction_data_list"][0] = json!({"content": content, "tools_used": [{"tool_name": "t", "tool_data": data}]});
-        server.publish(&body).await.ok();
-        let read = server.get("/api/sessions/ada/s").await.ok();
-        assert_eq!(read["interactions"][0]["content"], content);
-        assert_eq!(read["interactions"][0]["tools_used"][0]["tool_data"], data);
-    }
+#[apply(both_backends)]
+async fn odd_but_valid_json_is_stored_as_it_is(t: TestApp) {
+    let server = t.serve().await;
+    let content = "\u{1F980} \u{202e}rtl \u{0007} \u{e000} \u{fffe} e\u{301} \"quoted\" \\ \r\n\t";
+    let data = json!({"": "", "a.b": 1, "large": 18_446_744_073_709_551_615_u64, "low": i64::MIN, "huge": 1e300,
+        "nested": [[[[]]], {}], "text": "\u{1F980}"});
+    let mut body = two_turns("ada", "s");
+    body["interaction_data_list"][0] =
+        json!({"content": content, "tools_used": [{"tool_name": "t", "tool_data": data}]});
+    server.publish(&body).await.ok();
+    let read = server.get("/api/sessions/ada/s").await.ok();
+    assert_eq!(read["interactions"][0]["content"], content);
+    assert_eq!(read["interactions"][0]["tools_used"][0]["tool_data"], data);
+}
 
-    async fn a_path_that_can_name_nothing_is_not_found(t: TestApp) {
-        let open = t.serve().await;
-        let server = may_call_all(&t, &open).await;
-        let long = "x".repeat(300);
-        let mut checked = 0;
-        for (method, path, _) in operations(&specification()) {
-            let parts: Vec<&str> = path.split('/').collect();
-            for place in (0..parts.len()).filter(|place| parts[*place].starts_with('{')) {
-                for odd in ["none", "%00", "a%00b", "%ff", "%C3%28", "%20", "%0A", "%7F", "%2e%2e%2f", &long] {
-                    let mut path = parts.clone();
-                    path[place] = odd;
-                    let path = path.join("/").replace(['{', '}'], "");
-                    let answer = server.call(&method, &path, None).await;
-                    assert_eq!(answer.status, 404, "{method} {path}: {}", answer.text);
-                    answer.problem(404, "not_found");
-                    checked += 1;
-                }
+#[apply(both_backends)]
+async fn a_path_that_can_name_nothing_is_not_found(t: TestApp) {
+    let open = t.serve().await;
+    let server = may_call_all(&t, &open).await;
+    let long = "x".repeat(300);
+    let mut checked = 0;
+    for (method, path, _) in operations(&specification()) {
+        let parts: Vec<&str> = path.split('/').collect();
+        for place in (0..parts.len()).filter(|place| parts[*place].starts_with('{')) {
+            for odd in
+                ["none", "%00", "a%00b", "%ff", "%C3%28", "%20", "%0A", "%7F", "%2e%2e%2f", &long]
+            {
+                let mut path = parts.clone();
+                path[place] = odd;
+                let path = path.join("/").replace(['{', '}'], "");
+                let answer = server.call(&method, &path, None).await;
+                assert_eq!(answer.status, 404, "{method} {path}: {}", answer.text);
+                answer.problem(404, "not_found");
+                checked += 1;
             }
         }
-        assert!(checked >= 120, "only {checked} paths");
-        open.get("/api/governance/purge-operations/%00").await.problem(401, "unauthenticated");
     }
+    assert!(checked >= 120, "only {checked} paths");
+    open.get("/api/governance/purge-operations/%00").await.problem(401, "unauthenticated");
+}
 
-    async fn bad_queries_are_refused(t: TestApp) {
-        let server = t.serve().await;
-        for (query, pointer, code) in [
-            ("limit=many", "/limit", "wrong_type"), ("limit=0", "/limit", "out_of_range"), ("limit=201", "/limit", "out_of_range"),
-            ("limit=9999999999999999999999", "/limit", "wrong_type"), ("limit=", "/limit", "wrong_type"),
-            ("start_time=noon", "/start_time", "not_a_time"), ("cursor=00", "/cursor", "bad_form"),
-            ("user_id=", "/user_id", "empty"), ("start_time=5&end_time=5", "/end_time", "not_after_start"),
-            ("text=%00", "/text", "nul_character"),
-        ] {
-            let problems = server.get(&format!("/api/sessions?{query}")).await.input_problems();
-            assert_eq!(problems, [(pointer.to_owned(), code.to_owned())], "{query}");
-        }
-        server.get("/api/sessions?limit=1&limit=2").await.problem(400, "bad_request");
-        for harmless in ["%ff%fe=%ff", "&&&==&", "unknown=1", "user_id=%ff", "text=%25%5f%5c"] {
-            server.get(&format!("/api/sessions?{harmless}")).await.ok();
-        }
-        let spec = specification();
-        let everywhere = may_call_all(&t, &server).await;
-        for (method, path, operation) in operations(&spec) {
-            let parameters = operation["parameters"].as_array().cloned().unwrap_or_default();
-            for name in parameters.iter().filter(|p| p["in"] == "query").map(|p| p["name"].as_str().unwrap()) {
-                let body = operation.get("requestBody").map(|_| json!({}));
-                let path = path.replace(['{', '}'], "");
-                let answer = everywhere.call(&method, &format!("{path}?{name}=a%00b"), body.as_ref()).await;
-                let found = answer.input_problems();
-                assert!(found.contains(&(format!("/{name}"), "nul_character".to_owned())), "{method} {path} {name}: {found:?}");
-            }
-        }
-        let server = everywhere;
-        let wait = server.call("POST", "/api/publish_interaction?wait_for_response=maybe", Some(&two_turns("a", "s"))).await;
-        assert_eq!(wait.input_problems(), [("/wait_for_response".to_owned(), "wrong_type".to_owned())]);
+#[apply(both_backends)]
+async fn bad_queries_are_refused(t: TestApp) {
+    let server = t.serve().await;
+    for (query, pointer, code) in [
+        ("limit=many", "/limit", "wrong_type"),
+        ("limit=0", "/limit", "out_of_range"),
+        ("limit=201", "/limit", "out_of_range"),
+        ("limit=9999999999999999999999", "/limit", "wrong_type"),
+        ("limit=", "/limit", "wrong_type"),
+        ("start_time=noon", "/start_time", "not_a_time"),
+        ("cursor=00", "/cursor", "bad_form"),
+        ("user_id=", "/user_id", "empty"),
+        ("start_time=5&end_time=5", "/end_time", "not_after_start"),
+        ("text=%00", "/text", "nul_character"),
+    ] {
+        let problems = server.get(&format!("/api/sessions?{query}")).await.input_problems();
+        assert_eq!(problems, [(pointer.to_owned(), code.to_owned())], "{query}");
     }
+    server.get("/api/sessions?limit=1&limit=2").await.problem(400, "bad_request");
+    for harmless in ["%ff%fe=%ff", "&&&==&", "unknown=1", "user_id=%ff", "text=%25%5f%5c"] {
+        server.get(&format!("/api/sessions?{harmless}")).await.ok();
+    }
+    let spec = specification();
+    let everywhere = may_call_all(&t, &server).await;
+    for (method, path, operation) in operations(&spec) {
+        let parameters = operation["parameters"].as_array().cloned().unwrap_or_default();
+        for name in
+            parameters.iter().filter(|p| p["in"] == "query").map(|p| p["name"].as_str().unwrap())
+        {
+            let body = operation.get("requestBody").map(|_| json!({}));
+            let path = path.replace(['{', '}'], "");
+            let answer =
+                everywhere.call(&method, &format!("{path}?{name}=a%00b"), body.as_ref()).await;
+            let found = answer.input_problems();
+            assert!(
+                found.contains(&(format!("/{name}"), "nul_character".to_owned())),
+                "{method} {path} {name}: {found:?}"
+            );
+        }
+    }
+    let server = everywhere;
+    let wait = server
+        .call(
+            "POST",
+            "/api/publish_interaction?wait_for_response=maybe",
+            Some(&two_turns("a", "s")),
+        )
+        .await;
+    assert_eq!(wait.input_problems(), [("/wait_for_response".to_owned(), "wrong_type".to_owned())]);
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::support::{Process, patient_client, until};
+use crate::support::{Process, not_run, patient_client, until};
 
 /// A publish with an answer of this many characters, and its status.
 async fn publish(server: &Process, request: &str, length: usize) -> u16 {
@@ -96,9 +96,7 @@ async fn a_full_disk_stops_writes_only_while_it_is_full() {
         &["serve", "--listen", "127.0.0.1:0", "--data-dir", dir],
     );
     if !run("unshare", &["--mount", "true"]) {
-        println!(
-            "NOT RUN: mounting a small file system needs root; writes_that_fail covers the rest"
-        );
+        not_run("disk::", "mounting a small file system needs root");
         return;
     }
     let server = Process::start(&mut command);

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use storage::jobs;
 
 use crate::learnings::add_profile;
-use crate::support::{Backend, Server, TestApp};
+use crate::support::{Backend, Server, TestApp, apply, both_backends};
 
 /// A model of six words in two directions, written the way real ones are.
 fn write_model(folder: &Path) {
@@ -179,20 +179,27 @@ async fn an_endpoint_is_asked_and_its_failure_is_told() {
     );
 }
 
-both_backends! {
-    async fn learnings_from_before_the_embedder_get_vectors_at_the_next_start(t: TestApp) {
-        let server = t.serve().await;
-        add_profile(&server, "ada", "Enjoys photography").await;
-        crate::learnings::add_agent_playbook(&server, json!({"content": "Offer photography courses"})).await;
-        let later = t.replica_with(|s| s.embedder.kind = "hash".to_owned()).await;
-        crate::support::schedule(&later.app, "embed_learnings").await;
-        assert_eq!(jobs::run_until_idle(&later.app, &service::wiring::job_handlers()).await.unwrap(), 2);
-        let server = later.serve().await;
-        let body = json!({"user_id": "ada", "query": "photography", "search_mode": "vector"});
-        let found = server.post("/api/search", &body).await.ok();
-        assert_eq!(found["profiles"].as_array().unwrap().len(), 1);
-        assert_eq!(found["agent_playbooks"].as_array().unwrap().len(), 1);
-        crate::support::schedule(&later.app, "embed_learnings").await;
-        assert_eq!(jobs::run_until_idle(&later.app, &service::wiring::job_handlers()).await.unwrap(), 0, "nothing is behind");
-    }
+#[apply(both_backends)]
+async fn learnings_from_before_the_embedder_get_vectors_at_the_next_start(t: TestApp) {
+    let server = t.serve().await;
+    add_profile(&server, "ada", "Enjoys photography").await;
+    crate::learnings::add_agent_playbook(&server, json!({"content": "Offer photography courses"}))
+        .await;
+    let later = t.replica_with(|s| s.embedder.kind = "hash".to_owned()).await;
+    crate::support::schedule(&later.app, "embed_learnings").await;
+    assert_eq!(
+        jobs::run_until_idle(&later.app, &service::wiring::job_handlers()).await.unwrap(),
+        2
+    );
+    let server = later.serve().await;
+    let body = json!({"user_id": "ada", "query": "photography", "search_mode": "vector"});
+    let found = server.post("/api/search", &body).await.ok();
+    assert_eq!(found["profiles"].as_array().unwrap().len(), 1);
+    assert_eq!(found["agent_playbooks"].as_array().unwrap().len(), 1);
+    crate::support::schedule(&later.app, "embed_learnings").await;
+    assert_eq!(
+        jobs::run_until_idle(&later.app, &service::wiring::job_handlers()).await.unwrap(),
+        0,
+        "nothing is behind"
+    );
 }

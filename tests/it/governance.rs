@@ -20,7 +20,7 @@ use storage::db::Objects;
 use storage::error::Code;
 
 use crate::publish::two_turns;
-use crate::support::{Backend, NOW, Server, TEST_KEYS, TestApp};
+use crate::support::{Backend, NOW, Server, TEST_KEYS, TestApp, apply, both_backends};
 
 /// The columns of a row in each user-owned table besides `org_id`, `user_id` and `epoch`, with values.
 fn rest_of_row(table: &str) -> (&'static str, &'static str) {
@@ -149,121 +149,144 @@ fn insert(table: &str, user: &str, epoch: i64) -> String {
     )
 }
 
-both_backends! {
-    async fn every_table_is_listed_as_user_owned_or_with_the_reason_why_not(t: TestApp) {
-        let live = t.app.db.read("test.tables", (), |tx, ()| Box::pin(tx.names_of(Objects::Tables))).await.unwrap();
-        let live: BTreeSet<&str> = live.iter().map(String::as_str).collect();
-        let mut listed: BTreeSet<&str> = USER_TABLES.iter().map(|t| t.table).collect();
-        assert!(NOT_USER_DATA.iter().all(|(name, reason)| listed.insert(name) && !reason.is_empty()));
-        if t.backend == Backend::Postgres {
-            listed.retain(|name| *name != "sequences" && !name.contains("_index"));
-        }
-        assert_eq!(live, listed);
+#[apply(both_backends)]
+async fn every_table_is_listed_as_user_owned_or_with_the_reason_why_not(t: TestApp) {
+    let live = t
+        .app
+        .db
+        .read("test.tables", (), |tx, ()| Box::pin(tx.names_of(Objects::Tables)))
+        .await
+        .unwrap();
+    let live: BTreeSet<&str> = live.iter().map(String::as_str).collect();
+    let mut listed: BTreeSet<&str> = USER_TABLES.iter().map(|t| t.table).collect();
+    assert!(NOT_USER_DATA.iter().all(|(name, reason)| listed.insert(name) && !reason.is_empty()));
+    if t.backend == Backend::Postgres {
+        listed.retain(|name| *name != "sequences" && !name.contains("_index"));
     }
+    assert_eq!(live, listed);
+}
 
-    async fn every_user_owned_table_says_whose_its_rows_are(t: TestApp) {
-        for table in USER_TABLES {
-            let name = table.table;
-            t.sql(&format!("SELECT org_id, user_id, epoch FROM {name} LIMIT 1")).await.unwrap();
-        }
-        let targets: BTreeSet<_> = USER_TABLES.iter().map(|t| t.target).collect();
-        assert_eq!(targets.len(), USER_TABLES.len(), "targets are told apart");
+#[apply(both_backends)]
+async fn every_user_owned_table_says_whose_its_rows_are(t: TestApp) {
+    for table in USER_TABLES {
+        let name = table.table;
+        t.sql(&format!("SELECT org_id, user_id, epoch FROM {name} LIMIT 1")).await.unwrap();
     }
+    let targets: BTreeSet<_> = USER_TABLES.iter().map(|t| t.target).collect();
+    assert_eq!(targets.len(), USER_TABLES.len(), "targets are told apart");
+}
 
-    async fn the_wall_refuses_rows_of_people_who_are_not_there(t: TestApp) {
-        for (user, state, epoch) in [("active", "active", 3), ("erasing", "erasing", 3), ("erased", "erased", 3)] {
-            t.sql(&format!("INSERT INTO subjects (org_id, subject_ref, user_id, state, epoch, created_at)
-                            VALUES ('org', 'ref {user}', '{user}', '{state}', {epoch}, 1)")).await.unwrap();
-        }
-        t.sql("INSERT INTO agent_playbooks (org_id, agent_playbook_id, playbook_name, agent_version, created_at, content,
+#[apply(both_backends)]
+async fn the_wall_refuses_rows_of_people_who_are_not_there(t: TestApp) {
+    for (user, state, epoch) in
+        [("active", "active", 3), ("erasing", "erasing", 3), ("erased", "erased", 3)]
+    {
+        t.sql(&format!(
+            "INSERT INTO subjects (org_id, subject_ref, user_id, state, epoch, created_at)
+                            VALUES ('org', 'ref {user}', '{user}', '{state}', {epoch}, 1)"
+        ))
+        .await
+        .unwrap();
+    }
+    t.sql("INSERT INTO agent_playbooks (org_id, agent_playbook_id, playbook_name, agent_version, created_at, content,
                    \"trigger\", rationale, playbook_status, playbook_metadata, status, tags, revision, terms)
                VALUES ('org', 1, '', 'v', 1, 'x', '', '', 'pending', '[]', 'current', '[]', 1, '')").await.unwrap();
-        if t.backend == Backend::Postgres {
-            t.sql("CREATE FUNCTION zeroblob(INTEGER) RETURNS BYTEA LANGUAGE sql AS 'SELECT ''\\x00''::bytea'").await.unwrap();
-        }
-        // What others point at first.
-        for table in USER_TABLES.iter().rev() {
-            let name = table.table;
-            for (user, epoch) in [("unknown", 1), ("erasing", 3), ("erased", 3), ("active", 2), ("active", 4)] {
-                let refused = t.sql(&insert(name, user, epoch)).await.expect_err(name);
-                assert_eq!(refused.code(), Code::SubjectErased, "{name} {user} {epoch}: {refused}");
-            }
-            // The same person in another organization is another person.
-            let elsewhere = insert(name, "active", 3).replace("'org'", "'other'");
-            assert!(t.sql(&elsewhere).await.is_err(), "{name}");
-            assert_eq!(t.number(&format!("SELECT COUNT(*) FROM {name}")).await, 0);
-            t.sql(&insert(name, "active", 3)).await.unwrap_or_else(|e| panic!("{name}: {e}"));
-        }
-        // And rows that are there can no longer be changed, or handed to someone else.
-        for table in USER_TABLES {
-            let name = table.table;
-            t.sql(&format!("UPDATE {name} SET epoch = 3")).await.unwrap();
-            t.sql(&format!("UPDATE {name} SET epoch = 4")).await.expect_err(name);
-            t.sql(&format!("UPDATE {name} SET user_id = 'unknown'")).await.expect_err(name);
-        }
-        t.sql("UPDATE subjects SET state = 'erasing' WHERE user_id = 'active'").await.unwrap();
-        for table in USER_TABLES {
-            t.sql(&format!("UPDATE {} SET epoch = 3", table.table)).await.expect_err(table.table);
-            t.sql(&format!("DELETE FROM {}", table.table)).await.unwrap();
-        }
-        // Work that is nobody's needs nobody.
-        t.sql(&insert("jobs", "x", 1).replace("'x'", "NULL").replacen(", 1, 'j'", ", NULL, 'j'", 1)).await.unwrap();
+    if t.backend == Backend::Postgres {
+        t.sql("CREATE FUNCTION zeroblob(INTEGER) RETURNS BYTEA LANGUAGE sql AS 'SELECT ''\\x00''::bytea'").await.unwrap();
     }
+    // What others point at first.
+    for table in USER_TABLES.iter().rev() {
+        let name = table.table;
+        for (user, epoch) in
+            [("unknown", 1), ("erasing", 3), ("erased", 3), ("active", 2), ("active", 4)]
+        {
+            let refused = t.sql(&insert(name, user, epoch)).await.expect_err(name);
+            assert_eq!(refused.code(), Code::SubjectErased, "{name} {user} {epoch}: {refused}");
+        }
+        // The same person in another organization is another person.
+        let elsewhere = insert(name, "active", 3).replace("'org'", "'other'");
+        assert!(t.sql(&elsewhere).await.is_err(), "{name}");
+        assert_eq!(t.number(&format!("SELECT COUNT(*) FROM {name}")).await, 0);
+        t.sql(&insert(name, "active", 3)).await.unwrap_or_else(|e| panic!("{name}: {e}"));
+    }
+    // And rows that are there can no longer be changed, or handed to someone else.
+    for table in USER_TABLES {
+        let name = table.table;
+        t.sql(&format!("UPDATE {name} SET epoch = 3")).await.unwrap();
+        t.sql(&format!("UPDATE {name} SET epoch = 4")).await.expect_err(name);
+        t.sql(&format!("UPDATE {name} SET user_id = 'unknown'")).await.expect_err(name);
+    }
+    t.sql("UPDATE subjects SET state = 'erasing' WHERE user_id = 'active'").await.unwrap();
+    for table in USER_TABLES {
+        t.sql(&format!("UPDATE {} SET epoch = 3", table.table)).await.expect_err(table.table);
+        t.sql(&format!("DELETE FROM {}", table.table)).await.unwrap();
+    }
+    // Work that is nobody's needs nobody.
+    t.sql(&insert("jobs", "x", 1).replace("'x'", "NULL").replacen(", 1, 'j'", ", NULL, 'j'", 1))
+        .await
+        .unwrap();
+}
 
-    async fn nothing_is_written_for_someone_being_erased_or_erased(t: TestApp) {
-        let server = t.serve().await;
-        server.publish(&two_turns("ada", "s1")).await.ok();
+#[apply(both_backends)]
+async fn nothing_is_written_for_someone_being_erased_or_erased(t: TestApp) {
+    let server = t.serve().await;
+    server.publish(&two_turns("ada", "s1")).await.ok();
+    server.publish(&two_turns("bob", "s2")).await.ok();
+    let refused = async |code: &str| {
+        let outcome = json!({"session_id": "s1", "outcome": "success", "occurred_at": NOW});
+        server.publish(&two_turns("ada", "new")).await.problem(409, code);
+        server.publish(&two_turns(" ada ", "new")).await.problem(409, code);
+        server.post("/api/session_outcome", &outcome).await.problem(409, code);
+        server.post("/api/finalize_session", &outcome).await.problem(409, code);
         server.publish(&two_turns("bob", "s2")).await.ok();
-        let refused = async |code: &str| {
-            let outcome = json!({"session_id": "s1", "outcome": "success", "occurred_at": NOW});
-            server.publish(&two_turns("ada", "new")).await.problem(409, code);
-            server.publish(&two_turns(" ada ", "new")).await.problem(409, code);
-            server.post("/api/session_outcome", &outcome).await.problem(409, code);
-            server.post("/api/finalize_session", &outcome).await.problem(409, code);
-            server.publish(&two_turns("bob", "s2")).await.ok();
-        };
-        t.sql("UPDATE subjects SET state = 'erasing' WHERE user_id = 'ada'").await.unwrap();
-        refused("subject_erasing").await;
-        t.sql("UPDATE subjects SET state = 'erased', user_id = NULL, epoch = 2 WHERE user_id = 'ada'").await.unwrap();
-        refused("subject_erased").await;
-        assert_eq!(t.number("SELECT COUNT(*) FROM subjects").await, 2, "no second ada");
-        assert_eq!(t.number("SELECT COUNT(*) FROM requests WHERE user_id = 'ada'").await, 1);
-        // What is left of them can still be deleted.
-        server.post("/api/clear_user_data", &json!({"user_id": "ada"})).await.ok();
-    }
+    };
+    t.sql("UPDATE subjects SET state = 'erasing' WHERE user_id = 'ada'").await.unwrap();
+    refused("subject_erasing").await;
+    t.sql("UPDATE subjects SET state = 'erased', user_id = NULL, epoch = 2 WHERE user_id = 'ada'")
+        .await
+        .unwrap();
+    refused("subject_erased").await;
+    assert_eq!(t.number("SELECT COUNT(*) FROM subjects").await, 2, "no second ada");
+    assert_eq!(t.number("SELECT COUNT(*) FROM requests WHERE user_id = 'ada'").await, 1);
+    // What is left of them can still be deleted.
+    server.post("/api/clear_user_data", &json!({"user_id": "ada"})).await.ok();
+}
 
-    async fn a_wrong_key_is_refused_at_start(t: TestApp) {
-        let keys = current_keys(&t);
-        let k1 = keys.trim();
-        let other = "ff".repeat(32);
-        for (wrong, why) in [
-            (format!("k1:{other}"), "another key under the same name"),
-            (format!("k9:{other}"), "another key under another name"),
-            (format!("{k1},k1:{other}"), "the same name twice"),
-        ] {
-            assert!(reopened(&t, &wrong).await.is_err(), "{why}");
-        }
-        reopened(&t, k1).await.unwrap();
-        let rotated = format!("{k1},k2:{other}");
-        reopened(&t, &rotated).await.unwrap();
-        // A key that references were made with is needed for as long as they are kept.
-        assert!(reopened(&t, &format!("k2:{other}")).await.is_err(), "the old key is gone");
-        reopened(&t, &rotated).await.unwrap();
+#[apply(both_backends)]
+async fn a_wrong_key_is_refused_at_start(t: TestApp) {
+    let keys = current_keys(&t);
+    let k1 = keys.trim();
+    let other = "ff".repeat(32);
+    for (wrong, why) in [
+        (format!("k1:{other}"), "another key under the same name"),
+        (format!("k9:{other}"), "another key under another name"),
+        (format!("{k1},k1:{other}"), "the same name twice"),
+    ] {
+        assert!(reopened(&t, &wrong).await.is_err(), "{why}");
     }
+    reopened(&t, k1).await.unwrap();
+    let rotated = format!("{k1},k2:{other}");
+    reopened(&t, &rotated).await.unwrap();
+    // A key that references were made with is needed for as long as they are kept.
+    assert!(reopened(&t, &format!("k2:{other}")).await.is_err(), "the old key is gone");
+    reopened(&t, &rotated).await.unwrap();
+}
 
-    async fn a_rotation_keeps_the_door_closed_for_the_erased_and_open_for_the_others(t: TestApp) {
-        let server = t.serve().await;
-        server.publish(&two_turns("ada", "s1")).await.ok();
-        server.publish(&two_turns("bob", "s1")).await.ok();
-        t.sql("UPDATE subjects SET state = 'erased', user_id = NULL WHERE user_id = 'ada'").await.unwrap();
-        let rotated = format!("{},k2:{}", current_keys(&t).trim(), "ab".repeat(32));
-        let app = reopened(&t, &rotated).await.unwrap();
-        let server = Server::start(app).await;
-        server.publish(&two_turns("ada", "s2")).await.problem(409, "subject_erased");
-        server.publish(&two_turns("bob", "s2")).await.ok();
-        server.publish(&two_turns("eve", "s2")).await.ok();
-        assert_eq!(t.number("SELECT COUNT(*) FROM subjects").await, 3);
-    }
+#[apply(both_backends)]
+async fn a_rotation_keeps_the_door_closed_for_the_erased_and_open_for_the_others(t: TestApp) {
+    let server = t.serve().await;
+    server.publish(&two_turns("ada", "s1")).await.ok();
+    server.publish(&two_turns("bob", "s1")).await.ok();
+    t.sql("UPDATE subjects SET state = 'erased', user_id = NULL WHERE user_id = 'ada'")
+        .await
+        .unwrap();
+    let rotated = format!("{},k2:{}", current_keys(&t).trim(), "ab".repeat(32));
+    let app = reopened(&t, &rotated).await.unwrap();
+    let server = Server::start(app).await;
+    server.publish(&two_turns("ada", "s2")).await.problem(409, "subject_erased");
+    server.publish(&two_turns("bob", "s2")).await.ok();
+    server.publish(&two_turns("eve", "s2")).await.ok();
+    assert_eq!(t.number("SELECT COUNT(*) FROM subjects").await, 3);
 }
 
 /// The keys an installation was opened with.

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use service::credentials::{self, Role};
 
 use crate::conformance::{body_schema, operations, specification};
-use crate::support::{NOW, Server, TestApp, until};
+use crate::support::{NOW, Server, TestApp, apply, both_backends, until};
 
 /// Stands in everything that the first organization stores and the second does not know.
 const CANARY: &str = "canary7f3a";
@@ -162,52 +162,62 @@ fn filled_path(path: &str, operation: &Value, known: &Known) -> Vec<String> {
     if query.is_empty() { vec![path] } else { vec![format!("{path}?{}", query.join("&")), path] }
 }
 
-both_backends! {
-    async fn another_organization_finds_nothing_and_changes_nothing(t: TestApp) {
-        let server = t.serve().await;
-        let first = server.with_token(&t.key(TENANT, Role::Dashboard).await);
-        let known = fill(&first).await;
-        let before = everything(&first).await;
-        assert!(before.to_string().matches(CANARY).count() > 50, "the canaries are there");
+#[apply(both_backends)]
+async fn another_organization_finds_nothing_and_changes_nothing(t: TestApp) {
+    let server = t.serve().await;
+    let first = server.with_token(&t.key(TENANT, Role::Dashboard).await);
+    let known = fill(&first).await;
+    let before = everything(&first).await;
+    assert!(before.to_string().matches(CANARY).count() > 50, "the canaries are there");
 
-        let (_, granted) = credentials::create(&t.app, "second", Role::Dashboard, true, "").await.unwrap();
-        let others = [
-            server.with_token(&t.key("second", Role::Agent).await),
-            server.with_token(&granted),
-            server.with_token(&t.key("second", Role::Governance).await),
-        ];
-        let spec = specification();
-        // First with nothing of its own: there is nothing to find. Then also publishing the same ids itself.
-        for publishes in [false, true] {
-            for (method, path, operation) in operations(&spec) {
-                if path == "/api/publish_interaction" && !publishes {
-                    continue;
-                }
-                for body in bodies(&spec, &operation, &known) {
-                    for path in filled_path(&path, &operation, &known) {
-                        for other in &others {
-                            let answer = other.call(&method, &path, body.as_ref()).await;
-                            let what = format!("{method} {path} {body:?}: {} {}", answer.status, answer.text);
-                            assert!(answer.status < 500, "{what}");
-                            assert!(!answer.text.contains(CANARY), "{what}");
-                            assert!(!answer.text.contains(TENANT), "the organization is not named: {what}");
-                            if method == "DELETE" && !publishes {
-                                assert_ne!(answer.status, 200, "{what}");
-                            }
+    let (_, granted) =
+        credentials::create(&t.app, "second", Role::Dashboard, true, "").await.unwrap();
+    let others = [
+        server.with_token(&t.key("second", Role::Agent).await),
+        server.with_token(&granted),
+        server.with_token(&t.key("second", Role::Governance).await),
+    ];
+    let spec = specification();
+    // First with nothing of its own: there is nothing to find. Then also publishing the same ids itself.
+    for publishes in [false, true] {
+        for (method, path, operation) in operations(&spec) {
+            if path == "/api/publish_interaction" && !publishes {
+                continue;
+            }
+            for body in bodies(&spec, &operation, &known) {
+                for path in filled_path(&path, &operation, &known) {
+                    for other in &others {
+                        let answer = other.call(&method, &path, body.as_ref()).await;
+                        let what =
+                            format!("{method} {path} {body:?}: {} {}", answer.status, answer.text);
+                        assert!(answer.status < 500, "{what}");
+                        assert!(!answer.text.contains(CANARY), "{what}");
+                        assert!(
+                            !answer.text.contains(TENANT),
+                            "the organization is not named: {what}"
+                        );
+                        if method == "DELETE" && !publishes {
+                            assert_ne!(answer.status, 200, "{what}");
                         }
                     }
                 }
             }
-            assert_eq!(everything(&first).await, before, "publishing: {publishes}");
         }
-        // Its own publish under the same ids is its own.
-        let own = json!({"user_id": "bob", "session_id": "s1", "request_id": "r3",
-            "interaction_data_list": [{"content": "from elsewhere"}]});
-        assert_eq!(others[0].publish(&own).await.status, 200);
-        let seen = others[0].get("/api/sessions/bob/s1").await.ok();
-        assert!(seen["interactions"].as_array().unwrap().iter().all(|turn| turn["content"] == "from elsewhere"));
-        others[1].post("/api/clear_user_data", &json!({"user_id": "bob"})).await.ok();
-        assert_eq!(everything(&first).await, before);
-        assert_eq!(t.mismatches().await, 0);
+        assert_eq!(everything(&first).await, before, "publishing: {publishes}");
     }
+    // Its own publish under the same ids is its own.
+    let own = json!({"user_id": "bob", "session_id": "s1", "request_id": "r3",
+        "interaction_data_list": [{"content": "from elsewhere"}]});
+    assert_eq!(others[0].publish(&own).await.status, 200);
+    let seen = others[0].get("/api/sessions/bob/s1").await.ok();
+    assert!(
+        seen["interactions"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|turn| turn["content"] == "from elsewhere")
+    );
+    others[1].post("/api/clear_user_data", &json!({"user_id": "bob"})).await.ok();
+    assert_eq!(everything(&first).await, before);
+    assert_eq!(t.mismatches().await, 0);
 }

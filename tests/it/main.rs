@@ -1,5 +1,5 @@
 //! The integration tests: one binary, one file per area. Every storage function is exercised on SQLite and on
-//! PostgreSQL by the same text (`both_backends!`). `make test` starts the PostgreSQL they need.
+//! PostgreSQL by the same text (`both_backends`). `make test` starts the PostgreSQL they need.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -8,7 +8,6 @@
     clippy::disallowed_methods
 )]
 
-#[macro_use]
 mod support;
 
 mod architecture;
@@ -31,6 +30,7 @@ mod jobs;
 mod judge;
 mod learning_loop;
 mod learnings;
+mod migrations;
 mod organization;
 mod outcomes;
 mod overview;

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Output, Stdio};
 
-use crate::support::Process;
+use crate::support::{Process, not_run};
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).trim().to_owned()
@@ -22,7 +22,7 @@ fn the_public_client_works_unmodified() {
     let root = env!("CARGO_MANIFEST_DIR");
     let found = Command::new(format!("{root}/scripts/python-client")).output().unwrap();
     if found.status.code() == Some(3) {
-        println!("SKIPPED: {}", text(&found.stderr));
+        not_run("python_client::", &text(&found.stderr));
         return;
     }
     let python = succeeded("scripts/python-client", &found);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use crate::publish::two_turns;
-use crate::support::{NOW, Server, TestApp};
+use crate::support::{NOW, Server, TestApp, apply, both_backends};
 
 /// Percent-encodes everything that is not a letter or digit.
 fn encoded(text: &str) -> String {
@@ -31,199 +31,278 @@ fn session_ids(answer: &Value) -> Vec<&str> {
     sessions.iter().map(|s| s["session_id"].as_str().unwrap()).collect()
 }
 
-both_backends! {
-    async fn get_requests_pages_by_session_newest_first(t: TestApp) {
-        let server = t.serve().await;
-        for n in 0..5 {
-            publish_at(&server, "ada", &format!("s{n}"), NOW - 1000 + n, json!({})).await;
-        }
-        // Growing makes a session the newest.
-        publish_at(&server, "ada", "s1", NOW - 1, json!({"request_id": "second"})).await;
-        let page = async |top_k: i64, offset: i64| {
-            let body = json!({"user_id": "ada", "top_k": top_k, "offset": offset});
-            server.post("/api/get_requests", &body).await.ok()
-        };
-        let first = page(2, 0).await;
-        assert_eq!((session_ids(&first), &first["has_more"]), (vec!["s1", "s4"], &json!(true)));
-        let second = page(2, 2).await;
-        assert_eq!((session_ids(&second), &second["has_more"]), (vec!["s3", "s2"], &json!(true)));
-        let third = page(2, 4).await;
-        assert_eq!((session_ids(&third), &third["has_more"]), (vec!["s0"], &json!(false)));
-        let beyond = page(2, 6).await;
-        assert_eq!((session_ids(&beyond), &beyond["has_more"]), (vec![], &json!(false)));
-        let all = page(5, 0).await;
-        assert_eq!(all["has_more"], false, "exactly five");
-        let requests = first["sessions"][0]["requests"].as_array().unwrap();
-        assert_eq!(requests.len(), 2);
-        assert_eq!(requests[1]["request"]["request_id"], "second", "oldest request first");
-        let turns = requests[1]["interactions"].as_array().unwrap();
-        assert_eq!((&turns[0]["role"], &turns[1]["role"]), (&json!("User"), &json!("Assistant")));
+#[apply(both_backends)]
+async fn get_requests_pages_by_session_newest_first(t: TestApp) {
+    let server = t.serve().await;
+    for n in 0..5 {
+        publish_at(&server, "ada", &format!("s{n}"), NOW - 1000 + n, json!({})).await;
     }
+    // Growing makes a session the newest.
+    publish_at(&server, "ada", "s1", NOW - 1, json!({"request_id": "second"})).await;
+    let page = async |top_k: i64, offset: i64| {
+        let body = json!({"user_id": "ada", "top_k": top_k, "offset": offset});
+        server.post("/api/get_requests", &body).await.ok()
+    };
+    let first = page(2, 0).await;
+    assert_eq!((session_ids(&first), &first["has_more"]), (vec!["s1", "s4"], &json!(true)));
+    let second = page(2, 2).await;
+    assert_eq!((session_ids(&second), &second["has_more"]), (vec!["s3", "s2"], &json!(true)));
+    let third = page(2, 4).await;
+    assert_eq!((session_ids(&third), &third["has_more"]), (vec!["s0"], &json!(false)));
+    let beyond = page(2, 6).await;
+    assert_eq!((session_ids(&beyond), &beyond["has_more"]), (vec![], &json!(false)));
+    let all = page(5, 0).await;
+    assert_eq!(all["has_more"], false, "exactly five");
+    let requests = first["sessions"][0]["requests"].as_array().unwrap();
+    assert_eq!(requests.len(), 2);
+    assert_eq!(requests[1]["request"]["request_id"], "second", "oldest request first");
+    let turns = requests[1]["interactions"].as_array().unwrap();
+    assert_eq!((&turns[0]["role"], &turns[1]["role"]), (&json!("User"), &json!("Assistant")));
+}
 
-    async fn get_requests_filters_by_everything_it_offers(t: TestApp) {
-        let server = t.serve().await;
-        publish_at(&server, "ada", "a", NOW - 300, json!({"request_id": "r1", "source": "web", "agent_version": "v1"})).await;
-        publish_at(&server, "ada", "b", NOW - 200, json!({"request_id": "r2", "source": "app", "agent_version": "v2"})).await;
-        publish_at(&server, "bob", "a", NOW - 100, json!({"request_id": "r3", "source": "", "agent_version": "v2"})).await;
-        let found = async |filter: Value| -> Vec<String> {
-            let answer = server.post("/api/get_requests", &filter).await.ok();
-            let mut ids: Vec<String> = answer["sessions"].as_array().unwrap().iter()
-                .flat_map(|s| s["requests"].as_array().unwrap().clone())
-                .map(|r| r["request"]["request_id"].as_str().unwrap().to_owned())
-                .collect();
-            ids.sort();
-            ids
-        };
-        assert_eq!(found(json!({})).await, ["r1", "r2", "r3"]);
-        assert_eq!(found(json!({"user_id": " ada "})).await, ["r1", "r2"]);
-        assert_eq!(found(json!({"session_id": "a"})).await, ["r1", "r3"]);
-        assert_eq!(found(json!({"user_id": "bob", "session_id": "a"})).await, ["r3"]);
-        assert_eq!(found(json!({"request_id": "r2"})).await, ["r2"]);
-        assert_eq!(found(json!({"source": "web"})).await, ["r1"]);
-        assert_eq!(found(json!({"source": ""})).await, ["r3"]);
-        assert_eq!(found(json!({"agent_version": "v2"})).await, ["r2", "r3"]);
-        assert_eq!(found(json!({"start_time": NOW - 200})).await, ["r2", "r3"], "the start is included");
-        assert_eq!(found(json!({"end_time": NOW - 200})).await, ["r1"], "the end is not");
-        assert_eq!(found(json!({"start_time": "2026-01-15T11:55:00Z", "end_time": "2026-01-15T11:56:40"})).await, ["r1"]);
-        assert_eq!(found(json!({"user_id": "nobody"})).await, Vec::<String>::new());
-        let backwards = json!({"start_time": NOW, "end_time": NOW});
-        let problems = server.post("/api/get_requests", &backwards).await.input_problems();
-        assert_eq!(problems, [("/end_time".to_owned(), "not_after_start".to_owned())]);
+#[apply(both_backends)]
+async fn get_requests_filters_by_everything_it_offers(t: TestApp) {
+    let server = t.serve().await;
+    publish_at(
+        &server,
+        "ada",
+        "a",
+        NOW - 300,
+        json!({"request_id": "r1", "source": "web", "agent_version": "v1"}),
+    )
+    .await;
+    publish_at(
+        &server,
+        "ada",
+        "b",
+        NOW - 200,
+        json!({"request_id": "r2", "source": "app", "agent_version": "v2"}),
+    )
+    .await;
+    publish_at(
+        &server,
+        "bob",
+        "a",
+        NOW - 100,
+        json!({"request_id": "r3", "source": "", "agent_version": "v2"}),
+    )
+    .await;
+    let found = async |filter: Value| -> Vec<String> {
+        let answer = server.post("/api/get_requests", &filter).await.ok();
+        let mut ids: Vec<String> = answer["sessions"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .flat_map(|s| s["requests"].as_array().unwrap().clone())
+            .map(|r| r["request"]["request_id"].as_str().unwrap().to_owned())
+            .collect();
+        ids.sort();
+        ids
+    };
+    assert_eq!(found(json!({})).await, ["r1", "r2", "r3"]);
+    assert_eq!(found(json!({"user_id": " ada "})).await, ["r1", "r2"]);
+    assert_eq!(found(json!({"session_id": "a"})).await, ["r1", "r3"]);
+    assert_eq!(found(json!({"user_id": "bob", "session_id": "a"})).await, ["r3"]);
+    assert_eq!(found(json!({"request_id": "r2"})).await, ["r2"]);
+    assert_eq!(found(json!({"source": "web"})).await, ["r1"]);
+    assert_eq!(found(json!({"source": ""})).await, ["r3"]);
+    assert_eq!(found(json!({"agent_version": "v2"})).await, ["r2", "r3"]);
+    assert_eq!(
+        found(json!({"start_time": NOW - 200})).await,
+        ["r2", "r3"],
+        "the start is included"
+    );
+    assert_eq!(found(json!({"end_time": NOW - 200})).await, ["r1"], "the end is not");
+    assert_eq!(
+        found(json!({"start_time": "2026-01-15T11:55:00Z", "end_time": "2026-01-15T11:56:40"}))
+            .await,
+        ["r1"]
+    );
+    assert_eq!(found(json!({"user_id": "nobody"})).await, Vec::<String>::new());
+    let backwards = json!({"start_time": NOW, "end_time": NOW});
+    let problems = server.post("/api/get_requests", &backwards).await.input_problems();
+    assert_eq!(problems, [("/end_time".to_owned(), "not_after_start".to_owned())]);
+}
+
+#[apply(both_backends)]
+async fn get_interactions_gives_the_newest_turns_in_their_order(t: TestApp) {
+    let server = t.serve().await;
+    for n in 0..4i64 {
+        let turns = json!([{"content": format!("q{n}")}, {"content": format!("a{n}")}]);
+        publish_at(&server, "ada", "s", NOW - 100 + n, json!({"interaction_data_list": turns}))
+            .await;
     }
-
-    async fn get_interactions_gives_the_newest_turns_in_their_order(t: TestApp) {
-        let server = t.serve().await;
-        for n in 0..4i64 {
-            let turns = json!([{"content": format!("q{n}")}, {"content": format!("a{n}")}]);
-            publish_at(&server, "ada", "s", NOW - 100 + n, json!({"interaction_data_list": turns})).await;
+    publish_at(&server, "bob", "s", NOW, json!({})).await;
+    let contents = async |more: Value| -> Vec<String> {
+        let mut body = json!({"user_id": "ada"});
+        for (name, value) in more.as_object().unwrap() {
+            body[name] = value.clone();
         }
-        publish_at(&server, "bob", "s", NOW, json!({})).await;
-        let contents = async |more: Value| -> Vec<String> {
-            let mut body = json!({"user_id": "ada"});
-            for (name, value) in more.as_object().unwrap() {
-                body[name] = value.clone();
+        let read = server.post("/api/get_interactions", &body).await.ok();
+        read["interactions"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|i| i["content"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(contents(json!({})).await, ["q0", "a0", "q1", "a1", "q2", "a2", "q3", "a3"]);
+    assert_eq!(contents(json!({"top_k": 3})).await, ["a2", "q3", "a3"]);
+    assert_eq!(
+        contents(json!({"start_time": NOW - 99, "end_time": NOW - 97})).await,
+        ["q1", "a1", "q2", "a2"]
+    );
+}
+
+#[apply(both_backends)]
+async fn walking_the_session_list_misses_nothing_and_repeats_nothing(t: TestApp) {
+    let server = t.serve().await;
+    let mut expected = BTreeSet::new();
+    for n in 0..23i64 {
+        // Many equal times: the order must not depend on them.
+        let (user, session) = (format!("u{}", n % 4), format!("s {}/é", n / 4));
+        publish_at(&server, &user, &session, NOW - n % 3, json!({})).await;
+        expected.insert((user, session));
+    }
+    for limit in [1, 5, 22, 23, 200] {
+        let (mut seen, mut order, mut cursor) = (BTreeSet::new(), Vec::new(), String::new());
+        loop {
+            let page = server.get(&format!("/api/sessions?limit={limit}{cursor}")).await.ok();
+            let sessions = page["sessions"].as_array().unwrap();
+            assert!(!sessions.is_empty() && sessions.len() <= limit);
+            for s in sessions {
+                let text = |name: &str| s[name].as_str().unwrap().to_owned();
+                assert!(seen.insert((text("user_id"), text("session_id"))), "{s} twice");
+                order.push(s["last_request_at"].as_i64().unwrap());
             }
-            let read = server.post("/api/get_interactions", &body).await.ok();
-            read["interactions"].as_array().unwrap().iter().map(|i| i["content"].as_str().unwrap().to_owned()).collect()
-        };
-        assert_eq!(contents(json!({})).await, ["q0", "a0", "q1", "a1", "q2", "a2", "q3", "a3"]);
-        assert_eq!(contents(json!({"top_k": 3})).await, ["a2", "q3", "a3"]);
-        assert_eq!(contents(json!({"start_time": NOW - 99, "end_time": NOW - 97})).await, ["q1", "a1", "q2", "a2"]);
-    }
-
-    async fn walking_the_session_list_misses_nothing_and_repeats_nothing(t: TestApp) {
-        let server = t.serve().await;
-        let mut expected = BTreeSet::new();
-        for n in 0..23i64 {
-            // Many equal times: the order must not depend on them.
-            let (user, session) = (format!("u{}", n % 4), format!("s {}/é", n / 4));
-            publish_at(&server, &user, &session, NOW - n % 3, json!({})).await;
-            expected.insert((user, session));
-        }
-        for limit in [1, 5, 22, 23, 200] {
-            let (mut seen, mut order, mut cursor) = (BTreeSet::new(), Vec::new(), String::new());
-            loop {
-                let page = server.get(&format!("/api/sessions?limit={limit}{cursor}")).await.ok();
-                let sessions = page["sessions"].as_array().unwrap();
-                assert!(!sessions.is_empty() && sessions.len() <= limit);
-                for s in sessions {
-                    let text = |name: &str| s[name].as_str().unwrap().to_owned();
-                    assert!(seen.insert((text("user_id"), text("session_id"))), "{s} twice");
-                    order.push(s["last_request_at"].as_i64().unwrap());
-                }
-                match page["next_cursor"].as_str() {
-                    Some(next) => cursor = format!("&cursor={next}"),
-                    None => break,
-                }
+            match page["next_cursor"].as_str() {
+                Some(next) => cursor = format!("&cursor={next}"),
+                None => break,
             }
-            assert_eq!(seen, expected, "limit {limit}");
-            assert!(order.windows(2).all(|pair| pair[0] >= pair[1]), "newest first");
         }
+        assert_eq!(seen, expected, "limit {limit}");
+        assert!(order.windows(2).all(|pair| pair[0] >= pair[1]), "newest first");
     }
+}
 
-    async fn the_session_list_filters(t: TestApp) {
-        let server = t.serve().await;
-        let said = |text: &str| json!([{"content": text}]);
-        for (session, user, at, more) in [
-            ("percent", "ada", NOW - 400, json!({"interaction_data_list": said("I am 100% sure"), "source": "web"})),
-            ("number", "ada", NOW - 300, json!({"interaction_data_list": said("I am 1000 sure"), "agent_version": "v9"})),
-            ("under", "bob", NOW - 200, json!({"interaction_data_list": said("call do_it now")})),
-            ("plain", "bob", NOW - 100, json!({"interaction_data_list": said("call doXit \\ now")})),
-        ] {
-            publish_at(&server, user, session, at, more).await;
-        }
-        let found = async |query: String| -> Vec<String> {
-            let page = server.get(&format!("/api/sessions?{query}")).await.ok();
-            page["sessions"].as_array().unwrap().iter().map(|s| s["session_id"].as_str().unwrap().to_owned()).collect()
-        };
-        assert_eq!(found(format!("text={}", encoded("100%"))).await, ["percent"]);
-        assert_eq!(found(format!("text={}", encoded("do_it"))).await, ["under"]);
-        assert_eq!(found(format!("text={}", encoded("\\"))).await, ["plain"]);
-        assert_eq!(found("text=SURE".to_owned()).await, ["number", "percent"], "whatever the case");
-        assert_eq!(found("text=+".to_owned()).await.len(), 4, "blank is no filter");
-        assert_eq!(found("user_id=bob".to_owned()).await, ["plain", "under"]);
-        assert_eq!(found("source=web".to_owned()).await, ["percent"]);
-        assert_eq!(found("agent_version=v9".to_owned()).await, ["number"]);
-        assert_eq!(found(format!("start_time={}&end_time={}", NOW - 300, NOW - 100)).await, ["under", "number"]);
-        assert_eq!(found("start_time=2026-01-15T11:57:00Z&user_id=ada".to_owned()).await, Vec::<String>::new());
-        let bad = server.get("/api/sessions?cursor=nonsense").await.input_problems();
-        assert_eq!(bad, [("/cursor".to_owned(), "bad_form".to_owned())]);
+#[apply(both_backends)]
+async fn the_session_list_filters(t: TestApp) {
+    let server = t.serve().await;
+    let said = |text: &str| json!([{"content": text}]);
+    for (session, user, at, more) in [
+        (
+            "percent",
+            "ada",
+            NOW - 400,
+            json!({"interaction_data_list": said("I am 100% sure"), "source": "web"}),
+        ),
+        (
+            "number",
+            "ada",
+            NOW - 300,
+            json!({"interaction_data_list": said("I am 1000 sure"), "agent_version": "v9"}),
+        ),
+        ("under", "bob", NOW - 200, json!({"interaction_data_list": said("call do_it now")})),
+        ("plain", "bob", NOW - 100, json!({"interaction_data_list": said("call doXit \\ now")})),
+    ] {
+        publish_at(&server, user, session, at, more).await;
     }
+    let found = async |query: String| -> Vec<String> {
+        let page = server.get(&format!("/api/sessions?{query}")).await.ok();
+        page["sessions"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|s| s["session_id"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(found(format!("text={}", encoded("100%"))).await, ["percent"]);
+    assert_eq!(found(format!("text={}", encoded("do_it"))).await, ["under"]);
+    assert_eq!(found(format!("text={}", encoded("\\"))).await, ["plain"]);
+    assert_eq!(found("text=SURE".to_owned()).await, ["number", "percent"], "whatever the case");
+    assert_eq!(found("text=+".to_owned()).await.len(), 4, "blank is no filter");
+    assert_eq!(found("user_id=bob".to_owned()).await, ["plain", "under"]);
+    assert_eq!(found("source=web".to_owned()).await, ["percent"]);
+    assert_eq!(found("agent_version=v9".to_owned()).await, ["number"]);
+    assert_eq!(
+        found(format!("start_time={}&end_time={}", NOW - 300, NOW - 100)).await,
+        ["under", "number"]
+    );
+    assert_eq!(
+        found("start_time=2026-01-15T11:57:00Z&user_id=ada".to_owned()).await,
+        Vec::<String>::new()
+    );
+    let bad = server.get("/api/sessions?cursor=nonsense").await.input_problems();
+    assert_eq!(bad, [("/cursor".to_owned(), "bad_form".to_owned())]);
+}
 
-    async fn two_users_with_the_same_session_id_are_never_mixed(t: TestApp) {
-        let server = t.serve().await;
-        for user in ["ada", "bob"] {
-            let turns = json!([{"content": format!("said by {user}")}]);
-            publish_at(&server, user, "shared", NOW - 10, json!({"interaction_data_list": turns})).await;
-        }
-        let ada = server.get("/api/sessions/ada/shared").await.ok();
-        assert_eq!(ada["session"]["request_count"], 1);
-        assert!(!ada.to_string().contains("bob"), "{ada}");
-        let read = server.post("/api/get_requests", &json!({"session_id": "shared"})).await.ok();
-        assert_eq!(session_ids(&read), ["shared", "shared"], "one entry per user");
-        for session in read["sessions"].as_array().unwrap() {
-            let user = session["requests"][0]["request"]["user_id"].as_str().unwrap();
-            assert_eq!(session["requests"][0]["interactions"][0]["content"], format!("said by {user}"));
-            assert_eq!(session["requests"].as_array().unwrap().len(), 1);
-        }
+#[apply(both_backends)]
+async fn two_users_with_the_same_session_id_are_never_mixed(t: TestApp) {
+    let server = t.serve().await;
+    for user in ["ada", "bob"] {
+        let turns = json!([{"content": format!("said by {user}")}]);
+        publish_at(&server, user, "shared", NOW - 10, json!({"interaction_data_list": turns}))
+            .await;
     }
+    let ada = server.get("/api/sessions/ada/shared").await.ok();
+    assert_eq!(ada["session"]["request_count"], 1);
+    assert!(!ada.to_string().contains("bob"), "{ada}");
+    let read = server.post("/api/get_requests", &json!({"session_id": "shared"})).await.ok();
+    assert_eq!(session_ids(&read), ["shared", "shared"], "one entry per user");
+    for session in read["sessions"].as_array().unwrap() {
+        let user = session["requests"][0]["request"]["user_id"].as_str().unwrap();
+        assert_eq!(session["requests"][0]["interactions"][0]["content"], format!("said by {user}"));
+        assert_eq!(session["requests"].as_array().unwrap().len(), 1);
+    }
+}
 
-    async fn a_session_is_found_whatever_its_id_is_made_of(t: TestApp) {
-        let server = t.serve().await;
-        for (user, session) in [
-            ("ada/lovelace", "2026/01/15"), ("ada lovelace", "a b"), ("Адa", "сессия №1"), ("a%2Fb", "100%"),
-            ("?q=1", "#frag"), ("a+b", "&x=y"), ("🦀", "\"quoted'\\"),
-        ] {
-            publish_at(&server, user, session, NOW - 1, json!({})).await;
-            let path = format!("/api/sessions/{}/{}", encoded(user), encoded(session));
-            let found = server.get(&path).await.ok();
-            assert_eq!((&found["session"]["user_id"], &found["session"]["session_id"]), (&json!(user), &json!(session)));
-            assert_eq!(found["interactions"].as_array().unwrap().len(), 2);
-        }
-        server.get("/api/sessions/ada/none").await.problem(404, "not_found");
-        server.get("/api/sessions/none/2026%2F01%2F15").await.problem(404, "not_found");
+#[apply(both_backends)]
+async fn a_session_is_found_whatever_its_id_is_made_of(t: TestApp) {
+    let server = t.serve().await;
+    for (user, session) in [
+        ("ada/lovelace", "2026/01/15"),
+        ("ada lovelace", "a b"),
+        ("Адa", "сессия №1"),
+        ("a%2Fb", "100%"),
+        ("?q=1", "#frag"),
+        ("a+b", "&x=y"),
+        ("🦀", "\"quoted'\\"),
+    ] {
+        publish_at(&server, user, session, NOW - 1, json!({})).await;
+        let path = format!("/api/sessions/{}/{}", encoded(user), encoded(session));
+        let found = server.get(&path).await.ok();
+        assert_eq!(
+            (&found["session"]["user_id"], &found["session"]["session_id"]),
+            (&json!(user), &json!(session))
+        );
+        assert_eq!(found["interactions"].as_array().unwrap().len(), 2);
     }
+    server.get("/api/sessions/ada/none").await.problem(404, "not_found");
+    server.get("/api/sessions/none/2026%2F01%2F15").await.problem(404, "not_found");
+}
 
-    async fn ids_no_session_can_have_are_simply_not_found(t: TestApp) {
-        let server = t.serve().await;
-        let long = "x".repeat(5000);
-        for path in ["a%00b/s", "a/s%00", "%FF/s", "a/%C3", &format!("a/{long}")] {
-            server.get(&format!("/api/sessions/{path}")).await.problem(404, "not_found");
-        }
-        // A cursor that this server never gave out.
-        let forged = r#"[1,"a\u0000","b"]"#.bytes().map(|b| format!("{b:02x}")).collect::<String>();
-        let problems = server.get(&format!("/api/sessions?cursor={forged}")).await.input_problems();
-        assert_eq!(problems, [("/cursor".to_owned(), "bad_form".to_owned())]);
+#[apply(both_backends)]
+async fn ids_no_session_can_have_are_simply_not_found(t: TestApp) {
+    let server = t.serve().await;
+    let long = "x".repeat(5000);
+    for path in ["a%00b/s", "a/s%00", "%FF/s", "a/%C3", &format!("a/{long}")] {
+        server.get(&format!("/api/sessions/{path}")).await.problem(404, "not_found");
     }
+    // A cursor that this server never gave out.
+    let forged = r#"[1,"a\u0000","b"]"#.bytes().map(|b| format!("{b:02x}")).collect::<String>();
+    let problems = server.get(&format!("/api/sessions?cursor={forged}")).await.input_problems();
+    assert_eq!(problems, [("/cursor".to_owned(), "bad_form".to_owned())]);
+}
 
-    async fn learning_status_tells_where_a_request_stands(t: TestApp) {
-        let server = t.serve().await;
-        publish_at(&server, "ada", "s", NOW, json!({"request_id": "r 1", "evaluation_only": true})).await;
-        let status = server.get("/api/learning_status?request_id=r%201").await.ok();
-        assert_eq!((&status["request_id"], &status["status"]), (&json!("r 1"), &json!("done")));
-        assert!(status["reason"].as_str().unwrap().contains("evaluation_only"));
-        server.get("/api/learning_status?request_id=r2").await.problem(404, "not_found");
-        let problems = server.get("/api/learning_status").await.input_problems();
-        assert_eq!(problems, [("/request_id".to_owned(), "required".to_owned())]);
-    }
+#[apply(both_backends)]
+async fn learning_status_tells_where_a_request_stands(t: TestApp) {
+    let server = t.serve().await;
+    publish_at(&server, "ada", "s", NOW, json!({"request_id": "r 1", "evaluation_only": true}))
+        .await;
+    let status = server.get("/api/learning_status?request_id=r%201").await.ok();
+    assert_eq!((&status["request_id"], &status["status"]), (&json!("r 1"), &json!("done")));
+    assert!(status["reason"].as_str().unwrap().contains("evaluation_only"));
+    server.get("/api/learning_status?request_id=r2").await.problem(404, "not_found");
+    let problems = server.get("/api/learning_status").await.input_problems();
+    assert_eq!(problems, [("/request_id".to_owned(), "required".to_owned())]);
 }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use storage::jobs;
 
-use crate::support::{Backend, Server, TestApp};
+use crate::support::{Backend, Server, TestApp, apply, both_backends, not_run};
 
 #[derive(Deserialize)]
 struct Judged {
@@ -93,18 +93,17 @@ async fn score(server: &Server, judged: &Judged, mode: &str) -> BTreeMap<String,
     scores
 }
 
-both_backends! {
-    async fn full_text_keeps_its_floor(t: TestApp) {
-        let server = t.serve().await;
-        let judged = judged();
-        fill(&server, &judged).await;
-        let scores = score(&server, &judged, "fts").await;
-        let words = scores["words"];
-        assert!(words.recall() >= 0.95, "recall@5 {:.3}", words.recall());
-        assert!(words.mrr() >= 0.95, "MRR {:.3}", words.mrr());
-        for (group, score) in scores.iter().filter(|(group, _)| group.starts_with("words ")) {
-            assert!(score.recall() >= 0.85, "{group}: recall@5 {:.3}", score.recall());
-        }
+#[apply(both_backends)]
+async fn full_text_keeps_its_floor(t: TestApp) {
+    let server = t.serve().await;
+    let judged = judged();
+    fill(&server, &judged).await;
+    let scores = score(&server, &judged, "fts").await;
+    let words = scores["words"];
+    assert!(words.recall() >= 0.95, "recall@5 {:.3}", words.recall());
+    assert!(words.mrr() >= 0.95, "MRR {:.3}", words.mrr());
+    for (group, score) in scores.iter().filter(|(group, _)| group.starts_with("words ")) {
+        assert!(score.recall() >= 0.85, "{group}: recall@5 {:.3}", score.recall());
     }
 }
 
@@ -113,7 +112,7 @@ both_backends! {
 async fn a_model_finds_meaning() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("models/wordllama");
     if !folder.join("model.safetensors").is_file() {
-        println!("SKIPPED: there is no model in models/wordllama; run scripts/fetch-embedder");
+        not_run("search_quality::a_model_finds_meaning", "scripts/fetch-embedder was not run");
         return;
     }
     let t = TestApp::with(Backend::Sqlite, |settings| {

@@ -3,7 +3,18 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { BINARY, expectAccessible, type Installation, launch, openPage, picture, settled, signInWithGovernance, startDemo, visit } from "./support.ts";
+import {
+  BINARY,
+  expectAccessible,
+  type Installation,
+  launch,
+  openPage,
+  picture,
+  settled,
+  signInWithGovernance,
+  startDemo,
+  visit,
+} from "./support.ts";
 
 let demo: Installation;
 let browser: Browser;
@@ -24,7 +35,11 @@ afterAll(async () => {
 });
 
 async function tell(path: string, body: unknown): Promise<void> {
-  const answer = await fetch(demo.url + path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+  const answer = await fetch(demo.url + path, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(body),
+  });
   expect(answer.status).toBe(200);
 }
 
@@ -88,7 +103,10 @@ describe("sessions", () => {
   it("say why they were not judged, and are judged now", async () => {
     await visit(page, `${demo.url}/sessions?verdict=none`, "Sessions");
     await page.keyboard.press("j");
-    await page.getByTestId("why-not").getByText(/It was not drawn/).waitFor();
+    await page
+      .getByTestId("why-not")
+      .getByText(/It was not drawn/)
+      .waitFor();
     await page.getByRole("button", { name: "Grade now" }).click();
     await said("Graded");
     await page.getByRole("button", { name: "Disagree" }).waitFor();
@@ -120,7 +138,9 @@ describe("regenerations", () => {
     await said(/Cancelled/);
     const ended = page.getByRole("listitem").filter({ hasText: "sessions judged" });
     expect(await ended.textContent()).toContain("cancelled");
-    const [judged, total] = ((await ended.textContent())?.match(/([\d,]+) of ([\d,]+) sessions judged/) ?? []).slice(1).map((n) => Number(n.replace(",", "")));
+    const [judged, total] = ((await ended.textContent())?.match(/([\d,]+) of ([\d,]+) sessions judged/) ?? [])
+      .slice(1)
+      .map((n) => Number(n.replace(",", "")));
     expect(judged).toBeLessThan(total ?? 0);
   });
 });
@@ -167,7 +187,10 @@ describe("governance", () => {
     await page.getByRole("button", { name: "Look up" }).click();
     await page.getByText("interactions", { exact: true }).waitFor();
     await picture(page, "governance-person-light");
-    const [exported] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Export as JSON" }).click()]);
+    const [exported] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Export as JSON" }).click(),
+    ]);
     const bundle = JSON.parse(readFileSync(await exported.path(), "utf8"));
     expect(bundle.subject_ref).toMatch(/^subref_v1_/);
     expect(bundle.bundle.sessions.length).toBeGreaterThan(0);
@@ -177,11 +200,16 @@ describe("governance", () => {
     await page.locator('[data-testid="purge"][data-status="complete"]').waitFor({ timeout: 60_000 });
     await expectAccessible(page);
     await picture(page, "governance-erased-light");
-    const [proof] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Download the proof" }).click()]);
+    const [proof] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Download the proof" }).click(),
+    ]);
     expect(await page.getByLabel("User id").inputValue()).toBe("");
     const certificate = await proof.path();
     expect(readFileSync(certificate, "utf8")).not.toContain("customer-0002");
-    expect(execFileSync(BINARY, ["governance", "verify-certificate", certificate], { encoding: "utf8" })).toMatch(/^unchanged since it was signed/);
+    expect(execFileSync(BINARY, ["governance", "verify-certificate", certificate], { encoding: "utf8" })).toMatch(
+      /^unchanged since it was signed/,
+    );
     await page.getByText("2 erasures", { exact: false }).waitFor();
     await page.getByLabel("User id").fill("customer-0002");
     await page.getByRole("button", { name: "Look up" }).click();

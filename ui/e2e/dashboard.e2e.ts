@@ -1,7 +1,16 @@
 /** The dashboard as people use it: every page, every button that changes something, both themes, narrow and wide. */
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { expectAccessible, type Installation, launch, openPage, picture, settled, startDemo, visit } from "./support.ts";
+import {
+  expectAccessible,
+  type Installation,
+  launch,
+  openPage,
+  picture,
+  settled,
+  startDemo,
+  visit,
+} from "./support.ts";
 
 let demo: Installation;
 let browser: Browser;

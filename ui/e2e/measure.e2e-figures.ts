@@ -24,7 +24,9 @@ async function open(): Promise<{ page: Page; paint: number; script: number }> {
   const page = await (await browser.newContext({ viewport: { width: 1440, height: 900 } })).newPage();
   await visit(page, `${demo.url}/overview`, "Overview");
   const [paint, script] = await page.evaluate(() => {
-    const scripts = (performance.getEntriesByType("resource") as PerformanceResourceTiming[]).filter((r) => r.name.endsWith(".js"));
+    const scripts = (performance.getEntriesByType("resource") as PerformanceResourceTiming[]).filter((r) =>
+      r.name.endsWith(".js"),
+    );
     const first = performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? Number.NaN;
     return [first, scripts.reduce((sum, r) => sum + r.encodedBodySize, 0)] as const;
   });

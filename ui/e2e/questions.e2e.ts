@@ -32,7 +32,10 @@ it("is the agent getting better?", async () => {
   await settled(page);
   const rate = Number((await page.getByTestId("success-rate").textContent())?.replace(/[^\d.]/g, ""));
   expect(rate).toBeGreaterThan(70);
-  await page.getByText(/95 % interval \d/).first().waitFor();
+  await page
+    .getByText(/95 % interval \d/)
+    .first()
+    .waitFor();
   const buckets = await weekly();
   expect(buckets.at(-2)).toBeGreaterThan(buckets[1] ?? 1);
 });
@@ -46,9 +49,18 @@ async function weekly(): Promise<number[]> {
 
 it("did the experiment work, and can it be trusted?", async () => {
   await goTo("Experiments");
-  await page.getByRole("link", { name: /retrieval-rollout/ }).getByText("helps", { exact: true }).waitFor();
-  await page.getByRole("link", { name: /retrieval-in-the-app/ }).getByText("unhealthy", { exact: true }).waitFor();
-  await page.getByRole("link", { name: /new-playbooks/ }).getByText("collecting", { exact: true }).waitFor();
+  await page
+    .getByRole("link", { name: /retrieval-rollout/ })
+    .getByText("helps", { exact: true })
+    .waitFor();
+  await page
+    .getByRole("link", { name: /retrieval-in-the-app/ })
+    .getByText("unhealthy", { exact: true })
+    .waitFor();
+  await page
+    .getByRole("link", { name: /new-playbooks/ })
+    .getByText("collecting", { exact: true })
+    .waitFor();
   await page.getByRole("link", { name: /retrieval-rollout/ }).click();
   await page.getByTestId("lift").waitFor();
   expect(await page.getByTestId("lift").textContent()).toMatch(/^\+\d/);

@@ -71,7 +71,9 @@ it("reloads when the server has the page's code under another name", async () =>
   await visit(page, `${url}/overview`, "Overview");
   const seen = loads();
   // The name that this tab knows is not the server's any more, until it has read the document again.
-  await page.route(/\/assets\/.*\.js$/, (route) => (seen.count === 0 ? route.continue({ url: `${url}/assets/gone-0000.js` }) : route.continue()));
+  await page.route(/\/assets\/.*\.js$/, (route) =>
+    seen.count === 0 ? route.continue({ url: `${url}/assets/gone-0000.js` }) : route.continue(),
+  );
   await follow("Sessions");
   await heading("Sessions");
   expect(seen.count).toBe(1);
@@ -81,7 +83,9 @@ it("reloads once only, then leaves it to people", async () => {
   await visit(page, `${url}/overview`, "Overview");
   const seen = loads();
   const known = new Set(await page.evaluate(() => performance.getEntriesByType("resource").map((entry) => entry.name)));
-  await page.route(/\/assets\/.*\.js$/, (route) => route.continue(known.has(route.request().url()) ? {} : { url: `${url}/assets/gone-0000.js` }));
+  await page.route(/\/assets\/.*\.js$/, (route) =>
+    route.continue(known.has(route.request().url()) ? {} : { url: `${url}/assets/gone-0000.js` }),
+  );
   await follow("Learnings");
   await page.getByText("does not have this page's code").waitFor();
   expect(seen.count).toBe(1);

@@ -7,8 +7,8 @@ import axe from "axe-core";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { expect } from "vitest";
 
-export const BINARY = process.env["BINARY"] ?? "../target/debug/evenhand";
-const CHROMIUM = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
+export const BINARY = process.env.BINARY ?? "../target/debug/evenhand";
+const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 export const SCREENSHOTS = "../target/ui-screenshots";
 
 export type Installation = { url: string; folder: string; stop: () => Promise<void> };
@@ -53,7 +53,14 @@ export function address(server: ChildProcess): Promise<string> {
 }
 
 export function launch(): Promise<Browser> {
-  const args = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run", "--disable-default-apps"];
+  const args = [
+    "--no-sandbox",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+    "--disable-default-apps",
+  ];
   return chromium.launch({ executablePath: CHROMIUM, args });
 }
 
@@ -61,7 +68,11 @@ export function launch(): Promise<Browser> {
 export async function openPage(context: BrowserContext, url: string): Promise<{ page: Page; complaints: string[] }> {
   const page = await context.newPage();
   const complaints: string[] = [];
-  page.on("console", (message) => ["error", "warning"].includes(message.type()) && complaints.push(`${message.text()} ${message.location().url}`));
+  page.on(
+    "console",
+    (message) =>
+      ["error", "warning"].includes(message.type()) && complaints.push(`${message.text()} ${message.location().url}`),
+  );
   page.on("pageerror", (error) => complaints.push(error.message));
   page.on("request", (request) => {
     const to = request.url();
@@ -86,8 +97,24 @@ export async function settled(page: Page): Promise<void> {
 export async function expectAccessible(page: Page): Promise<void> {
   await page.evaluate(axe.source);
   const found = await page.evaluate(async () => {
-    const { violations } = await (window as unknown as { axe: { run: (options: object) => Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }> } }).axe.run({ runOnly: ["wcag2a", "wcag2aa", "wcag21aa"] });
-    return violations.filter((v) => v.impact === "serious" || v.impact === "critical").map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160)).join(" | ")}`);
+    const { violations } = await (
+      window as unknown as {
+        axe: {
+          run: (
+            options: object,
+          ) => Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }>;
+        };
+      }
+    ).axe.run({ runOnly: ["wcag2a", "wcag2aa", "wcag21aa"] });
+    return violations
+      .filter((v) => v.impact === "serious" || v.impact === "critical")
+      .map(
+        (v) =>
+          `${v.id}: ${v.nodes
+            .slice(0, 3)
+            .map((n) => n.html.slice(0, 160))
+            .join(" | ")}`,
+      );
   });
   expect(found).toEqual([]);
 }

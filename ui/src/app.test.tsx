@@ -5,8 +5,14 @@ import { api } from "./api/client.ts";
 import { App } from "./app.tsx";
 import { serve, show } from "./test-server.tsx";
 
-const session = (state: string) => ({ state, org_id: state === "signed_out" ? null : "acme", csrf: "proof", governance: false });
-const refusal = () => Response.json({ status: 401, code: "unauthenticated", detail: "Sign in.", errors: [] }, { status: 401 });
+const session = (state: string) => ({
+  state,
+  org_id: state === "signed_out" ? null : "acme",
+  csrf: "proof",
+  governance: false,
+});
+const refusal = () =>
+  Response.json({ status: 401, code: "unauthenticated", detail: "Sign in.", errors: [] }, { status: 401 });
 
 /** A server whose session can end between two calls. */
 function open(state: string) {
@@ -17,7 +23,13 @@ function open(state: string) {
       server.state = "signed_in";
       return session(server.state);
     },
-    "GET /api/evaluations/judge_health": { judge: "offline", offline: true, state: "running", paused_reason: null, decisions: [] },
+    "GET /api/evaluations/judge_health": {
+      judge: "offline",
+      offline: true,
+      state: "running",
+      paused_reason: null,
+      decisions: [],
+    },
     "GET /api/keys": { keys: [] },
     "GET /api/whoami": refusal,
   });

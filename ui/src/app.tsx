@@ -24,14 +24,23 @@ export function App() {
   const { pathname } = useLocation();
   useSignInWhenRefused();
   if (session.isError && !session.data) {
-    return <main className="p-8"><Trouble error={session.error} retry={() => session.refetch()} /></main>;
+    return (
+      <main className="p-8">
+        <Trouble error={session.error} retry={() => session.refetch()} />
+      </main>
+    );
   }
   if (!session.data) return null;
   if (session.data.state === "signed_out") return <SignIn />;
   return (
     <Shell session={session.data}>
       <Boundary at={pathname}>
-        <Suspense fallback={<Page title="Loading"><Skeleton height={320} /></Page>}>
+        <Suspense
+          fallback={
+            <Page title="Loading">
+              <Skeleton height={320} />
+            </Page>
+          }>
           <Routes>
             <Route index element={<Navigate to="/overview" replace />} />
             <Route path="overview" element={<Overview />} />
@@ -54,8 +63,15 @@ export function App() {
 /** A call that was refused for want of a session asks how this browser stands; the sign-in page then stands at the same address. */
 function useSignInWhenRefused() {
   const client = useQueryClient();
-  useEffect(() => whenRefused(async () => {
-    const session = await client.fetchQuery({ queryKey: ["session"], queryFn: lookAtSession, staleTime: 0 }).catch(() => undefined);
-    if (session?.state === "signed_out") client.removeQueries({ predicate: (query) => query.queryKey[0] !== "session" });
-  }), [client]);
+  useEffect(
+    () =>
+      whenRefused(async () => {
+        const session = await client
+          .fetchQuery({ queryKey: ["session"], queryFn: lookAtSession, staleTime: 0 })
+          .catch(() => undefined);
+        if (session?.state === "signed_out")
+          client.removeQueries({ predicate: (query) => query.queryKey[0] !== "session" });
+      }),
+    [client],
+  );
 }

@@ -28,7 +28,9 @@ if (root) {
       <QueryClientProvider client={client}>
         <BrowserRouter>
           <Toasts>
-            <Boundary><App /></Boundary>
+            <Boundary>
+              <App />
+            </Boundary>
           </Toasts>
         </BrowserRouter>
       </QueryClientProvider>

@@ -12,14 +12,20 @@ export type Sent = { method: string; path: string; body: unknown };
 export function serve(answers: Record<string, unknown | ((sent: Sent) => unknown)>): Sent[] {
   const sent: Sent[] = [];
   vi.stubGlobal("fetch", async (input: RequestInfo | URL, init?: RequestInit) => {
-    const request = new Request(input instanceof Request ? input : new URL(String(input), window.location.origin), init);
+    const request = new Request(
+      input instanceof Request ? input : new URL(String(input), window.location.origin),
+      init,
+    );
     const path = new URL(request.url).pathname;
     const text = await request.text();
     const one = { method: request.method, path, body: text ? JSON.parse(text) : undefined };
     sent.push(one);
     const answer = answers[`${request.method} ${path}`];
     if (answer === undefined) {
-      return Response.json({ status: 404, code: "not_found", detail: `nothing at ${path}`, errors: [] }, { status: 404 });
+      return Response.json(
+        { status: 404, code: "not_found", detail: `nothing at ${path}`, errors: [] },
+        { status: 404 },
+      );
     }
     const said: unknown = typeof answer === "function" ? answer(one) : answer;
     return said instanceof Response ? said : Response.json(said);
@@ -31,7 +37,9 @@ export function show(children: ReactNode, address = "/") {
   const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });
   return render(
     <QueryClientProvider client={client}>
-      <MemoryRouter initialEntries={[address]}><Toasts>{children}</Toasts></MemoryRouter>
+      <MemoryRouter initialEntries={[address]}>
+        <Toasts>{children}</Toasts>
+      </MemoryRouter>
     </QueryClientProvider>,
   );
 }

@@ -21,7 +21,10 @@ HTMLDialogElement.prototype.close ??= function (this: HTMLDialogElement) {
   this.open = false;
 };
 window.matchMedia ??= ((query: string) => ({
-  matches: false, media: query, addEventListener() {}, removeEventListener() {},
+  matches: false,
+  media: query,
+  addEventListener() {},
+  removeEventListener() {},
 })) as unknown as typeof window.matchMedia;
 Element.prototype.scrollTo ??= () => {};
 Element.prototype.scrollIntoView ??= () => {};

@@ -7,7 +7,7 @@ use service::experiments::{Arm, assign};
 
 use super::{PATH, start, stop, users};
 use crate::evaluation::{talk, work};
-use crate::support::{NOW, Process, Server, TestApp};
+use crate::support::{NOW, Process, Server, TestApp, apply, both_backends};
 
 /// Numbers that look random and are the same every time.
 struct Dice(u64);
@@ -241,178 +241,247 @@ async fn compare(t: &TestApp, server: &Server, when: &str) {
     assert!((coverage - attributed as f64 / all as f64).abs() < 1e-12, "{when}");
 }
 
-both_backends! {
-    async fn results_are_what_a_plain_count_gives(t: TestApp) {
-        let mut dice = Dice(11);
-        prepare(&t).await;
-        let server = t.serve().await;
-        let dashboard = server.with_token(&t.key("org", service::credentials::Role::Dashboard).await);
-        fill(&t, &mut dice, 0..220).await;
-        compare(&t, &dashboard, "at first").await;
-        compare(&t, &dashboard, "again").await;
-        fill(&t, &mut dice, 220..300).await;
-        compare(&t, &dashboard, "after more").await;
-        // A turn without attribution, of a session that has some.
-        let sessions = "SELECT user_id, session_id FROM requests WHERE retrieval_experiment_id = 'exp' AND request_id LIKE '%-0'";
-        t.sql(&format!("INSERT INTO interactions (org_id, user_id, session_id, epoch, request_id, created_at, role, content, shadow_content,
+#[apply(both_backends)]
+async fn results_are_what_a_plain_count_gives(t: TestApp) {
+    let mut dice = Dice(11);
+    prepare(&t).await;
+    let server = t.serve().await;
+    let dashboard = server.with_token(&t.key("org", service::credentials::Role::Dashboard).await);
+    fill(&t, &mut dice, 0..220).await;
+    compare(&t, &dashboard, "at first").await;
+    compare(&t, &dashboard, "again").await;
+    fill(&t, &mut dice, 220..300).await;
+    compare(&t, &dashboard, "after more").await;
+    // A turn without attribution, of a session that has some.
+    let sessions = "SELECT user_id, session_id FROM requests WHERE retrieval_experiment_id = 'exp' AND request_id LIKE '%-0'";
+    t.sql(&format!("INSERT INTO interactions (org_id, user_id, session_id, epoch, request_id, created_at, role, content, shadow_content,
             expert_content, user_action, user_action_description, interacted_image_url, image_encoding, tools_used, citations, retrieved_learnings,
             token_count) SELECT 'org', s.user_id, s.session_id, 1, s.session_id || '-late', {NOW}, 'Assistant', 'x', '', '', 'none', '', '', '', '[]', '[]',
             '[]', 1000 FROM ({sessions}) s")).await.unwrap();
-        t.sql(&format!("INSERT INTO requests (org_id, user_id, session_id, request_id, epoch, created_at, received_at, source, agent_version,
+    t.sql(&format!("INSERT INTO requests (org_id, user_id, session_id, request_id, epoch, created_at, received_at, source, agent_version,
             evaluation_only, content_sha256, answer) SELECT 'org', s.user_id, s.session_id, s.session_id || '-late', 1, {NOW}, {NOW}, '', 'v', FALSE, '', '[]'
             FROM ({sessions}) s")).await.unwrap();
-        compare(&t, &dashboard, "after late turns").await;
-        for n in 0..40 {
-            let session = format!("s{}", dice.below(300));
-            let change = match n % 5 {
-                0 => format!("DELETE FROM evaluation_results WHERE session_id = '{session}'"),
-                1 => format!("UPDATE evaluation_results SET is_success = NOT is_success, evaluated_at = evaluated_at + 5 WHERE session_id = '{session}'"),
-                2 => format!("DELETE FROM requests WHERE session_id = '{session}'"),
-                3 => format!("DELETE FROM interactions WHERE session_id = '{session}'"),
-                _ => format!("DELETE FROM experiment_exposures WHERE session_id = '{session}'"),
-            };
-            t.sql(&change).await.unwrap();
-        }
-        compare(&t, &dashboard, "after changes").await;
-        for table in ["experiment_exposures", "evaluation_results", "requests", "experiment_stale_users", "experiment_user_sums"] {
-            t.sql(&format!("DELETE FROM {table} WHERE user_id = 'user-3'")).await.unwrap();
-        }
-        compare(&t, &dashboard, "without one").await;
-        // Everything that an incremental sum says, a fresh one says too.
-        let before = dashboard.get(&format!("{PATH}/exp/results")).await.ok();
-        t.sql("DELETE FROM experiment_user_sums").await.unwrap();
-        t.sql("INSERT INTO experiment_stale_users (org_id, experiment_id, user_id, epoch, marks)
-               SELECT org_id, 'exp', user_id, 1, 1 FROM subjects").await.unwrap();
-        let after = dashboard.get(&format!("{PATH}/exp/results")).await.ok();
-        assert_eq!(before["analysis"]["input_digest"], after["analysis"]["input_digest"]);
-        assert_eq!(before, after);
+    compare(&t, &dashboard, "after late turns").await;
+    for n in 0..40 {
+        let session = format!("s{}", dice.below(300));
+        let change = match n % 5 {
+            0 => format!("DELETE FROM evaluation_results WHERE session_id = '{session}'"),
+            1 => format!(
+                "UPDATE evaluation_results SET is_success = NOT is_success, evaluated_at = evaluated_at + 5 WHERE session_id = '{session}'"
+            ),
+            2 => format!("DELETE FROM requests WHERE session_id = '{session}'"),
+            3 => format!("DELETE FROM interactions WHERE session_id = '{session}'"),
+            _ => format!("DELETE FROM experiment_exposures WHERE session_id = '{session}'"),
+        };
+        t.sql(&change).await.unwrap();
     }
-
-    async fn the_answer_has_its_documented_shape(t: TestApp) {
-        let server = t.serve().await;
-        for id in ["none", "%20", &"x".repeat(129), "a%0Ab", "%ff"] {
-            server.get(&format!("{PATH}/{id}/results")).await.problem(404, "not_found");
-            server.get(&format!("{PATH}/{id}/export")).await.problem(404, "not_found");
-        }
-        start(&server, "an experiment", 10.0).await;
-        let empty = server.get(&format!("{PATH}/%20an%20experiment/results")).await.ok();
-        assert_eq!(empty["experiment"].as_object().unwrap().len(), 4);
-        let arm = json!({"arm": "holdout", "assigned_user_count": 0, "published_session_count": 0, "evaluated_user_count": 0,
-            "evaluated_session_count": 0, "success_rate": null, "average_corrections": null, "average_turns_to_resolution": null,
-            "escalation_rate": null, "average_output_tokens": null, "output_token_session_count": 0});
-        assert_eq!(empty["holdout"], arm);
-        for null in ["success_rate_lift_percentage_points", "relative_success_lift", "confidence_interval_95_percentage_points",
-            "evaluated_session_coverage", "always_valid", "delivery", "interference", "cuped", "robustness"] {
-            assert!(empty.as_object().unwrap().contains_key(null), "{null}");
-            assert_eq!(empty[null], Value::Null, "{null}");
-        }
-        for key in ["inference", "decision", "health", "judge", "segments", "guardrails", "trend", "analysis"] {
-            assert!(!empty[key].is_null(), "{key}");
-        }
-        assert_eq!(empty["cuped_null_reason"], "arm_without_evaluated_sessions");
-        assert_eq!(empty["interference_null_reason"], "nothing_served");
-        assert_eq!(empty["decision"]["decision"], "collecting");
-        assert_eq!(empty["unattributed_evaluated_session_count"], 0);
-        let path = format!("{PATH}/an%20experiment/results?ci_method=guess");
-        assert_eq!(server.get(&path).await.input_problems(), [("/ci_method".to_owned(), "not_allowed".to_owned())]);
+    compare(&t, &dashboard, "after changes").await;
+    for table in [
+        "experiment_exposures",
+        "evaluation_results",
+        "requests",
+        "experiment_stale_users",
+        "experiment_user_sums",
+    ] {
+        t.sql(&format!("DELETE FROM {table} WHERE user_id = 'user-3'")).await.unwrap();
     }
+    compare(&t, &dashboard, "without one").await;
+    // Everything that an incremental sum says, a fresh one says too.
+    let before = dashboard.get(&format!("{PATH}/exp/results")).await.ok();
+    t.sql("DELETE FROM experiment_user_sums").await.unwrap();
+    t.sql(
+        "INSERT INTO experiment_stale_users (org_id, experiment_id, user_id, epoch, marks)
+               SELECT org_id, 'exp', user_id, 1, 1 FROM subjects",
+    )
+    .await
+    .unwrap();
+    let after = dashboard.get(&format!("{PATH}/exp/results")).await.ok();
+    assert_eq!(before["analysis"]["input_digest"], after["analysis"]["input_digest"]);
+    assert_eq!(before, after);
+}
 
-    async fn from_search_to_a_number_anyone_can_compute_again(t: TestApp) {
-        let server = t.serve().await;
-        crate::learnings::add_agent_playbook(&server, json!({"content": "Parcels arrive on Tuesday"})).await;
-        start(&server, "exp", 50.0).await;
-        t.clock().advance(10);
-        let everyone: Vec<(String, Arm)> = Arm::BOTH.into_iter()
-            .flat_map(|arm| users("default", "exp", 50.0, arm, 12).into_iter().map(move |user| (user, arm))).collect();
-        for (n, (user, arm)) in everyone.iter().enumerate() {
-            for s in 0..3 {
-                let session = format!("s{s}");
-                let asked = json!({"user_id": user, "session_id": session, "query": "parcel"});
-                server.post("/api/search", &asked).await.ok();
-                let good = (n + s) % 4 != 0 || *arm == Arm::Treatment && s == 0;
-                let mut body = talk(user, &session, good);
-                body["session_finished"] = json!(true);
-                body["source"] = json!(if s == 0 { "web" } else { "app" });
-                assert_eq!(server.publish(&body).await.ok()["experiment"]["arm"], arm.as_str());
-            }
-        }
-        work(&t).await;
-        let found = server.get(&format!("{PATH}/exp/results")).await.ok();
-        assert_eq!(found["treatment"]["evaluated_session_count"], 36);
-        assert_eq!(found["holdout"]["published_session_count"], 36);
-        assert_eq!(found["health"]["healthy"], true, "{}", found["health"]["problems"]);
-        assert_eq!(found["delivery"]["treatment_share"], 1.0);
-        assert_eq!(found["delivery"]["holdout_share"], 0.0);
-        assert_eq!(found["delivery"]["triggered"]["holdout_sessions"], 36);
-        assert_eq!(found["interference"]["served_learnings"], 36);
-        assert_eq!(found["judge"]["epochs"].as_array().unwrap().len(), 1);
-        assert_eq!(found["segments"]["source"]["segments"].as_array().unwrap().len(), 2);
-        assert!(found["confidence_interval_95_percentage_points"][0].as_f64() < found["success_rate_lift_percentage_points"].as_f64());
-
-        // A person who disagrees is heard; a look changes nothing that was not looked at.
-        let label = json!({"labels": [{"session_id": "s0", "user_id": everyone[0].0, "is_success": false}]});
-        server.post("/api/evaluations/labels", &label).await.ok();
-        let labelled = server.get(&format!("{PATH}/exp/results")).await.ok();
-        assert_eq!(labelled["judge"]["labelled_sessions"], 1);
-
-        // The export gives the same numbers, and names nobody.
-        let export = server.get(&format!("{PATH}/exp/export")).await;
-        assert_eq!(export.headers["content-type"], "application/x-ndjson");
-        assert!(everyone.iter().all(|(user, _)| !export.text.contains(&format!("\"{user}\""))));
-        assert_eq!(export.text.lines().count(), 72);
-        let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), &export.text).unwrap();
-        let path = file.path().display().to_string();
-        let output = Process::run(&["experiments", "analyse", "--holdout-percentage", "50", "--rows", &path, "--format", "json"]);
-        let mut again: Value = serde_json::from_slice(&output.stdout).unwrap();
-        again.sort_all_objects();
-        for (name, value) in again.as_object().unwrap() {
-            if name != "analysis" {
-                assert_eq!(labelled[name], *value, "{name}");
-            }
-        }
-        assert_eq!(again["analysis"]["input_digest"], labelled["analysis"]["input_digest"]);
-        assert_eq!(again["success_rate_lift_percentage_points"], labelled["success_rate_lift_percentage_points"]);
-
-        // A holdout session that carried a learning must not be: counted and listed, and no decision.
-        let held = &everyone.last().unwrap().0;
-        let mut leaked = talk(held, "s1", true);
-        leaked["interaction_data_list"][1]["retrieved_learnings"] = json!([{"kind": "agent_playbook", "learning_id": "1"}]);
-        server.publish(&leaked).await.ok();
-        let found = server.get(&format!("{PATH}/exp/results")).await.ok();
-        assert_eq!(found["health"]["contaminated_holdout_sessions"], json!([{"user_id": held, "session_id": "s1"}]));
-        assert_eq!((&found["decision"]["decision"], &found["decision"]["decision_null_reason"]), (&Value::Null, &json!("unhealthy")));
-
-        // What is deleted no longer counts.
-        server.post("/api/clear_user_data", &json!({"user_id": held})).await.ok();
-        let found = server.get(&format!("{PATH}/exp/results")).await.ok();
-        assert_eq!(found["holdout"]["published_session_count"], 33);
-        assert_eq!(found["health"]["healthy"], true);
-        stop(&server, "exp").await;
-        assert_eq!(server.get(&format!("{PATH}/exp/results")).await.ok()["holdout"], found["holdout"]);
+#[apply(both_backends)]
+async fn the_answer_has_its_documented_shape(t: TestApp) {
+    let server = t.serve().await;
+    for id in ["none", "%20", &"x".repeat(129), "a%0Ab", "%ff"] {
+        server.get(&format!("{PATH}/{id}/results")).await.problem(404, "not_found");
+        server.get(&format!("{PATH}/{id}/export")).await.problem(404, "not_found");
     }
+    start(&server, "an experiment", 10.0).await;
+    let empty = server.get(&format!("{PATH}/%20an%20experiment/results")).await.ok();
+    assert_eq!(empty["experiment"].as_object().unwrap().len(), 4);
+    let arm = json!({"arm": "holdout", "assigned_user_count": 0, "published_session_count": 0, "evaluated_user_count": 0,
+        "evaluated_session_count": 0, "success_rate": null, "average_corrections": null, "average_turns_to_resolution": null,
+        "escalation_rate": null, "average_output_tokens": null, "output_token_session_count": 0});
+    assert_eq!(empty["holdout"], arm);
+    for null in [
+        "success_rate_lift_percentage_points",
+        "relative_success_lift",
+        "confidence_interval_95_percentage_points",
+        "evaluated_session_coverage",
+        "always_valid",
+        "delivery",
+        "interference",
+        "cuped",
+        "robustness",
+    ] {
+        assert!(empty.as_object().unwrap().contains_key(null), "{null}");
+        assert_eq!(empty[null], Value::Null, "{null}");
+    }
+    for key in
+        ["inference", "decision", "health", "judge", "segments", "guardrails", "trend", "analysis"]
+    {
+        assert!(!empty[key].is_null(), "{key}");
+    }
+    assert_eq!(empty["cuped_null_reason"], "arm_without_evaluated_sessions");
+    assert_eq!(empty["interference_null_reason"], "nothing_served");
+    assert_eq!(empty["decision"]["decision"], "collecting");
+    assert_eq!(empty["unattributed_evaluated_session_count"], 0);
+    let path = format!("{PATH}/an%20experiment/results?ci_method=guess");
+    assert_eq!(
+        server.get(&path).await.input_problems(),
+        [("/ci_method".to_owned(), "not_allowed".to_owned())]
+    );
+}
 
-    async fn a_plan_stands_on_past_sessions(t: TestApp) {
-        let server = t.serve().await;
-        let nothing = server.get(&format!("{PATH}/plan")).await.ok();
-        assert_eq!((&nothing["past_users"], &nothing["days_needed"]), (&json!(0), &Value::Null));
-        assert_eq!(nothing["success_rate_null_reason"], "arm_without_evaluated_sessions");
-        for n in 0..12 {
-            for s in 0..2 {
-                let mut body = talk(&format!("user-{n}"), &format!("s{s}"), (n + s) % 3 != 0);
-                body["session_finished"] = json!(true);
-                server.publish(&body).await.ok();
-            }
+#[apply(both_backends)]
+async fn from_search_to_a_number_anyone_can_compute_again(t: TestApp) {
+    let server = t.serve().await;
+    crate::learnings::add_agent_playbook(&server, json!({"content": "Parcels arrive on Tuesday"}))
+        .await;
+    start(&server, "exp", 50.0).await;
+    t.clock().advance(10);
+    let everyone: Vec<(String, Arm)> = Arm::BOTH
+        .into_iter()
+        .flat_map(|arm| {
+            users("default", "exp", 50.0, arm, 12).into_iter().map(move |user| (user, arm))
+        })
+        .collect();
+    for (n, (user, arm)) in everyone.iter().enumerate() {
+        for s in 0..3 {
+            let session = format!("s{s}");
+            let asked = json!({"user_id": user, "session_id": session, "query": "parcel"});
+            server.post("/api/search", &asked).await.ok();
+            let good = (n + s) % 4 != 0 || *arm == Arm::Treatment && s == 0;
+            let mut body = talk(user, &session, good);
+            body["session_finished"] = json!(true);
+            body["source"] = json!(if s == 0 { "web" } else { "app" });
+            assert_eq!(server.publish(&body).await.ok()["experiment"]["arm"], arm.as_str());
         }
-        work(&t).await;
-        let plan = server.get(&format!("{PATH}/plan?holdout_percentage=5&effect_percentage_points=3&power=0.9&days=7")).await.ok();
-        assert_eq!((&plan["past_users"], &plan["past_sessions"], &plan["days"]), (&json!(12), &json!(24), &json!(7)));
-        assert!(plan["small_holdout_price"].as_f64().unwrap() > 2.28);
-        assert!(plan["holdout_users_needed"].as_u64() < plan["treatment_users_needed"].as_u64());
-        for (query, pointer) in [("holdout_percentage=0", "/holdout_percentage"), ("holdout_percentage=100", "/holdout_percentage"),
-            ("power=1", "/power"), ("days=0", "/days"), ("effect_percentage_points=NaN", "/effect_percentage_points")] {
-            let problems = server.get(&format!("{PATH}/plan?{query}")).await.input_problems();
-            assert_eq!(problems[0].0, pointer, "{query}");
+    }
+    work(&t).await;
+    let found = server.get(&format!("{PATH}/exp/results")).await.ok();
+    assert_eq!(found["treatment"]["evaluated_session_count"], 36);
+    assert_eq!(found["holdout"]["published_session_count"], 36);
+    assert_eq!(found["health"]["healthy"], true, "{}", found["health"]["problems"]);
+    assert_eq!(found["delivery"]["treatment_share"], 1.0);
+    assert_eq!(found["delivery"]["holdout_share"], 0.0);
+    assert_eq!(found["delivery"]["triggered"]["holdout_sessions"], 36);
+    assert_eq!(found["interference"]["served_learnings"], 36);
+    assert_eq!(found["judge"]["epochs"].as_array().unwrap().len(), 1);
+    assert_eq!(found["segments"]["source"]["segments"].as_array().unwrap().len(), 2);
+    assert!(
+        found["confidence_interval_95_percentage_points"][0].as_f64()
+            < found["success_rate_lift_percentage_points"].as_f64()
+    );
+
+    // A person who disagrees is heard; a look changes nothing that was not looked at.
+    let label =
+        json!({"labels": [{"session_id": "s0", "user_id": everyone[0].0, "is_success": false}]});
+    server.post("/api/evaluations/labels", &label).await.ok();
+    let labelled = server.get(&format!("{PATH}/exp/results")).await.ok();
+    assert_eq!(labelled["judge"]["labelled_sessions"], 1);
+
+    // The export gives the same numbers, and names nobody.
+    let export = server.get(&format!("{PATH}/exp/export")).await;
+    assert_eq!(export.headers["content-type"], "application/x-ndjson");
+    assert!(everyone.iter().all(|(user, _)| !export.text.contains(&format!("\"{user}\""))));
+    assert_eq!(export.text.lines().count(), 72);
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), &export.text).unwrap();
+    let path = file.path().display().to_string();
+    let output = Process::run(&[
+        "experiments",
+        "analyse",
+        "--holdout-percentage",
+        "50",
+        "--rows",
+        &path,
+        "--format",
+        "json",
+    ]);
+    let mut again: Value = serde_json::from_slice(&output.stdout).unwrap();
+    again.sort_all_objects();
+    for (name, value) in again.as_object().unwrap() {
+        if name != "analysis" {
+            assert_eq!(labelled[name], *value, "{name}");
         }
+    }
+    assert_eq!(again["analysis"]["input_digest"], labelled["analysis"]["input_digest"]);
+    assert_eq!(
+        again["success_rate_lift_percentage_points"],
+        labelled["success_rate_lift_percentage_points"]
+    );
+
+    // A holdout session that carried a learning must not be: counted and listed, and no decision.
+    let held = &everyone.last().unwrap().0;
+    let mut leaked = talk(held, "s1", true);
+    leaked["interaction_data_list"][1]["retrieved_learnings"] =
+        json!([{"kind": "agent_playbook", "learning_id": "1"}]);
+    server.publish(&leaked).await.ok();
+    let found = server.get(&format!("{PATH}/exp/results")).await.ok();
+    assert_eq!(
+        found["health"]["contaminated_holdout_sessions"],
+        json!([{"user_id": held, "session_id": "s1"}])
+    );
+    assert_eq!(
+        (&found["decision"]["decision"], &found["decision"]["decision_null_reason"]),
+        (&Value::Null, &json!("unhealthy"))
+    );
+
+    // What is deleted no longer counts.
+    server.post("/api/clear_user_data", &json!({"user_id": held})).await.ok();
+    let found = server.get(&format!("{PATH}/exp/results")).await.ok();
+    assert_eq!(found["holdout"]["published_session_count"], 33);
+    assert_eq!(found["health"]["healthy"], true);
+    stop(&server, "exp").await;
+    assert_eq!(server.get(&format!("{PATH}/exp/results")).await.ok()["holdout"], found["holdout"]);
+}
+
+#[apply(both_backends)]
+async fn a_plan_stands_on_past_sessions(t: TestApp) {
+    let server = t.serve().await;
+    let nothing = server.get(&format!("{PATH}/plan")).await.ok();
+    assert_eq!((&nothing["past_users"], &nothing["days_needed"]), (&json!(0), &Value::Null));
+    assert_eq!(nothing["success_rate_null_reason"], "arm_without_evaluated_sessions");
+    for n in 0..12 {
+        for s in 0..2 {
+            let mut body = talk(&format!("user-{n}"), &format!("s{s}"), (n + s) % 3 != 0);
+            body["session_finished"] = json!(true);
+            server.publish(&body).await.ok();
+        }
+    }
+    work(&t).await;
+    let plan = server
+        .get(&format!(
+            "{PATH}/plan?holdout_percentage=5&effect_percentage_points=3&power=0.9&days=7"
+        ))
+        .await
+        .ok();
+    assert_eq!(
+        (&plan["past_users"], &plan["past_sessions"], &plan["days"]),
+        (&json!(12), &json!(24), &json!(7))
+    );
+    assert!(plan["small_holdout_price"].as_f64().unwrap() > 2.28);
+    assert!(plan["holdout_users_needed"].as_u64() < plan["treatment_users_needed"].as_u64());
+    for (query, pointer) in [
+        ("holdout_percentage=0", "/holdout_percentage"),
+        ("holdout_percentage=100", "/holdout_percentage"),
+        ("power=1", "/power"),
+        ("days=0", "/days"),
+        ("effect_percentage_points=NaN", "/effect_percentage_points"),
+    ] {
+        let problems = server.get(&format!("{PATH}/plan?{query}")).await.input_problems();
+        assert_eq!(problems[0].0, pointer, "{query}");
     }
 }

@@ -11,7 +11,7 @@ use service::experiments::assign;
 
 use super::PATH;
 use crate::publish::two_turns;
-use crate::support::{Server, TestApp};
+use crate::support::{Server, TestApp, apply, both_backends};
 
 const SEARCHES: &[&str] = &[
     "search",
@@ -94,40 +94,46 @@ async fn act(
     observed
 }
 
-both_backends! {
-    async fn arms_hold_whatever_happens(t: TestApp) {
-        let (here, other) = (t.serve().await, t.replica().await);
-        let there = other.serve().await;
-        for n in 0..12 {
-            let user = format!("user-{n}");
-            crate::learnings::add_profile(&here, &user, "Wants refunds to her card").await;
-            crate::learnings::add_user_playbook(&here, &user, "refund asked", "Refund to the card").await;
-        }
-        crate::learnings::add_agent_playbook(&here, json!({"content": "Refunds take three days"})).await;
-        let percentages: BTreeMap<String, f64> = (0..6).map(|n| (format!("exp-{n}"), 15.0 + 14.0 * f64::from(n))).collect();
-        let workers = (0..8).map(|worker| act(if worker % 2 == 0 { &here } else { &there }, worker, 60, &percentages));
-        let observed: Vec<_> = join_all(workers).await.into_iter().flatten().collect();
-        assert!(observed.len() > 50, "{}", observed.len());
-        for (user, experiment, arm, learnings) in &observed {
-            assert_eq!(assign("default", experiment, user, percentages[experiment]).as_str(), arm);
-            assert!(arm == "treatment" || *learnings == 0, "{user} of the holdout of {experiment} got {learnings}");
-        }
-        type Stored = (String, String, String);
-        let stored = t.app.db.read("test.arms", (), |tx, ()| Box::pin(async move {
-            let requests: Vec<Stored> = storage::rows!(tx, Stored, "SELECT user_id, retrieval_experiment_id, retrieval_experiment_arm FROM requests
-                WHERE retrieval_experiment_id IS NOT NULL")?;
-            let exposures: Vec<Stored> = storage::rows!(tx, Stored, "SELECT user_id, experiment_id, arm FROM experiment_exposures")?;
-            Ok((requests, exposures))
-        })).await.unwrap();
-        assert!(!stored.0.is_empty() && !stored.1.is_empty());
-        for (user, experiment, arm) in stored.0.iter().chain(&stored.1) {
-            assert_eq!(assign("default", experiment, user, percentages[experiment]).as_str(), arm);
-        }
-        // Nothing was exposed or recorded outside of its experiment's time, and at most one is active.
-        let outside = t.number("SELECT COUNT(*) FROM experiment_exposures x JOIN experiments e ON e.org_id = x.org_id
-            AND e.experiment_id = x.experiment_id WHERE x.first_exposed_at < e.started_at OR x.last_exposed_at > COALESCE(e.ended_at, x.last_exposed_at)").await;
-        assert_eq!(outside, 0);
-        assert!(t.number("SELECT COUNT(*) FROM experiments WHERE ended_at IS NULL").await <= 1);
-        assert_eq!(t.mismatches().await, 0);
+#[apply(both_backends)]
+async fn arms_hold_whatever_happens(t: TestApp) {
+    let (here, other) = (t.serve().await, t.replica().await);
+    let there = other.serve().await;
+    for n in 0..12 {
+        let user = format!("user-{n}");
+        crate::learnings::add_profile(&here, &user, "Wants refunds to her card").await;
+        crate::learnings::add_user_playbook(&here, &user, "refund asked", "Refund to the card")
+            .await;
     }
+    crate::learnings::add_agent_playbook(&here, json!({"content": "Refunds take three days"}))
+        .await;
+    let percentages: BTreeMap<String, f64> =
+        (0..6).map(|n| (format!("exp-{n}"), 15.0 + 14.0 * f64::from(n))).collect();
+    let workers = (0..8)
+        .map(|worker| act(if worker % 2 == 0 { &here } else { &there }, worker, 60, &percentages));
+    let observed: Vec<_> = join_all(workers).await.into_iter().flatten().collect();
+    assert!(observed.len() > 50, "{}", observed.len());
+    for (user, experiment, arm, learnings) in &observed {
+        assert_eq!(assign("default", experiment, user, percentages[experiment]).as_str(), arm);
+        assert!(
+            arm == "treatment" || *learnings == 0,
+            "{user} of the holdout of {experiment} got {learnings}"
+        );
+    }
+    type Stored = (String, String, String);
+    let stored = t.app.db.read("test.arms", (), |tx, ()| Box::pin(async move {
+        let requests: Vec<Stored> = storage::rows!(tx, Stored, "SELECT user_id, retrieval_experiment_id, retrieval_experiment_arm FROM requests
+                WHERE retrieval_experiment_id IS NOT NULL")?;
+        let exposures: Vec<Stored> = storage::rows!(tx, Stored, "SELECT user_id, experiment_id, arm FROM experiment_exposures")?;
+        Ok((requests, exposures))
+    })).await.unwrap();
+    assert!(!stored.0.is_empty() && !stored.1.is_empty());
+    for (user, experiment, arm) in stored.0.iter().chain(&stored.1) {
+        assert_eq!(assign("default", experiment, user, percentages[experiment]).as_str(), arm);
+    }
+    // Nothing was exposed or recorded outside of its experiment's time, and at most one is active.
+    let outside = t.number("SELECT COUNT(*) FROM experiment_exposures x JOIN experiments e ON e.org_id = x.org_id
+            AND e.experiment_id = x.experiment_id WHERE x.first_exposed_at < e.started_at OR x.last_exposed_at > COALESCE(e.ended_at, x.last_exposed_at)").await;
+    assert_eq!(outside, 0);
+    assert!(t.number("SELECT COUNT(*) FROM experiments WHERE ended_at IS NULL").await <= 1);
+    assert_eq!(t.mismatches().await, 0);
 }

@@ -6,34 +6,42 @@ use service::governance::{certificate, ledger};
 use super::erase::{Both, erase_events, pair, rows_of};
 use crate::evaluation::work;
 use crate::publish::two_turns;
-use crate::support::{Backend, NOW, Process, TestApp, schedule};
+use crate::support::{Backend, NOW, Process, TestApp, apply, both_backends, schedule};
 
-both_backends! {
-    async fn a_complete_erasure_has_a_certificate_that_cannot_be_changed(t: TestApp) {
-        let both = Both::new(&t).await;
-        both.agent.publish(&two_turns("ada", "s1")).await.ok();
-        t.app.faults.arm("erase.before_final", storage::faults::Fault::Error(1));
-        let first = both.governor.post("/api/governance/erase-user", &pair("ada", "dsr")).await.json();
-        let path = format!("/api/governance/purge-operations/{}/certificate", first["purge_id"].as_str().unwrap());
-        both.governor.get(&path).await.problem(409, "purge_not_complete");
-        let done = both.erase("ada", "dsr").await;
-        let signed = both.governor.get(&path).await.ok();
-        let certificate = &signed["certificate"];
-        assert_eq!(certificate["erased"], done["deleted_counts"]);
-        assert_eq!((&certificate["purge_id"], &certificate["subject_ref"]), (&done["purge_id"], &done["subject_ref"]));
-        let level = if t.backend == Backend::Sqlite { "physical" } else { "logical" };
-        assert_eq!(certificate["level"], level);
-        assert_eq!(certificate["physical_after"].is_null(), t.backend == Backend::Sqlite);
-        assert_eq!(certificate["audit_hash"].as_str().unwrap().len(), 64);
-        assert_eq!(certificate::check(&signed), Ok(t.app.subject_keys.public_keys().remove(0)));
-        for (name, value) in certificate.as_object().unwrap() {
-            let mut changed = signed.clone();
-            changed["certificate"][name] = if value == &json!(1) { json!(2) } else { json!(1) };
-            assert!(certificate::check(&changed).is_err(), "{name}");
-        }
-        assert!(!signed.to_string().contains("\"ada\""));
-        both.governor.get("/api/governance/purge-operations/none/certificate").await.problem(404, "not_found");
+#[apply(both_backends)]
+async fn a_complete_erasure_has_a_certificate_that_cannot_be_changed(t: TestApp) {
+    let both = Both::new(&t).await;
+    both.agent.publish(&two_turns("ada", "s1")).await.ok();
+    t.app.faults.arm("erase.before_final", storage::faults::Fault::Error(1));
+    let first = both.governor.post("/api/governance/erase-user", &pair("ada", "dsr")).await.json();
+    let path = format!(
+        "/api/governance/purge-operations/{}/certificate",
+        first["purge_id"].as_str().unwrap()
+    );
+    both.governor.get(&path).await.problem(409, "purge_not_complete");
+    let done = both.erase("ada", "dsr").await;
+    let signed = both.governor.get(&path).await.ok();
+    let certificate = &signed["certificate"];
+    assert_eq!(certificate["erased"], done["deleted_counts"]);
+    assert_eq!(
+        (&certificate["purge_id"], &certificate["subject_ref"]),
+        (&done["purge_id"], &done["subject_ref"])
+    );
+    let level = if t.backend == Backend::Sqlite { "physical" } else { "logical" };
+    assert_eq!(certificate["level"], level);
+    assert_eq!(certificate["physical_after"].is_null(), t.backend == Backend::Sqlite);
+    assert_eq!(certificate["audit_hash"].as_str().unwrap().len(), 64);
+    assert_eq!(certificate::check(&signed), Ok(t.app.subject_keys.public_keys().remove(0)));
+    for (name, value) in certificate.as_object().unwrap() {
+        let mut changed = signed.clone();
+        changed["certificate"][name] = if value == &json!(1) { json!(2) } else { json!(1) };
+        assert!(certificate::check(&changed).is_err(), "{name}");
     }
+    assert!(!signed.to_string().contains("\"ada\""));
+    both.governor
+        .get("/api/governance/purge-operations/none/certificate")
+        .await
+        .problem(404, "not_found");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -10,7 +10,7 @@ use storage::subjects::audit;
 use super::erase::{Both, erase_events, pair, rows_of};
 use crate::evaluation::work;
 use crate::publish::two_turns;
-use crate::support::{Backend, Process, TestApp, new_schema};
+use crate::support::{Backend, Process, TestApp, apply, both_backends, new_schema};
 
 async fn plant(both: &Both, user: &str) {
     for session in ["s1", "s2"] {
@@ -20,66 +20,82 @@ async fn plant(both: &Both, user: &str) {
     both.agent.post("/api/add_user_profile", &profile).await.ok();
 }
 
-both_backends! {
-    async fn an_error_anywhere_leaves_the_barrier_closed_and_is_resumed(t: TestApp) {
-        let both = Both::new(&t).await;
-        let mut failures = 0;
-        for (number, place) in ERASURE.iter().enumerate() {
-            let user = format!("user{number}");
-            plant(&both, &user).await;
-            let begun = *place != "erase.before_begin";
-            t.app.faults.arm(place, Fault::Error(if begun { 2 } else { 1 }));
-            let first = both.governor.post("/api/governance/erase-user", &pair(&user, "dsr")).await;
-            let reached = t.backend == Backend::Sqlite || !place.contains("scrub") && !place.contains("index");
-            let ended = *place == "erase.after_final" || !reached;
-            assert_eq!(first.status == 200, ended, "{place}: {}", first.text);
-            if begun {
-                let code = if ended { "subject_erased" } else { "subject_erasing" };
-                both.agent.publish(&two_turns(&user, "new")).await.problem(409, code);
-            }
-            failures += i64::from(begun && !ended);
-            if first.status == 202 {
-                let failed = first.json();
-                assert_eq!(failed["status"], "failed", "{place}");
-                assert!(failed["error_code"].as_str().unwrap().starts_with("erase_"), "{failed}");
-            }
-            // The workers resume it after a pause, however often it fails; one of them the same request.
-            for _ in 0..3 {
-                t.clock().advance(100);
-                work(&t).await;
-            }
-            let done = both.erase(&user, "dsr").await;
-            assert_eq!(done["status"], "complete", "{place}");
-            let counts = &done["deleted_counts"];
-            assert_eq!((&counts["interactions"], &counts["sessions"], &counts["profiles"]), (&json!(4), &json!(2), &json!(1)), "{place}");
-            assert_eq!(rows_of(&t, &user).await, 0, "{place}");
-            assert_eq!(erase_events(&t).await, i64::try_from(number).unwrap() + 1, "{place}");
-            both.agent.publish(&two_turns(&user, "new")).await.problem(409, "subject_erased");
+#[apply(both_backends)]
+async fn an_error_anywhere_leaves_the_barrier_closed_and_is_resumed(t: TestApp) {
+    let both = Both::new(&t).await;
+    let mut failures = 0;
+    for (number, place) in ERASURE.iter().enumerate() {
+        let user = format!("user{number}");
+        plant(&both, &user).await;
+        let begun = *place != "erase.before_begin";
+        t.app.faults.arm(place, Fault::Error(if begun { 2 } else { 1 }));
+        let first = both.governor.post("/api/governance/erase-user", &pair(&user, "dsr")).await;
+        let reached =
+            t.backend == Backend::Sqlite || !place.contains("scrub") && !place.contains("index");
+        let ended = *place == "erase.after_final" || !reached;
+        assert_eq!(first.status == 200, ended, "{place}: {}", first.text);
+        if begun {
+            let code = if ended { "subject_erased" } else { "subject_erasing" };
+            both.agent.publish(&two_turns(&user, "new")).await.problem(409, code);
         }
-        assert_eq!(audit::verify(&t.app.db).await.unwrap().broken_at, None);
-        // Every attempt that failed is in the audit, and each place failed twice at most.
-        let audited = t.number("SELECT COUNT(*) FROM audit_events WHERE operation = 'ERASE' AND status = 'error'").await;
-        assert!(failures > 0 && (failures..=failures * 2).contains(&audited), "{audited} of {failures}");
-        assert_eq!(t.number("SELECT COUNT(*) FROM purge_operations WHERE status <> 'complete'").await, 0);
-        assert_eq!(t.number("SELECT COUNT(*) FROM purge_operations WHERE sealed_user IS NOT NULL").await, 0);
+        failures += i64::from(begun && !ended);
+        if first.status == 202 {
+            let failed = first.json();
+            assert_eq!(failed["status"], "failed", "{place}");
+            assert!(failed["error_code"].as_str().unwrap().starts_with("erase_"), "{failed}");
+        }
+        // The workers resume it after a pause, however often it fails; one of them the same request.
+        for _ in 0..3 {
+            t.clock().advance(100);
+            work(&t).await;
+        }
+        let done = both.erase(&user, "dsr").await;
+        assert_eq!(done["status"], "complete", "{place}");
+        let counts = &done["deleted_counts"];
+        assert_eq!(
+            (&counts["interactions"], &counts["sessions"], &counts["profiles"]),
+            (&json!(4), &json!(2), &json!(1)),
+            "{place}"
+        );
+        assert_eq!(rows_of(&t, &user).await, 0, "{place}");
+        assert_eq!(erase_events(&t).await, i64::try_from(number).unwrap() + 1, "{place}");
+        both.agent.publish(&two_turns(&user, "new")).await.problem(409, "subject_erased");
     }
+    assert_eq!(audit::verify(&t.app.db).await.unwrap().broken_at, None);
+    // Every attempt that failed is in the audit, and each place failed twice at most.
+    let audited = t
+        .number("SELECT COUNT(*) FROM audit_events WHERE operation = 'ERASE' AND status = 'error'")
+        .await;
+    assert!(
+        failures > 0 && (failures..=failures * 2).contains(&audited),
+        "{audited} of {failures}"
+    );
+    assert_eq!(
+        t.number("SELECT COUNT(*) FROM purge_operations WHERE status <> 'complete'").await,
+        0
+    );
+    assert_eq!(
+        t.number("SELECT COUNT(*) FROM purge_operations WHERE sealed_user IS NOT NULL").await,
+        0
+    );
+}
 
-    async fn a_worker_that_lost_its_lease_changes_nothing_more(t: TestApp) {
-        let both = Both::new(&t).await;
-        plant(&both, "ada").await;
-        t.app.faults.arm("erase.before_final", Fault::Error(1));
-        both.governor.post("/api/governance/erase-user", &pair("ada", "dsr")).await;
-        t.clock().advance(3600);
-        let slow = storage::jobs::claim(&t.app, &["erase_user"], 1).await.unwrap().remove(0);
-        t.clock().advance(3600);
-        work(&t).await;
-        assert_eq!(erase_events(&t).await, 1);
-        let handlers = service::wiring::job_handlers();
-        let erase = handlers.into_iter().find(|h| h.kind() == "erase_user").unwrap();
-        assert!(erase.run(&t.app, &slow).await.is_err());
-        assert_eq!(erase_events(&t).await, 1);
-        assert_eq!(both.erase("ada", "dsr").await["status"], "complete");
-    }
+#[apply(both_backends)]
+async fn a_worker_that_lost_its_lease_changes_nothing_more(t: TestApp) {
+    let both = Both::new(&t).await;
+    plant(&both, "ada").await;
+    t.app.faults.arm("erase.before_final", Fault::Error(1));
+    both.governor.post("/api/governance/erase-user", &pair("ada", "dsr")).await;
+    t.clock().advance(3600);
+    let slow = storage::jobs::claim(&t.app, &["erase_user"], 1).await.unwrap().remove(0);
+    t.clock().advance(3600);
+    work(&t).await;
+    assert_eq!(erase_events(&t).await, 1);
+    let handlers = service::wiring::job_handlers();
+    let erase = handlers.into_iter().find(|h| h.kind() == "erase_user").unwrap();
+    assert!(erase.run(&t.app, &slow).await.is_err());
+    assert_eq!(erase_events(&t).await, 1);
+    assert_eq!(both.erase("ada", "dsr").await["status"], "complete");
 }
 
 /// Kills the real program at a place, starts it again, and gives what became of the erasure.

@@ -12,7 +12,7 @@ use storage::subjects::audit;
 
 use super::erase::{Both, erase_events, pair, rows_of};
 use crate::evaluation::{talk, work};
-use crate::support::TestApp;
+use crate::support::{TestApp, apply, both_backends};
 
 const ROUNDS: u64 = 200;
 const STEPS: u64 = 12;
@@ -64,48 +64,55 @@ async fn step(t: &TestApp, both: &Both, kind: u64, user: &str, number: u64) {
     );
 }
 
-both_backends! {
-    async fn no_order_of_events_leaves_anything_behind(t: TestApp) {
-        let judge = Arc::new(RecordedJudge::new([]).taking(Duration::from_millis(3)));
-        let t = t.judged_by(judge).await;
-        service::telemetry::init_logs(t.settings());
-        let both = Both::new(&t).await;
-        for round in 0..ROUNDS {
-            let mut dice = Dice(round + 1);
-            let users = [format!("a{round}"), format!("b{round}")];
-            let mut steps = Vec::new();
-            for number in 0..STEPS {
-                // Both are erased somewhere in the middle; the rest is anything.
-                let (kind, user) = match number {
-                    4 => (10, &users[0]),
-                    6 => (10, &users[1]),
-                    _ => (dice.below(11), &users[usize::try_from(dice.below(2)).unwrap()]),
-                };
-                let pause = Duration::from_millis(dice.below(12));
-                let (t, both) = (&t, &both);
-                steps.push(async move {
-                    tokio::time::sleep(pause).await;
-                    step(t, both, kind, user, number).await;
-                });
-            }
-            join_all(steps).await;
-            for user in &users {
-                assert_eq!(both.erase(user, "dsr").await["status"], "complete", "round {round}");
-                assert_eq!(rows_of(&t, user).await, 0, "round {round}");
-                both.agent.publish(&talk(user, "late", true)).await.problem(409, "subject_erased");
-            }
-            t.clock().advance(2);
-            work(&t).await;
-            for user in &users {
-                assert_eq!(rows_of(&t, user).await, 0, "round {round}: after the work that was left");
-                let read = both.agent.post("/api/get_interactions", &json!({"user_id": user})).await;
-                assert!(read.status == 404 || read.json()["interactions"] == json!([]), "{}", read.text);
-                let found = both.agent.post("/api/search", &json!({"user_id": user, "query": "tea"})).await.ok();
-                assert_eq!(found["profiles"], json!([]));
-            }
+#[apply(both_backends)]
+async fn no_order_of_events_leaves_anything_behind(t: TestApp) {
+    let judge = Arc::new(RecordedJudge::new([]).taking(Duration::from_millis(3)));
+    let t = t.judged_by(judge).await;
+    service::telemetry::init_logs(t.settings());
+    let both = Both::new(&t).await;
+    for round in 0..ROUNDS {
+        let mut dice = Dice(round + 1);
+        let users = [format!("a{round}"), format!("b{round}")];
+        let mut steps = Vec::new();
+        for number in 0..STEPS {
+            // Both are erased somewhere in the middle; the rest is anything.
+            let (kind, user) = match number {
+                4 => (10, &users[0]),
+                6 => (10, &users[1]),
+                _ => (dice.below(11), &users[usize::try_from(dice.below(2)).unwrap()]),
+            };
+            let pause = Duration::from_millis(dice.below(12));
+            let (t, both) = (&t, &both);
+            steps.push(async move {
+                tokio::time::sleep(pause).await;
+                step(t, both, kind, user, number).await;
+            });
         }
-        assert_eq!(erase_events(&t).await, i64::try_from(2 * ROUNDS).unwrap());
-        assert_eq!(audit::verify(&t.app.db).await.unwrap().broken_at, None);
-        assert_eq!(t.mismatches().await, 0);
+        join_all(steps).await;
+        for user in &users {
+            assert_eq!(both.erase(user, "dsr").await["status"], "complete", "round {round}");
+            assert_eq!(rows_of(&t, user).await, 0, "round {round}");
+            both.agent.publish(&talk(user, "late", true)).await.problem(409, "subject_erased");
+        }
+        t.clock().advance(2);
+        work(&t).await;
+        for user in &users {
+            assert_eq!(rows_of(&t, user).await, 0, "round {round}: after the work that was left");
+            let read = both.agent.post("/api/get_interactions", &json!({"user_id": user})).await;
+            assert!(
+                read.status == 404 || read.json()["interactions"] == json!([]),
+                "{}",
+                read.text
+            );
+            let found = both
+                .agent
+                .post("/api/search", &json!({"user_id": user, "query": "tea"}))
+                .await
+                .ok();
+            assert_eq!(found["profiles"], json!([]));
+        }
     }
+    assert_eq!(erase_events(&t).await, i64::try_from(2 * ROUNDS).unwrap());
+    assert_eq!(audit::verify(&t.app.db).await.unwrap().broken_at, None);
+    assert_eq!(t.mismatches().await, 0);
 }

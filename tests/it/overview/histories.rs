@@ -10,7 +10,7 @@ use super::random::{DAY, Dice};
 use super::wrong_sums;
 use crate::evaluation::shadow::{Preferring, Prefers};
 use crate::evaluation::work;
-use crate::support::{Backend, NOW, Server, TestApp};
+use crate::support::{Backend, NOW, Server, TestApp, apply, both_backends};
 
 struct History {
     t: TestApp,
@@ -190,64 +190,84 @@ async fn sums_follow_every_history_on_postgres() {
     live(TestApp::new(Backend::Postgres).await, 4, 120).await;
 }
 
-both_backends! {
-    async fn an_earlier_first_request_moves_what_is_counted_by_it(t: TestApp) {
-        let server = t.serve().await;
-        let mut talk = crate::evaluation::talk("ada", "s1", true);
-        talk["source"] = json!("web");
-        talk["session_finished"] = json!(true);
-        server.publish(&talk).await.ok();
-        work(&t).await;
-        talk["source"] = json!("app");
-        talk["created_at"] = json!(NOW - 3 * DAY);
-        talk["session_finished"] = json!(false);
-        server.publish(&talk).await.ok();
-        let results = crate::evaluation::results(&server).await;
-        assert_eq!(results[0]["created_at"], NOW - 3 * DAY, "before any regrade");
-        let counted = async |source: &str| t.number(&format!("SELECT COUNT(*) FROM evaluation_rollups WHERE source = '{source}' AND n = 1")).await;
-        assert_eq!((counted("web").await, counted("app").await), (0, 3), "an hour, a day and a week");
-        assert_eq!(wrong_sums(&t).await, []);
-    }
+#[apply(both_backends)]
+async fn an_earlier_first_request_moves_what_is_counted_by_it(t: TestApp) {
+    let server = t.serve().await;
+    let mut talk = crate::evaluation::talk("ada", "s1", true);
+    talk["source"] = json!("web");
+    talk["session_finished"] = json!(true);
+    server.publish(&talk).await.ok();
+    work(&t).await;
+    talk["source"] = json!("app");
+    talk["created_at"] = json!(NOW - 3 * DAY);
+    talk["session_finished"] = json!(false);
+    server.publish(&talk).await.ok();
+    let results = crate::evaluation::results(&server).await;
+    assert_eq!(results[0]["created_at"], NOW - 3 * DAY, "before any regrade");
+    let counted = async |source: &str| {
+        t.number(&format!(
+            "SELECT COUNT(*) FROM evaluation_rollups WHERE source = '{source}' AND n = 1"
+        ))
+        .await
+    };
+    assert_eq!((counted("web").await, counted("app").await), (0, 3), "an hour, a day and a week");
+    assert_eq!(wrong_sums(&t).await, []);
+}
 
-    async fn sums_that_were_tampered_with_are_found_and_made_anew(t: TestApp) {
-        let server = t.serve().await;
-        server.publish(&crate::evaluation::talk("ada", "s1", true)).await.ok();
-        t.clock().advance(600);
-        work(&t).await;
-        assert_eq!(wrong_sums(&t).await, []);
-        t.sql("UPDATE evaluation_rollups SET successes = successes + 1 WHERE grain = 86400").await.unwrap();
-        assert_eq!(wrong_sums(&t).await, [("evaluation_rollups", 1)]);
-        t.sql("DELETE FROM evaluation_rollups WHERE grain = 3600").await.unwrap();
-        assert_eq!(wrong_sums(&t).await, [("evaluation_rollups", 2)]);
-        t.sql("INSERT INTO rule_rollups (org_id, grain, source, start, kind, rule_id, n, successes) VALUES ('default', 3600, '*', 0, 'profile', 'p', 0, 0)").await.unwrap();
-        assert_eq!(wrong_sums(&t).await, [("evaluation_rollups", 2), ("rule_rollups", 1)]);
-        t.app.db.write("test.rebuild", (), |tx, ()| Box::pin(service::evaluation::overview::rebuild(tx))).await.unwrap();
-        assert_eq!(wrong_sums(&t).await, []);
-    }
+#[apply(both_backends)]
+async fn sums_that_were_tampered_with_are_found_and_made_anew(t: TestApp) {
+    let server = t.serve().await;
+    server.publish(&crate::evaluation::talk("ada", "s1", true)).await.ok();
+    t.clock().advance(600);
+    work(&t).await;
+    assert_eq!(wrong_sums(&t).await, []);
+    t.sql("UPDATE evaluation_rollups SET successes = successes + 1 WHERE grain = 86400")
+        .await
+        .unwrap();
+    assert_eq!(wrong_sums(&t).await, [("evaluation_rollups", 1)]);
+    t.sql("DELETE FROM evaluation_rollups WHERE grain = 3600").await.unwrap();
+    assert_eq!(wrong_sums(&t).await, [("evaluation_rollups", 2)]);
+    t.sql("INSERT INTO rule_rollups (org_id, grain, source, start, kind, rule_id, n, successes) VALUES ('default', 3600, '*', 0, 'profile', 'p', 0, 0)").await.unwrap();
+    assert_eq!(wrong_sums(&t).await, [("evaluation_rollups", 2), ("rule_rollups", 1)]);
+    t.app
+        .db
+        .write("test.rebuild", (), |tx, ()| Box::pin(service::evaluation::overview::rebuild(tx)))
+        .await
+        .unwrap();
+    assert_eq!(wrong_sums(&t).await, []);
+}
 
-    async fn verdicts_from_before_the_sums_are_counted(t: TestApp) {
-        let server = t.serve().await;
-        server.publish(&crate::evaluation::talk("ada", "s1", true)).await.ok();
-        t.clock().advance(600);
-        work(&t).await;
-        // As a database is that has the tables but never had the triggers.
-        let name = if t.backend == Backend::Sqlite { "rollup_v2_sessions" } else { "rollup_v2_sessions ON sessions" };
-        t.sql(&format!("DROP TRIGGER {name}")).await.unwrap();
-        t.sql("DELETE FROM evaluation_rollups").await.unwrap();
-        // And one of an earlier version, which would count everything twice.
-        let of_before: &[&str] = if t.backend == Backend::Sqlite {
-            &["CREATE TRIGGER rollup_v1_sessions AFTER UPDATE ON sessions BEGIN DELETE FROM evaluation_rollups; END"]
-        } else {
-            &["CREATE FUNCTION rollup_v1_sessions() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN DELETE FROM evaluation_rollups; RETURN NULL; END'",
-              "CREATE TRIGGER rollup_v1_sessions AFTER UPDATE ON sessions FOR EACH ROW EXECUTE FUNCTION rollup_v1_sessions()"]
-        };
-        for statement in of_before {
-            t.sql(statement).await.unwrap();
-        }
-        let again = t.replica().await;
-        assert_eq!(wrong_sums(&again).await, []);
-        assert_eq!(again.number("SELECT COUNT(*) FROM evaluation_rollups").await, 3);
-        server.publish(&crate::evaluation::talk("ada", "s1", true)).await.ok();
-        assert_eq!(wrong_sums(&again).await, [], "the old trigger is gone");
+#[apply(both_backends)]
+async fn verdicts_from_before_the_sums_are_counted(t: TestApp) {
+    let server = t.serve().await;
+    server.publish(&crate::evaluation::talk("ada", "s1", true)).await.ok();
+    t.clock().advance(600);
+    work(&t).await;
+    // As a database is that has the tables but never had the triggers.
+    let name = if t.backend == Backend::Sqlite {
+        "rollup_v2_sessions"
+    } else {
+        "rollup_v2_sessions ON sessions"
+    };
+    t.sql(&format!("DROP TRIGGER {name}")).await.unwrap();
+    t.sql("DELETE FROM evaluation_rollups").await.unwrap();
+    // And one of an earlier version, which would count everything twice.
+    let of_before: &[&str] = if t.backend == Backend::Sqlite {
+        &[
+            "CREATE TRIGGER rollup_v1_sessions AFTER UPDATE ON sessions BEGIN DELETE FROM evaluation_rollups; END",
+        ]
+    } else {
+        &[
+            "CREATE FUNCTION rollup_v1_sessions() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN DELETE FROM evaluation_rollups; RETURN NULL; END'",
+            "CREATE TRIGGER rollup_v1_sessions AFTER UPDATE ON sessions FOR EACH ROW EXECUTE FUNCTION rollup_v1_sessions()",
+        ]
+    };
+    for statement in of_before {
+        t.sql(statement).await.unwrap();
     }
+    let again = t.replica().await;
+    assert_eq!(wrong_sums(&again).await, []);
+    assert_eq!(again.number("SELECT COUNT(*) FROM evaluation_rollups").await, 3);
+    server.publish(&crate::evaluation::talk("ada", "s1", true)).await.ok();
+    assert_eq!(wrong_sums(&again).await, [], "the old trigger is gone");
 }

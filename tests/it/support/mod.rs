@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use base::clock::Clock;
 use base::ids::Ids;
 use judge::{Grader, Judge, Limits, PriceTable};
+use rstest_reuse::template;
 use service::app::{App, Schema};
 use service::config::Settings;
 use service::credentials::{self, GivenCredentials, Role};
@@ -18,6 +19,7 @@ use tempfile::TempDir;
 
 pub use model::{Calls, Model, digits_after};
 pub use process::Process;
+pub use rstest_reuse::apply;
 pub use server::{Answer, Server, patient_client};
 
 /// 2026-01-15 12:00:00 UTC, a Thursday: when every test begins.
@@ -218,12 +220,27 @@ pub async fn new_schema() -> String {
 }
 
 /// Waits until something is so; `what` says what was waited for when it never is.
-pub async fn until(what: &str, mut done: impl AsyncFnMut() -> bool) {
+pub async fn until(what: &str, done: impl AsyncFnMut() -> bool) {
+    within(60, what, done).await;
+}
+
+/// Waits so many seconds at most until something is so.
+pub async fn within(seconds: u64, what: &str, mut done: impl AsyncFnMut() -> bool) {
     let begun = std::time::Instant::now();
     while !done().await {
-        assert!(begun.elapsed() < std::time::Duration::from_secs(60), "never: {what}");
+        assert!(begun.elapsed().as_secs() < seconds, "not within {seconds} s: {what}");
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
     }
+}
+
+/// Notes that a test had nothing to test here, and why. `make test` prints the notes after the tests, whose own output
+/// nobody sees when they pass.
+pub fn not_run(test: &str, why: &str) {
+    use std::io::Write;
+    let notes = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("not-run");
+    let mut notes = std::fs::File::options().create(true).append(true).open(notes).unwrap();
+    notes.write_all(format!("{test}: {why}\n").as_bytes()).unwrap();
+    println!("NOT RUN: {test}: {why}");
 }
 
 /// Schedules work of one kind, as a runner does when it starts.
@@ -233,27 +250,15 @@ pub async fn schedule(app: &Arc<App>, kind: &str) {
     handler.schedule(app).await.unwrap();
 }
 
-/// One test text, two tests: `both_backends! { async fn name(t: TestApp) { … } }`.
-macro_rules! both_backends {
-    ($($(#[$meta:meta])* async fn $name:ident($app:ident: $test_app:ty) $body:block)+) => {
-        $(
-            $(#[$meta])*
-            mod $name {
-                #[allow(unused_imports)]
-                use super::*;
-
-                async fn check($app: $test_app) $body
-
-                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-                async fn sqlite() {
-                    check(crate::support::TestApp::new(crate::support::Backend::Sqlite).await).await;
-                }
-
-                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-                async fn postgres() {
-                    check(crate::support::TestApp::new(crate::support::Backend::Postgres).await).await;
-                }
-            }
-        )+
-    };
+/// One test text, two tests: `#[apply(both_backends)]` on `async fn name(t: TestApp)`.
+#[template]
+#[rstest::rstest]
+#[case::sqlite(crate::support::TestApp::new(crate::support::Backend::Sqlite))]
+#[case::postgres(crate::support::TestApp::new(crate::support::Backend::Postgres))]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn both_backends(
+    #[future(awt)]
+    #[case]
+    t: TestApp,
+) {
 }

@@ -61,9 +61,7 @@ export const api = createClient<paths>({ baseUrl: window.location.origin, fetch:
 api.use(headers);
 
 /** The data of an answer, or its problem thrown. */
-export async function ok<T>(
-  answer: Promise<{ data?: T; error?: unknown; response: Response }>,
-): Promise<T> {
+export async function ok<T>(answer: Promise<{ data?: T; error?: unknown; response: Response }>): Promise<T> {
   const { data, error, response } = await answer;
   if (!response.ok) throw new Problem(response.status, error as Schemas["Problem"] | undefined);
   return data as T;
@@ -87,7 +85,11 @@ export const signOut = () => session("DELETE");
 export async function download(path: string, name: string, body?: unknown): Promise<void> {
   const method = body === undefined ? "GET" : "POST";
   const headers = { ...proof(method), "Content-Type": "application/json" };
-  const response = await fetch(path, { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
+  const response = await fetch(path, {
+    method,
+    headers,
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
   noticeRefusal(response);
   if (!response.ok) throw new Problem(response.status, await response.json().catch(() => undefined));
   saveAs(await response.blob(), name);

@@ -13,7 +13,10 @@ export function Histogram({ label, bins, height = 190 }: { label: string; bins: 
   const [nowN, beforeN] = [sum((b) => b.now), sum((b) => b.before)];
   const share = (n: number, of: number) => (of === 0 ? 0 : n / of);
   const top = Math.max(0.01, ...bins.flatMap((b) => [share(b.now, nowN), share(b.before, beforeN)]));
-  const x = scaleBand(bins.map((b) => b.label), [40, Math.max(40, width - 4)]).padding(0.28);
+  const x = scaleBand(
+    bins.map((b) => b.label),
+    [40, Math.max(40, width - 4)],
+  ).padding(0.28);
   const y = scaleLinear([0, top], [height - 24, 8]).nice(3);
   const half = x.bandwidth() / 2;
   return (
@@ -24,7 +27,9 @@ export function Histogram({ label, bins, height = 190 }: { label: string; bins: 
             {y.ticks(3).map((tick) => (
               <g key={tick} transform={`translate(0,${y(tick)})`}>
                 <line x1={40} x2={width - 4} className="stroke-grid" />
-                <text x={34} dy="0.32em" textAnchor="end" className="num fill-faint text-[11px]">{percent(tick, 0)}</text>
+                <text x={34} dy="0.32em" textAnchor="end" className="num fill-faint text-[11px]">
+                  {percent(tick, 0)}
+                </text>
               </g>
             ))}
             {bins.map((bin) => {
@@ -32,20 +37,39 @@ export function Histogram({ label, bins, height = 190 }: { label: string; bins: 
               const [a, b] = [y(share(bin.now, nowN)), y(share(bin.before, beforeN))];
               return (
                 <g key={bin.label}>
-                  <rect x={left} y={b} width={half - 1} height={Math.max(0, height - 24 - b)} rx="2" className="fill-line-strong">
+                  <rect
+                    x={left}
+                    y={b}
+                    width={half - 1}
+                    height={Math.max(0, height - 24 - b)}
+                    rx="2"
+                    className="fill-line-strong">
                     <title>{`${bin.label}: ${percent(share(bin.before, beforeN))} before (${count(bin.before)})`}</title>
                   </rect>
-                  <rect x={left + half} y={a} width={half - 1} height={Math.max(0, height - 24 - a)} rx="2" className="fill-accent">
+                  <rect
+                    x={left + half}
+                    y={a}
+                    width={half - 1}
+                    height={Math.max(0, height - 24 - a)}
+                    rx="2"
+                    className="fill-accent">
                     <title>{`${bin.label}: ${percent(share(bin.now, nowN))} now (${count(bin.now)})`}</title>
                   </rect>
-                  <text x={left + half} y={height - 8} textAnchor="middle" className="num fill-faint text-[11px]">{bin.label}</text>
+                  <text x={left + half} y={height - 8} textAnchor="middle" className="num fill-faint text-[11px]">
+                    {bin.label}
+                  </text>
                 </g>
               );
             })}
           </svg>
         )}
       </div>
-      <Legend items={[["var(--line-strong)", `7 days before (n = ${count(beforeN)})`], ["var(--accent)", `last 7 days (n = ${count(nowN)})`]]} />
+      <Legend
+        items={[
+          ["var(--line-strong)", `7 days before (n = ${count(beforeN)})`],
+          ["var(--accent)", `last 7 days (n = ${count(nowN)})`],
+        ]}
+      />
     </div>
   );
 }
@@ -58,7 +82,10 @@ export function WinLoss({ label, days, height = 210 }: { label: string; days: Da
   const [over, setOver] = useState<Day | null>(null);
   const top = Math.max(1, ...days.map((d) => d.wins + d.ties / 2));
   const bottom = Math.max(1, ...days.map((d) => d.losses + d.ties / 2));
-  const x = scaleBand(days.map((d) => d.ts), [34, Math.max(34, width - 4)]).padding(0.22);
+  const x = scaleBand(
+    days.map((d) => d.ts),
+    [34, Math.max(34, width - 4)],
+  ).padding(0.22);
   const y = scaleLinear([-bottom, top], [height - 22, 6]);
   const every = Math.max(1, Math.ceil(days.length / Math.max(1, Math.floor(width / 90))));
   return (
@@ -69,7 +96,9 @@ export function WinLoss({ label, days, height = 210 }: { label: string; days: Da
             {y.ticks(4).map((tick) => (
               <g key={tick} transform={`translate(0,${y(tick)})`}>
                 <line x1={34} x2={width - 4} className={tick === 0 ? "stroke-line-strong" : "stroke-grid"} />
-                <text x={28} dy="0.32em" textAnchor="end" className="num fill-faint text-[11px]">{Math.abs(tick)}</text>
+                <text x={28} dy="0.32em" textAnchor="end" className="num fill-faint text-[11px]">
+                  {Math.abs(tick)}
+                </text>
               </g>
             ))}
             {days.map((d, i) => {
@@ -82,7 +111,11 @@ export function WinLoss({ label, days, height = 210 }: { label: string; days: Da
                   {bar(d.ties / 2, d.ties / 2 + d.wins, "fill-accent")}
                   {bar(-d.ties / 2, d.ties / 2, "fill-line-strong")}
                   {bar(-d.ties / 2 - d.losses, -d.ties / 2, "fill-rival")}
-                  {i % every === 0 && <text x={left + w / 2} y={height - 6} textAnchor="middle" className="fill-faint text-[11px]">{onDay(d.ts)}</text>}
+                  {i % every === 0 && (
+                    <text x={left + w / 2} y={height - 6} textAnchor="middle" className="fill-faint text-[11px]">
+                      {onDay(d.ts)}
+                    </text>
+                  )}
                 </g>
               );
             })}
@@ -97,7 +130,13 @@ export function WinLoss({ label, days, height = 210 }: { label: string; days: Da
           </Tip>
         )}
       </div>
-      <Legend items={[["var(--accent)", "answer won"], ["var(--line-strong)", "tie"], ["var(--rival)", "shadow won"]]} />
+      <Legend
+        items={[
+          ["var(--accent)", "answer won"],
+          ["var(--line-strong)", "tie"],
+          ["var(--rival)", "shadow won"],
+        ]}
+      />
     </div>
   );
 }

@@ -5,15 +5,36 @@ import { IconButton } from "../parts/controls.tsx";
 import * as Icon from "../parts/icons.tsx";
 import { Card } from "../parts/page.tsx";
 
-export function ChartCard({ title, lead, data, file, aside, children, className }:
-  { title: string; lead?: ReactNode; data: TableData; file: string; aside?: ReactNode; children: ReactNode; className?: string }) {
+export function ChartCard({
+  title,
+  lead,
+  data,
+  file,
+  aside,
+  children,
+  className,
+}: {
+  title: string;
+  lead?: ReactNode;
+  data: TableData;
+  file: string;
+  aside?: ReactNode;
+  children: ReactNode;
+  className?: string;
+}) {
   const [asTable, setAsTable] = useState(false);
   const tools = (
     <>
       {aside}
-      <IconButton label={asTable ? `${title} as a chart` : `${title} as a table`} aria-pressed={asTable}
-        onClick={() => setAsTable(!asTable)}>{asTable ? <Icon.Chart /> : <Icon.Table />}</IconButton>
-      <IconButton label={`Download ${title} as CSV`} onClick={() => downloadCsv(file, data)}><Icon.Download /></IconButton>
+      <IconButton
+        label={asTable ? `${title} as a chart` : `${title} as a table`}
+        aria-pressed={asTable}
+        onClick={() => setAsTable(!asTable)}>
+        {asTable ? <Icon.Chart /> : <Icon.Table />}
+      </IconButton>
+      <IconButton label={`Download ${title} as CSV`} onClick={() => downloadCsv(file, data)}>
+        <Icon.Download />
+      </IconButton>
     </>
   );
   return (
@@ -29,13 +50,21 @@ export function DataTable({ data, caption }: { data: TableData; caption: string 
       <table className="num w-full text-[0.9rem]">
         <caption className="sr-only">{caption}</caption>
         <thead className="sticky top-0 bg-panel text-left text-faint">
-          <tr>{data.columns.map((c) => <th key={c} scope="col" className="py-1 pr-4 font-medium">{c}</th>)}</tr>
+          <tr>
+            {data.columns.map((c) => (
+              <th key={c} scope="col" className="py-1 pr-4 font-medium">
+                {c}
+              </th>
+            ))}
+          </tr>
         </thead>
         <tbody>
           {data.rows.map((row, i) => (
             <tr key={`${row[0]}-${i}`} className="border-t border-line">
               {row.map((cell, j) => (
-                <td key={data.columns[j]} className="py-1 pr-4">{typeof cell === "number" ? round(cell) : (cell ?? "–")}</td>
+                <td key={data.columns[j]} className="py-1 pr-4">
+                  {typeof cell === "number" ? round(cell) : (cell ?? "–")}
+                </td>
               ))}
             </tr>
           ))}
@@ -66,7 +95,8 @@ export function useWidth(): [React.RefObject<HTMLDivElement | null>, number] {
 export function Tip({ x, y, width, children }: { x: number; y: number; width: number; children: ReactNode }) {
   const flip = x > width / 2;
   return (
-    <div className="num pointer-events-none absolute z-10 w-max rounded-lg border border-line bg-panel px-3 py-2 text-[0.85rem] shadow-lg"
+    <div
+      className="num pointer-events-none absolute z-10 w-max rounded-lg border border-line bg-panel px-3 py-2 text-[0.85rem] shadow-lg"
       style={{ top: Math.max(0, y), ...(flip ? { right: width - x + 14 } : { left: x + 14 }) }}>
       {children}
     </div>
@@ -78,7 +108,8 @@ export function Legend({ items }: { items: [color: string, name: string][] }) {
     <ul className="flex flex-wrap gap-x-4 gap-y-1 text-[0.84rem] text-soft">
       {items.map(([color, name]) => (
         <li key={name} className="flex items-center gap-1.5">
-          <span aria-hidden="true" className="inline-block size-2.5 rounded-[3px]" style={{ background: color }} />{name}
+          <span aria-hidden="true" className="inline-block size-2.5 rounded-[3px]" style={{ background: color }} />
+          {name}
         </li>
       ))}
     </ul>

@@ -22,7 +22,8 @@ export function Intervals({ label, rows, unit = "pp" }: { label: string; rows: I
   const height = rows.length * step + 30;
   const known = rows.flatMap((r) => [r.low, r.high, r.value]).filter((v) => v !== null);
   const reach = Math.max(1, ...known.map(Math.abs)) * 1.08;
-  const lowest = Math.min(0, ...known), highest = Math.max(0, ...known);
+  const lowest = Math.min(0, ...known),
+    highest = Math.max(0, ...known);
   const pad = (highest - lowest) * 0.06 || reach;
   const x = scaleLinear([lowest - pad, highest + pad], [left, Math.max(left, width - right)]).nice(5);
   const text = (n: number) => (unit === "pp" ? points(n) : `${signed(n, 2)} ${unit}`);
@@ -33,7 +34,9 @@ export function Intervals({ label, rows, unit = "pp" }: { label: string; rows: I
           {x.ticks(narrow ? 4 : 6).map((tick) => (
             <g key={tick} transform={`translate(${x(tick)},0)`}>
               <line y1={4} y2={height - 22} className={tick === 0 ? "stroke-soft" : "stroke-grid"} />
-              <text y={height - 7} textAnchor="middle" className="num fill-faint text-[11px]">{signed(tick, 0)}</text>
+              <text y={height - 7} textAnchor="middle" className="num fill-faint text-[11px]">
+                {signed(tick, 0)}
+              </text>
             </g>
           ))}
           {rows.map((row, i) => {
@@ -43,15 +46,38 @@ export function Intervals({ label, rows, unit = "pp" }: { label: string; rows: I
             const fill = { good: "fill-good", bad: "fill-bad", soft: "fill-soft" }[tone];
             return (
               <g key={row.name}>
-                <text x={narrow ? left : left - 12} y={narrow ? y - 14 : y} dy="0.32em" textAnchor={narrow ? "start" : "end"}
-                  className={`text-[12.5px] ${row.strong ? "fill-ink font-semibold" : "fill-soft"}`}>{row.name}</text>
+                <text
+                  x={narrow ? left : left - 12}
+                  y={narrow ? y - 14 : y}
+                  dy="0.32em"
+                  textAnchor={narrow ? "start" : "end"}
+                  className={`text-[12.5px] ${row.strong ? "fill-ink font-semibold" : "fill-soft"}`}>
+                  {row.name}
+                </text>
                 {row.low !== null && row.high !== null && (
-                  <line x1={x(row.low)} x2={x(row.high)} y1={y} y2={y} className={stroke} strokeWidth={row.strong ? 5 : 3} strokeLinecap="round" opacity="0.55" />
+                  <line
+                    x1={x(row.low)}
+                    x2={x(row.high)}
+                    y1={y}
+                    y2={y}
+                    className={stroke}
+                    strokeWidth={row.strong ? 5 : 3}
+                    strokeLinecap="round"
+                    opacity="0.55"
+                  />
                 )}
                 {row.value !== null && <circle cx={x(row.value)} cy={y} r={row.strong ? 5.5 : 4.2} className={fill} />}
-                <text x={narrow ? width - right : width - right + 12} y={narrow ? y - 14 : y} dy="0.32em" textAnchor={narrow ? "end" : "start"}
+                <text
+                  x={narrow ? width - right : width - right + 12}
+                  y={narrow ? y - 14 : y}
+                  dy="0.32em"
+                  textAnchor={narrow ? "end" : "start"}
                   className="num fill-ink text-[12.5px]">
-                  {row.low !== null && row.high !== null ? `${signed(row.low)} to ${signed(row.high)}` : row.value !== null ? text(row.value) : (row.note ?? "–")}
+                  {row.low !== null && row.high !== null
+                    ? `${signed(row.low)} to ${signed(row.high)}`
+                    : row.value !== null
+                      ? text(row.value)
+                      : (row.note ?? "–")}
                 </text>
               </g>
             );

@@ -12,7 +12,10 @@ export function toCsv({ columns, rows }: TableData): string {
     const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
     return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
-  return [columns, ...rows].map((row) => row.map(cell).join(",")).join("\r\n").concat("\r\n");
+  return [columns, ...rows]
+    .map((row) => row.map(cell).join(","))
+    .join("\r\n")
+    .concat("\r\n");
 }
 
 export function downloadCsv(name: string, data: TableData): void {

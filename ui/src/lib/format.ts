@@ -12,8 +12,7 @@ export const percent = (fraction: number | null | undefined, digits = 1) =>
   fraction == null ? "–" : `${(fraction * 100).toFixed(digits)} %`;
 
 /** Percentage points with their sign; the minus is a minus. */
-export const points = (pp: number | null | undefined, digits = 1) =>
-  pp == null ? "–" : `${signed(pp, digits)} pp`;
+export const points = (pp: number | null | undefined, digits = 1) => (pp == null ? "–" : `${signed(pp, digits)} pp`);
 
 export function signed(n: number, digits = 1): string {
   const text = Math.abs(n).toFixed(digits);
@@ -28,10 +27,18 @@ export function plural(n: number, one: string, many = `${one}s`): string {
 const day = new Intl.DateTimeFormat("en", { month: "short", day: "numeric", timeZone: "UTC" });
 const dayYear = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeZone: "UTC" });
 const moment = new Intl.DateTimeFormat("en", {
-  month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone: "UTC",
+  month: "short",
+  day: "numeric",
+  hour: "2-digit",
+  minute: "2-digit",
+  hourCycle: "h23",
+  timeZone: "UTC",
 });
 const clock = new Intl.DateTimeFormat("en", {
-  hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone: "UTC",
+  hour: "2-digit",
+  minute: "2-digit",
+  hourCycle: "h23",
+  timeZone: "UTC",
 });
 
 const date = (seconds: number) => new Date(seconds * 1000);
@@ -45,7 +52,12 @@ export const isoDay = (seconds: number) => date(seconds).toISOString().slice(0, 
 export function duration(seconds: number): string {
   const parts: string[] = [];
   let rest = Math.max(0, Math.round(seconds));
-  for (const [size, unit] of [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]] as const) {
+  for (const [size, unit] of [
+    [86400, "d"],
+    [3600, "h"],
+    [60, "min"],
+    [1, "s"],
+  ] as const) {
     const n = Math.floor(rest / size);
     rest -= n * size;
     if (n > 0 && parts.length < 2) parts.push(`${n} ${unit}`);

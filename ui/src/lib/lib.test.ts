@@ -29,7 +29,13 @@ describe("numbers as people read them", () => {
 
 describe("CSV", () => {
   it("quotes what needs it and keeps formulas texts", () => {
-    const text = toCsv({ columns: ["a", "b,c"], rows: [["=1+1", 2], ['say "hi"', null]] });
+    const text = toCsv({
+      columns: ["a", "b,c"],
+      rows: [
+        ["=1+1", 2],
+        ['say "hi"', null],
+      ],
+    });
     expect(text).toBe('a,"b,c"\r\n\'=1+1,2\r\n"say ""hi""",\r\n');
   });
 });

@@ -25,7 +25,9 @@ export function page<P>(load: () => Promise<{ default: ComponentType<P> }>) {
 async function servedVersion(): Promise<string | null> {
   try {
     const answer = await fetch("/", { cache: "no-store" });
-    const start = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("script[type=module]");
+    const start = new DOMParser()
+      .parseFromString(await answer.text(), "text/html")
+      .querySelector("script[type=module]");
     return answer.ok ? (start?.getAttribute("src") ?? null) : null;
   } catch {
     return null;

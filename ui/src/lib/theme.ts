@@ -7,7 +7,7 @@ const dark = () => window.matchMedia("(prefers-color-scheme: dark)");
 
 export function applyTheme(theme = remembered()): void {
   const isDark = theme === "dark" || (theme === "system" && dark().matches);
-  document.documentElement.dataset["theme"] = isDark ? "dark" : "light";
+  document.documentElement.dataset.theme = isDark ? "dark" : "light";
 }
 
 export function remembered(): Theme {

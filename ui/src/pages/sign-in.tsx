@@ -18,7 +18,9 @@ export function SignIn() {
             <p className="text-soft">Sign in with a dashboard token.</p>
           </div>
         </div>
-        <div className="rounded-2xl border border-line bg-panel p-5"><TokenForm autoFocus /></div>
+        <div className="rounded-2xl border border-line bg-panel p-5">
+          <TokenForm autoFocus />
+        </div>
         <p className="mt-4 text-[0.87rem] text-faint">
           No token? On the server: <code className="text-soft">evenhand keys create --role dashboard</code>
         </p>
@@ -46,10 +48,24 @@ export function TokenForm({ autoFocus = false }: { autoFocus?: boolean }) {
   };
   return (
     <form onSubmit={submit} className="flex flex-col gap-4">
-      <TextField label="Dashboard token" type="password" autoComplete="off" autoFocus={autoFocus} required
-        placeholder="eh_dashboard_…" value={token} onChange={(e) => setToken(e.target.value)} />
-      {problem && <p role="alert" className="text-bad">{problem}</p>}
-      <Button look="primary" type="submit" disabled={busy || !token.trim()}>{busy ? "Signing in…" : "Sign in"}</Button>
+      <TextField
+        label="Dashboard token"
+        type="password"
+        autoComplete="off"
+        autoFocus={autoFocus}
+        required
+        placeholder="eh_dashboard_…"
+        value={token}
+        onChange={(e) => setToken(e.target.value)}
+      />
+      {problem && (
+        <p role="alert" className="text-bad">
+          {problem}
+        </p>
+      )}
+      <Button look="primary" type="submit" disabled={busy || !token.trim()}>
+        {busy ? "Signing in…" : "Sign in"}
+      </Button>
     </form>
   );
 }

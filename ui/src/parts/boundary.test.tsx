@@ -33,7 +33,13 @@ const loaded = async (): Promise<Code> => ({ default: () => <p>The page</p> });
 async function open(load: () => Promise<Code>) {
   const Opened = page(load);
   await act(async () => {
-    render(<Boundary><Suspense fallback="Loading"><Opened /></Suspense></Boundary>);
+    render(
+      <Boundary>
+        <Suspense fallback="Loading">
+          <Opened />
+        </Suspense>
+      </Boundary>,
+    );
   });
 }
 
@@ -74,16 +80,25 @@ describe("a page whose code cannot be loaded", () => {
   });
 });
 
+const Throws = () => {
+  throw new Error("no such colour");
+};
+
 describe("a page that throws", () => {
-  const Throws = () => {
-    throw new Error("no such colour");
-  };
   it("says so, with a way to reload, and lets the next page open", async () => {
-    const shown = render(<Boundary at="/a"><Throws /></Boundary>);
+    const shown = render(
+      <Boundary at="/a">
+        <Throws />
+      </Boundary>,
+    );
     expect(screen.getByRole("alert")).toHaveTextContent("no such colour");
     await userEvent.click(screen.getByRole("button", { name: "Reload" }));
     expect(reload).toHaveBeenCalledTimes(1);
-    shown.rerender(<Boundary at="/b"><p>Another page</p></Boundary>);
+    shown.rerender(
+      <Boundary at="/b">
+        <p>Another page</p>
+      </Boundary>,
+    );
     expect(screen.getByText("Another page")).toBeInTheDocument();
   });
 });

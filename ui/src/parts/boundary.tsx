@@ -4,7 +4,7 @@ import { CodeMissing, reloadWhenServed, tab } from "../lib/page-code.ts";
 import { Button } from "./controls.tsx";
 import { Note, Page } from "./page.tsx";
 
-type Props = { children: ReactNode; /** Another address is another page, and starts without a fault. */ at?: string };
+type Props = { children: ReactNode /** Another address is another page, and starts without a fault. */; at?: string };
 type State = { fault: { error: unknown } | null; at: string | undefined };
 
 export class Boundary extends Component<Props, State> {
@@ -45,7 +45,8 @@ function Unloaded() {
 function Broken({ error }: { error: unknown }) {
   return (
     <Fault title="This page has stopped working">
-      It ran into an error: <code>{error instanceof Error ? error.message : String(error)}</code>. Nothing that was stored is lost.
+      It ran into an error: <code>{error instanceof Error ? error.message : String(error)}</code>. Nothing that was
+      stored is lost.
     </Fault>
   );
 }
@@ -53,8 +54,14 @@ function Broken({ error }: { error: unknown }) {
 function Fault({ title, children }: { title: string; children: ReactNode }) {
   return (
     <Page title={title}>
-      <div role="alert"><Note tone="warn">{children}</Note></div>
-      <div><Button look="primary" onClick={() => tab.reload()}>Reload</Button></div>
+      <div role="alert">
+        <Note tone="warn">{children}</Note>
+      </div>
+      <div>
+        <Button look="primary" onClick={() => tab.reload()}>
+          Reload
+        </Button>
+      </div>
     </Page>
   );
 }

@@ -5,8 +5,17 @@ import { Problem } from "../api/client.ts";
 import { Button } from "./controls.tsx";
 import * as Icon from "./icons.tsx";
 
-export function Page({ title, lead, actions, children }:
-  { title: string; lead?: ReactNode; actions?: ReactNode; children: ReactNode }) {
+export function Page({
+  title,
+  lead,
+  actions,
+  children,
+}: {
+  title: string;
+  lead?: ReactNode;
+  actions?: ReactNode;
+  children: ReactNode;
+}) {
   useEffect(() => {
     document.title = `${title} · Evenhand`;
   }, [title]);
@@ -24,8 +33,21 @@ export function Page({ title, lead, actions, children }:
   );
 }
 
-export function Card({ title, lead, aside, children, className = "", flush }:
-  { title?: ReactNode; lead?: ReactNode; aside?: ReactNode; children: ReactNode; className?: string; flush?: boolean }) {
+export function Card({
+  title,
+  lead,
+  aside,
+  children,
+  className = "",
+  flush,
+}: {
+  title?: ReactNode;
+  lead?: ReactNode;
+  aside?: ReactNode;
+  children: ReactNode;
+  className?: string;
+  flush?: boolean;
+}) {
   return (
     <section className={`min-w-0 rounded-xl border border-line bg-panel ${className}`}>
       {(title || aside) && (
@@ -43,8 +65,17 @@ export function Card({ title, lead, aside, children, className = "", flush }:
 }
 
 /** One number with its name, and what is to be known about it. */
-export function Tile({ label, value, note, tone }:
-  { label: string; value: ReactNode; note?: ReactNode; tone?: "good" | "bad" | undefined }) {
+export function Tile({
+  label,
+  value,
+  note,
+  tone,
+}: {
+  label: string;
+  value: ReactNode;
+  note?: ReactNode;
+  tone?: "good" | "bad" | undefined;
+}) {
   const color = tone === "good" ? "text-good" : tone === "bad" ? "text-bad" : "text-soft";
   return (
     <div className="rounded-xl border border-line bg-panel px-4 py-3">
@@ -81,17 +112,27 @@ export function Skeleton({ height, className = "" }: { height: number; className
 export function Trouble({ error, retry }: { error: unknown; retry?: () => void }) {
   const problem = error instanceof Problem ? error : null;
   return (
-    <div role="alert" className="flex flex-wrap items-center gap-3 rounded-lg border border-bad/30 bg-bad-soft px-4 py-3">
+    <div
+      role="alert"
+      className="flex flex-wrap items-center gap-3 rounded-lg border border-bad/30 bg-bad-soft px-4 py-3">
       <Icon.Warning className="text-bad" />
       <div className="min-w-0 flex-1">
         <p className="font-medium">{error instanceof Error ? error.message : String(error)}</p>
         {problem && problem.errors.length > 1 && (
           <ul className="mt-1 list-disc pl-4 text-soft">
-            {problem.errors.map((e) => <li key={e.pointer}><code>{e.pointer}</code> {e.detail}</li>)}
+            {problem.errors.map((e) => (
+              <li key={e.pointer}>
+                <code>{e.pointer}</code> {e.detail}
+              </li>
+            ))}
           </ul>
         )}
       </div>
-      {retry && <Button small onClick={retry}>Try again</Button>}
+      {retry && (
+        <Button small onClick={retry}>
+          Try again
+        </Button>
+      )}
     </div>
   );
 }
@@ -108,7 +149,8 @@ const tones: Record<Tone, string> = {
 
 export function Badge({ tone = "neutral", children, title }: { tone?: Tone; children: ReactNode; title?: string }) {
   return (
-    <span title={title}
+    <span
+      title={title}
       className={`inline-flex items-center gap-1 rounded-md px-1.5 py-px text-[0.82rem] font-medium whitespace-nowrap ${tones[tone]}`}>
       {children}
     </span>
@@ -116,7 +158,13 @@ export function Badge({ tone = "neutral", children, title }: { tone?: Tone; chil
 }
 
 /** Something worth knowing beside the numbers. */
-export function Note({ tone = "neutral", children }: { tone?: "neutral" | "warn" | "bad" | "good"; children: ReactNode }) {
+export function Note({
+  tone = "neutral",
+  children,
+}: {
+  tone?: "neutral" | "warn" | "bad" | "good";
+  children: ReactNode;
+}) {
   const looks = {
     neutral: "border-line bg-raised",
     warn: "border-warn/30 bg-warn-soft",
@@ -130,12 +178,14 @@ export function Note({ tone = "neutral", children }: { tone?: "neutral" | "warn"
 export function Facts({ rows }: { rows: (readonly [string, ReactNode] | null | undefined | false)[] }) {
   return (
     <dl className="grid grid-cols-[minmax(110px,max-content)_1fr] gap-x-4 gap-y-1.5 text-[0.93rem]">
-      {rows.filter((row) => !!row).map(([name, value]) => (
-        <div key={name} className="contents">
-          <dt className="text-faint">{name}</dt>
-          <dd className="num min-w-0 break-words">{value}</dd>
-        </div>
-      ))}
+      {rows
+        .filter((row) => !!row)
+        .map(([name, value]) => (
+          <div key={name} className="contents">
+            <dt className="text-faint">{name}</dt>
+            <dd className="num min-w-0 break-words">{value}</dd>
+          </div>
+        ))}
     </dl>
   );
 }

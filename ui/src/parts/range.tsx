@@ -14,28 +14,67 @@ export function RangeChoice({ range }: { range: Range }) {
   const options = [...PRESETS.map((p) => [p, names[p]] as const), ["custom", "Custom"] as const];
   return (
     <>
-      <Segmented label="Time range" value={range.name} options={options}
-        onChange={(name) => name === "custom" ? setAsking(true) : change({ range: name, from: null, to: null })} />
-      <CustomRange open={asking} range={range} onClose={() => setAsking(false)}
-        onChoose={(from, to) => change({ range: null, from, to })} />
+      <Segmented
+        label="Time range"
+        value={range.name}
+        options={options}
+        onChange={(name) => (name === "custom" ? setAsking(true) : change({ range: name, from: null, to: null }))}
+      />
+      <CustomRange
+        open={asking}
+        range={range}
+        onClose={() => setAsking(false)}
+        onChoose={(from, to) => change({ range: null, from, to })}
+      />
     </>
   );
 }
 
-function CustomRange({ open, range, onClose, onChoose }:
-  { open: boolean; range: Range; onClose: () => void; onChoose: (from: string, to: string) => void }) {
+function CustomRange({
+  open,
+  range,
+  onClose,
+  onChoose,
+}: {
+  open: boolean;
+  range: Range;
+  onClose: () => void;
+  onChoose: (from: string, to: string) => void;
+}) {
   const [from, setFrom] = useState(isoDay(range.from));
   const [to, setTo] = useState(isoDay(range.to));
   return (
     <Dialog title="Custom range" open={open} onClose={onClose}>
-      <form className="flex flex-col gap-4" onSubmit={(e) => { e.preventDefault(); onChoose(from, to); onClose(); }}>
+      <form
+        className="flex flex-col gap-4"
+        onSubmit={(e) => {
+          e.preventDefault();
+          onChoose(from, to);
+          onClose();
+        }}>
         <div className="grid grid-cols-2 gap-3">
-          <TextField label="From (UTC)" type="date" required max={to} value={from} onChange={(e) => setFrom(e.target.value)} />
-          <TextField label="To, included" type="date" required min={from} value={to} onChange={(e) => setTo(e.target.value)} />
+          <TextField
+            label="From (UTC)"
+            type="date"
+            required
+            max={to}
+            value={from}
+            onChange={(e) => setFrom(e.target.value)}
+          />
+          <TextField
+            label="To, included"
+            type="date"
+            required
+            min={from}
+            value={to}
+            onChange={(e) => setTo(e.target.value)}
+          />
         </div>
         <div className="flex justify-end gap-2">
           <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" type="submit">Show</Button>
+          <Button look="primary" type="submit">
+            Show
+          </Button>
         </div>
       </form>
     </Dialog>

@@ -34,7 +34,9 @@ export function Shell({ session, children }: { session: Session; children: React
   const carried = useCarried();
   return (
     <div className="min-h-screen lg:grid lg:grid-cols-[216px_1fr]">
-      <a href="#content" className="sr-only focus:not-sr-only focus:absolute focus:z-50 focus:m-2 focus:rounded-lg focus:bg-panel focus:px-3 focus:py-2">
+      <a
+        href="#content"
+        className="sr-only focus:not-sr-only focus:absolute focus:z-50 focus:m-2 focus:rounded-lg focus:bg-panel focus:px-3 focus:py-2">
         Skip to the page
       </a>
       <aside className="z-30 border-line max-lg:sticky max-lg:top-0 max-lg:border-b max-lg:bg-canvas lg:sticky lg:top-0 lg:flex lg:h-screen lg:flex-col lg:border-r">
@@ -43,14 +45,24 @@ export function Shell({ session, children }: { session: Session; children: React
             <img src="/favicon.svg" alt="" width="26" height="26" />
             <span className="text-[1.08rem] font-semibold tracking-[-0.02em]">Evenhand</span>
           </div>
-          <div className="lg:hidden"><ThemeChoice /></div>
+          <div className="lg:hidden">
+            <ThemeChoice />
+          </div>
         </div>
-        <nav aria-label="Pages" className="scroll-thin flex gap-0.5 overflow-x-auto px-2 py-2 lg:flex-col lg:px-3 lg:py-0">
-          {PAGES.map(([path, name, Symbol]) => (
-            <NavLink key={path} to={`/${path}${carried}`}
-              className={({ isActive }) => `flex items-center gap-2.5 rounded-lg px-2.5 py-1.5 whitespace-nowrap transition-colors ${
-                isActive ? "bg-accent-soft font-semibold text-accent" : "text-soft hover:bg-line/60 hover:text-ink"}`}>
-              <Symbol /><span>{name}</span>
+        <nav
+          aria-label="Pages"
+          className="scroll-thin flex gap-0.5 overflow-x-auto px-2 py-2 lg:flex-col lg:px-3 lg:py-0">
+          {PAGES.map(([path, name, PageIcon]) => (
+            <NavLink
+              key={path}
+              to={`/${path}${carried}`}
+              className={({ isActive }) =>
+                `flex items-center gap-2.5 rounded-lg px-2.5 py-1.5 whitespace-nowrap transition-colors ${
+                  isActive ? "bg-accent-soft font-semibold text-accent" : "text-soft hover:bg-line/60 hover:text-ink"
+                }`
+              }>
+              <PageIcon />
+              <span>{name}</span>
             </NavLink>
           ))}
         </nav>
@@ -62,7 +74,9 @@ export function Shell({ session, children }: { session: Session; children: React
           </div>
         </div>
       </aside>
-      <main id="content" tabIndex={-1} className="min-w-0 outline-none">{children}</main>
+      <main id="content" tabIndex={-1} className="min-w-0 outline-none">
+        {children}
+      </main>
     </div>
   );
 }
@@ -74,12 +88,22 @@ function Who({ session }: { session: Session }) {
     client.removeQueries({ predicate: (query) => query.queryKey[0] !== "session" });
   };
   if (session.state === "local") {
-    return <span className="text-[0.84rem] text-faint" title="No credential was made yet: this machine may do everything but governance.">local mode</span>;
+    return (
+      <span
+        className="text-[0.84rem] text-faint"
+        title="No credential was made yet: this machine may do everything but governance.">
+        local mode
+      </span>
+    );
   }
   return (
     <div className="flex min-w-0 items-center">
-      <span className="truncate text-[0.84rem] text-faint" title="Organization">{session.org_id}</span>
-      <IconButton label="Sign out" onClick={leave}><Icon.Exit /></IconButton>
+      <span className="truncate text-[0.84rem] text-faint" title="Organization">
+        {session.org_id}
+      </span>
+      <IconButton label="Sign out" onClick={leave}>
+        <Icon.Exit />
+      </IconButton>
     </div>
   );
 }
@@ -94,10 +118,20 @@ function JudgeChip() {
   if (!health.data) return null;
   const { judge, offline, state, paused_reason } = health.data;
   return (
-    <NavLink to="/jobs" className="flex items-center gap-2 text-[0.84rem] text-soft hover:text-ink"
-      title={paused_reason ?? (offline ? "Sessions are judged by rules on this machine; no model is asked." : "Sessions are judged by this model.")}>
+    <NavLink
+      to="/jobs"
+      className="flex items-center gap-2 text-[0.84rem] text-soft hover:text-ink"
+      title={
+        paused_reason ??
+        (offline
+          ? "Sessions are judged by rules on this machine; no model is asked."
+          : "Sessions are judged by this model.")
+      }>
       <span aria-hidden="true" className={`size-2 rounded-full ${state === "running" ? "bg-good" : "bg-warn"}`} />
-      <span className="truncate">Judge: {offline ? "offline rules" : judge}{state === "paused" && " (paused)"}</span>
+      <span className="truncate">
+        Judge: {offline ? "offline rules" : judge}
+        {state === "paused" && " (paused)"}
+      </span>
     </NavLink>
   );
 }
@@ -107,7 +141,8 @@ function ThemeChoice() {
   const next: Record<Theme, Theme> = { system: "light", light: "dark", dark: "system" };
   const symbol = { system: <Icon.System />, light: <Icon.Sun />, dark: <Icon.Moon /> }[theme];
   return (
-    <IconButton label={`Theme: ${theme}. Switch to ${next[theme]}`} onClick={() => setTheme(next[theme])}>{symbol}</IconButton>
+    <IconButton label={`Theme: ${theme}. Switch to ${next[theme]}`} onClick={() => setTheme(next[theme])}>
+      {symbol}
+    </IconButton>
   );
 }
-

@@ -17,9 +17,14 @@ export function Toasts({ children }: { children: ReactNode }) {
   return (
     <Say.Provider value={say}>
       {children}
-      <div aria-live="polite" role="status" className="pointer-events-none fixed right-4 bottom-4 z-50 flex flex-col gap-2">
+      <div
+        aria-live="polite"
+        role="status"
+        className="pointer-events-none fixed right-4 bottom-4 z-50 flex flex-col gap-2">
         {shown.map((m) => (
-          <div key={m.id} className="flex items-center gap-2.5 rounded-xl border border-line bg-panel px-4 py-2.5 shadow-lg">
+          <div
+            key={m.id}
+            className="flex items-center gap-2.5 rounded-xl border border-line bg-panel px-4 py-2.5 shadow-lg">
             <span className={m.tone === "good" ? "text-good" : "text-bad"}>
               {m.tone === "good" ? <Icon.Check /> : <Icon.Warning />}
             </span>

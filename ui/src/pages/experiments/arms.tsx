@@ -20,12 +20,22 @@ export function Arms({ treatment, holdout }: { treatment: ArmMetrics; holdout: A
     <Card title="The arms" flush>
       <table className="num w-full text-[0.93rem]">
         <thead className="text-[0.84rem] text-faint">
-          <tr><th className="sr-only">Number</th><th scope="col" className="px-3 py-1 text-right font-medium text-accent">Treatment</th><th scope="col" className="py-1 pr-5 pl-3 text-right font-medium text-rival">Holdout</th></tr>
+          <tr>
+            <th className="sr-only">Number</th>
+            <th scope="col" className="px-3 py-1 text-right font-medium text-accent">
+              Treatment
+            </th>
+            <th scope="col" className="py-1 pr-5 pl-3 text-right font-medium text-rival">
+              Holdout
+            </th>
+          </tr>
         </thead>
         <tbody>
           {ROWS.map(([name, value]) => (
             <tr key={name} className="border-t border-line">
-              <th scope="row" className="py-1.5 pr-3 pl-5 text-left font-normal text-soft">{name}</th>
+              <th scope="row" className="py-1.5 pr-3 pl-5 text-left font-normal text-soft">
+                {name}
+              </th>
               <td className="px-3 py-1.5 text-right font-medium">{value(treatment)}</td>
               <td className="py-1.5 pr-5 pl-3 text-right font-medium">{value(holdout)}</td>
             </tr>

@@ -29,21 +29,41 @@ export default function ExperimentsPage() {
     },
   });
   return (
-    <Page title="Experiments" lead="Some users are held out: their searches find nothing that was learned. The difference is what learning is worth."
-      actions={<Button look="primary" disabled={!list.data || active !== null} title={active ? "One at a time: stop the active one first" : undefined} onClick={() => setStarting(true)}>Start an experiment</Button>}>
+    <Page
+      title="Experiments"
+      lead="Some users are held out: their searches find nothing that was learned. The difference is what learning is worth."
+      actions={
+        <Button
+          look="primary"
+          disabled={!list.data || active !== null}
+          title={active ? "One at a time: stop the active one first" : undefined}
+          onClick={() => setStarting(true)}>
+          Start an experiment
+        </Button>
+      }>
       {list.isError && <Trouble error={list.error} retry={() => list.refetch()} />}
       {list.isPending && <Skeleton height={200} className="rounded-xl" />}
       {list.data && (
         <Card flush title={plural(list.data.experiments.length, "experiment")} lead="newest first">
           {list.data.experiments.length === 0 ? (
-            <Empty title="No experiment yet" action={<Button look="primary" onClick={() => setStarting(true)}>Start the first one</Button>}>
-              Hold learned context back from a few percent of users for some weeks. Evenhand assigns them, keeps the arms apart and tells you whether the difference is real.
+            <Empty
+              title="No experiment yet"
+              action={
+                <Button look="primary" onClick={() => setStarting(true)}>
+                  Start the first one
+                </Button>
+              }>
+              Hold learned context back from a few percent of users for some weeks. Evenhand assigns them, keeps the
+              arms apart and tells you whether the difference is real.
             </Empty>
           ) : (
             <ul className="border-t border-line">
               {list.data.experiments.map((experiment) => (
                 <li key={experiment.experiment_id} className="border-b border-line last:border-0">
-                  <Line experiment={experiment} onStop={experiment.ended_at == null ? () => setStopping(true) : undefined} />
+                  <Line
+                    experiment={experiment}
+                    onStop={experiment.ended_at == null ? () => setStopping(true) : undefined}
+                  />
                 </li>
               ))}
             </ul>
@@ -52,11 +72,20 @@ export default function ExperimentsPage() {
       )}
       <StartExperiment open={starting} onClose={() => setStarting(false)} />
       <Dialog title={`Stop ${active?.experiment_id ?? ""}?`} open={stopping} onClose={() => setStopping(false)}>
-        <p className="text-soft">Nobody is assigned any more, and held-out users get learned context again. What was measured is kept. The same experiment cannot be started again.</p>
-        {stop.isError && <div className="mt-3"><Trouble error={stop.error} /></div>}
+        <p className="text-soft">
+          Nobody is assigned any more, and held-out users get learned context again. What was measured is kept. The same
+          experiment cannot be started again.
+        </p>
+        {stop.isError && (
+          <div className="mt-3">
+            <Trouble error={stop.error} />
+          </div>
+        )}
         <div className="mt-5 flex justify-end gap-2">
           <Button onClick={() => setStopping(false)}>Keep it running</Button>
-          <Button look="danger" disabled={stop.isPending} onClick={() => active && stop.mutate(active.experiment_id)}>Stop the experiment</Button>
+          <Button look="danger" disabled={stop.isPending} onClick={() => active && stop.mutate(active.experiment_id)}>
+            Stop the experiment
+          </Button>
         </div>
       </Dialog>
     </Page>
@@ -70,16 +99,40 @@ function Line({ experiment, onStop }: { experiment: Experiment; onStop: (() => v
   const verdict = results.data && verdictOf(results.data);
   return (
     <div className="flex items-center gap-2 pr-4 hover:bg-raised">
-      <Link to={`/experiments/${encodeURIComponent(experiment.experiment_id)}`}
+      <Link
+        to={`/experiments/${encodeURIComponent(experiment.experiment_id)}`}
         className="grid min-w-0 flex-1 grid-cols-[minmax(0,1fr)_auto] items-center gap-x-5 gap-y-1 px-5 py-3 md:grid-cols-[minmax(0,1fr)_minmax(0,1.3fr)_20px]">
         <span className="min-w-0">
-          <span className="flex items-center gap-2"><span className="truncate font-medium">{experiment.experiment_id}</span>{active && <Badge tone="accent">active</Badge>}</span>
-          <span className="block text-[0.87rem] text-faint">{experiment.holdout_percentage} % held out · {active ? `since ${onDate(experiment.started_at)}` : `${onDate(experiment.started_at)}, ${duration(length)}`} · {ago(experiment.started_at)}</span>
+          <span className="flex items-center gap-2">
+            <span className="truncate font-medium">{experiment.experiment_id}</span>
+            {active && <Badge tone="accent">active</Badge>}
+          </span>
+          <span className="block text-[0.87rem] text-faint">
+            {experiment.holdout_percentage} % held out ·{" "}
+            {active
+              ? `since ${onDate(experiment.started_at)}`
+              : `${onDate(experiment.started_at)}, ${duration(length)}`}{" "}
+            · {ago(experiment.started_at)}
+          </span>
         </span>
-        <span className="min-w-0 max-md:col-span-2">{verdict ? <><Badge tone={verdict.tone}>{verdict.word}</Badge> <span className="text-soft">{verdict.sentence}</span></> : results.isPending && <span className="skeleton block h-4 w-40" />}</span>
+        <span className="min-w-0 max-md:col-span-2">
+          {verdict ? (
+            <>
+              <Badge tone={verdict.tone}>{verdict.word}</Badge> <span className="text-soft">{verdict.sentence}</span>
+            </>
+          ) : (
+            results.isPending && <span className="skeleton block h-4 w-40" />
+          )}
+        </span>
         <Icon.Arrow className="text-faint max-md:hidden" />
       </Link>
-      <span className="flex w-[56px] justify-end max-md:w-auto">{onStop && <Button small onClick={onStop}>Stop</Button>}</span>
+      <span className="flex w-[56px] justify-end max-md:w-auto">
+        {onStop && (
+          <Button small onClick={onStop}>
+            Stop
+          </Button>
+        )}
+      </span>
     </div>
   );
 }

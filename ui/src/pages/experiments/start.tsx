@@ -20,10 +20,16 @@ export function StartExperiment({ open, onClose }: { open: boolean; onClose: () 
     queryKey: ["plan", percentage],
     enabled: open && valid,
     placeholderData: keepPreviousData,
-    queryFn: () => ok(api.GET("/api/retrieval_experiments/plan", { params: { query: { holdout_percentage: percentage } } })),
+    queryFn: () =>
+      ok(api.GET("/api/retrieval_experiments/plan", { params: { query: { holdout_percentage: percentage } } })),
   });
   const start = useMutation({
-    mutationFn: () => ok(api.POST("/api/retrieval_experiments", { body: { experiment_id: name.trim(), holdout_percentage: percentage } })),
+    mutationFn: () =>
+      ok(
+        api.POST("/api/retrieval_experiments", {
+          body: { experiment_id: name.trim(), holdout_percentage: percentage },
+        }),
+      ),
     onSuccess: (answer) => {
       client.setQueryData(["experiments"], answer);
       say("Started: users are assigned from their next search on");
@@ -32,16 +38,39 @@ export function StartExperiment({ open, onClose }: { open: boolean; onClose: () 
   });
   return (
     <Dialog title="Start an experiment" open={open} onClose={onClose} wide>
-      <form className="flex flex-col gap-4" onSubmit={(e) => { e.preventDefault(); start.mutate(); }}>
+      <form
+        className="flex flex-col gap-4"
+        onSubmit={(e) => {
+          e.preventDefault();
+          start.mutate();
+        }}>
         <div className="grid gap-3 sm:grid-cols-[1fr_150px]">
-          <TextField label="Name" required maxLength={128} value={name} onChange={(e) => setName(e.target.value)} hint="Never used before." />
-          <TextField label="Held out (%)" type="number" required min="0.1" max="99.9" step="any" value={share} onChange={(e) => setShare(e.target.value)} />
+          <TextField
+            label="Name"
+            required
+            maxLength={128}
+            value={name}
+            onChange={(e) => setName(e.target.value)}
+            hint="Never used before."
+          />
+          <TextField
+            label="Held out (%)"
+            type="number"
+            required
+            min="0.1"
+            max="99.9"
+            step="any"
+            value={share}
+            onChange={(e) => setShare(e.target.value)}
+          />
         </div>
         {plan.isError ? <Trouble error={plan.error} /> : <PlanNote plan={plan.data} />}
         {start.isError && <Trouble error={start.error} />}
         <div className="flex justify-end gap-2">
           <Button onClick={onClose}>Not now</Button>
-          <Button look="primary" type="submit" disabled={!valid || start.isPending}>Start</Button>
+          <Button look="primary" type="submit" disabled={!valid || start.isPending}>
+            Start
+          </Button>
         </div>
       </form>
     </Dialog>

@@ -5,11 +5,25 @@ import { serve, show } from "../../test-server.tsx";
 import GovernancePage from "./page.tsx";
 
 const session = { state: "signed_in" as const, org_id: "acme", csrf: "x", governance: true };
-const purge = { purge_id: "p-1", subject_ref: "subref_v1_0", request_ref: "reqref_v1_0", status: "complete", error_code: null, error_detail: null, created_at: 100, updated_at: 103, completed_at: 103 };
+const purge = {
+  purge_id: "p-1",
+  subject_ref: "subref_v1_0",
+  request_ref: "reqref_v1_0",
+  status: "complete",
+  error_code: null,
+  error_detail: null,
+  created_at: 100,
+  updated_at: 103,
+  completed_at: 103,
+};
 
 it("erases only after the user id was typed, then shows the proof", async () => {
   const sent = serve({
-    "POST /api/governance/preview-user": { subject_ref: "subref_v1_0", counts: { sessions: 3, interactions: 9, profiles: 0 }, total: 12 },
+    "POST /api/governance/preview-user": {
+      subject_ref: "subref_v1_0",
+      counts: { sessions: 3, interactions: 9, profiles: 0 },
+      total: 12,
+    },
     "POST /api/governance/erase-user": { purge_id: "p-1", status: "complete", deleted_counts: {}, completed_at: 103 },
     "GET /api/governance/purge-operations/p-1": purge,
     "GET /api/governance/purge-operations": { purge_operations: [purge] },

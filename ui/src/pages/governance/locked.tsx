@@ -11,7 +11,8 @@ export function Locked({ session }: { session: Session }) {
     return (
       <Card>
         <Empty title="Your credential has no governance grant">
-          Exporting and erasing people needs a dashboard credential with the grant. Whoever runs the server can make one: <code>{COMMAND}</code>
+          Exporting and erasing people needs a dashboard credential with the grant. Whoever runs the server can make
+          one: <code>{COMMAND}</code>
         </Empty>
       </Card>
     );
@@ -20,11 +21,16 @@ export function Locked({ session }: { session: Session }) {
     <Card title="Governance always needs a credential" className="max-w-[720px]">
       <div className="flex flex-col gap-4">
         <p className="text-soft">
-          Being on the same machine is not enough to take a person's data out or to erase it. Make a key that may, on the command line of the server (with
-          its <code>--data-dir</code>), and sign in with it:
+          Being on the same machine is not enough to take a person's data out or to erase it. Make a key that may, on
+          the command line of the server (with its <code>--data-dir</code>), and sign in with it:
         </p>
-        <code className="rounded-lg border border-line bg-raised px-3 py-2 [overflow-wrap:anywhere] select-all">{COMMAND}</code>
-        <Note tone="warn">It is this installation's first key and ends local mode: programs that publish and search need keys from then on (Settings, Keys).</Note>
+        <code className="rounded-lg border border-line bg-raised px-3 py-2 [overflow-wrap:anywhere] select-all">
+          {COMMAND}
+        </code>
+        <Note tone="warn">
+          It is this installation's first key and ends local mode: programs that publish and search need keys from then
+          on (Settings, Keys).
+        </Note>
         <TokenForm />
       </div>
     </Card>

@@ -12,8 +12,17 @@ export function LookUp() {
   };
   return (
     <form onSubmit={submit} className="flex items-end gap-2">
-      <TextField label="User id" required value={user} onChange={(e) => setUser(e.target.value)} className="w-[250px]" placeholder="customer-0042" />
-      <Button look="primary" type="submit">Look up</Button>
+      <TextField
+        label="User id"
+        required
+        value={user}
+        onChange={(e) => setUser(e.target.value)}
+        className="w-[250px]"
+        placeholder="customer-0042"
+      />
+      <Button look="primary" type="submit">
+        Look up
+      </Button>
     </form>
   );
 }

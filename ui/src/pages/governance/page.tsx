@@ -13,12 +13,22 @@ export default function GovernancePage({ session }: { session: Session }) {
   const [user, purge] = [params.get("user"), params.get("purge")];
   return (
     <Page title="Governance" lead="Export everything stored about a person, or erase it and keep a signed proof.">
-      {!session.governance ? <Locked session={session} /> : (
+      {!session.governance ? (
+        <Locked session={session} />
+      ) : (
         <>
           <LookUp key={`look-up ${user ?? ""}`} />
           {purge && <PurgeStatus purgeId={purge} />}
-          {user ? <Person key={user} userId={user} /> : !purge && (
-            <Card><Empty title="Whom is it about?">Enter a user id to see what is stored, as counts. Nothing is read out, and looking changes nothing.</Empty></Card>
+          {user ? (
+            <Person key={user} userId={user} />
+          ) : (
+            !purge && (
+              <Card>
+                <Empty title="Whom is it about?">
+                  Enter a user id to see what is stored, as counts. Nothing is read out, and looking changes nothing.
+                </Empty>
+              </Card>
+            )
           )}
           <EarlierErasures />
         </>

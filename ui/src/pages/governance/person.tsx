@@ -22,27 +22,63 @@ export function Person({ userId }: { userId: string }) {
   });
   const take = useMutation({
     mutationFn: (format: "json" | "zip") =>
-      download(`/api/governance/export-user${format === "zip" ? "?format=zip" : ""}`, `export.${format}`, { user_id: userId, request_id: requestId("export") }),
+      download(`/api/governance/export-user${format === "zip" ? "?format=zip" : ""}`, `export.${format}`, {
+        user_id: userId,
+        request_id: requestId("export"),
+      }),
     onSuccess: () => say("Exported; the audit chain has a row about it"),
     onError: (error) => say(error.message, "bad"),
   });
   const data = footprint.data;
-  const targets = Object.entries(data?.counts ?? {}).filter(([, n]) => n > 0).sort((a, b) => b[1] - a[1]);
+  const targets = Object.entries(data?.counts ?? {})
+    .filter(([, n]) => n > 0)
+    .sort((a, b) => b[1] - a[1]);
   return (
-    <Card flush title={<>What is stored about <span className="text-accent">{userId}</span></>} lead={data ? `${plural(data.total, "row")} · ${data.subject_ref}` : "…"}>
-      {footprint.isError && <div className="px-5 pb-4"><Trouble error={footprint.error} retry={() => footprint.refetch()} /></div>}
-      {footprint.isPending && <div className="px-5 pb-4"><Skeleton height={160} /></div>}
-      {data && (targets.length === 0 ? <Empty title="Nothing is stored about this person">They were never here, or they were erased.</Empty> : (
-        <ul className="num grid grid-cols-[repeat(auto-fill,minmax(220px,1fr))] gap-x-8 px-5 pb-2">
-          {targets.map(([target, n]) => <li key={target} className="flex justify-between border-b border-line py-1.5"><span className="text-soft">{words(target)}</span><span className="font-medium">{count(n)}</span></li>)}
-        </ul>
-      ))}
+    <Card
+      flush
+      title={
+        <>
+          What is stored about <span className="text-accent">{userId}</span>
+        </>
+      }
+      lead={data ? `${plural(data.total, "row")} · ${data.subject_ref}` : "…"}>
+      {footprint.isError && (
+        <div className="px-5 pb-4">
+          <Trouble error={footprint.error} retry={() => footprint.refetch()} />
+        </div>
+      )}
+      {footprint.isPending && (
+        <div className="px-5 pb-4">
+          <Skeleton height={160} />
+        </div>
+      )}
+      {data &&
+        (targets.length === 0 ? (
+          <Empty title="Nothing is stored about this person">They were never here, or they were erased.</Empty>
+        ) : (
+          <ul className="num grid grid-cols-[repeat(auto-fill,minmax(220px,1fr))] gap-x-8 px-5 pb-2">
+            {targets.map(([target, n]) => (
+              <li key={target} className="flex justify-between border-b border-line py-1.5">
+                <span className="text-soft">{words(target)}</span>
+                <span className="font-medium">{count(n)}</span>
+              </li>
+            ))}
+          </ul>
+        ))}
       {data && (
         <div className="flex flex-wrap items-center gap-2 border-t border-line px-5 py-3.5">
-          <Button disabled={take.isPending} onClick={() => take.mutate("json")}><Icon.Download />Export as JSON</Button>
-          <Button disabled={take.isPending} onClick={() => take.mutate("zip")}><Icon.Download />Export for people (ZIP)</Button>
+          <Button disabled={take.isPending} onClick={() => take.mutate("json")}>
+            <Icon.Download />
+            Export as JSON
+          </Button>
+          <Button disabled={take.isPending} onClick={() => take.mutate("zip")}>
+            <Icon.Download />
+            Export for people (ZIP)
+          </Button>
           <span className="flex-1" />
-          <Button look="danger" onClick={() => setErasing(true)}>Erase this person</Button>
+          <Button look="danger" onClick={() => setErasing(true)}>
+            Erase this person
+          </Button>
         </div>
       )}
       <Erase userId={userId} total={data?.total ?? 0} open={erasing} onClose={() => setErasing(false)} />
@@ -50,7 +86,17 @@ export function Person({ userId }: { userId: string }) {
   );
 }
 
-function Erase({ userId, total, open, onClose }: { userId: string; total: number; open: boolean; onClose: () => void }) {
+function Erase({
+  userId,
+  total,
+  open,
+  onClose,
+}: {
+  userId: string;
+  total: number;
+  open: boolean;
+  onClose: () => void;
+}) {
   const client = useQueryClient();
   const [, change] = useUrlState();
   const [typed, setTyped] = useState("");
@@ -67,15 +113,29 @@ function Erase({ userId, total, open, onClose }: { userId: string; total: number
   });
   return (
     <Dialog title="Erase this person" open={open} onClose={onClose}>
-      <form className="flex flex-col gap-4" onSubmit={(e) => { e.preventDefault(); erase.mutate(); }}>
+      <form
+        className="flex flex-col gap-4"
+        onSubmit={(e) => {
+          e.preventDefault();
+          erase.mutate();
+        }}>
         <p className="text-soft">
-          All {plural(total, "row")} are deleted everywhere: conversations, verdicts, learnings, search indexes, queues. Playbooks of the organization stay, without the links to this person. <b className="text-ink">It cannot be undone.</b>
+          All {plural(total, "row")} are deleted everywhere: conversations, verdicts, learnings, search indexes, queues.
+          Playbooks of the organization stay, without the links to this person.{" "}
+          <b className="text-ink">It cannot be undone.</b>
         </p>
-        <TextField label={`Type ${userId} to confirm`} value={typed} onChange={(e) => setTyped(e.target.value)} autoComplete="off" />
+        <TextField
+          label={`Type ${userId} to confirm`}
+          value={typed}
+          onChange={(e) => setTyped(e.target.value)}
+          autoComplete="off"
+        />
         {erase.isError && <Trouble error={erase.error} />}
         <div className="flex justify-end gap-2">
           <Button onClick={onClose}>Keep everything</Button>
-          <Button look="danger" type="submit" disabled={typed !== userId || erase.isPending}>{erase.isPending ? "Erasing…" : "Erase for good"}</Button>
+          <Button look="danger" type="submit" disabled={typed !== userId || erase.isPending}>
+            {erase.isPending ? "Erasing…" : "Erase for good"}
+          </Button>
         </div>
       </form>
     </Dialog>

@@ -19,8 +19,18 @@ export default function JobsPage() {
   });
   const running = list.data?.regenerations.find((r) => r.status === "running");
   return (
-    <Page title="Jobs and judge health" lead="Is the judge working, how well does it agree with people, and what is being judged again."
-      actions={<Button look="primary" disabled={running !== undefined} title={running ? "One at a time: wait for the running one or cancel it" : undefined} onClick={() => setStarting(true)}>Judge a window again</Button>}>
+    <Page
+      title="Jobs and judge health"
+      lead="Is the judge working, how well does it agree with people, and what is being judged again."
+      actions={
+        <Button
+          look="primary"
+          disabled={running !== undefined}
+          title={running ? "One at a time: wait for the running one or cancel it" : undefined}
+          onClick={() => setStarting(true)}>
+          Judge a window again
+        </Button>
+      }>
       {list.isError && <Trouble error={list.error} retry={() => list.refetch()} />}
       <div className="grid items-start gap-4 xl:grid-cols-2">
         <div className="flex min-w-0 flex-col gap-4">

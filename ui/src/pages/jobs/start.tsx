@@ -26,7 +26,10 @@ export function StartRegeneration({ open, onClose }: { open: boolean; onClose: (
     queryFn: () => ok(api.POST("/api/evaluations/regenerate/preview", { body: window })),
   });
   const start = useMutation({
-    mutationFn: () => ok(api.POST("/api/evaluations/regenerate", { body: { ...window, max_cost_usd: cap === "" ? null : Number(cap) } })),
+    mutationFn: () =>
+      ok(
+        api.POST("/api/evaluations/regenerate", { body: { ...window, max_cost_usd: cap === "" ? null : Number(cap) } }),
+      ),
     onSuccess: async ({ total }) => {
       await client.invalidateQueries({ queryKey: ["regenerations"] });
       say(`Judging ${plural(total, "session")} again`);
@@ -36,24 +39,61 @@ export function StartRegeneration({ open, onClose }: { open: boolean; onClose: (
   const data = preview.data;
   return (
     <Dialog title="Judge a window again" open={open} onClose={onClose}>
-      <form className="flex flex-col gap-4" onSubmit={(e) => { e.preventDefault(); start.mutate(); }}>
-        <p className="text-soft">Sessions that began in this window get a new verdict; old ones stay until the new ones are there.</p>
+      <form
+        className="flex flex-col gap-4"
+        onSubmit={(e) => {
+          e.preventDefault();
+          start.mutate();
+        }}>
+        <p className="text-soft">
+          Sessions that began in this window get a new verdict; old ones stay until the new ones are there.
+        </p>
         <div className="grid grid-cols-2 gap-3">
-          <TextField label="From (UTC)" type="date" required max={to} value={from} onChange={(e) => setFrom(e.target.value)} />
-          <TextField label="To, included" type="date" required min={from} value={to} onChange={(e) => setTo(e.target.value)} />
+          <TextField
+            label="From (UTC)"
+            type="date"
+            required
+            max={to}
+            value={from}
+            onChange={(e) => setFrom(e.target.value)}
+          />
+          <TextField
+            label="To, included"
+            type="date"
+            required
+            min={from}
+            value={to}
+            onChange={(e) => setTo(e.target.value)}
+          />
         </div>
-        <TextField label="Stop at (US dollars, optional)" type="number" min="0" step="0.01" value={cap} onChange={(e) => setCap(e.target.value)} hint="What is done by then is kept." />
-        {preview.isError ? <Trouble error={preview.error} /> : !data ? <Skeleton height={64} /> : (
+        <TextField
+          label="Stop at (US dollars, optional)"
+          type="number"
+          min="0"
+          step="0.01"
+          value={cap}
+          onChange={(e) => setCap(e.target.value)}
+          hint="What is done by then is kept."
+        />
+        {preview.isError ? (
+          <Trouble error={preview.error} />
+        ) : !data ? (
+          <Skeleton height={64} />
+        ) : (
           <Note>
             <b>{plural(data.total, "session")}</b> will be judged by {data.judge}
-            {data.total < data.total_candidates && <>, drawn from {count(data.total_candidates)}: at most the configured number per day and source</>}.
-            {" "}Estimated cost: <b>{dollars(data.estimated_cost_usd)}</b>.
+            {data.total < data.total_candidates && (
+              <>, drawn from {count(data.total_candidates)}: at most the configured number per day and source</>
+            )}
+            . Estimated cost: <b>{dollars(data.estimated_cost_usd)}</b>.
           </Note>
         )}
         {start.isError && <Trouble error={start.error} />}
         <div className="flex justify-end gap-2">
           <Button onClick={onClose}>Not now</Button>
-          <Button look="primary" type="submit" disabled={!valid || start.isPending || !data || data.total === 0}>Start</Button>
+          <Button look="primary" type="submit" disabled={!valid || start.isPending || !data || data.total === 0}>
+            Start
+          </Button>
         </div>
       </form>
     </Dialog>

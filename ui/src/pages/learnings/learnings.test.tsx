@@ -5,26 +5,115 @@ import { serve, show } from "../../test-server.tsx";
 import LearningsPage from "./page.tsx";
 
 const playbook = {
-  agent_playbook_id: 7, playbook_name: "", agent_version: "v1", created_at: 100, content: "Quote prices with tax", trigger: "prices", rationale: "", status: null,
-  playbook_status: "pending", playbook_metadata: {}, tags: [], source_user_count: 2, below_min_users: true, source_windows: [{ user_playbook_id: 1, source_interaction_ids: [11] }, { user_playbook_id: 2, source_interaction_ids: [12] }],
+  agent_playbook_id: 7,
+  playbook_name: "",
+  agent_version: "v1",
+  created_at: 100,
+  content: "Quote prices with tax",
+  trigger: "prices",
+  rationale: "",
+  status: null,
+  playbook_status: "pending",
+  playbook_metadata: {},
+  tags: [],
+  source_user_count: 2,
+  below_min_users: true,
+  source_windows: [
+    { user_playbook_id: 1, source_interaction_ids: [11] },
+    { user_playbook_id: 2, source_interaction_ids: [12] },
+  ],
 };
-const proposal = { user_id: "ada", window_no: 1, content: "Quote prices with tax", trigger: "", rationale: "", source_interaction_ids: [11], outcome: "added", reason: "", learning_id: "1", replaced_id: null, extractor: "offline", prompt_version: "v1", rubric_hash: "", created_at: 90 };
+const proposal = {
+  user_id: "ada",
+  window_no: 1,
+  content: "Quote prices with tax",
+  trigger: "",
+  rationale: "",
+  source_interaction_ids: [11],
+  outcome: "added",
+  reason: "",
+  learning_id: "1",
+  replaced_id: null,
+  extractor: "offline",
+  prompt_version: "v1",
+  rubric_hash: "",
+  created_at: 90,
+};
 const way = {
-  kind: "agent_playbook", learning_id: "7", user_id: null, status: null, deleted_interaction_ids: [], proposals: [], superseded_by: null, source_user_count: 2,
-  interactions: [{ interaction_id: 11, user_id: "ada", session_id: "s1", request_id: "r", created_at: 80, role: "User" }],
-  sources: [{ user_playbook_id: 1, user_id: "ada", source_interaction_ids: [11], proposals: [proposal] }, { user_playbook_id: 2, user_id: "bob", source_interaction_ids: [12], proposals: [] }],
+  kind: "agent_playbook",
+  learning_id: "7",
+  user_id: null,
+  status: null,
+  deleted_interaction_ids: [],
+  proposals: [],
+  superseded_by: null,
+  source_user_count: 2,
+  interactions: [
+    { interaction_id: 11, user_id: "ada", session_id: "s1", request_id: "r", created_at: 80, role: "User" },
+  ],
+  sources: [
+    { user_playbook_id: 1, user_id: "ada", source_interaction_ids: [11], proposals: [proposal] },
+    { user_playbook_id: 2, user_id: "bob", source_interaction_ids: [12], proposals: [] },
+  ],
   decisions: [{ decision: "proposed", actor: "aggregation", decided_at: 95 }],
 };
-const impact = { judged: 6, positive: 0, negative: 6, neutral: 0, mean: -1, ci95: [-1, -0.3], clustered_by: "user", clusters: 6 };
+const impact = {
+  judged: 6,
+  positive: 0,
+  negative: 6,
+  neutral: 0,
+  mean: -1,
+  ci95: [-1, -0.3],
+  clustered_by: "user",
+  clusters: 6,
+};
 const score = {
-  kind: "agent_playbook", learning_id: "7", user_id: null, agent_version: "v1", title: "Quote prices without tax", status: null, playbook_status: "approved",
-  relevance: { judged: 6, relevant: 6, rate: 1, ci95: [0.6, 1] }, impact, attributable_impact: impact, standing: "hurts", sessions: 6, users: 6, cited_sessions: [],
-  diagnoses: { content_defect: 2 }, outdated_verdicts: 0, arm_lift: null, arm_lift_reason: "no experiment ran", proposal_id: "t-1",
+  kind: "agent_playbook",
+  learning_id: "7",
+  user_id: null,
+  agent_version: "v1",
+  title: "Quote prices without tax",
+  status: null,
+  playbook_status: "approved",
+  relevance: { judged: 6, relevant: 6, rate: 1, ci95: [0.6, 1] },
+  impact,
+  attributable_impact: impact,
+  standing: "hurts",
+  sessions: 6,
+  users: 6,
+  cited_sessions: [],
+  diagnoses: { content_defect: 2 },
+  outdated_verdicts: 0,
+  arm_lift: null,
+  arm_lift_reason: "no experiment ran",
+  proposal_id: "t-1",
 };
 const tuning = {
-  proposal_id: "t-1", kind: "agent_playbook", learning_id: "7", user_id: null, action: "edit", content: "Quote prices with tax", trigger: "prices", rationale: "People want tax.",
-  drafted_by: "openai/m", judged: 6, impact: -1, impact_upper: -0.3, status: "open", created_at: 100, decided_at: null,
-  evidence: [{ user_id: "ada", session_id: "s1", interaction_id: 11, category: "content_defect", reason: "r", interaction_ids: [11] }],
+  proposal_id: "t-1",
+  kind: "agent_playbook",
+  learning_id: "7",
+  user_id: null,
+  action: "edit",
+  content: "Quote prices with tax",
+  trigger: "prices",
+  rationale: "People want tax.",
+  drafted_by: "openai/m",
+  judged: 6,
+  impact: -1,
+  impact_upper: -0.3,
+  status: "open",
+  created_at: 100,
+  decided_at: null,
+  evidence: [
+    {
+      user_id: "ada",
+      session_id: "s1",
+      interaction_id: 11,
+      category: "content_defect",
+      reason: "r",
+      interaction_ids: [11],
+    },
+  ],
 };
 
 it("a pending playbook shows who taught it, and is edited and approved", async () => {
@@ -38,7 +127,10 @@ it("a pending playbook shows who taught it, and is edited and approved", async (
   show(<LearningsPage />, "/learnings?open=7");
   const origin = await screen.findByTestId("provenance");
   expect(origin).toHaveTextContent("2 people taught it independently, in 2 playbooks");
-  expect(within(origin).getByRole("link", { name: "turn 11" })).toHaveAttribute("href", expect.stringContaining("turn=11"));
+  expect(within(origin).getByRole("link", { name: "turn 11" })).toHaveAttribute(
+    "href",
+    expect.stringContaining("turn=11"),
+  );
   expect(origin).toHaveTextContent("proposed by aggregation");
   await userEvent.click(screen.getByRole("button", { name: "Edit" }));
   const text = screen.getByLabelText("What to do");
@@ -70,5 +162,9 @@ it("the scorecard says what hurts, and a person decides", async () => {
   await userEvent.click(screen.getByRole("button", { name: "In my own words" }));
   await userEvent.type(screen.getByLabelText("What to do"), ", always");
   await userEvent.click(screen.getByRole("button", { name: "Use this wording" }));
-  expect(sent.find((s) => s.path.endsWith("accept"))?.body).toEqual({ proposal_id: "t-1", content: "Quote prices with tax, always", trigger: "prices" });
+  expect(sent.find((s) => s.path.endsWith("accept"))?.body).toEqual({
+    proposal_id: "t-1",
+    content: "Quote prices with tax, always",
+    trigger: "prices",
+  });
 });

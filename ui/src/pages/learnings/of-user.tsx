@@ -22,17 +22,39 @@ export function OfUser() {
   return (
     <>
       <form onSubmit={ask} className="flex items-end gap-2">
-        <TextField label="User id" value={typed} onChange={(e) => setTyped(e.target.value)} className="w-[280px]" placeholder="customer-0042" />
-        <Button type="submit" look="primary">Look up</Button>
+        <TextField
+          label="User id"
+          value={typed}
+          onChange={(e) => setTyped(e.target.value)}
+          className="w-[280px]"
+          placeholder="customer-0042"
+        />
+        <Button type="submit" look="primary">
+          Look up
+        </Button>
       </form>
-      {user ? <Known user={user} /> : <Card><Empty title="Whose learnings?">Profiles and user playbooks belong to one person and go with them when they are erased.</Empty></Card>}
+      {user ? (
+        <Known user={user} />
+      ) : (
+        <Card>
+          <Empty title="Whose learnings?">
+            Profiles and user playbooks belong to one person and go with them when they are erased.
+          </Empty>
+        </Card>
+      )}
     </>
   );
 }
 
 function Known({ user }: { user: string }) {
-  const profiles = useQuery({ queryKey: ["profiles", user], queryFn: () => ok(api.POST("/api/get_profiles", { body: { user_id: user, top_k: 1000 } })) });
-  const playbooks = useQuery({ queryKey: ["user-playbooks", user], queryFn: () => ok(api.POST("/api/get_user_playbooks", { body: { user_id: user, top_k: 1000 } })) });
+  const profiles = useQuery({
+    queryKey: ["profiles", user],
+    queryFn: () => ok(api.POST("/api/get_profiles", { body: { user_id: user, top_k: 1000 } })),
+  });
+  const playbooks = useQuery({
+    queryKey: ["user-playbooks", user],
+    queryFn: () => ok(api.POST("/api/get_user_playbooks", { body: { user_id: user, top_k: 1000 } })),
+  });
   const impact = useImpact();
   if (profiles.isError) return <Trouble error={profiles.error} retry={() => profiles.refetch()} />;
   if (playbooks.isError) return <Trouble error={playbooks.error} retry={() => playbooks.refetch()} />;
@@ -49,8 +71,12 @@ function Known({ user }: { user: string }) {
               <p>{profile.content}</p>
               <p className="mt-0.5 flex flex-wrap gap-x-3 text-[0.84rem] text-faint">
                 <span>{ago(profile.last_modified_timestamp)}</span>
-                <span>{profile.expiration_timestamp >= NEVER ? "kept" : `until ${onDate(profile.expiration_timestamp)}`}</span>
-                {profile.tags.map((tag) => <Badge key={tag}>{tag}</Badge>)}
+                <span>
+                  {profile.expiration_timestamp >= NEVER ? "kept" : `until ${onDate(profile.expiration_timestamp)}`}
+                </span>
+                {profile.tags.map((tag) => (
+                  <Badge key={tag}>{tag}</Badge>
+                ))}
               </p>
             </li>
           ))}
@@ -63,8 +89,13 @@ function Known({ user }: { user: string }) {
             <li key={playbook.user_playbook_id} className="border-b border-line px-5 py-2.5 last:border-0">
               <p className="font-medium">{playbook.playbook_name || playbook.content}</p>
               {playbook.playbook_name && <p className="text-soft">{playbook.content}</p>}
-              <p className="mt-0.5 mb-1.5 text-[0.84rem] text-faint">{playbook.trigger && `when ${playbook.trigger}, `}{ago(playbook.created_at)}</p>
-              <div className="max-w-[230px]"><ImpactBar impact={impact.data?.of("user_playbook", playbook.user_playbook_id)} /></div>
+              <p className="mt-0.5 mb-1.5 text-[0.84rem] text-faint">
+                {playbook.trigger && `when ${playbook.trigger}, `}
+                {ago(playbook.created_at)}
+              </p>
+              <div className="max-w-[230px]">
+                <ImpactBar impact={impact.data?.of("user_playbook", playbook.user_playbook_id)} />
+              </div>
             </li>
           ))}
         </ul>

@@ -7,14 +7,28 @@ import { OfUser } from "./of-user.tsx";
 import { Scorecard } from "./scorecard.tsx";
 import { TrySearch } from "./try-search.tsx";
 
-const VIEWS = [["playbooks", "Agent playbooks"], ["scorecard", "Scorecard"], ["people", "Of a person"], ["search", "Try a search"]] as const;
+const VIEWS = [
+  ["playbooks", "Agent playbooks"],
+  ["scorecard", "Scorecard"],
+  ["people", "Of a person"],
+  ["search", "Try a search"],
+] as const;
 
 export default function LearningsPage() {
   const [params, change] = useUrlState();
   const view = VIEWS.find(([name]) => name === params.get("view"))?.[0] ?? "playbooks";
   return (
-    <Page title="Learnings" lead="What agents are told before they answer: who let it in, where it came from, and whether it helps."
-      actions={<Segmented label="View" value={view} options={VIEWS} onChange={(v) => change({ view: v === "playbooks" ? null : v, open: null })} />}>
+    <Page
+      title="Learnings"
+      lead="What agents are told before they answer: who let it in, where it came from, and whether it helps."
+      actions={
+        <Segmented
+          label="View"
+          value={view}
+          options={VIEWS}
+          onChange={(v) => change({ view: v === "playbooks" ? null : v, open: null })}
+        />
+      }>
       {view === "playbooks" && <AgentPlaybooks />}
       {view === "scorecard" && <Scorecard />}
       {view === "people" && <OfUser />}

@@ -18,7 +18,9 @@ export function TuningProposals() {
   return (
     <Card flush title={plural(open.data.proposals.length, "learning")} lead="hurt, and wait for your decision">
       <ul className="border-t border-line">
-        {open.data.proposals.map((proposal) => <Line key={proposal.proposal_id} proposal={proposal} />)}
+        {open.data.proposals.map((proposal) => (
+          <Line key={proposal.proposal_id} proposal={proposal} />
+        ))}
       </ul>
     </Card>
   );
@@ -29,12 +31,15 @@ function Line({ proposal }: { proposal: Proposal }) {
   const say = useSay();
   const [editing, setEditing] = useState(false);
   const settled = (text: string) => async () => {
-    await Promise.all(["tuning", "scorecard", "agent-playbooks"].map((key) => client.invalidateQueries({ queryKey: [key] })));
+    await Promise.all(
+      ["tuning", "scorecard", "agent-playbooks"].map((key) => client.invalidateQueries({ queryKey: [key] })),
+    );
     say(text);
   };
   const { proposal_id } = proposal;
   const accept = useMutation({
-    mutationFn: (own?: Wording) => ok(api.POST("/api/learnings/tuning_proposals/accept", { body: { proposal_id, ...own } })),
+    mutationFn: (own?: Wording) =>
+      ok(api.POST("/api/learnings/tuning_proposals/accept", { body: { proposal_id, ...own } })),
     onSuccess: settled("Changed as you decided"),
   });
   const decline = useMutation({
@@ -48,15 +53,26 @@ function Line({ proposal }: { proposal: Proposal }) {
     <li className="flex flex-col gap-2 border-b border-line px-5 py-3 last:border-0">
       <p className="flex flex-wrap items-center gap-2">
         <Badge tone="warn">{isEdit ? "reword" : "archive"}</Badge>
-        <span className="font-medium">{words(proposal.kind)} {proposal.learning_id}</span>
-        <span className="num text-faint">impact {signed(proposal.impact, 2)} over {plural(proposal.judged, "verdict")}, drafted by {proposal.drafted_by} {ago(proposal.created_at)}</span>
+        <span className="font-medium">
+          {words(proposal.kind)} {proposal.learning_id}
+        </span>
+        <span className="num text-faint">
+          impact {signed(proposal.impact, 2)} over {plural(proposal.judged, "verdict")}, drafted by{" "}
+          {proposal.drafted_by} {ago(proposal.created_at)}
+        </span>
       </p>
-      {isEdit && <div className="rounded-lg border border-line bg-raised px-4 py-2.5 whitespace-pre-wrap">{proposal.content}{proposal.trigger && <span className="block text-faint">when {proposal.trigger}</span>}</div>}
+      {isEdit && (
+        <div className="rounded-lg border border-line bg-raised px-4 py-2.5 whitespace-pre-wrap">
+          {proposal.content}
+          {proposal.trigger && <span className="block text-faint">when {proposal.trigger}</span>}
+        </div>
+      )}
       <p className="text-soft">{proposal.rationale}</p>
       <ul className="flex flex-wrap gap-x-3 text-[0.9rem]">
         {proposal.evidence.slice(0, 8).map((shown) => (
           <li key={`${shown.user_id} ${shown.session_id} ${shown.interaction_id}`}>
-            <Link className="text-accent underline underline-offset-3"
+            <Link
+              className="text-accent underline underline-offset-3"
               to={`/sessions?${new URLSearchParams({ open: `${shown.user_id}\n${shown.session_id}`, turn: String(shown.interaction_id) })}`}>
               {shown.category ? words(shown.category) : "negative"} in {shown.session_id}
             </Link>
@@ -65,13 +81,28 @@ function Line({ proposal }: { proposal: Proposal }) {
       </ul>
       {problem && !editing && <Trouble error={problem} />}
       <div className="flex flex-wrap gap-2">
-        <Button small look="primary" disabled={busy} onClick={() => accept.mutate(undefined)}>{isEdit ? "Accept the wording" : "Archive it"}</Button>
-        {proposal.kind !== "profile" && <Button small disabled={busy} onClick={() => setEditing(true)}>In my own words</Button>}
-        <Button small look="quiet" disabled={busy} onClick={() => decline.mutate()}>Leave it</Button>
+        <Button small look="primary" disabled={busy} onClick={() => accept.mutate(undefined)}>
+          {isEdit ? "Accept the wording" : "Archive it"}
+        </Button>
+        {proposal.kind !== "profile" && (
+          <Button small disabled={busy} onClick={() => setEditing(true)}>
+            In my own words
+          </Button>
+        )}
+        <Button small look="quiet" disabled={busy} onClick={() => decline.mutate()}>
+          Leave it
+        </Button>
       </div>
       {editing && (
-        <WordingDialog title="Your wording" confirm="Use this wording" from={{ content: proposal.content, trigger: proposal.trigger }}
-          error={accept.error} busy={busy} onClose={() => setEditing(false)} onSave={(own) => accept.mutate(own)} />
+        <WordingDialog
+          title="Your wording"
+          confirm="Use this wording"
+          from={{ content: proposal.content, trigger: proposal.trigger }}
+          error={accept.error}
+          busy={busy}
+          onClose={() => setEditing(false)}
+          onSave={(own) => accept.mutate(own)}
+        />
       )}
     </li>
   );

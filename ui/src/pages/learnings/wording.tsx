@@ -6,8 +6,22 @@ import { Trouble } from "../../parts/page.tsx";
 
 export type Wording = { content: string; trigger: string };
 
-export function WordingDialog({ title, from, confirm, error, busy, onClose, onSave }: {
-  title: string; from: Wording; confirm: string; error: unknown; busy: boolean; onClose: () => void; onSave: (wording: Wording) => void;
+export function WordingDialog({
+  title,
+  from,
+  confirm,
+  error,
+  busy,
+  onClose,
+  onSave,
+}: {
+  title: string;
+  from: Wording;
+  confirm: string;
+  error: unknown;
+  busy: boolean;
+  onClose: () => void;
+  onSave: (wording: Wording) => void;
 }) {
   const [content, setContent] = useState(from.content);
   const [trigger, setTrigger] = useState(from.trigger);
@@ -23,7 +37,9 @@ export function WordingDialog({ title, from, confirm, error, busy, onClose, onSa
         {error != null && <Trouble error={error} />}
         <div className="flex justify-end gap-2">
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" disabled={busy || (!content.trim() && !trigger.trim())}>{confirm}</Button>
+          <Button type="submit" look="primary" disabled={busy || (!content.trim() && !trigger.trim())}>
+            {confirm}
+          </Button>
         </div>
       </form>
     </Dialog>

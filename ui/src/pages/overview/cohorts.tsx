@@ -7,21 +7,43 @@ import { count, fixed, plural, sourceName } from "../../lib/format.ts";
 import type { Range } from "../../lib/range.ts";
 import { withParams, useUrlState } from "../../lib/url-state.ts";
 
-export function Cohorts({ comparison, range }: { comparison: NonNullable<Overview["source_set_comparison"]>; range: Range }) {
+export function Cohorts({
+  comparison,
+  range,
+}: {
+  comparison: NonNullable<Overview["source_set_comparison"]>;
+  range: Range;
+}) {
   const [params] = useUrlState();
   const sets = comparison.sets.filter((set) => set.n > 0);
   if (sets.length < 2) return null;
   const data = {
     columns: ["source", "sessions", "judged", "success rate pp", "low 95 %", "high 95 %"],
-    rows: sets.map((s) => [sourceName(s.label), s.session_count, s.n, s.success_rate_pp, s.ci95_pp?.[0], s.ci95_pp?.[1]]),
+    rows: sets.map((s) => [
+      sourceName(s.label),
+      s.session_count,
+      s.n,
+      s.success_rate_pp,
+      s.ci95_pp?.[0],
+      s.ci95_pp?.[1],
+    ]),
   };
   const unmatched = comparison.unmatched_session_count;
   return (
-    <ChartCard title="By source" data={data} file="sources"
-      lead={unmatched === 0 ? "every judged session belongs to one of these" : `${plural(unmatched, "session")} of other sources not shown`}>
+    <ChartCard
+      title="By source"
+      data={data}
+      file="sources"
+      lead={
+        unmatched === 0
+          ? "every judged session belongs to one of these"
+          : `${plural(unmatched, "session")} of other sources not shown`
+      }>
       <div className="grid grid-cols-[repeat(auto-fit,minmax(220px,1fr))] gap-3">
         {sets.map((set) => (
-          <Link key={set.label} to={withParams(params, { source: set.label })}
+          <Link
+            key={set.label}
+            to={withParams(params, { source: set.label })}
             className="min-w-0 rounded-lg border border-line px-3.5 pt-2.5 pb-1.5 transition-colors hover:border-line-strong hover:bg-raised">
             <div className="flex items-baseline justify-between gap-2">
               <span className="font-semibold">{sourceName(set.label)}</span>
@@ -31,8 +53,20 @@ export function Cohorts({ comparison, range }: { comparison: NonNullable<Overvie
               <span>n = {count(set.n)}</span>
               <span>{set.ci95_pp ? `${fixed(set.ci95_pp[0])} to ${fixed(set.ci95_pp[1])}` : ""}</span>
             </div>
-            <Trend bare label={`Success rate of ${sourceName(set.label)}`} bucket={range.bucket} now={range.to} height={84}
-              points={set.buckets.map((b) => ({ ts: b.ts, value: b.regular_rate ?? null, low: b.ci95?.[0] ?? null, high: b.ci95?.[1] ?? null, n: b.regular_n }))} />
+            <Trend
+              bare
+              label={`Success rate of ${sourceName(set.label)}`}
+              bucket={range.bucket}
+              now={range.to}
+              height={84}
+              points={set.buckets.map((b) => ({
+                ts: b.ts,
+                value: b.regular_rate ?? null,
+                low: b.ci95?.[0] ?? null,
+                high: b.ci95?.[1] ?? null,
+                n: b.regular_n,
+              }))}
+            />
           </Link>
         ))}
       </div>

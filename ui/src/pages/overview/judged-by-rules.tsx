@@ -8,10 +8,19 @@ export function JudgedByRules({ judges }: { judges: Overview["judges"] }) {
   if (byRules.length === 0) return null;
   return (
     <Note tone="warn">
-      <b>{byRules.length === judges.length ? "Judged by rules, not by a model" : "Partly judged by rules, not by a model"}:</b>{" "}
-      read the success rate as a hint. Rules hear thanks and complaints; they cannot tell a right answer from a wrong one, and pass many failures.
-      Start the server with a model key (<code>OPENAI_API_KEY</code> or another one) to have a model judge:{" "}
-      <Link to="/settings" className="underline">how to set it</Link>.
+      <b>
+        {byRules.length === judges.length
+          ? "Judged by rules, not by a model"
+          : "Partly judged by rules, not by a model"}
+        :
+      </b>{" "}
+      read the success rate as a hint. Rules hear thanks and complaints; they cannot tell a right answer from a wrong
+      one, and pass many failures. Start the server with a model key (<code>OPENAI_API_KEY</code> or another one) to
+      have a model judge:{" "}
+      <Link to="/settings" className="underline">
+        how to set it
+      </Link>
+      .
     </Note>
   );
 }

@@ -7,25 +7,61 @@ import OverviewPage from "./page.tsx";
 
 const rate = { current: 0.9, delta_pp: 1.2 };
 const tiles = {
-  success: rate, behavior_success: { ...rate, eligible_sessions: 90, excluded_system_errors: 4 }, corrections: { current: 0.4, delta: -0.1 },
-  turns: { current: 2.5, delta: null }, escalation: { current: 0.03, delta_pp: 0.5 },
+  success: rate,
+  behavior_success: { ...rate, eligible_sessions: 90, excluded_system_errors: 4 },
+  corrections: { current: 0.4, delta: -0.1 },
+  turns: { current: 2.5, delta: null },
+  escalation: { current: 0.03, delta_pp: 0.5 },
 };
 const rule = (id: string, good: number, bad: number) => ({
-  rule_id: id, kind: "agent_playbook", title: `Playbook ${id}`, successes_with: good, failures_with: bad, net_sessions: good - bad, cited_session_ids: [], success_rate_ci95: [0, 1] as [number, number],
+  rule_id: id,
+  kind: "agent_playbook",
+  title: `Playbook ${id}`,
+  successes_with: good,
+  failures_with: bad,
+  net_sessions: good - bad,
+  cited_session_ids: [],
+  success_rate_ci95: [0, 1] as [number, number],
 });
 
 const model = { judge: "openai/gpt-5-mini", is_rules: false, n: 60 };
 const rules = { judge: "offline", is_rules: true, n: 40 };
 
 function overview(state: Overview["hero"]["state"], judges: Overview["judges"]): Overview {
-  const bucket = { ts: 1_768_435_200, regular_rate: 0.9, shadow_rate: null, regular_n: 40, shadow_n: 0, avg_corrections: 0.4, escalation_rate: 0.03, ci95: [0.8, 0.95] as [number, number] };
+  const bucket = {
+    ts: 1_768_435_200,
+    regular_rate: 0.9,
+    shadow_rate: null,
+    regular_n: 40,
+    shadow_n: 0,
+    avg_corrections: 0.4,
+    escalation_rate: 0.03,
+    ci95: [0.8, 0.95] as [number, number],
+  };
   return {
-    hero: { state, regular_success_rate_pp: 91.4, shadow_success_rate_pp: null, delta_pp: null, buckets: [bucket], ci95_pp: [90.1, 92.5], n: 1234 },
-    context_tiles: tiles, rule_attribution: [rule("1", 80, 5), rule("2", 3, 30), rule("3", 2, 1)],
-    score_distribution: { labels: ["0", "1"], current_bins: [9, 1], baseline_bins: [8, 2] }, partner_tiles: [], shadow_win_rate_trend: null,
+    hero: {
+      state,
+      regular_success_rate_pp: 91.4,
+      shadow_success_rate_pp: null,
+      delta_pp: null,
+      buckets: [bucket],
+      ci95_pp: [90.1, 92.5],
+      n: 1234,
+    },
+    context_tiles: tiles,
+    rule_attribution: [rule("1", 80, 5), rule("2", 3, 30), rule("3", 2, 1)],
+    score_distribution: { labels: ["0", "1"], current_bins: [9, 1], baseline_bins: [8, 2] },
+    partner_tiles: [],
+    shadow_win_rate_trend: null,
     recent_results: [],
-    source_set_comparison: { available_sources: ["app", "web"], source_sessions: [], sets: [], unmatched_session_count: 0 },
-    available_agent_versions: ["v1", "v2"], judges,
+    source_set_comparison: {
+      available_sources: ["app", "web"],
+      source_sessions: [],
+      sets: [],
+      unmatched_session_count: 0,
+    },
+    available_agent_versions: ["v1", "v2"],
+    judges,
   };
 }
 
@@ -33,10 +69,18 @@ function open(state: Overview["hero"]["state"], address?: string, judges: Overvi
   const sent = serve({
     "GET /api/sessions": { sessions: [{ source: "web" }, { source: "app" }, { source: "web" }], next_cursor: null },
     "POST /api/get_evaluation_overview": overview(state, judges),
-    "GET /api/evaluations/judge_health": { decisions: [{ decision: "judged", count: 90 }, { decision: "failed", count: 10 }] },
+    "GET /api/evaluations/judge_health": {
+      decisions: [
+        { decision: "judged", count: 90 },
+        { decision: "failed", count: 10 },
+      ],
+    },
   });
   show(<OverviewPage />, address);
-  return () => sent.filter((one) => one.path === "/api/get_evaluation_overview").map((one) => (one.body as { agent_version: string | null }).agent_version);
+  return () =>
+    sent
+      .filter((one) => one.path === "/api/get_evaluation_overview")
+      .map((one) => (one.body as { agent_version: string | null }).agent_version);
 }
 
 describe("the overview", () => {
@@ -62,7 +106,11 @@ describe("the overview", () => {
   it("puts what harms first and greys what has few sessions", async () => {
     open("full");
     const rules = await screen.findAllByTitle("Show the sessions that cited it");
-    expect(rules.map((r) => r.textContent?.match(/Playbook \d/)?.[0])).toEqual(["Playbook 2", "Playbook 3", "Playbook 1"]);
+    expect(rules.map((r) => r.textContent?.match(/Playbook \d/)?.[0])).toEqual([
+      "Playbook 2",
+      "Playbook 3",
+      "Playbook 1",
+    ]);
     expect(rules[1]).toHaveClass("text-faint");
     expect(rules[0]).toHaveAttribute("href", "/sessions?rule=agent_playbook%3A2&range=30d");
   });
@@ -75,7 +123,10 @@ describe("the overview", () => {
     expect(choice).toHaveDisplayValue("v2");
     await waitFor(() => expect(asked().at(-1)).toBe("v2"));
     expect(await screen.findByRole("heading", { name: "Success rate, v2" })).toBeInTheDocument();
-    expect(screen.getAllByTitle("Show the sessions that cited it")[0]).toHaveAttribute("href", "/sessions?rule=agent_playbook%3A2&range=30d&version=v2");
+    expect(screen.getAllByTitle("Show the sessions that cited it")[0]).toHaveAttribute(
+      "href",
+      "/sessions?rule=agent_playbook%3A2&range=30d&version=v2",
+    );
     await userEvent.selectOptions(choice, "All versions");
     expect(await screen.findByRole("heading", { name: "Success rate" })).toBeInTheDocument();
   });

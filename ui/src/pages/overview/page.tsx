@@ -33,21 +33,48 @@ export default function OverviewPage() {
   const view = set ? viewOf(set) : overview.data;
   const actions = (
     <>
-      <Choice label="Source" all="All sources" known={known.map(sourceName)} value={source} onChange={(source) => change({ source })} />
-      <Choice label="Agent version" all="All versions" known={overview.data?.available_agent_versions ?? []} value={version}
-        onChange={(version) => change({ version })} />
-      <Segmented label="Bucket" value={range.bucket} options={[["day", "Daily"], ["week", "Weekly"]]}
-        onChange={(bucket) => change({ bucket })} />
+      <Choice
+        label="Source"
+        all="All sources"
+        known={known.map(sourceName)}
+        value={source}
+        onChange={(source) => change({ source })}
+      />
+      <Choice
+        label="Agent version"
+        all="All versions"
+        known={overview.data?.available_agent_versions ?? []}
+        value={version}
+        onChange={(version) => change({ version })}
+      />
+      <Segmented
+        label="Bucket"
+        value={range.bucket}
+        options={[
+          ["day", "Daily"],
+          ["week", "Weekly"],
+        ]}
+        onChange={(bucket) => change({ bucket })}
+      />
       <RangeChoice range={range} />
     </>
   );
   return (
     <Page title="Overview" lead="Is the agent succeeding, and is it getting better?" actions={actions}>
       {overview.isError && <Trouble error={overview.error} retry={() => overview.refetch()} />}
-      {!view || !overview.data ? !overview.isError && <Loading /> : (
+      {!view || !overview.data ? (
+        !overview.isError && <Loading />
+      ) : (
         <div className={`flex flex-col gap-4 transition-opacity ${overview.isPlaceholderData ? "opacity-60" : ""}`}>
           <JudgedByRules judges={overview.data.judges} />
-          <Hero view={view} state={overview.data.hero.state} range={range} health={sessions.data} scoped={source} version={version} />
+          <Hero
+            view={view}
+            state={overview.data.hero.state}
+            range={range}
+            health={sessions.data}
+            scoped={source}
+            version={version}
+          />
           {overview.data.hero.state !== "empty" && (
             <>
               <ContextTiles tiles={view.context_tiles} partners={view.partner_tiles} />
@@ -68,13 +95,30 @@ export default function OverviewPage() {
 }
 
 /** One of the known, or all of them. What is chosen stays to be seen when it is not among them any more. */
-function Choice({ label, all, known, value, onChange }:
-  { label: string; all: string; known: string[]; value: string | null; onChange: (value: string) => void }) {
+function Choice({
+  label,
+  all,
+  known,
+  value,
+  onChange,
+}: {
+  label: string;
+  all: string;
+  known: string[];
+  value: string | null;
+  onChange: (value: string) => void;
+}) {
   const names = value === null || known.includes(value) ? known : [...known, value];
   if (value === null && names.length < 2) return null;
   return (
-    <Select label={label} hidden className="max-w-[220px]" value={value ?? ""} options={[["", all], ...names.map((name): [string, string] => [name, name])]}
-      onChange={(e) => onChange(e.target.value)} />
+    <Select
+      label={label}
+      hidden
+      className="max-w-[220px]"
+      value={value ?? ""}
+      options={[["", all], ...names.map((name): [string, string] => [name, name])]}
+      onChange={(e) => onChange(e.target.value)}
+    />
   );
 }
 
@@ -83,7 +127,10 @@ function Loading() {
     <>
       <Skeleton height={330} className="rounded-xl" />
       <Skeleton height={92} className="rounded-xl" />
-      <div className="grid gap-4 xl:grid-cols-[3fr_2fr]"><Skeleton height={320} className="rounded-xl" /><Skeleton height={320} className="rounded-xl" /></div>
+      <div className="grid gap-4 xl:grid-cols-[3fr_2fr]">
+        <Skeleton height={320} className="rounded-xl" />
+        <Skeleton height={320} className="rounded-xl" />
+      </div>
     </>
   );
 }

@@ -18,15 +18,46 @@ export function ContextTiles({ tiles, partners }: { tiles: Tiles_; partners: Par
   return (
     <section aria-label="Last seven days">
       <Tiles>
-        <Tile label="Success, last 7 days" value={percent(success.current)} note={pp(success.delta_pp)} tone={tone(success.delta_pp, "up")} />
-        <Tile label="Without system errors" value={percent(behavior.current)}
-          note={behavior.excluded_system_errors > 0 ? `${count(behavior.excluded_system_errors)} system errors left out` : pp(behavior.delta_pp)} />
-        <Tile label="Corrections per session" value={fixed(corrections.current, 2)} note={plain(corrections.delta)} tone={tone(corrections.delta, "down")} />
-        <Tile label="Turns to resolution" value={fixed(turns.current, 2)} note={plain(turns.delta)} tone={tone(turns.delta, "down")} />
-        <Tile label="Escalated" value={percent(escalation.current)} note={pp(escalation.delta_pp)} tone={tone(escalation.delta_pp, "down")} />
+        <Tile
+          label="Success, last 7 days"
+          value={percent(success.current)}
+          note={pp(success.delta_pp)}
+          tone={tone(success.delta_pp, "up")}
+        />
+        <Tile
+          label="Without system errors"
+          value={percent(behavior.current)}
+          note={
+            behavior.excluded_system_errors > 0
+              ? `${count(behavior.excluded_system_errors)} system errors left out`
+              : pp(behavior.delta_pp)
+          }
+        />
+        <Tile
+          label="Corrections per session"
+          value={fixed(corrections.current, 2)}
+          note={plain(corrections.delta)}
+          tone={tone(corrections.delta, "down")}
+        />
+        <Tile
+          label="Turns to resolution"
+          value={fixed(turns.current, 2)}
+          note={plain(turns.delta)}
+          tone={tone(turns.delta, "down")}
+        />
+        <Tile
+          label="Escalated"
+          value={percent(escalation.current)}
+          note={pp(escalation.delta_pp)}
+          tone={tone(escalation.delta_pp, "down")}
+        />
         {partners.map((p) => (
-          <Tile key={p.scorer_name} label={p.scorer_name} value={fixed(p.current, 2)}
-            note={`n = ${count(p.n)}${p.delta == null ? "" : `, ${signed(p.delta, 2)}`}`} />
+          <Tile
+            key={p.scorer_name}
+            label={p.scorer_name}
+            value={fixed(p.current, 2)}
+            note={`n = ${count(p.n)}${p.delta == null ? "" : `, ${signed(p.delta, 2)}`}`}
+          />
         ))}
       </Tiles>
     </section>

@@ -32,15 +32,17 @@ export function useOverview(range: Range, sources: string[], version: string | n
     queryKey: ["overview", range.from, range.to, range.bucket, sources, version],
     placeholderData: keepPreviousData,
     queryFn: () =>
-      ok(api.POST("/api/get_evaluation_overview", {
-        body: {
-          from_ts: range.from,
-          to_ts: range.to,
-          bucket: range.bucket,
-          include_session_ids: false,
-          agent_version: version,
-          source_sets: sources.map((source) => ({ label: sourceName(source), sources: [source] })),
-        },
-      })),
+      ok(
+        api.POST("/api/get_evaluation_overview", {
+          body: {
+            from_ts: range.from,
+            to_ts: range.to,
+            bucket: range.bucket,
+            include_session_ids: false,
+            agent_version: version,
+            source_sets: sources.map((source) => ({ label: sourceName(source), sources: [source] })),
+          },
+        }),
+      ),
   });
 }

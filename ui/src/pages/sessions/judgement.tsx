@@ -29,9 +29,15 @@ export function Judgement({ session }: { session: Session }) {
   });
   const grade = useMutation({
     mutationFn: (refresh: boolean) =>
-      ok(api.POST("/api/evaluations/grade_on_demand", { body: { ...key, agent_version: session.agent_version, refresh } })),
+      ok(
+        api.POST("/api/evaluations/grade_on_demand", {
+          body: { ...key, agent_version: session.agent_version, refresh },
+        }),
+      ),
     onSuccess: async (graded) => {
-      await Promise.all(["results", "decision", "learning-verdicts"].map((name) => client.invalidateQueries({ queryKey: [name] })));
+      await Promise.all(
+        ["results", "decision", "learning-verdicts"].map((name) => client.invalidateQueries({ queryKey: [name] })),
+      );
       if (graded.skipped_reason) say(`Not graded: ${words(graded.skipped_reason).toLowerCase()}`, "bad");
       else say(graded.cached ? "Already graded within a day; the verdict stands" : "Graded");
     },
@@ -46,13 +52,25 @@ export function Judgement({ session }: { session: Session }) {
       <div className="flex flex-wrap items-center justify-between gap-2 px-4 pt-3">
         {verdict ? (
           <span className="flex items-center gap-2">
-            <Badge tone={verdict.is_success ? "good" : "bad"}>{verdict.is_success ? "success" : words(verdict.failure_type)}</Badge>
+            <Badge tone={verdict.is_success ? "good" : "bad"}>
+              {verdict.is_success ? "success" : words(verdict.failure_type)}
+            </Badge>
             {verdict.is_escalated && <Badge tone="warn">escalated</Badge>}
           </span>
-        ) : <Badge>not judged</Badge>}
+        ) : (
+          <Badge>not judged</Badge>
+        )}
         <span className="flex gap-1.5">
-          {verdict && <Button small onClick={() => setDisagreeing(true)}>Disagree</Button>}
-          <Button small look={verdict ? "plain" : "primary"} disabled={grade.isPending} onClick={() => grade.mutate(verdict !== undefined)}>
+          {verdict && (
+            <Button small onClick={() => setDisagreeing(true)}>
+              Disagree
+            </Button>
+          )}
+          <Button
+            small
+            look={verdict ? "plain" : "primary"}
+            disabled={grade.isPending}
+            onClick={() => grade.mutate(verdict !== undefined)}>
             {grade.isPending ? "Grading…" : verdict ? "Grade again" : "Grade now"}
           </Button>
         </span>
@@ -61,24 +79,42 @@ export function Judgement({ session }: { session: Session }) {
         {verdict ? (
           <>
             {verdict.failure_reason && <p>{verdict.failure_reason}</p>}
-            <Facts rows={[
-              ["Corrections", String(verdict.number_of_correction_per_session)],
-              verdict.user_turns_to_resolution != null && ["Turns to resolution", String(verdict.user_turns_to_resolution)],
-              ["Judged", <span title={at(verdict.evaluated_at)}>{ago(verdict.evaluated_at)} by {verdict.judge}, rubric {verdict.prompt_version}</span>],
-              verdict.cost_usd != null && verdict.cost_usd > 0 && ["Cost", dollars(verdict.cost_usd)],
-              verdict.flags.length > 0 && ["Flags", verdict.flags.map(words).join(", ")],
-              rules.length > 0 && ["Other evaluators", rules.map((r) => `${r.evaluation_name}: ${r.is_success ? "pass" : "fail"}`).join(", ")],
-            ]} />
+            <Facts
+              rows={[
+                ["Corrections", String(verdict.number_of_correction_per_session)],
+                verdict.user_turns_to_resolution != null && [
+                  "Turns to resolution",
+                  String(verdict.user_turns_to_resolution),
+                ],
+                [
+                  "Judged",
+                  <span title={at(verdict.evaluated_at)}>
+                    {ago(verdict.evaluated_at)} by {verdict.judge}, rubric {verdict.prompt_version}
+                  </span>,
+                ],
+                verdict.cost_usd != null && verdict.cost_usd > 0 && ["Cost", dollars(verdict.cost_usd)],
+                verdict.flags.length > 0 && ["Flags", verdict.flags.map(words).join(", ")],
+                rules.length > 0 && [
+                  "Other evaluators",
+                  rules.map((r) => `${r.evaluation_name}: ${r.is_success ? "pass" : "fail"}`).join(", "),
+                ],
+              ]}
+            />
           </>
-        ) : <WhyNot decision={decision.data?.decisions[0]} />}
+        ) : (
+          <WhyNot decision={decision.data?.decisions[0]} />
+        )}
         {labels.data?.labels.map((label) => (
           <Note key={`${label.labelled_by}/${label.evaluation_name}`} tone={label.is_success ? "good" : "bad"}>
-            <b>{label.labelled_by}</b> says {label.is_success ? "success" : `failure${label.failure_type ? `: ${words(label.failure_type)}` : ""}`}
+            <b>{label.labelled_by}</b> says{" "}
+            {label.is_success ? "success" : `failure${label.failure_type ? `: ${words(label.failure_type)}` : ""}`}
             {label.note && <> · {label.note}</>} <span className="text-faint">{ago(label.labelled_at)}</span>
           </Note>
         ))}
       </div>
-      {verdict && <Disagree open={disagreeing} onClose={() => setDisagreeing(false)} session={session} verdict={verdict} />}
+      {verdict && (
+        <Disagree open={disagreeing} onClose={() => setDisagreeing(false)} session={session} verdict={verdict} />
+      )}
     </section>
   );
 }
@@ -96,7 +132,9 @@ function WhyNot({ decision }: { decision: Schemas["Decision"] | undefined }) {
   return (
     <div data-testid="why-not">
       <p className="font-medium">Why is there no verdict?</p>
-      <p className="text-soft">{WHY[decision.decision] ?? words(decision.decision)} {decision.reason && <>({decision.reason})</>}</p>
+      <p className="text-soft">
+        {WHY[decision.decision] ?? words(decision.decision)} {decision.reason && <>({decision.reason})</>}
+      </p>
       {decision.due_at != null && <p className="text-[0.87rem] text-faint">due {at(decision.due_at)}</p>}
     </div>
   );

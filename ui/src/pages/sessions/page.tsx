@@ -40,7 +40,10 @@ export default function SessionsPage() {
   const rows = useMemo(() => list.data?.pages.flatMap((page) => page.sessions) ?? [], [list.data]);
   const open = params.get("open");
   const place = rows.findIndex((row) => keyOf(row) === open);
-  const show = useCallback((row: Row | undefined) => change({ open: row ? keyOf(row) : null, turn: null }, true), [change]);
+  const show = useCallback(
+    (row: Row | undefined) => change({ open: row ? keyOf(row) : null, turn: null }, true),
+    [change],
+  );
 
   useEffect(() => {
     const walk = (event: KeyboardEvent) => {
@@ -56,34 +59,64 @@ export default function SessionsPage() {
 
   const [user, session] = open?.split("\n") ?? [];
   return (
-    <Page title="Sessions" lead="What happened, how it was judged, and why not." actions={<RangeChoice range={range} />}>
+    <Page
+      title="Sessions"
+      lead="What happened, how it was judged, and why not."
+      actions={<RangeChoice range={range} />}>
       <Filters />
       {params.get("rule") && (
         <Note>
           <span className="flex flex-wrap items-center justify-between gap-2">
             <span>
               Sessions that cited <b>{rule.data?.title || words(params.get("rule")?.replace(":", " "))}</b>
-              {rule.data && rule.data.cited_session_ids.length > 100 && <> (the newest 100 of {rule.data.cited_session_ids.length})</>}
+              {rule.data && rule.data.cited_session_ids.length > 100 && (
+                <> (the newest 100 of {rule.data.cited_session_ids.length})</>
+              )}
             </span>
-            <Button small onClick={() => change({ rule: null })}>Show all sessions</Button>
+            <Button small onClick={() => change({ rule: null })}>
+              Show all sessions
+            </Button>
           </span>
         </Note>
       )}
       {list.isError && <Trouble error={list.error} retry={() => list.refetch()} />}
       <div className={`grid items-start gap-4 ${open ? "xl:grid-cols-[minmax(0,1fr)_minmax(480px,560px)]" : ""}`}>
         <Card flush className={open ? "max-xl:hidden" : ""}>
-          {list.isPending ? <div className="px-5 pb-5"><Skeleton height={420} /></div> : rows.length === 0 ? (
-            <Empty title="No session matches" action={<Button onClick={() => change({ user: null, source: null, version: null, text: null, verdict: null, rule: null })}>Clear the filters</Button>}>
+          {list.isPending ? (
+            <div className="px-5 pb-5">
+              <Skeleton height={420} />
+            </div>
+          ) : rows.length === 0 ? (
+            <Empty
+              title="No session matches"
+              action={
+                <Button
+                  onClick={() =>
+                    change({ user: null, source: null, version: null, text: null, verdict: null, rule: null })
+                  }>
+                  Clear the filters
+                </Button>
+              }>
               Nothing in this range has all of these properties.
             </Empty>
           ) : (
             <>
               <p className="px-5 pb-2 text-[0.87rem] text-faint" aria-live="polite">
-                {list.hasNextPage ? `The newest ${rows.length.toLocaleString("en")} of more; scroll for the rest` : plural(rows.length, "session")}
-                <span className="hidden sm:inline">. <kbd className="font-sans">J</kbd> and <kbd className="font-sans">K</kbd> walk the rows, <kbd className="font-sans">Esc</kbd> closes.</span>
+                {list.hasNextPage
+                  ? `The newest ${rows.length.toLocaleString("en")} of more; scroll for the rest`
+                  : plural(rows.length, "session")}
+                <span className="hidden sm:inline">
+                  . <kbd className="font-sans">J</kbd> and <kbd className="font-sans">K</kbd> walk the rows,{" "}
+                  <kbd className="font-sans">Esc</kbd> closes.
+                </span>
               </p>
-              <SessionTable rows={rows} open={open} onOpen={show} narrow={open !== null}
-                more={() => list.hasNextPage && !list.isFetchingNextPage && list.fetchNextPage()} />
+              <SessionTable
+                rows={rows}
+                open={open}
+                onOpen={show}
+                narrow={open !== null}
+                more={() => list.hasNextPage && !list.isFetchingNextPage && list.fetchNextPage()}
+              />
             </>
           )}
         </Card>
@@ -99,7 +132,11 @@ function useRule(rule: string | null, from: number, to: number, version: string 
     queryKey: ["rule", rule, from, to, version],
     enabled: rule !== null,
     queryFn: async () => {
-      const overview = await ok(api.POST("/api/get_evaluation_overview", { body: { from_ts: from, to_ts: to, include_shadow: false, agent_version: version } }));
+      const overview = await ok(
+        api.POST("/api/get_evaluation_overview", {
+          body: { from_ts: from, to_ts: to, include_shadow: false, agent_version: version },
+        }),
+      );
       const found = overview.rule_attribution.find((row) => `${row.kind}:${row.rule_id}` === rule);
       return found ?? { title: "", cited_session_ids: [] as string[] };
     },

@@ -5,32 +5,102 @@ import { type Sent, serve, show } from "../../test-server.tsx";
 import SessionsPage from "./page.tsx";
 
 const row = (n: number, is_success: boolean | null) => ({
-  user_id: `user-${n}`, session_id: `chat-${n}`, first_request_at: 1_768_000_000, last_request_at: 1_768_000_400, finished_at: null, source: "web",
-  agent_version: "v1", request_count: 1, interaction_count: 3, is_success, failure_type: is_success === false ? "wrong_answer" : null, number_of_correction_per_session: 0, is_escalated: false,
+  user_id: `user-${n}`,
+  session_id: `chat-${n}`,
+  first_request_at: 1_768_000_000,
+  last_request_at: 1_768_000_400,
+  finished_at: null,
+  source: "web",
+  agent_version: "v1",
+  request_count: 1,
+  interaction_count: 3,
+  is_success,
+  failure_type: is_success === false ? "wrong_answer" : null,
+  number_of_correction_per_session: 0,
+  is_escalated: false,
 });
 const turn = (id: number, role: string, content: string, at: number) => ({
-  interaction_id: id, user_id: "user-2", request_id: "r", created_at: at, role, content, user_action: "none", user_action_description: "", interacted_image_url: "",
-  shadow_content: "", expert_content: "", tools_used: [], retrieved_learnings: id === 2 ? [{ kind: "agent_playbook", learning_id: "7" }] : [], citations: [], token_count: 3,
+  interaction_id: id,
+  user_id: "user-2",
+  request_id: "r",
+  created_at: at,
+  role,
+  content,
+  user_action: "none",
+  user_action_description: "",
+  interacted_image_url: "",
+  shadow_content: "",
+  expert_content: "",
+  tools_used: [],
+  retrieved_learnings: id === 2 ? [{ kind: "agent_playbook", learning_id: "7" }] : [],
+  citations: [],
+  token_count: 3,
 });
 const result = {
-  result_id: 1, evaluation_name: "agent_success", is_success: false, failure_type: "wrong_answer", failure_reason: "It answered another question.", number_of_correction_per_session: 1,
-  is_escalated: false, evaluated_at: 1_768_000_500, judge: "offline", prompt_version: "v1", flags: [], cost_usd: 0,
+  result_id: 1,
+  evaluation_name: "agent_success",
+  is_success: false,
+  failure_type: "wrong_answer",
+  failure_reason: "It answered another question.",
+  number_of_correction_per_session: 1,
+  is_escalated: false,
+  evaluated_at: 1_768_000_500,
+  judge: "offline",
+  prompt_version: "v1",
+  flags: [],
+  cost_usd: 0,
 };
 
 let sent: Sent[];
 function open(address: string, results: unknown[] = [result]) {
   sent = serve({
     "GET /api/sessions": { sessions: [row(1, true), row(2, false), row(3, null)], next_cursor: null },
-    "GET /api/sessions/user-2/chat-2": { session: row(2, false), requests: [], outcomes: [], interactions: [turn(1, "User", "Where is it?", 1_768_000_000), turn(2, "Assistant", "On Tuesday.", 1_768_000_400)] },
+    "GET /api/sessions/user-2/chat-2": {
+      session: row(2, false),
+      requests: [],
+      outcomes: [],
+      interactions: [
+        turn(1, "User", "Where is it?", 1_768_000_000),
+        turn(2, "Assistant", "On Tuesday.", 1_768_000_400),
+      ],
+    },
     "POST /api/get_retrieved_learning_evaluation_results": {
-      results: [{ interaction_id: 2, kind: "agent_playbook", learning_id: "7", is_relevant: true, impact: "negative", relevance_reason: "", impact_reason: "",
-        diagnosis: { category: "content_defect", reason: "It names the wrong day.", evidence_interaction_ids: [1] } }],
+      results: [
+        {
+          interaction_id: 2,
+          kind: "agent_playbook",
+          learning_id: "7",
+          is_relevant: true,
+          impact: "negative",
+          relevance_reason: "",
+          impact_reason: "",
+          diagnosis: { category: "content_defect", reason: "It names the wrong day.", evidence_interaction_ids: [1] },
+        },
+      ],
     },
     "POST /api/get_agent_success_evaluation_results": { agent_success_evaluation_results: results },
-    "GET /api/evaluations/decisions": { decisions: [{ decision: "sampled_out", reason: "", due_at: null, decided_at: null, user_id: "user-2", session_id: "chat-2" }] },
+    "GET /api/evaluations/decisions": {
+      decisions: [
+        {
+          decision: "sampled_out",
+          reason: "",
+          due_at: null,
+          decided_at: null,
+          user_id: "user-2",
+          session_id: "chat-2",
+        },
+      ],
+    },
     "GET /api/evaluations/labels": { labels: [] },
     "POST /api/evaluations/labels": { success: true, labelled: 1 },
-    "POST /api/evaluations/grade_on_demand": { session_id: "chat-2", result_id: 1, cached: true, skipped_reason: null, retrieved_learning_status: "complete", stale: false },
+    "POST /api/evaluations/grade_on_demand": {
+      session_id: "chat-2",
+      result_id: 1,
+      cached: true,
+      skipped_reason: null,
+      retrieved_learning_status: "complete",
+      stale: false,
+    },
   });
   show(<SessionsPage />, address);
 }
@@ -69,7 +139,9 @@ describe("sessions", () => {
     await userEvent.click(screen.getByRole("button", { name: "Record my verdict" }));
     expect(await screen.findByText(/Noted/)).toBeInTheDocument();
     const label = sent.find((s) => s.path === "/api/evaluations/labels" && s.method === "POST");
-    expect(label?.body).toEqual({ labels: [{ user_id: "user-2", session_id: "chat-2", is_success: true, failure_type: null, note: "it was right" }] });
+    expect(label?.body).toEqual({
+      labels: [{ user_id: "user-2", session_id: "chat-2", is_success: true, failure_type: null, note: "it was right" }],
+    });
   });
 });
 
@@ -78,5 +150,10 @@ it("says why there is no verdict and grades now", async () => {
   expect(await screen.findByText(/It was not drawn/)).toBeInTheDocument();
   await userEvent.click(screen.getByRole("button", { name: "Grade now" }));
   expect(await screen.findByText(/Already graded within a day/)).toBeInTheDocument();
-  expect(sent.find((s) => s.path.endsWith("grade_on_demand"))?.body).toMatchObject({ user_id: "user-2", session_id: "chat-2", agent_version: "v1", refresh: false });
+  expect(sent.find((s) => s.path.endsWith("grade_on_demand"))?.body).toMatchObject({
+    user_id: "user-2",
+    session_id: "chat-2",
+    agent_version: "v1",
+    refresh: false,
+  });
 });

@@ -24,8 +24,11 @@ export function Transcript({ turns, verdicts }: { turns: Turn[]; verdicts: Learn
         return (
           <div key={turn.interaction_id} className="contents">
             {gap >= GAP && <p className="text-center text-[0.82rem] text-faint">{duration(gap)} of silence</p>}
-            <TurnView turn={turn} marked={wanted === String(turn.interaction_id)}
-              verdicts={verdicts.filter((v) => v.interaction_id === turn.interaction_id)} />
+            <TurnView
+              turn={turn}
+              marked={wanted === String(turn.interaction_id)}
+              verdicts={verdicts.filter((v) => v.interaction_id === turn.interaction_id)}
+            />
           </div>
         );
       })}
@@ -36,36 +39,55 @@ export function Transcript({ turns, verdicts }: { turns: Turn[]; verdicts: Learn
 function TurnView({ turn, verdicts, marked }: { turn: Turn; verdicts: LearningVerdict[]; marked: boolean }) {
   const person = turn.role.toLowerCase() === "user";
   return (
-    <article id={`turn-${turn.interaction_id}`} className={`flex flex-col gap-1.5 ${person ? "items-end pl-10" : "items-start pr-10"}`}>
+    <article
+      id={`turn-${turn.interaction_id}`}
+      className={`flex flex-col gap-1.5 ${person ? "items-end pl-10" : "items-start pr-10"}`}>
       <div className="flex items-baseline gap-2 text-[0.82rem] text-faint">
         <span className="font-medium text-soft">{turn.role}</span>
         <time title={at(turn.created_at)}>{atTime(turn.created_at)}</time>
       </div>
       {turn.content && (
-        <div className={`max-w-full rounded-2xl px-3.5 py-2 whitespace-pre-wrap [overflow-wrap:anywhere] ${person ? "rounded-tr-md bg-accent-soft" : "rounded-tl-md border border-line bg-raised"} ${marked ? "ring-2 ring-accent" : ""}`}>
+        <div
+          className={`max-w-full rounded-2xl px-3.5 py-2 whitespace-pre-wrap [overflow-wrap:anywhere] ${person ? "rounded-tr-md bg-accent-soft" : "rounded-tl-md border border-line bg-raised"} ${marked ? "ring-2 ring-accent" : ""}`}>
           {turn.content}
         </div>
       )}
-      {turn.user_action !== "none" && turn.user_action && <p className="text-[0.84rem] text-faint">{turn.user_action}: {turn.user_action_description}</p>}
+      {turn.user_action !== "none" && turn.user_action && (
+        <p className="text-[0.84rem] text-faint">
+          {turn.user_action}: {turn.user_action_description}
+        </p>
+      )}
       {turn.tools_used.map((tool, i) => (
         <details key={`${tool.tool_name}-${i}`} className="w-full rounded-lg border border-line text-[0.88rem]">
           <summary className="flex items-center gap-2 px-3 py-1.5">
-            <Icon.Tool className="text-faint" /><code>{tool.tool_name}</code>
-            <Badge tone={tool.status && tool.status !== "success" ? "bad" : "neutral"}>{tool.status ?? "success"}</Badge>
+            <Icon.Tool className="text-faint" />
+            <code>{tool.tool_name}</code>
+            <Badge tone={tool.status && tool.status !== "success" ? "bad" : "neutral"}>
+              {tool.status ?? "success"}
+            </Badge>
           </summary>
-          <pre className="scroll-thin overflow-x-auto border-t border-line px-3 py-2 text-[0.82rem]" tabIndex={0}>{JSON.stringify(tool.tool_data ?? {}, null, 2)}</pre>
+          <pre className="scroll-thin overflow-x-auto border-t border-line px-3 py-2 text-[0.82rem]" tabIndex={0}>
+            {JSON.stringify(tool.tool_data ?? {}, null, 2)}
+          </pre>
         </details>
       ))}
       {turn.shadow_content && (
         <details className="w-full rounded-lg border border-line text-[0.88rem]">
-          <summary className="flex items-center gap-2 px-3 py-1.5 text-soft"><Icon.Shadow className="text-faint" />What the shadow answered</summary>
+          <summary className="flex items-center gap-2 px-3 py-1.5 text-soft">
+            <Icon.Shadow className="text-faint" />
+            What the shadow answered
+          </summary>
           <div className="border-t border-line px-3 py-2 whitespace-pre-wrap">{turn.shadow_content}</div>
         </details>
       )}
       {turn.retrieved_learnings.map((learning) => (
-        <Used key={`${learning.kind}/${learning.learning_id}`} kind={learning.kind} id={learning.learning_id}
+        <Used
+          key={`${learning.kind}/${learning.learning_id}`}
+          kind={learning.kind}
+          id={learning.learning_id}
           cited={turn.citations.some((c) => c.real_id === learning.learning_id)}
-          verdict={verdicts.find((v) => v.kind === learning.kind && v.learning_id === learning.learning_id)} />
+          verdict={verdicts.find((v) => v.kind === learning.kind && v.learning_id === learning.learning_id)}
+        />
       ))}
     </article>
   );
@@ -74,31 +96,60 @@ function TurnView({ turn, verdicts, marked }: { turn: Turn; verdicts: LearningVe
 type Diagnosis = { category: string; reason: string; evidence_interaction_ids: number[] };
 
 /** A learning the agent was given at this turn, and what it did there. */
-function Used({ kind, id, cited, verdict }: { kind: string; id: string; cited: boolean; verdict: LearningVerdict | undefined }) {
+function Used({
+  kind,
+  id,
+  cited,
+  verdict,
+}: {
+  kind: string;
+  id: string;
+  cited: boolean;
+  verdict: LearningVerdict | undefined;
+}) {
   const [, change] = useUrlState();
   const diagnosis = verdict?.diagnosis as Diagnosis | null | undefined;
   const tone = verdict?.impact === "positive" ? "good" : verdict?.impact === "negative" ? "bad" : "neutral";
   return (
     <details className="w-full rounded-lg border border-line text-[0.88rem]">
       <summary className="flex flex-wrap items-center gap-2 px-3 py-1.5">
-        <Icon.Book className="text-faint" />{words(kind)} {id.length > 12 ? `${id.slice(0, 8)}…` : id}
+        <Icon.Book className="text-faint" />
+        {words(kind)} {id.length > 12 ? `${id.slice(0, 8)}…` : id}
         {cited && <Badge tone="accent">cited</Badge>}
         {verdict ? (
           <>
-            <Badge>{verdict.is_relevant == null ? "relevance unknown" : verdict.is_relevant ? "relevant" : "not relevant"}</Badge>
+            <Badge>
+              {verdict.is_relevant == null ? "relevance unknown" : verdict.is_relevant ? "relevant" : "not relevant"}
+            </Badge>
             <Badge tone={tone}>{verdict.impact ? `${verdict.impact} impact` : "impact unknown"}</Badge>
           </>
-        ) : <span className="text-faint">not judged</span>}
+        ) : (
+          <span className="text-faint">not judged</span>
+        )}
       </summary>
       {verdict && (
         <div className="flex flex-col gap-1.5 border-t border-line px-3 py-2 text-soft">
-          {verdict.relevance_reason && <p><b className="font-medium text-ink">Relevance:</b> {verdict.relevance_reason}</p>}
-          {verdict.impact_reason && <p><b className="font-medium text-ink">Impact:</b> {verdict.impact_reason}</p>}
+          {verdict.relevance_reason && (
+            <p>
+              <b className="font-medium text-ink">Relevance:</b> {verdict.relevance_reason}
+            </p>
+          )}
+          {verdict.impact_reason && (
+            <p>
+              <b className="font-medium text-ink">Impact:</b> {verdict.impact_reason}
+            </p>
+          )}
           {diagnosis && (
             <p>
               <b className="font-medium text-ink">Diagnosis: {words(diagnosis.category)}.</b> {diagnosis.reason}{" "}
               {diagnosis.evidence_interaction_ids.map((turn) => (
-                <button key={turn} type="button" className="mr-1.5 text-accent underline" onClick={() => change({ turn: String(turn) })}>turn {turn}</button>
+                <button
+                  key={turn}
+                  type="button"
+                  className="mr-1.5 text-accent underline"
+                  onClick={() => change({ turn: String(turn) })}>
+                  turn {turn}
+                </button>
               ))}
             </p>
           )}

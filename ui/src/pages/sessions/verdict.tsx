@@ -8,7 +8,11 @@ export function Verdict({ row }: { row: Judged }) {
   if (row.is_success == null) return <Badge>not judged</Badge>;
   return (
     <span className="inline-flex gap-1.5">
-      {row.is_success ? <Badge tone="good">success</Badge> : <Badge tone="bad">{words(row.failure_type) || "failure"}</Badge>}
+      {row.is_success ? (
+        <Badge tone="good">success</Badge>
+      ) : (
+        <Badge tone="bad">{words(row.failure_type) || "failure"}</Badge>
+      )}
       {row.is_escalated && <Badge tone="warn">escalated</Badge>}
     </span>
   );

@@ -11,14 +11,16 @@ export function WhoJudges() {
       {health.data.offline ? (
         <div className="flex flex-col gap-2.5">
           <p className="max-w-[80ch] text-soft">
-            Rules over words: free, and no more than a hint. Start the server with the key of a provider, and its model judges what comes
-            from then on; sessions that rules judged are judged again from the Jobs page.
+            Rules over words: free, and no more than a hint. Start the server with the key of a provider, and its model
+            judges what comes from then on; sessions that rules judged are judged again from the Jobs page.
           </p>
           <pre className="overflow-x-auto rounded-lg border border-line bg-raised p-3 text-[0.84rem]">{`export OPENAI_API_KEY=…   # or ANTHROPIC_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY
 evenhand judge test       # one call: model, latency, cost
 evenhand serve`}</pre>
         </div>
-      ) : <p>{health.data.judge}</p>}
+      ) : (
+        <p>{health.data.judge}</p>
+      )}
     </Card>
   );
 }

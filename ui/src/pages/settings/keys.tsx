@@ -17,7 +17,8 @@ export function Keys({ session }: { session: Session }) {
   const [ending, setEnding] = useState<Key | null>(null);
   const keys = useQuery({ queryKey: ["keys"], queryFn: () => ok(api.GET("/api/keys")) });
   const revoke = useMutation({
-    mutationFn: (key: Key) => ok(api.DELETE("/api/keys/{credential_id}", { params: { path: { credential_id: key.credential_id } } })),
+    mutationFn: (key: Key) =>
+      ok(api.DELETE("/api/keys/{credential_id}", { params: { path: { credential_id: key.credential_id } } })),
     onSuccess: async () => {
       setEnding(null);
       say("Revoked: it is refused from now on");
@@ -29,22 +30,54 @@ export function Keys({ session }: { session: Session }) {
   return (
     <>
       {session.state === "local" && (
-        <Note tone="warn"><b>Local mode.</b> No credential was made yet, so programs on this machine may do everything but governance. The first one ends that: from then on everybody needs one, this browser too.</Note>
+        <Note tone="warn">
+          <b>Local mode.</b> No credential was made yet, so programs on this machine may do everything but governance.
+          The first one ends that: from then on everybody needs one, this browser too.
+        </Note>
       )}
-      <Card flush title={plural(live.length, "live key")} aside={<Button small look="primary" onClick={() => setCreating(true)}>Make a key</Button>}>
-        {keys.isError && <div className="px-5 pb-4"><Trouble error={keys.error} retry={() => keys.refetch()} /></div>}
-        {keys.isPending && <div className="px-5 pb-4"><Skeleton height={120} /></div>}
-        {keys.data?.keys.length === 0 && <Empty title="No keys yet">Agents publish and search with an <b>agent</b> key; people and tools that run the installation use a <b>dashboard</b> key.</Empty>}
+      <Card
+        flush
+        title={plural(live.length, "live key")}
+        aside={
+          <Button small look="primary" onClick={() => setCreating(true)}>
+            Make a key
+          </Button>
+        }>
+        {keys.isError && (
+          <div className="px-5 pb-4">
+            <Trouble error={keys.error} retry={() => keys.refetch()} />
+          </div>
+        )}
+        {keys.isPending && (
+          <div className="px-5 pb-4">
+            <Skeleton height={120} />
+          </div>
+        )}
+        {keys.data?.keys.length === 0 && (
+          <Empty title="No keys yet">
+            Agents publish and search with an <b>agent</b> key; people and tools that run the installation use a{" "}
+            <b>dashboard</b> key.
+          </Empty>
+        )}
         <ul className="border-t border-line">
           {keys.data?.keys.map((key) => (
-            <li key={key.credential_id} className={`flex flex-wrap items-center justify-between gap-3 border-b border-line px-5 py-2.5 last:border-0 ${key.revoked_at != null ? "opacity-60" : ""}`}>
+            <li
+              key={key.credential_id}
+              className={`flex flex-wrap items-center justify-between gap-3 border-b border-line px-5 py-2.5 last:border-0 ${key.revoked_at != null ? "opacity-60" : ""}`}>
               <span className="min-w-0">
                 <span className="font-medium">{key.name || "unnamed"}</span>{" "}
                 <Badge tone={key.role === "agent" ? "neutral" : "accent"}>{key.role}</Badge>{" "}
                 {key.grants.includes("governance") && <Badge tone="rival">governance</Badge>}
-                <span className="block text-[0.84rem] text-faint">made {ago(key.created_at)}{key.revoked_at != null && `, revoked ${ago(key.revoked_at)}`}</span>
+                <span className="block text-[0.84rem] text-faint">
+                  made {ago(key.created_at)}
+                  {key.revoked_at != null && `, revoked ${ago(key.revoked_at)}`}
+                </span>
               </span>
-              {key.revoked_at == null && <Button small onClick={() => setEnding(key)}>Revoke</Button>}
+              {key.revoked_at == null && (
+                <Button small onClick={() => setEnding(key)}>
+                  Revoke
+                </Button>
+              )}
             </li>
           ))}
         </ul>
@@ -52,10 +85,16 @@ export function Keys({ session }: { session: Session }) {
       <CreateKey open={creating} onClose={() => setCreating(false)} session={session} />
       <Dialog title={`Revoke ${ending?.name || "this key"}?`} open={ending !== null} onClose={() => setEnding(null)}>
         <p className="text-soft">Whoever uses it is refused from the next request on. This cannot be undone.</p>
-        {revoke.isError && <div className="mt-3"><Trouble error={revoke.error} /></div>}
+        {revoke.isError && (
+          <div className="mt-3">
+            <Trouble error={revoke.error} />
+          </div>
+        )}
         <div className="mt-5 flex justify-end gap-2">
           <Button onClick={() => setEnding(null)}>Keep it</Button>
-          <Button look="danger" disabled={revoke.isPending} onClick={() => ending && revoke.mutate(ending)}>Revoke</Button>
+          <Button look="danger" disabled={revoke.isPending} onClick={() => ending && revoke.mutate(ending)}>
+            Revoke
+          </Button>
         </div>
       </Dialog>
     </>
@@ -68,7 +107,8 @@ function CreateKey({ open, onClose, session }: { open: boolean; onClose: () => v
   const [name, setName] = useState("");
   const [grant, setGrant] = useState(false);
   const create = useMutation({
-    mutationFn: () => ok(api.POST("/api/keys", { body: { role, name, governance_grant: role === "dashboard" && grant } })),
+    mutationFn: () =>
+      ok(api.POST("/api/keys", { body: { role, name, governance_grant: role === "dashboard" && grant } })),
   });
   const close = async () => {
     create.reset();
@@ -87,22 +127,66 @@ function CreateKey({ open, onClose, session }: { open: boolean; onClose: () => v
       {token ? (
         <div className="flex flex-col gap-4">
           <p className="text-soft">Copy it now: it is not shown again, and only its digest is kept.</p>
-          <code className="rounded-lg border border-line bg-raised px-3 py-2 [overflow-wrap:anywhere] select-all" data-testid="token">{token}</code>
+          <code
+            className="rounded-lg border border-line bg-raised px-3 py-2 [overflow-wrap:anywhere] select-all"
+            data-testid="token">
+            {token}
+          </code>
           <div className="flex justify-end gap-2">
-            {role === "dashboard" && session.state === "local" && <Button onClick={() => signInWith(token)}>Sign in with it</Button>}
-            <Button look="primary" onClick={close}>Done</Button>
+            {role === "dashboard" && session.state === "local" && (
+              <Button onClick={() => signInWith(token)}>Sign in with it</Button>
+            )}
+            <Button look="primary" onClick={close}>
+              Done
+            </Button>
           </div>
         </div>
       ) : (
-        <form className="flex flex-col gap-4" onSubmit={(e) => { e.preventDefault(); create.mutate(); }}>
-          <TextField label="Name" value={name} onChange={(e) => setName(e.target.value)} placeholder="support bot, production" maxLength={255} />
-          <Select label="Role" value={role} onChange={(e) => setRole(e.target.value as typeof role)}
-            options={[["agent", "Agent: publishes, searches, reads"], ["dashboard", "Dashboard: runs the installation"], ...(mayGrant ? [["governance", "Governance: exports and erases only"] as [string, string]] : [])]} />
-          {role === "dashboard" && mayGrant && <Checkbox label="May export and erase people" checked={grant} onChange={setGrant} />}
-          {session.state === "local" && <Note tone="warn">This ends local mode: every program, and this browser, needs a key from then on. Make a dashboard key first.</Note>}
-          {!mayGrant && <p className="text-soft">The first key that may export and erase people comes from the command line: <code>evenhand keys create --role governance</code></p>}
+        <form
+          className="flex flex-col gap-4"
+          onSubmit={(e) => {
+            e.preventDefault();
+            create.mutate();
+          }}>
+          <TextField
+            label="Name"
+            value={name}
+            onChange={(e) => setName(e.target.value)}
+            placeholder="support bot, production"
+            maxLength={255}
+          />
+          <Select
+            label="Role"
+            value={role}
+            onChange={(e) => setRole(e.target.value as typeof role)}
+            options={[
+              ["agent", "Agent: publishes, searches, reads"],
+              ["dashboard", "Dashboard: runs the installation"],
+              ...(mayGrant ? [["governance", "Governance: exports and erases only"] as [string, string]] : []),
+            ]}
+          />
+          {role === "dashboard" && mayGrant && (
+            <Checkbox label="May export and erase people" checked={grant} onChange={setGrant} />
+          )}
+          {session.state === "local" && (
+            <Note tone="warn">
+              This ends local mode: every program, and this browser, needs a key from then on. Make a dashboard key
+              first.
+            </Note>
+          )}
+          {!mayGrant && (
+            <p className="text-soft">
+              The first key that may export and erase people comes from the command line:{" "}
+              <code>evenhand keys create --role governance</code>
+            </p>
+          )}
           {create.isError && <Trouble error={create.error} />}
-          <div className="flex justify-end gap-2"><Button onClick={close}>Cancel</Button><Button look="primary" type="submit" disabled={create.isPending}>Make it</Button></div>
+          <div className="flex justify-end gap-2">
+            <Button onClick={close}>Cancel</Button>
+            <Button look="primary" type="submit" disabled={create.isPending}>
+              Make it
+            </Button>
+          </div>
         </form>
       )}
     </Dialog>

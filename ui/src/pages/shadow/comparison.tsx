@@ -15,20 +15,42 @@ export function outcomeOf(verdict: ShadowVerdict): "win" | "loss" | "tie" {
 
 /** The judge's reason with the two answers by their names instead of their places. */
 export function reasonOf(verdict: ShadowVerdict): string {
-  const names = verdict.service_is_request_1 ? { 1: "the answer", 2: "the shadow" } : { 1: "the shadow", 2: "the answer" };
-  const named = (verdict.output.comparison_reason || "no reason given").replace(/\b(?:response|request) ([12])\b/gi, (_, place: string) => names[place as "1" | "2"]);
+  const names = verdict.service_is_request_1
+    ? { 1: "the answer", 2: "the shadow" }
+    : { 1: "the shadow", 2: "the answer" };
+  const named = (verdict.output.comparison_reason || "no reason given").replace(
+    /\b(?:response|request) ([12])\b/gi,
+    (_, place: string) => names[place as "1" | "2"],
+  );
   return named.charAt(0).toUpperCase() + named.slice(1);
 }
 
 const TONES = { win: "accent", loss: "rival", tie: "neutral" } as const;
 
-export function Comparison({ verdict, open, onToggle }: { verdict: ShadowVerdict; open: boolean; onToggle: () => void }) {
+export function Comparison({
+  verdict,
+  open,
+  onToggle,
+}: {
+  verdict: ShadowVerdict;
+  open: boolean;
+  onToggle: () => void;
+}) {
   const outcome = outcomeOf(verdict);
   const strength = outcome === "tie" ? "" : verdict.output.is_significantly_better ? "clear " : "slight ";
   return (
     <li className="border-b border-line last:border-0">
-      <button type="button" aria-expanded={open} onClick={onToggle} className="grid w-full grid-cols-[auto_1fr_auto] items-center gap-3 px-5 py-2.5 text-left hover:bg-raised">
-        <span className="w-[88px]"><Badge tone={TONES[outcome]}>{strength}{outcome}</Badge></span>
+      <button
+        type="button"
+        aria-expanded={open}
+        onClick={onToggle}
+        className="grid w-full grid-cols-[auto_1fr_auto] items-center gap-3 px-5 py-2.5 text-left hover:bg-raised">
+        <span className="w-[88px]">
+          <Badge tone={TONES[outcome]}>
+            {strength}
+            {outcome}
+          </Badge>
+        </span>
         <span className="min-w-0 truncate">{reasonOf(verdict)}</span>
         <span className="flex items-center gap-3 text-[0.85rem] whitespace-nowrap text-faint">
           {verdict.order_consistent === false && <Badge tone="warn">order flip</Badge>}
@@ -44,24 +66,48 @@ export function Comparison({ verdict, open, onToggle }: { verdict: ShadowVerdict
 function Answers({ verdict }: { verdict: ShadowVerdict }) {
   const session = useQuery({
     queryKey: ["session-view", verdict.user_id, verdict.session_id],
-    queryFn: () => ok(api.GET("/api/sessions/{user_id}/{session_id}", { params: { path: { user_id: verdict.user_id, session_id: verdict.session_id } } })),
+    queryFn: () =>
+      ok(
+        api.GET("/api/sessions/{user_id}/{session_id}", {
+          params: { path: { user_id: verdict.user_id, session_id: verdict.session_id } },
+        }),
+      ),
   });
-  if (session.isError) return <div className="px-5 pb-4"><Trouble error={session.error} /></div>;
-  if (!session.data) return <div className="px-5 pb-4"><Skeleton height={120} /></div>;
+  if (session.isError)
+    return (
+      <div className="px-5 pb-4">
+        <Trouble error={session.error} />
+      </div>
+    );
+  if (!session.data)
+    return (
+      <div className="px-5 pb-4">
+        <Skeleton height={120} />
+      </div>
+    );
   const turns = session.data.interactions;
   const place = turns.findIndex((turn) => String(turn.interaction_id) === verdict.interaction_id);
-  const [turn, before] = [turns[place], turns.slice(0, Math.max(0, place)).findLast((t) => t.role.toLowerCase() === "user")];
+  const [turn, before] = [
+    turns[place],
+    turns.slice(0, Math.max(0, place)).findLast((t) => t.role.toLowerCase() === "user"),
+  ];
   const open = new URLSearchParams({ open: `${verdict.user_id}\n${verdict.session_id}`, turn: verdict.interaction_id });
   return (
     <div className="flex flex-col gap-3 px-5 pb-4">
-      {before && <p className="text-soft"><span className="text-faint">Asked:</span> {before.content}</p>}
+      {before && (
+        <p className="text-soft">
+          <span className="text-faint">Asked:</span> {before.content}
+        </p>
+      )}
       <div className="grid gap-3 md:grid-cols-2">
         <Answer name="Answer" text={turn?.content ?? ""} tone="text-accent" />
         <Answer name="Shadow" text={turn?.shadow_content ?? ""} tone="text-rival" />
       </div>
       <p className="text-[0.87rem] text-faint">
         {reasonOf(verdict)} Judged by {verdict.judge}, {verdict.agent_version} ·{" "}
-        <Link className="text-accent underline" to={`/sessions?${open}`}>Open the session</Link>
+        <Link className="text-accent underline" to={`/sessions?${open}`}>
+          Open the session
+        </Link>
       </p>
     </div>
   );

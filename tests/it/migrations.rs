@@ -1,0 +1,81 @@
+//! A migration that landed stays as it is: databases that applied it have its checksum, and refuse another text.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+/// The SHA-256 of every migration: its number and name, on SQLite, on PostgreSQL.
+const LANDED: &[(&str, &str, &str)] = &[
+    (
+        "0001_foundation",
+        "ebba5cc9704db0dfbc4326503868596ef6b41acbcbe526251d6e4872bc96622d",
+        "6969adc391195c9b09d60684c3ce2d024599cbd9400d2823962ae51d23b7bcdd",
+    ),
+    (
+        "0002_learnings",
+        "ade41aa211a89d728d485cf1f7850c49dd106e0d6629e8e7a392b0a5b74066d0",
+        "741d91eeae3ddd78d3a24f6438abca8b2f899517f56d8b62099122b0a6c5e439",
+    ),
+    (
+        "0003_evaluation",
+        "a216c96f64b8722d8334c879ddfce9578c46e8b971d568d3fb5e36cc10fe5a78",
+        "15779d29a1e2421c29a262eb5d7be9ae4726e43acd5dbf6270b0014b83d999f2",
+    ),
+    (
+        "0004_experiments",
+        "4057f49ed3ed90d4b51c311bf56a96f5b781957ebdf4b19168fe2153f1570113",
+        "8c4b172f833a25bc74473fc18670a20d2f60c6c1628c32e024b3d72d3b0aa45e",
+    ),
+    (
+        "0005_overview",
+        "1c9afaf5c6322a608fb28ae1479abe23583c0cc091641470f45f262b319c749d",
+        "76ef8216caf780dc2e6026955feb14c9f25dfae7cfb1b490816b0159fbf95ee6",
+    ),
+    (
+        "0006_governance",
+        "4cd78f425d7cbe92a0fa497e656aeffa07df9b96cf75682f486da5c836166f7e",
+        "39676054c4289a4fa75221da8f97b85347cad10e4d7d1098b9da04341c63e056",
+    ),
+    (
+        "0007_learning_loop",
+        "febdd117b4e285f671f5fd2842ccba9955cbc480a1a15b10026ffa2b5a1b0e7b",
+        "d4df6aa0a4b7f2ee65a2d1f4d145ada9e23f735cc7fbb1340b9e6daf13734a12",
+    ),
+    (
+        "0008_experiment_attribution",
+        "bf0d84c476cfae8787479376ff9890eaeb75e8af8d74d0a26b4338094e110c06",
+        "0cc836e95e92f2973a260566429cd27d131eddd5f3122298f469d12e7331286c",
+    ),
+];
+
+#[test]
+fn a_migration_that_landed_is_never_edited() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/service/migrations");
+    for (engine, landed) in [
+        (
+            "sqlite",
+            LANDED.iter().map(|(name, sqlite, _)| (*name, *sqlite)).collect::<BTreeMap<_, _>>(),
+        ),
+        ("postgres", LANDED.iter().map(|(name, _, postgres)| (*name, *postgres)).collect()),
+    ] {
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir(folder.join(engine)).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+            let digest = hex::encode(Sha256::digest(std::fs::read(&path).unwrap()));
+            match landed.get(name.as_str()) {
+                Some(landed) => assert_eq!(
+                    digest, *landed,
+                    "{engine}/{name}.sql was changed after it landed, and databases that have it would refuse to \
+                     open: take the change back and add a new migration, for both engines",
+                ),
+                None => panic!("{engine}/{name}.sql is new: add it to LANDED with {digest}"),
+            }
+            found.push(name);
+        }
+        found.sort();
+        let expected: Vec<_> = landed.into_keys().collect();
+        assert_eq!(found, expected, "{engine}: a migration that landed is never removed");
+    }
+}
