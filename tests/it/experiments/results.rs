@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use service::experiments::{Arm, assign};
 
 use super::{PATH, start, stop, users};
+use crate::conformance::{assert_described, specification};
 use crate::evaluation::{talk, work};
 use crate::support::{NOW, Process, Server, TestApp};
 
@@ -22,6 +23,12 @@ impl Dice {
     fn one_in(&mut self, n: u64) -> bool {
         self.below(n) == 0
     }
+}
+
+/// Every part of the results is in the specification.
+fn assert_results_are_described(answer: &Value) {
+    let schema = json!({"$ref": "#/components/schemas/RetrievalExperimentResultsResponse"});
+    assert_described(&specification(), &schema, answer, "");
 }
 
 const STARTED: i64 = NOW - 20_000;
@@ -301,6 +308,7 @@ both_backends! {
             "evaluated_session_count": 0, "success_rate": null, "average_corrections": null, "average_turns_to_resolution": null,
             "escalation_rate": null, "average_output_tokens": null, "output_token_session_count": 0});
         assert_eq!(empty["holdout"], arm);
+        assert_results_are_described(&empty);
         for null in ["success_rate_lift_percentage_points", "relative_success_lift", "confidence_interval_95_percentage_points",
             "evaluated_session_coverage", "always_valid", "delivery", "interference", "cuped", "robustness"] {
             assert!(empty.as_object().unwrap().contains_key(null), "{null}");
@@ -346,6 +354,7 @@ both_backends! {
         assert_eq!(found["delivery"]["triggered"]["holdout_sessions"], 36);
         assert_eq!(found["interference"]["served_learnings"], 36);
         assert_eq!(found["judge"]["epochs"].as_array().unwrap().len(), 1);
+        assert_results_are_described(&found);
         assert_eq!(found["segments"]["source"]["segments"].as_array().unwrap().len(), 2);
         assert!(found["confidence_interval_95_percentage_points"][0].as_f64() < found["success_rate_lift_percentage_points"].as_f64());
 

@@ -1,10 +1,11 @@
 import { screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { describe, expect, it } from "vitest";
+import type { Results } from "../../api/types.ts";
 import { serve, show } from "../../test-server.tsx";
 import ExperimentsPage from "./page.tsx";
 import { intervalRows } from "./results.tsx";
-import { type Results, verdictOf } from "./use-results.ts";
+import { verdictOf } from "./use-results.ts";
 
 const part = {
   experiment: { experiment_id: "e", holdout_percentage: 5, started_at: 1, ended_at: null },
@@ -19,9 +20,9 @@ describe("results", () => {
     expect(verdictOf(part)).toMatchObject({ word: "helps", tone: "good" });
     const broken = { ...part, health: { ...part.health, healthy: false }, decision: { ...part.decision, decision: null } };
     expect(verdictOf(broken)).toMatchObject({ word: "unhealthy", tone: "warn" });
-    const fresh = { ...part, health: { ...part.health, healthy: false }, decision: { ...part.decision, decision: "collecting" } };
+    const fresh = { ...part, health: { ...part.health, healthy: false }, decision: { ...part.decision, decision: "collecting" as const } };
     expect(verdictOf(fresh)).toMatchObject({ word: "collecting", tone: "accent" });
-    const open = { ...part, decision: { ...part.decision, decision: "inconclusive", sentence: "Keep it running." } };
+    const open = { ...part, decision: { ...part.decision, decision: "inconclusive" as const, sentence: "Keep it running." } };
     expect(verdictOf(open)).toMatchObject({ word: "not decided", sentence: "Keep it running." });
     expect(verdictOf({ ...open, experiment: { ...open.experiment, ended_at: 9 } })).toMatchObject({ word: "undecided" });
   });
@@ -35,9 +36,9 @@ describe("results", () => {
     expect(intervalRows({ ...part, always_valid })[1]).toMatchObject({ name: "Safe to read daily", low: -1, high: 9 });
   });
   it("draw the headline alone while it is too early to decide", () => {
-    const robustness = { user_weighted_lift_pp: -18, user_weighted_interval_95_pp: [-21, -15] } as Results["robustness"];
+    const robustness = { user_weighted_lift_pp: -18, user_weighted_interval_95_pp: [-21, -15] } as unknown as Results["robustness"];
     expect(intervalRows({ ...part, robustness }).map((row) => row.name)).toContain("Each user counts once");
-    const early = { ...part, robustness, decision: { ...part.decision, decision: "collecting" } };
+    const early = { ...part, robustness, decision: { ...part.decision, decision: "collecting" as const } };
     expect(intervalRows(early).map((row) => [row.name, row.note])).toEqual([["Headline, 95 %", undefined], ["Safe to read daily", "too early"]]);
   });
 });

@@ -1,11 +1,11 @@
 /** Can the numbers be trusted? Each check by name, what it found, and what is wrong if it is. */
 import { Link } from "react-router";
-import type { Additions } from "../../api/experiments.ts";
+import type { Results } from "../../api/types.ts";
 import { count, percent, words } from "../../lib/format.ts";
 import * as Icon from "../../parts/icons.tsx";
 import { Badge, Card, Note } from "../../parts/page.tsx";
 
-type Props = { health: Additions["health"]; decision: string | null; coverage: number | null | undefined; unattributed: number };
+type Props = { health: Results["health"]; decision: Results["decision"]["decision"]; coverage: number | null; unattributed: number };
 
 /** Why evaluated sessions do not count; the other entries of `attribution` are about those that do. */
 const LEFT_OUT = ["no_metadata", "mixed_arms", "arm_mismatch", "user_in_both_arms"] as const;
@@ -38,7 +38,7 @@ export function Health({ health, decision, coverage, unattributed }: Props) {
             </>
           )}
         </Check>
-        <Check ok={coverage == null || coverage >= 0.8} name="Coverage">
+        <Check ok={coverage === null || coverage >= 0.8} name="Coverage">
           {percent(coverage)} of evaluated sessions belong to the experiment{unattributed > 0 && `; ${count(unattributed)} do not (${reasons.map((reason) => `${words(reason)} ${count(attribution[reason])}`).join(", ")})`}
           {attribution.began_before_exposure > 0 && `; ${count(attribution.began_before_exposure)} began before the user's first search`}
           {attribution.ended_after_stop > 0 && `; ${count(attribution.ended_after_stop)} ended after the stop`}

@@ -1,7 +1,7 @@
 /** One experiment: did it work, can it be trusted, and for whom. */
 import { useParams, Link } from "react-router";
 import { saveAs } from "../../api/client.ts";
-import type { Pair } from "../../api/experiments.ts";
+import type { Results } from "../../api/types.ts";
 import { ChartCard } from "../../charts/frame.tsx";
 import { type IntervalRow, Intervals } from "../../charts/intervals.tsx";
 import { at, count, onDate, percent, points, signed, words } from "../../lib/format.ts";
@@ -11,7 +11,7 @@ import { Badge, Card, Facts, Page, Skeleton, Trouble } from "../../parts/page.ts
 import { Arms } from "./arms.tsx";
 import { Health } from "./health.tsx";
 import { Guardrails, Segments } from "./segments.tsx";
-import { type Results, useResults, verdictOf } from "./use-results.ts";
+import { useResults, verdictOf } from "./use-results.ts";
 
 export default function ResultsPage() {
   const { experimentId = "" } = useParams();
@@ -60,7 +60,7 @@ function Body({ data }: { data: Results }) {
 
 function Headline({ data }: { data: Results }) {
   const verdict = verdictOf(data);
-  const interval = headlineInterval(data);
+  const interval = data.confidence_interval_95_percentage_points;
   return (
     <Card>
       <div className="flex flex-wrap items-center gap-x-10 gap-y-4 py-1">
@@ -84,16 +84,14 @@ function Headline({ data }: { data: Results }) {
   );
 }
 
-const headlineInterval = (data: Results) => (data.confidence_interval_95_percentage_points ?? null) as Pair;
-
 /** Every estimate of the same thing, the headline first. Before it may be decided on, nothing else is drawn: with few users
  * the others can look certain by chance. */
 export function intervalRows(data: Results): IntervalRow[] {
-  const row = (name: string, value: number | null | undefined, pair: [number, number] | null | undefined, strong = false): IntervalRow =>
-    ({ name, value: value ?? null, low: pair?.[0] ?? null, high: pair?.[1] ?? null, strong });
+  const row = (name: string, value: number | null, pair: [number, number] | null, strong = false): IntervalRow =>
+    ({ name, value, low: pair?.[0] ?? null, high: pair?.[1] ?? null, strong });
   const lift = data.success_rate_lift_percentage_points;
   const isEarly = data.decision.decision === "collecting";
-  const rows = [row("Headline, 95 %", lift, headlineInterval(data), true)];
+  const rows = [row("Headline, 95 %", lift, data.confidence_interval_95_percentage_points, true)];
   if (data.always_valid) rows.push(row("Safe to read daily", lift, data.always_valid.interval_pp));
   else rows.push({ ...row("Safe to read daily", null, null), note: isEarly ? "too early" : words(data.always_valid_null_reason) || "not yet" });
   if (isEarly) return rows;

@@ -1,13 +1,14 @@
 /** For whom it works, and what must not get worse. */
-import type { Additions, Guardrail, Segment } from "../../api/experiments.ts";
+import type { Schemas } from "../../api/client.ts";
+import type { Results } from "../../api/types.ts";
 import { ChartCard } from "../../charts/frame.tsx";
 import { Intervals } from "../../charts/intervals.tsx";
 import { count, signed, sourceName, words } from "../../lib/format.ts";
 import { Badge, Card } from "../../parts/page.tsx";
 
-const nameOf = (segment: Segment) => (segment.pooled ? "all smaller ones" : sourceName(segment.name ?? ""));
+const nameOf = (segment: Schemas["LiftSegment"]) => (segment.pooled ? "all smaller ones" : sourceName(segment.name ?? ""));
 
-export function Segments({ segments }: { segments: Additions["segments"] }) {
+export function Segments({ segments }: { segments: Results["segments"] }) {
   const parts = [["source", segments.source], ["agent version", segments.agent_version]] as const;
   return (
     <div className="grid items-start gap-4 xl:grid-cols-2">
@@ -24,9 +25,9 @@ export function Segments({ segments }: { segments: Additions["segments"] }) {
   );
 }
 
-const TONES: Record<string, "good" | "bad" | "neutral"> = { passed: "good", failed: "bad" };
+const TONES: Record<Schemas["GuardrailVerdict"], "good" | "bad" | "neutral"> = { passed: "good", failed: "bad", undecided: "neutral" };
 
-export function Guardrails({ guardrails }: { guardrails: Guardrail[] }) {
+export function Guardrails({ guardrails }: { guardrails: Results["guardrails"] }) {
   return (
     <Card title="What must not get worse" lead="the change, and the most that would be accepted" flush>
       <table className="num w-full text-[0.93rem]">
@@ -37,7 +38,7 @@ export function Guardrails({ guardrails }: { guardrails: Guardrail[] }) {
               <th scope="row" className="py-1.5 pl-5 text-left font-normal text-soft">{words(g.name)}</th>
               <td className="px-3 py-1.5">{g.difference_interval_95 ? `${signed(g.difference_interval_95[0], 2)} to ${signed(g.difference_interval_95[1], 2)}` : "–"}</td>
               <td className="px-3 py-1.5 max-sm:hidden">+{g.margin.toPrecision(2)}</td>
-              <td className="py-1.5 pr-5"><Badge tone={TONES[g.verdict] ?? "neutral"}>{words(g.verdict)}</Badge></td>
+              <td className="py-1.5 pr-5"><Badge tone={TONES[g.verdict]}>{words(g.verdict)}</Badge></td>
             </tr>
           ))}
         </tbody>

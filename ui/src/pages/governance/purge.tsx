@@ -7,8 +7,7 @@ import * as Icon from "../../parts/icons.tsx";
 import { Badge, Card, Facts, Note, Skeleton, Trouble } from "../../parts/page.tsx";
 import { useSay } from "../../parts/toast.tsx";
 
-const TONES = { complete: "good", failed: "bad", running: "accent", pending: "neutral" } as const;
-export const toneOf = (status: string) => TONES[status as keyof typeof TONES] ?? "neutral";
+export const TONES = { complete: "good", failed: "bad", running: "accent", pending: "neutral" } as const;
 
 export function PurgeStatus({ purgeId }: { purgeId: string }) {
   const say = useSay();
@@ -25,7 +24,7 @@ export function PurgeStatus({ purgeId }: { purgeId: string }) {
   });
   const data = purge.data;
   return (
-    <Card title="Erasure" aside={data && <Badge tone={toneOf(data.status)}>{words(data.status)}</Badge>} className="max-w-[860px]">
+    <Card title="Erasure" aside={data && <Badge tone={TONES[data.status]}>{words(data.status)}</Badge>} className="max-w-[860px]">
       {purge.isError && <Trouble error={purge.error} retry={() => purge.refetch()} />}
       {!data ? !purge.isError && <Skeleton height={150} /> : (
         <div className="flex flex-col gap-4" data-testid="purge" data-status={data.status}>
