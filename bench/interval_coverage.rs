@@ -7,6 +7,7 @@
 //! widely, and no difference between the arms. Prints the share of intervals that contain zero, and their width.
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::cast_precision_loss)]
 
+use base::vocabulary::Vocabulary;
 use clap::Parser;
 use stats::{Arm, CiMethod, Comparison, UserSum};
 
@@ -56,7 +57,7 @@ impl Dice {
 fn main() {
     let args = Args::parse();
     let mut dice = Dice(args.seed);
-    let mut found = CiMethod::ALL.map(|method| (method, 0u32, 0u32, 0.0));
+    let mut found: Vec<_> = CiMethod::ALL.iter().map(|method| (*method, 0u32, 0u32, 0.0)).collect();
     for _ in 0..args.repetitions {
         let mut arm = |users: u32| -> Arm { (0..users).map(|_| dice.user(args.success)).collect() };
         let (treatment, holdout) = (arm(args.users - args.holdout), arm(args.holdout));

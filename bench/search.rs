@@ -27,7 +27,7 @@ use serde_json::{Value, json};
 use service::app::{App, Schema};
 use service::config::Settings;
 use service::credentials::{self, GivenCredentials, Role};
-use storage::jobs::{self, Runner};
+use storage::jobs::{self, QueueState, Runner};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -216,8 +216,10 @@ async fn embed(app: &Arc<App>) {
     loop {
         tokio::time::sleep(Duration::from_millis(500)).await;
         let (counts, _) = jobs::summary(app, None).await.unwrap();
-        let open = |state: &str| matches!(state, "waiting" | "due" | "running");
-        let left = counts.iter().filter(|c| c.kind == "embed_learnings" && open(&c.state));
+        let open = |state: QueueState| {
+            matches!(state, QueueState::Waiting | QueueState::Due | QueueState::Running)
+        };
+        let left = counts.iter().filter(|c| c.kind == "embed_learnings" && open(c.state));
         if left.map(|c| c.count).sum::<i64>() == 0 {
             break;
         }

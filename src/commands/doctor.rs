@@ -229,7 +229,8 @@ async fn check_proofs(app: &App, report: &mut Report) -> Result<()> {
 
 async fn check_queue(app: &App, report: &mut Report) -> Result<()> {
     let (counts, oldest) = jobs::summary(app, None).await?;
-    let dead: i64 = counts.iter().filter(|c| c.state == "dead").map(|c| c.count).sum();
+    let dead: i64 =
+        counts.iter().filter(|c| c.state == jobs::QueueState::Dead).map(|c| c.count).sum();
     if dead > 0 {
         report.problem(&format!("{dead} jobs gave up; GET /api/jobs shows their kinds"));
     }

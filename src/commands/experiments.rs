@@ -8,17 +8,17 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget};
-use serde_json::{Value, json};
 
 use super::Installation;
 use base::clock::Clock;
+use base::vocabulary::Vocabulary;
 use service::app::Schema;
 use service::credentials::DEFAULT_ORG;
 use service::experiments::analysis::{Analysis, Design, Sample, analyse};
 use service::experiments::looks::Looks;
 use service::experiments::rows::Row;
 use service::experiments::{MARGIN, PLANNED_USERS, simulate};
-use stats::CiMethod;
+use stats::{CiMethod, NullReason};
 
 #[derive(Subcommand)]
 pub enum Experiments {
@@ -97,8 +97,7 @@ impl Analyse {
     fn run(self) -> Result<ExitCode> {
         check_percentage(self.holdout_percentage)?;
         let Some(ci_method) = CiMethod::parse(&self.ci_method) else {
-            let names = CiMethod::ALL.map(CiMethod::as_str).join(", ");
-            bail!("--ci-method is one of {names}");
+            bail!("--ci-method is one of {}", CiMethod::listed());
         };
         let sample = Sample::of_rows(self.read()?);
         let design = Design {
@@ -109,7 +108,7 @@ impl Analyse {
         };
         let found = analyse(&sample, &design, Clock::System.now(), &mut Looks::default());
         match self.format {
-            Format::Json => say_line!("{}", serde_json::to_string_pretty(&as_json(&found)?)?),
+            Format::Json => say_line!("{}", serde_json::to_string_pretty(&found)?),
             Format::Report => say!("{}", report(&found)),
         }
         Ok(ExitCode::SUCCESS)
@@ -133,74 +132,52 @@ impl Analyse {
     }
 }
 
-/// The same names as the results endpoint has.
-fn as_json(found: &Analysis) -> Result<Value> {
-    let mut body = json!({
-        "treatment": serde_json::to_value(&found.treatment)?,
-        "holdout": serde_json::to_value(&found.holdout)?,
-        "success_rate_lift_percentage_points": found.lift_pp,
-        "relative_success_lift": found.relative_lift,
-        "confidence_interval_95_percentage_points": found.interval_pp,
-        "evaluated_session_coverage": found.coverage,
-        "unattributed_evaluated_session_count": found.unattributed,
-    });
-    if let (Value::Object(body), Value::Object(additions)) =
-        (&mut body, Value::from(found.additions.clone()))
-    {
-        body.extend(additions);
-    }
-    Ok(body)
-}
-
 fn report(found: &Analysis) -> String {
     let mut lines = Vec::new();
     for arm in [&found.treatment, &found.holdout] {
         let rate = arm.success_rate.map_or("no rate".to_owned(), |r| format!("{:.1} %", r * 100.0));
         lines.push(format!(
             "{:<10} {:>8} users {:>9} sessions judged, success {rate}",
-            arm.arm, arm.evaluated_user_count, arm.evaluated_session_count
+            arm.arm.as_str(),
+            arm.evaluated_user_count,
+            arm.evaluated_session_count
         ));
     }
-    let part = |name: &str| found.additions.get(name);
-    let reason = |reason: &Value| reason.as_str().unwrap_or("unknown").replace('_', " ");
-    lines.push(match found.lift_pp {
+    let reason = |reason: Option<NullReason>| {
+        reason.map_or("unknown".to_owned(), |reason| reason.as_str().replace('_', " "))
+    };
+    let inference = &found.inference;
+    lines.push(match found.success_rate_lift_percentage_points {
         Some(lift) => {
-            let interval = match pair(found.interval_pp.as_ref()) {
-                Some((low, high)) => format!("95 %: {low:+.2} to {high:+.2}"),
-                None => {
-                    format!("no interval: {}", reason(&part("inference")["interval_null_reason"]))
-                }
+            let interval = match found.confidence_interval_95_percentage_points {
+                Some([low, high]) => format!("95 %: {low:+.2} to {high:+.2}"),
+                None => format!("no interval: {}", reason(inference.interval_null_reason)),
             };
             format!("lift       {lift:+.2} percentage points ({interval})")
         }
-        None => format!("lift       none: {}", reason(&part("inference")["lift_null_reason"])),
+        None => format!("lift       none: {}", reason(inference.lift_null_reason)),
     });
-    lines.push(match pair(Some(&part("always_valid")["interval_pp"])) {
-        Some((low, high)) => format!("any day    {low:+.2} to {high:+.2} (safe to read every day)"),
-        None => format!("any day    none: {}", reason(part("always_valid_null_reason"))),
+    let any_day = found.always_valid.as_ref().map_err(|reason| *reason);
+    lines.push(match any_day.and_then(|lift| lift.interval_pp) {
+        Ok([low, high]) => format!("any day    {low:+.2} to {high:+.2} (safe to read every day)"),
+        Err(why) => format!("any day    none: {}", reason(Some(why))),
     });
-    let sentence = part("decision")["sentence"].as_str().unwrap_or_default();
-    lines.push(format!("decision   {sentence}"));
-    for problem in part("health")["problems"].as_array().into_iter().flatten() {
-        lines.push(format!("warning    {}", problem.as_str().unwrap_or_default()));
+    lines.push(format!("decision   {}", found.decision.sentence));
+    for problem in &found.health.problems {
+        lines.push(format!("warning    {problem}"));
     }
-    if found.unattributed > 0 {
-        let count = found.unattributed;
+    if found.unattributed_evaluated_session_count > 0 {
+        let count = found.unattributed_evaluated_session_count;
         lines.push(format!(
             "coverage   {count} judged sessions do not count; --format json says why"
         ));
     }
-    for guardrail in part("guardrails").as_array().into_iter().flatten() {
-        let text = |name: &str| guardrail[name].as_str().unwrap_or_default().replace('_', " ");
-        lines.push(format!("guardrail  {}: {}", text("name"), text("verdict")));
+    for guardrail in &found.guardrails {
+        let name = guardrail.name.as_str().replace('_', " ");
+        lines.push(format!("guardrail  {name}: {}", guardrail.verdict));
     }
-    let digest = part("analysis")["input_digest"].as_str().unwrap_or_default();
-    lines.push(format!("digest     {digest}"));
+    lines.push(format!("digest     {}", found.analysis.input_digest));
     lines.join("\n") + "\n"
-}
-
-fn pair(value: Option<&Value>) -> Option<(f64, f64)> {
-    Some((value?.get(0)?.as_f64()?, value?.get(1)?.as_f64()?))
 }
 
 impl Simulate {

@@ -15,8 +15,8 @@ use super::Installation;
 use base::private_files;
 use service::app::{App, Schema};
 use service::credentials::DEFAULT_ORG;
-use service::governance::export_format::Format;
-use service::governance::purge::{self, EraseRequest};
+use service::governance::export_format::ExportFormat;
+use service::governance::purge::{self, EraseRequest, PurgeStatus};
 use service::governance::{certificate, drill, export, people};
 use service::http::fields::{ID_LENGTH, check_id};
 use storage::subjects::{COMMAND_LINE, audit};
@@ -138,7 +138,7 @@ fn bar(total: u64, what: &str) -> ProgressBar {
 impl Export {
     async fn run(self) -> Result<ExitCode> {
         let is_zip = self.output.extension().is_some_and(|ending| ending == "zip");
-        let format = if is_zip { Format::Zip } else { Format::Json };
+        let format = if is_zip { ExportFormat::Zip } else { ExportFormat::Json };
         let file = private_files::options().create_new(true).open(&self.output);
         let file = file.with_context(|| format!("cannot write {}", self.output.display()))?;
         let mut file = tokio::fs::File::from_std(file);
@@ -170,7 +170,7 @@ async fn erase(person: Person) -> Result<ExitCode> {
     let purge = loop {
         let purge = purge::erase(&app, request.clone(), Duration::from_secs(1)).await?;
         progress.set_position(purge.deleted().values().sum());
-        if purge.is_complete() || purge.status == "failed" {
+        if purge.is_complete() || purge.status == PurgeStatus::Failed {
             break purge;
         }
     };
@@ -191,7 +191,7 @@ impl Status {
         let app = self.installation.open(Schema::MustBeCurrent).await?;
         let purge = purge::find(&app, &self.org, &self.purge_id).await?;
         if self.certificate {
-            show(&certificate::of(&app, &purge)?);
+            show(&serde_json::to_value(certificate::of(&app, &purge)?)?);
         } else {
             show(&json!({
                 "purge_id": purge.purge_id, "subject_ref": purge.subject_ref, "request_ref": purge.request_ref,

@@ -166,7 +166,9 @@ async fn an_endpoint_is_asked_and_its_failure_is_told() {
     jobs::run_until_idle(&t.app, &service::wiring::job_handlers()).await.unwrap();
     let summary = jobs::summary(&t.app, None).await.unwrap().0;
     assert!(
-        summary.iter().any(|c| c.kind == "embed_learnings" && c.state == "waiting"),
+        summary
+            .iter()
+            .any(|c| c.kind == "embed_learnings" && c.state == storage::jobs::QueueState::Waiting),
         "{summary:?}"
     );
     fake.down.store(false, Ordering::SeqCst);
@@ -174,7 +176,9 @@ async fn an_endpoint_is_asked_and_its_failure_is_told() {
     jobs::run_until_idle(&t.app, &service::wiring::job_handlers()).await.unwrap();
     let summary = jobs::summary(&t.app, None).await.unwrap().0;
     assert!(
-        !summary.iter().any(|c| c.kind == "embed_learnings" && c.state != "done"),
+        !summary
+            .iter()
+            .any(|c| c.kind == "embed_learnings" && c.state != storage::jobs::QueueState::Done),
         "{summary:?}"
     );
 }

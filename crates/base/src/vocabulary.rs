@@ -87,7 +87,9 @@ macro_rules! vocabulary {
         impl ::std::convert::TryFrom<String> for $name {
             type Error = $crate::vocabulary::UnknownWord;
 
-            fn try_from(text: String) -> ::std::result::Result<Self, Self::Error> {
+            fn try_from(
+                text: String,
+            ) -> ::std::result::Result<Self, $crate::vocabulary::UnknownWord> {
                 <Self as $crate::vocabulary::Vocabulary>::parse(&text)
                     .ok_or($crate::vocabulary::UnknownWord { vocabulary: stringify!($name), text })
             }

@@ -10,48 +10,21 @@ use super::interval::Interval;
 use super::newcombe;
 use super::reason::{Defined, NullReason};
 
-/// How an interval for the lift is made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum CiMethod {
-    /// The headline: Newcombe's interval on effective sample sizes with Bell–McCaffrey t.
-    #[default]
-    ClusteredNewcombe,
-    /// `lift ± t · SE(CR2)` with Bell–McCaffrey degrees of freedom.
-    Cr2BellMcCaffrey,
-    /// `lift ± t · SE(CR1)` with `G − 1` degrees of freedom.
-    Cr1,
-    /// `lift ± t · SE(delta)` with Welch–Satterthwaite degrees of freedom.
-    DeltaWelch,
-    /// Newcombe's interval on effective sample sizes with the normal quantile.
-    NewcombeNormal,
-}
-
-impl CiMethod {
-    /// Every method, the headline first.
-    pub const ALL: [Self; 5] = [
-        Self::ClusteredNewcombe,
-        Self::Cr2BellMcCaffrey,
-        Self::Cr1,
-        Self::DeltaWelch,
-        Self::NewcombeNormal,
-    ];
-
-    /// The name used on the wire.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::ClusteredNewcombe => "clustered_newcombe_tbm",
-            Self::Cr2BellMcCaffrey => "cr2_bell_mccaffrey",
-            Self::Cr1 => "cr1_t_clusters_minus_1",
-            Self::DeltaWelch => "delta_welch",
-            Self::NewcombeNormal => "newcombe_neff",
-        }
-    }
-
-    /// The method of that name.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|method| method.as_str() == name)
+base::vocabulary! {
+    /// How an interval for the lift is made.
+    #[derive(Default)]
+    pub enum CiMethod {
+        /// The headline: Newcombe's interval on effective sample sizes with Bell–McCaffrey t.
+        #[default]
+        ClusteredNewcombe = "clustered_newcombe_tbm",
+        /// `lift ± t · SE(CR2)` with Bell–McCaffrey degrees of freedom.
+        Cr2BellMcCaffrey = "cr2_bell_mccaffrey",
+        /// `lift ± t · SE(CR1)` with `G − 1` degrees of freedom.
+        Cr1 = "cr1_t_clusters_minus_1",
+        /// `lift ± t · SE(delta)` with Welch–Satterthwaite degrees of freedom.
+        DeltaWelch = "delta_welch",
+        /// Newcombe's interval on effective sample sizes with the normal quantile.
+        NewcombeNormal = "newcombe_neff",
     }
 }
 

@@ -3,34 +3,23 @@
 use super::always_valid::Look;
 use super::reason::{Defined, NullReason};
 
-/// What an experiment says so far.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Decision {
-    /// Too early for an always-valid interval.
-    Collecting,
-    /// Retrieval helps: the always-valid interval lies above zero.
-    Positive,
-    /// Retrieval harms: the always-valid interval lies below zero.
-    Negative,
-    /// Whatever the effect is, it is smaller than the margin that matters.
-    NoEffectAtPrecision,
-    /// None of these yet, or a failed guardrail speaks against a positive answer.
-    Inconclusive,
+base::vocabulary! {
+    /// What an experiment says so far.
+    pub enum LiftDecision {
+        /// Too early for an always-valid interval.
+        Collecting = "collecting",
+        /// Retrieval helps: the always-valid interval lies above zero.
+        Positive = "positive",
+        /// Retrieval harms: the always-valid interval lies below zero.
+        Negative = "negative",
+        /// Whatever the effect is, it is smaller than the margin that matters.
+        NoEffectAtPrecision = "no_effect_at_precision",
+        /// None of these yet, or a failed guardrail speaks against a positive answer.
+        Inconclusive = "inconclusive",
+    }
 }
 
-impl Decision {
-    /// The name used on the wire.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Collecting => "collecting",
-            Self::Positive => "positive",
-            Self::Negative => "negative",
-            Self::NoEffectAtPrecision => "no_effect_at_precision",
-            Self::Inconclusive => "inconclusive",
-        }
-    }
-
+impl LiftDecision {
     /// Decides from the current look at the experiment, not from what all looks have in common: that may be empty.
     ///
     /// `margin` is the smallest lift that matters, as a fraction. Null when a health check failed:
@@ -68,15 +57,18 @@ mod tests {
     fn every_branch() {
         let decide = |lower, upper, is_healthy, has_failed_guardrail| {
             let look = Ok(Look { interval: Interval::between(lower, upper), p_value: 0.5 });
-            Decision::from_look(&look, 0.02, is_healthy, has_failed_guardrail)
+            LiftDecision::from_look(&look, 0.02, is_healthy, has_failed_guardrail)
         };
-        assert_eq!(decide(0.01, 0.05, true, false), Ok(Decision::Positive));
-        assert_eq!(decide(0.01, 0.05, true, true), Ok(Decision::Inconclusive));
-        assert_eq!(decide(-0.05, -0.01, true, true), Ok(Decision::Negative));
-        assert_eq!(decide(-0.01, 0.01, true, false), Ok(Decision::NoEffectAtPrecision));
-        assert_eq!(decide(-0.01, 0.03, true, false), Ok(Decision::Inconclusive));
+        assert_eq!(decide(0.01, 0.05, true, false), Ok(LiftDecision::Positive));
+        assert_eq!(decide(0.01, 0.05, true, true), Ok(LiftDecision::Inconclusive));
+        assert_eq!(decide(-0.05, -0.01, true, true), Ok(LiftDecision::Negative));
+        assert_eq!(decide(-0.01, 0.01, true, false), Ok(LiftDecision::NoEffectAtPrecision));
+        assert_eq!(decide(-0.01, 0.03, true, false), Ok(LiftDecision::Inconclusive));
         assert_eq!(decide(0.01, 0.05, false, false), Err(NullReason::Unhealthy));
         let early = Err(NullReason::FewerThanThirtyEvaluatedUsersInAnArm);
-        assert_eq!(Decision::from_look(&early, 0.02, true, false), Ok(Decision::Collecting));
+        assert_eq!(
+            LiftDecision::from_look(&early, 0.02, true, false),
+            Ok(LiftDecision::Collecting)
+        );
     }
 }

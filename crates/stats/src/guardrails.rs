@@ -28,26 +28,15 @@ pub struct Guardrail<'a> {
     pub margin: f64,
 }
 
-/// What is known about one guardrail.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Verdict {
-    /// Shown to be worse by less than the margin.
-    Passed,
-    /// Shown to be worse, and not shown to be within the margin. Vetoes a positive decision.
-    Failed,
-    /// Neither is shown.
-    Undecided,
-}
-
-impl Verdict {
-    /// The name used on the wire.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Passed => "passed",
-            Self::Failed => "failed",
-            Self::Undecided => "undecided",
-        }
+base::vocabulary! {
+    /// What is known about one guardrail.
+    pub enum GuardrailVerdict {
+        /// Shown to be worse by less than the margin.
+        Passed = "passed",
+        /// Shown to be worse, and not shown to be within the margin. Vetoes a positive decision.
+        Failed = "failed",
+        /// Neither is shown.
+        Undecided = "undecided",
     }
 }
 
@@ -72,7 +61,7 @@ pub struct Assessment {
     /// Test of "no harm", `P(T ≥ harm/SE)`: small means worse.
     pub deterioration: Defined<AdjustedP>,
     /// What follows from the adjusted tests at one-sided 2.5 %, as in a 95 % interval.
-    pub verdict: Verdict,
+    pub verdict: GuardrailVerdict,
 }
 
 /// Assesses all guardrails of an experiment together, in the order given.
@@ -153,14 +142,17 @@ fn adjust(p_values: impl Iterator<Item = Defined<f64>>) -> Vec<Defined<AdjustedP
         .collect()
 }
 
-fn verdict(non_inferiority: Defined<AdjustedP>, deterioration: Defined<AdjustedP>) -> Verdict {
+fn verdict(
+    non_inferiority: Defined<AdjustedP>,
+    deterioration: Defined<AdjustedP>,
+) -> GuardrailVerdict {
     let shown = |test: Defined<AdjustedP>| test.is_ok_and(|test| test.adjusted < ALPHA / 2.0);
     if shown(non_inferiority) {
-        Verdict::Passed
+        GuardrailVerdict::Passed
     } else if shown(deterioration) {
-        Verdict::Failed
+        GuardrailVerdict::Failed
     } else {
-        Verdict::Undecided
+        GuardrailVerdict::Undecided
     }
 }
 
@@ -185,11 +177,11 @@ mod tests {
     fn harm_within_a_margin_passes_and_beyond_it_fails() {
         let (worse, same) = (arm(6), arm(5));
         let verdicts = |margin| assess_one(&worse, &same, margin).into_iter().map(|a| a.verdict);
-        assert!(verdicts(0.2).eq([Verdict::Passed]));
-        assert!(verdicts(0.05).eq([Verdict::Failed]));
-        assert!(verdicts(-1.0).eq([Verdict::Undecided]));
+        assert!(verdicts(0.2).eq([GuardrailVerdict::Passed]));
+        assert!(verdicts(0.05).eq([GuardrailVerdict::Failed]));
+        assert!(verdicts(-1.0).eq([GuardrailVerdict::Undecided]));
         let unharmed = assess_one(&same, &worse, 0.0);
-        assert!(unharmed.iter().all(|a| a.verdict == Verdict::Passed));
+        assert!(unharmed.iter().all(|a| a.verdict == GuardrailVerdict::Passed));
     }
 
     #[test]
@@ -197,10 +189,8 @@ mod tests {
         let never: Arm = (0..40).map(|_| UserSum { sessions: 10, total: 0 }).collect();
         for (treatment, holdout) in [(&arm(5), &never), (&never, &arm(5))] {
             let assessed = assess_one(treatment, holdout, 0.05);
-            assert!(
-                assessed.iter().all(|a| a.verdict == Verdict::Undecided
-                    && a.interval == Err(NullReason::ZeroVariance))
-            );
+            assert!(assessed.iter().all(|a| a.verdict == GuardrailVerdict::Undecided
+                && a.interval == Err(NullReason::ZeroVariance)));
         }
     }
 
@@ -216,7 +206,7 @@ mod tests {
         });
         let assessed = assess(&pair);
         let null = assessed.first().map(|a| (a.verdict, a.deterioration));
-        assert_eq!(null, Some((Verdict::Undecided, Err(NullReason::ZeroVariance))));
+        assert_eq!(null, Some((GuardrailVerdict::Undecided, Err(NullReason::ZeroVariance))));
         let counted = assessed.last().map(|a| a.deterioration.map(|p| p.adjusted == p.p_value));
         assert_eq!(counted, Some(Ok(true)));
     }

@@ -1,106 +1,77 @@
 //! Why a number is null.
 
-use std::fmt;
-
 /// A number, or the reason why there is none.
 pub type Defined<T> = Result<T, NullReason>;
 
-macro_rules! reasons {
-    ($($(#[$doc:meta])* $name:ident = $text:literal,)+) => {
-        /// Why a number is null. The text of [`NullReason::as_str`] is part of the wire contract.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[non_exhaustive]
-        pub enum NullReason {
-            $($(#[$doc])* $name,)+
-        }
-
-        impl NullReason {
-            /// Every reason there is.
-            pub const ALL: &'static [Self] = &[$(Self::$name),+];
-
-            /// The machine-readable name.
-            #[must_use]
-            pub const fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$name => $text,)+
-                }
-            }
-        }
-    };
-}
-
-reasons! {
-    /// An arm has no evaluated session: there is no rate to compare.
-    ArmWithoutEvaluatedSessions = "arm_without_evaluated_sessions",
-    /// Nothing has been evaluated at all.
-    NoEvaluatedSessions = "no_evaluated_sessions",
-    /// With one user in an arm the variance between users is not identified.
-    FewerThanTwoEvaluatedUsersInAnArm = "fewer_than_two_evaluated_users_in_an_arm",
-    /// The method is for proportions, and a user's total lies outside `0..=sessions`.
-    OutcomeNotBinary = "outcome_not_binary",
-    /// The denominator of a relative change is zero.
-    ZeroBaseline = "zero_baseline",
-    /// Every user is exactly like every other: the variance is zero and says nothing.
-    ZeroVariance = "zero_variance",
-    /// The denominator of a ratio cannot be told from zero: its interval has no end.
-    UnboundedInterval = "unbounded_interval",
-    /// There are no users at all.
-    NoUsers = "no_users",
-    /// A share, rate, level or margin lies outside its range.
-    InputOutOfRange = "input_out_of_range",
-    /// Too few users in an arm for an interval that relies on the central limit theorem.
-    FewerThanThirtyEvaluatedUsersInAnArm = "fewer_than_30_evaluated_users_in_an_arm",
-    /// Nobody has looked yet.
-    NoLooks = "no_looks",
-    /// The intervals of successive looks have nothing in common.
-    EmptyIntersection = "empty_intersection",
-    /// Too few users to estimate an adjustment.
-    FewerThanHundredUsers = "fewer_than_100_users",
-    /// Too few users have sessions before their first exposure.
-    TooLittleHistory = "too_little_history",
-    /// The outcome before first exposure does not vary, and so explains nothing.
-    ConstantPrePeriod = "constant_pre_period",
-    /// The adjustment would not make the estimate more precise.
-    VarianceNotReduced = "variance_not_reduced",
-    /// No user has two sessions: sessions of one user cannot be compared.
-    NoUserWithTwoSessions = "no_user_with_two_sessions",
-    /// Nothing to test: fewer than two segments are large enough.
-    FewerThanTwoSegments = "fewer_than_two_segments",
-    /// Too few people to show anything about them.
-    FewerThanFiveUsers = "fewer_than_five_users",
-    /// The arms received learnings equally often.
-    NoDifferenceInDelivery = "no_difference_in_delivery",
-    /// A slope needs two weeks in each arm.
-    FewerThanTwoWeeks = "fewer_than_two_weeks",
-    /// One user alone decides the slope of an arm.
-    OneUserDeterminesSlope = "one_user_determines_slope",
-    /// No session has a person's label.
-    NoLabels = "no_labels",
-    /// Every judged session is labelled, or none is judged.
-    NoUnlabelledSessions = "no_unlabelled_sessions",
-    /// No labelled session succeeded: sensitivity is unknown.
-    NoLabelledSuccesses = "no_labelled_successes",
-    /// No labelled session failed: specificity is unknown.
-    NoLabelledFailures = "no_labelled_failures",
-    /// Sensitivity + specificity does not exceed 1: the judge cannot be corrected.
-    JudgeNoBetterThanChance = "judge_no_better_than_chance",
-    /// The judge passes fewer or more sessions than its errors on the labels allow.
-    JudgeRateOutsideErrorRates = "judge_rate_outside_error_rates",
-    /// Agreement by chance is certain: everyone says the same about every session.
-    NoVariationInLabels = "no_variation_in_labels",
-    /// No pair differs: there is nothing to test.
-    NoDiscordantPairs = "no_discordant_pairs",
-    /// An arm has no published session.
-    ArmWithoutPublishedSessions = "arm_without_published_sessions",
-    /// Treatment was handed nothing yet.
-    NothingServed = "nothing_served",
-    /// A health check failed; the numbers stand, the decision does not.
-    Unhealthy = "unhealthy",
-}
-
-impl fmt::Display for NullReason {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.as_str())
+base::vocabulary! {
+    /// Why a number is null.
+    pub enum NullReason {
+        /// An arm has no evaluated session: there is no rate to compare.
+        ArmWithoutEvaluatedSessions = "arm_without_evaluated_sessions",
+        /// Nothing has been evaluated at all.
+        NoEvaluatedSessions = "no_evaluated_sessions",
+        /// With one user in an arm the variance between users is not identified.
+        FewerThanTwoEvaluatedUsersInAnArm = "fewer_than_two_evaluated_users_in_an_arm",
+        /// The method is for proportions, and a user's total lies outside `0..=sessions`.
+        OutcomeNotBinary = "outcome_not_binary",
+        /// The denominator of a relative change is zero.
+        ZeroBaseline = "zero_baseline",
+        /// Every user is exactly like every other: the variance is zero and says nothing.
+        ZeroVariance = "zero_variance",
+        /// The denominator of a ratio cannot be told from zero: its interval has no end.
+        UnboundedInterval = "unbounded_interval",
+        /// There are no users at all.
+        NoUsers = "no_users",
+        /// A share, rate, level or margin lies outside its range.
+        InputOutOfRange = "input_out_of_range",
+        /// Too few users in an arm for an interval that relies on the central limit theorem.
+        FewerThanThirtyEvaluatedUsersInAnArm = "fewer_than_30_evaluated_users_in_an_arm",
+        /// Nobody has looked yet.
+        NoLooks = "no_looks",
+        /// The intervals of successive looks have nothing in common.
+        EmptyIntersection = "empty_intersection",
+        /// Too few users to estimate an adjustment.
+        FewerThanHundredUsers = "fewer_than_100_users",
+        /// Too few users have sessions before their first exposure.
+        TooLittleHistory = "too_little_history",
+        /// The outcome before first exposure does not vary, and so explains nothing.
+        ConstantPrePeriod = "constant_pre_period",
+        /// The adjustment would not make the estimate more precise.
+        VarianceNotReduced = "variance_not_reduced",
+        /// No user has two sessions: sessions of one user cannot be compared.
+        NoUserWithTwoSessions = "no_user_with_two_sessions",
+        /// Nothing to test: fewer than two segments are large enough.
+        FewerThanTwoSegments = "fewer_than_two_segments",
+        /// Too few people to show anything about them.
+        FewerThanFiveUsers = "fewer_than_five_users",
+        /// The arms received learnings equally often.
+        NoDifferenceInDelivery = "no_difference_in_delivery",
+        /// A slope needs two weeks in each arm.
+        FewerThanTwoWeeks = "fewer_than_two_weeks",
+        /// One user alone decides the slope of an arm.
+        OneUserDeterminesSlope = "one_user_determines_slope",
+        /// No session has a person's label.
+        NoLabels = "no_labels",
+        /// Every judged session is labelled, or none is judged.
+        NoUnlabelledSessions = "no_unlabelled_sessions",
+        /// No labelled session succeeded: sensitivity is unknown.
+        NoLabelledSuccesses = "no_labelled_successes",
+        /// No labelled session failed: specificity is unknown.
+        NoLabelledFailures = "no_labelled_failures",
+        /// Sensitivity + specificity does not exceed 1: the judge cannot be corrected.
+        JudgeNoBetterThanChance = "judge_no_better_than_chance",
+        /// The judge passes fewer or more sessions than its errors on the labels allow.
+        JudgeRateOutsideErrorRates = "judge_rate_outside_error_rates",
+        /// Agreement by chance is certain: everyone says the same about every session.
+        NoVariationInLabels = "no_variation_in_labels",
+        /// No pair differs: there is nothing to test.
+        NoDiscordantPairs = "no_discordant_pairs",
+        /// An arm has no published session.
+        ArmWithoutPublishedSessions = "arm_without_published_sessions",
+        /// Treatment was handed nothing yet.
+        NothingServed = "nothing_served",
+        /// A health check failed; the numbers stand, the decision does not.
+        Unhealthy = "unhealthy",
     }
 }
 
@@ -109,6 +80,7 @@ impl std::error::Error for NullReason {}
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base::vocabulary::Vocabulary;
     use std::collections::BTreeSet;
 
     #[test]

@@ -1,75 +1,67 @@
 //! Everything that can go wrong, in the words a caller acts on.
 //!
 //! Rules return [`Error`]; `http/problem.rs` turns it into an RFC 9457 body. `Code` is the one table of
-//! codes, statuses and titles.
+//! codes and statuses.
 
 use serde::Serialize;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Declares the problem codes: stable, machine-readable, each with its status and title.
+/// Declares the problem codes, each with its status.
 macro_rules! codes {
-    ($($variant:ident $code:literal $status:literal $title:literal;)*) => {
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum Code { $($variant,)* }
+    ($($variant:ident $code:literal $status:literal;)*) => {
+        base::vocabulary! {
+            /// The stable, machine-readable code of a problem.
+            pub enum Code { $($variant = $code,)* }
+        }
 
         impl Code {
-            pub const ALL: &'static [Code] = &[$(Code::$variant,)*];
-
-            pub fn as_str(self) -> &'static str {
-                match self { $(Code::$variant => $code,)* }
-            }
-
             pub fn status(self) -> u16 {
                 match self { $(Code::$variant => $status,)* }
-            }
-
-            pub fn title(self) -> &'static str {
-                match self { $(Code::$variant => $title,)* }
             }
         }
     };
 }
 
 codes! {
-    MalformedJson "malformed_json" 400 "The body is not valid JSON";
-    BadRequest "bad_request" 400 "The request cannot be read";
-    Unauthenticated "unauthenticated" 401 "A valid credential is needed";
-    CredentialNotGovernance "credential_not_governance" 403 "This credential may not export or erase";
-    Forbidden "forbidden" 403 "This credential may not do that";
-    ApprovalNeedsAPerson "approval_needs_a_person" 403 "A person approves what serves everybody";
-    CsrfMissing "csrf_missing" 403 "A change from a browser must prove where it comes from";
-    NotFound "not_found" 404 "There is no such thing";
-    MethodNotAllowed "method_not_allowed" 405 "This path does not take that method";
-    RequestTimeout "request_timeout" 408 "The request did not arrive in time";
-    RequestIdReused "request_id_reused" 409 "This request id was used for other content";
-    SourceRunIdReused "source_run_id_reused" 409 "This run id was used for another score";
-    SessionAmbiguous "session_ambiguous" 409 "Several users have a session with this id";
-    ConfigVersionStale "config_version_stale" 409 "The configuration was changed meanwhile";
-    RegenerationRunning "regeneration_running" 409 "A regeneration is running";
-    DiffNotComplete "diff_not_complete" 409 "The judge diff is not complete";
-    ExperimentActive "experiment_active" 409 "Another experiment is active";
-    ExperimentIdUsed "experiment_id_used" 409 "This experiment id was used before";
-    ExperimentNotActive "experiment_not_active" 409 "This experiment is not active";
-    SubjectErasing "subject_erasing" 409 "This user is being erased";
-    SubjectErased "subject_erased" 409 "This user was erased";
-    PredatesErasure "predates_erasure" 409 "This is from before the user's erasure";
-    PurgeNotComplete "purge_not_complete" 409 "This erasure is not complete";
-    LearningExists "learning_exists" 409 "There is a learning with this id";
-    ProposalDecided "proposal_decided" 409 "This proposal was decided already";
-    ProposalStale "proposal_stale" 409 "The learning was changed since";
-    BodyTooLarge "body_too_large" 413 "The body is too large";
-    UnsupportedMediaType "unsupported_media_type" 415 "The body must be application/json";
-    InvalidInput "invalid_input" 422 "The input is not valid";
-    ExperimentUnknown "experiment_unknown" 422 "There is no such experiment";
-    ExperimentArmMismatch "experiment_arm_mismatch" 422 "This is not the user's arm";
-    UserIdRequiredByExperiment "user_id_required_by_experiment" 422 "An experiment runs: name the user";
-    RateLimited "rate_limited" 429 "Too many requests";
-    Internal "internal" 500 "Something went wrong on the server";
-    JudgeFailed "judge_failed" 502 "The judge gave no usable verdict";
-    JudgeUnavailable "judge_unavailable" 503 "The judge cannot be asked right now";
-    Unavailable "unavailable" 503 "The service cannot answer right now";
-    StorageNotConfigured "storage_not_configured" 503 "This server runs without storage";
+    MalformedJson "malformed_json" 400;
+    BadRequest "bad_request" 400;
+    Unauthenticated "unauthenticated" 401;
+    CredentialNotGovernance "credential_not_governance" 403;
+    Forbidden "forbidden" 403;
+    ApprovalNeedsAPerson "approval_needs_a_person" 403;
+    CsrfMissing "csrf_missing" 403;
+    NotFound "not_found" 404;
+    MethodNotAllowed "method_not_allowed" 405;
+    RequestTimeout "request_timeout" 408;
+    RequestIdReused "request_id_reused" 409;
+    SourceRunIdReused "source_run_id_reused" 409;
+    SessionAmbiguous "session_ambiguous" 409;
+    ConfigVersionStale "config_version_stale" 409;
+    RegenerationRunning "regeneration_running" 409;
+    DiffNotComplete "diff_not_complete" 409;
+    ExperimentActive "experiment_active" 409;
+    ExperimentIdUsed "experiment_id_used" 409;
+    ExperimentNotActive "experiment_not_active" 409;
+    SubjectErasing "subject_erasing" 409;
+    SubjectErased "subject_erased" 409;
+    PredatesErasure "predates_erasure" 409;
+    PurgeNotComplete "purge_not_complete" 409;
+    LearningExists "learning_exists" 409;
+    ProposalDecided "proposal_decided" 409;
+    ProposalStale "proposal_stale" 409;
+    BodyTooLarge "body_too_large" 413;
+    UnsupportedMediaType "unsupported_media_type" 415;
+    InvalidInput "invalid_input" 422;
+    ExperimentUnknown "experiment_unknown" 422;
+    ExperimentArmMismatch "experiment_arm_mismatch" 422;
+    UserIdRequiredByExperiment "user_id_required_by_experiment" 422;
+    RateLimited "rate_limited" 429;
+    Internal "internal" 500;
+    JudgeFailed "judge_failed" 502;
+    JudgeUnavailable "judge_unavailable" 503;
+    Unavailable "unavailable" 503;
+    StorageNotConfigured "storage_not_configured" 503;
 }
 
 /// One thing wrong with the input, with the JSON pointer to it.
@@ -155,6 +147,7 @@ impl Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base::vocabulary::Vocabulary;
 
     #[test]
     fn codes_are_unique_and_carry_an_error_status() {

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use stats::always_valid::{AlwaysValid, Look, SMALLEST_ARM};
-use stats::decision::Decision;
+use stats::decision::LiftDecision;
 use stats::distributions::student_t_critical_value;
 use stats::{Arm, CiMethod, Comparison, Defined, Interval, UserSum, Variance};
 
@@ -175,7 +175,7 @@ fn a_lucky_holdout_does_not_say_that_retrieval_harms() {
     let headline = comparison.interval(CiMethod::default()).unwrap();
     assert!(headline.contains(0.0), "{headline:?}");
     let look = AlwaysValid::planned_for(600).unwrap().look(&comparison);
-    assert_eq!(Decision::from_look(&look, 0.02, true, false), Ok(Decision::Inconclusive));
+    assert_eq!(LiftDecision::from_look(&look, 0.02, true, false), Ok(LiftDecision::Inconclusive));
     assert!(look.unwrap().interval.width() > headline.width());
     assert!(symmetric_look(&comparison, 600).unwrap().interval.upper < 0.0, "the form that fails");
 }
@@ -230,9 +230,9 @@ impl World {
                     [&users[0], &users[1]].map(|users| Arm::new(users.iter().copied()));
                 let comparison = Comparison::new(&treatment, &holdout);
                 let look = AlwaysValid::planned_for(planned).unwrap().look(&comparison);
-                let decision = Decision::from_look(&look, 0.0, true, false);
-                positive |= decision == Ok(Decision::Positive);
-                negative |= decision == Ok(Decision::Negative);
+                let decision = LiftDecision::from_look(&look, 0.0, true, false);
+                positive |= decision == Ok(LiftDecision::Positive);
+                negative |= decision == Ok(LiftDecision::Negative);
                 let by_symmetric = symmetric_look(&comparison, planned);
                 symmetric |= by_symmetric.is_ok_and(|look| look.interval.upper < 0.0);
             }

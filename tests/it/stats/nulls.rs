@@ -1,11 +1,12 @@
 //! Every null has a reason, and every reason can occur.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use base::vocabulary::Vocabulary;
 use stats::agreement::{Confusion, mcnemar};
 use stats::always_valid::{AlwaysValid, Look, RunningLooks};
 use stats::complier::{ComplierEffect, DeliveredUser, share_of_served};
 use stats::cuped::{Cuped, Moments, UserHistory, optimal_theta};
-use stats::decision::Decision;
+use stats::decision::LiftDecision;
 use stats::judge_correction::{JudgedUser, Tuning, prediction_powered_rate, rogan_gladen_rate};
 use stats::missing::{EvaluationCounts, evaluated_session_coverage};
 use stats::power::{Clustering, Planner, intraclass_correlation, small_holdout_price};
@@ -66,7 +67,7 @@ fn comparisons(seen: &mut Seen) {
     let single = Comparison::new(&some, &one);
     assert!(single.lift().is_ok());
     let too_few = NullReason::FewerThanTwoEvaluatedUsersInAnArm;
-    for method in CiMethod::ALL {
+    for &method in CiMethod::ALL {
         seen.null(single.interval(method), too_few);
     }
     seen.null(single.standard_error(Variance::Cr0), too_few);
@@ -119,7 +120,10 @@ fn always_valid_and_decision(seen: &mut Seen) {
     let early = sequence.look(&Comparison::new(&large, &small));
     for early in [early, sequence.look(&Comparison::new(&small, &large))] {
         seen.null(early, NullReason::FewerThanThirtyEvaluatedUsersInAnArm);
-        assert_eq!(Decision::from_look(&early, 0.01, true, false), Ok(Decision::Collecting));
+        assert_eq!(
+            LiftDecision::from_look(&early, 0.01, true, false),
+            Ok(LiftDecision::Collecting)
+        );
     }
     let none = sequence.look(&Comparison::new(&Arm::default(), &large));
     seen.null(none, NullReason::ArmWithoutEvaluatedSessions);
@@ -135,7 +139,7 @@ fn always_valid_and_decision(seen: &mut Seen) {
     }
     seen.null(running.interval(), NullReason::EmptyIntersection);
     assert_eq!(running.p_value(), Ok(0.2));
-    seen.null(Decision::from_look(&early, 0.01, false, false), NullReason::Unhealthy);
+    seen.null(LiftDecision::from_look(&early, 0.01, false, false), NullReason::Unhealthy);
 }
 
 fn cuped(seen: &mut Seen) {

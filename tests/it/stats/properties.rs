@@ -1,6 +1,7 @@
 //! What has to hold for any experiment, not only for the reference cases.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use base::vocabulary::Vocabulary;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use stats::agreement::Confusion;
@@ -67,7 +68,8 @@ fn with_shuffled<T: Clone + std::fmt::Debug>(
 fn portrait(treatment: &Arm, holdout: &Arm) -> String {
     let comparison = Comparison::new(treatment, holdout);
     let errors = ESTIMATORS.map(|estimator| comparison.standard_error(estimator));
-    let intervals = CiMethod::ALL.map(|method| comparison.interval(method));
+    let intervals: Vec<_> =
+        CiMethod::ALL.iter().map(|method| comparison.interval(*method)).collect();
     let arms = [treatment, holdout].map(|arm| {
         (
             arm.kish_effective_users(),
@@ -113,7 +115,7 @@ proptest! {
     fn an_interval_contains_the_lift_and_has_a_width(t in users(), c in users()) {
         let (t, c) = (arm(&t), arm(&c));
         let comparison = Comparison::new(&t, &c);
-        for method in CiMethod::ALL {
+        for &method in CiMethod::ALL {
             if let Ok(interval) = comparison.interval(method) {
                 prop_assert!(interval.contains(comparison.lift().unwrap()), "{method:?}");
                 prop_assert!(interval.width() > 0.0, "{method:?} {interval:?}");
@@ -185,7 +187,7 @@ proptest! {
     fn swapping_the_arms_mirrors_the_interval(t in users(), c in users()) {
         let (t, c) = (arm(&t), arm(&c));
         let (one, other) = (Comparison::new(&t, &c), Comparison::new(&c, &t));
-        for method in CiMethod::ALL {
+        for &method in CiMethod::ALL {
             match (one.interval(method), other.interval(method)) {
                 (Ok(one), Ok(other)) => prop_assert!(close_intervals(one, mirrored(other))),
                 (one, other) => prop_assert_eq!(one.err(), other.err()),

@@ -12,3 +12,4 @@ export type ShadowVerdict = Schemas["ShadowComparisonVerdict"];
 export type Experiment = Schemas["RetrievalExperimentRecord"];
 export type ArmMetrics = Schemas["RetrievalExperimentArmMetrics"];
 export type Plan = Schemas["RetrievalExperimentPlan"];
+export type Results = Schemas["RetrievalExperimentResultsResponse"];

@@ -8,8 +8,9 @@ use serde::Serialize;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::{Caller, Role};
+use super::{Caller, Grant, Role};
 use crate::app::App;
+use storage::db::Engine;
 
 pub fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new().routes(routes!(whoami))
@@ -19,15 +20,13 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
 struct Whoami {
     success: bool,
     org_id: String,
-    #[schema(example = "sqlite")]
-    storage_type: Option<&'static str>,
+    storage_type: Option<Engine>,
     /// Where the data goes, without credentials.
     storage_label: Option<String>,
     storage_configured: bool,
     message: String,
     role: Role,
-    /// `governance` when the credential may export and erase.
-    grants: Vec<&'static str>,
+    grants: Vec<Grant>,
 }
 
 /// Who am I, and where does my data go?
@@ -38,11 +37,11 @@ async fn whoami(State(app): State<Arc<App>>, caller: Caller) -> Json<Whoami> {
     Json(Whoami {
         success: true,
         org_id: caller.org_id,
-        storage_type: engine.map(|e| e.name()),
+        storage_type: engine,
         storage_label: app.storage_label(),
         storage_configured: engine.is_some(),
         message: String::new(),
         role: caller.role,
-        grants: if caller.governance { vec!["governance"] } else { Vec::new() },
+        grants: Grant::listed_for(caller.governance),
     })
 }

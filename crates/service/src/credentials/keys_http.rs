@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::{Credential, Operator, Role, rules};
+use super::{Credential, Grant, Operator, Role, rules};
 use crate::app::App;
 use crate::http::fields::{Fields, Read};
 use crate::http::{Input, PathId, Result};
@@ -25,8 +25,7 @@ struct Key {
     credential_id: String,
     name: String,
     role: Role,
-    /// `governance` when it may export and erase.
-    grants: Vec<&'static str>,
+    grants: Vec<Grant>,
     created_at: i64,
     revoked_at: Option<i64>,
 }
@@ -37,7 +36,7 @@ impl From<Credential> for Key {
             credential_id: credential.credential_id,
             name: credential.name,
             role: credential.role,
-            grants: if credential.governance { vec!["governance"] } else { Vec::new() },
+            grants: Grant::listed_for(credential.governance),
             created_at: credential.created_at,
             revoked_at: credential.revoked_at,
         }
@@ -50,32 +49,25 @@ struct KeysResponse {
     keys: Vec<Key>,
 }
 
-#[derive(ToSchema)]
-#[allow(dead_code)] // the specification's view of NewKey
-struct CreateKeyRequest {
-    /// `agent`, `dashboard` or `governance`.
-    #[schema(value_type = String)]
-    role: Role,
-    #[schema(max_length = 255)]
-    name: Option<String>,
-    /// Let a dashboard key export and erase people.
-    governance_grant: Option<bool>,
-}
-
+/// A credential to be made.
 struct NewKey {
-    role: &'static str,
+    role: Role,
     name: String,
     governance_grant: bool,
 }
 
+crate::request_body!(NewKey, "CreateKeyRequest");
+
 impl Read for NewKey {
     fn read(f: &mut Fields<'_>) -> Self {
         let key = NewKey {
-            role: f.required_choice("role", &["agent", "dashboard", "governance"]),
+            role: f.required_word("role"),
             name: f.text("name", 255),
-            governance_grant: f.flag("governance_grant"),
+            governance_grant: f
+                .about("Let a dashboard key export and erase people.")
+                .flag("governance_grant"),
         };
-        if key.governance_grant && key.role == "agent" {
+        if key.governance_grant && key.role == Role::Agent && !f.is_refused("role") {
             f.problem("governance_grant", "contradiction", "an agent key cannot carry it");
         }
         key
@@ -103,15 +95,15 @@ async fn list_keys(State(app): State<Arc<App>>, operator: Operator) -> Result<Js
 }
 
 /// Make a credential. The first one ends local mode. Governance is handed on only by those who have it.
-#[utoipa::path(post, path = "/api/keys", tag = "operations", request_body = CreateKeyRequest,
+#[utoipa::path(post, path = "/api/keys", tag = "operations", request_body = NewKey,
     responses((status = 200, body = CreatedKey)))]
 async fn create_key(
     State(app): State<Arc<App>>,
     Operator(caller): Operator,
     Input { value: new, .. }: Input<NewKey>,
 ) -> Result<Json<CreatedKey>> {
-    let role = Role::parse(new.role).unwrap_or(Role::Agent);
-    let governs = new.governance_grant || role == Role::Governance;
+    let NewKey { role, name, governance_grant } = new;
+    let governs = governance_grant || role == Role::Governance;
     if governs && !caller.governance {
         return Err(Error::refused(
             Code::Forbidden,
@@ -121,8 +113,7 @@ async fn create_key(
         .into());
     }
     let (by, org_id) = (&caller.credential_id, &caller.org_id);
-    let (key, token) =
-        rules::create_by(&app, by, org_id, role, new.governance_grant, &new.name).await?;
+    let (key, token) = rules::create_by(&app, by, org_id, role, governance_grant, &name).await?;
     Ok(Json(CreatedKey { key: key.into(), token }))
 }
 

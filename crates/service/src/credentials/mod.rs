@@ -12,7 +12,6 @@ mod rules;
 pub mod sign_in_http;
 mod sql;
 
-use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 pub use callers::{Caller, Governor, Operator};
@@ -22,33 +21,35 @@ pub use rules::{any_exist, create, find, list, revoke};
 /// The organization of local mode and of credentials given in the environment.
 pub const DEFAULT_ORG: &str = "default";
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum, utoipa::ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Role {
-    /// An ordinary production key: publishes, searches, reads.
-    Agent,
-    /// A person or program that runs the installation.
-    Dashboard,
-    /// Export and erasure only.
-    Governance,
+base::vocabulary! {
+    /// What a credential is for.
+    #[derive(clap::ValueEnum)]
+    pub enum Role {
+        /// An ordinary production key: publishes, searches, reads.
+        Agent = "agent",
+        /// A person or program that runs the installation.
+        Dashboard = "dashboard",
+        /// Export and erasure only.
+        Governance = "governance",
+    }
 }
 
-impl Role {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Role::Agent => "agent",
-            Role::Dashboard => "dashboard",
-            Role::Governance => "governance",
-        }
+base::vocabulary! {
+    /// What a credential may do beyond its role.
+    pub enum Grant {
+        /// Export and erase.
+        Governance = "governance",
     }
+}
 
-    fn parse(text: &str) -> Option<Self> {
-        [Role::Agent, Role::Dashboard, Role::Governance].into_iter().find(|r| r.as_str() == text)
+impl Grant {
+    fn listed_for(governance: bool) -> Vec<Grant> {
+        if governance { vec![Grant::Governance] } else { Vec::new() }
     }
 }
 
 /// A credential without its token.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct Credential {
     pub credential_id: String,
     pub org_id: String,

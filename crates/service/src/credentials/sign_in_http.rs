@@ -28,11 +28,19 @@ pub fn routes() -> Router<Arc<App>> {
     Router::new().route("/auth/session", get(look).post(sign_in).delete(sign_out))
 }
 
+base::vocabulary! {
+    enum SignInState {
+        /// There are no credentials yet.
+        Local = "local",
+        SignedIn = "signed_in",
+        SignedOut = "signed_out",
+    }
+}
+
 /// How this browser stands with the server.
 #[derive(Serialize)]
 struct Session {
-    /// `local` (no credentials yet), `signed_in` or `signed_out`.
-    state: &'static str,
+    state: SignInState,
     org_id: Option<String>,
     /// What the header `X-Evenhand-CSRF` must say when something is changed.
     csrf: Option<String>,
@@ -42,7 +50,7 @@ struct Session {
 
 impl Session {
     fn of(caller: Caller, csrf: Option<String>) -> Self {
-        let state = if caller.local { "local" } else { "signed_in" };
+        let state = if caller.local { SignInState::Local } else { SignInState::SignedIn };
         let governance = caller.governance;
         Session { state, org_id: Some(caller.org_id), csrf, governance }
     }
@@ -57,7 +65,7 @@ async fn look(State(app): State<Arc<App>>, parts: Parts) -> Result<Json<Session>
     let session = match callers::local_caller(&parts, &app).await {
         Ok(caller) => Session::of(caller, None),
         Err(Error::Refused { code: Code::Unauthenticated, .. }) => {
-            Session { state: "signed_out", org_id: None, csrf: None, governance: false }
+            Session { state: SignInState::SignedOut, org_id: None, csrf: None, governance: false }
         }
         Err(error) => return Err(error.into()),
     };
@@ -104,7 +112,8 @@ async fn sign_in(
 
 async fn sign_out(headers: HeaderMap) -> impl IntoResponse {
     let cookie = set_cookie(&headers, "", 0);
-    let body = Session { state: "signed_out", org_id: None, csrf: None, governance: false };
+    let body =
+        Session { state: SignInState::SignedOut, org_id: None, csrf: None, governance: false };
     (AppendHeaders([(header::SET_COOKIE, cookie)]), Json(body))
 }
 

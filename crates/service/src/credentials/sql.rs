@@ -1,38 +1,9 @@
 //! SQL of the table `credentials`.
 
-use super::{Credential, Role};
+use super::Credential;
 use storage::db::Tx;
-use storage::error::{Error, Result};
+use storage::error::Result;
 use storage::{row, rows, run};
-
-#[derive(sqlx_macros::FromRow)]
-struct CredentialRow {
-    credential_id: String,
-    org_id: String,
-    role: String,
-    governance: bool,
-    name: String,
-    created_at: i64,
-    revoked_at: Option<i64>,
-}
-
-impl TryFrom<CredentialRow> for Credential {
-    type Error = Error;
-
-    fn try_from(row: CredentialRow) -> Result<Self> {
-        let role = Role::parse(&row.role)
-            .ok_or_else(|| Error::Internal(format!("credential of unknown role {}", row.role)))?;
-        Ok(Credential {
-            credential_id: row.credential_id,
-            org_id: row.org_id,
-            role,
-            governance: row.governance,
-            name: row.name,
-            created_at: row.created_at,
-            revoked_at: row.revoked_at,
-        })
-    }
-}
 
 pub async fn insert(tx: &mut Tx, credential: &Credential, digest: &str) -> Result<()> {
     run!(
@@ -42,7 +13,7 @@ pub async fn insert(tx: &mut Tx, credential: &Credential, digest: &str) -> Resul
          VALUES ($1, $2, $3, $4, $5, $6, $7, NULL)",
         &credential.credential_id,
         &credential.org_id,
-        credential.role.as_str(),
+        credential.role,
         credential.governance,
         &credential.name,
         digest,
@@ -52,14 +23,13 @@ pub async fn insert(tx: &mut Tx, credential: &Credential, digest: &str) -> Resul
 }
 
 pub async fn find_live(tx: &mut Tx, digest: &str) -> Result<Option<Credential>> {
-    let found = row!(
+    row!(
         tx,
-        CredentialRow,
+        Credential,
         "SELECT credential_id, org_id, role, governance, name, created_at, revoked_at
          FROM credentials WHERE token_sha256 = $1 AND revoked_at IS NULL",
         digest
-    )?;
-    found.map(Credential::try_from).transpose()
+    )
 }
 
 /// A live credential with the digest of its token.
@@ -82,15 +52,14 @@ pub async fn any(tx: &mut Tx) -> Result<bool> {
 }
 
 pub async fn list(tx: &mut Tx, org_id: Option<&str>) -> Result<Vec<Credential>> {
-    let found = rows!(
+    rows!(
         tx,
-        CredentialRow,
+        Credential,
         "SELECT credential_id, org_id, role, governance, name, created_at, revoked_at
          FROM credentials WHERE $1 IS NULL OR org_id = $1
          ORDER BY created_at DESC, credential_id DESC",
         org_id
-    )?;
-    found.into_iter().map(Credential::try_from).collect()
+    )
 }
 
 /// False when it was revoked before.

@@ -17,8 +17,8 @@ pub const MARGIN: f64 = 2.0;
 pub struct NewExperiment {
     pub experiment_id: String,
     pub holdout_percentage: f64,
-    pub planned_users: Option<i64>,
-    pub margin_percentage_points: Option<f64>,
+    pub planned_users: i64,
+    pub margin_percentage_points: f64,
 }
 
 /// All experiments of an organization.
@@ -66,8 +66,8 @@ pub async fn start(
                     experiment_id: new.experiment_id.clone(),
                     number: known.first().map_or(1, |newest| newest.number + 1),
                     holdout_percentage: new.holdout_percentage,
-                    planned_users: new.planned_users.unwrap_or(PLANNED_USERS),
-                    margin_percentage_points: new.margin_percentage_points.unwrap_or(MARGIN),
+                    planned_users: new.planned_users,
+                    margin_percentage_points: new.margin_percentage_points,
                     started_at: *now,
                     ended_at: None,
                 };

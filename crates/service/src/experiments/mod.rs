@@ -18,6 +18,7 @@ pub mod http;
 mod job;
 mod lifecycle;
 pub mod looks;
+mod part;
 mod plan;
 mod refresh;
 mod results;
@@ -56,6 +57,8 @@ pub struct RetrievalExperimentRecord {
     /// null while it is active.
     pub ended_at: Option<i64>,
 }
+
+part::shown_by_name!(RetrievalExperimentRecord, Arm);
 
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct RetrievalExperimentListResponse {

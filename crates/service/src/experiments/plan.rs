@@ -1,8 +1,6 @@
 //! Planning: what an experiment of a given size could see, judging by past sessions.
 
-use serde::Serialize;
-use utoipa::ToSchema;
-
+use super::part::{part, points};
 use super::sql;
 use crate::app::App;
 use stats::power::{
@@ -27,45 +25,39 @@ impl Default for PlanQuery {
     fn default() -> Self {
         PlanQuery {
             holdout_percentage: 10.0,
-            effect_percentage_points: super::lifecycle::MARGIN,
+            effect_percentage_points: super::MARGIN,
             power: DEFAULT_POWER,
             days: 30,
         }
     }
 }
 
-#[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct RetrievalExperimentPlan {
-    pub holdout_percentage: f64,
-    pub effect_percentage_points: f64,
-    pub power: f64,
-    /// Days of past sessions that the plan stands on.
-    pub days: i64,
-    pub past_users: u64,
-    pub past_sessions: u64,
-    pub success_rate: Option<f64>,
-    pub success_rate_null_reason: Option<&'static str>,
-    /// How alike the sessions of one user are: 0 not at all, 1 all the same.
-    pub intraclass_correlation: Option<f64>,
-    pub intraclass_correlation_null_reason: Option<&'static str>,
-    /// How many times more sessions are needed because they come in users.
-    pub design_effect: Option<f64>,
-    pub design_effect_null_reason: Option<&'static str>,
-    /// The smallest lift that as many users as there were would show.
-    pub smallest_detectable_effect_percentage_points: Option<f64>,
-    pub smallest_detectable_effect_percentage_points_null_reason: Option<&'static str>,
-    /// Users needed to see the effect that was asked for.
-    pub treatment_users_needed: Option<u64>,
-    pub treatment_users_needed_null_reason: Option<&'static str>,
-    pub holdout_users_needed: Option<u64>,
-    pub holdout_users_needed_null_reason: Option<&'static str>,
-    /// Days until they have come, if new users come as the past ones did.
-    pub days_needed: Option<u64>,
-    pub days_needed_null_reason: Option<&'static str>,
-    /// How many times the detectable effect of an even split this holdout costs.
-    pub small_holdout_price: Option<f64>,
-    pub small_holdout_price_null_reason: Option<&'static str>,
-    pub warnings: Vec<String>,
+part! {
+    /// What an experiment of this size could see, judging by past sessions.
+    pub struct RetrievalExperimentPlan {
+        pub holdout_percentage: f64,
+        pub effect_percentage_points: f64,
+        pub power: f64,
+        /// Days of past sessions that the plan stands on.
+        pub days: i64,
+        pub past_users: u64,
+        pub past_sessions: u64,
+        pub success_rate: Defined<f64>,
+        /// How alike the sessions of one user are: 0 not at all, 1 all the same.
+        pub intraclass_correlation: Defined<f64>,
+        /// How many times more sessions are needed because they come in users.
+        pub design_effect: Defined<f64>,
+        /// The smallest lift that as many users as there were would show.
+        pub smallest_detectable_effect_percentage_points: Defined<f64>,
+        /// Users needed to see the effect that was asked for.
+        pub treatment_users_needed: Defined<u64>,
+        pub holdout_users_needed: Defined<u64>,
+        /// Days until they have come, if new users come as the past ones did.
+        pub days_needed: Defined<u64>,
+        /// How many times the detectable effect of an even split this holdout costs.
+        pub small_holdout_price: Defined<f64>,
+        pub warnings: Vec<String>,
+    }
 }
 
 /// Plans an experiment.
@@ -97,10 +89,9 @@ fn planned(past: &Arm, query: &PlanQuery) -> RetrievalExperimentPlan {
     let effect = query.effect_percentage_points / 100.0;
     let size = planner
         .and_then(|planner| planner.size_for(effect, share, users as f64 / query.days as f64));
-    let detectable = planner
-        .and_then(|planner| planner.smallest_detectable_effect(users - holdout, holdout))
-        .map(|effect| effect * 100.0);
-    let days = size.and_then(|size| size.days.ok_or(NullReason::NoUsers));
+    let detectable = points(
+        planner.and_then(|planner| planner.smallest_detectable_effect(users - holdout, holdout)),
+    );
     let mut warnings = Vec::new();
     if size.is_ok_and(|size| size.is_small_holdout()) {
         warnings.push(format!(
@@ -113,17 +104,6 @@ fn planned(past: &Arm, query: &PlanQuery) -> RetrievalExperimentPlan {
             query.days
         ));
     }
-    let (success_rate, success_rate_null_reason) = split(past.mean());
-    let (intraclass_correlation, intraclass_correlation_null_reason) =
-        split(clustering.map(|c| c.intraclass_correlation));
-    let (design_effect, design_effect_null_reason) = split(clustering.map(|c| c.design_effect()));
-    let (smallest, smallest_null_reason) = split(detectable);
-    let (treatment_users_needed, treatment_users_needed_null_reason) =
-        split(size.map(|size| size.treatment_users));
-    let (holdout_users_needed, holdout_users_needed_null_reason) =
-        split(size.map(|size| size.holdout_users));
-    let (days_needed, days_needed_null_reason) = split(days);
-    let (price, price_null_reason) = split(small_holdout_price(share));
     RetrievalExperimentPlan {
         holdout_percentage: query.holdout_percentage,
         effect_percentage_points: query.effect_percentage_points,
@@ -131,30 +111,15 @@ fn planned(past: &Arm, query: &PlanQuery) -> RetrievalExperimentPlan {
         days: query.days,
         past_users: users,
         past_sessions: past.session_count(),
-        success_rate,
-        success_rate_null_reason,
-        intraclass_correlation,
-        intraclass_correlation_null_reason,
-        design_effect,
-        design_effect_null_reason,
-        smallest_detectable_effect_percentage_points: smallest,
-        smallest_detectable_effect_percentage_points_null_reason: smallest_null_reason,
-        treatment_users_needed,
-        treatment_users_needed_null_reason,
-        holdout_users_needed,
-        holdout_users_needed_null_reason,
-        days_needed,
-        days_needed_null_reason,
-        small_holdout_price: price,
-        small_holdout_price_null_reason: price_null_reason,
+        success_rate: past.mean(),
+        intraclass_correlation: clustering.map(|c| c.intraclass_correlation),
+        design_effect: clustering.map(|c| c.design_effect()),
+        smallest_detectable_effect_percentage_points: detectable,
+        treatment_users_needed: size.map(|size| size.treatment_users),
+        holdout_users_needed: size.map(|size| size.holdout_users),
+        days_needed: size.and_then(|size| size.days.ok_or(NullReason::NoUsers)),
+        small_holdout_price: small_holdout_price(share),
         warnings,
-    }
-}
-
-fn split<T>(value: Defined<T>) -> (Option<T>, Option<&'static str>) {
-    match value {
-        Ok(value) => (Some(value), None),
-        Err(reason) => (None, Some(reason.as_str())),
     }
 }
 
@@ -177,8 +142,10 @@ mod tests {
             plan.smallest_detectable_effect_percentage_points.unwrap()
         };
         assert!((effect(&small) / effect(&even) - 2.29).abs() < 0.01);
-        assert!(small.days_needed > even.days_needed && !small.warnings.is_empty());
+        assert!(
+            small.days_needed.unwrap() > even.days_needed.unwrap() && !small.warnings.is_empty()
+        );
         let nothing = planned(&Arm::default(), &PlanQuery::default());
-        assert_eq!(nothing.days_needed_null_reason, Some("arm_without_evaluated_sessions"));
+        assert_eq!(nothing.days_needed, Err(NullReason::ArmWithoutEvaluatedSessions));
     }
 }

@@ -2,12 +2,9 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
-use serde_json::{Value, json};
-use utoipa::ToSchema;
-
-use super::analysis::{self, Design, Part, RetrievalExperimentArmMetrics, Sample};
+use super::analysis::{self, Analysis, ContaminatedSession, Design, Sample};
 use super::looks::Looks;
+use super::part::{Flat, part};
 use super::{Experiment, RetrievalExperimentRecord, refresh, sql};
 use crate::app::App;
 use stats::CiMethod;
@@ -16,23 +13,12 @@ use storage::error::{Error, Result};
 /// Contaminated sessions that are listed.
 const LISTED: i64 = 50;
 
-#[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct RetrievalExperimentResultsResponse {
-    pub experiment: RetrievalExperimentRecord,
-    pub treatment: RetrievalExperimentArmMetrics,
-    pub holdout: RetrievalExperimentArmMetrics,
-    pub success_rate_lift_percentage_points: Option<f64>,
-    pub relative_success_lift: Option<f64>,
-    /// Lower and upper end, clustered by user.
-    #[schema(value_type = Option<Vec<f64>>)]
-    pub confidence_interval_95_percentage_points: Option<Value>,
-    pub evaluated_session_coverage: Option<f64>,
-    pub unattributed_evaluated_session_count: u64,
-    /// `inference`, `always_valid`, `decision`, `health`, `delivery`, `judge`, `interference`, `cuped`, `segments`,
-    /// `guardrails`, `robustness`, `trend` and `analysis`. What does not apply is null beside its `…_null_reason`.
-    #[serde(flatten)]
-    #[schema(value_type = std::collections::HashMap<String, Value>)]
-    pub additions: Part,
+part! {
+    /// What an experiment shows so far. A part that cannot be given is null beside its `…_null_reason`.
+    pub struct RetrievalExperimentResultsResponse {
+        pub experiment: RetrievalExperimentRecord,
+        pub numbers: Flat<Analysis>,
+    }
 }
 
 /// What one snapshot holds of an experiment.
@@ -56,7 +42,7 @@ pub async fn results(
     let design = Design::of(&experiment, ci_method);
     let as_of = app.clock.now();
     // Numbers of a hundred thousand users take a while: not on a thread that answers requests.
-    let (found, looks) = tokio::task::spawn_blocking(move || {
+    let (mut found, looks) = tokio::task::spawn_blocking(move || {
         let sample = Sample::parse(&lines, strata)
             .ok_or_else(|| Error::Internal("sums of an experiment cannot be read".to_owned()))?;
         let mut looks = before.unwrap_or_default();
@@ -68,26 +54,11 @@ pub async fn results(
     if before != Some(looks) {
         remember(app, org_id, experiment_id, looks).await?;
     }
-    let mut additions = found.additions;
-    if found.contaminated {
-        let listed: Vec<Value> = contaminated_sessions(app, org_id, experiment_id)
-            .await?
-            .into_iter()
-            .map(|(user_id, session_id)| json!({"user_id": user_id, "session_id": session_id}))
-            .collect();
-        additions = additions.inside("health", "contaminated_holdout_sessions", listed);
+    if found.health.contaminated_holdout_session_count > 0 {
+        found.health.contaminated_holdout_sessions =
+            contaminated_sessions(app, org_id, experiment_id).await?;
     }
-    Ok(RetrievalExperimentResultsResponse {
-        experiment: experiment.record(),
-        treatment: found.treatment,
-        holdout: found.holdout,
-        success_rate_lift_percentage_points: found.lift_pp,
-        relative_success_lift: found.relative_lift,
-        confidence_interval_95_percentage_points: found.interval_pp,
-        evaluated_session_coverage: found.coverage,
-        unattributed_evaluated_session_count: found.unattributed,
-        additions,
-    })
+    Ok(RetrievalExperimentResultsResponse { experiment: experiment.record(), numbers: Flat(found) })
 }
 
 async fn snapshot(app: &Arc<App>, org_id: &str, experiment_id: &str) -> Result<Snapshot> {
@@ -114,13 +85,16 @@ async fn contaminated_sessions(
     app: &App,
     org_id: &str,
     experiment_id: &str,
-) -> Result<Vec<(String, String)>> {
+) -> Result<Vec<ContaminatedSession>> {
     let input = (org_id.to_owned(), experiment_id.to_owned());
-    app.db
+    let found = app
+        .db
         .lookup("experiments.contaminated", input, |tx, (org_id, experiment_id)| {
             Box::pin(sql::contaminated_sessions(tx, org_id, experiment_id, LISTED))
         })
-        .await
+        .await?;
+    let session = |(user_id, session_id)| ContaminatedSession { user_id, session_id };
+    Ok(found.into_iter().map(session).collect())
 }
 
 /// Keeps what was seen, together with what others saw meanwhile.

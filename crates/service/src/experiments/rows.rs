@@ -7,43 +7,26 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::Arm;
 
-/// What became of an evaluated session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Reason {
-    /// It counts.
-    Attributed,
-    /// None of its requests names the experiment.
-    NoMetadata,
-    /// Its requests name both arms.
-    MixedArms,
-    /// The stored arm is not the user's.
-    ArmMismatch,
-    /// The user has requests in both arms.
-    UserInBothArms,
+base::vocabulary! {
+    /// What became of an evaluated session.
+    pub enum Reason {
+        /// It counts.
+        Attributed = "attributed",
+        /// None of its requests names the experiment.
+        NoMetadata = "no_metadata",
+        /// Its requests name both arms.
+        MixedArms = "mixed_arms",
+        /// The stored arm is not the user's.
+        ArmMismatch = "arm_mismatch",
+        /// The user has requests in both arms.
+        UserInBothArms = "user_in_both_arms",
+    }
 }
 
 impl Reason {
-    pub const ALL: [Reason; 5] = [
-        Reason::Attributed,
-        Reason::NoMetadata,
-        Reason::MixedArms,
-        Reason::ArmMismatch,
-        Reason::UserInBothArms,
-    ];
     /// What cannot happen unless arms are stored wrongly.
     pub const IMPOSSIBLE: [Reason; 3] =
         [Reason::MixedArms, Reason::ArmMismatch, Reason::UserInBothArms];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Reason::Attributed => "attributed",
-            Reason::NoMetadata => "no_metadata",
-            Reason::MixedArms => "mixed_arms",
-            Reason::ArmMismatch => "arm_mismatch",
-            Reason::UserInBothArms => "user_in_both_arms",
-        }
-    }
 }
 
 /// A session of a user; or, without a session, that the user was exposed.

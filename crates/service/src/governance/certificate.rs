@@ -1,19 +1,69 @@
 //! The certificate of an erasure: what was erased, when, by which version, signed so that it can be checked without
 //! this installation.
 
-use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
 
 use super::purge::Purge;
 use crate::app::App;
 use crate::schema::MIGRATIONS;
 use storage::db::Engine;
 use storage::error::{Code, Error, Result};
-use storage::subjects::sealing;
+use storage::subjects::sealing::{self, Signed};
 
 const DAY: i64 = 86_400;
 
+base::vocabulary! {
+    /// How far the bytes are gone.
+    pub enum ErasureLevel {
+        /// From the tables.
+        Logical = "logical",
+        /// From the files of the server as well.
+        Physical = "physical",
+    }
+}
+
+/// What was erased, when, by which version, and how far the bytes are gone.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct Certificate {
+    certificate_version: i64,
+    purge_id: String,
+    subject_ref: String,
+    request_ref: String,
+    /// Rows by target.
+    erased: BTreeMap<String, u64>,
+    /// Agent playbooks in which something that only this person said was masked.
+    shared_texts_masked: u64,
+    barrier_closed_at: i64,
+    completed_at: i64,
+    level: ErasureLevel,
+    physical_at: Option<i64>,
+    /// On PostgreSQL: when rewritten tables are out of the log and of the backups.
+    physical_after: Option<i64>,
+    backups_expire_at: i64,
+    engine: Option<Engine>,
+    evenhand_version: &'static str,
+    schema_version: i64,
+    audit_sequence: Option<i64>,
+    audit_hash: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct SignedCertificate {
+    certificate: Certificate,
+    /// The governance key behind the signature.
+    key_id: String,
+    /// Ed25519, in hex.
+    public_key: String,
+    /// Over `evenhand-certificate-v1`, a newline, and the certificate as JSON with sorted names and no white space.
+    signature: String,
+}
+
 /// The signed certificate of a complete erasure.
-pub fn of(app: &App, purge: &Purge) -> Result<Value> {
+pub fn of(app: &App, purge: &Purge) -> Result<SignedCertificate> {
     let Some(completed_at) = purge.completed_at.filter(|_| purge.is_complete()) else {
         return Err(Error::refused(
             Code::PurgeNotComplete,
@@ -30,37 +80,37 @@ pub fn of(app: &App, purge: &Purge) -> Result<Value> {
         }
         _ => None,
     };
-    let certificate = json!({
-        "certificate_version": 1,
-        "purge_id": purge.purge_id,
-        "subject_ref": purge.subject_ref,
-        "request_ref": purge.request_ref,
-        "erased": purge.deleted(),
-        "shared_texts_masked": purge.shared_texts_masked(),
-        "barrier_closed_at": purge.fence_at,
-        "completed_at": completed_at,
-        "level": if purge.physical_at.is_some() { "physical" } else { "logical" },
-        "physical_at": purge.physical_at,
-        "physical_after": physical_after,
-        "backups_expire_at": completed_at + governance.backup_days * DAY,
-        "engine": engine.map(Engine::name),
-        "evenhand_version": env!("CARGO_PKG_VERSION"),
-        "schema_version": MIGRATIONS.newest(),
-        "audit_sequence": purge.audit_sequence,
-        "audit_hash": purge.audit_hash,
-    });
-    sign(app, certificate)
+    let level = match purge.physical_at {
+        Some(_) => ErasureLevel::Physical,
+        None => ErasureLevel::Logical,
+    };
+    let certificate = Certificate {
+        certificate_version: 1,
+        purge_id: purge.purge_id.clone(),
+        subject_ref: purge.subject_ref.clone(),
+        request_ref: purge.request_ref.clone(),
+        erased: purge.deleted(),
+        shared_texts_masked: purge.shared_texts_masked(),
+        barrier_closed_at: purge.fence_at,
+        completed_at,
+        level,
+        physical_at: purge.physical_at,
+        physical_after,
+        backups_expire_at: completed_at + governance.backup_days * DAY,
+        engine,
+        evenhand_version: env!("CARGO_PKG_VERSION"),
+        schema_version: MIGRATIONS.newest(),
+        audit_sequence: purge.audit_sequence,
+        audit_hash: purge.audit_hash.clone(),
+    };
+    let Signed { key_id, public_key, signature } = sign(app, &certificate)?;
+    Ok(SignedCertificate { certificate, key_id, public_key, signature })
 }
 
-/// `{certificate, key_id, public_key, signature}`.
-pub fn sign(app: &App, certificate: Value) -> Result<Value> {
-    let signed = app.subject_keys.sign(message(&certificate).as_bytes())?;
-    Ok(json!({
-        "certificate": certificate,
-        "key_id": signed.key_id,
-        "public_key": signed.public_key,
-        "signature": signed.signature,
-    }))
+/// The signature of a certificate, or of what a drill found.
+pub fn sign(app: &App, certificate: &impl Serialize) -> Result<Signed> {
+    let value = serde_json::to_value(certificate).map_err(|e| Error::Internal(e.to_string()))?;
+    app.subject_keys.sign(message(&value).as_bytes())
 }
 
 /// What is signed: the certificate as JSON with sorted names and no white space.

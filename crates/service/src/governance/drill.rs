@@ -17,6 +17,7 @@ use crate::app::App;
 use crate::credentials::{self, Role};
 use storage::db::Engine;
 use storage::error::{Error, Result};
+use storage::subjects::sealing::Signed;
 
 /// Its own organization: nobody's numbers change.
 const ORG: &str = "evenhand-drill";
@@ -55,7 +56,14 @@ pub async fn run(app: &Arc<App>, router: Router) -> Result<Value> {
     let client = Client { router, token };
     let result = drill(app, &client).await;
     credentials::revoke(app, &credential.credential_id).await?;
-    certificate::sign(app, result?)
+    let result = result?;
+    let Signed { key_id, public_key, signature } = certificate::sign(app, &result)?;
+    Ok(json!({
+        "certificate": result,
+        "key_id": key_id,
+        "public_key": public_key,
+        "signature": signature,
+    }))
 }
 
 async fn drill(app: &Arc<App>, client: &Client) -> Result<Value> {
@@ -107,7 +115,7 @@ async fn drill(app: &Arc<App>, client: &Client) -> Result<Value> {
     Ok(json!({
         "drill_version": 1,
         "passed": control && gone,
-        "engine": app.db.engine().map(Engine::name),
+        "engine": app.db.engine(),
         "evenhand_version": env!("CARGO_PKG_VERSION"),
         "drilled_at": app.clock.now(),
         "purge_id": erased["purge_id"],

@@ -9,10 +9,11 @@ use std::time::Duration;
 
 use axum::body::Bytes;
 use futures_util::future::BoxFuture;
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 use tokio::sync::mpsc;
 
-use super::export_format::{Format, Shape};
+use super::export_format::{ExportFormat, SectionManifest, Sections, Shape};
 use super::purge::{self, Counts, EraseRequest};
 use super::sql;
 use crate::app::App;
@@ -47,27 +48,19 @@ const STALLED: Duration = Duration::from_secs(30);
 const PICTURES: i64 = 4;
 
 /// What an export says of itself.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Export {
-    pub export_id: String,
     pub subject_ref: String,
+    pub export_id: String,
     pub generated_at: i64,
     pub schema_version: i64,
-}
-
-/// One section as it was written.
-pub struct Section {
-    pub target: String,
-    pub count: u64,
-    /// Over its rows, each with a newline after it: what its file in the archive holds.
-    pub sha256: String,
 }
 
 /// Begins an export; what comes out of the channel is the whole of it, or ends with an error.
 pub async fn export(
     app: &Arc<App>,
     request: EraseRequest,
-    format: Format,
+    format: ExportFormat,
 ) -> Result<(Export, mpsc::Receiver<Result<Bytes>>)> {
     let work = app.in_flight.enter(&request.org_id, &request.user_id)?;
     let export = register(app, request.clone()).await?;
@@ -141,7 +134,7 @@ async fn register(app: &Arc<App>, request: EraseRequest) -> Result<Export> {
 struct Reading {
     request: EraseRequest,
     export: Export,
-    format: Format,
+    format: ExportFormat,
     sender: mpsc::Sender<Result<Bytes>>,
     begun: AtomicBool,
 }
@@ -153,7 +146,7 @@ impl Reading {
             return Err(Error::Internal("the connection broke".to_owned()));
         }
         let mut writer = Writer::new(self.format, self.sender.clone());
-        writer.shape.begin(&self.export, &mut writer.buffer);
+        writer.shape.begin(&self.export, &mut writer.buffer)?;
         let empty = SECTIONS.iter().filter(|s| !USER_TABLES.iter().any(|t| t.target == **s));
         for target in empty {
             writer.begin_section(target);
@@ -166,11 +159,11 @@ impl Reading {
             tx.stream_texts(query, whose, &mut writer).await?;
             writer.end_section(table.target);
         }
-        if self.format == Format::Zip {
+        if self.format == ExportFormat::Zip {
             self.pictures(tx, &mut writer).await?;
         }
         let Writer { shape, sections, buffer, .. } = &mut writer;
-        shape.end(&self.export, sections, buffer);
+        shape.end(&self.export, sections, buffer)?;
         writer.flush(1).await
     }
 
@@ -196,18 +189,18 @@ struct Writer {
     shape: Shape,
     sender: mpsc::Sender<Result<Bytes>>,
     buffer: Vec<u8>,
-    sections: Vec<Section>,
+    sections: Sections,
     count: u64,
     digest: Sha256,
 }
 
 impl Writer {
-    fn new(format: Format, sender: mpsc::Sender<Result<Bytes>>) -> Self {
+    fn new(format: ExportFormat, sender: mpsc::Sender<Result<Bytes>>) -> Self {
         Writer {
             shape: Shape::new(format),
             sender,
             buffer: Vec::with_capacity(2 * CHUNK),
-            sections: Vec::new(),
+            sections: Sections::new(),
             count: 0,
             digest: Sha256::new(),
         }
@@ -221,7 +214,8 @@ impl Writer {
     fn end_section(&mut self, target: &str) {
         self.shape.end_section(&mut self.buffer);
         let sha256 = hex::encode(std::mem::take(&mut self.digest).finalize());
-        self.sections.push(Section { target: target.to_owned(), count: self.count, sha256 });
+        let manifest = SectionManifest { count: self.count, sha256 };
+        self.sections.insert(target.to_owned(), manifest);
     }
 
     /// Hands over what was gathered, if it is at least so much.

@@ -1,65 +1,96 @@
 //! How an export is written: one JSON document for programs, an archive of files for people.
 
+use std::collections::BTreeMap;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
 
-use super::export::{Export, Section};
+use super::export::Export;
 use super::zip::Zip;
+use storage::error::{Error, Result};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    Json,
-    Zip,
+base::vocabulary! {
+    /// How an export comes: as one document, or as an archive of lists and pictures with a README.
+    pub enum ExportFormat {
+        Json = "json",
+        Zip = "zip",
+    }
 }
+
+/// How many rows a section has, and the SHA-256 of its rows, each with a newline after it.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct SectionManifest {
+    pub count: u64,
+    pub sha256: String,
+}
+
+/// The document, which [`Shape`] writes piece by piece as it is read.
+#[derive(ToSchema)]
+pub struct ExportBundle {
+    pub subject_ref: String,
+    pub export_id: String,
+    pub generated_at: i64,
+    pub schema_version: i64,
+    /// Every list by its name, with its rows.
+    #[schema(value_type = BTreeMap<String, Vec<Object>>)]
+    pub bundle: BTreeMap<String, Vec<Value>>,
+    pub manifest: BTreeMap<String, SectionManifest>,
+}
+
+/// What each section holds, by its name.
+pub type Sections = BTreeMap<String, SectionManifest>;
 
 /// Writes the parts of an export in their order.
 pub struct Shape {
-    format: Format,
+    format: ExportFormat,
     zip: Zip,
     first_section: bool,
     first_row: bool,
 }
 
 impl Shape {
-    pub fn new(format: Format) -> Self {
+    pub fn new(format: ExportFormat) -> Self {
         Shape { format, zip: Zip::default(), first_section: true, first_row: true }
     }
 
-    pub fn begin(&mut self, export: &Export, out: &mut Vec<u8>) {
+    pub fn begin(&mut self, export: &Export, out: &mut Vec<u8>) -> Result<()> {
         match self.format {
-            Format::Json => {
-                let head = head(export).to_string();
+            ExportFormat::Json => {
+                let head = serde_json::to_string(export).map_err(unwritable)?;
                 // The head without its closing brace: what follows is part of it.
                 out.extend_from_slice(&head.as_bytes()[..head.len() - 1]);
                 out.extend_from_slice(b",\"bundle\":{");
             }
-            Format::Zip => self.file("README.txt", README.as_bytes(), out),
+            ExportFormat::Zip => self.file("README.txt", README.as_bytes(), out),
         }
+        Ok(())
     }
 
     pub fn begin_section(&mut self, target: &str, out: &mut Vec<u8>) {
         match self.format {
-            Format::Json => {
+            ExportFormat::Json => {
                 if !std::mem::replace(&mut self.first_section, false) {
                     out.push(b',');
                 }
                 out.extend_from_slice(format!("\"{target}\":[").as_bytes());
             }
-            Format::Zip => self.zip.begin(&format!("{target}.ndjson"), out),
+            ExportFormat::Zip => self.zip.begin(&format!("{target}.ndjson"), out),
         }
         self.first_row = true;
     }
 
     pub fn row(&mut self, row: &str, out: &mut Vec<u8>) {
         match self.format {
-            Format::Json => {
+            ExportFormat::Json => {
                 if !std::mem::replace(&mut self.first_row, false) {
                     out.push(b',');
                 }
                 out.extend_from_slice(row.as_bytes());
             }
-            Format::Zip => {
+            ExportFormat::Zip => {
                 self.zip.data(row.as_bytes(), out);
                 self.zip.data(b"\n", out);
             }
@@ -68,8 +99,8 @@ impl Shape {
 
     pub fn end_section(&mut self, out: &mut Vec<u8>) {
         match self.format {
-            Format::Json => out.push(b']'),
-            Format::Zip => self.zip.end(out),
+            ExportFormat::Json => out.push(b']'),
+            ExportFormat::Zip => self.zip.end(out),
         }
     }
 
@@ -95,24 +126,26 @@ impl Shape {
         self.file(&format!("images/{turn}.{ending}"), &bytes, out);
     }
 
-    pub fn end(&mut self, export: &Export, sections: &[Section], out: &mut Vec<u8>) {
-        let mut manifest = Map::new();
-        for Section { target, count, sha256 } in sections {
-            manifest.insert(target.clone(), json!({"count": count, "sha256": sha256}));
-        }
+    pub fn end(&mut self, export: &Export, sections: &Sections, out: &mut Vec<u8>) -> Result<()> {
         match self.format {
-            Format::Json => {
-                out.extend_from_slice(
-                    format!("}},\"manifest\":{}}}", Value::Object(manifest)).as_bytes(),
-                );
+            ExportFormat::Json => {
+                let manifest = serde_json::to_string(sections).map_err(unwritable)?;
+                out.extend_from_slice(format!("}},\"manifest\":{manifest}}}").as_bytes());
             }
-            Format::Zip => {
-                let mut whole = head(export);
-                whole["manifest"] = Value::Object(manifest);
+            ExportFormat::Zip => {
+                #[derive(Serialize)]
+                struct Whole<'a> {
+                    #[serde(flatten)]
+                    export: &'a Export,
+                    manifest: &'a Sections,
+                }
+                let whole = Whole { export, manifest: sections };
+                let whole = serde_json::to_value(whole).map_err(unwritable)?;
                 self.file("manifest.json", format!("{whole:#}\n").as_bytes(), out);
                 self.zip.finish(out);
             }
         }
+        Ok(())
     }
 
     fn file(&mut self, name: &str, bytes: &[u8], out: &mut Vec<u8>) {
@@ -122,13 +155,8 @@ impl Shape {
     }
 }
 
-fn head(export: &Export) -> Value {
-    json!({
-        "subject_ref": export.subject_ref,
-        "export_id": export.export_id,
-        "generated_at": export.generated_at,
-        "schema_version": export.schema_version,
-    })
+fn unwritable(error: serde_json::Error) -> Error {
+    Error::Internal(error.to_string())
 }
 
 const README: &str = "\

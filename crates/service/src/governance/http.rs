@@ -11,13 +11,14 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use serde::Serialize;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::export_format::Format;
-use super::purge::{self, Counts, EraseRequest, Purge};
-use super::{certificate, export, people};
+use super::certificate::{self, SignedCertificate};
+use super::export_format::{ExportBundle, ExportFormat};
+use super::purge::{self, EraseRequest, Purge, PurgeErrorCode, PurgeStatus};
+use super::{export, people};
 use crate::app::App;
 use crate::credentials::Governor;
 use crate::http::fields::{Fields, Read};
@@ -38,15 +39,17 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
 }
 
 /// A person, and the caller's own id for what is asked: the same pair is the same operation.
-#[derive(ToSchema)]
 struct GovernanceRequest {
     user_id: String,
     request_id: String,
 }
 
+crate::request_body!(GovernanceRequest, "GovernanceRequest");
+
 impl Read for GovernanceRequest {
     fn read(f: &mut Fields<'_>) -> Self {
-        GovernanceRequest { user_id: f.id("user_id"), request_id: f.id("request_id") }
+        let about = "The caller's own: the same pair of user and request is the same operation.";
+        GovernanceRequest { user_id: f.id("user_id"), request_id: f.about(about).id("request_id") }
     }
 }
 
@@ -61,10 +64,11 @@ impl GovernanceRequest {
     }
 }
 
-#[derive(ToSchema)]
 struct PreviewRequest {
     user_id: String,
 }
+
+crate::request_body!(PreviewRequest, "PreviewRequest");
 
 impl Read for PreviewRequest {
     fn read(f: &mut Fields<'_>) -> Self {
@@ -72,41 +76,16 @@ impl Read for PreviewRequest {
     }
 }
 
-/// How an export comes.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
 struct ExportQuery {
-    /// `json` (default), or `zip` for an archive of lists and pictures with a README.
-    #[param(value_type = Option<String>)]
-    format: Format,
+    format: ExportFormat,
 }
+
+crate::request_query!(ExportQuery);
 
 impl Read for ExportQuery {
     fn read(f: &mut Fields<'_>) -> Self {
-        let zip = f.choice("format", &["json", "zip"]) == Some("zip");
-        ExportQuery { format: if zip { Format::Zip } else { Format::Json } }
+        ExportQuery { format: f.word_or("format", ExportFormat::Json) }
     }
-}
-
-/// How many rows a section has, and the SHA-256 of its rows, each with a newline after it.
-#[derive(ToSchema)]
-#[allow(dead_code)] // the specification's alone: the export itself is written as it is read
-struct SectionManifest {
-    count: u64,
-    sha256: String,
-}
-
-#[derive(ToSchema)]
-#[allow(dead_code)]
-struct ExportBundle {
-    subject_ref: String,
-    export_id: String,
-    generated_at: i64,
-    schema_version: i64,
-    /// Every list by its name, with its rows.
-    #[schema(value_type = Object)]
-    bundle: BTreeMap<String, Vec<serde_json::Value>>,
-    manifest: BTreeMap<String, SectionManifest>,
 }
 
 /// Everything that is stored of a person.
@@ -126,12 +105,12 @@ async fn export_user(
         Some((chunk.map_err(|_| std::io::Error::other("the export ended early")), chunks))
     });
     let kind = match format {
-        Format::Json => "application/json",
-        Format::Zip => "application/zip",
+        ExportFormat::Json => "application/json",
+        ExportFormat::Zip => "application/zip",
     };
     let name = format!("attachment; filename=\"export-{}.zip\"", export.export_id);
     let mut response = ([(header::CONTENT_TYPE, kind)], Body::from_stream(chunks)).into_response();
-    if format == Format::Zip
+    if format == ExportFormat::Zip
         && let Ok(name) = name.parse()
     {
         response.headers_mut().insert(header::CONTENT_DISPOSITION, name);
@@ -145,13 +124,13 @@ struct Erased {
     /// Stands for the person; cannot be turned back.
     subject_ref: String,
     request_ref: String,
-    /// `complete` with 200; `pending`, `running` or `failed` (tried again by itself) with 202.
-    status: String,
+    /// `complete` with 200; anything else with 202.
+    status: PurgeStatus,
     /// Rows deleted so far, by target.
-    deleted_counts: Counts,
+    deleted_counts: BTreeMap<String, u64>,
     /// Agent playbooks in which something that only this person said was masked.
     shared_texts_masked: u64,
-    error_code: Option<String>,
+    error_code: Option<PurgeErrorCode>,
     completed_at: Option<i64>,
 }
 
@@ -193,9 +172,8 @@ struct PurgeOperation {
     purge_id: String,
     subject_ref: String,
     request_ref: String,
-    /// `pending`, `running`, `failed` or `complete`.
-    status: String,
-    error_code: Option<String>,
+    status: PurgeStatus,
+    error_code: Option<PurgeErrorCode>,
     error_detail: Option<String>,
     created_at: i64,
     updated_at: i64,
@@ -246,20 +224,6 @@ async fn purge_operation(
     Ok(Json(purge::find(&app, &governor.org_id, &purge_id).await?.into()))
 }
 
-#[derive(ToSchema)]
-#[allow(dead_code)]
-struct SignedCertificate {
-    /// What was erased, when, by which version, and how far the bytes are gone.
-    #[schema(value_type = Object)]
-    certificate: serde_json::Value,
-    /// The governance key behind the signature.
-    key_id: String,
-    /// Ed25519, in hex.
-    public_key: String,
-    /// Over `evenhand-certificate-v1`, a newline, and the certificate as JSON with sorted names and no white space.
-    signature: String,
-}
-
 /// The signed certificate of a complete erasure. `evenhand governance verify-certificate` checks it anywhere.
 #[utoipa::path(get, path = "/api/governance/purge-operations/{purge_id}/certificate", tag = "governance",
     params(("purge_id" = String, Path)), responses((status = 200, body = SignedCertificate)))]
@@ -267,7 +231,7 @@ async fn purge_certificate(
     State(app): State<Arc<App>>,
     governor: Governor,
     PathId(purge_id): PathId,
-) -> Result<Json<serde_json::Value>> {
+) -> Result<Json<SignedCertificate>> {
     let purge = purge::find(&app, &governor.org_id, &purge_id).await?;
     Ok(Json(certificate::of(&app, &purge)?))
 }
@@ -276,7 +240,7 @@ async fn purge_certificate(
 struct Preview {
     subject_ref: String,
     /// Rows by target.
-    counts: Counts,
+    counts: BTreeMap<String, u64>,
     total: u64,
 }
 

@@ -7,6 +7,7 @@ use super::sql;
 use crate::app::App;
 use crate::user_tables::USER_TABLES;
 use storage::error::{Code, Error, Result};
+use storage::subjects::SubjectState;
 use storage::subjects::audit::{self, NewEvent, Operation};
 
 /// What an export or an erasure of a person would touch, by target.
@@ -37,7 +38,7 @@ pub async fn readmit(app: &Arc<App>, request: EraseRequest) -> Result<bool> {
                 let (refs, _) = purge::pair(keys, org_id, user_id, request_id)?;
                 let subject = sql::subjects::hold(tx, org_id, Some(user_id), &refs).await?;
                 let Some(subject) = subject else { return Ok(false) };
-                if subject.state == "erasing" {
+                if subject.state == SubjectState::Erasing {
                     return Err(Error::refused(
                         Code::SubjectErasing,
                         "This user is being erased; readmit them when that is complete.",

@@ -10,6 +10,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use serde_json::json;
 
+use super::purge::PurgeErrorCode;
 use super::purge_job::{Failure, failing};
 use super::sql;
 use crate::app::App;
@@ -30,7 +31,7 @@ pub async fn erase(app: &Arc<App>) -> Result<Option<i64>, Failure> {
     if app.db.engine() != Some(Engine::Sqlite) {
         return Ok(None);
     }
-    let working = failing("erase_storage_unavailable");
+    let working = failing(PurgeErrorCode::StorageUnavailable);
     app.faults.reach("erase.before_index").map_err(&working)?;
     compact_index(app).await?;
     app.faults.reach("erase.after_index").map_err(&working)?;
@@ -48,7 +49,7 @@ pub async fn erase(app: &Arc<App>) -> Result<Option<i64>, Failure> {
 }
 
 async fn compact_index(app: &App) -> Result<(), Failure> {
-    let working = failing("erase_storage_unavailable");
+    let working = failing(PurgeErrorCode::StorageUnavailable);
     let mut first = true;
     loop {
         let more = app
@@ -66,22 +67,22 @@ async fn compact_index(app: &App) -> Result<(), Failure> {
     app.db
         .write("governance.check_index", (), |tx, ()| Box::pin(learnings::check_index(tx)))
         .await
-        .map_err(failing("erase_index_corrupt"))
+        .map_err(failing(PurgeErrorCode::IndexCorrupt))
 }
 
 async fn scrub(app: &App, bytes: u64) -> Result<(), Failure> {
     let small = bytes >> 20 <= app.settings.governance.vacuum_up_to_mib;
     let how = if small { Scrub::Rewrite } else { Scrub::Gaps };
-    app.db.scrub(how).await.map_err(failing("erase_storage_unavailable"))?;
+    app.db.scrub(how).await.map_err(failing(PurgeErrorCode::StorageUnavailable))?;
     let deadline = tokio::time::Instant::now() + PATIENCE;
     let mut pause = Duration::from_millis(5);
     loop {
-        if app.db.empty_log().await.map_err(failing("erase_storage_unavailable"))? {
+        if app.db.empty_log().await.map_err(failing(PurgeErrorCode::StorageUnavailable))? {
             return Ok(());
         }
         if tokio::time::Instant::now() >= deadline {
             let cause = Error::unavailable("The write-ahead log is in use.", 1);
-            return Err(Failure::new("erase_scrub_busy", cause));
+            return Err(Failure::new(PurgeErrorCode::ScrubBusy, cause));
         }
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(Duration::from_millis(500));

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use base::vocabulary::Vocabulary;
 use serde_json::json;
 use sqlx::types::Json;
 
@@ -30,6 +31,29 @@ pub const SHARED_TEXTS: &str = "shared_texts_masked";
 /// Attempts never run out: an erasure ends when its faults do.
 const ATTEMPTS: i64 = 1_000_000_000;
 
+base::vocabulary! {
+    /// How far an erasure is.
+    pub enum PurgeStatus {
+        Pending = "pending",
+        Running = "running",
+        /// It is tried again by itself.
+        Failed = "failed",
+        Complete = "complete",
+    }
+}
+
+base::vocabulary! {
+    /// Why an erasure did not get on. Says nothing of the person.
+    pub enum PurgeErrorCode {
+        DeleteFailed = "erase_delete_failed",
+        NotEmpty = "erase_not_empty",
+        AuditFailed = "erase_audit_failed",
+        ScrubBusy = "erase_scrub_busy",
+        IndexCorrupt = "erase_index_corrupt",
+        StorageUnavailable = "erase_storage_unavailable",
+    }
+}
+
 /// An erasure as it is stored.
 #[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct Purge {
@@ -38,8 +62,7 @@ pub struct Purge {
     pub subject_ref: String,
     pub request_ref: String,
     pub actor_ref: String,
-    /// `pending`, `running`, `failed` or `complete`.
-    pub status: String,
+    pub status: PurgeStatus,
     pub sealed_user: Option<String>,
     /// The epoch that begins with it: rows of older ones go.
     pub epoch: i64,
@@ -47,7 +70,7 @@ pub struct Purge {
     pub attempts: i64,
     /// Counts so far: rows deleted by target, and shared texts masked.
     pub deleted_counts: Json<Counts>,
-    pub error_code: Option<String>,
+    pub error_code: Option<PurgeErrorCode>,
     pub error_detail: Option<String>,
     /// When it began: what is dated before does not come back.
     pub fence_at: i64,
@@ -62,7 +85,7 @@ pub struct Purge {
 
 impl Purge {
     pub fn is_complete(&self) -> bool {
-        self.status == "complete"
+        self.status == PurgeStatus::Complete
     }
 
     /// Rows deleted so far, by target.
@@ -210,7 +233,7 @@ pub(super) async fn write(
         subject_ref: subject.subject_ref.clone(),
         request_ref: new.request_ref,
         actor_ref: new.actor_ref,
-        status: "pending".to_owned(),
+        status: PurgeStatus::Pending,
         sealed_user: sealed_user.transpose()?,
         epoch: subject.epoch + 1,
         job_id: String::new(),
@@ -263,7 +286,7 @@ pub(super) async fn wait(app: &Arc<App>, begun: Purge, patience: Duration) -> Re
     let mut pause = Duration::from_millis(20);
     loop {
         let (purge, unfinished) = look(app, &begun).await?;
-        let has_failed_now = purge.status == "failed" && purge.attempts > begun.attempts;
+        let has_failed_now = purge.status == PurgeStatus::Failed && purge.attempts > begun.attempts;
         if purge.is_complete() || has_failed_now || tokio::time::Instant::now() >= deadline {
             return Ok(purge);
         }
@@ -326,11 +349,11 @@ pub async fn record_gauges(app: &Arc<App>) {
     let Ok(summary) = summary else { return };
     let now = app.clock.now();
     let mut oldest = 0;
-    for status in ["pending", "running", "failed", "complete"] {
+    for status in PurgeStatus::ALL {
         let found = summary.iter().find(|(found, ..)| found == status);
         let (count, since) = found.map_or((0, now), |(_, count, since)| (*count, *since));
-        metrics::gauge!("evenhand_purges", "status" => status).set(count as f64);
-        if status != "complete" {
+        metrics::gauge!("evenhand_purges", "status" => status.as_str()).set(count as f64);
+        if *status != PurgeStatus::Complete {
             oldest = oldest.max(now - since);
         }
     }

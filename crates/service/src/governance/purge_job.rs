@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 
-use super::purge::{Counts, Purge, SHARED_TEXTS, enqueue, list};
+use super::purge::{Counts, Purge, PurgeErrorCode, SHARED_TEXTS, enqueue, list};
 use super::{ledger, physical, sql};
 use crate::app::App;
 use crate::learning_loop;
@@ -54,39 +54,38 @@ impl Handler<App> for EraseUser {
 /// Why an erasure did not get on. Neither the code nor its text says anything of the person.
 #[derive(Debug)]
 pub struct Failure {
-    code: &'static str,
-    detail: &'static str,
+    code: PurgeErrorCode,
     cause: Error,
 }
 
 impl Failure {
-    pub fn new(code: &'static str, cause: Error) -> Self {
-        let detail = match code {
-            "erase_delete_failed" => "rows could not be deleted",
-            "erase_not_empty" => "rows were found after the deletes",
-            "erase_audit_failed" => "the audit event could not be written",
-            "erase_scrub_busy" => "a long read keeps the write-ahead log from being emptied",
-            "erase_index_corrupt" => "the full-text index does not agree with its rows",
-            "erase_lease_lost" => "another worker took over",
-            _ => "the storage does not answer",
-        };
+    pub fn new(code: PurgeErrorCode, cause: Error) -> Self {
         // Whatever step it came from: without storage, none gets on.
-        if cause.code() == Code::Unavailable && code != "erase_scrub_busy" {
-            let (code, detail) = ("erase_storage_unavailable", "the storage does not answer");
-            return Failure { code, detail, cause };
+        if cause.code() == Code::Unavailable && code != PurgeErrorCode::ScrubBusy {
+            return Failure { code: PurgeErrorCode::StorageUnavailable, cause };
         }
-        Failure { code, detail, cause }
+        Failure { code, cause }
     }
-}
 
-impl Failure {
     pub fn into_error(self) -> Error {
         self.cause
     }
 }
 
+/// The code for people.
+fn detail(code: PurgeErrorCode) -> &'static str {
+    match code {
+        PurgeErrorCode::DeleteFailed => "rows could not be deleted",
+        PurgeErrorCode::NotEmpty => "rows were found after the deletes",
+        PurgeErrorCode::AuditFailed => "the audit event could not be written",
+        PurgeErrorCode::ScrubBusy => "a long read keeps the write-ahead log from being emptied",
+        PurgeErrorCode::IndexCorrupt => "the full-text index does not agree with its rows",
+        PurgeErrorCode::StorageUnavailable => "the storage does not answer",
+    }
+}
+
 /// Names a step's error.
-pub fn failing(code: &'static str) -> impl Fn(Error) -> Failure {
+pub fn failing(code: PurgeErrorCode) -> impl Fn(Error) -> Failure {
     move |cause| Failure::new(code, cause)
 }
 
@@ -109,15 +108,16 @@ async fn run(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
         }
         Err(Failure { cause: Error::LeaseLost, .. }) => Err(Error::LeaseLost),
         Err(failure) => {
-            let Failure { code, detail, cause } = failure;
-            tracing::warn!(purge_id = purge.purge_id, code, %cause, "an erasure did not get on");
-            metrics::counter!("evenhand_purge_failures_total", "code" => code).increment(1);
+            let Failure { code, cause } = failure;
+            tracing::warn!(purge_id = purge.purge_id, %code, %cause, "an erasure did not get on");
+            metrics::counter!("evenhand_purge_failures_total", "code" => code.as_str())
+                .increment(1);
             let input = (job.clone(), purge.purge_id, app.clock.now());
             app.db
                 .write("governance.fail_purge", input.clone(), move |tx, (job, purge_id, now)| {
                     Box::pin(async move {
                         jobs::hold(tx, job).await?;
-                        sql::purges::set_failed(tx, purge_id, code, detail, *now).await
+                        sql::purges::set_failed(tx, purge_id, code, detail(code), *now).await
                     })
                 })
                 .await?;
@@ -138,7 +138,7 @@ async fn run(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
                 tracing::warn!(%error, "a failed erasure is not in the audit");
             }
             // The queue keeps this text and tries again after a growing pause.
-            Err(Error::Internal(code.to_owned()))
+            Err(Error::Internal(code.to_string()))
         }
     }
 }
@@ -177,10 +177,10 @@ async fn steps(app: &Arc<App>, job: &Claim, purge: &Purge) -> Result<(), Failure
         Some(sealed) => app.subject_keys.unseal(&purge.purge_id, sealed),
         None => Ok(String::new()),
     };
-    let user_id = user_id.map_err(failing("erase_delete_failed"))?;
+    let user_id = user_id.map_err(failing(PurgeErrorCode::DeleteFailed))?;
     let person = Person { org_id: purge.org_id.clone(), user_id, epoch: purge.epoch };
 
-    let deleting = failing("erase_delete_failed");
+    let deleting = failing(PurgeErrorCode::DeleteFailed);
     app.faults.reach("erase.before_deletes").map_err(&deleting)?;
     mask_shared(app, job, purge, &person).await.map_err(&deleting)?;
     app.faults.reach("erase.after_masking").map_err(&deleting)?;
@@ -193,10 +193,10 @@ async fn steps(app: &Arc<App>, job: &Claim, purge: &Purge) -> Result<(), Failure
         .map_err(&deleting)?;
     if !is_gone {
         let cause = Error::Internal("rows are left".to_owned());
-        return Err(Failure::new("erase_not_empty", cause));
+        return Err(Failure::new(PurgeErrorCode::NotEmpty, cause));
     }
     let physical_at = physical::erase(app).await?;
-    let writing = failing("erase_storage_unavailable");
+    let writing = failing(PurgeErrorCode::StorageUnavailable);
     app.faults.reach("erase.before_ledger").map_err(&writing)?;
     ledger::append(app, purge).map_err(&writing)?;
     app.faults.reach("erase.after_ledger").map_err(&writing)?;
@@ -326,7 +326,7 @@ async fn finish(
     person: Person,
     physical_at: Option<i64>,
 ) -> Result<(), Failure> {
-    app.faults.reach("erase.before_final").map_err(failing("erase_audit_failed"))?;
+    app.faults.reach("erase.before_final").map_err(failing(PurgeErrorCode::AuditFailed))?;
     let input = (app.clone(), job.clone(), purge.purge_id.clone(), person);
     let ended = app
         .db
@@ -354,12 +354,12 @@ async fn finish(
             })
         })
         .await
-        .map_err(failing("erase_audit_failed"))?;
+        .map_err(failing(PurgeErrorCode::AuditFailed))?;
     if let Ended::NotEmpty = ended {
         let cause = Error::Internal("rows are left".to_owned());
-        return Err(Failure::new("erase_not_empty", cause));
+        return Err(Failure::new(PurgeErrorCode::NotEmpty, cause));
     }
-    app.faults.reach("erase.after_final").map_err(failing("erase_audit_failed"))
+    app.faults.reach("erase.after_final").map_err(failing(PurgeErrorCode::AuditFailed))
 }
 
 enum Ended {

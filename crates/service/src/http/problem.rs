@@ -16,12 +16,14 @@ pub struct Problem {
     #[serde(rename = "type")]
     #[schema(example = "urn:evenhand:problem:invalid_input")]
     kind: String,
+    /// The reason phrase of the status.
+    #[schema(example = "Unprocessable Entity")]
     title: &'static str,
+    #[schema(example = 422)]
     status: u16,
     /// The fault of this request and the next thing to do about it.
     detail: String,
-    #[schema(example = "invalid_input")]
-    code: &'static str,
+    code: Code,
     /// The same id as in the header X-Request-Id and in the server's log.
     request_id: String,
     /// For bad input: every problem, each with its place.
@@ -99,17 +101,17 @@ impl IntoResponse for HttpError {
                 (Code::Internal, detail, Vec::new(), None)
             }
         };
+        let status =
+            StatusCode::from_u16(code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let problem = Problem {
-            kind: format!("urn:evenhand:problem:{}", code.as_str()),
-            title: code.title(),
-            status: code.status(),
+            kind: format!("urn:evenhand:problem:{code}"),
+            title: status.canonical_reason().unwrap_or_default(),
+            status: status.as_u16(),
             detail,
-            code: code.as_str(),
+            code,
             request_id,
             errors,
         };
-        let status =
-            StatusCode::from_u16(code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let body = serde_json::to_vec(&problem).unwrap_or_default();
         let mut response = (status, body).into_response();
         let headers = response.headers_mut();

@@ -17,16 +17,33 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new().routes(routes!(live)).routes(routes!(ready)).routes(routes!(version))
 }
 
+base::vocabulary! {
+    enum HealthStatus {
+        Ok = "ok",
+        /// The reason is in `checks`.
+        Unavailable = "unavailable",
+    }
+}
+
+base::vocabulary! {
+    /// A part of the server that is looked at.
+    enum HealthCheck {
+        Process = "process",
+        Storage = "storage",
+        Jobs = "jobs",
+        Judge = "judge",
+    }
+}
+
 #[derive(Serialize, utoipa::ToSchema)]
 struct Health {
-    /// `ok`, or `unavailable` with the reason in `checks`.
-    status: &'static str,
+    status: HealthStatus,
     checks: Vec<Check>,
 }
 
 #[derive(Serialize, utoipa::ToSchema)]
 struct Check {
-    name: &'static str,
+    name: HealthCheck,
     ok: bool,
     detail: String,
 }
@@ -43,7 +60,7 @@ struct Version {
 #[utoipa::path(get, path = "/health/live", tag = "operations", security(()),
     responses((status = 200, body = Health)))]
 async fn live() -> Json<Health> {
-    Json(Health { status: "ok", checks: Vec::new() })
+    Json(Health { status: HealthStatus::Ok, checks: Vec::new() })
 }
 
 /// Can it serve requests? Looks at the storage and the job queue, and says how the judge is.
@@ -53,11 +70,11 @@ async fn ready(State(app): State<Arc<App>>) -> (StatusCode, Json<Health>) {
     let mut checks = Vec::new();
     let stopping = app.stopping.is_cancelled();
     if stopping {
-        checks.push(Check { name: "process", ok: false, detail: "stopping".to_owned() });
+        checks.push(Check { name: HealthCheck::Process, ok: false, detail: "stopping".to_owned() });
     }
     if app.db.engine().is_none() {
         let detail = "started with --storage none".to_owned();
-        checks.push(Check { name: "storage", ok: true, detail });
+        checks.push(Check { name: HealthCheck::Storage, ok: true, detail });
     } else {
         let storage = async {
             app.check_writes().await?;
@@ -66,16 +83,16 @@ async fn ready(State(app): State<Arc<App>>) -> (StatusCode, Json<Health>) {
         match storage.await {
             Ok(age) => {
                 let detail = "reads and writes".to_owned();
-                checks.push(Check { name: "storage", ok: true, detail });
+                checks.push(Check { name: HealthCheck::Storage, ok: true, detail });
                 let detail = match age {
                     0 => "nothing is late".to_owned(),
                     age => format!("the oldest due job waits for {age} s"),
                 };
-                checks.push(Check { name: "jobs", ok: true, detail });
+                checks.push(Check { name: HealthCheck::Jobs, ok: true, detail });
             }
             Err(error) => {
                 let detail = error.to_string();
-                checks.push(Check { name: "storage", ok: false, detail });
+                checks.push(Check { name: HealthCheck::Storage, ok: false, detail });
             }
         }
     }
@@ -86,10 +103,13 @@ async fn ready(State(app): State<Arc<App>>) -> (StatusCode, Json<Health>) {
             format!("{} is paused since {since}: {reason}", app.judge.label())
         }
     };
-    checks.push(Check { name: "judge", ok: true, detail });
+    checks.push(Check { name: HealthCheck::Judge, ok: true, detail });
     let ok = checks.iter().all(|check| check.ok);
-    let status = if ok { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    (status, Json(Health { status: if ok { "ok" } else { "unavailable" }, checks }))
+    let (code, status) = match ok {
+        true => (StatusCode::OK, HealthStatus::Ok),
+        false => (StatusCode::SERVICE_UNAVAILABLE, HealthStatus::Unavailable),
+    };
+    (code, Json(Health { status, checks }))
 }
 
 /// Name and version of this server.

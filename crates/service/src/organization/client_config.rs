@@ -5,7 +5,6 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use utoipa::ToSchema;
 
 use crate::http::fields::{Fields, Read};
 
@@ -19,48 +18,36 @@ const SECRETS: &[&str] =
 /// Stands for a credential that was sent.
 const HIDDEN: &str = "***";
 
+base::vocabulary! {
+    /// How much the public Python client lets its own extractor read at a time.
+    pub enum ExtractionPreset {
+        QuickChat = "quick_chat",
+        Standard = "standard",
+        LongForm = "long_form",
+        HighVolume = "high_volume",
+    }
+}
+
 /// Kept for the public Python client, without effect here.
-#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct ClientConfig {
-    /// The server's storage is set where it is started.
-    #[schema(value_type = Option<Object>)]
     pub storage_config: Option<Object>,
-    #[schema(minimum = 0, maximum = 3)]
     pub storage_config_test: Option<i64>,
-    #[schema(value_type = Option<Object>)]
     pub profile_extractor_config: Option<Object>,
-    #[schema(value_type = Option<Object>)]
     pub user_playbook_extractor_config: Option<Object>,
-    /// `quick_chat`, `standard`, `long_form` or `high_volume`.
-    pub extraction_preset: Option<String>,
-    /// `learning.window` is the one that counts.
-    #[schema(required = false, minimum = 1)]
+    pub extraction_preset: Option<ExtractionPreset>,
     pub window_size: i64,
-    /// At most `window_size`.
-    #[schema(required = false, minimum = 1)]
     pub stride_size: i64,
-    /// Keys are hidden before they are stored.
-    #[schema(value_type = Option<Object>)]
     pub api_key_config: Option<Object>,
-    #[schema(value_type = Option<Object>)]
     pub llm_config: Option<Object>,
-    #[schema(value_type = Option<Object>)]
     pub retrieval_floor: Option<Object>,
-    #[schema(value_type = Option<Object>)]
     pub playbook_optimizer_config: Option<Object>,
-    #[schema(value_type = Option<Object>)]
     pub lineage_gc: Option<Object>,
-    #[schema(value_type = Option<Object>)]
     pub expiry_reclamation: Option<Object>,
-    #[schema(value_type = Option<Object>)]
     pub governance_retention: Option<Object>,
-    #[schema(value_type = Option<Object>)]
     pub pending_tool_call_config: Option<Object>,
-    #[schema(required = false)]
     pub skip_should_run_check: bool,
-    #[schema(required = false)]
     pub enable_document_expansion: bool,
-    #[schema(required = false)]
     pub shadow_mode_enabled: bool,
 }
 
@@ -92,21 +79,30 @@ impl Default for ClientConfig {
 impl Read for ClientConfig {
     fn read(f: &mut Fields<'_>) -> Self {
         let default = ClientConfig::default();
-        let window_size = f.integer("window_size", 1..=i64::MAX).unwrap_or(default.window_size);
-        let stride_size = f.integer("stride_size", 1..=i64::MAX);
+        let window_size = f.about("`learning.window` is the one that counts.").integer_or(
+            "window_size",
+            1..=i64::MAX,
+            default.window_size,
+        );
+        let stride_size = f.about("At most `window_size`.").integer("stride_size", 1..=i64::MAX);
         if stride_size.is_some_and(|stride| stride > window_size) {
             f.problem("stride_size", "out_of_range", "must not be longer than window_size");
         }
-        let presets = ["quick_chat", "standard", "long_form", "high_volume"];
         ClientConfig {
-            storage_config: object(f, "storage_config"),
+            storage_config: object(
+                f.about("The server's storage is set where it is started."),
+                "storage_config",
+            ),
             storage_config_test: f.integer("storage_config_test", 0..=3),
             profile_extractor_config: extractor(f, "profile_extractor_config"),
             user_playbook_extractor_config: extractor(f, "user_playbook_extractor_config"),
-            extraction_preset: f.choice("extraction_preset", &presets).map(str::to_owned),
+            extraction_preset: f.word("extraction_preset"),
             window_size,
             stride_size: stride_size.unwrap_or(default.stride_size.min(window_size)),
-            api_key_config: object(f, "api_key_config"),
+            api_key_config: object(
+                f.about("Keys are hidden before they are stored."),
+                "api_key_config",
+            ),
             llm_config: object(f, "llm_config"),
             retrieval_floor: object(f, "retrieval_floor"),
             playbook_optimizer_config: object(f, "playbook_optimizer_config"),

@@ -1,10 +1,9 @@
 //! The fields of the configuration, their defaults and their bounds.
 
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::client_config::ClientConfig;
-use super::evaluators::{Evaluator, EvaluatorFields};
+use super::evaluators::Evaluator;
 use super::learning::LearningConfig;
 use crate::http::fields::{Fields, Read};
 use judge::prompts::{self, Kind};
@@ -20,84 +19,48 @@ pub const UNKNOWN_TO_CLIENT: [&str; 6] =
     ["shadow_both_orders", "judge", "learning", "serve_pending", "governance", "evaluators"];
 
 /// Everything an organization can set.
-#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct OrganizationConfig {
-    /// What the agent is and does, for the judge.
-    #[schema(required = false, max_length = 20000)]
     pub agent_context_prompt: String,
-    /// The tools the agent has, for the judge.
-    #[schema(required = false)]
     pub tool_can_use: Vec<ToolCanUse>,
-    #[schema(required = false)]
     pub agent_success_config: AgentSuccessConfig,
-    /// The rubric of shadow comparisons; only its verdicts are shown.
-    #[schema(required = false, example = "v1")]
     pub shadow_comparison_judge_prompt_version: String,
-    /// Judge each pair twice, the second time in the other order.
-    #[schema(required = false)]
     pub shadow_both_orders: bool,
-    /// Judgements of one regeneration at a time.
-    #[schema(required = false, minimum = 1, maximum = 100)]
     pub eval_concurrency_limit: i64,
-    /// Sessions of one day and source that a regeneration judges.
-    #[schema(required = false, minimum = 1, maximum = 100000)]
     pub eval_sample_n_per_stratum: i64,
-    #[schema(required = false)]
     pub judge: JudgeConfig,
-    #[schema(required = false)]
     pub learning: LearningConfig,
-    /// Whether agents are served agent playbooks that nobody has approved yet. Rejected ones are never served.
-    #[schema(required = false)]
     pub serve_pending: bool,
-    #[schema(required = false)]
     pub governance: GovernanceConfig,
-    /// Evaluators that are rules: free, each under its own name.
-    #[schema(required = false, max_items = 50, value_type = Vec<EvaluatorFields>)]
     pub evaluators: Vec<Evaluator>,
     #[serde(flatten)]
     pub client: ClientConfig,
 }
 
 /// A tool the agent has.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, ToSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq)]
 pub struct ToolCanUse {
     pub tool_name: String,
-    #[schema(required = false)]
     pub tool_description: String,
 }
 
 /// What is judged, and how much of it.
-#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct AgentSuccessConfig {
-    /// What counts as success; empty leaves it to the rubric, and reads back as what the rubric says, in short.
-    #[schema(required = false, max_length = 20000)]
     pub success_definition_prompt: String,
-    /// The share of sessions that is judged, from 0 to 1.
-    #[schema(required = false)]
     pub sampling_rate: f64,
-    /// The same for sessions published as evaluation_only; null means the same share.
     pub evaluation_only_sampling_rate: Option<f64>,
-    /// The share of judged sessions whose retrieved learnings are judged too; null means all of them.
     pub retrieved_learning_sampling_rate: Option<f64>,
-    /// Sources that are evaluated; null means all of them.
     pub request_sources_enabled: Option<Vec<String>>,
-    /// Kept for the public client; verdicts are named `agent_success`.
     pub evaluation_name: Option<String>,
-    /// Kept for the public client, without effect here.
-    #[schema(max_length = 20000)]
     pub tagging_definition_prompt: Option<String>,
-    /// Kept for the public client, without effect here.
-    #[schema(minimum = 1)]
     pub window_size_override: Option<i64>,
-    /// Kept for the public client, without effect here.
-    #[schema(minimum = 1)]
     pub stride_size_override: Option<i64>,
 }
 
 /// Which rubrics judge. `null` means the newest this server has.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, ToSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq)]
 pub struct JudgeConfig {
-    /// null, or the model this server judges with: it has one for all organizations.
     pub model: Option<String>,
     #[serde(default)]
     pub session_success_prompt_version: Option<String>,
@@ -108,7 +71,7 @@ pub struct JudgeConfig {
 }
 
 /// Settings of governance; none yet.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, ToSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq)]
 pub struct GovernanceConfig {}
 
 impl Default for AgentSuccessConfig {
@@ -168,29 +131,51 @@ fn newest(kind: Kind) -> String {
     prompts::known(kind).last().map(|version| (*version).to_owned()).unwrap_or_default()
 }
 
+crate::request_body!(OrganizationConfig, "OrganizationConfig");
+
 impl Read for OrganizationConfig {
     fn read(f: &mut Fields<'_>) -> Self {
         let default = OrganizationConfig::default();
+        // Whoever writes compares it; here it is only described.
+        f.about("Of the configuration that is changed: refused when somebody else changed something in between.")
+            .integer("version", 0..=i64::MAX);
         let config = OrganizationConfig {
-            agent_context_prompt: f.text("agent_context_prompt", PROMPT_LENGTH),
-            tool_can_use: f.list("tool_can_use", 500),
+            agent_context_prompt: f
+                .about("What the agent is and does, for the judge.")
+                .text("agent_context_prompt", PROMPT_LENGTH),
+            tool_can_use: f
+                .about("The tools the agent has, for the judge.")
+                .list("tool_can_use", 500),
             agent_success_config: f.nested("agent_success_config"),
-            shadow_comparison_judge_prompt_version: shadow_version(f)
-                .unwrap_or(default.shadow_comparison_judge_prompt_version),
+            shadow_comparison_judge_prompt_version: shadow_version(
+                f.about("The rubric of shadow comparisons; only its verdicts are shown."),
+            )
+            .unwrap_or(default.shadow_comparison_judge_prompt_version),
             shadow_both_orders: f
-                .optional_flag("shadow_both_orders")
-                .unwrap_or(default.shadow_both_orders),
+                .about("Judge each pair twice, the second time in the other order.")
+                .flag_or("shadow_both_orders", default.shadow_both_orders),
             eval_concurrency_limit: f
-                .integer("eval_concurrency_limit", 1..=100)
-                .unwrap_or(default.eval_concurrency_limit),
+                .about("Judgements of one regeneration at a time.")
+                .integer_or("eval_concurrency_limit", 1..=100, default.eval_concurrency_limit),
             eval_sample_n_per_stratum: f
-                .integer("eval_sample_n_per_stratum", 1..=100_000)
-                .unwrap_or(default.eval_sample_n_per_stratum),
+                .about("Sessions of one day and source that a regeneration judges.")
+                .integer_or(
+                    "eval_sample_n_per_stratum",
+                    1..=100_000,
+                    default.eval_sample_n_per_stratum,
+                ),
             judge: f.nested("judge"),
             learning: f.nested("learning"),
-            serve_pending: f.optional_flag("serve_pending").unwrap_or(default.serve_pending),
+            serve_pending: f
+                .about(
+                    "Whether agents are served agent playbooks that nobody has approved yet. Rejected ones are never \
+                     served.",
+                )
+                .flag_or("serve_pending", default.serve_pending),
             governance: f.nested("governance"),
-            evaluators: f.list("evaluators", 50),
+            evaluators: f
+                .about("Evaluators that are rules: free, each under its own name.")
+                .list("evaluators", 50),
             client: ClientConfig::read(f),
         };
         let mut names = std::collections::BTreeSet::new();
@@ -204,6 +189,8 @@ impl Read for OrganizationConfig {
     }
 }
 
+crate::request_body!(ToolCanUse, "ToolCanUse");
+
 impl Read for ToolCanUse {
     fn read(f: &mut Fields<'_>) -> Self {
         let tool_name = f.id("tool_name");
@@ -212,53 +199,77 @@ impl Read for ToolCanUse {
     }
 }
 
+crate::request_body!(AgentSuccessConfig, "AgentSuccessConfig");
+
 impl Read for AgentSuccessConfig {
     fn read(f: &mut Fields<'_>) -> Self {
-        let sources =
-            (!f.is_absent("request_sources_enabled")).then(|| f.texts("request_sources_enabled"));
-        // Asked for either way, so that null is not unknown.
-        let _ = f.any("request_sources_enabled");
+        let kept = "Kept for the public client, without effect here.";
         AgentSuccessConfig {
             success_definition_prompt: text_unless(
-                f,
+                f.about(
+                    "What counts as success; empty leaves it to the rubric, and reads back as what the rubric says, \
+                     in short.",
+                ),
                 "success_definition_prompt",
                 PROMPT_LENGTH,
                 RUBRIC_DEFINES_SUCCESS,
             ),
-            sampling_rate: rate(f, "sampling_rate").unwrap_or(1.0),
-            evaluation_only_sampling_rate: rate(f, "evaluation_only_sampling_rate"),
-            retrieved_learning_sampling_rate: rate(f, "retrieved_learning_sampling_rate"),
-            request_sources_enabled: sources,
-            evaluation_name: f.optional_id("evaluation_name"),
-            tagging_definition_prompt: f.optional_text("tagging_definition_prompt", PROMPT_LENGTH),
-            window_size_override: f.integer("window_size_override", 1..=i64::MAX),
-            stride_size_override: f.integer("stride_size_override", 1..=i64::MAX),
+            sampling_rate: f
+                .about("The share of sessions that is judged; all when absent.")
+                .number_within("sampling_rate", 0.0..=1.0)
+                .unwrap_or(1.0),
+            evaluation_only_sampling_rate: f
+                .about("The same for sessions published as evaluation_only; null means the same share.")
+                .number_within("evaluation_only_sampling_rate", 0.0..=1.0),
+            retrieved_learning_sampling_rate: f
+                .about("The share of judged sessions whose retrieved learnings are judged too; null means all of them.")
+                .number_within("retrieved_learning_sampling_rate", 0.0..=1.0),
+            request_sources_enabled: f
+                .about("Sources that are evaluated; null means all of them.")
+                .optional_texts("request_sources_enabled"),
+            evaluation_name: f
+                .about("Kept for the public client; verdicts are named `agent_success`.")
+                .optional_id("evaluation_name"),
+            tagging_definition_prompt: f
+                .about(kept)
+                .optional_text("tagging_definition_prompt", PROMPT_LENGTH),
+            window_size_override: f.about(kept).integer("window_size_override", 1..=i64::MAX),
+            stride_size_override: f.about(kept).integer("stride_size_override", 1..=i64::MAX),
         }
     }
 }
 
+crate::request_body!(JudgeConfig, "JudgeConfig");
+
 impl Read for JudgeConfig {
     fn read(f: &mut Fields<'_>) -> Self {
+        const NEWEST: &str = "null means the newest rubric this server has.";
         JudgeConfig {
-            model: f.optional_id("model"),
+            model: f
+                .about(
+                    "null, or the model this server judges with: it has one for all organizations.",
+                )
+                .optional_id("model"),
             session_success_prompt_version: prompt_version(
-                f,
+                f.about(NEWEST),
                 "session_success_prompt_version",
                 Kind::SessionSuccess,
             ),
             learning_relevance_prompt_version: prompt_version(
-                f,
+                f.about(NEWEST),
                 "learning_relevance_prompt_version",
                 Kind::LearningRelevance,
             ),
             learning_impact_prompt_version: prompt_version(
-                f,
+                f.about(NEWEST),
                 "learning_impact_prompt_version",
                 Kind::LearningImpact,
             ),
         }
     }
 }
+
+crate::request_body!(GovernanceConfig, "GovernanceConfig");
 
 impl Read for GovernanceConfig {
     fn read(_: &mut Fields<'_>) -> Self {
@@ -273,30 +284,24 @@ fn text_unless(f: &mut Fields<'_>, name: &'static str, longest: usize, shown: &s
     if text == shown { String::new() } else { text.to_owned() }
 }
 
-fn rate(f: &mut Fields<'_>, name: &'static str) -> Option<f64> {
-    let rate = f.number(name);
-    if rate.is_some_and(|rate| !(0.0..=1.0).contains(&rate)) {
-        f.problem(name, "out_of_range", "must be from 0 to 1");
-    }
-    rate
-}
-
 /// The pinned rubric. What the public client names unasked is no choice.
 fn shadow_version(f: &mut Fields<'_>) -> Option<String> {
     const NAME: &str = "shadow_comparison_judge_prompt_version";
-    if f.any(NAME).is_some_and(|version| version == CLIENT_SHADOW_VERSION) {
-        return None;
-    }
-    prompt_version(f, NAME, Kind::ShadowComparison)
+    let version = f.optional_id(NAME).filter(|version| version != CLIENT_SHADOW_VERSION)?;
+    Some(known_version(f, NAME, Kind::ShadowComparison, version))
 }
 
 /// The version of a rubric that this server has.
 pub fn prompt_version(f: &mut Fields<'_>, name: &'static str, kind: Kind) -> Option<String> {
     let version = f.optional_id(name)?;
+    Some(known_version(f, name, kind, version))
+}
+
+fn known_version(f: &mut Fields<'_>, name: &str, kind: Kind, version: String) -> String {
     let known = prompts::known(kind);
     if !known.contains(&version.as_str()) {
         let detail = format!("no such version of {}; known: {}", kind.as_str(), known.join(", "));
         f.problem(name, "unknown_prompt_version", detail);
     }
-    Some(version)
+    version
 }

@@ -1,28 +1,17 @@
 //! Evaluators that are rules: configured here, run by `evaluation/rule_evaluators.rs`.
 
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use crate::http::fields::{Fields, Read};
 
-/// The specification's view of [`Evaluator`]: flat, as it is written.
-#[derive(ToSchema)]
-#[allow(dead_code)] // names the fields for the specification
-pub struct EvaluatorFields {
-    pub evaluation_name: String,
-    /// `regex`, `tool_used`, `tool_not_used`, `max_turns` or `customer_outcome`.
-    pub kind: String,
-    /// For `regex`: `user`, `agent` (when absent: everybody but the user) or a role's own name.
-    pub role: Option<String>,
-    /// For `regex`.
-    #[schema(max_length = 1000)]
-    pub pattern: Option<String>,
-    /// For `regex`: false makes a match a failure. True when absent.
-    pub must_match: Option<bool>,
-    /// For `tool_used` and `tool_not_used`.
-    pub tool_name: Option<String>,
-    /// For `max_turns`: of the user.
-    pub max_turns: Option<i64>,
+base::vocabulary! {
+    pub enum RuleKind {
+        Regex = "regex",
+        ToolUsed = "tool_used",
+        ToolNotUsed = "tool_not_used",
+        MaxTurns = "max_turns",
+        CustomerOutcome = "customer_outcome",
+    }
 }
 
 /// One rule under its own `evaluation_name`.
@@ -51,7 +40,6 @@ pub enum Rule {
 
 /// Names that a rule cannot take: they are the judge's.
 const RESERVED: &[&str] = &["agent_success", "shadow_comparison"];
-const KINDS: &[&str] = &["regex", "tool_used", "tool_not_used", "max_turns", "customer_outcome"];
 /// Compiled patterns stay within this many bytes, so that no pattern can be a memory bomb.
 pub const PATTERN_SIZE: usize = 1 << 20;
 
@@ -64,18 +52,26 @@ impl Read for Evaluator {
             f.problem("evaluation_name", "reserved", "is the judge's own name; take another");
         }
         // Every field is read, whatever the kind: a wrong type is named even where the field is not used.
-        let role = f.optional_id("role").unwrap_or_else(|| "agent".to_owned());
-        let must_match = f.optional_flag("must_match").unwrap_or(true);
-        let pattern = f.optional_text("pattern", 1000);
-        let tool_name = f.optional_id("tool_name");
-        let max_turns = f.integer("max_turns", 1..=1_000_000);
+        let role = f
+            .about("For `regex`: `user`, `agent` (when absent: everybody but the user) or a role's own name.")
+            .optional_id("role")
+            .unwrap_or_else(|| "agent".to_owned());
+        let must_match =
+            f.about("For `regex`: false makes a match a failure.").flag_or("must_match", true);
+        let pattern = f.about("For `regex`.").optional_text("pattern", 1000);
+        let tool_name = f.about("For `tool_used` and `tool_not_used`.").optional_id("tool_name");
+        let max_turns =
+            f.about("For `max_turns`: of the user.").integer("max_turns", 1..=1_000_000);
         let needs = |f: &mut Fields<'_>, name: &str| {
             if f.is_absent(name) {
                 f.problem(name, "required", "is required for this kind");
             }
         };
-        let rule = match f.required_choice("kind", KINDS) {
-            "regex" => {
+        let rule = match f
+            .required("kind", |f| f.word("kind").map(Some))
+            .unwrap_or(RuleKind::CustomerOutcome)
+        {
+            RuleKind::Regex => {
                 needs(f, "pattern");
                 let pattern = pattern.unwrap_or_default();
                 let compiled = regex::RegexBuilder::new(&pattern).size_limit(PATTERN_SIZE).build();
@@ -84,19 +80,19 @@ impl Read for Evaluator {
                 }
                 Rule::Regex { role, pattern, must_match }
             }
-            "tool_used" => {
+            RuleKind::ToolUsed => {
                 needs(f, "tool_name");
                 Rule::ToolUsed { tool_name: tool_name.unwrap_or_default() }
             }
-            "tool_not_used" => {
+            RuleKind::ToolNotUsed => {
                 needs(f, "tool_name");
                 Rule::ToolNotUsed { tool_name: tool_name.unwrap_or_default() }
             }
-            "max_turns" => {
+            RuleKind::MaxTurns => {
                 needs(f, "max_turns");
                 Rule::MaxTurns { max_turns: max_turns.unwrap_or(1) }
             }
-            _ => Rule::CustomerOutcome,
+            RuleKind::CustomerOutcome => Rule::CustomerOutcome,
         };
         Evaluator { evaluation_name, rule }
     }

@@ -19,18 +19,11 @@ use sqlx::{SqlSafeStr, SqlStr};
 use super::Tx;
 use crate::error::{Error, Result};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Engine {
-    Sqlite,
-    Postgres,
-}
-
-impl Engine {
-    pub fn name(self) -> &'static str {
-        match self {
-            Engine::Sqlite => "sqlite",
-            Engine::Postgres => "postgres",
-        }
+base::vocabulary! {
+    /// Where the data is stored.
+    pub enum Engine {
+        Sqlite = "sqlite",
+        Postgres = "postgres",
     }
 }
 

@@ -136,12 +136,35 @@ pub struct GoOn<'a> {
     pub error: Option<&'a str>,
 }
 
+base::vocabulary! {
+    /// What became of a job.
+    pub enum JobState {
+        Open = "open",
+        Done = "done",
+        /// It used up its attempts, or gave up.
+        Dead = "dead",
+        Cancelled = "cancelled",
+    }
+}
+
+base::vocabulary! {
+    /// Where a job stands in the queue.
+    pub enum QueueState {
+        /// Not due yet.
+        Waiting = "waiting",
+        Due = "due",
+        Running = "running",
+        Done = "done",
+        Dead = "dead",
+        Cancelled = "cancelled",
+    }
+}
+
 /// A job as others see it.
 #[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct JobView {
     pub job_id: String,
-    /// `open`, `done`, `dead` or `cancelled`.
-    pub state: String,
+    pub state: JobState,
     pub run_at: i64,
     pub attempts: i64,
     pub lease_until: Option<i64>,
@@ -171,8 +194,7 @@ pub struct Children {
 #[derive(Debug, Serialize, sqlx_macros::FromRow, utoipa::ToSchema)]
 pub struct JobCount {
     pub kind: String,
-    /// `waiting` (not due yet), `due`, `running`, `done`, `dead` or `cancelled`.
-    pub state: String,
+    pub state: QueueState,
     pub count: i64,
 }
 

@@ -19,28 +19,23 @@ const GENESIS: &str = "000000000000000000000000000000000000000000000000000000000
 /// Events read at a time.
 const PAGE: i64 = 1000;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operation {
-    Export,
-    Erase,
-    Readmit,
-    KeyCreate,
-    KeyRevoke,
-    Config,
-    Playbook,
+base::vocabulary! {
+    pub enum Operation {
+        Export = "EXPORT",
+        Erase = "ERASE",
+        Readmit = "READMIT",
+        KeyCreate = "KEY_CREATE",
+        KeyRevoke = "KEY_REVOKE",
+        Config = "CONFIG",
+        Playbook = "PLAYBOOK",
+    }
 }
 
-impl Operation {
-    fn as_str(self) -> &'static str {
-        match self {
-            Operation::Export => "EXPORT",
-            Operation::Erase => "ERASE",
-            Operation::Readmit => "READMIT",
-            Operation::KeyCreate => "KEY_CREATE",
-            Operation::KeyRevoke => "KEY_REVOKE",
-            Operation::Config => "CONFIG",
-            Operation::Playbook => "PLAYBOOK",
-        }
+base::vocabulary! {
+    /// How what an event tells about went.
+    pub enum AuditStatus {
+        Ok = "ok",
+        Error = "error",
     }
 }
 
@@ -56,7 +51,8 @@ pub struct NewEvent<'a> {
     pub now: i64,
 }
 
-/// An event as it is stored.
+/// An event as it is stored. Its words are read as texts: one that somebody changed is to break the chain, not the
+/// reading.
 #[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct AuditEvent {
     pub sequence: i64,
@@ -111,8 +107,8 @@ pub async fn append(tx: &mut Tx, event: NewEvent<'_>) -> Result<(i64, String)> {
     let mut stored = AuditEvent {
         sequence: last + 1,
         org_id: event.org_id.to_owned(),
-        operation: event.operation.as_str().to_owned(),
-        status: if event.ok { "ok" } else { "error" }.to_owned(),
+        operation: event.operation.to_string(),
+        status: if event.ok { AuditStatus::Ok } else { AuditStatus::Error }.to_string(),
         actor_ref: event.actor_ref.to_owned(),
         subject_ref: event.subject_ref.map(str::to_owned),
         request_ref: event.request_ref.map(str::to_owned),

@@ -58,13 +58,34 @@ impl SubjectWrite {
     }
 }
 
+base::vocabulary! {
+    /// How a person stands.
+    pub enum SubjectState {
+        Active = "active",
+        Erasing = "erasing",
+        Erased = "erased",
+    }
+}
+
+base::vocabulary! {
+    /// What comes of writing for a person who was erased.
+    pub enum ReturnPolicy {
+        /// It is refused until they are readmitted.
+        Blocked = "blocked",
+        /// They come back with what is newer than their erasure.
+        Fenced = "fenced",
+        /// Somebody let them come back.
+        Readmitted = "readmitted",
+    }
+}
+
 #[derive(sqlx_macros::FromRow)]
 struct Subject {
     subject_ref: String,
-    state: String,
+    state: SubjectState,
     epoch: i64,
     fence_at: Option<i64>,
-    return_policy: String,
+    return_policy: ReturnPolicy,
 }
 
 /// Opens the barrier for `user_id`, or says why it is closed. On PostgreSQL the subject's row stays locked
@@ -80,20 +101,20 @@ pub async fn open(
         Some(subject) => subject,
         None => admit(tx, keys, org_id, user_id, now).await?,
     };
-    match subject.state.as_str() {
-        "active" => Ok(SubjectWrite {
+    match subject.state {
+        SubjectState::Active => Ok(SubjectWrite {
             org_id: org_id.to_owned(),
             user_id: user_id.to_owned(),
             epoch: subject.epoch,
             fence: subject
                 .fence_at
-                .map(|at| Fence { at, unasked: subject.return_policy == "fenced" }),
+                .map(|at| Fence { at, unasked: subject.return_policy == ReturnPolicy::Fenced }),
         }),
-        "erasing" => Err(Error::refused(
+        SubjectState::Erasing => Err(Error::refused(
             Code::SubjectErasing,
             "This user is being erased; nothing is written for them until that is complete.",
         )),
-        _ => Err(Error::refused(
+        SubjectState::Erased => Err(Error::refused(
             Code::SubjectErased,
             "This user was erased; readmit them before writing for them again.",
         )),
@@ -231,7 +252,7 @@ async fn come_back(
     user_id: &str,
     mut subject: Subject,
 ) -> Result<Subject> {
-    if subject.state == "erased" && subject.return_policy == "fenced" {
+    if subject.state == SubjectState::Erased && subject.return_policy == ReturnPolicy::Fenced {
         run!(
             tx,
             "UPDATE subjects SET state = 'active', user_id = $3
@@ -240,7 +261,7 @@ async fn come_back(
             &subject.subject_ref,
             user_id
         )?;
-        subject.state = "active".to_owned();
+        subject.state = SubjectState::Active;
     }
     Ok(subject)
 }

@@ -14,6 +14,6 @@ mod sql;
 pub mod user_tables;
 pub mod wall;
 
-pub use barrier::SubjectWrite;
+pub use barrier::{ReturnPolicy, SubjectState, SubjectWrite};
 pub use in_flight::InFlight;
 pub use references::{COMMAND_LINE, SubjectKeys};

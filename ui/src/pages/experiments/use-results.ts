@@ -1,22 +1,17 @@
 /** An experiment's results, and what they come to in a word. */
 import { useQuery } from "@tanstack/react-query";
-import type { Additions } from "../../api/experiments.ts";
 import { api, ok, type Schemas } from "../../api/client.ts";
-
-export type Results = Schemas["RetrievalExperimentResultsResponse"] & Additions;
+import type { Results } from "../../api/types.ts";
 
 export function useResults(experimentId: string) {
   return useQuery({
     queryKey: ["experiment-results", experimentId],
-    queryFn: async () => {
-      const path = { experiment_id: experimentId };
-      return (await ok(api.GET("/api/retrieval_experiments/{experiment_id}/results", { params: { path } }))) as Results;
-    },
+    queryFn: () => ok(api.GET("/api/retrieval_experiments/{experiment_id}/results", { params: { path: { experiment_id: experimentId } } })),
   });
 }
 
 type Verdict = { word: string; tone: "good" | "bad" | "warn" | "neutral" | "accent"; sentence: string };
-const WORDS: Record<string, [string, Verdict["tone"]]> = {
+const WORDS: Record<Schemas["LiftDecision"], [string, Verdict["tone"]]> = {
   collecting: ["collecting", "accent"],
   positive: ["helps", "good"],
   negative: ["harms", "bad"],
@@ -30,6 +25,6 @@ export function verdictOf(results: Results): Verdict {
   if (results.experiment.ended_at != null && ["collecting", "inconclusive"].includes(decision.decision)) {
     return { word: "undecided", tone: "neutral", sentence: "It ended before the answer was clear." };
   }
-  const [word, tone] = WORDS[decision.decision] ?? [decision.decision, "neutral" as const];
+  const [word, tone] = WORDS[decision.decision];
   return { word, tone, sentence: decision.sentence };
 }

@@ -5,7 +5,7 @@ import { at, plural, words } from "../../lib/format.ts";
 import { useUrlState } from "../../lib/url-state.ts";
 import * as Icon from "../../parts/icons.tsx";
 import { Badge, Card, Empty, Skeleton, Trouble } from "../../parts/page.tsx";
-import { toneOf } from "./purge.tsx";
+import { TONES } from "./purge.tsx";
 
 export function EarlierErasures() {
   const [params, change] = useUrlState();
@@ -43,7 +43,7 @@ export function EarlierErasures() {
               className="flex w-full flex-wrap items-center gap-x-4 gap-y-1 px-5 py-2.5 text-left hover:bg-raised aria-[current=true]:bg-accent-soft">
               <span className="num w-[150px]">{at(purge.created_at)}</span>
               <code className="min-w-0 flex-1 truncate text-[0.84rem] text-soft">{purge.subject_ref}</code>
-              <Badge tone={toneOf(purge.status)}>{words(purge.status)}</Badge>
+              <Badge tone={TONES[purge.status]}>{words(purge.status)}</Badge>
               <Icon.Arrow className="text-faint" />
             </button>
           </li>

@@ -7,16 +7,14 @@ import * as Icon from "../../parts/icons.tsx";
 import { Badge, Card, Facts, Note, Skeleton, Trouble } from "../../parts/page.tsx";
 import { useSay } from "../../parts/toast.tsx";
 
-const TONES = { complete: "good", failed: "bad", running: "accent", pending: "neutral" } as const;
-export const toneOf = (status: string) => TONES[status as keyof typeof TONES] ?? "neutral";
+export const TONES = { complete: "good", failed: "bad", running: "accent", pending: "neutral" } as const;
 
 export function PurgeStatus({ purgeId }: { purgeId: string }) {
   const say = useSay();
   const path = `/api/governance/purge-operations/${encodeURIComponent(purgeId)}`;
   const purge = useQuery({
     queryKey: ["purge", purgeId],
-    queryFn: () =>
-      ok(api.GET("/api/governance/purge-operations/{purge_id}", { params: { path: { purge_id: purgeId } } })),
+    queryFn: () => ok(api.GET("/api/governance/purge-operations/{purge_id}", { params: { path: { purge_id: purgeId } } })),
     refetchInterval: ({ state }) => (state.data && state.data.status !== "complete" ? 1000 : false),
   });
   const proof = useMutation({
@@ -26,48 +24,19 @@ export function PurgeStatus({ purgeId }: { purgeId: string }) {
   });
   const data = purge.data;
   return (
-    <Card
-      title="Erasure"
-      aside={data && <Badge tone={toneOf(data.status)}>{words(data.status)}</Badge>}
-      className="max-w-[860px]">
+    <Card title="Erasure" aside={data && <Badge tone={TONES[data.status]}>{words(data.status)}</Badge>} className="max-w-[860px]">
       {purge.isError && <Trouble error={purge.error} retry={() => purge.refetch()} />}
-      {!data ? (
-        !purge.isError && <Skeleton height={150} />
-      ) : (
+      {!data ? !purge.isError && <Skeleton height={150} /> : (
         <div className="flex flex-col gap-4" data-testid="purge" data-status={data.status}>
-          {data.status === "complete" && (
-            <Note tone="good">
-              Everything is gone: the barrier stood, every row was deleted, a final check found nothing, and the audit
-              chain has the event.
-            </Note>
-          )}
-          {data.status === "failed" && (
-            <Note tone="bad">
-              <b>{words(data.error_code)}:</b> {data.error_detail} It is tried again by itself; nothing new can be
-              written about this person meanwhile.
-            </Note>
-          )}
-          <Facts
-            rows={[
-              ["Purge id", <code className="select-all">{data.purge_id}</code>],
-              ["Person", <code>{data.subject_ref}</code>],
-              ["Asked for", at(data.created_at)],
-              [
-                "Complete",
-                data.completed_at
-                  ? `${at(data.completed_at)}, ${data.completed_at === data.created_at ? "within a second" : `${duration(data.completed_at - data.created_at)} later`}`
-                  : "not yet",
-              ],
-            ]}
-          />
-          {data.status === "complete" && (
-            <div>
-              <Button look="primary" disabled={proof.isPending} onClick={() => proof.mutate()}>
-                <Icon.Download />
-                Download the proof
-              </Button>
-            </div>
-          )}
+          {data.status === "complete" && <Note tone="good">Everything is gone: the barrier stood, every row was deleted, a final check found nothing, and the audit chain has the event.</Note>}
+          {data.status === "failed" && <Note tone="bad"><b>{words(data.error_code)}:</b> {data.error_detail} It is tried again by itself; nothing new can be written about this person meanwhile.</Note>}
+          <Facts rows={[
+            ["Purge id", <code className="select-all">{data.purge_id}</code>],
+            ["Person", <code>{data.subject_ref}</code>],
+            ["Asked for", at(data.created_at)],
+            ["Complete", data.completed_at ? `${at(data.completed_at)}, ${data.completed_at === data.created_at ? "within a second" : `${duration(data.completed_at - data.created_at)} later`}` : "not yet"],
+          ]} />
+          {data.status === "complete" && <div><Button look="primary" disabled={proof.isPending} onClick={() => proof.mutate()}><Icon.Download />Download the proof</Button></div>}
         </div>
       )}
     </Card>

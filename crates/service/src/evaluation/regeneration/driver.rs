@@ -368,7 +368,7 @@ impl Work {
                 })
                 .await;
             if let Ok(view) = held
-                && view.is_none_or(|view| view.state != "open")
+                && view.is_none_or(|view| view.state != jobs::JobState::Open)
             {
                 return;
             }

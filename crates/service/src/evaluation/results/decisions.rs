@@ -9,7 +9,7 @@ use crate::app::App;
 use crate::evaluation::sql;
 use storage::db::Tx;
 use storage::error::{Error, Result};
-use storage::jobs::{self, JobView};
+use storage::jobs::{self, JobState, JobView};
 
 /// Where a session stands.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -61,10 +61,10 @@ async fn explain(
     let job = jobs::latest(tx, org_id, &user_id, session_job::SESSION, &key).await?;
     let stored = sql::find_decision(tx, org_id, &user_id, &session_id).await?;
     let (decision, reason, due_at, decided_at) = match (job, stored) {
-        (Some(job), _) if job.state == "open" => waiting(job, now),
+        (Some(job), _) if job.state == JobState::Open => waiting(job, now),
         // A worker that died on every attempt could write no decision.
         (Some(job), stored)
-            if job.state == "dead"
+            if job.state == JobState::Dead
                 && stored.as_ref().is_none_or(|(.., at)| Some(*at) < job.finished_at) =>
         {
             ("failed", job.last_error.unwrap_or_default(), None, job.finished_at)

@@ -22,7 +22,7 @@ use crate::organization;
 use crate::sessions::{self, Snapshot};
 use storage::db::Tx;
 use storage::error::{Code, Error, Result};
-use storage::jobs::{self, Claim, Handler, JobView, NewJob, OnDuplicate, Outcome};
+use storage::jobs::{self, Claim, Handler, JobState, JobView, NewJob, OnDuplicate, Outcome};
 use storage::subjects::barrier;
 
 const KIND: &str = "grade_session";
@@ -229,10 +229,10 @@ async fn wait(app: &Arc<App>, job_id: &str) -> Result<()> {
             .await?;
         // A job that is gone went with its person.
         let Some(view) = view else { return Err(Error::not_found("session")) };
-        match view.state.as_str() {
-            "done" => return Ok(()),
-            "open" => {}
-            _ => return Err(failure(&view)),
+        match view.state {
+            JobState::Done => return Ok(()),
+            JobState::Open => {}
+            JobState::Dead | JobState::Cancelled => return Err(failure(&view)),
         }
         let is_free = view.lease_until.is_none_or(|until| until < app.clock.now());
         if is_free && let Some(job) = jobs::claim_one(app, job_id).await? {

@@ -4,13 +4,13 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::experiments::Arm;
+use crate::experiments::part::shown_by_name;
 use crate::experiments::sums::UserSums;
 use stats::{self, UserSum};
 
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct RetrievalExperimentArmMetrics {
-    /// `treatment` or `holdout`.
-    pub arm: &'static str,
+    pub arm: Arm,
     /// Users with requests stored under this arm.
     pub assigned_user_count: u64,
     /// Sessions with requests stored under this arm.
@@ -27,6 +27,8 @@ pub struct RetrievalExperimentArmMetrics {
     pub average_output_tokens: Option<f64>,
     pub output_token_session_count: u64,
 }
+
+shown_by_name!(RetrievalExperimentArmMetrics);
 
 /// The users of one arm.
 pub struct ArmUsers<'a> {
@@ -78,7 +80,7 @@ impl<'a> ArmUsers<'a> {
 
     pub fn metrics(&self) -> RetrievalExperimentArmMetrics {
         RetrievalExperimentArmMetrics {
-            arm: self.arm.as_str(),
+            arm: self.arm,
             assigned_user_count: self.assigned,
             published_session_count: self.published,
             evaluated_user_count: self.outcome.user_count() as u64,

@@ -2,25 +2,69 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
-
-use super::part::Part;
 use super::{ArmUsers, Arms, Sample};
+use crate::experiments::part::{Pair, pair, pair_points, part, points, shown_by_name};
 use crate::experiments::sums::{Stratum, UserSums};
 use stats::always_valid::SMALLEST_ARM;
-use stats::guardrails::{Guardrail, HarmfulChange, Verdict, assess};
+use stats::guardrails::{Assessment, Guardrail, GuardrailVerdict, HarmfulChange, assess};
 use stats::heterogeneity::ChiSquareTest;
 use stats::segments::{NumberedUser, SegmentLabel, SegmentLift, Segments};
 use stats::trend::{Slope, WeeklyUser, weekly_lifts};
 use stats::{self, Comparison, Defined};
 
-pub fn segments(sample: &Sample, arms: &Arms<'_>) -> Part {
-    Part::new()
-        .with("source", segmented(sample, arms, |stratum| &stratum.source))
-        .with("agent_version", segmented(sample, arms, |stratum| &stratum.agent_version))
+part! {
+    /// The lift by what sessions have in common.
+    pub struct ExperimentSegments {
+        pub source: Segmentation,
+        pub agent_version: Segmentation,
+    }
 }
 
-fn segmented(sample: &Sample, arms: &Arms<'_>, name: fn(&Stratum) -> &String) -> Part {
+part! {
+    /// The lift of each segment, and whether they differ.
+    pub struct Segmentation {
+        pub segments: Vec<LiftSegment>,
+        /// Wald's test that the lift is the same everywhere.
+        pub interaction: Defined<ChiSquare>,
+        pub cochran_q: Defined<ChiSquare>,
+    }
+}
+
+part! {
+    /// A test whose statistic has a chi-square distribution.
+    pub struct ChiSquare {
+        pub chi_square: f64,
+        pub degrees_of_freedom: u64,
+        pub p_value: f64,
+    }
+}
+
+part! {
+    /// The lift within one segment. Small segments go together without a name; of fewer than five users nothing is
+    /// shown.
+    pub struct LiftSegment {
+        /// null for the small ones together.
+        pub name: Option<String>,
+        pub pooled: bool,
+        pub treatment_users: Defined<u64>,
+        pub holdout_users: Defined<u64>,
+        pub lift_pp: Defined<f64>,
+        pub standard_error_pp: Defined<f64>,
+        pub interval_95_pp: Defined<Pair>,
+        pub p_value: Defined<f64>,
+        /// Adjusted over all segments after Benjamini and Hochberg.
+        pub adjusted_p_value: Defined<f64>,
+    }
+}
+
+pub fn segments(sample: &Sample, arms: &Arms<'_>) -> ExperimentSegments {
+    ExperimentSegments {
+        source: segmented(sample, arms, |stratum| &stratum.source),
+        agent_version: segmented(sample, arms, |stratum| &stratum.agent_version),
+    }
+}
+
+fn segmented(sample: &Sample, arms: &Arms<'_>, name: fn(&Stratum) -> &String) -> Segmentation {
     let names: BTreeSet<&str> = sample.strata.values().map(|s| name(s).as_str()).collect();
     let names: Vec<&str> = names.into_iter().collect();
     let place =
@@ -43,43 +87,61 @@ fn segmented(sample: &Sample, arms: &Arms<'_>, name: fn(&Stratum) -> &String) ->
         arm.users.iter().map(of_user).collect()
     };
     let found = Segments::of_numbered(&names, &users(&arms.treatment), &users(&arms.holdout));
-    let listed: Vec<Value> =
-        found.segments.iter().map(|(label, lift)| segment(label, lift).into()).collect();
-    Part::new()
-        .with("segments", listed)
-        .maybe("interaction", found.interaction.map(test))
-        .maybe("cochran_q", found.cochran_q.map(test))
+    Segmentation {
+        segments: found.segments.iter().map(|(label, lift)| segment(label, lift)).collect(),
+        interaction: found.interaction.map(chi_square),
+        cochran_q: found.cochran_q.map(chi_square),
+    }
 }
 
-fn test(test: ChiSquareTest) -> Part {
-    Part::new()
-        .with("chi_square", test.statistic)
-        .with("degrees_of_freedom", test.df)
-        .with("p_value", test.p_value)
+fn chi_square(test: ChiSquareTest) -> ChiSquare {
+    ChiSquare {
+        chi_square: test.statistic,
+        degrees_of_freedom: test.df as u64,
+        p_value: test.p_value,
+    }
 }
 
-/// Small segments go together without a name; of fewer than five users nothing is shown.
-fn segment(label: &SegmentLabel, lift: &Defined<SegmentLift>) -> Part {
+fn segment(label: &SegmentLabel, lift: &Defined<SegmentLift>) -> LiftSegment {
     let name = match label {
-        SegmentLabel::Named(name) => Value::from(name.as_str()),
-        SegmentLabel::Pooled => Value::Null,
+        SegmentLabel::Named(name) => Some(name.clone()),
+        SegmentLabel::Pooled => None,
     };
-    let users = |index: usize| lift.as_ref().map(|lift| lift.users[index]).map_err(|e| *e);
-    let value = |get: fn(&SegmentLift) -> Defined<f64>| lift.as_ref().map_err(|e| *e).and_then(get);
-    let interval = lift.as_ref().map_err(|e| *e).and_then(|lift| lift.interval);
-    Part::new()
-        .with("name", name)
-        .with("pooled", *label == SegmentLabel::Pooled)
-        .maybe("treatment_users", users(0))
-        .maybe("holdout_users", users(1))
-        .points("lift_pp", value(|lift| lift.lift))
-        .points("standard_error_pp", value(|lift| lift.standard_error))
-        .interval_points("interval_95_pp", interval)
-        .maybe("p_value", value(|lift| lift.p_value))
-        .maybe("adjusted_p_value", value(|lift| lift.adjusted_p_value))
+    let users = |index: usize| lift.map(|lift| lift.users[index] as u64);
+    LiftSegment {
+        name,
+        pooled: *label == SegmentLabel::Pooled,
+        treatment_users: users(0),
+        holdout_users: users(1),
+        lift_pp: points(lift.and_then(|lift| lift.lift)),
+        standard_error_pp: points(lift.and_then(|lift| lift.standard_error)),
+        interval_95_pp: pair_points(lift.and_then(|lift| lift.interval)),
+        p_value: lift.and_then(|lift| lift.p_value),
+        adjusted_p_value: lift.and_then(|lift| lift.adjusted_p_value),
+    }
 }
 
-pub fn trend(arms: &Arms<'_>) -> Part {
+part! {
+    /// How the lift changes from week to week.
+    pub struct ExperimentTrend {
+        pub weeks: Vec<WeeklyLift>,
+        pub slope_pp_per_week: Defined<f64>,
+        pub slope_standard_error_pp: Defined<f64>,
+        pub slope_interval_95_pp: Defined<Pair>,
+        pub slope_p_value: Defined<f64>,
+    }
+}
+
+part! {
+    /// The lift of one week since the start.
+    pub struct WeeklyLift {
+        pub week: u32,
+        pub lift_pp: Defined<f64>,
+        pub standard_error_pp: Defined<f64>,
+    }
+}
+
+pub fn trend(arms: &Arms<'_>) -> ExperimentTrend {
     let weekly = |arm: &ArmUsers<'_>| -> Vec<WeeklyUser> {
         let of_user = |user: &&UserSums| {
             let mut weeks = WeeklyUser::new();
@@ -93,37 +155,64 @@ pub fn trend(arms: &Arms<'_>) -> Part {
     };
     let (treatment, holdout) = (weekly(&arms.treatment), weekly(&arms.holdout));
     let slope = Slope::of(&treatment, &holdout);
-    let weeks: Vec<Value> = weekly_lifts(&treatment, &holdout)
-        .into_iter()
-        .map(|week| {
-            let part = Part::new().with("week", week.week).points("lift_pp", week.lift);
-            part.points("standard_error_pp", week.standard_error).into()
-        })
-        .collect();
-    Part::new()
-        .with("weeks", weeks)
-        .points("slope_pp_per_week", slope.map(|slope| slope.per_week))
-        .points("slope_standard_error_pp", slope.map(|slope| slope.cr2_standard_error))
-        .interval_points("slope_interval_95_pp", slope.and_then(|slope| slope.interval))
-        .maybe("slope_p_value", slope.and_then(|slope| slope.p_value))
+    let weeks = weekly_lifts(&treatment, &holdout).into_iter().map(|week| WeeklyLift {
+        week: week.week,
+        lift_pp: points(week.lift),
+        standard_error_pp: points(week.standard_error),
+    });
+    ExperimentTrend {
+        weeks: weeks.collect(),
+        slope_pp_per_week: points(slope.map(|slope| slope.per_week)),
+        slope_standard_error_pp: points(slope.map(|slope| slope.cr2_standard_error)),
+        slope_interval_95_pp: pair_points(slope.and_then(|slope| slope.interval)),
+        slope_p_value: slope.and_then(|slope| slope.p_value),
+    }
+}
+
+base::vocabulary! {
+    /// An outcome that must not get worse.
+    pub enum GuardrailName {
+        Corrections = "corrections",
+        EscalationRate = "escalation_rate",
+        OutputTokens = "output_tokens",
+        TurnsToResolution = "turns_to_resolution",
+    }
+}
+
+shown_by_name!(GuardrailName);
+
+part! {
+    /// An outcome that must not get worse, and whether it did.
+    pub struct ExperimentGuardrail {
+        pub name: GuardrailName,
+        /// How much harm is tolerable, in the unit of the outcome.
+        pub margin: f64,
+        /// Treatment minus holdout; positive is worse.
+        pub harm: Defined<f64>,
+        pub difference_interval_95: Defined<Pair>,
+        /// Small means passed; adjusted over all guardrails after Holm.
+        pub non_inferiority_p_value: Defined<f64>,
+        /// Small means worse; adjusted over all guardrails after Holm.
+        pub deterioration_p_value: Defined<f64>,
+        pub verdict: GuardrailVerdict,
+    }
 }
 
 /// The guardrails, and whether one of them failed. None is decided before the headline may be.
-pub fn guardrails(arms: &Arms<'_>) -> (Vec<Value>, bool) {
+pub fn guardrails(arms: &Arms<'_>) -> (Vec<ExperimentGuardrail>, bool) {
     let Arms { treatment, holdout } = arms;
     let is_early =
         [treatment, holdout].into_iter().any(|arm| arm.outcome.user_count() < SMALLEST_ARM);
     let tenth = |arm: &stats::Arm| arm.mean().unwrap_or(0.0) / 10.0;
-    let pairs: BTreeMap<&str, (&stats::Arm, &stats::Arm, f64)> = [
-        ("corrections", (&treatment.corrections, &holdout.corrections, 0.1)),
-        ("turns_to_resolution", (&treatment.turns, &holdout.turns, 0.5)),
-        ("escalation_rate", (&treatment.escalations, &holdout.escalations, 0.02)),
-        ("output_tokens", (&treatment.tokens, &holdout.tokens, tenth(&holdout.tokens))),
-    ]
-    .into();
-    let guardrails: Vec<Guardrail<'_>> = pairs
-        .values()
-        .map(|(treatment, holdout, margin)| Guardrail {
+    let outcomes: [(GuardrailName, &stats::Arm, &stats::Arm, f64); 4] = [
+        (GuardrailName::Corrections, &treatment.corrections, &holdout.corrections, 0.1),
+        (GuardrailName::EscalationRate, &treatment.escalations, &holdout.escalations, 0.02),
+        (GuardrailName::OutputTokens, &treatment.tokens, &holdout.tokens, tenth(&holdout.tokens)),
+        (GuardrailName::TurnsToResolution, &treatment.turns, &holdout.turns, 0.5),
+    ];
+    let guardrails: Vec<Guardrail<'_>> = outcomes
+        .iter()
+        .map(|(_, treatment, holdout, margin)| Guardrail {
             comparison: Comparison::new(treatment, holdout),
             harmful: HarmfulChange::Increase,
             margin: *margin,
@@ -131,20 +220,19 @@ pub fn guardrails(arms: &Arms<'_>) -> (Vec<Value>, bool) {
         .collect();
     let mut assessed = assess(&guardrails);
     if is_early {
-        assessed.iter_mut().for_each(|one| one.verdict = Verdict::Undecided);
+        assessed.iter_mut().for_each(|one| one.verdict = GuardrailVerdict::Undecided);
     }
-    let failed = assessed.iter().any(|one| one.verdict == Verdict::Failed);
-    let part = |((name, (.., margin)), found): ((&&str, &(_, _, f64)), &_)| {
-        let found: &stats::guardrails::Assessment = found;
-        Part::new()
-            .with("name", *name)
-            .with("margin", *margin)
-            .maybe("harm", found.harm)
-            .interval("difference_interval_95", found.interval)
-            .maybe("non_inferiority_p_value", found.non_inferiority.map(|test| test.adjusted))
-            .maybe("deterioration_p_value", found.deterioration.map(|test| test.adjusted))
-            .with("verdict", found.verdict.as_str())
-            .into()
+    let failed = assessed.iter().any(|one| one.verdict == GuardrailVerdict::Failed);
+    let shown = |((name, .., margin), found): (&(GuardrailName, _, _, f64), &Assessment)| {
+        ExperimentGuardrail {
+            name: *name,
+            margin: *margin,
+            harm: found.harm,
+            difference_interval_95: pair(found.interval),
+            non_inferiority_p_value: found.non_inferiority.map(|test| test.adjusted),
+            deterioration_p_value: found.deterioration.map(|test| test.adjusted),
+            verdict: found.verdict,
+        }
     };
-    (pairs.iter().zip(&assessed).map(part).collect(), failed)
+    (outcomes.iter().zip(&assessed).map(shown).collect(), failed)
 }

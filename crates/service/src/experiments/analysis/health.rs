@@ -1,12 +1,11 @@
 //! Can the numbers be trusted? An unhealthy experiment has no decision, and keeps its numbers.
 
-use serde_json::{Value, json};
-
-use super::part::Part;
 use super::{Arms, Design, Sample};
 use crate::experiments::looks::{self, Looks};
+use crate::experiments::part::{Pair, pair_points, part, points};
 use crate::experiments::rows::Reason;
 use crate::experiments::sums::UserSums;
+use stats::Defined;
 use stats::missing::{DifferentialEvaluation, EvaluationCounts, PublishedUser, worst_case_bounds};
 use stats::sample_ratio::{MISMATCH_P, SEQUENTIAL_MISMATCH_P, SampleRatio};
 
@@ -18,51 +17,135 @@ const ENOUGH_FOR_COVERAGE: u64 = 20;
 const HOW_TO_ATTRIBUTE: &str = "send the session_id with each search, or with each publish the retrieval_experiment_id \
     and retrieval_experiment_arm that the search answered with";
 
-pub struct Health {
-    pub part: Part,
-    /// What is wrong, in words; empty when all is well.
-    pub problems: Vec<String>,
-    /// Whether more is wrong than that nothing is attributed yet, which leaves the decision at `collecting`.
-    pub suppresses_decision: bool,
+part! {
+    /// Whether the numbers can be trusted. An unhealthy experiment has no decision, and keeps its numbers.
+    pub struct ExperimentHealth {
+        pub healthy: bool,
+        /// What is wrong, for people.
+        pub problems: Vec<String>,
+        pub sample_ratio: SampleRatios,
+        pub evaluation_rate: EvaluationRates,
+        /// The lift if every session that is not judged had gone the worst way.
+        pub worst_case_lift_pp: Defined<Pair>,
+        /// Holdout sessions whose turns carried learnings.
+        pub contaminated_holdout_session_count: u64,
+        /// Some of them.
+        pub contaminated_holdout_sessions: Vec<ContaminatedSession>,
+        pub attribution: AttributionCounts,
+    }
+}
+
+part! {
+    /// Whether users are split as planned, at each stage.
+    pub struct SampleRatios {
+        pub exposed: SampleRatioTest,
+        pub published: SampleRatioTest,
+        pub evaluated: SampleRatioTest,
+    }
+}
+
+part! {
+    /// A split of users against the planned share.
+    pub struct SampleRatioTest {
+        pub treatment_users: u64,
+        pub holdout_users: u64,
+        pub expected_holdout_share: f64,
+        pub observed_holdout_share: Defined<f64>,
+        pub chi_square: Defined<f64>,
+        pub p_value: Defined<f64>,
+        /// Whether `p_value` is that of the exact binomial test, because few users are expected.
+        pub exact: bool,
+        /// Over all looks; may be read every day.
+        pub sequential_p_value: Defined<f64>,
+        pub mismatch: bool,
+    }
+}
+
+part! {
+    /// Whether the arms are judged equally often.
+    pub struct EvaluationRates {
+        pub treatment: Defined<f64>,
+        pub holdout: Defined<f64>,
+        pub difference_pp: Defined<f64>,
+        pub standard_error_pp: Defined<f64>,
+        pub p_value: Defined<f64>,
+    }
+}
+
+part! {
+    /// Evaluated sessions by reason, and two kinds of those that count.
+    pub struct AttributionCounts {
+        /// Sessions that count.
+        pub attributed: u64,
+        /// None of the session's requests names the experiment.
+        pub no_metadata: u64,
+        /// The session's requests name both arms.
+        pub mixed_arms: u64,
+        /// The stored arm is not the user's.
+        pub arm_mismatch: u64,
+        /// The user has requests in both arms.
+        pub user_in_both_arms: u64,
+        /// Sessions that count and began before the user's first search.
+        pub began_before_exposure: u64,
+        /// Sessions that count and ended after the stop.
+        pub ended_after_stop: u64,
+    }
+}
+
+part! {
+    /// A holdout session whose turns carried learnings.
+    pub struct ContaminatedSession {
+        pub user_id: String,
+        pub session_id: String,
+    }
 }
 
 /// Tests a split of users against the planned share.
-pub fn sample_ratio(counts: [u64; 2], share: f64, smallest_p: &mut f64) -> (Part, bool) {
-    let [treatment, holdout] = counts;
-    let test = SampleRatio::test(treatment, holdout, share);
+pub fn sample_ratio(counts: [u64; 2], share: f64, smallest_p: &mut f64) -> SampleRatioTest {
+    let [treatment_users, holdout_users] = counts;
+    let test = SampleRatio::test(treatment_users, holdout_users, share);
     let sequential = looks::sequential(counts, share, smallest_p);
-    let mismatch = test.is_ok_and(|test| test.is_mismatch())
-        || sequential.is_ok_and(|p| p < SEQUENTIAL_MISMATCH_P);
-    let part = Part::new()
-        .with("treatment_users", treatment)
-        .with("holdout_users", holdout)
-        .with("expected_holdout_share", share)
-        .maybe("observed_holdout_share", test.map(|test| test.observed_holdout_share))
-        .maybe("chi_square", test.map(|test| test.chi_square))
-        .maybe("p_value", test.map(|test| test.p_value()))
-        .with("exact", test.is_ok_and(|test| test.low_expected_count))
-        .maybe("sequential_p_value", sequential)
-        .with("mismatch", mismatch);
-    (part, mismatch)
+    SampleRatioTest {
+        treatment_users,
+        holdout_users,
+        expected_holdout_share: share,
+        observed_holdout_share: test.map(|test| test.observed_holdout_share),
+        chi_square: test.map(|test| test.chi_square),
+        p_value: test.map(|test| test.p_value()),
+        exact: test.is_ok_and(|test| test.low_expected_count),
+        sequential_p_value: sequential,
+        mismatch: test.is_ok_and(|test| test.is_mismatch())
+            || sequential.is_ok_and(|p| p < SEQUENTIAL_MISMATCH_P),
+    }
 }
 
-pub fn health(sample: &Sample, arms: &Arms<'_>, design: &Design, looks: &mut Looks) -> Health {
+/// The health, and whether more is wrong than that nothing is attributed yet, which leaves the decision at `collecting`.
+pub fn health(
+    sample: &Sample,
+    arms: &Arms<'_>,
+    design: &Design,
+    looks: &mut Looks,
+) -> (ExperimentHealth, bool) {
     let mut problems = Vec::new();
     let Arms { treatment, holdout } = arms;
     let evaluated = [&treatment.outcome, &holdout.outcome].map(|arm| arm.user_count() as u64);
-    let mut stages = Part::new();
-    for (stage, counts, smallest) in [
-        ("exposed", [treatment.exposed, holdout.exposed], &mut looks.exposed_p),
-        ("published", [treatment.assigned, holdout.assigned], &mut looks.published_p),
-        ("evaluated", evaluated, &mut looks.evaluated_p),
-    ] {
-        let (part, mismatch) = sample_ratio(counts, design.holdout_share(), smallest);
-        if mismatch {
+    let mut split = |stage: &str, counts: [u64; 2], smallest: &mut f64| {
+        let test = sample_ratio(counts, design.holdout_share(), smallest);
+        if test.mismatch {
             problems.push(format!("{stage} users are not split as planned"));
         }
-        stages = stages.with(stage, part);
-    }
-    let evaluation = evaluation_rate(arms, &mut problems);
+        test
+    };
+    let sample_ratio = SampleRatios {
+        exposed: split("exposed", [treatment.exposed, holdout.exposed], &mut looks.exposed_p),
+        published: split(
+            "published",
+            [treatment.assigned, holdout.assigned],
+            &mut looks.published_p,
+        ),
+        evaluated: split("evaluated", evaluated, &mut looks.evaluated_p),
+    };
+    let evaluation_rate = evaluation_rate(arms, &mut problems);
     let contaminated: u64 = sample.users.iter().map(|user| user.contaminated).sum();
     if contaminated > 0 {
         problems.push(format!("{contaminated} holdout sessions carried learnings"));
@@ -78,19 +161,17 @@ pub fn health(sample: &Sample, arms: &Arms<'_>, design: &Design, looks: &mut Loo
         )),
         _ => {}
     }
-    let part = Part::new()
-        .with("healthy", problems.is_empty())
-        .with("problems", problems.clone())
-        .with("sample_ratio", stages)
-        .with("evaluation_rate", evaluation)
-        .interval_points(
-            "worst_case_lift_pp",
-            worst_case_bounds(&counts(treatment), &counts(holdout)),
-        )
-        .with("contaminated_holdout_session_count", contaminated)
-        .with("contaminated_holdout_sessions", json!([]))
-        .with("attribution", attribution);
-    Health { part, problems, suppresses_decision }
+    let health = ExperimentHealth {
+        healthy: problems.is_empty(),
+        problems,
+        sample_ratio,
+        evaluation_rate,
+        worst_case_lift_pp: pair_points(worst_case_bounds(&counts(treatment), &counts(holdout))),
+        contaminated_holdout_session_count: contaminated,
+        contaminated_holdout_sessions: Vec::new(),
+        attribution,
+    };
+    (health, suppresses_decision)
 }
 
 fn counts(arm: &super::ArmUsers<'_>) -> EvaluationCounts {
@@ -102,7 +183,7 @@ fn counts(arm: &super::ArmUsers<'_>) -> EvaluationCounts {
 }
 
 /// Whether the arms are judged equally often.
-fn evaluation_rate(arms: &Arms<'_>, problems: &mut Vec<String>) -> Value {
+fn evaluation_rate(arms: &Arms<'_>, problems: &mut Vec<String>) -> EvaluationRates {
     let [treatment, holdout] = [&arms.treatment, &arms.holdout].map(|arm| {
         let index = arm.arm.index();
         let of_user = move |user: &&UserSums| PublishedUser {
@@ -115,24 +196,23 @@ fn evaluation_rate(arms: &Arms<'_>, problems: &mut Vec<String>) -> Value {
     if test.is_ok_and(|test| test.p_value.is_ok_and(|p| p < MISMATCH_P)) {
         problems.push("the arms are not judged equally often".to_owned());
     }
-    Part::new()
-        .maybe("treatment", test.map(|test| test.treatment_rate))
-        .maybe("holdout", test.map(|test| test.holdout_rate))
-        .points("difference_pp", test.map(|test| test.difference))
-        .points("standard_error_pp", test.and_then(|test| test.standard_error))
-        .maybe("p_value", test.and_then(|test| test.p_value))
-        .into()
+    EvaluationRates {
+        treatment: test.map(|test| test.treatment_rate),
+        holdout: test.map(|test| test.holdout_rate),
+        difference_pp: points(test.map(|test| test.difference)),
+        standard_error_pp: points(test.and_then(|test| test.standard_error)),
+        p_value: test.and_then(|test| test.p_value),
+    }
 }
 
-/// Evaluated sessions by reason, and two kinds of those that count.
 #[allow(clippy::cast_precision_loss)] // numbers of sessions
-fn attribution(sample: &Sample, problems: &mut Vec<String>) -> Part {
+fn attribution(sample: &Sample, problems: &mut Vec<String>) -> AttributionCounts {
     let counts = sample.reasons();
     let (all, attributed) = (counts.iter().sum::<u64>(), counts[Reason::Attributed as usize]);
     for reason in Reason::IMPOSSIBLE {
         let count = counts[reason as usize];
         if count as f64 > IMPOSSIBLE_SHARE * all as f64 {
-            problems.push(format!("{count} evaluated sessions: {}", reason.as_str()));
+            problems.push(format!("{count} evaluated sessions: {reason}"));
         }
     }
     if all >= ENOUGH_FOR_COVERAGE && (attributed as f64) < SMALLEST_COVERAGE * all as f64 {
@@ -141,9 +221,14 @@ fn attribution(sample: &Sample, problems: &mut Vec<String>) -> Part {
         ));
     }
     let total = |count: fn(&UserSums) -> u64| sample.users.iter().map(count).sum::<u64>();
-    Reason::ALL
-        .into_iter()
-        .fold(Part::new(), |part, reason| part.with(reason.as_str(), counts[reason as usize]))
-        .with("began_before_exposure", total(|user| user.began_before_exposure))
-        .with("ended_after_stop", total(|user| user.ended_after_stop))
+    let [attributed, no_metadata, mixed_arms, arm_mismatch, user_in_both_arms] = counts;
+    AttributionCounts {
+        attributed,
+        no_metadata,
+        mixed_arms,
+        arm_mismatch,
+        user_in_both_arms,
+        began_before_exposure: total(|user| user.began_before_exposure),
+        ended_after_stop: total(|user| user.ended_after_stop),
+    }
 }

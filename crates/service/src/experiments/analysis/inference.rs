@@ -1,57 +1,148 @@
 //! The lift, how sure it is, and whether it hangs on a few users.
 
-use serde_json::{Value, json};
-
-use super::part::Part;
 use super::{Arms, Design};
 use crate::experiments::looks::Looks;
+use crate::experiments::part::{Pair, pair, pair_points, part, points};
 use crate::experiments::sums::UserSums;
 use stats::always_valid::{AlwaysValid, Look};
 use stats::cuped::{Cuped, UserHistory};
 use stats::robustness::{influence, user_weighted};
-use stats::{self, CiMethod, Comparison, Defined, Variance};
+use stats::{self, CiMethod, Comparison, Defined, NullReason, Variance};
 
 const ESTIMAND: &str = "The difference in success rate per session between users with retrieval and users held out \
     from it, while both keep publishing and feeding learning: the effect of handing over what was learned, from \
     everybody, to users of treatment.";
 
-/// Everything beside the headline.
-pub fn inference(comparison: &Comparison<'_>, method: CiMethod) -> Part {
-    let errors = [
-        ("cr0", Variance::Cr0),
-        ("cr1", Variance::Cr1),
-        ("cr2", Variance::Cr2),
-        ("cr3", Variance::Cr3),
-        ("delta", Variance::Delta),
-    ];
-    let errors = errors.into_iter().fold(Part::new(), |part, (name, estimator)| {
-        part.points(name, comparison.standard_error(estimator))
-    });
-    let intervals = CiMethod::ALL.into_iter().fold(Part::new(), |part, method| {
-        part.interval_points(method.as_str(), comparison.interval(method))
-    });
-    let reason = |value: Option<stats::NullReason>| value.map(stats::NullReason::as_str);
-    Part::new()
-        .with("estimand", ESTIMAND)
-        .with("ci_method", method.as_str())
-        .with("lift_null_reason", reason(comparison.lift().err()))
-        .with("relative_lift_null_reason", reason(comparison.relative_lift().err()))
-        .with("interval_null_reason", reason(comparison.interval(method).err()))
-        .with("standard_error_pp", errors)
-        .maybe("degrees_of_freedom", comparison.bell_mccaffrey_df())
-        .maybe("p_value", comparison.p_value())
-        .maybe("cr2_p_value", comparison.cr2_p_value())
-        .with("intervals_95_pp", intervals)
-        .interval("relative_interval_95", comparison.relative_interval())
-        .with("effective_sample_size", by_arm(comparison, stats::Arm::effective_sample_size))
-        .with("design_effect", by_arm(comparison, stats::Arm::design_effect))
-        .with("effective_users", by_arm(comparison, stats::Arm::kish_effective_users))
+part! {
+    /// How sure the lift is.
+    pub struct ExperimentInference {
+        /// The quantity that the lift estimates, for people.
+        pub estimand: &'static str,
+        /// Of `confidence_interval_95_percentage_points`.
+        pub ci_method: CiMethod,
+        /// Of `success_rate_lift_percentage_points`.
+        pub lift_null_reason: Option<NullReason>,
+        /// Of `relative_success_lift`.
+        pub relative_lift_null_reason: Option<NullReason>,
+        /// Of `confidence_interval_95_percentage_points`.
+        pub interval_null_reason: Option<NullReason>,
+        pub standard_error_pp: StandardErrors,
+        /// After Bell and McCaffrey.
+        pub degrees_of_freedom: Defined<f64>,
+        pub p_value: Defined<f64>,
+        pub cr2_p_value: Defined<f64>,
+        pub intervals_95_pp: LiftIntervals,
+        pub relative_interval_95: Defined<Pair>,
+        pub effective_sample_size: NumberByArm,
+        /// How many times more sessions are needed because they come in users.
+        pub design_effect: NumberByArm,
+        pub effective_users: NumberByArm,
+    }
 }
 
-fn by_arm(comparison: &Comparison<'_>, value: fn(&stats::Arm) -> Defined<f64>) -> Part {
-    Part::new()
-        .maybe("treatment", value(comparison.treatment))
-        .maybe("holdout", value(comparison.holdout))
+part! {
+    /// Standard errors of the lift, by estimator.
+    pub struct StandardErrors {
+        pub cr0: Defined<f64>,
+        pub cr1: Defined<f64>,
+        pub cr2: Defined<f64>,
+        pub cr3: Defined<f64>,
+        pub delta: Defined<f64>,
+    }
+}
+
+part! {
+    /// The interval of the lift by every method.
+    pub struct LiftIntervals {
+        pub clustered_newcombe_tbm: Defined<Pair>,
+        pub cr2_bell_mccaffrey: Defined<Pair>,
+        pub cr1_t_clusters_minus_1: Defined<Pair>,
+        pub delta_welch: Defined<Pair>,
+        pub newcombe_neff: Defined<Pair>,
+    }
+}
+
+part! {
+    /// A number of each arm.
+    pub struct NumberByArm {
+        pub treatment: Defined<f64>,
+        pub holdout: Defined<f64>,
+    }
+}
+
+part! {
+    /// The lift in a way that may be read every day.
+    pub struct AlwaysValidLift {
+        pub interval_pp: Defined<Pair>,
+        pub p_value: f64,
+        /// What the intervals of all looks have in common.
+        pub running_interval_pp: Defined<Pair>,
+        pub running_p_value: Defined<f64>,
+        /// Where the interval is tightest.
+        pub planned_users: u64,
+    }
+}
+
+part! {
+    /// The lift made more precise with what users did before.
+    pub struct CupedLift {
+        pub lift_pp: Defined<f64>,
+        pub standard_error_pp: Defined<f64>,
+        pub interval_95_pp: Defined<Pair>,
+        pub degrees_of_freedom: f64,
+        pub theta: f64,
+        pub variance_reduction: f64,
+        pub share_of_users_with_history: f64,
+    }
+}
+
+part! {
+    /// Whether the lift hangs on a few users.
+    pub struct ExperimentRobustness {
+        pub user_weighted_lift_pp: Defined<f64>,
+        pub user_weighted_interval_95_pp: Defined<Pair>,
+        pub user_weighted_p_value: Defined<f64>,
+        pub largest_leave_one_user_out_shift_pp: Defined<f64>,
+        pub largest_user_share: f64,
+    }
+}
+
+/// Everything beside the headline.
+pub fn inference(comparison: &Comparison<'_>, ci_method: CiMethod) -> ExperimentInference {
+    let error = |estimator| points(comparison.standard_error(estimator));
+    let interval = |method| pair_points(comparison.interval(method));
+    ExperimentInference {
+        estimand: ESTIMAND,
+        ci_method,
+        lift_null_reason: comparison.lift().err(),
+        relative_lift_null_reason: comparison.relative_lift().err(),
+        interval_null_reason: comparison.interval(ci_method).err(),
+        standard_error_pp: StandardErrors {
+            cr0: error(Variance::Cr0),
+            cr1: error(Variance::Cr1),
+            cr2: error(Variance::Cr2),
+            cr3: error(Variance::Cr3),
+            delta: error(Variance::Delta),
+        },
+        degrees_of_freedom: comparison.bell_mccaffrey_df(),
+        p_value: comparison.p_value(),
+        cr2_p_value: comparison.cr2_p_value(),
+        intervals_95_pp: LiftIntervals {
+            clustered_newcombe_tbm: interval(CiMethod::ClusteredNewcombe),
+            cr2_bell_mccaffrey: interval(CiMethod::Cr2BellMcCaffrey),
+            cr1_t_clusters_minus_1: interval(CiMethod::Cr1),
+            delta_welch: interval(CiMethod::DeltaWelch),
+            newcombe_neff: interval(CiMethod::NewcombeNormal),
+        },
+        relative_interval_95: pair(comparison.relative_interval()),
+        effective_sample_size: by_arm(comparison, stats::Arm::effective_sample_size),
+        design_effect: by_arm(comparison, stats::Arm::design_effect),
+        effective_users: by_arm(comparison, stats::Arm::kish_effective_users),
+    }
+}
+
+fn by_arm(comparison: &Comparison<'_>, value: fn(&stats::Arm) -> Defined<f64>) -> NumberByArm {
+    NumberByArm { treatment: value(comparison.treatment), holdout: value(comparison.holdout) }
 }
 
 /// Looks at the experiment in a way that may be repeated every day.
@@ -61,47 +152,40 @@ pub fn look(comparison: &Comparison<'_>, design: &Design, looks: &mut Looks) -> 
     Ok(look)
 }
 
-pub fn always_valid(look: &Look, looks: &Looks, design: &Design) -> Part {
-    Part::new()
-        .interval_points("interval_pp", Ok(look.interval))
-        .with("p_value", look.p_value)
-        .interval_points("running_interval_pp", looks.interval())
-        .maybe("running_p_value", looks.p_value())
-        .with("planned_users", design.planned_users)
+pub fn always_valid(look: &Look, looks: &Looks, design: &Design) -> AlwaysValidLift {
+    AlwaysValidLift {
+        interval_pp: pair_points(Ok(look.interval)),
+        p_value: look.p_value,
+        running_interval_pp: pair_points(looks.interval()),
+        running_p_value: looks.p_value(),
+        planned_users: design.planned_users,
+    }
 }
 
-/// The lift made more precise with what users did before.
-pub fn cuped(arms: &Arms<'_>) -> Defined<Part> {
+pub fn cuped(arms: &Arms<'_>) -> Defined<CupedLift> {
     let history = |user: &&UserSums| UserHistory { during: user.outcome(), before: user.before };
     let [treatment, holdout] = [&arms.treatment, &arms.holdout]
         .map(|arm| arm.users.iter().map(history).collect::<Vec<_>>());
     let found = Cuped::of(&treatment, &holdout)?;
-    Ok(Part::new()
-        .points("lift_pp", Ok(found.adjusted.estimate))
-        .points("standard_error_pp", Ok(found.adjusted.standard_error))
-        .interval_points("interval_95_pp", Ok(found.adjusted.interval))
-        .with("degrees_of_freedom", found.adjusted.df)
-        .with("theta", found.adjusted.theta)
-        .with("variance_reduction", found.variance_reduction)
-        .with("share_of_users_with_history", found.share_with_history))
+    Ok(CupedLift {
+        lift_pp: points(Ok(found.adjusted.estimate)),
+        standard_error_pp: points(Ok(found.adjusted.standard_error)),
+        interval_95_pp: pair_points(Ok(found.adjusted.interval)),
+        degrees_of_freedom: found.adjusted.df,
+        theta: found.adjusted.theta,
+        variance_reduction: found.variance_reduction,
+        share_of_users_with_history: found.share_with_history,
+    })
 }
 
-pub fn robustness(comparison: &Comparison<'_>) -> Defined<Part> {
+pub fn robustness(comparison: &Comparison<'_>) -> Defined<ExperimentRobustness> {
     let (weighted, influence) = (user_weighted(comparison)?, influence(comparison)?);
-    let test = weighted.test;
-    Ok(Part::new()
-        .points("user_weighted_lift_pp", Ok(weighted.lift))
-        .interval_points("user_weighted_interval_95_pp", test.map(|test| test.interval))
-        .maybe("user_weighted_p_value", test.map(|test| test.p_value))
-        .points(
-            "largest_leave_one_user_out_shift_pp",
-            Ok(influence.largest_leave_one_user_out_shift),
-        )
-        .with("largest_user_share", influence.largest_user_share))
-}
-
-/// A pair as it is documented.
-pub fn pair(interval: Defined<stats::Interval>) -> Option<Value> {
-    let interval = interval.ok()?.percentage_points();
-    Some(json!([interval.lower, interval.upper]))
+    let shift = influence.largest_leave_one_user_out_shift;
+    Ok(ExperimentRobustness {
+        user_weighted_lift_pp: points(Ok(weighted.lift)),
+        user_weighted_interval_95_pp: pair_points(weighted.test.map(|test| test.interval)),
+        user_weighted_p_value: weighted.test.map(|test| test.p_value),
+        largest_leave_one_user_out_shift_pp: points(Ok(shift)),
+        largest_user_share: influence.largest_user_share,
+    })
 }

@@ -2,37 +2,57 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
-
-use super::part::Part;
 use super::{ArmUsers, Arms, Sample};
+use crate::experiments::part::{Pair, pair_points, part, points};
 use crate::experiments::sums::{Stratum, UserSums};
 use stats::agreement::Confusion;
 use stats::judge_correction::{JudgedUser, Tuning, prediction_powered_lift, rogan_gladen_lift};
-use stats::{self, Comparison, UserSum};
+use stats::{self, Comparison, Defined, UserSum};
 
-pub fn judge(sample: &Sample, arms: &Arms<'_>) -> Part {
+part! {
+    /// Who judged, and the lift with the judge's errors taken out.
+    pub struct ExperimentJudges {
+        /// Whether there are several epochs: compare with care.
+        pub mixed: bool,
+        pub epochs: Vec<JudgeEpoch>,
+        pub labelled_sessions: u64,
+        pub prediction_powered_lift_pp: Defined<f64>,
+        pub prediction_powered_interval_95_pp: Defined<Pair>,
+        pub corrected_lift_pp: Defined<f64>,
+        pub corrected_interval_95_pp: Defined<Pair>,
+    }
+}
+
+part! {
+    /// Judge and rubric, with the lift of each: numbers of two rubrics are never pooled in silence.
+    pub struct JudgeEpoch {
+        pub judge: String,
+        pub prompt_version: String,
+        pub treatment_sessions: u64,
+        pub holdout_sessions: u64,
+        pub lift_pp: Defined<f64>,
+    }
+}
+
+pub fn judge(sample: &Sample, arms: &Arms<'_>) -> ExperimentJudges {
     let epochs = epochs(sample, arms);
     let [treatment, holdout] = [&arms.treatment, &arms.holdout].map(judged);
     let powered = prediction_powered_lift(&treatment, &holdout, Tuning::Optimal);
     let [labels_t, labels_c] = [&treatment, &holdout].map(|users| labels(users));
     let corrected =
         rogan_gladen_lift((&arms.treatment.outcome, &labels_t), (&arms.holdout.outcome, &labels_c));
-    Part::new()
-        .with("mixed", epochs.len() > 1)
-        .with("epochs", epochs)
-        .with("labelled_sessions", labels_t.total() + labels_c.total())
-        .points("prediction_powered_lift_pp", powered.map(|lift| lift.estimate))
-        .interval_points(
-            "prediction_powered_interval_95_pp",
-            powered.and_then(|lift| lift.interval),
-        )
-        .points("corrected_lift_pp", corrected.map(|lift| lift.estimate))
-        .interval_points("corrected_interval_95_pp", corrected.map(|lift| lift.interval))
+    ExperimentJudges {
+        mixed: epochs.len() > 1,
+        epochs,
+        labelled_sessions: labels_t.total() + labels_c.total(),
+        prediction_powered_lift_pp: points(powered.map(|lift| lift.estimate)),
+        prediction_powered_interval_95_pp: pair_points(powered.and_then(|lift| lift.interval)),
+        corrected_lift_pp: points(corrected.map(|lift| lift.estimate)),
+        corrected_interval_95_pp: pair_points(corrected.map(|lift| lift.interval)),
+    }
 }
 
-/// Judge and rubric, with the lift of each: numbers of two rubrics are never pooled in silence.
-fn epochs(sample: &Sample, arms: &Arms<'_>) -> Vec<Value> {
+fn epochs(sample: &Sample, arms: &Arms<'_>) -> Vec<JudgeEpoch> {
     fn epoch(stratum: &Stratum) -> (&str, &str) {
         (&stratum.judge, &stratum.prompt_version)
     }
@@ -55,20 +75,20 @@ fn epochs(sample: &Sample, arms: &Arms<'_>) -> Vec<Value> {
             }
         }
     }
-    let part = |((judge, prompt_version), arms): ((&str, &str), [Vec<UserSum>; 2])| -> Value {
+    let shown = |((judge, prompt_version), arms): ((&str, &str), [Vec<UserSum>; 2])| {
         let [treatment, holdout] = arms.map(stats::Arm::new);
-        Part::new()
-            .with("judge", judge)
-            .with("prompt_version", prompt_version)
-            .with("treatment_sessions", treatment.session_count())
-            .with("holdout_sessions", holdout.session_count())
-            .points("lift_pp", Comparison::new(&treatment, &holdout).lift())
-            .into()
+        JudgeEpoch {
+            judge: judge.to_owned(),
+            prompt_version: prompt_version.to_owned(),
+            treatment_sessions: treatment.session_count(),
+            holdout_sessions: holdout.session_count(),
+            lift_pp: points(Comparison::new(&treatment, &holdout).lift()),
+        }
     };
     let judged = names.into_iter().zip(found);
     judged
         .filter(|(_, [treatment, holdout])| !treatment.is_empty() || !holdout.is_empty())
-        .map(part)
+        .map(shown)
         .collect()
 }
 

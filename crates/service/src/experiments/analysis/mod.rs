@@ -8,25 +8,30 @@ mod delivery;
 mod health;
 mod inference;
 mod judge;
-mod part;
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::assignment::HASH_VERSION;
 use super::looks::Looks;
+use super::part::{Pair, pair_points, part};
 use super::rows::Row;
 use super::sums::{Cell, Stratum, UserSums};
 use super::{Arm, Experiment};
 use stats::always_valid::SMALLEST_ARM;
-use stats::decision::Decision;
+use stats::decision::LiftDecision;
 use stats::missing::evaluated_session_coverage;
-use stats::{CiMethod, Comparison};
+use stats::{CiMethod, Comparison, Defined};
 
 pub use arms::{ArmUsers, RetrievalExperimentArmMetrics};
-pub use part::Part;
+pub use health::ContaminatedSession;
+
+use breakdown::{ExperimentGuardrail, ExperimentSegments, ExperimentTrend};
+use delivery::{ExperimentDelivery, ExperimentInterference};
+use health::ExperimentHealth;
+use inference::{AlwaysValidLift, CupedLift, ExperimentInference, ExperimentRobustness};
+use judge::ExperimentJudges;
 
 /// Goes up when the same input gives other numbers.
 const VERSION: &str = "2";
@@ -178,18 +183,58 @@ pub struct Arms<'a> {
     pub holdout: ArmUsers<'a>,
 }
 
-/// All numbers of an experiment.
-pub struct Analysis {
-    pub treatment: RetrievalExperimentArmMetrics,
-    pub holdout: RetrievalExperimentArmMetrics,
-    pub lift_pp: Option<f64>,
-    pub relative_lift: Option<f64>,
-    pub interval_pp: Option<Value>,
-    pub coverage: Option<f64>,
-    pub unattributed: u64,
-    /// `inference, always_valid, …`: everything beside the documented fields.
-    pub additions: Part,
-    pub contaminated: bool,
+part! {
+    /// All numbers of an experiment.
+    pub struct Analysis {
+        pub treatment: RetrievalExperimentArmMetrics,
+        pub holdout: RetrievalExperimentArmMetrics,
+        pub success_rate_lift_percentage_points: Option<f64>,
+        pub relative_success_lift: Option<f64>,
+        /// Lower and upper end, clustered by user.
+        pub confidence_interval_95_percentage_points: Option<Pair>,
+        /// The share of evaluated sessions that belong to the experiment.
+        pub evaluated_session_coverage: Option<f64>,
+        pub unattributed_evaluated_session_count: u64,
+        pub inference: ExperimentInference,
+        pub always_valid: Defined<AlwaysValidLift>,
+        pub decision: ExperimentDecision,
+        pub health: ExperimentHealth,
+        pub delivery: Defined<ExperimentDelivery>,
+        pub judge: ExperimentJudges,
+        pub interference: Defined<ExperimentInterference>,
+        pub cuped: Defined<CupedLift>,
+        pub guardrails: Vec<ExperimentGuardrail>,
+        pub robustness: Defined<ExperimentRobustness>,
+        pub segments: ExperimentSegments,
+        pub trend: ExperimentTrend,
+        pub analysis: AnalysisStamp,
+    }
+}
+
+part! {
+    /// What an experiment says so far, safe to read every day.
+    pub struct ExperimentDecision {
+        /// null while something is wrong.
+        pub decision: Defined<LiftDecision>,
+        /// The decision, for people.
+        pub sentence: String,
+        /// The smallest lift that matters.
+        pub margin_percentage_points: f64,
+        pub failed_guardrail: bool,
+    }
+}
+
+part! {
+    /// How the numbers were made: the same input and version give the same numbers.
+    pub struct AnalysisStamp {
+        pub version: &'static str,
+        pub as_of: i64,
+        /// How users are assigned.
+        pub hash_version: &'static str,
+        pub ci_method: CiMethod,
+        /// A digest of everything the numbers depend on.
+        pub input_digest: String,
+    }
 }
 
 /// Analyses an experiment. `looks` are those before; this one is added to them.
@@ -201,21 +246,17 @@ pub fn analyse(sample: &Sample, design: &Design, as_of: i64, looks: &mut Looks) 
     // Half of the work goes to a second core: an experiment may have a hundred thousand users.
     std::thread::scope(|threads| {
         let apart = threads.spawn(|| (breakdown::segments(sample, &arms), breakdown::trend(&arms)));
-        let mut found = without_breakdown(sample, &arms, design, looks);
-        let input_digest = sample.digest(design);
-        let (segments, trend) = joined(apart);
-        let analysis = Part::new()
-            .with("version", VERSION)
-            .with("as_of", as_of)
-            .with("hash_version", HASH_VERSION)
-            .with("ci_method", design.ci_method.as_str())
-            .with("input_digest", input_digest);
-        found.additions = found
-            .additions
-            .with("segments", segments)
-            .with("trend", trend)
-            .with("analysis", analysis);
-        found
+        together(sample, &arms, design, looks, || {
+            let analysis = AnalysisStamp {
+                version: VERSION,
+                as_of,
+                hash_version: HASH_VERSION,
+                ci_method: design.ci_method,
+                input_digest: sample.digest(design),
+            };
+            let (segments, trend) = joined(apart);
+            (segments, trend, analysis)
+        })
     })
 }
 
@@ -224,60 +265,68 @@ fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Everything but segments, trend and digest.
-fn without_breakdown(
+/// Makes everything but segments, trend and stamp, which `others` gives.
+fn together(
     sample: &Sample,
     arms: &Arms<'_>,
     design: &Design,
     looks: &mut Looks,
+    others: impl FnOnce() -> (ExperimentSegments, ExperimentTrend, AnalysisStamp),
 ) -> Analysis {
     let comparison = Comparison::new(&arms.treatment.outcome, &arms.holdout.outcome);
     let look = inference::look(&comparison, design, looks);
-    let health = health::health(sample, arms, design, looks);
+    let (health, suppresses_decision) = health::health(sample, arms, design, looks);
     let (guardrails, failed_guardrail) = breakdown::guardrails(arms);
     let margin = design.margin_percentage_points / 100.0;
-    let decision =
-        Decision::from_look(&look, margin, !health.suppresses_decision, failed_guardrail);
+    let decision = LiftDecision::from_look(&look, margin, !suppresses_decision, failed_guardrail);
     let delivery = delivery::delivery(arms, design, looks);
-    let [attributed, others @ ..] = sample.reasons();
-    let unattributed = others.iter().sum();
-    let contaminated = sample.users.iter().any(|user| user.contaminated > 0);
-    let additions = Part::new()
-        .with("inference", inference::inference(&comparison, design.ci_method))
-        .maybe("always_valid", look.map(|look| inference::always_valid(&look, looks, design)))
-        .with(
-            "decision",
-            Part::new()
-                .maybe("decision", decision.map(Decision::as_str))
-                .with("sentence", sentence(decision.ok(), &health.problems, arms))
-                .with("margin_percentage_points", design.margin_percentage_points)
-                .with("failed_guardrail", failed_guardrail),
-        )
-        .with("health", health.part)
-        .maybe("delivery", delivery)
-        .with("judge", judge::judge(sample, arms))
-        .maybe("interference", delivery::interference(arms))
-        .maybe("cuped", inference::cuped(arms))
-        .with("guardrails", guardrails)
-        .maybe("robustness", inference::robustness(&comparison));
+    let [attributed, not_counted @ ..] = sample.reasons();
+    let unattributed = not_counted.iter().sum();
+    let sentence = sentence(decision.ok(), &health.problems, arms);
+    let judge = judge::judge(sample, arms);
+    let interference = delivery::interference(arms);
+    let cuped = inference::cuped(arms);
+    let robustness = inference::robustness(&comparison);
+    let inference = inference::inference(&comparison, design.ci_method);
+    let always_valid = look.map(|look| inference::always_valid(&look, looks, design));
+    let (segments, trend, analysis) = others();
     Analysis {
         treatment: arms.treatment.metrics(),
         holdout: arms.holdout.metrics(),
-        lift_pp: comparison.lift().ok().map(|lift| lift * 100.0),
-        relative_lift: comparison.relative_lift().ok(),
-        interval_pp: inference::pair(comparison.interval(design.ci_method)),
-        coverage: evaluated_session_coverage(attributed, unattributed).ok(),
-        unattributed,
-        additions,
-        contaminated,
+        success_rate_lift_percentage_points: comparison.lift().ok().map(|lift| lift * 100.0),
+        relative_success_lift: comparison.relative_lift().ok(),
+        confidence_interval_95_percentage_points: pair_points(
+            comparison.interval(design.ci_method),
+        )
+        .ok(),
+        evaluated_session_coverage: evaluated_session_coverage(attributed, unattributed).ok(),
+        unattributed_evaluated_session_count: unattributed,
+        inference,
+        always_valid,
+        decision: ExperimentDecision {
+            decision,
+            sentence,
+            margin_percentage_points: design.margin_percentage_points,
+            failed_guardrail,
+        },
+        health,
+        delivery,
+        judge,
+        interference,
+        cuped,
+        guardrails,
+        robustness,
+        segments,
+        trend,
+        analysis,
     }
 }
 
 /// The decision, for people.
-fn sentence(decision: Option<Decision>, problems: &[String], arms: &Arms<'_>) -> String {
+fn sentence(decision: Option<LiftDecision>, problems: &[String], arms: &Arms<'_>) -> String {
     match decision {
         None => format!("No decision while something is wrong: {}.", problems.join("; ")),
-        Some(Decision::Collecting) => {
+        Some(LiftDecision::Collecting) => {
             let fewest = [&arms.holdout, &arms.treatment]
                 .map(|arm| (arm.outcome.user_count(), arm.arm.as_str()))
                 .into_iter()
@@ -285,18 +334,23 @@ fn sentence(decision: Option<Decision>, problems: &[String], arms: &Arms<'_>) ->
             let (users, arm) = fewest.unwrap_or_default();
             format!("Too early to decide: {users} of {SMALLEST_ARM} evaluated {arm} users so far.")
         }
-        Some(Decision::Positive) => "Retrieval helps: users with it succeed more often.".to_owned(),
-        Some(Decision::Negative) => "Retrieval harms: users with it succeed less often.".to_owned(),
-        Some(Decision::NoEffectAtPrecision) => {
+        Some(LiftDecision::Positive) => {
+            "Retrieval helps: users with it succeed more often.".to_owned()
+        }
+        Some(LiftDecision::Negative) => {
+            "Retrieval harms: users with it succeed less often.".to_owned()
+        }
+        Some(LiftDecision::NoEffectAtPrecision) => {
             "Whatever the effect is, it is smaller than the margin that matters.".to_owned()
         }
-        Some(Decision::Inconclusive) => "Not decided yet: keep it running.".to_owned(),
+        Some(LiftDecision::Inconclusive) => "Not decided yet: keep it running.".to_owned(),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::Value;
 
     fn design() -> Design {
         Design {
@@ -325,10 +379,7 @@ mod tests {
         assert_eq!(one.digest(&design()), other.digest(&design()));
         let [a, b] =
             [one, other].map(|sample| analyse(&sample, &design(), 0, &mut Looks::default()));
-        assert_eq!(
-            serde_json::to_string(&a.additions).unwrap(),
-            serde_json::to_string(&b.additions).unwrap()
-        );
+        assert_eq!(serde_json::to_string(&a).unwrap(), serde_json::to_string(&b).unwrap());
         let less = Sample::of_rows(rows(0..199));
         assert_ne!(less.digest(&design()), Sample::of_rows(rows(0..200)).digest(&design()));
     }
@@ -351,7 +402,19 @@ mod tests {
             let sample = Sample::of_rows(rows(0..count));
             let found = analyse(&sample, &design(), 0, &mut Looks::default());
             let mut missing = Vec::new();
-            walk("", &Value::from(found.additions), &mut missing);
+            let mut found = serde_json::to_value(found).unwrap();
+            // The documented fields have theirs in `inference`, if any.
+            let documented = [
+                "success_rate_lift",
+                "relative_success_lift",
+                "confidence_interval",
+                "evaluated_session",
+            ];
+            found.as_object_mut().unwrap().retain(|name, _| {
+                !["treatment", "holdout"].contains(&name.as_str())
+                    && !documented.iter().any(|start| name.starts_with(start))
+            });
+            walk("", &found, &mut missing);
             assert!(missing.is_empty(), "{count}: {missing:?}");
         }
     }

@@ -2,7 +2,7 @@
 
 use sqlx::types::Json;
 
-use crate::governance::purge::{Counts, Purge};
+use crate::governance::purge::{Counts, Purge, PurgeErrorCode, PurgeStatus};
 use storage::db::Tx;
 use storage::error::Result;
 use storage::{row, rows, run};
@@ -123,7 +123,7 @@ pub async fn set_running(tx: &mut Tx, purge_id: &str, now: i64) -> Result<()> {
 pub async fn set_failed(
     tx: &mut Tx,
     purge_id: &str,
-    code: &str,
+    code: PurgeErrorCode,
     detail: &str,
     now: i64,
 ) -> Result<()> {
@@ -195,10 +195,10 @@ pub async fn any_unscrubbed(tx: &mut Tx) -> Result<bool> {
 }
 
 /// `(status, how many, when the oldest began)`.
-pub async fn summary(tx: &mut Tx) -> Result<Vec<(String, i64, i64)>> {
+pub async fn summary(tx: &mut Tx) -> Result<Vec<(PurgeStatus, i64, i64)>> {
     rows!(
         tx,
-        (String, i64, i64),
+        (PurgeStatus, i64, i64),
         "SELECT status, COUNT(*), MIN(created_at) FROM purge_operations GROUP BY status"
     )
 }

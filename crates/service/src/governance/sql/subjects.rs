@@ -2,6 +2,7 @@
 
 use storage::db::Tx;
 use storage::error::Result;
+use storage::subjects::SubjectState;
 use storage::{row, run};
 
 /// A person as the barrier knows them.
@@ -9,7 +10,7 @@ use storage::{row, run};
 pub struct SubjectRow {
     pub subject_ref: String,
     pub user_id: Option<String>,
-    pub state: String,
+    pub state: SubjectState,
     pub epoch: i64,
 }
 

@@ -25,6 +25,13 @@ pub enum Shape {
     Words(Vec<&'static str>),
     Integer(RangeInclusive<i64>),
     Number,
+    /// A number of a range, both ends included.
+    Within(RangeInclusive<f64>),
+    /// A number between two others, both excluded.
+    Between {
+        above: f64,
+        below: f64,
+    },
     Flag,
     /// Unix seconds or RFC 3339.
     Time,
@@ -163,6 +170,13 @@ fn schema(
             .maximum(Some(*range.end()).filter(|n| *n < i64::MAX))
             .into(),
         Shape::Number => plain(Type::Number).into(),
+        Shape::Within(range) => {
+            plain(Type::Number).minimum(Some(*range.start())).maximum(Some(*range.end())).into()
+        }
+        Shape::Between { above, below } => plain(Type::Number)
+            .exclusive_minimum(Some(*above))
+            .exclusive_maximum(Some(*below))
+            .into(),
         Shape::Flag => plain(Type::Boolean).into(),
         Shape::Time => {
             let text = ObjectBuilder::new()

@@ -158,6 +158,10 @@ impl<'a> Fields<'a> {
 
     /// A list of texts, each at most 128 characters; absent reads as empty.
     pub fn texts(&mut self, name: &'static str) -> Vec<String> {
+        self.optional_texts(name).unwrap_or_default()
+    }
+
+    pub fn optional_texts(&mut self, name: &'static str) -> Option<Vec<String>> {
         self.describe(name, |_| {
             let item = Box::new(Shape::Text { shortest: 0, longest: 128 });
             Shape::List { item, shortest: 0, longest: 1000 }
@@ -166,7 +170,7 @@ impl<'a> Fields<'a> {
             Some(text) if text.chars().count() <= 128 => Ok(text.to_owned()),
             _ => Err(("wrong_type", "expected text of at most 128 characters".to_owned())),
         };
-        self.values(name, 1000, read).unwrap_or_default()
+        self.values(name, 1000, read)
     }
 
     /// A list of plain values, each read by `read`, which says what is wrong with one.

@@ -272,10 +272,50 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// A number of a range, both ends included.
+    pub fn number_within(&mut self, name: &'static str, range: RangeInclusive<f64>) -> Option<f64> {
+        self.describe(name, |_| Shape::Within(range.clone()));
+        let number = self.number(name)?;
+        if range.contains(&number) {
+            return Some(number);
+        }
+        let detail = format!("must be from {} to {}", range.start(), range.end());
+        self.refuse(name, "out_of_range", detail)
+    }
+
+    /// A number greater than `above` and less than `below`.
+    pub fn number_between(&mut self, name: &'static str, above: f64, below: f64) -> Option<f64> {
+        self.describe(name, |_| Shape::Between { above, below });
+        let number = self.number(name)?;
+        if number > above && number < below {
+            return Some(number);
+        }
+        let detail = format!("must be greater than {above} and less than {below}");
+        self.refuse(name, "out_of_range", detail)
+    }
+
+    /// A number between two others that reads as `default` when it is absent.
+    pub fn number_between_or(
+        &mut self,
+        name: &'static str,
+        above: f64,
+        below: f64,
+        default: f64,
+    ) -> f64 {
+        let number = self.number_between(name, above, below).unwrap_or(default);
+        self.describe_default(name, || default.into());
+        number
+    }
+
     /// True or false; absent reads as false.
     pub fn flag(&mut self, name: &'static str) -> bool {
-        let flag = self.optional_flag(name).unwrap_or(false);
-        self.describe_default(name, || false.into());
+        self.flag_or(name, false)
+    }
+
+    /// True or false; absent reads as `default`.
+    pub fn flag_or(&mut self, name: &'static str, default: bool) -> bool {
+        let flag = self.optional_flag(name).unwrap_or(default);
+        self.describe_default(name, || default.into());
         flag
     }
 
@@ -495,6 +535,8 @@ mod tests {
     struct Sample {
         user: String,
         count: Option<i64>,
+        share: f64,
+        rate: Option<f64>,
         items: Vec<Item>,
         at: Option<i64>,
     }
@@ -512,6 +554,8 @@ mod tests {
             Sample {
                 user: f.id("user"),
                 count: f.integer("count", 1..=10),
+                share: f.number_between_or("share", 0.0, 1.0, 0.5),
+                rate: f.number_within("rate", 0.0..=1.0),
                 items: f.about("In order.").list("items", 2),
                 at: f.time("at"),
             }
@@ -530,6 +574,11 @@ mod tests {
         let count =
             json!({"type": ["integer", "null"], "format": "int64", "minimum": 1, "maximum": 10});
         assert_eq!(property("count"), count);
+        let share = json!({"type": ["number", "null"], "default": 0.5, "exclusiveMinimum": 0.0,
+            "exclusiveMaximum": 1.0});
+        assert_eq!(property("share"), share);
+        let rate = json!({"type": ["number", "null"], "minimum": 0.0, "maximum": 1.0});
+        assert_eq!(property("rate"), rate);
         let items = json!({"type": ["array", "null"], "description": "In order.", "maxItems": 2,
             "items": {"$ref": "#/components/schemas/Item"}});
         assert_eq!(property("items"), items);
@@ -548,10 +597,12 @@ mod tests {
 
     #[test]
     fn all_problems_come_at_once_with_their_place() {
-        let body = json!({"user": 3, "count": 11, "items": [{"flag": "x"}, 7], "at": "noon"});
+        let body = json!({"user": 3, "count": 11, "share": 1, "rate": 1.5, "items": [{"flag": "x"}, 7], "at": "noon"});
         let expected = [
             ("/user", "wrong_type"),
             ("/count", "out_of_range"),
+            ("/share", "out_of_range"),
+            ("/rate", "out_of_range"),
             ("/items/0/flag", "wrong_type"),
             ("/items/1", "wrong_type"),
             ("/at", "not_a_time"),
