@@ -25,6 +25,8 @@ pub enum Shape {
     Words(Vec<&'static str>),
     Integer(RangeInclusive<i64>),
     Number,
+    /// A number from the first to the second.
+    NumberWithin(f64, f64),
     Flag,
     /// Unix seconds or RFC 3339.
     Time,
@@ -39,6 +41,8 @@ pub enum Shape {
     },
     /// A value, or a list of them.
     OneOrMore(Box<Shape>),
+    /// A value, or null where null means something of its own.
+    OrNull(Box<Shape>),
 }
 
 /// What a reader asked for.
@@ -163,6 +167,9 @@ fn schema(
             .maximum(Some(*range.end()).filter(|n| *n < i64::MAX))
             .into(),
         Shape::Number => plain(Type::Number).into(),
+        Shape::NumberWithin(low, high) => {
+            plain(Type::Number).minimum(Some(*low)).maximum(Some(*high)).into()
+        }
         Shape::Flag => plain(Type::Boolean).into(),
         Shape::Time => {
             let text = ObjectBuilder::new()
@@ -206,6 +213,7 @@ fn schema(
             }
             list.into()
         }
+        Shape::OrNull(value) => schema(value, true, about, default),
         Shape::OneOrMore(item) => {
             let list = Shape::List { item: item.clone(), shortest: 0, longest: usize::MAX };
             let mut either = OneOfBuilder::new()

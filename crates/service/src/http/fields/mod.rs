@@ -272,6 +272,16 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// A number within bounds.
+    pub fn number_within(&mut self, name: &'static str, low: f64, high: f64) -> Option<f64> {
+        self.describe(name, |_| Shape::NumberWithin(low, high));
+        let number = self.number(name)?;
+        match (low..=high).contains(&number) {
+            true => Some(number),
+            false => self.refuse(name, "out_of_range", format!("must be from {low} to {high}")),
+        }
+    }
+
     /// True or false; absent reads as false.
     pub fn flag(&mut self, name: &'static str) -> bool {
         let flag = self.optional_flag(name).unwrap_or(false);
@@ -322,7 +332,12 @@ impl<'a> Fields<'a> {
 
     /// `start_time` and `end_time`; the end must be after the start.
     pub fn time_range(&mut self) -> (Option<i64>, Option<i64>) {
-        let start = self.about("Included.").time("start_time");
+        self.time_range_of("Included.")
+    }
+
+    /// The same, with a description of the start.
+    pub fn time_range_of(&mut self, start: &'static str) -> (Option<i64>, Option<i64>) {
+        let start = self.about(start).time("start_time");
         let end = self.about("Not included.").time("end_time");
         if let (Some(start), Some(end)) = (start, end)
             && end <= start
@@ -497,6 +512,7 @@ mod tests {
         count: Option<i64>,
         items: Vec<Item>,
         at: Option<i64>,
+        share: Option<f64>,
     }
     #[derive(Debug, PartialEq)]
     struct Item {
@@ -514,6 +530,7 @@ mod tests {
                 count: f.integer("count", 1..=10),
                 items: f.about("In order.").list("items", 2),
                 at: f.time("at"),
+                share: f.number_within("share", 0.0, 1.0),
             }
         }
     }
@@ -533,6 +550,8 @@ mod tests {
         let items = json!({"type": ["array", "null"], "description": "In order.", "maxItems": 2,
             "items": {"$ref": "#/components/schemas/Item"}});
         assert_eq!(property("items"), items);
+        let share = json!({"type": ["number", "null"], "minimum": 0.0, "maximum": 1.0});
+        assert_eq!(property("share"), share);
         let mut components = Vec::new();
         <Sample as utoipa::ToSchema>::schemas(&mut components);
         let names: Vec<&str> = components.iter().map(|(name, _)| name.as_str()).collect();
@@ -548,13 +567,15 @@ mod tests {
 
     #[test]
     fn all_problems_come_at_once_with_their_place() {
-        let body = json!({"user": 3, "count": 11, "items": [{"flag": "x"}, 7], "at": "noon"});
+        let body = json!({"user": 3, "count": 11, "items": [{"flag": "x"}, 7], "at": "noon",
+            "share": 1.5});
         let expected = [
             ("/user", "wrong_type"),
             ("/count", "out_of_range"),
             ("/items/0/flag", "wrong_type"),
             ("/items/1", "wrong_type"),
             ("/at", "not_a_time"),
+            ("/share", "out_of_range"),
         ];
         let expected: Vec<_> =
             expected.iter().map(|(p, c)| ((*p).to_owned(), (*c).to_owned())).collect();
@@ -573,17 +594,43 @@ mod tests {
         assert_eq!(codes(&json!([])), [(String::new(), "wrong_type".to_owned())]);
     }
 
+    base::vocabulary! {
+        pub enum Light {
+            Red = "red",
+            Dark = "dark",
+        }
+    }
+
     struct Lists {
         words: Option<Vec<&'static str>>,
         numbers: Vec<i64>,
+        lights: Option<Vec<Light>>,
     }
     impl Read for Lists {
         fn read(f: &mut Fields<'_>) -> Self {
             Lists {
                 words: f.choices("words", &["red", "blue"]),
                 numbers: f.required_numbers("numbers", 3),
+                lights: f.words_or_null("lights", Light::Dark),
             }
         }
+    }
+
+    crate::request_body!(Lists, "Lists");
+
+    #[test]
+    fn null_in_a_list_of_words_stands_for_one_of_them() {
+        let read = |body: Value| match read_body::<Lists>(&body) {
+            Ok(outcome) => Ok(outcome.value.lights),
+            Err(problems) => Err(problems.into_iter().map(|p| p.pointer).collect::<Vec<_>>()),
+        };
+        let lights = read(json!({"numbers": [1], "lights": ["red", null]}));
+        assert_eq!(lights, Ok(Some(vec![Light::Red, Light::Dark])));
+        let bad = read(json!({"numbers": [1], "lights": ["red", "blue", 7]}));
+        assert_eq!(bad, Err(vec!["/lights/1".to_owned(), "/lights/2".to_owned()]));
+        let schema = serde_json::to_value(<Lists as utoipa::PartialSchema>::schema()).unwrap();
+        let item = json!({"oneOf": [{"$ref": "#/components/schemas/Light"}, {"type": "null"}]});
+        assert_eq!(schema["properties"]["lights"]["items"], item);
     }
 
     #[test]
