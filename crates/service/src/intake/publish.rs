@@ -11,7 +11,7 @@ use super::tokens;
 use crate::app::App;
 use crate::evaluation;
 use crate::experiments::{self, Attribution};
-use crate::learning_loop::extraction::{self, Feeding};
+use crate::learning_loop::extraction::{self, Feeding, PublishLearningStatus};
 use crate::sessions::InteractionData;
 use crate::sessions::rows::{self, NewRequest, StoredAnswer};
 use storage::db::Tx;
@@ -28,8 +28,7 @@ pub struct PublishResponse {
     /// Parts that were left out or ignored.
     pub warnings: Vec<String>,
     pub request_id: String,
-    /// `done`, or `deferred` when learning from it waits in the queue.
-    pub learning_status: String,
+    pub learning_status: PublishLearningStatus,
     pub learning_reason: Option<String>,
     pub interaction_ids: Vec<i64>,
     /// The experiment and arm stored with the request.
@@ -147,7 +146,7 @@ async fn store(tx: &mut Tx, publish: &Publish) -> Result<PublishResponse> {
         message: format!("stored {} interactions", publish.items.len()),
         warnings: publish.warnings.clone(),
         request_id: request_id.clone(),
-        learning_status: learning_status.to_owned(),
+        learning_status,
         learning_reason: Some(learning_reason),
         interaction_ids: Vec::new(),
         experiment: attribution,

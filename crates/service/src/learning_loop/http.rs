@@ -5,17 +5,18 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::extraction::{self, LearningProgress};
 use super::provenance::{self, Provenance};
-use super::{extraction, tuning};
+use super::tuning;
 use crate::app::App;
 use crate::credentials::{Caller, Operator};
 use crate::http::fields::{Fields, Read};
 use crate::http::{Input, QueryInput, Result};
-use crate::learnings::KINDS;
+use judge::LearningKind;
 
 pub fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
@@ -24,11 +25,11 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
         .merge(tuning::http::routes())
 }
 
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
 struct LearningStatusQuery {
     request_id: String,
 }
+
+crate::request_query!(LearningStatusQuery);
 
 impl Read for LearningStatusQuery {
     fn read(f: &mut Fields<'_>) -> Self {
@@ -37,41 +38,37 @@ impl Read for LearningStatusQuery {
 }
 
 #[derive(Serialize, ToSchema)]
-struct LearningStatus {
+struct LearningStatusResponse {
     request_id: String,
-    /// `pending`, `processing`, `done` or `failed` (it is tried again once a day).
-    #[schema(value_type = String)]
-    status: &'static str,
+    status: LearningProgress,
     reason: Option<String>,
 }
 
 /// Where a published request stands with learning.
 #[utoipa::path(get, path = "/api/learning_status", tag = "sessions", params(LearningStatusQuery),
-    responses((status = 200, body = LearningStatus)))]
+    responses((status = 200, body = LearningStatusResponse)))]
 async fn learning_status(
     State(app): State<Arc<App>>,
     caller: Caller,
     QueryInput(query): QueryInput<LearningStatusQuery>,
-) -> Result<Json<LearningStatus>> {
+) -> Result<Json<LearningStatusResponse>> {
     let (status, reason) =
         extraction::status(&app, &caller.org_id, query.request_id.clone()).await?;
-    Ok(Json(LearningStatus { request_id: query.request_id, status, reason }))
+    Ok(Json(LearningStatusResponse { request_id: query.request_id, status, reason }))
 }
 
-#[derive(ToSchema)]
 struct GetLearningProvenanceRequest {
-    /// `profile`, `user_playbook` or `agent_playbook`.
-    #[schema(value_type = String)]
-    kind: &'static str,
-    /// A playbook's number as text.
+    kind: LearningKind,
     learning_id: String,
 }
+
+crate::request_body!(GetLearningProvenanceRequest, "GetLearningProvenanceRequest");
 
 impl Read for GetLearningProvenanceRequest {
     fn read(f: &mut Fields<'_>) -> Self {
         GetLearningProvenanceRequest {
-            kind: f.required_choice("kind", &KINDS),
-            learning_id: f.id("learning_id"),
+            kind: f.required_word("kind"),
+            learning_id: f.about("A playbook's number as text.").id("learning_id"),
         }
     }
 }

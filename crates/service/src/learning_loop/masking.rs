@@ -13,9 +13,11 @@ use sqlx::types::Json;
 
 use super::own_words::{self, Run, Word};
 use super::sql::masking as rows;
-use super::sql::masking::Draft;
+use super::sql::masking::ProposalTexts;
 use crate::app::App;
-use crate::learnings::{AgentPlaybook, PROPOSED, agent_playbooks, rejections, rows as sql};
+use crate::learnings::{
+    AgentPlaybook, PROPOSED, PlaybookStatus, agent_playbooks, rejections, rows as sql,
+};
 use crate::sessions;
 use base::words;
 use storage::db::Tx;
@@ -32,16 +34,16 @@ pub struct Comparison {
     org_id: String,
     user_id: String,
     epoch: i64,
-    own: Vocabulary,
+    own: UsedWords,
     shared: Vec<Shared>,
 }
 
 /// An agent playbook with everything that keeps its text.
 struct Shared {
     playbook: AgentPlaybook,
-    drafts: Vec<Draft>,
+    drafts: Vec<ProposalTexts>,
     /// The words of its other sources and of the proposal it was made from: nobody's alone.
-    others: Vocabulary,
+    others: UsedWords,
 }
 
 /// Counts of masked texts and removed links.
@@ -53,7 +55,7 @@ pub struct Masked {
 
 /// Words somebody uses, lower case.
 #[derive(Default)]
-struct Vocabulary {
+struct UsedWords {
     words: HashSet<String>,
     /// Those that are written as names.
     names: HashSet<String>,
@@ -61,9 +63,9 @@ struct Vocabulary {
     runs: HashSet<Run>,
 }
 
-impl Vocabulary {
+impl UsedWords {
     /// Takes a text in, as far as it is `wanted`.
-    fn hear(&mut self, text: &str, wanted: Option<&Vocabulary>) {
+    fn hear(&mut self, text: &str, wanted: Option<&UsedWords>) {
         let found = own_words::words(text);
         let is_wanted = |word: &String| wanted.is_none_or(|wanted| wanted.words.contains(word));
         let names = found.iter().filter(|w| w.is_name_like).map(|w| w.lower.clone());
@@ -99,12 +101,12 @@ pub async fn compare(
     if linked.is_empty() {
         return Ok(None);
     }
-    let mut others: BTreeMap<i64, Vocabulary> = BTreeMap::new();
+    let mut others: BTreeMap<i64, UsedWords> = BTreeMap::new();
     for (id, text) in rows::others(tx, org_id, user_id, &linked).await? {
         others.entry(id).or_default().hear(&text, None);
     }
     let mut drafts = rows::drafts(tx, org_id, &linked).await?;
-    let (mut shared, mut wanted) = (Vec::new(), Vocabulary::default());
+    let (mut shared, mut wanted) = (Vec::new(), UsedWords::default());
     for playbook in sql::agent_playbooks::by_ids(tx, org_id, &linked).await? {
         let mut others = others.remove(&playbook.agent_playbook_id).unwrap_or_default();
         let metadata = playbook.playbook_metadata.0.to_string();
@@ -133,8 +135,8 @@ fn strings<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
 }
 
 /// The part of `wanted` that a person wrote.
-async fn own(tx: &mut Tx, org_id: &str, user_id: &str, wanted: &Vocabulary) -> Result<Vocabulary> {
-    let mut own = Vocabulary::default();
+async fn own(tx: &mut Tx, org_id: &str, user_id: &str, wanted: &UsedWords) -> Result<UsedWords> {
+    let mut own = UsedWords::default();
     own.hear(user_id, Some(wanted));
     own.names.extend(own_words::id_parts(user_id));
     for text in rows::learned(tx, org_id, user_id).await? {
@@ -179,7 +181,7 @@ pub async fn mask(tx: &mut Tx, app: &App, comparison: &Comparison) -> Result<Mas
         let mut changed = texts(&playbook) != texts(compared);
         if changed {
             agent_playbooks::rewrite(tx, app, org_id, &playbook).await?;
-            if playbook.playbook_status == "rejected" {
+            if playbook.playbook_status == PlaybookStatus::Rejected {
                 rejections::remember_rejection(tx, app, org_id, &playbook).await?;
             }
         }
@@ -201,8 +203,8 @@ pub async fn mask(tx: &mut Tx, app: &App, comparison: &Comparison) -> Result<Mas
 
 /// One person's words against those of the others.
 struct Masking<'a> {
-    own: &'a Vocabulary,
-    others: &'a Vocabulary,
+    own: &'a UsedWords,
+    others: &'a UsedWords,
     /// The person's id.
     id: Vec<Word>,
 }
@@ -311,15 +313,15 @@ impl Masking<'_> {
 mod tests {
     use super::*;
 
-    fn vocabulary(texts: &[&str]) -> Vocabulary {
-        let mut all = Vocabulary::default();
+    fn vocabulary(texts: &[&str]) -> UsedWords {
+        let mut all = UsedWords::default();
         texts.iter().for_each(|text| all.hear(text, None));
         all
     }
 
     fn masked(text: &str, user_id: &str, own: &[&str], others: &[&str]) -> String {
         let wanted = vocabulary(&[text]);
-        let mut mine = Vocabulary::default();
+        let mut mine = UsedWords::default();
         own.iter().chain([&user_id]).for_each(|text| mine.hear(text, Some(&wanted)));
         mine.names.extend(own_words::id_parts(user_id));
         let others = vocabulary(others);

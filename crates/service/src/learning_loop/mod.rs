@@ -15,7 +15,11 @@ mod tuning;
 
 use std::sync::Arc;
 
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
 use crate::app::App;
+use storage::error::{Error, Result};
 use storage::jobs::Handler;
 
 pub use masking::{Comparison, Masked, compare as compare_shared, mask as mask_shared};
@@ -29,4 +33,10 @@ pub fn handlers() -> Vec<Arc<dyn Handler<App>>> {
         Arc::new(aggregation::AggregatePlaybooks),
         Arc::new(tuning::TuneLearnings),
     ]
+}
+
+/// What a job of this kind was enqueued with.
+fn payload<T: DeserializeOwned>(kind: &str, stored: &Value) -> Result<T> {
+    T::deserialize(stored)
+        .map_err(|error| Error::Internal(format!("the payload of a job {kind} is odd: {error}")))
 }

@@ -7,11 +7,12 @@ use serde::Serialize;
 use sqlx::types::Json;
 use utoipa::ToSchema;
 
+use super::extraction::ProposalOutcome;
 use super::sql::{provenance as lineage, tuning};
 use crate::app::App;
-use crate::learnings::decisions::PlaybookDecision;
-use crate::learnings::rows;
+use crate::learnings::{LearningStatus, PlaybookDecision, rows};
 use crate::sessions;
+use judge::LearningKind;
 use storage::db::Tx;
 use storage::error::{Error, Result};
 
@@ -21,13 +22,12 @@ const GENERATIONS: usize = 50;
 /// Where a learning came from.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Provenance {
-    /// `profile`, `user_playbook` or `agent_playbook`.
-    pub kind: String,
+    pub kind: LearningKind,
     pub learning_id: String,
     /// Whose it is; null for agent playbooks.
     pub user_id: Option<String>,
-    /// null (current), `pending`, `archived` or `superseded`.
-    pub status: Option<String>,
+    /// Null when it is current.
+    pub status: Option<LearningStatus>,
     /// The turns it stands on, of people who are still there.
     pub interactions: Vec<SourceTurn>,
     /// Cited turns that were deleted since.
@@ -66,8 +66,7 @@ pub struct ProposalRecord {
     pub rationale: String,
     #[schema(value_type = Vec<i64>)]
     pub source_interaction_ids: Json<Vec<i64>>,
-    /// `added`, `merged` or `superseded` (something older).
-    pub outcome: String,
+    pub outcome: ProposalOutcome,
     pub reason: String,
     /// The learning it became, or was merged into.
     pub learning_id: Option<String>,
@@ -92,7 +91,7 @@ pub struct PlaybookSource {
 pub async fn provenance(
     app: &App,
     org_id: &str,
-    kind: &'static str,
+    kind: LearningKind,
     learning_id: String,
 ) -> Result<Provenance> {
     app.db
@@ -102,15 +101,15 @@ pub async fn provenance(
         .await
 }
 
-async fn trace(tx: &mut Tx, org_id: &str, kind: &str, id: &str) -> Result<Provenance> {
-    let key = (kind.to_owned(), id.to_owned());
+async fn trace(tx: &mut Tx, org_id: &str, kind: LearningKind, id: &str) -> Result<Provenance> {
+    let key = (kind, id.to_owned());
     let present = tuning::present(tx, org_id, [&key]).await?.into_iter().next();
     let present = present.ok_or_else(|| Error::not_found("learning"))?;
     let mut found = Provenance {
         kind: present.kind,
         learning_id: present.learning_id,
         user_id: present.user_id,
-        status: (present.status != "current").then_some(present.status),
+        status: present.status.unless_current(),
         interactions: Vec::new(),
         deleted_interaction_ids: Vec::new(),
         proposals: Vec::new(),
@@ -132,7 +131,8 @@ async fn trace(tx: &mut Tx, org_id: &str, kind: &str, id: &str) -> Result<Proven
         let number = id.parse().unwrap_or(0);
         for (user_playbook_id, user_id, Json(turns)) in lineage::sources(tx, org_id, number).await?
         {
-            let way = way_to(tx, org_id, "user_playbook", &user_playbook_id.to_string()).await?;
+            let id = user_playbook_id.to_string();
+            let way = way_to(tx, org_id, LearningKind::UserPlaybook, &id).await?;
             cited.extend(turns.iter().map(|turn| (user_id.clone(), *turn)));
             found.sources.push(PlaybookSource {
                 user_playbook_id,
@@ -150,7 +150,12 @@ async fn trace(tx: &mut Tx, org_id: &str, kind: &str, id: &str) -> Result<Proven
 }
 
 /// Every proposal on the way to a learning, through what it replaced, oldest first.
-async fn way_to(tx: &mut Tx, org_id: &str, kind: &str, id: &str) -> Result<Vec<ProposalRecord>> {
+async fn way_to(
+    tx: &mut Tx,
+    org_id: &str,
+    kind: LearningKind,
+    id: &str,
+) -> Result<Vec<ProposalRecord>> {
     let (mut way, mut seen) = (Vec::new(), BTreeSet::new());
     let mut next = vec![id.to_owned()];
     for _ in 0..GENERATIONS {

@@ -5,11 +5,15 @@ use std::sync::Arc;
 
 use sqlx::types::Json;
 
-use super::decisions::{self, Decider};
+use super::decisions::{self, Decider, DecisionKind};
 use super::requests::{NewAgentPlaybook, PlaybookChange};
-use super::{AgentPlaybook, Kind, SourceWindow, embedding_job, rejections, sql};
+use super::{
+    AgentPlaybook, LearningStatus, PlaybookStatus, SourceWindow, embedding_job, rejections,
+    scoped_terms, sql,
+};
 use crate::app::App;
 use base::words;
+use judge::LearningKind;
 use storage::db::{Sequence, Tx};
 use storage::error::{Code, Error, InputProblem, Result};
 use storage::subjects::barrier;
@@ -28,7 +32,7 @@ pub async fn add(
     decider: Decider,
 ) -> Result<Vec<i64>> {
     if matches!(decider, Decider::Agent { .. })
-        && new.iter().any(|playbook| playbook.playbook_status == "approved")
+        && new.iter().any(|playbook| playbook.playbook_status == PlaybookStatus::Approved)
     {
         return Err(Error::refused(
             Code::ApprovalNeedsAPerson,
@@ -57,9 +61,9 @@ fn make(new: NewAgentPlaybook, now: i64) -> Made {
         content: new.content,
         trigger: new.trigger,
         rationale: new.rationale,
-        playbook_status: new.playbook_status.to_owned(),
+        playbook_status: new.playbook_status,
         playbook_metadata: Json(new.playbook_metadata),
-        status: new.status.to_owned(),
+        status: new.status,
         tags: Json(new.tags),
         source_windows: None,
         source_user_count: None,
@@ -93,9 +97,9 @@ async fn store(
     sql::next_version(tx, org_id).await?;
     for (Made { playbook, terms, .. }, number) in made.iter().zip(&numbers) {
         let playbook = AgentPlaybook { agent_playbook_id: *number, ..playbook.clone() };
-        let terms = Kind::AgentPlaybook.scoped_terms(scope, terms);
+        let terms = scoped_terms(LearningKind::AgentPlaybook, scope, terms);
         sql::agent_playbooks::insert(tx, org_id, &playbook, &terms).await?;
-        if playbook.playbook_status == "rejected" {
+        if playbook.playbook_status == PlaybookStatus::Rejected {
             rejections::remember_rejection(tx, app, org_id, &playbook).await?;
         }
     }
@@ -107,10 +111,10 @@ async fn store(
     }
     embedding_job::enqueue(tx, app, org_id, None).await?;
     // Last: the audit's turn comes after the locks on people, as everywhere.
-    let added: Vec<(i64, &str)> = made
+    let added: Vec<(i64, PlaybookStatus)> = made
         .iter()
         .zip(&numbers)
-        .map(|(made, number)| (*number, made.playbook.playbook_status.as_str()))
+        .map(|(made, number)| (*number, made.playbook.playbook_status))
         .collect();
     decisions::record_added(tx, app, org_id, &added, decider).await?;
     Ok(numbers)
@@ -149,7 +153,7 @@ pub async fn put(tx: &mut Tx, org_id: &str, mut playbook: AgentPlaybook) -> Resu
     playbook.agent_playbook_id = tx.next_numbers(Sequence::AgentPlaybooks, 1).await?[0];
     let scope = sql::admit_organization_scope(tx, org_id).await?;
     sql::next_version(tx, org_id).await?;
-    let terms = Kind::AgentPlaybook.scoped_terms(scope, &terms(&playbook));
+    let terms = scoped_terms(LearningKind::AgentPlaybook, scope, &terms(&playbook));
     sql::agent_playbooks::insert(tx, org_id, &playbook, &terms).await?;
     Ok(playbook.agent_playbook_id)
 }
@@ -157,7 +161,7 @@ pub async fn put(tx: &mut Tx, org_id: &str, mut playbook: AgentPlaybook) -> Resu
 /// Stores a text that is no longer what it was, with what it is found by. The vector of the old one goes.
 pub async fn rewrite(tx: &mut Tx, app: &App, org_id: &str, playbook: &AgentPlaybook) -> Result<()> {
     let scope = sql::admit_organization_scope(tx, org_id).await?;
-    let terms = Kind::AgentPlaybook.scoped_terms(scope, &terms(playbook));
+    let terms = scoped_terms(LearningKind::AgentPlaybook, scope, &terms(playbook));
     sql::agent_playbooks::update(tx, org_id, playbook, Some(&terms)).await?;
     sql::vectors::delete_of_agent_playbook(tx, org_id, playbook.agent_playbook_id).await?;
     embedding_job::enqueue(tx, app, org_id, None).await
@@ -191,8 +195,8 @@ pub async fn apply(
     sql::next_version(tx, org_id).await?;
     let held = sql::agent_playbooks::hold(tx, org_id, change.id).await?;
     let mut playbook = held.ok_or_else(|| Error::not_found("agent playbook"))?;
-    let before = playbook.playbook_status.clone();
-    let was_archived = playbook.status == "archived";
+    let before = playbook.playbook_status;
+    let was_archived = playbook.status == LearningStatus::Archived;
     let put = |target: &mut String, value: &Option<String>| {
         if let Some(value) = value {
             target.clone_from(value);
@@ -204,10 +208,10 @@ pub async fn apply(
     put(&mut playbook.trigger, &change.trigger);
     put(&mut playbook.rationale, &change.rationale);
     if let Some(status) = change.status {
-        playbook.status = status.to_owned();
+        playbook.status = status;
     }
     if let Some(status) = change.playbook_status {
-        playbook.playbook_status = status.to_owned();
+        playbook.playbook_status = status;
     }
     if let Some(metadata) = &change.playbook_metadata {
         playbook.playbook_metadata = Json(metadata.clone());
@@ -219,24 +223,26 @@ pub async fn apply(
     let new_terms = if change.touches_text() {
         let scope = sql::admit_organization_scope(tx, org_id).await?;
         embedding_job::enqueue(tx, app, org_id, None).await?;
-        Some(Kind::AgentPlaybook.scoped_terms(scope, &terms(&playbook)))
+        Some(scoped_terms(LearningKind::AgentPlaybook, scope, &terms(&playbook)))
     } else {
         None
     };
     sql::agent_playbooks::update(tx, org_id, &playbook, new_terms.as_deref()).await?;
     let id = playbook.agent_playbook_id;
     if change.touches_text() {
-        decisions::record(tx, app, org_id, id, "edited", decider).await?;
+        decisions::record(tx, app, org_id, id, DecisionKind::Edited, decider).await?;
     }
-    if playbook.status == "archived" && !was_archived {
-        decisions::record(tx, app, org_id, id, "archived", decider).await?;
+    if playbook.status == LearningStatus::Archived && !was_archived {
+        decisions::record(tx, app, org_id, id, DecisionKind::Archived, decider).await?;
     }
     if playbook.playbook_status != before {
-        decisions::record(tx, app, org_id, id, &playbook.playbook_status, decider).await?;
+        decisions::record(tx, app, org_id, id, playbook.playbook_status.into(), decider).await?;
     }
-    match (before.as_str(), playbook.playbook_status.as_str()) {
-        (_, "rejected") => rejections::remember_rejection(tx, app, org_id, &playbook).await,
-        ("rejected", _) => rejections::forget_rejection(tx, org_id, &playbook).await,
+    match (before, playbook.playbook_status) {
+        (_, PlaybookStatus::Rejected) => {
+            rejections::remember_rejection(tx, app, org_id, &playbook).await
+        }
+        (PlaybookStatus::Rejected, _) => rejections::forget_rejection(tx, org_id, &playbook).await,
         _ => Ok(()),
     }
 }

@@ -6,19 +6,51 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::sql;
+use super::{PlaybookStatus, sql};
 use crate::app::App;
 use storage::db::Tx;
 use storage::error::Result;
 use storage::subjects::audit::{self, NewEvent, Operation};
 
+base::vocabulary! {
+    /// What was decided about an agent playbook.
+    pub enum DecisionKind {
+        Proposed = "proposed",
+        Approved = "approved",
+        Rejected = "rejected",
+        /// Put back to be decided again.
+        Pending = "pending",
+        Edited = "edited",
+        Archived = "archived",
+    }
+}
+
+impl From<PlaybookStatus> for DecisionKind {
+    fn from(status: PlaybookStatus) -> Self {
+        match status {
+            PlaybookStatus::Pending => DecisionKind::Pending,
+            PlaybookStatus::Approved => DecisionKind::Approved,
+            PlaybookStatus::Rejected => DecisionKind::Rejected,
+        }
+    }
+}
+
+base::vocabulary! {
+    /// By whom it was decided: a person at the dashboard, an agent, aggregation, or a person who accepted a tuning
+    /// proposal.
+    pub enum DeciderKind {
+        Dashboard = "dashboard",
+        Agent = "agent",
+        Aggregation = "aggregation",
+        Tuning = "tuning",
+    }
+}
+
 /// A decision about an agent playbook.
 #[derive(Clone, Debug, Serialize, sqlx_macros::FromRow, ToSchema)]
 pub struct PlaybookDecision {
-    /// `proposed`, `approved`, `rejected`, `pending`, `edited` or `archived`.
-    pub decision: String,
-    /// Who: `dashboard` (a person), `agent`, `aggregation` or `tuning` (a person who accepted a proposal).
-    pub actor: String,
+    pub decision: DecisionKind,
+    pub actor: DeciderKind,
     pub decided_at: i64,
 }
 
@@ -36,12 +68,12 @@ pub enum Decider {
 }
 
 impl Decider {
-    fn as_str(&self) -> &'static str {
+    fn kind(&self) -> DeciderKind {
         match self {
-            Decider::Aggregation => "aggregation",
-            Decider::Agent { .. } => "agent",
-            Decider::Person { .. } => "dashboard",
-            Decider::Tuning { .. } => "tuning",
+            Decider::Aggregation => DeciderKind::Aggregation,
+            Decider::Agent { .. } => DeciderKind::Agent,
+            Decider::Person { .. } => DeciderKind::Dashboard,
+            Decider::Tuning { .. } => DeciderKind::Tuning,
         }
     }
 
@@ -61,13 +93,13 @@ pub async fn record(
     app: &App,
     org_id: &str,
     agent_playbook_id: i64,
-    decision: &str,
+    decision: DecisionKind,
     decider: &Decider,
 ) -> Result<()> {
     note(tx, app, org_id, agent_playbook_id, decision, decider).await?;
     let counts = BTreeMap::from([
         ("agent_playbook_id".to_owned(), agent_playbook_id.unsigned_abs()),
-        (decision.to_owned(), 1),
+        (decision.to_string(), 1),
     ]);
     tell_audit(tx, app, org_id, counts, decider).await
 }
@@ -78,14 +110,17 @@ pub async fn record_added(
     tx: &mut Tx,
     app: &App,
     org_id: &str,
-    added: &[(i64, &str)],
+    added: &[(i64, PlaybookStatus)],
     decider: &Decider,
 ) -> Result<()> {
     let mut counts = BTreeMap::new();
     for (id, approval) in added {
-        let decision = if *approval == "pending" { "proposed" } else { approval };
+        let decision = match *approval {
+            PlaybookStatus::Pending => DecisionKind::Proposed,
+            decided => decided.into(),
+        };
         note(tx, app, org_id, *id, decision, decider).await?;
-        *counts.entry(decision.to_owned()).or_default() += 1;
+        *counts.entry(decision.to_string()).or_default() += 1;
     }
     if let [(only, _)] = added {
         counts.insert("agent_playbook_id".to_owned(), only.unsigned_abs());
@@ -98,10 +133,10 @@ async fn note(
     app: &App,
     org_id: &str,
     agent_playbook_id: i64,
-    decision: &str,
+    decision: DecisionKind,
     decider: &Decider,
 ) -> Result<()> {
-    let (id, actor, now) = (app.ids.uuid(), decider.as_str(), app.clock.now());
+    let (id, actor, now) = (app.ids.uuid(), decider.kind(), app.clock.now());
     sql::decisions::insert_decision(tx, org_id, agent_playbook_id, &id, decision, actor, now).await
 }
 

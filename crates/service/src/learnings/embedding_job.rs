@@ -6,10 +6,10 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use serde_json::json;
 
-use super::Kind;
 use super::sql::{self, vectors::Unembedded};
 use super::vectors::Compact;
 use crate::app::App;
+use judge::LearningKind;
 use storage::db::Tx;
 use storage::error::{Error, Result};
 use storage::jobs::{self, Claim, Handler, NewJob, OnDuplicate, Outcome};
@@ -34,9 +34,9 @@ impl Handler<App> for Embed {
 
     fn run<'a>(&'a self, app: &'a Arc<App>, job: &'a Claim) -> BoxFuture<'a, Result<Outcome>> {
         Box::pin(async move {
-            let kinds: &[Kind] = match job.user_id {
-                Some(_) => &[Kind::Profile, Kind::UserPlaybook],
-                None => &[Kind::AgentPlaybook],
+            let kinds: &[LearningKind] = match job.user_id {
+                Some(_) => &[LearningKind::Profile, LearningKind::UserPlaybook],
+                None => &[LearningKind::AgentPlaybook],
             };
             for kind in kinds {
                 while embed_some(app, job, *kind).await? {}
@@ -111,7 +111,7 @@ async fn plan(tx: &mut Tx, app: &App, org_id: &str, user_id: Option<&str>) -> Re
 }
 
 /// Embeds the next rows of a kind; false when there are none.
-async fn embed_some(app: &Arc<App>, job: &Claim, kind: Kind) -> Result<bool> {
+async fn embed_some(app: &Arc<App>, job: &Claim, kind: LearningKind) -> Result<bool> {
     let Some(model) = app.embedder.model() else {
         return Ok(false);
     };
@@ -154,7 +154,7 @@ async fn store(
     tx: &mut Tx,
     app: &App,
     job: &Claim,
-    kind: Kind,
+    kind: LearningKind,
     model: &str,
     made: &[(Unembedded, Vec<u8>)],
 ) -> Result<()> {

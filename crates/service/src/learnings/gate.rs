@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::Learnings;
+use super::{Learnings, PlaybookStatus};
 use crate::app::App;
 use crate::credentials::Caller;
 use crate::experiments::{self, Exposed, NewExposure};
@@ -32,9 +32,12 @@ pub struct HandOver {
 }
 
 /// The approval that agent playbooks must have to be served to an organization's agents.
-pub async fn served_statuses(app: &App, org_id: &str) -> Result<&'static [&'static str]> {
+pub async fn served_statuses(app: &App, org_id: &str) -> Result<&'static [PlaybookStatus]> {
     let serves_pending = organization::recent(app, org_id).await?.serve_pending;
-    Ok(if serves_pending { &["approved", "pending"] } else { &["approved"] })
+    Ok(match serves_pending {
+        true => &[PlaybookStatus::Approved, PlaybookStatus::Pending],
+        false => &[PlaybookStatus::Approved],
+    })
 }
 
 /// Hands over what was read. Nothing is withheld outside an experiment.

@@ -13,7 +13,7 @@ use super::decisions::Decider;
 use super::requests::{
     BATCH, NewAgentPlaybook, NewProfile, NewUserPlaybook, PlaybookChange, ProfileChange,
 };
-use super::{PLAYBOOK_STATUSES, agent_playbooks, deletes, http_reads, profiles, user_playbooks};
+use super::{PlaybookStatus, agent_playbooks, deletes, http_reads, profiles, user_playbooks};
 use crate::app::App;
 use crate::credentials::{Caller, Operator, Role};
 use crate::http::fields::{Fields, Read};
@@ -39,11 +39,11 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
 
 // ── adding ──────────────────────────────────────────────────────────────────────────────────────────
 
-#[derive(ToSchema)]
 struct AddUserProfileRequest {
-    #[schema(min_items = 1, max_items = 1000)]
     user_profiles: Vec<NewProfile>,
 }
+
+crate::request_body!(AddUserProfileRequest, "AddUserProfileRequest");
 
 impl Read for AddUserProfileRequest {
     fn read(f: &mut Fields<'_>) -> Self {
@@ -51,11 +51,11 @@ impl Read for AddUserProfileRequest {
     }
 }
 
-#[derive(ToSchema)]
 struct AddUserPlaybookRequest {
-    #[schema(min_items = 1, max_items = 1000)]
     user_playbooks: Vec<NewUserPlaybook>,
 }
+
+crate::request_body!(AddUserPlaybookRequest, "AddUserPlaybookRequest");
 
 impl Read for AddUserPlaybookRequest {
     fn read(f: &mut Fields<'_>) -> Self {
@@ -63,11 +63,11 @@ impl Read for AddUserPlaybookRequest {
     }
 }
 
-#[derive(ToSchema)]
 struct AddAgentPlaybookRequest {
-    #[schema(min_items = 1, max_items = 1000)]
     agent_playbooks: Vec<NewAgentPlaybook>,
 }
+
+crate::request_body!(AddAgentPlaybookRequest, "AddAgentPlaybookRequest");
 
 impl Read for AddAgentPlaybookRequest {
     fn read(f: &mut Fields<'_>) -> Self {
@@ -154,27 +154,17 @@ async fn add_agent_playbook(
 
 struct UserPlaybookChange(PlaybookChange);
 
+crate::request_body!(UserPlaybookChange, "UpdateUserPlaybookRequest");
+
 impl Read for UserPlaybookChange {
     fn read(f: &mut Fields<'_>) -> Self {
         UserPlaybookChange(PlaybookChange::read(f, "user_playbook_id"))
     }
 }
 
-#[derive(ToSchema)]
-#[allow(dead_code)] // the specification's view of UserPlaybookChange
-struct UpdateUserPlaybookRequest {
-    user_playbook_id: i64,
-    playbook_name: Option<String>,
-    agent_version: Option<String>,
-    content: Option<String>,
-    trigger: Option<String>,
-    rationale: Option<String>,
-    /// `current`, `pending`, `archived` or `superseded`.
-    status: Option<String>,
-    tags: Option<Vec<String>>,
-}
-
 struct AgentPlaybookChange(PlaybookChange);
+
+crate::request_body!(AgentPlaybookChange, "UpdateAgentPlaybookRequest");
 
 impl Read for AgentPlaybookChange {
     fn read(f: &mut Fields<'_>) -> Self {
@@ -182,36 +172,18 @@ impl Read for AgentPlaybookChange {
     }
 }
 
-#[derive(ToSchema)]
-#[allow(dead_code)] // the specification's view of AgentPlaybookChange
-struct UpdateAgentPlaybookRequest {
-    agent_playbook_id: i64,
-    playbook_name: Option<String>,
-    agent_version: Option<String>,
-    content: Option<String>,
-    trigger: Option<String>,
-    rationale: Option<String>,
-    /// `pending`, `approved` or `rejected`.
-    playbook_status: Option<String>,
-    playbook_metadata: Option<String>,
-    /// `current`, `pending`, `archived` or `superseded`.
-    status: Option<String>,
-    tags: Option<Vec<String>>,
-}
-
-#[derive(ToSchema)]
 struct UpdateAgentPlaybookStatusRequest {
     agent_playbook_id: i64,
-    /// `pending`, `approved` or `rejected`.
-    #[schema(value_type = String)]
-    playbook_status: &'static str,
+    playbook_status: PlaybookStatus,
 }
+
+crate::request_body!(UpdateAgentPlaybookStatusRequest, "UpdateAgentPlaybookStatusRequest");
 
 impl Read for UpdateAgentPlaybookStatusRequest {
     fn read(f: &mut Fields<'_>) -> Self {
         UpdateAgentPlaybookStatusRequest {
             agent_playbook_id: f.required_integer("agent_playbook_id", 1..=i64::MAX),
-            playbook_status: f.required_choice("playbook_status", PLAYBOOK_STATUSES),
+            playbook_status: f.required_word("playbook_status"),
         }
     }
 }
@@ -242,7 +214,7 @@ async fn update_user_profile(
 
 /// Change a user playbook; what is absent stays.
 #[utoipa::path(put, path = "/api/update_user_playbook", tag = "learnings",
-    request_body = UpdateUserPlaybookRequest, responses((status = 200, body = Changed)))]
+    request_body = UserPlaybookChange, responses((status = 200, body = Changed)))]
 async fn update_user_playbook(
     State(app): State<Arc<App>>,
     Operator(caller): Operator,
@@ -254,7 +226,7 @@ async fn update_user_playbook(
 
 /// Change an agent playbook; what is absent stays.
 #[utoipa::path(put, path = "/api/update_agent_playbook", tag = "learnings",
-    request_body = UpdateAgentPlaybookRequest, responses((status = 200, body = Changed)))]
+    request_body = AgentPlaybookChange, responses((status = 200, body = Changed)))]
 async fn update_agent_playbook(
     State(app): State<Arc<App>>,
     Operator(caller): Operator,
@@ -287,11 +259,12 @@ fn person(caller: &Caller) -> Decider {
 
 // ── deleting ────────────────────────────────────────────────────────────────────────────────────────
 
-#[derive(ToSchema)]
 struct DeleteProfileRequest {
     user_id: String,
     profile_id: String,
 }
+
+crate::request_body!(DeleteProfileRequest, "DeleteProfileRequest");
 
 impl Read for DeleteProfileRequest {
     fn read(f: &mut Fields<'_>) -> Self {
@@ -299,11 +272,11 @@ impl Read for DeleteProfileRequest {
     }
 }
 
-#[derive(ToSchema)]
 struct DeleteProfilesByIdsRequest {
-    #[schema(min_items = 1, max_items = 1000)]
     profile_ids: Vec<String>,
 }
+
+crate::request_body!(DeleteProfilesByIdsRequest, "DeleteProfilesByIdsRequest");
 
 impl Read for DeleteProfilesByIdsRequest {
     fn read(f: &mut Fields<'_>) -> Self {
@@ -313,11 +286,12 @@ impl Read for DeleteProfilesByIdsRequest {
 
 /// A request that names one playbook, or several, under the name of its kind.
 macro_rules! playbook_deletes {
-    ($one:ident, $many:ident, $id:ident, $ids:ident) => {
-        #[derive(ToSchema)]
+    ($one:ident ($one_name:literal), $many:ident ($many_name:literal), $id:ident, $ids:ident) => {
         struct $one {
             $id: i64,
         }
+
+        $crate::request_body!($one, $one_name);
 
         impl Read for $one {
             fn read(f: &mut Fields<'_>) -> Self {
@@ -325,11 +299,11 @@ macro_rules! playbook_deletes {
             }
         }
 
-        #[derive(ToSchema)]
         struct $many {
-            #[schema(min_items = 1, max_items = 1000)]
             $ids: Vec<i64>,
         }
+
+        $crate::request_body!($many, $many_name);
 
         impl Read for $many {
             fn read(f: &mut Fields<'_>) -> Self {
@@ -340,14 +314,14 @@ macro_rules! playbook_deletes {
 }
 
 playbook_deletes!(
-    DeleteUserPlaybookRequest,
-    DeleteUserPlaybooksByIdsRequest,
+    DeleteUserPlaybookRequest("DeleteUserPlaybookRequest"),
+    DeleteUserPlaybooksByIdsRequest("DeleteUserPlaybooksByIdsRequest"),
     user_playbook_id,
     user_playbook_ids
 );
 playbook_deletes!(
-    DeleteAgentPlaybookRequest,
-    DeleteAgentPlaybooksByIdsRequest,
+    DeleteAgentPlaybookRequest("DeleteAgentPlaybookRequest"),
+    DeleteAgentPlaybooksByIdsRequest("DeleteAgentPlaybooksByIdsRequest"),
     agent_playbook_id,
     agent_playbook_ids
 );

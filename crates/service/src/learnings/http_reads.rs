@@ -5,21 +5,22 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
-use serde_json::Value;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::gate::{self, Attribution, HandOver, Recipient};
 use super::rows::Filter;
-use super::search::{self, Found, Mode, Search};
+use super::search::{self, Found, Search, SearchMode};
 use super::{
-    AgentPlaybook, Kind, PLAYBOOK_STATUSES, Profile, STATUSES, UserPlaybook, reads, requests,
+    AgentPlaybook, LearningStatus, PlaybookStatus, Profile, UserPlaybook, reads, requests,
 };
 use crate::app::App;
 use crate::credentials::Caller;
 use crate::http::fields::{Fields, Read};
 use crate::http::{Input, Result};
+use base::vocabulary::Vocabulary;
+use judge::LearningKind;
 
 pub fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
@@ -43,24 +44,27 @@ struct Narrowed {
     recipient: Recipient,
     filter: Filter,
     /// The approval that was asked for, of agent playbooks.
-    approval: Option<Vec<&'static str>>,
+    approval: Option<Vec<PlaybookStatus>>,
 }
 
 impl Narrowed {
-    fn read(f: &mut Fields<'_>, approval: &'static str) -> Self {
+    fn read(
+        f: &mut Fields<'_>,
+        user_id: Option<String>,
+        approval: Option<Vec<PlaybookStatus>>,
+    ) -> Self {
         let (from, to) = f.time_range();
         let recipient = Recipient {
-            user_id: f.optional_id("user_id"),
+            user_id,
             session_id: f.optional_id("session_id"),
             request_id: f.optional_id("request_id"),
         };
-        let approval = f.choices(approval, PLAYBOOK_STATUSES);
         let filter = Filter {
             org_id: String::new(),
             user_id: recipient.user_id.clone(),
             statuses: statuses(f),
             source: f.optional_text("source", 128),
-            tags: requests::tags(f, "tags").filter(|t| !t.is_empty()),
+            tags: requests::tags(f.about("Any of these."), "tags").filter(|t| !t.is_empty()),
             agent_version: f.blank_or_id("agent_version"),
             playbook_name: f.blank_or_id("playbook_name"),
             playbook_statuses: Vec::new(),
@@ -76,7 +80,7 @@ impl Narrowed {
         let served = gate::served_statuses(app, &caller.org_id).await?;
         self.filter.playbook_statuses = match (self.approval.take(), caller.inspection) {
             (Some(asked), true) => asked,
-            (None, true) if inspected == Inspected::All => PLAYBOOK_STATUSES.to_vec(),
+            (None, true) if inspected == Inspected::All => PlaybookStatus::ALL.to_vec(),
             (None, _) => served.to_vec(),
             // An agent narrows what it is served, and never widens it.
             (Some(asked), false) => asked.into_iter().filter(|s| served.contains(s)).collect(),
@@ -96,67 +100,70 @@ enum Inspected {
     All,
 }
 
-/// The wanted statuses; `null` in the list means current, and so does no list.
-fn statuses(f: &mut Fields<'_>) -> Vec<&'static str> {
-    let read = |item: &Value| match item {
-        Value::Null => Ok("current"),
-        item => {
-            let found = STATUSES.iter().find(|word| item.as_str() == Some(**word));
-            found.copied().ok_or_else(|| {
-                ("not_allowed", format!("must be null or one of: {}", STATUSES.join(", ")))
-            })
-        }
-    };
-    let wanted = f.values("status_filter", 16, read).filter(|list| !list.is_empty());
-    wanted.unwrap_or_else(|| vec!["current"])
+/// The wanted statuses; no list, or an empty one, means current.
+fn statuses(f: &mut Fields<'_>) -> Vec<LearningStatus> {
+    let wanted = f
+        .about("Null means current; current when absent.")
+        .words_or_null("status_filter", LearningStatus::Current);
+    wanted.filter(|list| !list.is_empty()).unwrap_or_else(|| vec![LearningStatus::Current])
 }
 
 /// A search of any of the four endpoints.
-struct Asked {
+struct SearchInput {
     narrowed: Narrowed,
     query: Option<String>,
     top_k: usize,
     threshold: Option<f64>,
-    mode: Mode,
-    kinds: Vec<Kind>,
+    mode: SearchMode,
 }
 
-impl Asked {
-    fn read(f: &mut Fields<'_>, approval: &'static str, top_k: i64, kinds: &[Kind]) -> Self {
-        let query = f.optional_text("query", QUERY_LENGTH);
-        if query.as_ref().is_some_and(|query| query.trim().is_empty()) {
-            f.problem("query", "empty", "must not be empty");
-        }
-        let threshold = f.number("threshold");
-        if threshold.is_some_and(|threshold| !(0.0..=1.0).contains(&threshold)) {
-            f.problem("threshold", "out_of_range", "must be from 0 to 1");
-        }
-        let top_k = f.integer("top_k", 1..=MAX_TOP_K).unwrap_or(top_k);
-        Asked {
-            narrowed: Narrowed::read(f, approval),
+/// Words to look for, if there are any.
+fn query(f: &mut Fields<'_>) -> Option<String> {
+    let query = f.optional_text("query", QUERY_LENGTH)?;
+    if query.trim().is_empty() {
+        f.problem("query", "empty", "must not be empty");
+    }
+    Some(query)
+}
+
+impl SearchInput {
+    /// Reads the rest of a search: besides its words, its user and the approval it asks for.
+    fn read(
+        f: &mut Fields<'_>,
+        query: Option<String>,
+        user_id: Option<String>,
+        approval: Option<Vec<PlaybookStatus>>,
+        top_k: i64,
+    ) -> Self {
+        let top_k = f.about("How many of each kind.").integer_or("top_k", 1..=MAX_TOP_K, top_k);
+        let threshold = f
+            .about("The least similarity of a match by vectors; matches by words are not cut.")
+            .number_within("threshold", 0.0..=1.0);
+        SearchInput {
+            narrowed: Narrowed::read(f, user_id, approval),
             query,
             top_k: usize::try_from(top_k).unwrap_or(1),
             threshold,
-            mode: match f.choice("search_mode", &["hybrid", "vector", "fts"]) {
-                Some("vector") => Mode::Vector,
-                Some("fts") => Mode::Fts,
-                _ => Mode::Hybrid,
-            },
-            kinds: kinds.to_vec(),
+            mode: f.word_or("search_mode", SearchMode::Hybrid),
         }
     }
 
     /// Searches, and hands over what was found.
-    async fn answer(self, app: &Arc<App>, caller: &Caller) -> Result<Answer> {
+    async fn answer(
+        self,
+        app: &Arc<App>,
+        caller: &Caller,
+        kinds: Vec<LearningKind>,
+    ) -> Result<Answer> {
         let Narrowed { recipient, filter, .. } =
             self.narrowed.of(app, caller, Inspected::Served).await?;
-        let without_user = filter.user_id.is_none() && self.kinds != [Kind::AgentPlaybook];
+        let without_user = filter.user_id.is_none() && kinds != [LearningKind::AgentPlaybook];
         let asked = Search {
             query: self.query,
             top_k: self.top_k,
             threshold: self.threshold,
             mode: self.mode,
-            kinds: self.kinds,
+            kinds,
             filter,
         };
         let Found { learnings, experiment_runs, degraded, effective, msg } =
@@ -167,74 +174,69 @@ impl Asked {
             without_user
                 .then(|| "Profiles and user playbooks are searched with a user_id only.".to_owned())
         };
-        Ok(Answer {
-            msg: over.msg.clone().or(msg).or_else(no_user),
-            over,
-            degraded,
-            effective: effective.as_str(),
-        })
+        let msg = over.msg.clone().or(msg).or_else(no_user);
+        Ok(Answer { over, degraded, effective, msg })
     }
 }
 
 struct Answer {
     over: HandOver,
     degraded: bool,
-    effective: &'static str,
+    effective: SearchMode,
     msg: Option<String>,
 }
 
 // ── searching ───────────────────────────────────────────────────────────────────────────────────────
 
-struct UnifiedSearch(Asked);
-
-impl Read for UnifiedSearch {
-    fn read(f: &mut Fields<'_>) -> Self {
-        if f.is_absent("query") {
-            f.problem("query", "required", "is required");
-        }
-        let mut asked = Asked::read(f, "agent_playbook_status_filter", 5, Kind::ALL);
-        let names = ["profiles", "user_playbooks", "agent_playbooks"];
-        if let Some(wanted) = f.choices("entity_types", &names).filter(|w| !w.is_empty()) {
-            let pairs = names.iter().zip(Kind::ALL);
-            let kinds = pairs.filter(|(name, _)| wanted.contains(*name));
-            asked.kinds = kinds.map(|(_, kind)| *kind).collect();
-        }
-        UnifiedSearch(asked)
+base::vocabulary! {
+    /// The kinds of learnings as a search names them.
+    pub enum EntityType {
+        Profiles = "profiles",
+        UserPlaybooks = "user_playbooks",
+        AgentPlaybooks = "agent_playbooks",
     }
 }
 
-#[derive(ToSchema)]
-#[allow(dead_code)] // the specification's view of UnifiedSearch
-struct SearchRequest {
-    /// At most 20,000 characters; the first 32 distinct words count.
-    query: String,
-    /// How many of each kind; 5 when absent.
-    #[schema(minimum = 1, maximum = 100)]
-    top_k: Option<i64>,
-    /// The least similarity (0 to 1) of a match by vectors; matches by words are not cut.
-    threshold: Option<f64>,
-    /// Whose profiles and user playbooks; without it only agent playbooks are searched.
-    user_id: Option<String>,
-    session_id: Option<String>,
-    request_id: Option<String>,
-    agent_version: Option<String>,
-    playbook_name: Option<String>,
-    source: Option<String>,
-    /// Any of these.
-    tags: Option<Vec<String>>,
-    /// `profiles`, `user_playbooks`, `agent_playbooks`; all when absent.
-    entity_types: Option<Vec<String>>,
-    /// `pending`, `approved`, `rejected`; what agents are served when absent. Agents get approved ones only, whatever
-    /// they ask for, and pending ones too while the organization sets `serve_pending`.
-    agent_playbook_status_filter: Option<Vec<String>>,
-    /// null (current), `pending`, `archived`, `superseded`; current when absent.
-    status_filter: Option<Vec<Option<String>>>,
-    /// `hybrid` (when absent), `vector` or `fts`.
-    search_mode: Option<String>,
-    /// RFC 3339 or unix seconds, included.
-    start_time: Option<String>,
-    /// RFC 3339 or unix seconds, not included.
-    end_time: Option<String>,
+impl EntityType {
+    fn of(kind: LearningKind) -> Self {
+        match kind {
+            LearningKind::Profile => EntityType::Profiles,
+            LearningKind::UserPlaybook => EntityType::UserPlaybooks,
+            LearningKind::AgentPlaybook => EntityType::AgentPlaybooks,
+        }
+    }
+}
+
+struct UnifiedSearch {
+    input: SearchInput,
+    kinds: Vec<LearningKind>,
+}
+
+crate::request_body!(UnifiedSearch, "SearchRequest");
+
+impl Read for UnifiedSearch {
+    fn read(f: &mut Fields<'_>) -> Self {
+        let query = f.about("The first 32 distinct words count.").required("query", query);
+        let user_id = f
+            .about(
+                "Whose profiles and user playbooks; without it only agent playbooks are searched.",
+            )
+            .optional_id("user_id");
+        let approval = f
+            .about(
+                "What agents are served when absent. Agents get approved ones only, whatever they ask for, and \
+                 pending ones too while the organization sets `serve_pending`.",
+            )
+            .words("agent_playbook_status_filter");
+        let wanted: Vec<EntityType> =
+            f.about("All when absent.").words("entity_types").unwrap_or_default();
+        let is_wanted =
+            |kind: &LearningKind| wanted.is_empty() || wanted.contains(&EntityType::of(*kind));
+        UnifiedSearch {
+            kinds: LearningKind::ALL.iter().copied().filter(is_wanted).collect(),
+            input: SearchInput::read(f, Some(query), user_id, approval, 5),
+        }
+    }
 }
 
 #[derive(Serialize, ToSchema)]
@@ -246,20 +248,20 @@ struct SearchResponse {
     msg: Option<String>,
     /// Whether a part of the search was missing.
     degraded: bool,
-    /// `hybrid`, `vector` or `fts`: what was actually searched.
-    search_mode_effective: &'static str,
+    /// By what learnings were actually found.
+    search_mode_effective: SearchMode,
     experiment: Option<Attribution>,
 }
 
 /// Search everything learned that fits a question: what an agent calls before it answers.
 #[utoipa::path(post, path = "/api/search", tag = "learnings",
-    request_body = SearchRequest, responses((status = 200, body = SearchResponse)))]
+    request_body = UnifiedSearch, responses((status = 200, body = SearchResponse)))]
 async fn search(
     State(app): State<Arc<App>>,
     caller: Caller,
     Input { value, .. }: Input<UnifiedSearch>,
 ) -> Result<Json<SearchResponse>> {
-    let answer = value.0.answer(&app, &caller).await?;
+    let answer = value.input.answer(&app, &caller, value.kinds).await?;
     Ok(Json(SearchResponse {
         success: true,
         profiles: answer.over.learnings.profiles,
@@ -272,65 +274,43 @@ async fn search(
     }))
 }
 
-/// The specification's view of a search of one kind: profiles need their user.
-macro_rules! search_request {
-    ($name:ident, $(#[$about:meta])* $user:ty) => {
-        #[derive(ToSchema)]
-        #[allow(dead_code)]
-        struct $name {
-            /// At most 20,000 characters; without it, the newest that pass the filters.
-            query: Option<String>,
-            /// 10 when absent.
-            #[schema(minimum = 1, maximum = 100)]
-            top_k: Option<i64>,
-            /// The least similarity (0 to 1) of a match by vectors; matches by words are not cut.
-            threshold: Option<f64>,
-            $(#[$about])*
-            user_id: $user,
-            session_id: Option<String>,
-            request_id: Option<String>,
-            agent_version: Option<String>,
-            playbook_name: Option<String>,
-            source: Option<String>,
-            /// Any of these.
-            tags: Option<Vec<String>>,
-            /// null (current), `pending`, `archived`, `superseded`; current when absent.
-            status_filter: Option<Vec<Option<String>>>,
-            /// Of agent playbooks: `pending`, `approved`, `rejected`; what agents are served when absent. Agents get
-            /// approved ones only, and pending ones too while the organization sets `serve_pending`.
-            playbook_status_filter: Option<Vec<String>>,
-            /// `hybrid` (when absent), `vector` or `fts`.
-            search_mode: Option<String>,
-            /// RFC 3339 or unix seconds, included.
-            start_time: Option<String>,
-            /// RFC 3339 or unix seconds, not included.
-            end_time: Option<String>,
-        }
-    };
+const QUERY: &str = "Without it, the newest that pass the filters.";
+const SERVED_APPROVAL: &str = "Of agent playbooks; what agents are served when absent. Agents get approved ones only, \
+                               and pending ones too while the organization sets `serve_pending`.";
+const LISTED_APPROVAL: &str = "Of agent playbooks; all when absent. Agents get approved ones only, and pending ones \
+                               too while the organization sets `serve_pending`.";
+
+/// A search of a user's profiles.
+struct SearchProfiles(SearchInput);
+
+crate::request_body!(SearchProfiles, "SearchProfilesRequest");
+
+impl Read for SearchProfiles {
+    fn read(f: &mut Fields<'_>) -> Self {
+        let (query, user_id) = (query(f.about(QUERY)), f.id("user_id"));
+        let approval = f.about(SERVED_APPROVAL).words("playbook_status_filter");
+        SearchProfiles(SearchInput::read(f, query, Some(user_id), approval, 10))
+    }
 }
 
-search_request!(SearchProfilesRequest, String);
-search_request!(
-    SearchPlaybooksRequest,
-    /// User playbooks are found with it only.
-    Option<String>
-);
+/// A search of user playbooks or agent playbooks.
+struct SearchPlaybooks(SearchInput);
 
-/// The request, answer and handler of a search of one kind.
+crate::request_body!(SearchPlaybooks, "SearchPlaybooksRequest");
+
+impl Read for SearchPlaybooks {
+    fn read(f: &mut Fields<'_>) -> Self {
+        let query = query(f.about(QUERY));
+        let user_id = f.about("User playbooks are found with it only.").optional_id("user_id");
+        let approval = f.about(SERVED_APPROVAL).words("playbook_status_filter");
+        SearchPlaybooks(SearchInput::read(f, query, user_id, approval, 10))
+    }
+}
+
+/// The answer and handler of a search of one kind.
 macro_rules! search_of {
-    ($(#[$doc:meta])* $handler:ident, $path:literal, $request:ident ($body:ident), $response:ident,
-     $kind:expr, $list:ident: $item:ty = $from:ident, $user_required:literal) => {
-        struct $request(Asked);
-
-        impl Read for $request {
-            fn read(f: &mut Fields<'_>) -> Self {
-                if $user_required && f.is_absent("user_id") {
-                    f.problem("user_id", "required", "is required");
-                }
-                $request(Asked::read(f, "playbook_status_filter", 10, &[$kind]))
-            }
-        }
-
+    ($(#[$doc:meta])* $handler:ident, $path:literal, $request:ident, $response:ident,
+     $kind:expr, $list:ident: $item:ty = $from:ident) => {
         #[derive(Serialize, ToSchema)]
         struct $response {
             success: bool,
@@ -338,20 +318,20 @@ macro_rules! search_of {
             msg: Option<String>,
             /// Whether a part of the search was missing.
             degraded: bool,
-            /// `hybrid`, `vector` or `fts`: what was actually searched.
-            search_mode_effective: &'static str,
+            /// By what learnings were actually found.
+            search_mode_effective: SearchMode,
             experiment: Option<Attribution>,
         }
 
         $(#[$doc])*
         #[utoipa::path(post, path = $path, tag = "learnings",
-            request_body = $body, responses((status = 200, body = $response)))]
+            request_body = $request, responses((status = 200, body = $response)))]
         async fn $handler(
             State(app): State<Arc<App>>,
             caller: Caller,
             Input { value, .. }: Input<$request>,
         ) -> Result<Json<$response>> {
-            let answer = value.0.answer(&app, &caller).await?;
+            let answer = value.0.answer(&app, &caller, vec![$kind]).await?;
             Ok(Json($response {
                 success: true,
                 $list: answer.over.learnings.$from,
@@ -366,18 +346,18 @@ macro_rules! search_of {
 
 search_of!(
     /// Search a user's profiles.
-    search_profiles, "/api/search_profiles", SearchProfiles (SearchProfilesRequest), SearchProfilesResponse,
-    Kind::Profile, user_profiles: Profile = profiles, true
+    search_profiles, "/api/search_profiles", SearchProfiles, SearchProfilesResponse,
+    LearningKind::Profile, user_profiles: Profile = profiles
 );
 search_of!(
     /// Search a user's playbooks.
-    search_user_playbooks, "/api/search_user_playbooks", SearchUserPlaybooks (SearchPlaybooksRequest),
-    SearchUserPlaybooksResponse, Kind::UserPlaybook, user_playbooks: UserPlaybook = user_playbooks, false
+    search_user_playbooks, "/api/search_user_playbooks", SearchPlaybooks, SearchUserPlaybooksResponse,
+    LearningKind::UserPlaybook, user_playbooks: UserPlaybook = user_playbooks
 );
 search_of!(
     /// Search the organization's playbooks.
-    search_agent_playbooks, "/api/search_agent_playbooks", SearchAgentPlaybooks (SearchPlaybooksRequest),
-    SearchAgentPlaybooksResponse, Kind::AgentPlaybook, agent_playbooks: AgentPlaybook = agent_playbooks, false
+    search_agent_playbooks, "/api/search_agent_playbooks", SearchPlaybooks, SearchAgentPlaybooksResponse,
+    LearningKind::AgentPlaybook, agent_playbooks: AgentPlaybook = agent_playbooks
 );
 
 // ── reading ─────────────────────────────────────────────────────────────────────────────────────────
@@ -389,71 +369,37 @@ struct List {
 }
 
 impl List {
-    fn read(f: &mut Fields<'_>, limit: i64) -> Self {
-        let (top_k, other) = (f.integer("top_k", 1..=MAX_LIST), f.integer("limit", 1..=MAX_LIST));
-        List {
-            narrowed: Narrowed::read(f, "playbook_status_filter"),
-            limit: top_k.or(other).unwrap_or(limit),
-        }
+    /// Reads the rest of a list: besides its user.
+    fn read(f: &mut Fields<'_>, user_id: Option<String>, limit: i64) -> Self {
+        let other = f.about("The same as `top_k`.").integer("limit", 1..=MAX_LIST);
+        let limit = f.integer_or("top_k", 1..=MAX_LIST, other.unwrap_or(limit));
+        let approval = f.about(LISTED_APPROVAL).words("playbook_status_filter");
+        List { narrowed: Narrowed::read(f, user_id, approval), limit }
     }
 }
 
 struct GetProfiles(List);
 
+crate::request_body!(GetProfiles, "GetProfilesRequest");
+
 impl Read for GetProfiles {
     fn read(f: &mut Fields<'_>) -> Self {
-        if f.is_absent("user_id") {
-            f.problem("user_id", "required", "is required");
-        }
-        GetProfiles(List::read(f, 30))
+        let user_id = f.id("user_id");
+        GetProfiles(List::read(f, Some(user_id), 30))
     }
 }
 
 struct GetPlaybooks(List);
 
+crate::request_body!(GetPlaybooks, "GetPlaybooksRequest");
+
 impl Read for GetPlaybooks {
     fn read(f: &mut Fields<'_>) -> Self {
-        GetPlaybooks(List::read(f, 100))
+        let about = "User playbooks are those of all users without it.";
+        let user_id = f.about(about).optional_id("user_id");
+        GetPlaybooks(List::read(f, user_id, 100))
     }
 }
-
-/// The specification's view of a list: profiles need their user.
-macro_rules! list_request {
-    ($name:ident, $(#[$about:meta])* $user:ty) => {
-        #[derive(ToSchema)]
-        #[allow(dead_code)]
-        struct $name {
-            $(#[$about])*
-            user_id: $user,
-            agent_version: Option<String>,
-            playbook_name: Option<String>,
-            source: Option<String>,
-            /// Any of these.
-            tags: Option<Vec<String>>,
-            /// null (current), `pending`, `archived`, `superseded`; current when absent.
-            status_filter: Option<Vec<Option<String>>>,
-            /// Of agent playbooks: `pending`, `approved`, `rejected`; all when absent. Agents get approved ones only,
-            /// and pending ones too while the organization sets `serve_pending`.
-            playbook_status_filter: Option<Vec<String>>,
-            /// RFC 3339 or unix seconds, included.
-            start_time: Option<String>,
-            /// RFC 3339 or unix seconds, not included.
-            end_time: Option<String>,
-            /// 30 profiles or 100 playbooks when absent; `limit` means the same.
-            #[schema(minimum = 1, maximum = 1000)]
-            top_k: Option<i64>,
-            session_id: Option<String>,
-            request_id: Option<String>,
-        }
-    };
-}
-
-list_request!(GetProfilesRequest, String);
-list_request!(
-    GetPlaybooksRequest,
-    /// User playbooks are those of all users without it.
-    Option<String>
-);
 
 #[derive(Serialize, ToSchema)]
 struct GetProfilesResponse {
@@ -481,7 +427,7 @@ struct GetAgentPlaybooksResponse {
 
 /// A user's profiles, newest first. What has expired is not there.
 #[utoipa::path(post, path = "/api/get_profiles", tag = "learnings",
-    request_body = GetProfilesRequest, responses((status = 200, body = GetProfilesResponse)))]
+    request_body = GetProfiles, responses((status = 200, body = GetProfilesResponse)))]
 async fn get_profiles(
     State(app): State<Arc<App>>,
     caller: Caller,
@@ -501,7 +447,7 @@ async fn get_profiles(
 
 /// User playbooks, newest first.
 #[utoipa::path(post, path = "/api/get_user_playbooks", tag = "learnings",
-    request_body = GetPlaybooksRequest, responses((status = 200, body = GetUserPlaybooksResponse)))]
+    request_body = GetPlaybooks, responses((status = 200, body = GetUserPlaybooksResponse)))]
 async fn get_user_playbooks(
     State(app): State<Arc<App>>,
     caller: Caller,
@@ -521,7 +467,7 @@ async fn get_user_playbooks(
 
 /// Agent playbooks with what they came from, newest first.
 #[utoipa::path(post, path = "/api/get_agent_playbooks", tag = "learnings",
-    request_body = GetPlaybooksRequest, responses((status = 200, body = GetAgentPlaybooksResponse)))]
+    request_body = GetPlaybooks, responses((status = 200, body = GetAgentPlaybooksResponse)))]
 async fn get_agent_playbooks(
     State(app): State<Arc<App>>,
     caller: Caller,

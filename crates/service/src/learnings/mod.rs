@@ -39,13 +39,14 @@ use sqlx::types::Json;
 use utoipa::ToSchema;
 
 use crate::app::App;
+use judge::LearningKind;
 use storage::jobs::Handler;
 
-pub use decisions::PlaybookDecision;
+pub use decisions::{DecisionKind, PlaybookDecision};
 pub use known_playbooks::KnownPlaybooks;
 pub use resolve::{Resolved, resolve};
 pub use sql::{check_index, compact_index};
-pub use user_playbooks::USER_PLAYBOOKS_CHANGED;
+pub use user_playbooks::{USER_PLAYBOOKS_CHANGED, UserPlaybooksChanged};
 
 /// The rows of learnings, for the loop that compares, supersedes and rewrites them.
 pub mod rows {
@@ -64,58 +65,77 @@ pub fn handlers() -> Vec<Arc<dyn Handler<App>>> {
 /// The expiration of what never expires: 2100-01-01.
 pub const NEVER: i64 = 4_102_444_800;
 
-/// The three kinds of learnings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    Profile,
-    UserPlaybook,
-    AgentPlaybook,
+base::vocabulary! {
+    /// How a learning stands. Clients read `current` as null.
+    pub enum LearningStatus {
+        Current = "current",
+        /// Neither served nor aggregated until a person has looked at it.
+        Pending = "pending",
+        Archived = "archived",
+        /// A newer one took its place.
+        Superseded = "superseded",
+    }
 }
 
-impl Kind {
-    pub const ALL: &'static [Kind] = &[Kind::Profile, Kind::UserPlaybook, Kind::AgentPlaybook];
+impl LearningStatus {
+    /// As clients read it: null when it is current.
+    pub fn unless_current(self) -> Option<LearningStatus> {
+        (self != LearningStatus::Current).then_some(self)
+    }
+}
 
-    /// What the index puts before each term of a scope.
-    fn scope_prefix(self, scope: i64) -> String {
-        let letter = match self {
-            Kind::Profile => 'p',
-            Kind::UserPlaybook => 'u',
-            Kind::AgentPlaybook => 'a',
+base::vocabulary! {
+    /// What people decided about an agent playbook.
+    pub enum PlaybookStatus {
+        Pending = "pending",
+        Approved = "approved",
+        Rejected = "rejected",
+    }
+}
+
+base::vocabulary! {
+    /// How long a profile is kept.
+    pub enum TimeToLive {
+        OneDay = "one_day",
+        OneWeek = "one_week",
+        OneMonth = "one_month",
+        OneQuarter = "one_quarter",
+        OneYear = "one_year",
+        Infinity = "infinity",
+    }
+}
+
+impl TimeToLive {
+    /// When something with this time to live that begins at `from` ends.
+    pub fn expiration(self, from: i64) -> i64 {
+        let days = match self {
+            TimeToLive::OneDay => 1,
+            TimeToLive::OneWeek => 7,
+            TimeToLive::OneMonth => 30,
+            TimeToLive::OneQuarter => 91,
+            TimeToLive::OneYear => 365,
+            TimeToLive::Infinity => return NEVER,
         };
-        format!("{letter}{scope}x")
-    }
-
-    /// Terms as the index stores them: each behind the letter of its kind, the number of whose it is, and an `x`.
-    /// Words of one person are neighbours in the index, and nobody else's are among them.
-    fn scoped_terms(self, scope: i64, terms: &[String]) -> String {
-        let prefix = self.scope_prefix(scope);
-        let scoped: Vec<String> = terms.iter().map(|term| format!("{prefix}{term}")).collect();
-        scoped.join(" ")
+        from + days * 86_400
     }
 }
 
-/// The kinds as they are written.
-pub const KINDS: [&str; 3] = ["profile", "user_playbook", "agent_playbook"];
-/// `status` of a learning as it is stored; `current` is `null` to clients.
-pub const STATUSES: &[&str] = &["current", "pending", "archived", "superseded"];
-pub const PLAYBOOK_STATUSES: &[&str] = &["pending", "approved", "rejected"];
-/// `profile_time_to_live`, with its days.
-pub const TIMES_TO_LIVE: &[(&str, Option<i64>)] = &[
-    ("one_day", Some(1)),
-    ("one_week", Some(7)),
-    ("one_month", Some(30)),
-    ("one_quarter", Some(91)),
-    ("one_year", Some(365)),
-    ("infinity", None),
-];
+/// What the index puts before each term of a scope.
+fn scope_prefix(kind: LearningKind, scope: i64) -> String {
+    let letter = match kind {
+        LearningKind::Profile => 'p',
+        LearningKind::UserPlaybook => 'u',
+        LearningKind::AgentPlaybook => 'a',
+    };
+    format!("{letter}{scope}x")
+}
 
-/// When something with this time to live that begins at `from` ends.
-pub fn expiration(time_to_live: &str, from: i64) -> i64 {
-    let known = TIMES_TO_LIVE.iter().find(|(name, _)| *name == time_to_live);
-    match known {
-        Some((_, Some(days))) => from + days * 86_400,
-        _ => NEVER,
-    }
+/// Terms as the index stores them: each behind the letter of its kind, the number of whose it is, and an `x`.
+/// Words of one person are neighbours in the index, and nobody else's are among them.
+fn scoped_terms(kind: LearningKind, scope: i64, terms: &[String]) -> String {
+    let prefix = scope_prefix(kind, scope);
+    let scoped: Vec<String> = terms.iter().map(|term| format!("{prefix}{term}")).collect();
+    scoped.join(" ")
 }
 
 /// Something an agent knows about a person.
@@ -128,17 +148,16 @@ pub struct Profile {
     pub content: String,
     pub last_modified_timestamp: i64,
     pub generated_from_request_id: String,
-    /// `one_day`, `one_week`, `one_month`, `one_quarter`, `one_year` or `infinity`.
-    pub profile_time_to_live: String,
+    pub profile_time_to_live: TimeToLive,
     /// From then on it is not returned; 4102444800 means never.
     pub expiration_timestamp: i64,
     #[schema(value_type = Option<Object>)]
     pub custom_features: Option<Json<Map<String, Value>>>,
     pub source: String,
-    /// null (current), `pending`, `archived` or `superseded`.
+    /// Null when it is current.
     #[serde(serialize_with = "null_when_current")]
-    #[schema(value_type = Option<String>)]
-    pub status: String,
+    #[schema(value_type = Option<LearningStatus>)]
+    pub status: LearningStatus,
     #[schema(value_type = Vec<String>)]
     pub tags: Json<Vec<String>>,
     #[schema(value_type = Vec<i64>)]
@@ -158,10 +177,10 @@ pub struct UserPlaybook {
     /// When it applies.
     pub trigger: String,
     pub rationale: String,
-    /// null (current), `pending`, `archived` or `superseded`.
+    /// Null when it is current.
     #[serde(serialize_with = "null_when_current")]
-    #[schema(value_type = Option<String>)]
-    pub status: String,
+    #[schema(value_type = Option<LearningStatus>)]
+    pub status: LearningStatus,
     pub source: String,
     #[schema(value_type = Vec<i64>)]
     pub source_interaction_ids: Json<Vec<i64>>,
@@ -180,14 +199,13 @@ pub struct AgentPlaybook {
     /// When it applies.
     pub trigger: String,
     pub rationale: String,
-    /// `pending`, `approved` or `rejected`.
-    pub playbook_status: String,
+    pub playbook_status: PlaybookStatus,
     #[schema(value_type = Value)]
     pub playbook_metadata: Json<Value>,
-    /// null (current), `pending`, `archived` or `superseded`.
+    /// Null when it is current.
     #[serde(serialize_with = "null_when_current")]
-    #[schema(value_type = Option<String>)]
-    pub status: String,
+    #[schema(value_type = Option<LearningStatus>)]
+    pub status: LearningStatus,
     #[schema(value_type = Vec<String>)]
     pub tags: Json<Vec<String>>,
     /// What it came from; null in search results.
@@ -221,11 +239,11 @@ pub struct Learnings {
     pub agent_playbooks: Vec<AgentPlaybook>,
 }
 
-fn null_when_current<S: Serializer>(status: &str, serializer: S) -> Result<S::Ok, S::Error> {
-    match status {
-        "current" => serializer.serialize_none(),
-        other => serializer.serialize_str(other),
-    }
+fn null_when_current<S: Serializer>(
+    status: &LearningStatus,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    status.unless_current().serialize(serializer)
 }
 
 #[cfg(test)]
@@ -234,8 +252,8 @@ mod tests {
 
     #[test]
     fn times_to_live_end_when_they_say() {
-        assert_eq!(expiration("one_day", 1000), 1000 + 86_400);
-        assert_eq!(expiration("one_year", 0), 365 * 86_400);
-        assert_eq!(expiration("infinity", 1000), NEVER);
+        assert_eq!(TimeToLive::OneDay.expiration(1000), 1000 + 86_400);
+        assert_eq!(TimeToLive::OneYear.expiration(0), 365 * 86_400);
+        assert_eq!(TimeToLive::Infinity.expiration(1000), NEVER);
     }
 }

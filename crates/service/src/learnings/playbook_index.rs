@@ -219,13 +219,14 @@ mod tests {
 
     use super::*;
     use crate::learnings::rank::Candidate;
+    use crate::learnings::{LearningStatus, PlaybookStatus};
 
     fn traits(no: i64, revision: i64) -> Traits {
         Traits {
             no,
             revision,
-            status: "current".to_owned(),
-            playbook_status: "approved".to_owned(),
+            status: LearningStatus::Current,
+            playbook_status: PlaybookStatus::Approved,
             agent_version: "v1".to_owned(),
             playbook_name: String::new(),
             created_at: 100,
@@ -234,8 +235,11 @@ mod tests {
     }
 
     fn filter() -> Filter {
-        let (statuses, playbook_statuses) = (vec!["current"], vec!["approved"]);
-        Filter { statuses, playbook_statuses, ..Filter::default() }
+        Filter {
+            statuses: vec![LearningStatus::Current],
+            playbook_statuses: vec![PlaybookStatus::Approved],
+            ..Filter::default()
+        }
     }
 
     fn scoped(words: &[String]) -> String {
@@ -310,8 +314,8 @@ mod tests {
             (Filter { from: Some(101), ..filter() }, vec![2]),
             (Filter { to: Some(101), ..filter() }, vec![1]),
             (Filter { tags: Some(vec!["tea".to_owned(), "no".to_owned()]), ..filter() }, vec![1]),
-            (Filter { playbook_statuses: vec!["rejected"], ..filter() }, vec![]),
-            (Filter { statuses: vec!["archived"], ..filter() }, vec![]),
+            (Filter { playbook_statuses: vec![PlaybookStatus::Rejected], ..filter() }, vec![]),
+            (Filter { statuses: vec![LearningStatus::Archived], ..filter() }, vec![]),
         ] {
             assert_eq!(index.by_text(&query(&["tea"]), &narrowed, 9), expected, "{narrowed:?}");
             assert_eq!(index.by_vector(&vector, &narrowed, 0.9, 9), expected, "{narrowed:?}");

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use sqlx::types::Json;
 
 use super::requests::{NewProfile, ProfileChange};
-use super::{Kind, Profile, embedding_job, expiration, sql};
+use super::{Profile, embedding_job, scoped_terms, sql};
 use crate::app::App;
 use base::words;
+use judge::LearningKind;
 use storage::db::{Sequence, Tx};
 use storage::error::{Code, Error, Result};
 use storage::subjects::{SubjectWrite, barrier};
@@ -44,13 +45,13 @@ fn make(app: &App, new: NewProfile, now: i64) -> Profile {
         content: new.content,
         last_modified_timestamp: modified,
         generated_from_request_id: new.generated_from_request_id,
-        profile_time_to_live: new.profile_time_to_live.to_owned(),
+        profile_time_to_live: new.profile_time_to_live,
         expiration_timestamp: new
             .expiration_timestamp
-            .unwrap_or_else(|| expiration(new.profile_time_to_live, modified)),
+            .unwrap_or_else(|| new.profile_time_to_live.expiration(modified)),
         custom_features: new.custom_features.map(Json),
         source: new.source,
-        status: new.status.to_owned(),
+        status: new.status,
         tags: Json(new.tags),
         source_interaction_ids: Json(new.source_interaction_ids),
     }
@@ -84,7 +85,7 @@ async fn store(
             continue;
         };
         let profile = Profile { profile_no: number, ..profile.clone() };
-        let terms = Kind::Profile.scoped_terms(*scope, terms);
+        let terms = scoped_terms(LearningKind::Profile, *scope, terms);
         if !sql::profiles::insert(tx, subject, &profile, &terms).await? {
             return Err(Error::refused(
                 Code::LearningExists,
@@ -102,7 +103,7 @@ async fn store(
 pub async fn put(tx: &mut Tx, subject: &SubjectWrite, mut profile: Profile) -> Result<()> {
     let scope = sql::admit_scope(tx, subject).await?;
     profile.profile_no = tx.next_numbers(Sequence::Profiles, 1).await?[0];
-    let terms = Kind::Profile.scoped_terms(scope, &terms(&profile));
+    let terms = scoped_terms(LearningKind::Profile, scope, &terms(&profile));
     sql::profiles::insert(tx, subject, &profile, &terms).await.map(drop)
 }
 
@@ -138,14 +139,14 @@ async fn apply(
         profile.custom_features = Some(Json(features.clone()));
     }
     if let Some(time_to_live) = change.profile_time_to_live {
-        profile.profile_time_to_live = time_to_live.to_owned();
-        profile.expiration_timestamp = expiration(time_to_live, now);
+        profile.profile_time_to_live = time_to_live;
+        profile.expiration_timestamp = time_to_live.expiration(now);
     }
     if let Some(source) = &change.source {
         profile.source.clone_from(source);
     }
     if let Some(status) = change.status {
-        profile.status = status.to_owned();
+        profile.status = status;
     }
     if let Some(tags) = &change.tags {
         profile.tags = Json(tags.clone());
@@ -154,7 +155,7 @@ async fn apply(
     let new_terms = if change.content.is_some() || change.tags.is_some() {
         let scope = sql::admit_scope(tx, &subject).await?;
         embedding_job::enqueue(tx, app, org_id, Some(&subject)).await?;
-        Some(Kind::Profile.scoped_terms(scope, &terms(&profile)))
+        Some(scoped_terms(LearningKind::Profile, scope, &terms(&profile)))
     } else {
         None
     };

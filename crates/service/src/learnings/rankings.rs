@@ -9,8 +9,9 @@ use super::rank::Candidate;
 use super::search::Search;
 use super::sql::search::Owned;
 use super::vectors::{Compact, nearest};
-use super::{Kind, known_playbooks, rank, sql};
+use super::{known_playbooks, rank, scope_prefix, sql};
 use crate::app::App;
+use judge::LearningKind;
 use storage::db::{TextTerm, Tx};
 use storage::error::Result;
 
@@ -39,7 +40,7 @@ impl Ranker<'_> {
     }
 
     /// The best of a person's rows of a kind, and whether one of them has no vector yet.
-    pub async fn own(&self, kind: Kind, rows: Vec<Owned>) -> Result<(Vec<i64>, bool)> {
+    pub async fn own(&self, kind: LearningKind, rows: Vec<Owned>) -> Result<(Vec<i64>, bool)> {
         let has_few = rows.len() as i64 <= FEW;
         let vectors = match (self.model(), has_few) {
             (None, _) => Vec::new(),
@@ -99,18 +100,24 @@ impl Ranker<'_> {
         self.search.threshold.unwrap_or(floor) as f32
     }
 
-    async fn many_vectors(&self, kind: Kind, model: &str) -> Result<Vec<(i64, Option<Vec<u8>>)>> {
+    async fn many_vectors(
+        &self,
+        kind: LearningKind,
+        model: &str,
+    ) -> Result<Vec<(i64, Option<Vec<u8>>)>> {
         let input = (&self.search.filter, model);
         self.app
             .db
             .lookup("learnings.many_vectors", input, move |tx, (filter, model)| match kind {
-                Kind::Profile => Box::pin(sql::profiles::vectors(tx, model, filter, VECTORS)),
+                LearningKind::Profile => {
+                    Box::pin(sql::profiles::vectors(tx, model, filter, VECTORS))
+                }
                 _ => Box::pin(sql::user_playbooks::vectors(tx, model, filter, VECTORS)),
             })
             .await
     }
 
-    async fn many_by_text(&self, kind: Kind) -> Result<Vec<i64>> {
+    async fn many_by_text(&self, kind: LearningKind) -> Result<Vec<i64>> {
         self.app
             .db
             .read("learnings.many_by_text", self, move |tx, ranker| {
@@ -122,7 +129,7 @@ impl Ranker<'_> {
 
 /// The best rows by their words. When there are few, terms that were found nowhere are looked for by their
 /// beginnings, so that a slip or an unfinished word does not hide a learning.
-async fn many_by_text(tx: &mut Tx, ranker: &Ranker<'_>, kind: Kind) -> Result<Vec<i64>> {
+async fn many_by_text(tx: &mut Tx, ranker: &Ranker<'_>, kind: LearningKind) -> Result<Vec<i64>> {
     let filter = &ranker.search.filter;
     let user_id = filter.user_id.as_deref().unwrap_or_default();
     let Some(scope) = sql::scope(tx, &filter.org_id, user_id).await? else {
@@ -144,11 +151,11 @@ async fn many_by_text(tx: &mut Tx, ranker: &Ranker<'_>, kind: Kind) -> Result<Ve
 async fn candidates(
     tx: &mut Tx,
     ranker: &Ranker<'_>,
-    kind: Kind,
+    kind: LearningKind,
     scope: i64,
     terms: &[TextTerm],
 ) -> Result<Vec<Candidate>> {
-    let prefix = kind.scope_prefix(scope);
+    let prefix = scope_prefix(kind, scope);
     let scoped: Vec<TextTerm> = terms
         .iter()
         .map(|term| TextTerm { text: format!("{prefix}{}", term.text), prefix: term.prefix })
@@ -156,7 +163,7 @@ async fn candidates(
     let query = tx.any_of(scoped.iter());
     let filter = &ranker.search.filter;
     match kind {
-        Kind::Profile => sql::profiles::candidates(tx, &query, filter, CANDIDATES).await,
+        LearningKind::Profile => sql::profiles::candidates(tx, &query, filter, CANDIDATES).await,
         _ => sql::user_playbooks::candidates(tx, &query, filter, CANDIDATES).await,
     }
 }

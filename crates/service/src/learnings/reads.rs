@@ -3,7 +3,7 @@
 use sqlx::types::Json;
 
 use super::sql::{self, Filter};
-use super::{Learnings, SourceWindow};
+use super::{Learnings, PlaybookStatus, SourceWindow};
 use crate::app::App;
 use crate::organization;
 use storage::error::Result;
@@ -47,7 +47,7 @@ pub async fn agent_playbooks(app: &App, filter: Filter, limit: i64) -> Result<Le
                     let count = counted.map_or(0, |(_, count)| *count);
                     playbook.source_user_count = Some(count);
                     playbook.below_min_users = Some(
-                        playbook.playbook_status == "pending"
+                        playbook.playbook_status == PlaybookStatus::Pending
                             && proposed.contains(&playbook.agent_playbook_id)
                             && count < least.min_users,
                     );

@@ -1,9 +1,9 @@
 //! What adding and changing learnings may contain, and the rule of each field.
 
 use serde_json::{Map, Value};
-use utoipa::ToSchema;
 
-use super::{PLAYBOOK_STATUSES, STATUSES, SourceWindow, TIMES_TO_LIVE};
+use super::{LearningStatus, PlaybookStatus, SourceWindow, TimeToLive};
+use crate::http::fields::describe::Shape;
 use crate::http::fields::{Fields, Read, check_id};
 use storage::error::{Error, InputProblem, Result};
 
@@ -15,111 +15,67 @@ const TAGS: usize = 50;
 const TAG_LENGTH: usize = 100;
 const INTERACTIONS: usize = 10_000;
 const FEATURES_BYTES: usize = 64 * 1024;
-const LATEST_TIME: i64 = 9_999_999_999;
 
 /// A profile to be added.
-#[derive(Clone, Debug, ToSchema)]
+#[derive(Clone, Debug)]
 pub struct NewProfile {
-    /// Minted when absent or empty.
     pub profile_id: Option<String>,
     pub user_id: String,
-    #[schema(max_length = 100_000)]
     pub content: String,
-    /// Unix seconds; now when absent.
     pub last_modified_timestamp: Option<i64>,
-    #[schema(required = false)]
     pub generated_from_request_id: String,
-    /// `infinity` when absent.
-    #[schema(required = false, value_type = String)]
-    pub profile_time_to_live: &'static str,
-    /// Unix seconds; from the time to live when absent.
+    pub profile_time_to_live: TimeToLive,
     pub expiration_timestamp: Option<i64>,
-    #[schema(value_type = Option<Object>)]
     pub custom_features: Option<Map<String, Value>>,
-    #[schema(required = false)]
     pub source: String,
-    #[schema(value_type = Option<String>)]
-    pub status: &'static str,
-    #[schema(required = false)]
+    pub status: LearningStatus,
     pub tags: Vec<String>,
-    #[schema(required = false)]
     pub source_interaction_ids: Vec<i64>,
 }
 
 /// A user playbook to be added; its number is given by the server.
-#[derive(Clone, Debug, ToSchema)]
+#[derive(Clone, Debug)]
 pub struct NewUserPlaybook {
     pub user_id: String,
-    #[schema(required = false)]
     pub agent_version: String,
-    #[schema(required = false)]
     pub request_id: String,
-    #[schema(required = false)]
     pub playbook_name: String,
-    /// Unix seconds; now when absent.
     pub created_at: Option<i64>,
-    /// This or `trigger` must say something.
-    #[schema(required = false, max_length = 100_000)]
     pub content: String,
-    #[schema(required = false)]
     pub trigger: String,
-    #[schema(required = false)]
     pub rationale: String,
-    #[schema(required = false)]
     pub source: String,
-    #[schema(value_type = Option<String>)]
-    pub status: &'static str,
-    #[schema(required = false)]
+    pub status: LearningStatus,
     pub tags: Vec<String>,
-    #[schema(required = false)]
     pub source_interaction_ids: Vec<i64>,
 }
 
 /// An agent playbook to be added; its number is given by the server.
-#[derive(Clone, Debug, ToSchema)]
+#[derive(Clone, Debug)]
 pub struct NewAgentPlaybook {
-    #[schema(required = false)]
     pub playbook_name: String,
-    #[schema(required = false)]
     pub agent_version: String,
-    /// Unix seconds; now when absent.
     pub created_at: Option<i64>,
-    /// This or `trigger` must say something.
-    #[schema(required = false, max_length = 100_000)]
     pub content: String,
-    #[schema(required = false)]
     pub trigger: String,
-    #[schema(required = false)]
     pub rationale: String,
-    /// `pending` when absent.
-    #[schema(required = false, value_type = String)]
-    pub playbook_status: &'static str,
-    #[schema(required = false)]
+    pub playbook_status: PlaybookStatus,
     pub playbook_metadata: Value,
-    #[schema(value_type = Option<String>)]
-    pub status: &'static str,
-    #[schema(required = false)]
+    pub status: LearningStatus,
     pub tags: Vec<String>,
-    /// The user playbooks it came from.
-    #[schema(required = false)]
     pub source_windows: Vec<SourceWindow>,
 }
 
 /// Changes to a profile: what is absent stays.
-#[derive(Clone, Debug, ToSchema)]
+#[derive(Clone, Debug)]
 pub struct ProfileChange {
     pub user_id: String,
     pub profile_id: String,
     pub content: Option<String>,
-    #[schema(value_type = Option<Object>)]
     pub custom_features: Option<Map<String, Value>>,
-    /// Starts anew from now.
-    #[schema(value_type = Option<String>)]
-    pub profile_time_to_live: Option<&'static str>,
+    pub profile_time_to_live: Option<TimeToLive>,
     pub source: Option<String>,
-    /// `current`, `pending`, `archived` or `superseded`.
-    #[schema(value_type = Option<String>)]
-    pub status: Option<&'static str>,
+    pub status: Option<LearningStatus>,
     pub tags: Option<Vec<String>>,
 }
 
@@ -132,31 +88,37 @@ pub struct PlaybookChange {
     pub content: Option<String>,
     pub trigger: Option<String>,
     pub rationale: Option<String>,
-    pub status: Option<&'static str>,
+    pub status: Option<LearningStatus>,
     pub tags: Option<Vec<String>>,
     /// Of agent playbooks.
-    pub playbook_status: Option<&'static str>,
+    pub playbook_status: Option<PlaybookStatus>,
     pub playbook_metadata: Option<Value>,
 }
+
+crate::request_body!(NewProfile, "NewProfile");
 
 impl Read for NewProfile {
     fn read(f: &mut Fields<'_>) -> Self {
         NewProfile {
-            profile_id: f.blank_or_id("profile_id"),
+            profile_id: f.about("Minted when absent or empty.").blank_or_id("profile_id"),
             user_id: f.id("user_id"),
-            content: said(f, "content", CONTENT_LENGTH),
-            last_modified_timestamp: f.integer("last_modified_timestamp", 0..=LATEST_TIME),
+            content: f.required("content", |f| said(f, "content", CONTENT_LENGTH)),
+            last_modified_timestamp: f.about("Now when absent.").time("last_modified_timestamp"),
             generated_from_request_id: f.text("generated_from_request_id", NAME_LENGTH),
-            profile_time_to_live: time_to_live(f).unwrap_or("infinity"),
-            expiration_timestamp: f.integer("expiration_timestamp", 0..=LATEST_TIME),
+            profile_time_to_live: f.word_or("profile_time_to_live", TimeToLive::Infinity),
+            expiration_timestamp: f
+                .about("From the time to live when absent.")
+                .time("expiration_timestamp"),
             custom_features: features(f, "custom_features"),
             source: f.text("source", 128),
-            status: status(f).unwrap_or("current"),
+            status: f.word_or("status", LearningStatus::Current),
             tags: tags(f, "tags").unwrap_or_default(),
             source_interaction_ids: f.numbers("source_interaction_ids", INTERACTIONS),
         }
     }
 }
+
+crate::request_body!(NewUserPlaybook, "NewUserPlaybook");
 
 impl Read for NewUserPlaybook {
     fn read(f: &mut Fields<'_>) -> Self {
@@ -165,12 +127,14 @@ impl Read for NewUserPlaybook {
             agent_version: f.text("agent_version", NAME_LENGTH).trim().to_owned(),
             request_id: f.text("request_id", NAME_LENGTH).trim().to_owned(),
             playbook_name: f.text("playbook_name", NAME_LENGTH).trim().to_owned(),
-            created_at: f.integer("created_at", 0..=LATEST_TIME),
-            content: f.text("content", CONTENT_LENGTH),
+            created_at: f.about("Now when absent.").time("created_at"),
+            content: f
+                .about("This or `trigger` must say something.")
+                .text("content", CONTENT_LENGTH),
             trigger: f.text("trigger", SIDE_TEXT_LENGTH),
             rationale: f.text("rationale", SIDE_TEXT_LENGTH),
             source: f.text("source", 128),
-            status: status(f).unwrap_or("current"),
+            status: f.word_or("status", LearningStatus::Current),
             tags: tags(f, "tags").unwrap_or_default(),
             source_interaction_ids: f.numbers("source_interaction_ids", INTERACTIONS),
         };
@@ -179,20 +143,26 @@ impl Read for NewUserPlaybook {
     }
 }
 
+crate::request_body!(NewAgentPlaybook, "NewAgentPlaybook");
+
 impl Read for NewAgentPlaybook {
     fn read(f: &mut Fields<'_>) -> Self {
         let playbook = NewAgentPlaybook {
             playbook_name: f.text("playbook_name", NAME_LENGTH).trim().to_owned(),
             agent_version: f.text("agent_version", NAME_LENGTH).trim().to_owned(),
-            created_at: f.integer("created_at", 0..=LATEST_TIME),
-            content: f.text("content", CONTENT_LENGTH),
+            created_at: f.about("Now when absent.").time("created_at"),
+            content: f
+                .about("This or `trigger` must say something.")
+                .text("content", CONTENT_LENGTH),
             trigger: f.text("trigger", SIDE_TEXT_LENGTH),
             rationale: f.text("rationale", SIDE_TEXT_LENGTH),
-            playbook_status: f.choice("playbook_status", PLAYBOOK_STATUSES).unwrap_or("pending"),
+            playbook_status: f.word_or("playbook_status", PlaybookStatus::Pending),
             playbook_metadata: metadata(f).unwrap_or_else(|| Value::String(String::new())),
-            status: status(f).unwrap_or("current"),
+            status: f.word_or("status", LearningStatus::Current),
             tags: tags(f, "tags").unwrap_or_default(),
-            source_windows: f.list("source_windows", BATCH),
+            source_windows: f
+                .about("The user playbooks it came from.")
+                .list("source_windows", BATCH),
         };
         must_say_something(f, &playbook.content, &playbook.trigger);
         playbook
@@ -208,16 +178,18 @@ impl Read for SourceWindow {
     }
 }
 
+crate::request_body!(ProfileChange, "ProfileChange");
+
 impl Read for ProfileChange {
     fn read(f: &mut Fields<'_>) -> Self {
         ProfileChange {
             user_id: f.id("user_id"),
             profile_id: f.id("profile_id"),
-            content: (!f.is_absent("content")).then(|| said(f, "content", CONTENT_LENGTH)),
+            content: said(f, "content", CONTENT_LENGTH),
             custom_features: features(f, "custom_features"),
-            profile_time_to_live: time_to_live(f),
+            profile_time_to_live: f.about("Starts anew from now.").word("profile_time_to_live"),
             source: f.optional_text("source", 128),
-            status: status(f),
+            status: f.word("status"),
             tags: tags(f, "tags"),
         }
     }
@@ -233,7 +205,7 @@ impl PlaybookChange {
             content: f.optional_text("content", CONTENT_LENGTH),
             trigger: f.optional_text("trigger", SIDE_TEXT_LENGTH),
             rationale: f.optional_text("rationale", SIDE_TEXT_LENGTH),
-            status: status(f),
+            status: f.word("status"),
             tags: tags(f, "tags"),
             playbook_status: None,
             playbook_metadata: None,
@@ -243,7 +215,7 @@ impl PlaybookChange {
     /// Reads what only agent playbooks have.
     pub fn read_of_agent(f: &mut Fields<'_>) -> Self {
         PlaybookChange {
-            playbook_status: f.choice("playbook_status", PLAYBOOK_STATUSES),
+            playbook_status: f.word("playbook_status"),
             playbook_metadata: metadata(f),
             ..Self::read(f, "agent_playbook_id")
         }
@@ -276,28 +248,20 @@ pub fn tags(f: &mut Fields<'_>, name: &'static str) -> Option<Vec<String>> {
         Value::String(text) => check_id(text, TAG_LENGTH),
         _ => Err(("wrong_type", "expected text".to_owned())),
     };
-    let mut tags = f.values(name, TAGS, read)?;
+    let item = Shape::Text { shortest: 1, longest: TAG_LENGTH };
+    let mut tags = f.values(name, TAGS, item, read)?;
     tags.sort();
     tags.dedup();
     Some(tags)
 }
 
-fn status(f: &mut Fields<'_>) -> Option<&'static str> {
-    f.choice("status", STATUSES)
-}
-
-fn time_to_live(f: &mut Fields<'_>) -> Option<&'static str> {
-    let names: Vec<&'static str> = TIMES_TO_LIVE.iter().map(|(name, _)| *name).collect();
-    f.choice("profile_time_to_live", &names)
-}
-
-/// Required text that says something.
-fn said(f: &mut Fields<'_>, name: &'static str, longest: usize) -> String {
-    let text = f.required(name, |f| f.optional_text(name, longest));
-    if !f.is_absent(name) && text.trim().is_empty() {
+/// Text that says something, if it is there.
+fn said(f: &mut Fields<'_>, name: &'static str, longest: usize) -> Option<String> {
+    let text = f.optional_text(name, longest)?;
+    if text.trim().is_empty() {
         f.problem(name, "empty", "must not be empty");
     }
-    text
+    Some(text)
 }
 
 fn must_say_something(f: &mut Fields<'_>, content: &str, trigger: &str) {

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 
 use super::sql;
+use judge::LearningKind;
 use storage::db::Tx;
 use storage::error::Result;
 
 /// A learning as a judge is shown it.
 #[derive(Clone, Debug, PartialEq, sqlx_macros::FromRow)]
 pub struct Resolved {
-    /// `profile`, `user_playbook` or `agent_playbook`.
-    pub kind: String,
+    pub kind: LearningKind,
     pub learning_id: String,
     pub content: String,
     /// When a playbook applies; empty for profiles.
@@ -23,19 +23,20 @@ pub async fn resolve(
     tx: &mut Tx,
     org_id: &str,
     user_id: &str,
-    references: &BTreeSet<(&str, &str)>,
+    references: &BTreeSet<(LearningKind, &str)>,
     now: i64,
 ) -> Result<Vec<Resolved>> {
-    let of = |kind: &str| -> Vec<&str> {
+    let of = |kind: LearningKind| -> Vec<&str> {
         references.iter().filter(|(k, _)| *k == kind).map(|(_, id)| *id).collect()
     };
-    let numbers = |kind: &str| -> Vec<i64> {
+    let numbers = |kind: LearningKind| -> Vec<i64> {
         of(kind).into_iter().filter_map(|id| id.parse().ok()).collect()
     };
-    let mut found = sql::resolve::profiles(tx, org_id, user_id, &of("profile"), now).await?;
-    let playbooks = numbers("user_playbook");
+    let profiles = of(LearningKind::Profile);
+    let mut found = sql::resolve::profiles(tx, org_id, user_id, &profiles, now).await?;
+    let playbooks = numbers(LearningKind::UserPlaybook);
     found.extend(sql::resolve::user_playbooks(tx, org_id, user_id, &playbooks).await?);
-    let playbooks = numbers("agent_playbook");
+    let playbooks = numbers(LearningKind::AgentPlaybook);
     found.extend(sql::resolve::agent_playbooks(tx, org_id, &playbooks).await?);
     Ok(found)
 }

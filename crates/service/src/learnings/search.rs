@@ -6,31 +6,24 @@
 
 use std::sync::Arc;
 
+use super::Learnings;
 use super::rankings::{self, Ranker};
 use super::sql::search::{Asked, Owns, Winners};
 use super::sql::{self, Filter};
 use super::vectors::Compact;
-use super::{Kind, Learnings};
 use crate::app::App;
 use crate::experiments;
 use base::words;
+use judge::LearningKind;
 use storage::error::Result;
 use storage::subjects::barrier;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    Hybrid,
-    Vector,
-    Fts,
-}
-
-impl Mode {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Mode::Hybrid => "hybrid",
-            Mode::Vector => "vector",
-            Mode::Fts => "fts",
-        }
+base::vocabulary! {
+    /// By what learnings are found: vectors, full text, or both.
+    pub enum SearchMode {
+        Hybrid = "hybrid",
+        Vector = "vector",
+        Fts = "fts",
     }
 }
 
@@ -42,8 +35,8 @@ pub struct Search {
     pub top_k: usize,
     /// The least similarity of a vector match; full-text matches have no such scale.
     pub threshold: Option<f64>,
-    pub mode: Mode,
-    pub kinds: Vec<Kind>,
+    pub mode: SearchMode,
+    pub kinds: Vec<LearningKind>,
     pub filter: Filter,
 }
 
@@ -55,7 +48,7 @@ pub struct Found {
     pub experiment_runs: bool,
     /// Whether a part that was asked for, or is configured, could not take part.
     pub degraded: bool,
-    pub effective: Mode,
+    pub effective: SearchMode,
     pub msg: Option<String>,
 }
 
@@ -71,7 +64,7 @@ pub async fn search(app: &Arc<App>, search: Search) -> Result<Found> {
             degraded: false,
             effective: match app.embedder.model() {
                 Some(_) => search.mode,
-                None => Mode::Fts,
+                None => SearchMode::Fts,
             },
             msg: Some("The query has no words to search for.".to_owned()),
         });
@@ -80,15 +73,15 @@ pub async fn search(app: &Arc<App>, search: Search) -> Result<Found> {
     let owns = owned(app, &search).await?;
     let (vector, mut degraded) = query_vector(app, &query, search.mode).await;
     let effective = match (search.mode, &vector) {
-        (_, None) => Mode::Fts,
+        (_, None) => SearchMode::Fts,
         (mode, Some(_)) => mode,
     };
-    let by_text = effective != Mode::Vector;
+    let by_text = effective != SearchMode::Vector;
     let ranker = Ranker { app, search: &search, terms: &terms, by_text, vector: vector.as_ref() };
     let (winners, unembedded) = rank(&ranker, owns).await?;
     let (learnings, experiment_runs) = read(app, &search.filter, winners).await?;
     // Full text finds what has no vector yet; a search by vectors alone misses it, and says so.
-    degraded |= effective == Mode::Vector && unembedded;
+    degraded |= effective == SearchMode::Vector && unembedded;
     let msg = degraded
         .then(|| "Part of the search could not take part; results may be incomplete.".to_owned());
     Ok(Found { learnings, experiment_runs, degraded, effective, msg })
@@ -97,16 +90,16 @@ pub async fn search(app: &Arc<App>, search: Search) -> Result<Found> {
 /// What a person's learnings are ranked by.
 async fn owned(app: &App, search: &Search) -> Result<Owns> {
     let filter = &search.filter;
-    let kinds: Vec<Kind> = search.kinds_within_reach().collect();
-    let limit = |kind: Kind| if kinds.contains(&kind) { rankings::FEW + 1 } else { 0 };
+    let kinds: Vec<LearningKind> = search.kinds_within_reach().collect();
+    let limit = |kind: LearningKind| if kinds.contains(&kind) { rankings::FEW + 1 } else { 0 };
     let asked = Asked {
-        model: app.embedder.model().filter(|_| search.mode != Mode::Fts),
+        model: app.embedder.model().filter(|_| search.mode != SearchMode::Fts),
         subject_refs: match &filter.user_id {
             Some(user_id) => app.subject_keys.all_subject_refs(&filter.org_id, user_id),
             None => Vec::new(),
         },
-        profiles: limit(Kind::Profile),
-        user_playbooks: limit(Kind::UserPlaybook),
+        profiles: limit(LearningKind::Profile),
+        user_playbooks: limit(LearningKind::UserPlaybook),
     };
     let owns = app
         .db
@@ -121,12 +114,12 @@ async fn owned(app: &App, search: &Search) -> Result<Owns> {
 }
 
 /// The query's vector if the mode wants one, and whether it is missing against expectation.
-async fn query_vector(app: &App, query: &str, mode: Mode) -> (Option<Compact>, bool) {
-    if mode == Mode::Fts {
+async fn query_vector(app: &App, query: &str, mode: SearchMode) -> (Option<Compact>, bool) {
+    if mode == SearchMode::Fts {
         return (None, false);
     }
     if app.embedder.model().is_none() {
-        return (None, mode == Mode::Vector);
+        return (None, mode == SearchMode::Vector);
     }
     match app.embedder.embed_query(query).await {
         Ok(vector) => (Compact::new(&vector), false),
@@ -149,14 +142,14 @@ async fn newest(app: &Arc<App>, search: Search) -> Result<Found> {
                 let mut learnings = Learnings::default();
                 for kind in search.kinds_within_reach() {
                     match kind {
-                        Kind::Profile => {
+                        LearningKind::Profile => {
                             learnings.profiles = sql::profiles::list(tx, filter, limit).await?
                         }
-                        Kind::UserPlaybook => {
+                        LearningKind::UserPlaybook => {
                             learnings.user_playbooks =
                                 sql::user_playbooks::list(tx, filter, limit).await?;
                         }
-                        Kind::AgentPlaybook => {
+                        LearningKind::AgentPlaybook => {
                             learnings.agent_playbooks =
                                 sql::agent_playbooks::list(tx, filter, limit).await?;
                         }
@@ -170,25 +163,27 @@ async fn newest(app: &Arc<App>, search: Search) -> Result<Found> {
         learnings,
         experiment_runs: experiments::is_active(app, &org_id).await?,
         degraded: false,
-        effective: Mode::Fts,
+        effective: SearchMode::Fts,
         msg: None,
     })
 }
 
 impl Search {
     /// Without a user there are no profiles and no user playbooks to look at.
-    fn kinds_within_reach(&self) -> impl Iterator<Item = Kind> {
+    fn kinds_within_reach(&self) -> impl Iterator<Item = LearningKind> {
         let with_user = self.filter.user_id.is_some();
         let kinds = self.kinds.iter().copied();
-        kinds.filter(move |kind| with_user || *kind == Kind::AgentPlaybook)
+        kinds.filter(move |kind| with_user || *kind == LearningKind::AgentPlaybook)
     }
 }
 
 /// The best of each kind, and whether some row that passes the filter has no vector yet.
 async fn rank(ranker: &Ranker<'_>, owns: Owns) -> Result<(Winners, bool)> {
-    let (profiles, first) = ranker.own(Kind::Profile, owns.profiles).await?;
-    let (user_playbooks, second) = ranker.own(Kind::UserPlaybook, owns.user_playbooks).await?;
-    let (agent_playbooks, third) = match ranker.search.kinds.contains(&Kind::AgentPlaybook) {
+    let (profiles, first) = ranker.own(LearningKind::Profile, owns.profiles).await?;
+    let (user_playbooks, second) =
+        ranker.own(LearningKind::UserPlaybook, owns.user_playbooks).await?;
+    let (agent_playbooks, third) = match ranker.search.kinds.contains(&LearningKind::AgentPlaybook)
+    {
         true => ranker.organization(owns.version).await?,
         false => (Vec::new(), false),
     };

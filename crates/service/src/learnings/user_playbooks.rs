@@ -6,9 +6,11 @@ use std::sync::Arc;
 use sqlx::types::Json;
 
 use super::requests::{NewUserPlaybook, PlaybookChange};
-use super::{Kind, UserPlaybook, embedding_job, sql};
+use super::{UserPlaybook, embedding_job, scoped_terms, sql};
 use crate::app::App;
 use base::words;
+use judge::LearningKind;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use storage::db::{Sequence, Tx};
 use storage::error::{Error, Result};
@@ -48,7 +50,7 @@ fn make(new: NewUserPlaybook, now: i64) -> UserPlaybook {
         content: new.content,
         trigger: new.trigger,
         rationale: new.rationale,
-        status: new.status.to_owned(),
+        status: new.status,
         source: new.source,
         source_interaction_ids: Json(new.source_interaction_ids),
         tags: Json(new.tags),
@@ -88,7 +90,7 @@ async fn store(
             continue;
         };
         let playbook = UserPlaybook { user_playbook_id: *number, ..playbook.clone() };
-        let terms = Kind::UserPlaybook.scoped_terms(*scope, terms);
+        let terms = scoped_terms(LearningKind::UserPlaybook, *scope, terms);
         sql::user_playbooks::insert(tx, subject, &playbook, &terms).await?;
     }
     for version in made.iter().map(|(p, _)| &p.agent_version).collect::<BTreeSet<_>>() {
@@ -101,7 +103,7 @@ async fn store(
 pub async fn put(tx: &mut Tx, subject: &SubjectWrite, mut playbook: UserPlaybook) -> Result<i64> {
     let scope = sql::admit_scope(tx, subject).await?;
     playbook.user_playbook_id = tx.next_numbers(Sequence::UserPlaybooks, 1).await?[0];
-    let terms = Kind::UserPlaybook.scoped_terms(scope, &terms(&playbook));
+    let terms = scoped_terms(LearningKind::UserPlaybook, scope, &terms(&playbook));
     sql::user_playbooks::insert(tx, subject, &playbook, &terms).await?;
     Ok(playbook.user_playbook_id)
 }
@@ -141,7 +143,7 @@ pub async fn apply(
     put(&mut playbook.trigger, &change.trigger);
     put(&mut playbook.rationale, &change.rationale);
     if let Some(status) = change.status {
-        playbook.status = status.to_owned();
+        playbook.status = status;
     }
     if let Some(tags) = &change.tags {
         playbook.tags = Json(tags.clone());
@@ -150,7 +152,7 @@ pub async fn apply(
     let new_terms = if change.touches_text() {
         let scope = sql::admit_scope(tx, &subject).await?;
         embedding_job::enqueue(tx, app, org_id, Some(&subject)).await?;
-        Some(Kind::UserPlaybook.scoped_terms(scope, &terms(&playbook)))
+        Some(scoped_terms(LearningKind::UserPlaybook, scope, &terms(&playbook)))
     } else {
         None
     };
@@ -160,6 +162,13 @@ pub async fn apply(
 
 /// The kind of the job that follows changes to the user playbooks of an agent version; who handles it is wired.
 pub const USER_PLAYBOOKS_CHANGED: &str = "aggregate_playbooks";
+
+/// What that job is enqueued with.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct UserPlaybooksChanged {
+    pub agent_version: String,
+}
+
 /// Playbooks that come within this time are looked at together.
 const GATHER_SECONDS: i64 = 10;
 
@@ -175,7 +184,7 @@ pub async fn announce_change(
         org_id,
         subject: None,
         parent_id: None,
-        payload: json!({"agent_version": agent_version}),
+        payload: json!(UserPlaybooksChanged { agent_version: agent_version.to_owned() }),
         dedupe_key: Some(agent_version.to_owned()),
         on_duplicate: OnDuplicate::Move,
         run_at: app.clock.now() + GATHER_SECONDS,

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::learnings::{self, Resolved};
 use crate::sessions::Interaction;
+use judge::LearningKind;
 use storage::db::Tx;
 use storage::error::Result;
 
@@ -27,25 +28,25 @@ pub async fn find(
     turns: &[Interaction],
     now: i64,
 ) -> Result<Vec<Candidate>> {
-    let references: BTreeSet<(&str, &str)> = turns
+    let references: BTreeSet<(LearningKind, &str)> = turns
         .iter()
         .flat_map(|turn| turn.retrieved_learnings.iter())
-        .map(|reference| (reference.kind.as_str(), reference.learning_id.as_str()))
+        .map(|reference| (reference.kind, reference.learning_id.as_str()))
         .collect();
     if references.is_empty() {
         return Ok(Vec::new());
     }
-    let known: BTreeMap<(String, String), Resolved> =
+    let known: BTreeMap<(LearningKind, String), Resolved> =
         learnings::resolve(tx, org_id, user_id, &references, now)
             .await?
             .into_iter()
-            .map(|learning| ((learning.kind.clone(), learning.learning_id.clone()), learning))
+            .map(|learning| ((learning.kind, learning.learning_id.clone()), learning))
             .collect();
     let mut candidates = Vec::new();
     let mut seen = BTreeSet::new();
     for turn in turns {
         for reference in turn.retrieved_learnings.iter() {
-            let key = (reference.kind.as_str().to_owned(), reference.learning_id.clone());
+            let key = (reference.kind, reference.learning_id.clone());
             let Some(learning) = known.get(&key) else { continue };
             if seen.insert((turn.interaction_id, key)) && candidates.len() < MOST {
                 candidates.push(Candidate {

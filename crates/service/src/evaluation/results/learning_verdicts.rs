@@ -19,7 +19,7 @@ use crate::judging::{Origin, rubric};
 use crate::sessions::Snapshot;
 use judge::prompts::Kind;
 use judge::verdicts::{ImpactVerdict, RelevanceVerdict};
-use judge::{self, BATCH, JudgeError, Provenance};
+use judge::{self, BATCH, JudgeError, LearningKind, Provenance};
 use storage::db::Changes;
 use storage::error::Result;
 use storage::subjects::SubjectWrite;
@@ -162,10 +162,10 @@ fn is_later(error: Option<&JudgeError>) -> bool {
 fn shown(candidate: &Candidate) -> judge::Candidate {
     judge::Candidate {
         turn: candidate.interaction_id,
-        kind: candidate.learning.kind.clone(),
+        kind: candidate.learning.kind.to_string(),
         content: candidate.learning.content.clone(),
         trigger: candidate.learning.trigger.clone(),
-        diagnose: candidate.learning.kind != "profile",
+        diagnose: candidate.learning.kind != LearningKind::Profile,
     }
 }
 
@@ -215,7 +215,7 @@ impl Origin {
 
 fn digest(candidate: &Candidate) -> Option<String> {
     let learning = &candidate.learning;
-    if learning.kind == "profile" {
+    if learning.kind == LearningKind::Profile {
         return None;
     }
     Some(learning_digest(&learning.content, &learning.trigger))
@@ -232,9 +232,9 @@ pub fn learning_digest(content: &str, trigger: &str) -> String {
 }
 
 /// A stored verdict, as far as it says something about the learning.
-#[derive(Clone, Debug, Default, sqlx_macros::FromRow)]
+#[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct VerdictOnLearning {
-    pub kind: String,
+    pub kind: LearningKind,
     pub learning_id: String,
     pub user_id: String,
     pub session_id: String,

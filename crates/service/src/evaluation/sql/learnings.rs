@@ -3,6 +3,7 @@
 use crate::evaluation::results::learning_verdicts::{
     LearningQuery, LearningVerdict, NewLearningVerdict, VerdictOnLearning,
 };
+use judge::LearningKind;
 use storage::db::{Changes, Tx, Value};
 use storage::error::Result;
 use storage::subjects::SubjectWrite;
@@ -28,7 +29,7 @@ pub fn replace_learning_verdicts<'a>(
             subject.user_id().into(),
             session_id.into(),
             new.candidate.interaction_id.into(),
-            (&new.candidate.learning.kind).into(),
+            new.candidate.learning.kind.as_str().into(),
             (&new.candidate.learning.learning_id).into(),
             subject.epoch().into(),
             (&new.agent_version).into(),
@@ -122,7 +123,7 @@ pub async fn list_learning_verdicts(
 pub async fn verdicts_on_learnings(
     tx: &mut Tx,
     org_id: &str,
-    kind: Option<&str>,
+    kind: Option<LearningKind>,
     learning_id: Option<&str>,
     from: i64,
     to: Option<i64>,

@@ -46,6 +46,8 @@ pub enum Shape {
     },
     /// A value, or a list of them.
     OneOrMore(Box<Shape>),
+    /// A value, or null where null means something of its own.
+    OrNull(Box<Shape>),
 }
 
 /// The fields that a reader asked for.
@@ -220,6 +222,7 @@ fn schema(
             }
             list.into()
         }
+        Shape::OrNull(value) => schema(value, true, about, default),
         Shape::OneOrMore(item) => {
             let list = Shape::List { item: item.clone(), shortest: 0, longest: usize::MAX };
             let mut either = OneOfBuilder::new()

@@ -170,11 +170,22 @@ impl<'a> Fields<'a> {
             Some(text) if text.chars().count() <= 128 => Ok(text.to_owned()),
             _ => Err(("wrong_type", "expected text of at most 128 characters".to_owned())),
         };
-        self.values(name, 1000, read)
+        self.items(name, 1000, read)
     }
 
-    /// A list of plain values, each read by `read`, which says what is wrong with one.
+    /// A list of plain values of one shape, each read by `read`, which says what is wrong with one.
     pub fn values<T>(
+        &mut self,
+        name: &'static str,
+        longest: usize,
+        item: Shape,
+        read: impl Fn(&Value) -> Result<T, (&'static str, String)>,
+    ) -> Option<Vec<T>> {
+        self.describe(name, |_| Shape::List { item: Box::new(item), shortest: 0, longest });
+        self.items(name, longest, read)
+    }
+
+    fn items<T>(
         &mut self,
         name: &'static str,
         longest: usize,
@@ -205,7 +216,7 @@ impl<'a> Fields<'a> {
                 .filter(|number| *number > 0)
                 .ok_or_else(|| ("wrong_type", "expected a positive integer".to_owned()))
         };
-        self.values(name, longest, read).unwrap_or_default()
+        self.items(name, longest, read).unwrap_or_default()
     }
 
     /// A required list of positive integers with at least one item.
@@ -243,7 +254,7 @@ impl<'a> Fields<'a> {
                 ("not_allowed", detail)
             })
         };
-        self.values(name, words.len().max(16), read)
+        self.items(name, words.len().max(16), read)
     }
 
     /// Some words of a vocabulary: one word, or a list of them.
@@ -257,7 +268,27 @@ impl<'a> Fields<'a> {
                 .and_then(W::parse)
                 .ok_or_else(|| ("not_allowed", format!("must be one of: {}", W::listed())))
         };
-        self.values(name, W::ALL.len().max(16), read)
+        self.items(name, W::ALL.len().max(16), read)
+    }
+
+    /// A list of words of a vocabulary, in which null stands for `null`.
+    pub fn words_or_null<W>(&mut self, name: &'static str, null: W) -> Option<Vec<W>>
+    where
+        W: Vocabulary + ToSchema,
+    {
+        let longest = W::ALL.len().max(16);
+        self.describe(name, |description| {
+            let item = Box::new(Shape::OrNull(Box::new(description.component::<W>())));
+            Shape::List { item, shortest: 0, longest }
+        });
+        let read = |item: &Value| match item {
+            Value::Null => Ok(null),
+            item => item
+                .as_str()
+                .and_then(W::parse)
+                .ok_or_else(|| ("not_allowed", format!("must be null or one of: {}", W::listed()))),
+        };
+        self.items(name, longest, read)
     }
 
     fn array(&mut self, name: &'static str, longest: usize) -> Option<&'a [Value]> {

@@ -362,7 +362,12 @@ impl<'a> Fields<'a> {
 
     /// `start_time` and `end_time`; the end must be after the start.
     pub fn time_range(&mut self) -> (Option<i64>, Option<i64>) {
-        let start = self.about("Included.").time("start_time");
+        self.time_range_of("Included.")
+    }
+
+    /// The same, with a description of the start.
+    pub fn time_range_of(&mut self, start: &'static str) -> (Option<i64>, Option<i64>) {
+        let start = self.about(start).time("start_time");
         let end = self.about("Not included.").time("end_time");
         if let (Some(start), Some(end)) = (start, end)
             && end <= start
@@ -624,17 +629,43 @@ mod tests {
         assert_eq!(codes(&json!([])), [(String::new(), "wrong_type".to_owned())]);
     }
 
+    base::vocabulary! {
+        pub enum Light {
+            Red = "red",
+            Dark = "dark",
+        }
+    }
+
     struct Lists {
         words: Option<Vec<&'static str>>,
         numbers: Vec<i64>,
+        lights: Option<Vec<Light>>,
     }
     impl Read for Lists {
         fn read(f: &mut Fields<'_>) -> Self {
             Lists {
                 words: f.choices("words", &["red", "blue"]),
                 numbers: f.required_numbers("numbers", 3),
+                lights: f.words_or_null("lights", Light::Dark),
             }
         }
+    }
+
+    crate::request_body!(Lists, "Lists");
+
+    #[test]
+    fn null_in_a_list_of_words_stands_for_one_of_them() {
+        let read = |body: Value| match read_body::<Lists>(&body) {
+            Ok(outcome) => Ok(outcome.value.lights),
+            Err(problems) => Err(problems.into_iter().map(|p| p.pointer).collect::<Vec<_>>()),
+        };
+        let lights = read(json!({"numbers": [1], "lights": ["red", null]}));
+        assert_eq!(lights, Ok(Some(vec![Light::Red, Light::Dark])));
+        let bad = read(json!({"numbers": [1], "lights": ["red", "blue", 7]}));
+        assert_eq!(bad, Err(vec!["/lights/1".to_owned(), "/lights/2".to_owned()]));
+        let schema = serde_json::to_value(<Lists as utoipa::PartialSchema>::schema()).unwrap();
+        let item = json!({"oneOf": [{"$ref": "#/components/schemas/Light"}, {"type": "null"}]});
+        assert_eq!(schema["properties"]["lights"]["items"], item);
     }
 
     #[test]

@@ -10,15 +10,15 @@ use sqlx::types::Json;
 use super::clusters::{self, Cluster, Member};
 use super::personal::{People, Person};
 use crate::app::App;
+use crate::learning_loop::payload;
 use crate::learning_loop::sql::aggregation as sql;
-use crate::learnings::decisions::{self, Decider};
+use crate::learnings::decisions::{self, Decider, DecisionKind};
 use crate::learnings::likeness::Likeness;
 use crate::learnings::rows::agent_playbooks as playbook_rows;
 use crate::learnings::{
-    AgentPlaybook, SourceWindow, USER_PLAYBOOKS_CHANGED, agent_playbooks, embedding_job,
-    user_playbooks,
+    AgentPlaybook, LearningStatus, PROPOSED, PlaybookStatus, SourceWindow, USER_PLAYBOOKS_CHANGED,
+    UserPlaybooksChanged, agent_playbooks, embedding_job, rejections, user_playbooks,
 };
-use crate::learnings::{PROPOSED, rejections};
 use crate::organization::{self, LearningConfig};
 use storage::db::Tx;
 use storage::error::{Error, Result};
@@ -61,18 +61,19 @@ impl Material {
 /// What is to be written.
 struct Proposed {
     /// An agent playbook that is there already, or the text of a new one.
-    to: Result<i64, Draft>,
+    to: Result<i64, Wording>,
     sources: Vec<Member>,
 }
 
 #[derive(Clone)]
-struct Draft {
+struct Wording {
     trigger: String,
     content: String,
 }
 
 async fn aggregate(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
-    let version = job.payload["agent_version"].as_str().unwrap_or_default().to_owned();
+    let UserPlaybooksChanged { agent_version: version } =
+        payload(USER_PLAYBOOKS_CHANGED, &job.payload)?;
     let material = load(app, job, &version).await?;
     if !material.learning.aggregation {
         return Ok(Outcome::Done);
@@ -165,7 +166,7 @@ async fn propose(
         tracing::info!("a playbook was not proposed: no wording of it is free of its people");
         return Ok(None);
     };
-    let draft = Draft { trigger: said.trigger.clone(), content: said.content.clone() };
+    let draft = Wording { trigger: said.trigger.clone(), content: said.content.clone() };
     if rejections::is_rejected(&material.rejected, &draft.trigger, &draft.content) {
         return Ok(None);
     }
@@ -228,8 +229,8 @@ async fn save(
             }
             Err(draft) => {
                 let id = agent_playbooks::put(tx, &job.org_id, new(draft, version, now)).await?;
-                decisions::record(tx, app, &job.org_id, id, "proposed", &Decider::Aggregation)
-                    .await?;
+                let (proposed, by) = (DecisionKind::Proposed, Decider::Aggregation);
+                decisions::record(tx, app, &job.org_id, id, proposed, &by).await?;
                 made += 1;
                 id
             }
@@ -257,7 +258,7 @@ async fn save(
     }
 }
 
-fn new(draft: &Draft, version: &str, now: i64) -> AgentPlaybook {
+fn new(draft: &Wording, version: &str, now: i64) -> AgentPlaybook {
     AgentPlaybook {
         agent_playbook_id: 0,
         playbook_name: String::new(),
@@ -266,12 +267,12 @@ fn new(draft: &Draft, version: &str, now: i64) -> AgentPlaybook {
         content: draft.content.clone(),
         trigger: draft.trigger.clone(),
         rationale: "Several people taught this independently.".to_owned(),
-        playbook_status: "pending".to_owned(),
+        playbook_status: PlaybookStatus::Pending,
         playbook_metadata: Json(json!({
             "origin": "aggregation",
             PROPOSED: {"trigger": draft.trigger, "content": draft.content},
         })),
-        status: "current".to_owned(),
+        status: LearningStatus::Current,
         tags: Json(Vec::new()),
         source_windows: None,
         source_user_count: None,

@@ -6,8 +6,9 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
+use super::StreamJob;
 use super::saving::{self, Extracted};
 use super::window::Window;
 use crate::app::App;
@@ -32,8 +33,7 @@ pub async fn after(
     error: &JudgeError,
 ) -> Result<Outcome> {
     metrics::counter!("evenhand_extraction_failures_total", "code" => error.code()).increment(1);
-    let count = |name: &str| job.payload[name].as_i64().unwrap_or(0);
-    let (mut failures, mut stalls) = (count("failures"), count("stalls"));
+    let StreamJob { mut failures, mut stalls, .. } = StreamJob::of(&job.payload)?;
     let is_paused = matches!(error, JudgeError::Blocked { .. });
     if !is_paused {
         failures += 1;
@@ -63,8 +63,9 @@ pub async fn after(
             |tx, (job, again_at, reason, failures, stalls)| {
                 Box::pin(async move {
                     let held = jobs::lock_held(tx, job).await?;
-                    let flush = held.payload["flush"] == Value::Bool(true);
-                    let payload = json!({"flush": flush, "failures": failures, "stalls": stalls});
+                    let StreamJob { flush, .. } = StreamJob::of(&held.payload)?;
+                    let (failures, stalls) = (*failures, *stalls);
+                    let payload = json!(StreamJob { flush, failures, stalls });
                     let (run_at, weight) = (*again_at, held.weight);
                     jobs::go_on(tx, job, &GoOn { run_at, weight, payload, error: Some(reason) })
                         .await

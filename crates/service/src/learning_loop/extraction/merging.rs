@@ -9,9 +9,11 @@ use std::sync::Arc;
 use super::suspicion::Examined;
 use super::window::Window;
 use crate::app::App;
+use crate::learnings::LearningStatus;
 use crate::learnings::likeness::{Likeness, Relation};
 use crate::learnings::rows::{self, Filter};
 use crate::learnings::vectors::Compact;
+use judge::LearningKind;
 use storage::error::Result;
 use storage::jobs::Claim;
 
@@ -47,8 +49,8 @@ pub enum Target {
 }
 
 /// Something a proposal can be compared with.
-struct Known {
-    kind: &'static str,
+struct KnownLearning {
+    kind: LearningKind,
     agent_version: String,
     likeness: Likeness,
     target: Target,
@@ -80,7 +82,12 @@ pub async fn place(
         };
         if matches!(placement, Placement::Add | Placement::Supersede(_)) {
             let (kind, agent_version) = (proposal.kind, agent_version.clone());
-            known.push(Known { kind, agent_version, likeness, target: Target::Earlier(place) });
+            known.push(KnownLearning {
+                kind,
+                agent_version,
+                likeness,
+                target: Target::Earlier(place),
+            });
         }
         placed.push(Placed { examined, placement, agent_version, request_id });
     }
@@ -88,14 +95,15 @@ pub async fn place(
 }
 
 fn nearest(
-    known: &[Known],
-    kind: &str,
+    known: &[KnownLearning],
+    kind: LearningKind,
     agent_version: &str,
     likeness: &Likeness,
     is_suspect: bool,
 ) -> Placement {
-    let comparable =
-        |k: &&Known| k.kind == kind && (kind == "profile" || k.agent_version == agent_version);
+    let comparable = |k: &&KnownLearning| {
+        k.kind == kind && (kind == LearningKind::Profile || k.agent_version == agent_version)
+    };
     let best = known
         .iter()
         .filter(comparable)
@@ -134,11 +142,11 @@ async fn vectors(app: &App, proposals: &[Examined]) -> Vec<Option<Vec<u8>>> {
 }
 
 /// The person's learnings, as far as they are compared.
-async fn known(app: &App, job: &Claim) -> Result<Vec<Known>> {
+async fn known(app: &App, job: &Claim) -> Result<Vec<KnownLearning>> {
     let filter = Filter {
         org_id: job.org_id.clone(),
         user_id: job.user_id.clone(),
-        statuses: vec!["current", "pending"],
+        statuses: vec![LearningStatus::Current, LearningStatus::Pending],
         now: app.clock.now(),
         ..Filter::default()
     };
@@ -157,8 +165,8 @@ async fn known(app: &App, job: &Claim) -> Result<Vec<Known>> {
                 let mut known = Vec::with_capacity(profiles.len() + playbooks.len());
                 for profile in profiles {
                     let vector = of_profiles.remove(&profile.profile_no).flatten();
-                    known.push(Known {
-                        kind: "profile",
+                    known.push(KnownLearning {
+                        kind: LearningKind::Profile,
                         agent_version: String::new(),
                         likeness: Likeness::of(&profile.content).with_vector(vector),
                         target: Target::Stored { id: profile.profile_id, content: profile.content },
@@ -167,8 +175,8 @@ async fn known(app: &App, job: &Claim) -> Result<Vec<Known>> {
                 for playbook in playbooks {
                     let vector = of_playbooks.remove(&playbook.user_playbook_id).flatten();
                     let likeness = Likeness::of(&text(&playbook.trigger, &playbook.content));
-                    known.push(Known {
-                        kind: "user_playbook",
+                    known.push(KnownLearning {
+                        kind: LearningKind::UserPlaybook,
                         agent_version: playbook.agent_version,
                         likeness: likeness.with_vector(vector),
                         target: Target::Stored {

@@ -20,9 +20,32 @@ mod window;
 
 pub use job::ExtractLearnings;
 pub use merging::Placed;
-pub use saving::{Extracted, Saved};
-pub use status::status;
-pub use stream::{Feeding, LearningFlags, arriving, feeding, flush};
+pub use saving::{Extracted, ProposalOutcome, Saved};
+pub use status::{LearningProgress, status};
+pub use stream::{Feeding, LearningFlags, PublishLearningStatus, arriving, feeding, flush};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use storage::error::Result;
 
 /// The kind of the job that reads a person's next window.
 const EXTRACT: &str = "extract_learnings";
+
+/// What that job carries.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct StreamJob {
+    /// Whatever waits is read, even if it is no whole window.
+    flush: bool,
+    /// The window's own failures since it stalled last.
+    failures: i64,
+    /// How often it stalled.
+    stalls: i64,
+}
+
+impl StreamJob {
+    fn of(payload: &Value) -> Result<Self> {
+        super::payload(EXTRACT, payload)
+    }
+}

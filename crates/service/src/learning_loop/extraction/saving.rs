@@ -6,14 +6,19 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 use sqlx::types::Json;
 
+use super::StreamJob;
 use super::merging::{Placed, Placement, Target};
 use super::window::Window;
 use crate::app::App;
 use crate::judging::Origin;
 use crate::learning_loop::sql::streams;
 use crate::learnings::rows::{profiles as profile_rows, user_playbooks as playbook_rows};
-use crate::learnings::{NEVER, Profile, UserPlaybook, embedding_job, profiles, user_playbooks};
+use crate::learnings::{
+    LearningStatus, NEVER, Profile, TimeToLive, UserPlaybook, embedding_job, profiles,
+    user_playbooks,
+};
 use crate::sessions::{self, LearningMode};
+use judge::LearningKind;
 use storage::db::Tx;
 use storage::error::{Error, Result};
 use storage::jobs::{self, Claim, GoOn, Outcome};
@@ -28,10 +33,39 @@ pub struct Extracted {
     pub passed_over: Option<String>,
 }
 
+impl Extracted {
+    pub fn outcome(&self) -> WindowOutcome {
+        match self.passed_over {
+            Some(_) => WindowOutcome::PassedOver,
+            None => WindowOutcome::Extracted,
+        }
+    }
+}
+
+base::vocabulary! {
+    /// What became of a window.
+    pub enum WindowOutcome {
+        Extracted = "extracted",
+        /// Nothing could be had of it.
+        PassedOver = "passed_over",
+    }
+}
+
+base::vocabulary! {
+    /// What became of a proposal: it was added, merged into a learning that says the same, put in the place of an
+    /// older one, or refused.
+    pub enum ProposalOutcome {
+        Added = "added",
+        Merged = "merged",
+        Superseded = "superseded",
+        Refused = "refused",
+    }
+}
+
 /// What became of a proposal, as it is stored.
 #[derive(Debug)]
 pub struct Saved {
-    pub outcome: &'static str,
+    pub outcome: ProposalOutcome,
     pub reason: String,
     pub learning_id: Option<String>,
     pub replaced_id: Option<String>,
@@ -49,7 +83,7 @@ pub async fn nothing_new(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
 }
 
 pub async fn save(app: &Arc<App>, job: &Claim, extracted: Extracted) -> Result<Outcome> {
-    let outcome = if extracted.passed_over.is_some() { "passed_over" } else { "extracted" };
+    let outcome = extracted.outcome().as_str();
     app.faults.reach("extract.before_save")?;
     let input = (app.clone(), job.clone(), extracted);
     let saved = app
@@ -61,7 +95,7 @@ pub async fn save(app: &Arc<App>, job: &Claim, extracted: Extracted) -> Result<O
     app.faults.reach("extract.after_save")?;
     metrics::counter!("evenhand_learning_windows_total", "outcome" => outcome).increment(1);
     for one in &saved {
-        metrics::counter!("evenhand_learning_proposals_total", "outcome" => one.outcome)
+        metrics::counter!("evenhand_learning_proposals_total", "outcome" => one.outcome.as_str())
             .increment(1);
     }
     app.db.announce_work().await;
@@ -87,7 +121,9 @@ async fn write(tx: &mut Tx, app: &App, job: &Claim, extracted: &Extracted) -> Re
         streams::insert_proposal(tx, &subject, after.windows, place, placed, &one, now).await?;
         saved.push(one);
     }
-    if saved.iter().any(|one| matches!(one.outcome, "added" | "superseded")) {
+    let is_new =
+        |one: &Saved| matches!(one.outcome, ProposalOutcome::Added | ProposalOutcome::Superseded);
+    if saved.iter().any(is_new) {
         embedding_job::enqueue(tx, app, &job.org_id, Some(&subject)).await?;
     }
     aggregate(tx, app, job, extracted, &saved).await?;
@@ -98,11 +134,12 @@ async fn write(tx: &mut Tx, app: &App, job: &Claim, extracted: &Extracted) -> Re
         return Ok(saved);
     }
     let weight = left + window.overlap();
-    let flush = held.payload["flush"] == json!(true);
+    let StreamJob { flush, .. } = StreamJob::of(&held.payload)?;
     let learning = &window.config.learning;
     let due = flush || weight >= learning.window;
     let run_at = if due { now } else { last.unwrap_or(now) + learning.idle_seconds };
-    let next = GoOn { run_at, weight, payload: json!({"flush": flush}), error: None };
+    let payload = json!(StreamJob { flush, ..StreamJob::default() });
+    let next = GoOn { run_at, weight, payload, error: None };
     jobs::go_on(tx, job, &next).await?;
     Ok(saved)
 }
@@ -122,7 +159,8 @@ async fn aggregate(
         return Ok(());
     }
     let playbooks = extracted.placed.iter().zip(saved).filter(|(placed, saved)| {
-        placed.examined.proposal.kind == "user_playbook" && saved.outcome != "refused"
+        placed.examined.proposal.kind == LearningKind::UserPlaybook
+            && saved.outcome != ProposalOutcome::Refused
     });
     let versions: BTreeSet<&str> = playbooks.map(|(p, _)| p.agent_version.as_str()).collect();
     for version in versions {
@@ -160,7 +198,7 @@ async fn put(
 ) -> Result<Saved> {
     let proposal = &placed.examined.proposal;
     let refuse = |why: &str| Saved {
-        outcome: "refused",
+        outcome: ProposalOutcome::Refused,
         reason: why.to_owned(),
         learning_id: None,
         replaced_id: None,
@@ -182,7 +220,7 @@ async fn put(
         (Placement::Merge(_), Some(target)) => {
             learning.merge_into(tx, &target).await?;
             Ok(Saved {
-                outcome: "merged",
+                outcome: ProposalOutcome::Merged,
                 reason: "says the same".to_owned(),
                 learning_id: Some(target),
                 replaced_id: None,
@@ -191,7 +229,7 @@ async fn put(
         (Placement::Supersede(_), Some(target)) => {
             learning.supersede(tx, &target).await?;
             Ok(Saved {
-                outcome: "superseded",
+                outcome: ProposalOutcome::Superseded,
                 reason: "says something newer about the same".to_owned(),
                 learning_id: Some(learning.add(tx).await?),
                 replaced_id: Some(target),
@@ -201,7 +239,8 @@ async fn put(
             let reason = if placed.examined.is_suspect { "kept pending: suspect" } else { "" };
             let learning_id = Some(learning.add(tx).await?);
             let reason = reason.to_owned();
-            Ok(Saved { outcome: "added", reason, learning_id, replaced_id: None })
+            let outcome = ProposalOutcome::Added;
+            Ok(Saved { outcome, reason, learning_id, replaced_id: None })
         }
     }
 }
@@ -210,7 +249,7 @@ async fn put(
 async fn open_target(
     tx: &mut Tx,
     subject: &SubjectWrite,
-    kind: &str,
+    kind: LearningKind,
     target: &Target,
     earlier: &[Saved],
 ) -> Result<Option<String>> {
@@ -220,7 +259,7 @@ async fn open_target(
     };
     let Some(id) = id else { return Ok(None) };
     let (org_id, user_id) = (subject.org_id(), subject.user_id());
-    let found = if kind == "profile" {
+    let found = if kind == LearningKind::Profile {
         let held = profile_rows::hold(tx, org_id, user_id, &id).await?;
         held.map(|profile| (profile.status, profile.content))
     } else {
@@ -229,7 +268,8 @@ async fn open_target(
         held.filter(|p| p.user_id == user_id).map(|playbook| (playbook.status, playbook.content))
     };
     let is_open = found.is_some_and(|(status, content)| {
-        matches!(status.as_str(), "current" | "pending") && text.is_none_or(|text| *text == content)
+        matches!(status, LearningStatus::Current | LearningStatus::Pending)
+            && text.is_none_or(|text| *text == content)
     });
     Ok(is_open.then_some(id))
 }
@@ -253,8 +293,11 @@ impl Learning<'_> {
     async fn add(&self, tx: &mut Tx) -> Result<String> {
         let now = self.app.clock.now();
         let proposal = &self.placed.examined.proposal;
-        let status = if self.placed.examined.is_suspect { "pending" } else { "current" };
-        if proposal.kind == "profile" {
+        let status = match self.placed.examined.is_suspect {
+            true => LearningStatus::Pending,
+            false => LearningStatus::Current,
+        };
+        if proposal.kind == LearningKind::Profile {
             let mut features = Map::new();
             features.insert("extractor".to_owned(), Value::from(self.origin.judge.as_str()));
             let profile = Profile {
@@ -264,11 +307,11 @@ impl Learning<'_> {
                 content: proposal.content.clone(),
                 last_modified_timestamp: now,
                 generated_from_request_id: self.placed.request_id.clone(),
-                profile_time_to_live: "infinity".to_owned(),
+                profile_time_to_live: TimeToLive::Infinity,
                 expiration_timestamp: NEVER,
                 custom_features: Some(Json(features)),
                 source: self.source(),
-                status: status.to_owned(),
+                status,
                 tags: Json(Vec::new()),
                 source_interaction_ids: Json(proposal.evidence.clone()),
             };
@@ -286,7 +329,7 @@ impl Learning<'_> {
             content: proposal.content.clone(),
             trigger: proposal.trigger.clone(),
             rationale: proposal.rationale.clone(),
-            status: status.to_owned(),
+            status,
             source: self.source(),
             source_interaction_ids: Json(proposal.evidence.clone()),
             tags: Json(Vec::new()),
@@ -299,7 +342,7 @@ impl Learning<'_> {
     async fn merge_into(&self, tx: &mut Tx, id: &str) -> Result<()> {
         let evidence = &self.placed.examined.proposal.evidence;
         let now = self.app.clock.now();
-        if self.placed.examined.proposal.kind == "profile" {
+        if self.placed.examined.proposal.kind == LearningKind::Profile {
             profile_rows::add_sources(tx, self.subject, id, evidence, now).await
         } else {
             let number = id.parse().unwrap_or(0);
@@ -308,11 +351,11 @@ impl Learning<'_> {
     }
 
     async fn supersede(&self, tx: &mut Tx, id: &str) -> Result<()> {
-        if self.placed.examined.proposal.kind == "profile" {
-            profile_rows::set_status(tx, self.subject, id, "superseded").await
+        if self.placed.examined.proposal.kind == LearningKind::Profile {
+            profile_rows::set_status(tx, self.subject, id, LearningStatus::Superseded).await
         } else {
             let number = id.parse().unwrap_or(0);
-            playbook_rows::set_status(tx, self.subject, number, "superseded").await
+            playbook_rows::set_status(tx, self.subject, number, LearningStatus::Superseded).await
         }
     }
 }

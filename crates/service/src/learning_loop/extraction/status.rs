@@ -5,16 +5,26 @@ use super::failure::STALLED;
 use crate::app::App;
 use crate::learning_loop::sql::streams;
 use crate::organization;
-use crate::sessions;
+use crate::sessions::{self, LearningMode};
 use storage::error::{Error, Result};
 use storage::jobs::{self, JobState, JobView};
 
-/// `pending`, `processing`, `done` or `failed`, and why.
+base::vocabulary! {
+    /// How a published request stands with learning. What failed is tried again once a day.
+    pub enum LearningProgress {
+        Pending = "pending",
+        Processing = "processing",
+        Done = "done",
+        Failed = "failed",
+    }
+}
+
+/// How a request stands, and why.
 pub async fn status(
     app: &App,
     org_id: &str,
     request_id: String,
-) -> Result<(&'static str, Option<String>)> {
+) -> Result<(LearningProgress, Option<String>)> {
     let input = (org_id.to_owned(), request_id, app.clock.now());
     let found = app
         .db
@@ -27,7 +37,7 @@ pub async fn status(
                 if evaluation_only {
                     return Ok(Some(done("evaluation_only: kept out of learning")));
                 }
-                if learning == "off" {
+                if learning == LearningMode::Off {
                     return Ok(Some(done("learning was off when it was published")));
                 }
                 let stream = streams::find(tx, org_id, &user_id).await?.unwrap_or_default();
@@ -35,7 +45,8 @@ pub async fn status(
                     return Ok(Some(done("read")));
                 }
                 if !organization::config_in(tx, org_id).await?.config.learning.enabled {
-                    return Ok(Some(("pending", Some("learning is turned off".to_owned()))));
+                    let reason = "learning is turned off".to_owned();
+                    return Ok(Some((LearningProgress::Pending, Some(reason))));
                 }
                 let job = jobs::latest(tx, org_id, &user_id, EXTRACT, &user_id).await?;
                 Ok(Some(waiting(job, *now)))
@@ -45,24 +56,27 @@ pub async fn status(
     found.ok_or_else(|| Error::not_found("request"))
 }
 
-fn done(why: &str) -> (&'static str, Option<String>) {
-    ("done", Some(why.to_owned()))
+fn done(why: &str) -> (LearningProgress, Option<String>) {
+    (LearningProgress::Done, Some(why.to_owned()))
 }
 
-fn waiting(job: Option<JobView>, now: i64) -> (&'static str, Option<String>) {
+fn waiting(job: Option<JobView>, now: i64) -> (LearningProgress, Option<String>) {
     let Some(job) = job.filter(|job| job.state == JobState::Open) else {
-        return ("pending", Some("it is read with the next publish of this user".to_owned()));
+        let reason = "it is read with the next publish of this user".to_owned();
+        return (LearningProgress::Pending, Some(reason));
     };
     if job.lease_until.is_some_and(|until| until >= now) {
-        return ("processing", None);
+        return (LearningProgress::Processing, None);
     }
     match job.last_error {
-        Some(reason) if reason.starts_with(STALLED) => ("failed", Some(reason)),
-        Some(reason) => ("pending", Some(format!("to be tried again: {reason}"))),
-        None if job.run_at <= now => ("pending", Some("waiting for a worker".to_owned())),
+        Some(reason) if reason.starts_with(STALLED) => (LearningProgress::Failed, Some(reason)),
+        Some(reason) => (LearningProgress::Pending, Some(format!("to be tried again: {reason}"))),
+        None if job.run_at <= now => {
+            (LearningProgress::Pending, Some("waiting for a worker".to_owned()))
+        }
         None => {
             let reason = "waiting for more interactions, the end of the session or idle time";
-            ("pending", Some(reason.to_owned()))
+            (LearningProgress::Pending, Some(reason.to_owned()))
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::EXTRACT;
+use super::{EXTRACT, StreamJob};
 use crate::app::App;
 use crate::organization;
 use crate::sessions::LearningMode;
@@ -13,6 +13,15 @@ use storage::subjects::SubjectWrite;
 
 /// Attempts that end with the worker's death or the storage's failure; a window's own failures are counted apart.
 const ATTEMPTS: i64 = 100;
+
+base::vocabulary! {
+    /// How a publish stands with learning when it is answered.
+    pub enum PublishLearningStatus {
+        Done = "done",
+        /// Learning from it waits in the queue.
+        Deferred = "deferred",
+    }
+}
 
 /// How a publish feeds learning, decided before it is written and stored with it.
 #[derive(Clone, Debug)]
@@ -44,16 +53,18 @@ impl Feeding {
     }
 
     /// `learning_status` and `learning_reason` of the publish's answer.
-    pub fn answer(&self) -> (&'static str, String) {
+    pub fn answer(&self) -> (PublishLearningStatus, String) {
         match self {
-            Feeding::Off(why) => ("done", (*why).to_owned()),
-            Feeding::On { urgent: true, .. } => ("deferred", "queued for extraction".to_owned()),
+            Feeding::Off(why) => (PublishLearningStatus::Done, (*why).to_owned()),
+            Feeding::On { urgent: true, .. } => {
+                (PublishLearningStatus::Deferred, "queued for extraction".to_owned())
+            }
             Feeding::On { window, idle, .. } => {
                 let minutes = idle / 60;
                 let reason = format!(
                     "waits for {window} interactions, the end of the session or {minutes} idle minutes"
                 );
-                ("deferred", reason)
+                (PublishLearningStatus::Deferred, reason)
             }
         }
     }
@@ -124,7 +135,7 @@ fn job<'a>(app: &App, subject: &'a SubjectWrite, flush: bool, wait: i64) -> NewJ
         org_id: subject.org_id(),
         subject: Some(subject),
         parent_id: None,
-        payload: json!({"flush": flush}),
+        payload: json!(StreamJob { flush, ..StreamJob::default() }),
         dedupe_key: Some(subject.user_id().to_owned()),
         on_duplicate: OnDuplicate::Move,
         run_at: app.clock.now() + wait,

@@ -8,7 +8,7 @@ use storage::{rows, run};
 
 /// The texts of a tuning proposal for an agent playbook.
 #[derive(Clone, Debug, PartialEq, sqlx_macros::FromRow)]
-pub struct Draft {
+pub struct ProposalTexts {
     pub proposal_id: String,
     pub learning_id: String,
     pub content: String,
@@ -58,11 +58,11 @@ pub async fn others(
     )
 }
 
-pub async fn drafts(tx: &mut Tx, org_id: &str, ids: &[i64]) -> Result<Vec<Draft>> {
+pub async fn drafts(tx: &mut Tx, org_id: &str, ids: &[i64]) -> Result<Vec<ProposalTexts>> {
     let ids: Vec<String> = ids.iter().map(i64::to_string).collect();
     rows!(
         tx,
-        Draft,
+        ProposalTexts,
         "SELECT proposal_id, learning_id, content, \"trigger\", rationale FROM tuning_proposals
          WHERE org_id = $1 AND kind = 'agent_playbook' AND user_id IS NULL AND learning_id IN {texts:$2}
          ORDER BY proposal_id",
@@ -71,7 +71,7 @@ pub async fn drafts(tx: &mut Tx, org_id: &str, ids: &[i64]) -> Result<Vec<Draft>
     )
 }
 
-pub async fn rewrite_draft(tx: &mut Tx, org_id: &str, draft: &Draft) -> Result<()> {
+pub async fn rewrite_draft(tx: &mut Tx, org_id: &str, draft: &ProposalTexts) -> Result<()> {
     run!(
         tx,
         "UPDATE tuning_proposals SET content = $3, \"trigger\" = $4, rationale = $5

@@ -3,6 +3,7 @@
 use sqlx::types::Json;
 
 use crate::learning_loop::provenance::ProposalRecord;
+use judge::LearningKind;
 use storage::db::Tx;
 use storage::error::Result;
 use storage::{row, rows};
@@ -11,7 +12,7 @@ use storage::{row, rows};
 pub async fn proposals_of(
     tx: &mut Tx,
     org_id: &str,
-    kind: &str,
+    kind: LearningKind,
     learning_ids: &[String],
 ) -> Result<Vec<ProposalRecord>> {
     rows!(
@@ -31,7 +32,12 @@ pub async fn proposals_of(
 }
 
 /// What took a learning's place.
-pub async fn successor(tx: &mut Tx, org_id: &str, kind: &str, id: &str) -> Result<Option<String>> {
+pub async fn successor(
+    tx: &mut Tx,
+    org_id: &str,
+    kind: LearningKind,
+    id: &str,
+) -> Result<Option<String>> {
     let found = row!(
         tx,
         (Option<String>,),
@@ -45,8 +51,13 @@ pub async fn successor(tx: &mut Tx, org_id: &str, kind: &str, id: &str) -> Resul
 }
 
 /// The turns a person's learning says it came from.
-pub async fn source_turns(tx: &mut Tx, org_id: &str, kind: &str, id: &str) -> Result<Vec<i64>> {
-    let found = if kind == "profile" {
+pub async fn source_turns(
+    tx: &mut Tx,
+    org_id: &str,
+    kind: LearningKind,
+    id: &str,
+) -> Result<Vec<i64>> {
+    let found = if kind == LearningKind::Profile {
         row!(
             tx,
             (Json<Vec<i64>>,),

@@ -63,7 +63,6 @@ pub async fn insert_window(
     now: i64,
 ) -> Result<()> {
     let (window, origin) = (&extracted.window, &extracted.origin);
-    let outcome = if extracted.passed_over.is_some() { "passed_over" } else { "extracted" };
     run!(
         tx,
         "INSERT INTO learning_windows
@@ -78,7 +77,7 @@ pub async fn insert_window(
         window.ids().next().unwrap_or(0),
         window.ids().next_back().unwrap_or(0),
         i64::try_from(window.arrivals.len()).unwrap_or(0),
-        outcome,
+        extracted.outcome(),
         extracted.passed_over.as_deref().unwrap_or(""),
         &origin.judge,
         &origin.prompt_version,

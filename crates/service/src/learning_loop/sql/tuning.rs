@@ -5,7 +5,10 @@ use std::collections::BTreeSet;
 use sqlx::types::Json;
 
 use crate::evaluation::VerdictOnLearning;
-use crate::learning_loop::tuning::{Draft, Present, Score, TuningEvidence, TuningProposal};
+use crate::learning_loop::tuning::{
+    Present, Score, TuningDraft, TuningEvidence, TuningProposal, TuningStatus,
+};
+use judge::LearningKind;
 use storage::db::Tx;
 use storage::error::Result;
 use storage::subjects::SubjectWrite;
@@ -22,13 +25,13 @@ macro_rules! columns {
 pub async fn present<'a>(
     tx: &mut Tx,
     org_id: &str,
-    keys: impl IntoIterator<Item = &'a (String, String)>,
+    keys: impl IntoIterator<Item = &'a (LearningKind, String)>,
 ) -> Result<Vec<Present>> {
-    let keys: Vec<&(String, String)> = keys.into_iter().collect();
-    let of = |kind: &str| -> Vec<&str> {
-        keys.iter().filter(|(k, _)| k == kind).map(|(_, id)| id.as_str()).collect()
+    let keys: Vec<&(LearningKind, String)> = keys.into_iter().collect();
+    let of = |kind: LearningKind| -> Vec<&str> {
+        keys.iter().filter(|(k, _)| *k == kind).map(|(_, id)| id.as_str()).collect()
     };
-    let numbers = |kind: &str| -> Vec<i64> {
+    let numbers = |kind: LearningKind| -> Vec<i64> {
         of(kind).into_iter().filter_map(|id| id.parse().ok()).collect()
     };
     let mut found = rows!(
@@ -38,7 +41,7 @@ pub async fn present<'a>(
                 '' AS \"trigger\", status, NULL AS playbook_status
          FROM profiles WHERE org_id = $1 AND profile_id IN {texts:$2}",
         org_id,
-        Json(of("profile"))
+        Json(of(LearningKind::Profile))
     )?;
     found.extend(rows!(
         tx,
@@ -47,7 +50,7 @@ pub async fn present<'a>(
                 content, \"trigger\", status, NULL AS playbook_status
          FROM user_playbooks WHERE org_id = $1 AND user_playbook_id IN {integers:$2}",
         org_id,
-        Json(numbers("user_playbook"))
+        Json(numbers(LearningKind::UserPlaybook))
     )?);
     found.extend(rows!(
         tx,
@@ -56,26 +59,32 @@ pub async fn present<'a>(
                 agent_version, content, \"trigger\", status, playbook_status
          FROM agent_playbooks WHERE org_id = $1 AND agent_playbook_id IN {integers:$2}",
         org_id,
-        Json(numbers("agent_playbook"))
+        Json(numbers(LearningKind::AgentPlaybook))
     )?);
     Ok(found)
 }
 
 /// `(kind, learning, proposal)` of what is open.
-pub async fn open_proposals(tx: &mut Tx, org_id: &str) -> Result<Vec<(String, String, String)>> {
+pub async fn open_proposals(
+    tx: &mut Tx,
+    org_id: &str,
+) -> Result<Vec<(LearningKind, String, String)>> {
     rows!(
         tx,
-        (String, String, String),
+        (LearningKind, String, String),
         "SELECT kind, learning_id, proposal_id FROM tuning_proposals WHERE org_id = $1 AND status = 'open'",
         org_id
     )
 }
 
 /// `(kind, learning, digest)` of everything that was ever proposed.
-pub async fn proposed(tx: &mut Tx, org_id: &str) -> Result<BTreeSet<(String, String, String)>> {
+pub async fn proposed(
+    tx: &mut Tx,
+    org_id: &str,
+) -> Result<BTreeSet<(LearningKind, String, String)>> {
     let found = rows!(
         tx,
-        (String, String, String),
+        (LearningKind, String, String),
         "SELECT kind, learning_id, digest FROM tuning_proposals WHERE org_id = $1",
         org_id
     )?;
@@ -89,7 +98,7 @@ pub async fn insert_proposal(
     owner: Option<&SubjectWrite>,
     proposal_id: &str,
     score: &Score,
-    draft: &Draft,
+    draft: &TuningDraft,
     now: i64,
 ) -> Result<bool> {
     let impact = &score.attributable_impact;
@@ -104,7 +113,7 @@ pub async fn insert_proposal(
         org_id,
         owner.map(SubjectWrite::user_id),
         owner.map(SubjectWrite::epoch),
-        &score.kind,
+        score.kind,
         &score.learning_id,
         &score.digest,
         draft.action,
@@ -144,7 +153,11 @@ pub async fn insert_evidence(
     Ok(())
 }
 
-pub async fn list(tx: &mut Tx, org_id: &str, status: Option<&str>) -> Result<Vec<TuningProposal>> {
+pub async fn list(
+    tx: &mut Tx,
+    org_id: &str,
+    status: Option<TuningStatus>,
+) -> Result<Vec<TuningProposal>> {
     rows!(
         tx,
         TuningProposal,
@@ -191,7 +204,7 @@ pub async fn settle(
     org_id: &str,
     owner: Option<&SubjectWrite>,
     proposal_id: &str,
-    status: &str,
+    status: TuningStatus,
     now: i64,
 ) -> Result<()> {
     run!(

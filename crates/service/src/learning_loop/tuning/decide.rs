@@ -6,13 +6,15 @@ use serde::Serialize;
 use sqlx::types::Json;
 use utoipa::ToSchema;
 
+use super::{TuningAction, TuningStatus};
 use crate::app::App;
 use crate::evaluation;
 use crate::learning_loop::sql::tuning as sql;
 use crate::learnings::decisions::Decider;
 use crate::learnings::requests::PlaybookChange;
 use crate::learnings::rows::profiles as profile_rows;
-use crate::learnings::{agent_playbooks, user_playbooks};
+use crate::learnings::{LearningStatus, agent_playbooks, user_playbooks};
+use judge::LearningKind;
 use storage::db::Tx;
 use storage::error::{Code, Error, Result};
 use storage::subjects::barrier;
@@ -21,13 +23,11 @@ use storage::subjects::barrier;
 #[derive(Clone, Debug, Serialize, sqlx_macros::FromRow, ToSchema)]
 pub struct TuningProposal {
     pub proposal_id: String,
-    /// `profile`, `user_playbook` or `agent_playbook`.
-    pub kind: String,
+    pub kind: LearningKind,
     pub learning_id: String,
     /// Whose it is; null for agent playbooks.
     pub user_id: Option<String>,
-    /// `archive` or `edit`.
-    pub action: String,
+    pub action: TuningAction,
     /// The proposed wording, for an edit.
     pub content: String,
     pub trigger: String,
@@ -38,8 +38,7 @@ pub struct TuningProposal {
     pub judged: i64,
     pub impact: f64,
     pub impact_upper: f64,
-    /// `open`, `accepted` or `declined`.
-    pub status: String,
+    pub status: TuningStatus,
     pub created_at: i64,
     pub decided_at: Option<i64>,
     #[serde(skip)]
@@ -70,7 +69,7 @@ pub struct TuningEvidence {
 pub async fn list(
     app: &App,
     org_id: &str,
-    status: Option<&'static str>,
+    status: Option<TuningStatus>,
 ) -> Result<Vec<TuningProposal>> {
     app.db
         .read("learnings.list_tuning", (org_id.to_owned(), status), |tx, (org_id, status)| {
@@ -110,7 +109,7 @@ pub async fn accept(
             Box::pin(async move {
                 let proposal = open(tx, org_id, &acceptance.proposal_id).await?;
                 carry_out(tx, app, org_id, &proposal, acceptance, decider).await?;
-                settle(tx, app, org_id, &proposal, "accepted").await
+                settle(tx, app, org_id, &proposal, TuningStatus::Accepted).await
             })
         })
         .await?;
@@ -125,7 +124,7 @@ pub async fn decline(app: &Arc<App>, org_id: &str, proposal_id: String) -> Resul
         .write("learnings.decline_tuning", input, |tx, (app, org_id, proposal_id)| {
             Box::pin(async move {
                 let proposal = open(tx, org_id, proposal_id).await?;
-                settle(tx, app, org_id, &proposal, "declined").await
+                settle(tx, app, org_id, &proposal, TuningStatus::Declined).await
             })
         })
         .await
@@ -134,7 +133,7 @@ pub async fn decline(app: &Arc<App>, org_id: &str, proposal_id: String) -> Resul
 async fn open(tx: &mut Tx, org_id: &str, proposal_id: &str) -> Result<TuningProposal> {
     let found = sql::hold(tx, org_id, proposal_id).await?;
     let proposal = found.ok_or_else(|| Error::not_found("tuning proposal"))?;
-    if proposal.status != "open" {
+    if proposal.status != TuningStatus::Open {
         let detail = format!("This proposal was {} already.", proposal.status);
         return Err(Error::refused(Code::ProposalDecided, detail));
     }
@@ -146,7 +145,7 @@ async fn settle(
     app: &App,
     org_id: &str,
     proposal: &TuningProposal,
-    status: &str,
+    status: TuningStatus,
 ) -> Result<()> {
     let now = app.clock.now();
     // A person's proposal is theirs: it is changed through the barrier.
@@ -165,7 +164,7 @@ async fn carry_out(
     acceptance: &Acceptance,
     decider: &Decider,
 ) -> Result<()> {
-    let key = (proposal.kind.clone(), proposal.learning_id.clone());
+    let key = (proposal.kind, proposal.learning_id.clone());
     let present = sql::present(tx, org_id, [&key]).await?.into_iter().next();
     let present = present.ok_or_else(|| Error::not_found("learning"))?;
     if evaluation::learning_digest(&present.content, &present.trigger) != proposal.digest {
@@ -175,8 +174,8 @@ async fn carry_out(
         ));
     }
     let own_words = acceptance.content.is_some() || acceptance.trigger.is_some();
-    let is_edit = proposal.action == "edit" || own_words;
-    if proposal.kind == "profile" {
+    let is_edit = proposal.action == TuningAction::Edit || own_words;
+    if proposal.kind == LearningKind::Profile {
         if own_words {
             let detail = "a profile is archived; change its text with update_user_profile";
             return Err(Error::invalid_field(Code::InvalidInput, "/content", detail));
@@ -184,10 +183,11 @@ async fn carry_out(
         let user_id = present.user_id.as_deref().unwrap_or_default();
         let now = app.clock.now();
         let subject = barrier::open(tx, &app.subject_keys, org_id, user_id, now).await?;
-        return profile_rows::set_status(tx, &subject, &proposal.learning_id, "archived").await;
+        let (id, archived) = (&proposal.learning_id, LearningStatus::Archived);
+        return profile_rows::set_status(tx, &subject, id, archived).await;
     }
     let or = |own: &Option<String>, drafted: &str, present: &str| {
-        let drafted = if proposal.action == "edit" { drafted } else { present };
+        let drafted = if proposal.action == TuningAction::Edit { drafted } else { present };
         Some(own.clone().unwrap_or_else(|| drafted.to_owned()))
     };
     let mut change = PlaybookChange {
@@ -198,9 +198,9 @@ async fn carry_out(
         change.content = or(&acceptance.content, &proposal.content, &present.content);
         change.trigger = or(&acceptance.trigger, &proposal.trigger, &present.trigger);
     } else {
-        change.status = Some("archived");
+        change.status = Some(LearningStatus::Archived);
     }
-    if proposal.kind == "user_playbook" {
+    if proposal.kind == LearningKind::UserPlaybook {
         user_playbooks::apply(tx, app, org_id, &change, app.clock.now()).await
     } else {
         agent_playbooks::apply(tx, app, org_id, &change, decider).await

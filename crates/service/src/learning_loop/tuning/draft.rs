@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::TuningAction;
 use super::score::Score;
 use crate::app::App;
 use crate::judging::{self, EveryonesConsent, SubjectConsent};
@@ -12,7 +13,7 @@ use crate::learning_loop::sql::aggregation::known_of;
 use crate::organization::OrganizationConfig;
 use crate::sessions::{self, Interaction};
 use judge::prompts::Kind;
-use judge::{Flawed, JudgeError};
+use judge::{Flawed, JudgeError, LearningKind};
 use storage::error::Result;
 use storage::subjects::barrier;
 
@@ -22,9 +23,8 @@ const TURNS: usize = 40;
 
 /// What a person is asked to decide.
 #[derive(Clone, Debug)]
-pub struct Draft {
-    /// `archive` or `edit`.
-    pub action: &'static str,
+pub struct TuningDraft {
+    pub action: TuningAction,
     pub content: String,
     pub trigger: String,
     pub rationale: String,
@@ -32,11 +32,11 @@ pub struct Draft {
     pub drafted_by: String,
 }
 
-impl Draft {
+impl TuningDraft {
     fn archive(score: &Score) -> Self {
         let impact = &score.attributable_impact;
-        Draft {
-            action: "archive",
+        TuningDraft {
+            action: TuningAction::Archive,
             content: String::new(),
             trigger: String::new(),
             rationale: format!(
@@ -54,15 +54,15 @@ pub async fn make(
     org_id: &str,
     config: &OrganizationConfig,
     score: &Score,
-) -> Result<Draft> {
+) -> Result<TuningDraft> {
     let defects: Vec<_> = score
         .against
         .iter()
         .filter(|verdict| verdict.verified_diagnosis() == Some("content_defect"))
         .take(PROBLEMS)
         .collect();
-    if defects.is_empty() || score.kind == "profile" || app.extractor.is_offline() {
-        return Ok(Draft::archive(score));
+    if defects.is_empty() || score.kind == LearningKind::Profile || app.extractor.is_offline() {
+        return Ok(TuningDraft::archive(score));
     }
     let problems = defects.iter().map(|verdict| verdict.diagnosis_reason()).collect();
     let mut cited: BTreeMap<String, BTreeSet<i64>> = BTreeMap::new();
@@ -85,10 +85,10 @@ pub async fn make(
         Err(error) if error.is_temporary() || error == JudgeError::Withdrawn => {
             return Err(judging::judge_error(&error));
         }
-        Err(_) => return Ok(Draft::archive(score)),
+        Err(_) => return Ok(TuningDraft::archive(score)),
     };
-    let mut draft = Draft {
-        action: "edit",
+    let mut draft = TuningDraft {
+        action: TuningAction::Edit,
         content: graded.verdict.content,
         trigger: graded.verdict.trigger,
         rationale: graded.verdict.rationale,
@@ -100,7 +100,7 @@ pub async fn make(
         let present = format!("{} {}", score.trigger, score.content);
         let may_share = |text: &str| people.is_impersonal(text, &present);
         if !may_share(&draft.content) || !may_share(&draft.trigger) {
-            return Ok(Draft::archive(score));
+            return Ok(TuningDraft::archive(score));
         }
         if !may_share(&draft.rationale) {
             draft.rationale = "Drafted from what verified diagnoses say.".to_owned();
@@ -108,7 +108,7 @@ pub async fn make(
     }
     let unchanged = draft.content == score.content && draft.trigger == score.trigger;
     let useless = draft.content.is_empty() || unchanged;
-    Ok(if useless { Draft::archive(score) } else { draft })
+    Ok(if useless { TuningDraft::archive(score) } else { draft })
 }
 
 /// What one person's sessions show, and what is known about that person.

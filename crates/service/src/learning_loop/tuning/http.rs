@@ -5,16 +5,16 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::{Acceptance, Score, ScorecardQuery, TuningProposal};
+use super::{Acceptance, Score, ScorecardQuery, TuningProposal, TuningStatus};
 use crate::app::App;
 use crate::credentials::Operator;
 use crate::http::fields::{Fields, Read};
 use crate::http::{Input, QueryInput, Result};
-use crate::learnings::{KINDS, requests};
+use crate::learnings::requests;
 
 pub fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
@@ -24,27 +24,15 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(decline_tuning_proposal))
 }
 
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[allow(dead_code)] // names the parameters for the specification
-struct ScorecardParams {
-    /// `profile`, `user_playbook` or `agent_playbook`.
-    kind: Option<String>,
-    learning_id: Option<String>,
-    agent_version: Option<String>,
-    /// Of the judged turns: RFC 3339 or unix seconds; the last 90 days when absent.
-    start_time: Option<String>,
-    end_time: Option<String>,
-    /// 1 to 1000; 100 when absent.
-    limit: Option<i64>,
-}
+crate::request_query!(ScorecardQuery);
 
 impl Read for ScorecardQuery {
     fn read(f: &mut Fields<'_>) -> Self {
-        let (from, to) = f.time_range();
-        let limit = f.integer("limit", 1..=1000).unwrap_or(100);
+        let start = "Of the judged turns, included; the last 90 days when absent.";
+        let (from, to) = f.time_range_of(start);
+        let limit = f.integer_or("limit", 1..=1000, 100);
         ScorecardQuery {
-            kind: f.choice("kind", &KINDS),
+            kind: f.word("kind"),
             learning_id: f.optional_id("learning_id"),
             agent_version: f.optional_id("agent_version"),
             from,
@@ -62,7 +50,7 @@ struct Scorecard {
 }
 
 /// What verdicts say about each learning: relevance, impact with its interval, verified diagnoses.
-#[utoipa::path(get, path = "/api/learnings/scorecard", tag = "learnings", params(ScorecardParams),
+#[utoipa::path(get, path = "/api/learnings/scorecard", tag = "learnings", params(ScorecardQuery),
     responses((status = 200, body = Scorecard)))]
 async fn scorecard(
     State(app): State<Arc<App>>,
@@ -73,20 +61,29 @@ async fn scorecard(
     Ok(Json(Scorecard { success: true, scores }))
 }
 
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[allow(dead_code)] // names the parameters for the specification
-struct TuningProposalsParams {
-    /// `open` (when absent), `accepted`, `declined` or `all`.
-    status: Option<String>,
+base::vocabulary! {
+    /// Which tuning proposals are listed.
+    pub enum TuningStatusFilter {
+        Open = "open",
+        Accepted = "accepted",
+        Declined = "declined",
+        All = "all",
+    }
 }
 
-struct TuningProposalsQuery(Option<&'static str>);
+/// The status of the proposals that are wanted; all without one.
+struct TuningProposalsQuery(Option<TuningStatus>);
+
+crate::request_query!(TuningProposalsQuery);
 
 impl Read for TuningProposalsQuery {
     fn read(f: &mut Fields<'_>) -> Self {
-        let status = f.choice("status", &["open", "accepted", "declined", "all"]);
-        TuningProposalsQuery(Some(status.unwrap_or("open")).filter(|status| *status != "all"))
+        TuningProposalsQuery(match f.word_or("status", TuningStatusFilter::Open) {
+            TuningStatusFilter::Open => Some(TuningStatus::Open),
+            TuningStatusFilter::Accepted => Some(TuningStatus::Accepted),
+            TuningStatusFilter::Declined => Some(TuningStatus::Declined),
+            TuningStatusFilter::All => None,
+        })
     }
 }
 
@@ -98,7 +95,7 @@ struct TuningProposals {
 
 /// Learnings that hurt, with what is proposed to do about them.
 #[utoipa::path(get, path = "/api/learnings/tuning_proposals", tag = "learnings",
-    params(TuningProposalsParams), responses((status = 200, body = TuningProposals)))]
+    params(TuningProposalsQuery), responses((status = 200, body = TuningProposals)))]
 async fn tuning_proposals(
     State(app): State<Arc<App>>,
     Operator(caller): Operator,
@@ -108,30 +105,25 @@ async fn tuning_proposals(
     Ok(Json(TuningProposals { success: true, proposals }))
 }
 
-#[derive(ToSchema)]
-#[allow(dead_code)] // the specification's view of Acceptance
-struct AcceptTuningProposalRequest {
-    proposal_id: String,
-    /// A wording of one's own instead of the draft.
-    #[schema(max_length = 100_000)]
-    content: Option<String>,
-    trigger: Option<String>,
-}
+crate::request_body!(Acceptance, "AcceptTuningProposalRequest");
 
 impl Read for Acceptance {
     fn read(f: &mut Fields<'_>) -> Self {
         Acceptance {
             proposal_id: f.id("proposal_id"),
-            content: f.optional_text("content", requests::CONTENT_LENGTH),
+            content: f
+                .about("A wording of one's own instead of the draft.")
+                .optional_text("content", requests::CONTENT_LENGTH),
             trigger: f.optional_text("trigger", requests::SIDE_TEXT_LENGTH),
         }
     }
 }
 
-#[derive(ToSchema)]
 struct DeclineTuningProposalRequest {
     proposal_id: String,
 }
+
+crate::request_body!(DeclineTuningProposalRequest, "DeclineTuningProposalRequest");
 
 impl Read for DeclineTuningProposalRequest {
     fn read(f: &mut Fields<'_>) -> Self {
@@ -142,20 +134,19 @@ impl Read for DeclineTuningProposalRequest {
 #[derive(Serialize, ToSchema)]
 struct TuningDecided {
     success: bool,
-    /// `accepted` or `declined`.
-    status: &'static str,
+    status: TuningStatus,
 }
 
 /// Carry a proposal out: archive the learning, or give it the proposed wording or one's own.
 #[utoipa::path(post, path = "/api/learnings/tuning_proposals/accept", tag = "learnings",
-    request_body = AcceptTuningProposalRequest, responses((status = 200, body = TuningDecided)))]
+    request_body = Acceptance, responses((status = 200, body = TuningDecided)))]
 async fn accept_tuning_proposal(
     State(app): State<Arc<App>>,
     Operator(caller): Operator,
     Input { value, .. }: Input<Acceptance>,
 ) -> Result<Json<TuningDecided>> {
     super::accept(&app, &caller.org_id, &caller.credential_id, value).await?;
-    Ok(Json(TuningDecided { success: true, status: "accepted" }))
+    Ok(Json(TuningDecided { success: true, status: TuningStatus::Accepted }))
 }
 
 /// Leave the learning as it is; the same text is not proposed again.
@@ -167,5 +158,5 @@ async fn decline_tuning_proposal(
     Input { value, .. }: Input<DeclineTuningProposalRequest>,
 ) -> Result<Json<TuningDecided>> {
     super::decline(&app, &caller.org_id, value.proposal_id).await?;
-    Ok(Json(TuningDecided { success: true, status: "declined" }))
+    Ok(Json(TuningDecided { success: true, status: TuningStatus::Declined }))
 }

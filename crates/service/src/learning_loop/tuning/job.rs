@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
-use super::draft::{self, Draft};
-use super::score::{self, Score, ScorecardQuery};
+use super::draft::{self, TuningDraft};
+use super::score::{self, LearningStanding, Score, ScorecardQuery};
 use crate::app::App;
 use crate::evaluation::LEARNING_VERDICTS_CHANGED;
 use crate::learning_loop::sql::tuning as sql;
+use crate::learnings::PlaybookStatus;
 use crate::organization;
 use storage::db::Tx;
 use storage::error::Result;
@@ -48,11 +49,11 @@ async fn tune(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
         .await?;
     let least = config.learning.tuning_min_sessions;
     let harmful = scores.into_iter().filter(|score| {
-        let key = (score.kind.clone(), score.learning_id.clone(), score.digest.clone());
-        score.standing == "hurts"
+        let key = (score.kind, score.learning_id.clone(), score.digest.clone());
+        score.standing == LearningStanding::Hurts
             && score.sessions >= least
             && score.status.is_none()
-            && score.playbook_status.as_deref() != Some("rejected")
+            && score.playbook_status != Some(PlaybookStatus::Rejected)
             && !known.contains(&key)
     });
     let mut proposals = Vec::new();
@@ -69,7 +70,12 @@ async fn tune(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
     Ok(Outcome::Closed)
 }
 
-async fn save(tx: &mut Tx, app: &App, job: &Claim, proposals: &[(Score, Draft)]) -> Result<()> {
+async fn save(
+    tx: &mut Tx,
+    app: &App,
+    job: &Claim,
+    proposals: &[(Score, TuningDraft)],
+) -> Result<()> {
     let now = app.clock.now();
     jobs::hold(tx, job).await?;
     let users: BTreeSet<String> = proposals
@@ -94,7 +100,7 @@ async fn save(tx: &mut Tx, app: &App, job: &Claim, proposals: &[(Score, Draft)])
                 sql::insert_evidence(tx, subject, &id, verdict).await?;
             }
         }
-        let action = draft.action;
+        let action = draft.action.as_str();
         metrics::counter!("evenhand_tuning_proposals_total", "action" => action).increment(1);
     }
     jobs::finish(tx, job, now).await

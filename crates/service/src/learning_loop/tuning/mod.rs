@@ -13,9 +13,27 @@ mod job;
 mod score;
 
 pub use decide::{Acceptance, TuningEvidence, TuningProposal, accept, decline, list};
-pub use draft::Draft;
+pub use draft::TuningDraft;
 pub use job::TuneLearnings;
 pub use score::{Present, Score, ScorecardQuery, scorecard};
+
+base::vocabulary! {
+    /// What is proposed to do about a learning.
+    pub enum TuningAction {
+        Archive = "archive",
+        /// Give it another wording.
+        Edit = "edit",
+    }
+}
+
+base::vocabulary! {
+    /// What was decided about a tuning proposal.
+    pub enum TuningStatus {
+        Open = "open",
+        Accepted = "accepted",
+        Declined = "declined",
+    }
+}
 
 /// How far back verdicts count.
 const LOOKBACK_SECONDS: i64 = 90 * 86_400;

@@ -11,6 +11,8 @@ use crate::app::App;
 use crate::evaluation::{self, VerdictOnLearning};
 use crate::experiments::{self, ServedLift, ServedLifts};
 use crate::learning_loop::sql::tuning as sql;
+use crate::learnings::{LearningStatus, PlaybookStatus};
+use judge::LearningKind;
 use stats::distributions::student_t_critical_value;
 use stats::wilson::wilson;
 use stats::{ALPHA, Arm, Interval, UserSum, Variance};
@@ -23,10 +25,27 @@ const VERDICTS: i64 = 200_000;
 const SESSIONS: usize = 20;
 const TITLE: usize = 200;
 
+base::vocabulary! {
+    /// Where the interval of a learning's attributable impact lies: above zero, below it, or on both sides.
+    pub enum LearningStanding {
+        Helps = "helps",
+        Hurts = "hurts",
+        Unclear = "unclear",
+    }
+}
+
+base::vocabulary! {
+    /// By what verdicts are clustered: `session` where all are of one person.
+    pub enum ClusteredBy {
+        User = "user",
+        Session = "session",
+    }
+}
+
 /// What the scorecard is asked for. Times are those of the judged turns.
 #[derive(Clone, Debug, Default)]
 pub struct ScorecardQuery {
-    pub kind: Option<&'static str>,
+    pub kind: Option<LearningKind>,
     pub learning_id: Option<String>,
     pub agent_version: Option<String>,
     pub from: Option<i64>,
@@ -37,25 +56,23 @@ pub struct ScorecardQuery {
 /// What verdicts say about one learning.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Score {
-    /// `profile`, `user_playbook` or `agent_playbook`.
-    pub kind: String,
+    pub kind: LearningKind,
     pub learning_id: String,
     /// Whose it is; null for agent playbooks.
     pub user_id: Option<String>,
     pub agent_version: String,
     /// The beginning of its text.
     pub title: String,
-    /// null (current), `pending`, `archived` or `superseded`.
-    pub status: Option<String>,
-    /// Of agent playbooks: `pending`, `approved` or `rejected`.
-    pub playbook_status: Option<String>,
+    /// Null when it is current.
+    pub status: Option<LearningStatus>,
+    /// Of agent playbooks.
+    pub playbook_status: Option<PlaybookStatus>,
     pub relevance: Relevance,
     /// Over all verdicts on its present text.
     pub impact: Impact,
     /// The same without negative verdicts whose verified diagnosis lays the problem elsewhere. Tuning goes by this one.
     pub attributable_impact: Impact,
-    /// `helps`, `hurts` or `unclear`: where the interval of the attributable impact lies.
-    pub standing: &'static str,
+    pub standing: LearningStanding,
     /// Different sessions it was judged in.
     pub sessions: i64,
     /// Different people among them.
@@ -106,8 +123,7 @@ pub struct Impact {
     /// 95 % interval of the mean, clustered by `clustered_by`; null with fewer than two clusters.
     #[schema(value_type = Option<Vec<f64>>)]
     pub ci95: Option<(f64, f64)>,
-    /// `user`, or `session` where all verdicts are of one person.
-    pub clustered_by: &'static str,
+    pub clustered_by: ClusteredBy,
     /// How many of them there are.
     pub clusters: i64,
 }
@@ -121,14 +137,14 @@ pub struct CitedSession {
 /// A learning as it is now.
 #[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct Present {
-    pub kind: String,
+    pub kind: LearningKind,
     pub learning_id: String,
     pub user_id: Option<String>,
     pub agent_version: String,
     pub content: String,
     pub trigger: String,
-    pub status: String,
-    pub playbook_status: Option<String>,
+    pub status: LearningStatus,
+    pub playbook_status: Option<PlaybookStatus>,
 }
 
 /// The scores of an organization's learnings: those that hurt most first, then those that help most.
@@ -140,7 +156,7 @@ pub async fn scorecard(app: &Arc<App>, org_id: &str, query: ScorecardQuery) -> R
             Box::pin(scores(tx, org_id, query, *now))
         })
         .await?;
-    if scores.iter().any(|score| score.kind == "agent_playbook") {
+    if scores.iter().any(|score| score.kind == LearningKind::AgentPlaybook) {
         let lifts = experiments::served_lifts(app, org_id).await?;
         for score in &mut scores {
             score.tell_lift(lifts.as_ref());
@@ -151,7 +167,7 @@ pub async fn scorecard(app: &Arc<App>, org_id: &str, query: ScorecardQuery) -> R
 
 impl Score {
     fn tell_lift(&mut self, lifts: Option<&ServedLifts>) {
-        if self.kind != "agent_playbook" {
+        if self.kind != LearningKind::AgentPlaybook {
             return;
         }
         self.arm_lift = lifts.and_then(|lifts| lifts.of(&self.learning_id, &self.agent_version));
@@ -181,12 +197,12 @@ pub async fn scores(
         VERDICTS,
     )
     .await?;
-    let mut by_learning: BTreeMap<(String, String), Vec<VerdictOnLearning>> = BTreeMap::new();
+    let mut by_learning: BTreeMap<(LearningKind, String), Vec<VerdictOnLearning>> = BTreeMap::new();
     for verdict in verdicts {
-        let key = (verdict.kind.clone(), verdict.learning_id.clone());
+        let key = (verdict.kind, verdict.learning_id.clone());
         by_learning.entry(key).or_default().push(verdict);
     }
-    let mut proposals: BTreeMap<(String, String), String> = sql::open_proposals(tx, org_id)
+    let mut proposals: BTreeMap<(LearningKind, String), String> = sql::open_proposals(tx, org_id)
         .await?
         .into_iter()
         .map(|(kind, learning_id, proposal_id)| ((kind, learning_id), proposal_id))
@@ -196,15 +212,15 @@ pub async fn scores(
         if query.agent_version.as_ref().is_some_and(|version| *version != present.agent_version) {
             continue;
         }
-        let key = (present.kind.clone(), present.learning_id.clone());
+        let key = (present.kind, present.learning_id.clone());
         let Some(verdicts) = by_learning.remove(&key) else { continue };
         let proposal_id = proposals.remove(&key);
         scores.push(Score { proposal_id, ..score(present, verdicts) });
     }
     let rank = |score: &Score| match score.standing {
-        "hurts" => 0,
-        "helps" => 1,
-        _ => 2,
+        LearningStanding::Hurts => 0,
+        LearningStanding::Helps => 1,
+        LearningStanding::Unclear => 2,
     };
     let weight = |score: &Score| score.attributable_impact.mean.unwrap_or(0.0).abs();
     scores.sort_by(|a, b| {
@@ -237,9 +253,9 @@ fn score(present: Present, verdicts: Vec<VerdictOnLearning>) -> Score {
     let held: Vec<&VerdictOnLearning> = counted.iter().filter(attributable).collect();
     let attributable_impact = impact(&held);
     let standing = match attributable_impact.ci95 {
-        Some((_, upper)) if upper < 0.0 => "hurts",
-        Some((lower, _)) if lower > 0.0 => "helps",
-        _ => "unclear",
+        Some((_, upper)) if upper < 0.0 => LearningStanding::Hurts,
+        Some((lower, _)) if lower > 0.0 => LearningStanding::Helps,
+        _ => LearningStanding::Unclear,
     };
     let mut cited_sessions: Vec<CitedSession> = Vec::new();
     for verdict in &counted {
@@ -274,7 +290,7 @@ fn score(present: Present, verdicts: Vec<VerdictOnLearning>) -> Score {
         learning_id: present.learning_id,
         user_id: present.user_id,
         agent_version: present.agent_version,
-        status: (present.status != "current").then_some(present.status),
+        status: present.status.unless_current(),
         playbook_status: present.playbook_status,
         content: present.content,
         trigger: present.trigger,
@@ -332,7 +348,7 @@ fn impact(verdicts: &[&VerdictOnLearning]) -> Impact {
         neutral: of(0),
         mean: arm.mean().ok(),
         ci95: interval(&arm).map(|i| (i.lower, i.upper)),
-        clustered_by: if by_user { "user" } else { "session" },
+        clustered_by: if by_user { ClusteredBy::User } else { ClusteredBy::Session },
         clusters: i64::try_from(arm.user_count()).unwrap_or(i64::MAX),
     }
 }
@@ -354,10 +370,16 @@ mod tests {
 
     fn verdict(user: &str, session: &str, impact: &str) -> VerdictOnLearning {
         VerdictOnLearning {
+            kind: LearningKind::UserPlaybook,
+            learning_id: "1".to_owned(),
             user_id: user.to_owned(),
             session_id: session.to_owned(),
+            interaction_id: 1,
+            is_relevant: None,
             impact: Some(impact.to_owned()),
-            ..VerdictOnLearning::default()
+            diagnosis: None,
+            evaluated_playbook_digest: None,
+            diagnosis_evidence_complete: false,
         }
     }
 
@@ -374,7 +396,7 @@ mod tests {
         assert!(of(&negative(3)).ci95.unwrap().1 > 0.0);
         let five = of(&negative(5));
         assert!(five.ci95.unwrap().1 < 0.0, "{five:?}");
-        assert_eq!((five.mean, five.clustered_by), (Some(-1.0), "user"));
+        assert_eq!((five.mean, five.clustered_by), (Some(-1.0), ClusteredBy::User));
     }
 
     #[test]

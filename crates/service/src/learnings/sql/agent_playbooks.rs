@@ -3,7 +3,7 @@
 use sqlx::types::Json;
 
 use super::{Filter, filtered, has_tag};
-use crate::learnings::{AgentPlaybook, SourceWindow};
+use crate::learnings::{AgentPlaybook, LearningStatus, PlaybookStatus, SourceWindow};
 use storage::db::Tx;
 use storage::error::Result;
 use storage::subjects::SubjectWrite;
@@ -47,8 +47,8 @@ pub(super) use {columns, passing};
 pub struct Traits {
     pub no: i64,
     pub revision: i64,
-    pub status: String,
-    pub playbook_status: String,
+    pub status: LearningStatus,
+    pub playbook_status: PlaybookStatus,
     pub agent_version: String,
     pub playbook_name: String,
     pub created_at: i64,
@@ -58,8 +58,8 @@ pub struct Traits {
 impl Traits {
     pub fn pass(&self, filter: &Filter) -> bool {
         let is = |wanted: &Option<String>, value: &str| wanted.as_ref().is_none_or(|w| w == value);
-        filter.statuses.contains(&self.status.as_str())
-            && filter.playbook_statuses.contains(&self.playbook_status.as_str())
+        filter.statuses.contains(&self.status)
+            && filter.playbook_statuses.contains(&self.playbook_status)
             && is(&filter.agent_version, &self.agent_version)
             && is(&filter.playbook_name, &self.playbook_name)
             && filter.from.is_none_or(|from| self.created_at >= from)
@@ -92,9 +92,9 @@ pub async fn insert(
         &playbook.content,
         &playbook.trigger,
         &playbook.rationale,
-        &playbook.playbook_status,
+        playbook.playbook_status,
         &playbook.playbook_metadata,
-        &playbook.status,
+        playbook.status,
         &playbook.tags,
         terms
     )?;
@@ -121,9 +121,9 @@ pub async fn update(
         &playbook.content,
         &playbook.trigger,
         &playbook.rationale,
-        &playbook.playbook_status,
+        playbook.playbook_status,
         &playbook.playbook_metadata,
-        &playbook.status,
+        playbook.status,
         &playbook.tags,
         new_terms
     )?;

@@ -1,6 +1,7 @@
 //! SQL of the table `agent_playbook_decisions`.
 
 use crate::learnings::PlaybookDecision;
+use crate::learnings::decisions::{DeciderKind, DecisionKind};
 use storage::db::Tx;
 use storage::error::Result;
 use storage::{rows, run};
@@ -11,8 +12,8 @@ pub async fn insert_decision(
     org_id: &str,
     agent_playbook_id: i64,
     decision_id: &str,
-    decision: &str,
-    actor: &str,
+    decision: DecisionKind,
+    actor: DeciderKind,
     now: i64,
 ) -> Result<()> {
     run!(

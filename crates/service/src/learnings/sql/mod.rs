@@ -9,6 +9,7 @@ pub mod search;
 pub mod user_playbooks;
 pub mod vectors;
 
+use crate::learnings::{LearningStatus, PlaybookStatus};
 use storage::db::{Engine, Sequence, Tx};
 use storage::error::{Error, Result};
 use storage::subjects::SubjectWrite;
@@ -19,13 +20,13 @@ use storage::{row, run};
 pub struct Filter {
     pub org_id: String,
     pub user_id: Option<String>,
-    pub statuses: Vec<&'static str>,
+    pub statuses: Vec<LearningStatus>,
     pub source: Option<String>,
     /// Any of these.
     pub tags: Option<Vec<String>>,
     pub agent_version: Option<String>,
     pub playbook_name: Option<String>,
-    pub playbook_statuses: Vec<&'static str>,
+    pub playbook_statuses: Vec<PlaybookStatus>,
     /// At or after, before: when a profile was last modified, when a playbook was made.
     pub from: Option<i64>,
     pub to: Option<i64>,

@@ -1,8 +1,8 @@
 //! SQL of the table `profiles`.
 
 use super::{Filter, filtered, has_tag};
-use crate::learnings::Profile;
 use crate::learnings::rank::Candidate;
+use crate::learnings::{LearningStatus, Profile};
 use storage::db::Tx;
 use storage::error::Result;
 use storage::subjects::SubjectWrite;
@@ -69,11 +69,11 @@ pub async fn insert(
         &profile.content,
         profile.last_modified_timestamp,
         &profile.generated_from_request_id,
-        &profile.profile_time_to_live,
+        profile.profile_time_to_live,
         profile.expiration_timestamp,
         profile.custom_features.as_ref(),
         &profile.source,
-        &profile.status,
+        profile.status,
         &profile.tags,
         &profile.source_interaction_ids,
         terms
@@ -100,11 +100,11 @@ pub async fn update(
         profile.profile_no,
         &profile.content,
         profile.last_modified_timestamp,
-        &profile.profile_time_to_live,
+        profile.profile_time_to_live,
         profile.expiration_timestamp,
         profile.custom_features.as_ref(),
         &profile.source,
-        &profile.status,
+        profile.status,
         &profile.tags,
         subject.epoch(),
         new_terms
@@ -145,7 +145,7 @@ pub async fn set_status(
     tx: &mut Tx,
     subject: &SubjectWrite,
     profile_id: &str,
-    status: &str,
+    status: LearningStatus,
 ) -> Result<()> {
     run!(
         tx,

@@ -3,8 +3,8 @@
 use sqlx::types::Json;
 
 use super::{Filter, filtered, has_tag};
-use crate::learnings::UserPlaybook;
 use crate::learnings::rank::Candidate;
+use crate::learnings::{LearningStatus, UserPlaybook};
 use storage::db::Tx;
 use storage::error::Result;
 use storage::subjects::SubjectWrite;
@@ -68,7 +68,7 @@ pub async fn insert(
         &playbook.trigger,
         &playbook.rationale,
         &playbook.source,
-        &playbook.status,
+        playbook.status,
         &playbook.tags,
         &playbook.source_interaction_ids,
         terms
@@ -97,7 +97,7 @@ pub async fn update(
         &playbook.content,
         &playbook.trigger,
         &playbook.rationale,
-        &playbook.status,
+        playbook.status,
         &playbook.tags,
         subject.epoch(),
         new_terms
@@ -132,7 +132,12 @@ pub async fn add_sources(
 }
 
 /// Changes its status alone.
-pub async fn set_status(tx: &mut Tx, subject: &SubjectWrite, id: i64, status: &str) -> Result<()> {
+pub async fn set_status(
+    tx: &mut Tx,
+    subject: &SubjectWrite,
+    id: i64,
+    status: LearningStatus,
+) -> Result<()> {
     run!(
         tx,
         "UPDATE user_playbooks SET status = $4, epoch = $5

@@ -1,6 +1,6 @@
 //! SQL of the vector tables.
 
-use crate::learnings::Kind;
+use judge::LearningKind;
 use storage::db::Tx;
 use storage::error::Result;
 use storage::subjects::SubjectWrite;
@@ -17,28 +17,28 @@ pub struct Unembedded {
 /// Rows of a person whose vector by `model` is missing or behind.
 pub async fn unembedded(
     tx: &mut Tx,
-    kind: Kind,
+    kind: LearningKind,
     org_id: &str,
     user_id: Option<&str>,
     model: &str,
     limit: i64,
 ) -> Result<Vec<Unembedded>> {
     let sql = match kind {
-        Kind::Profile => {
+        LearningKind::Profile => {
             "SELECT b.profile_no AS no, b.revision, b.content AS text
              FROM profiles b LEFT JOIN profile_vectors v
                 ON v.org_id = b.org_id AND v.user_id = b.user_id AND v.profile_no = b.profile_no
                 AND v.revision = b.revision AND v.model = $3
              WHERE b.org_id = $1 AND b.user_id = $2 AND v.model IS NULL ORDER BY b.profile_no {limit:$4}"
         }
-        Kind::UserPlaybook => {
+        LearningKind::UserPlaybook => {
             "SELECT b.user_playbook_id AS no, b.revision, b.\"trigger\" || ' ' || b.content AS text
              FROM user_playbooks b LEFT JOIN user_playbook_vectors v
                 ON v.org_id = b.org_id AND v.user_id = b.user_id AND v.user_playbook_id = b.user_playbook_id
                 AND v.revision = b.revision AND v.model = $3
              WHERE b.org_id = $1 AND b.user_id = $2 AND v.model IS NULL ORDER BY b.user_playbook_id {limit:$4}"
         }
-        Kind::AgentPlaybook => {
+        LearningKind::AgentPlaybook => {
             "SELECT b.agent_playbook_id AS no, b.revision, b.\"trigger\" || ' ' || b.content AS text
              FROM agent_playbooks b LEFT JOIN agent_playbook_vectors v
                 ON v.org_id = b.org_id AND v.agent_playbook_id = b.agent_playbook_id
@@ -52,13 +52,13 @@ pub async fn unembedded(
 /// Stores a person's vector, unless the row has changed or gone since its text was read.
 pub async fn store(
     tx: &mut Tx,
-    kind: Kind,
+    kind: LearningKind,
     subject: &SubjectWrite,
     row: &Unembedded,
     model: &str,
     vector: &[u8],
 ) -> Result<()> {
-    let sql = if kind == Kind::Profile {
+    let sql = if kind == LearningKind::Profile {
         "INSERT INTO profile_vectors (org_id, user_id, profile_no, epoch, revision, model, vector)
          SELECT b.org_id, b.user_id, b.profile_no, $4, b.revision, $6, $7 FROM profiles b
          WHERE b.org_id = $1 AND b.user_id = $2 AND b.profile_no = $3 AND b.revision = $5

@@ -1,6 +1,6 @@
 //! SQL of the table `requests`.
 
-use crate::sessions::Request;
+use crate::sessions::{LearningMode, Request};
 use storage::db::Tx;
 use storage::error::Result;
 use storage::{row, rows, run};
@@ -109,10 +109,10 @@ pub async fn request_for_learning(
     tx: &mut Tx,
     org_id: &str,
     request_id: &str,
-) -> Result<Option<(String, String, bool, i64)>> {
+) -> Result<Option<(String, LearningMode, bool, i64)>> {
     row!(
         tx,
-        (String, String, bool, i64),
+        (String, LearningMode, bool, i64),
         "SELECT r.user_id, r.learning, r.evaluation_only,
                 (SELECT COALESCE(MAX(i.interaction_id), 0) FROM interactions i
                   WHERE i.org_id = r.org_id AND i.user_id = r.user_id AND i.session_id = r.session_id
