@@ -10,9 +10,9 @@ use serde_json::Value;
 
 use super::JudgeError;
 use super::transcript::Window;
-use super::verdicts::{one_of, read, reason};
-
-pub const PROPOSED_KINDS: [&str; 2] = ["profile", "user_playbook"];
+use super::verdicts::{read, reason};
+use super::words::LearningKind;
+use base::vocabulary::Vocabulary;
 
 /// Proposals of one window that are looked at.
 const PROPOSALS: usize = 20;
@@ -22,8 +22,8 @@ const TRIGGER: usize = 1000;
 /// A learning that was proposed, and why it is refused, if it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Proposal {
-    /// `profile` or `user_playbook`.
-    pub kind: &'static str,
+    /// Never for everybody: that needs several people.
+    pub kind: LearningKind,
     pub content: String,
     pub trigger: String,
     pub rationale: String,
@@ -75,7 +75,9 @@ pub fn extraction(json: &Value, window: &Window) -> Result<Vec<Proposal>, JudgeE
         .into_iter()
         .take(PROPOSALS)
         .map(|raw| {
-            let kind = one_of(&raw.kind, &PROPOSED_KINDS).ok_or(JudgeError::Invalid)?;
+            let kind = LearningKind::parse(&raw.kind)
+                .filter(|kind| *kind != LearningKind::AgentPlaybook)
+                .ok_or(JudgeError::Invalid)?;
             let cited: BTreeSet<i64> = raw.evidence_turns.into_iter().collect();
             let evidence: Vec<i64> = cited.intersection(&shown).copied().collect();
             let content = reason(&raw.content);
@@ -92,7 +94,8 @@ pub fn extraction(json: &Value, window: &Window) -> Result<Vec<Proposal>, JudgeE
             } else {
                 None
             };
-            let trigger = if kind == "profile" { String::new() } else { reason(&raw.trigger) };
+            let trigger =
+                if kind == LearningKind::Profile { String::new() } else { reason(&raw.trigger) };
             let rationale = reason(&raw.rationale);
             Ok(Proposal { kind, content, trigger, rationale, evidence, refused })
         })

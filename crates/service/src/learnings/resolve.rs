@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 
 use super::sql;
+use judge::LearningKind;
 use storage::db::Tx;
 use storage::error::Result;
 
 /// A learning as a judge is shown it.
 #[derive(Clone, Debug, PartialEq, sqlx_macros::FromRow)]
 pub struct Resolved {
-    /// `profile`, `user_playbook` or `agent_playbook`.
-    pub kind: String,
+    pub kind: LearningKind,
     pub learning_id: String,
     pub content: String,
     /// When a playbook applies; empty for profiles.

@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use super::{
-    Child, Children, Claim, Gathering, GoOn, HeldJob, JobCount, JobView, NewJob, Planned, sql,
+    Child, Children, Claim, Gathering, GoOn, HeldJob, JobCount, JobState, JobView, NewJob, Planned,
+    sql,
 };
 use crate::db::Tx;
 use crate::error::{Error, Result};
@@ -70,7 +71,7 @@ pub async fn claim(runtime: &Runtime, kinds: &[&str], limit: usize) -> Result<Ve
                     claimed.into_iter().partition(|job| job.attempts <= job.max_attempts);
                 for job in spent {
                     let reason = "gave up: the worker died or lost its lease on every attempt";
-                    sql::close(tx, &job, "dead", Some(reason), *now).await?;
+                    sql::close(tx, &job, JobState::Dead, Some(reason), *now).await?;
                 }
                 Ok(live)
             })
@@ -81,7 +82,11 @@ pub async fn claim(runtime: &Runtime, kinds: &[&str], limit: usize) -> Result<Ve
 /// Closes the job as part of the transaction that writes its result. Fails, and with it the whole transaction,
 /// when the lease is lost. A job that was moved while it ran opens again instead.
 pub async fn finish(tx: &mut Tx, job: &Claim, now: i64) -> Result<()> {
-    if sql::close(tx, job, "done", None, now).await? { Ok(()) } else { Err(Error::LeaseLost) }
+    if sql::close(tx, job, JobState::Done, None, now).await? {
+        Ok(())
+    } else {
+        Err(Error::LeaseLost)
+    }
 }
 
 /// Keeps the lease for another period; false when it is lost.
@@ -95,18 +100,19 @@ pub async fn extend(runtime: &Runtime, job: &Claim) -> Result<bool> {
         .await
 }
 
-/// Records a failed attempt: again after a growing pause, or dead when the attempts are used up.
+/// Records a failed attempt: again after a growing pause, or dead when the attempts are used up or none can help.
 pub async fn fail(runtime: &Runtime, job: &Claim, error: &Error) -> Result<()> {
     let now = runtime.clock.now();
     let reason: String = error.to_string().chars().take(ERROR_LENGTH).collect();
     let pause = pause_after(job.attempts, runtime.ids.fraction());
+    let is_last = job.attempts >= job.max_attempts || matches!(error, Error::UnreadablePayload(_));
     let input = (job.clone(), reason, now, now + pause);
     runtime
         .db
-        .write("jobs.fail", input, |tx, (job, reason, now, again_at)| {
+        .write("jobs.fail", input, move |tx, (job, reason, now, again_at)| {
             Box::pin(async move {
-                if job.attempts >= job.max_attempts {
-                    sql::close(tx, job, "dead", Some(reason), *now).await?;
+                if is_last {
+                    sql::close(tx, job, JobState::Dead, Some(reason), *now).await?;
                 } else {
                     sql::reopen(tx, job, *again_at, Some(reason), false).await?;
                 }
@@ -119,7 +125,7 @@ pub async fn fail(runtime: &Runtime, job: &Claim, error: &Error) -> Result<()> {
 /// Closes the job as dead, with the reason people read, as part of the transaction that writes its result.
 pub async fn give_up(tx: &mut Tx, job: &Claim, reason: &str, now: i64) -> Result<()> {
     let reason: String = reason.chars().take(ERROR_LENGTH).collect();
-    if sql::close(tx, job, "dead", Some(&reason), now).await? {
+    if sql::close(tx, job, JobState::Dead, Some(&reason), now).await? {
         Ok(())
     } else {
         Err(Error::LeaseLost)
@@ -284,11 +290,11 @@ pub async fn cancel_children(tx: &mut Tx, parent_id: &str, now: i64) -> Result<u
 pub async fn children(tx: &mut Tx, parent_id: &str) -> Result<Children> {
     let mut counted = Children::default();
     for (state, count) in sql::count_children(tx, parent_id).await? {
-        match state.as_str() {
-            "open" => counted.open = count,
-            "done" => counted.done = count,
-            "dead" => counted.dead = count,
-            _ => counted.cancelled = count,
+        match state {
+            JobState::Open => counted.open = count,
+            JobState::Done => counted.done = count,
+            JobState::Dead => counted.dead = count,
+            JobState::Cancelled => counted.cancelled = count,
         }
     }
     Ok(counted)

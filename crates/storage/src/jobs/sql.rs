@@ -5,8 +5,8 @@ use sqlx::types::Json;
 use serde_json::Value;
 
 use super::{
-    Child, Claim, Gathering, GoOn, HeldJob, JobCount, JobView, NewChild, NewJob, OnDuplicate,
-    Planned,
+    Child, Claim, Gathering, GoOn, HeldJob, JobCount, JobState, JobView, NewChild, NewJob,
+    OnDuplicate, Planned,
 };
 use crate::db::{Changes, Tx, Value as Parameter};
 use crate::error::{Error, Result};
@@ -351,7 +351,7 @@ pub async fn open_children(
     rows!(
         tx,
         Child,
-        "SELECT job_id, user_id, epoch, payload FROM jobs
+        "SELECT job_id, user_id, epoch, kind, payload FROM jobs
          WHERE parent_id = $1 AND state = 'open' AND job_id > $2 ORDER BY job_id {limit:$3}",
         parent_id,
         after,
@@ -409,7 +409,7 @@ pub async fn child_costs(tx: &mut Tx, parent_id: &str) -> Result<f64> {
 pub async fn close(
     tx: &mut Tx,
     job: &Claim,
-    state: &str,
+    state: JobState,
     error: Option<&str>,
     now: i64,
 ) -> Result<bool> {
@@ -482,10 +482,10 @@ pub async fn cancel_children(tx: &mut Tx, parent_id: &str, now: i64) -> Result<u
     )
 }
 
-pub async fn count_children(tx: &mut Tx, parent_id: &str) -> Result<Vec<(String, i64)>> {
+pub async fn count_children(tx: &mut Tx, parent_id: &str) -> Result<Vec<(JobState, i64)>> {
     rows!(
         tx,
-        (String, i64),
+        (JobState, i64),
         "SELECT state, COUNT(*) FROM jobs WHERE parent_id = $1 GROUP BY state",
         parent_id
     )

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use serde_json::{Map, Value};
 
-use super::{Cell, Form, Verdict};
+use super::{Cell, ExportedVerdict, Form};
 use storage::error::{Error, Result};
 
 /// RFC 4180, with a header. Null is empty; text that a spreadsheet would take for a formula gets a quote in front.
@@ -12,12 +12,12 @@ pub struct Csv;
 
 impl Form for Csv {
     fn head(&mut self) -> Result<Vec<u8>> {
-        let blank = Verdict::blank();
+        let blank = ExportedVerdict::blank();
         let names: Vec<&str> = blank.cells().iter().map(|(name, _)| *name).collect();
         Ok(format!("{}\r\n", names.join(",")).into_bytes())
     }
 
-    fn page(&mut self, verdicts: &[Verdict]) -> Result<Vec<u8>> {
+    fn page(&mut self, verdicts: &[ExportedVerdict]) -> Result<Vec<u8>> {
         let mut bytes = Vec::with_capacity(verdicts.len() * 200);
         for verdict in verdicts {
             for (index, (_, cell)) in verdict.cells().iter().enumerate() {
@@ -63,7 +63,7 @@ impl Form for Ndjson {
         Ok(Vec::new())
     }
 
-    fn page(&mut self, verdicts: &[Verdict]) -> Result<Vec<u8>> {
+    fn page(&mut self, verdicts: &[ExportedVerdict]) -> Result<Vec<u8>> {
         let mut bytes = Vec::with_capacity(verdicts.len() * 600);
         for verdict in verdicts {
             let value = |cell: Cell<'_>| match cell {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::learnings::{self, Resolved};
 use crate::sessions::Interaction;
+use judge::LearningKind;
 use storage::db::Tx;
 use storage::error::Result;
 
@@ -13,7 +14,7 @@ const MOST: usize = 1000;
 
 /// A learning at the turn it was retrieved for.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Candidate {
+pub struct RetrievedAt {
     pub interaction_id: i64,
     pub interaction_created_at: i64,
     pub learning: Resolved,
@@ -26,7 +27,7 @@ pub async fn find(
     user_id: &str,
     turns: &[Interaction],
     now: i64,
-) -> Result<Vec<Candidate>> {
+) -> Result<Vec<RetrievedAt>> {
     let references: BTreeSet<(&str, &str)> = turns
         .iter()
         .flat_map(|turn| turn.retrieved_learnings.iter())
@@ -35,20 +36,20 @@ pub async fn find(
     if references.is_empty() {
         return Ok(Vec::new());
     }
-    let known: BTreeMap<(String, String), Resolved> =
+    let known: BTreeMap<(LearningKind, String), Resolved> =
         learnings::resolve(tx, org_id, user_id, &references, now)
             .await?
             .into_iter()
-            .map(|learning| ((learning.kind.clone(), learning.learning_id.clone()), learning))
+            .map(|learning| ((learning.kind, learning.learning_id.clone()), learning))
             .collect();
     let mut candidates = Vec::new();
     let mut seen = BTreeSet::new();
     for turn in turns {
         for reference in turn.retrieved_learnings.iter() {
-            let key = (reference.kind.as_str().to_owned(), reference.learning_id.clone());
+            let key = (reference.kind, reference.learning_id.clone());
             let Some(learning) = known.get(&key) else { continue };
             if seen.insert((turn.interaction_id, key)) && candidates.len() < MOST {
-                candidates.push(Candidate {
+                candidates.push(RetrievedAt {
                     interaction_id: turn.interaction_id,
                     interaction_created_at: turn.created_at,
                     learning: learning.clone(),

@@ -1,5 +1,6 @@
 //! SQL of the table `learning_verdicts`.
 
+use crate::evaluation::RetrievedLearningStatus;
 use crate::evaluation::results::learning_verdicts::{
     LearningQuery, LearningVerdict, NewLearningVerdict, VerdictOnLearning,
 };
@@ -28,14 +29,14 @@ pub fn replace_learning_verdicts<'a>(
             subject.user_id().into(),
             session_id.into(),
             new.candidate.interaction_id.into(),
-            (&new.candidate.learning.kind).into(),
+            new.candidate.learning.kind.as_str().into(),
             (&new.candidate.learning.learning_id).into(),
             subject.epoch().into(),
             (&new.agent_version).into(),
             new.candidate.interaction_created_at.into(),
             new.relevance.as_ref().map(|verdict| verdict.is_relevant).into(),
             new.relevance.as_ref().map_or("", |verdict| verdict.reason.as_str()).into(),
-            new.impact.as_ref().map(|verdict| verdict.impact).into(),
+            new.impact.as_ref().map(|verdict| verdict.impact.as_str()).into(),
             new.impact.as_ref().map_or("", |verdict| verdict.reason.as_str()).into(),
             diagnosis.map_or(Ok(Value::Json(None)), Value::json)?,
             new.digest.as_deref().into(),
@@ -63,7 +64,7 @@ pub async fn set_learning_status(
     session_id: &str,
     evaluation_name: &str,
     agent_version: &str,
-    status: &str,
+    status: RetrievedLearningStatus,
 ) -> Result<()> {
     run!(
         tx,

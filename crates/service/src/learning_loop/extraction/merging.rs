@@ -12,6 +12,7 @@ use crate::app::App;
 use crate::learnings::likeness::{Likeness, Relation};
 use crate::learnings::rows::{self, Filter};
 use crate::learnings::vectors::Compact;
+use judge::LearningKind;
 use storage::error::Result;
 use storage::jobs::Claim;
 
@@ -48,7 +49,7 @@ pub enum Target {
 
 /// Something a proposal can be compared with.
 struct Known {
-    kind: &'static str,
+    kind: LearningKind,
     agent_version: String,
     likeness: Likeness,
     target: Target,
@@ -89,13 +90,14 @@ pub async fn place(
 
 fn nearest(
     known: &[Known],
-    kind: &str,
+    kind: LearningKind,
     agent_version: &str,
     likeness: &Likeness,
     is_suspect: bool,
 ) -> Placement {
-    let comparable =
-        |k: &&Known| k.kind == kind && (kind == "profile" || k.agent_version == agent_version);
+    let comparable = |k: &&Known| {
+        k.kind == kind && (kind == LearningKind::Profile || k.agent_version == agent_version)
+    };
     let best = known
         .iter()
         .filter(comparable)
@@ -158,7 +160,7 @@ async fn known(app: &App, job: &Claim) -> Result<Vec<Known>> {
                 for profile in profiles {
                     let vector = of_profiles.remove(&profile.profile_no).flatten();
                     known.push(Known {
-                        kind: "profile",
+                        kind: LearningKind::Profile,
                         agent_version: String::new(),
                         likeness: Likeness::of(&profile.content).with_vector(vector),
                         target: Target::Stored { id: profile.profile_id, content: profile.content },
@@ -168,7 +170,7 @@ async fn known(app: &App, job: &Claim) -> Result<Vec<Known>> {
                     let vector = of_playbooks.remove(&playbook.user_playbook_id).flatten();
                     let likeness = Likeness::of(&text(&playbook.trigger, &playbook.content));
                     known.push(Known {
-                        kind: "user_playbook",
+                        kind: LearningKind::UserPlaybook,
                         agent_version: playbook.agent_version,
                         likeness: likeness.with_vector(vector),
                         target: Target::Stored {

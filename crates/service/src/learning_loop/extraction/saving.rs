@@ -14,6 +14,7 @@ use crate::learning_loop::sql::streams;
 use crate::learnings::rows::{profiles as profile_rows, user_playbooks as playbook_rows};
 use crate::learnings::{NEVER, Profile, UserPlaybook, embedding_job, profiles, user_playbooks};
 use crate::sessions::{self, LearningMode};
+use judge::LearningKind;
 use storage::db::Tx;
 use storage::error::{Error, Result};
 use storage::jobs::{self, Claim, GoOn, Outcome};
@@ -122,7 +123,7 @@ async fn aggregate(
         return Ok(());
     }
     let playbooks = extracted.placed.iter().zip(saved).filter(|(placed, saved)| {
-        placed.examined.proposal.kind == "user_playbook" && saved.outcome != "refused"
+        placed.examined.proposal.kind == LearningKind::UserPlaybook && saved.outcome != "refused"
     });
     let versions: BTreeSet<&str> = playbooks.map(|(p, _)| p.agent_version.as_str()).collect();
     for version in versions {
@@ -210,7 +211,7 @@ async fn put(
 async fn open_target(
     tx: &mut Tx,
     subject: &SubjectWrite,
-    kind: &str,
+    kind: LearningKind,
     target: &Target,
     earlier: &[Saved],
 ) -> Result<Option<String>> {
@@ -220,7 +221,7 @@ async fn open_target(
     };
     let Some(id) = id else { return Ok(None) };
     let (org_id, user_id) = (subject.org_id(), subject.user_id());
-    let found = if kind == "profile" {
+    let found = if kind == LearningKind::Profile {
         let held = profile_rows::hold(tx, org_id, user_id, &id).await?;
         held.map(|profile| (profile.status, profile.content))
     } else {
@@ -254,7 +255,7 @@ impl Learning<'_> {
         let now = self.app.clock.now();
         let proposal = &self.placed.examined.proposal;
         let status = if self.placed.examined.is_suspect { "pending" } else { "current" };
-        if proposal.kind == "profile" {
+        if proposal.kind == LearningKind::Profile {
             let mut features = Map::new();
             features.insert("extractor".to_owned(), Value::from(self.origin.judge.as_str()));
             let profile = Profile {
@@ -299,7 +300,7 @@ impl Learning<'_> {
     async fn merge_into(&self, tx: &mut Tx, id: &str) -> Result<()> {
         let evidence = &self.placed.examined.proposal.evidence;
         let now = self.app.clock.now();
-        if self.placed.examined.proposal.kind == "profile" {
+        if self.placed.examined.proposal.kind == LearningKind::Profile {
             profile_rows::add_sources(tx, self.subject, id, evidence, now).await
         } else {
             let number = id.parse().unwrap_or(0);
@@ -308,7 +309,7 @@ impl Learning<'_> {
     }
 
     async fn supersede(&self, tx: &mut Tx, id: &str) -> Result<()> {
-        if self.placed.examined.proposal.kind == "profile" {
+        if self.placed.examined.proposal.kind == LearningKind::Profile {
             profile_rows::set_status(tx, self.subject, id, "superseded").await
         } else {
             let number = id.parse().unwrap_or(0);

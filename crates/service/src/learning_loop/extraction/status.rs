@@ -7,7 +7,7 @@ use crate::learning_loop::sql::streams;
 use crate::organization;
 use crate::sessions;
 use storage::error::{Error, Result};
-use storage::jobs::{self, JobView};
+use storage::jobs::{self, JobState, JobView};
 
 /// `pending`, `processing`, `done` or `failed`, and why.
 pub async fn status(
@@ -50,7 +50,7 @@ fn done(why: &str) -> (&'static str, Option<String>) {
 }
 
 fn waiting(job: Option<JobView>, now: i64) -> (&'static str, Option<String>) {
-    let Some(job) = job.filter(|job| job.state == "open") else {
+    let Some(job) = job.filter(|job| job.state == JobState::Open) else {
         return ("pending", Some("it is read with the next publish of this user".to_owned()));
     };
     if job.lease_until.is_some_and(|until| until >= now) {

@@ -6,6 +6,7 @@ use sqlx::types::Json;
 
 use crate::evaluation::VerdictOnLearning;
 use crate::learning_loop::tuning::{Draft, Present, Score, TuningEvidence, TuningProposal};
+use judge::DiagnosisCategory;
 use storage::db::Tx;
 use storage::error::Result;
 use storage::subjects::SubjectWrite;
@@ -137,7 +138,7 @@ pub async fn insert_evidence(
         &verdict.session_id,
         verdict.interaction_id,
         subject.epoch(),
-        verdict.verified_diagnosis().unwrap_or(""),
+        verdict.verified_diagnosis().map_or("", DiagnosisCategory::as_str),
         verdict.diagnosis_reason(),
         Json(verdict.evidence())
     )?;
