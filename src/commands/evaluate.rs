@@ -12,7 +12,9 @@ use super::Installation;
 use service::app::{App, Schema};
 use service::credentials::DEFAULT_ORG;
 use service::evaluation;
-use service::evaluation::regeneration::{self, NewRegeneration, Pace, Progress};
+use service::evaluation::regeneration::{
+    self, NewRegeneration, Pace, Progress, RegenerationStatus,
+};
 use service::http::fields::parse_time;
 use stats::distributions::normal_critical_value;
 use stats::wilson::wilson;
@@ -44,8 +46,8 @@ pub struct Regenerate {
     #[arg(long, default_value = "0s")]
     to: String,
     /// agent_success, or the name of a configured evaluator
-    #[arg(long)]
-    evaluation_name: Option<String>,
+    #[arg(long, default_value = evaluation::AGENT_SUCCESS)]
+    evaluation_name: String,
     /// Stop when this much (US dollars) is spent; what is judged stays
     #[arg(long)]
     max_cost_usd: Option<f64>,
@@ -118,7 +120,7 @@ impl Regenerate {
             ended.failed,
             ended.cost_usd
         );
-        let all = ended.status == "completed" && ended.failed == 0;
+        let all = ended.status == RegenerationStatus::Completed && ended.failed == 0;
         Ok(if all { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 }
@@ -143,7 +145,7 @@ async fn follow(app: &Arc<App>, org: &str, job_id: &str) -> Result<Progress> {
         bar.set_position(u64::try_from(done).unwrap_or(0));
         let spent = progress.cost_usd;
         bar.set_message(format!("{rate:.1}/s  {left}  ${spent:.4}{estimate}"));
-        if progress.status != "running" {
+        if progress.status != RegenerationStatus::Running {
             bar.finish();
             return Ok(progress);
         }

@@ -33,6 +33,32 @@ impl std::fmt::Display for UnknownWord {
 
 impl std::error::Error for UnknownWord {}
 
+/// Reads a word where it stands, without a copy of its text.
+#[doc(hidden)]
+pub struct Words<W> {
+    vocabulary: &'static str,
+    word: std::marker::PhantomData<W>,
+}
+
+impl<W> Words<W> {
+    pub fn new(vocabulary: &'static str) -> Self {
+        Words { vocabulary, word: std::marker::PhantomData }
+    }
+}
+
+impl<W: Vocabulary> serde::de::Visitor<'_> for Words<W> {
+    type Value = W;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "a {}: {}", self.vocabulary, W::listed())
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<W, E> {
+        let unknown = || UnknownWord { vocabulary: self.vocabulary, text: text.to_owned() };
+        W::parse(text).ok_or_else(|| E::custom(unknown()))
+    }
+}
+
 /// Declares a vocabulary: an enum whose variants are written as the given words in JSON, in text columns and in the
 /// specification, with `as_str`, `Display` and `TryFrom<String>`.
 ///
@@ -108,8 +134,8 @@ macro_rules! vocabulary {
             fn deserialize<D: $crate::serde::Deserializer<'de>>(
                 deserializer: D,
             ) -> ::std::result::Result<Self, D::Error> {
-                let text = <String as $crate::serde::Deserialize>::deserialize(deserializer)?;
-                Self::try_from(text).map_err($crate::serde::de::Error::custom)
+                let words = $crate::vocabulary::Words::<Self>::new(stringify!($name));
+                deserializer.deserialize_str(words)
             }
         }
 

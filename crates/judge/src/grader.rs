@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::detector::{Flag, detect};
+use super::detector::detect;
 use super::discipline::{Discipline, Limits};
 use super::llm::LlmJudge;
 use super::offline::{OfflineJudge, SlowOfflineJudge};
@@ -16,6 +16,7 @@ use super::proposals::{self, Edit, Proposal};
 use super::providers::{Keys, Selection};
 use super::transcript::{Candidate, Context, Flawed, Input, Turn, Window, tokens};
 use super::verdicts::{self, ImpactVerdict, RelevanceVerdict, SessionVerdict, ShadowVerdict};
+use super::words::VerdictFlag;
 use super::{Answer, BlockReason, Call, Judge, JudgeError, JudgeState, Usage, fence};
 use crate::settings::JudgeSettings;
 use base::clock::Clock;
@@ -45,7 +46,7 @@ pub struct Provenance {
     pub latency_ms: u64,
     /// Calls made for this verdict.
     pub attempts: u32,
-    pub flags: Vec<Flag>,
+    pub flags: Vec<VerdictFlag>,
 }
 
 /// One judge, ready for use. Cheap to share; holds nothing about anybody.
@@ -279,14 +280,14 @@ impl Grader {
             tracing::error!(kind = rubric.kind.as_str(), version = rubric.version, %error, "a rubric does not render");
             JudgeError::Invalid
         })?;
-        let mut flags: BTreeSet<Flag> =
+        let mut flags: BTreeSet<VerdictFlag> =
             input.texts().iter().flat_map(|text| detect(text)).collect();
         let (mut user, mut input_tokens) = (String::new(), 0);
         if self.discipline.judge().reads_text() {
             let nonce = fence::nonce(&self.ids);
             let (text, cut) = fence::message(&input, &nonce, self.max_transcript_tokens);
             if cut {
-                flags.insert(Flag::TranscriptCut);
+                flags.insert(VerdictFlag::TranscriptCut);
             }
             let counted = tokens(&rendered.system) + tokens(&text);
             input_tokens = u64::try_from(counted).unwrap_or(u64::MAX);
@@ -308,5 +309,5 @@ impl Grader {
 struct Prepared {
     call: Call,
     rubric_hash: String,
-    flags: Vec<Flag>,
+    flags: Vec<VerdictFlag>,
 }

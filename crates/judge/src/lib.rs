@@ -17,7 +17,6 @@ mod discipline;
 pub mod embedder;
 mod fence;
 mod grader;
-mod learning_kind;
 mod limiter;
 pub mod llm;
 pub mod offline;
@@ -29,6 +28,7 @@ pub mod recorded;
 pub mod settings;
 mod transcript;
 pub mod verdicts;
+mod words;
 
 use std::time::Duration;
 
@@ -36,13 +36,15 @@ use futures_util::future::BoxFuture;
 use serde::Serialize;
 use serde_json::Value;
 
-pub use detector::{Flag, detect};
+pub use detector::detect;
 pub use discipline::{Discipline, Done, Limits};
 pub use grader::{BATCH, Graded, Grader, Provenance};
-pub use learning_kind::LearningKind;
 pub use prices::{Price, PriceTable};
 pub use providers::{Keys, Provider, Selection, parse_model};
 pub use transcript::{Candidate, Context, Flawed, Input, Tool, ToolCall, Turn, Window};
+pub use words::{
+    BetterRequest, DiagnosisCategory, FailureType, LearningImpact, LearningKind, VerdictFlag,
+};
 
 /// One call of a judge: the rubric, the fenced material and the form of the answer.
 #[derive(Clone, Debug)]
@@ -165,8 +167,7 @@ impl JudgeError {
 }
 
 /// Why the judge is paused, by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BlockReason {
     #[error("the configured model needs an API key, and none is set")]
     KeyMissing,
@@ -198,8 +199,7 @@ impl BlockReason {
 }
 
 /// Whether the judge works, for the dashboard and `/health/ready`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "state", rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JudgeState {
     Running,
     /// `since` is in unix seconds.

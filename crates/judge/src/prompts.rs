@@ -7,43 +7,21 @@
 use std::sync::LazyLock;
 
 use minijinja::{Environment, UndefinedBehavior};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::transcript::Context;
 
-/// What a judge is asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    SessionSuccess,
-    LearningRelevance,
-    LearningImpact,
-    ShadowComparison,
-    LearningExtraction,
-    LearningEdit,
-}
-
-impl Kind {
-    pub const ALL: [Kind; 6] = [
-        Kind::SessionSuccess,
-        Kind::LearningRelevance,
-        Kind::LearningImpact,
-        Kind::ShadowComparison,
-        Kind::LearningExtraction,
-        Kind::LearningEdit,
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Kind::SessionSuccess => "session_success",
-            Kind::LearningRelevance => "learning_relevance",
-            Kind::LearningImpact => "learning_impact",
-            Kind::ShadowComparison => "shadow_comparison",
-            Kind::LearningExtraction => "learning_extraction",
-            Kind::LearningEdit => "learning_edit",
-        }
+base::vocabulary! {
+    /// What a judge is asked.
+    pub enum Kind {
+        SessionSuccess = "session_success",
+        LearningRelevance = "learning_relevance",
+        LearningImpact = "learning_impact",
+        ShadowComparison = "shadow_comparison",
+        LearningExtraction = "learning_extraction",
+        LearningEdit = "learning_edit",
     }
 }
 
@@ -151,6 +129,7 @@ mod tests {
 
     use super::*;
     use crate::transcript::Tool;
+    use base::vocabulary::Vocabulary;
 
     #[test]
     fn every_file_is_listed_and_every_rubric_renders() {
@@ -172,7 +151,7 @@ mod tests {
             success_definition: "The parcel is found.".to_owned(),
             consent: None,
         };
-        for kind in Kind::ALL {
+        for kind in Kind::ALL.iter().copied() {
             for version in known(kind) {
                 let rubric = load(kind, version).unwrap();
                 let plain = rubric.render(&Context::default()).unwrap();

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::Consent;
 use super::prompts::Kind;
+use super::words::LearningKind;
 
 /// One turn of a session. `role` is the publisher's word; `user` in any case is the user, all else the agent.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
@@ -35,12 +36,11 @@ impl Turn {
 }
 
 /// A learning at the turn it was retrieved for: what a relevance or impact verdict is about.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Candidate {
     /// The id of the turn whose response it was put before.
     pub turn: i64,
-    /// `profile`, `user_playbook` or `agent_playbook`.
-    pub kind: String,
+    pub kind: LearningKind,
     pub content: String,
     /// When a playbook applies; empty for profiles.
     pub trigger: String,

@@ -7,9 +7,12 @@ use serde::Deserialize;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use utoipa::ToSchema;
 
 use super::JudgeError;
 use super::transcript::{Candidate, Turn};
+use super::words::{BetterRequest, DiagnosisCategory, FailureType, LearningImpact};
+use base::vocabulary::Vocabulary;
 
 /// Reasons longer than this are cut: they are shown to people and stored on rows.
 const REASON: usize = 4000;
@@ -19,8 +22,7 @@ const CITATIONS: usize = 20;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SessionVerdict {
     pub is_success: bool,
-    /// Empty on success.
-    pub failure_type: &'static str,
+    pub failure_type: FailureType,
     /// Empty on success.
     pub failure_reason: String,
     pub number_of_corrections: u32,
@@ -35,17 +37,16 @@ pub struct RelevanceVerdict {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ImpactVerdict {
-    /// `positive`, `negative` or `neutral`.
-    pub impact: &'static str,
+    pub impact: LearningImpact,
     pub reason: String,
     /// Only where the candidate asked for one.
     pub diagnosis: Option<Diagnosis>,
 }
 
 /// Why a learning did not help, as far as the session shows it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, ToSchema)]
 pub struct Diagnosis {
-    pub category: &'static str,
+    pub category: DiagnosisCategory,
     pub reason: String,
     /// Turns of the session, each once.
     pub evidence_interaction_ids: Vec<i64>,
@@ -53,22 +54,15 @@ pub struct Diagnosis {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ShadowVerdict {
-    /// `1`, `2` or `tie`.
-    pub better_request: &'static str,
+    pub better_request: BetterRequest,
     pub is_significantly_better: bool,
     pub comparison_reason: String,
 }
 
-pub const FAILURE_TYPES: [&str; 5] =
-    ["system_error", "missing_tool", "wrong_tool", "insufficient_info_from_tool", "wrong_answer"];
-pub const IMPACTS: [&str; 3] = ["positive", "negative", "neutral"];
-pub const CATEGORIES: [&str; 5] =
-    ["content_defect", "application_failure", "external_failure", "no_issue", "unknown"];
-
 #[derive(Deserialize)]
 struct RawSession {
     is_success: bool,
-    failure_type: String,
+    failure_type: FailureType,
     failure_reason: String,
     number_of_corrections: i64,
     is_escalated: bool,
@@ -90,7 +84,7 @@ struct RawRelevance {
 struct RawImpact {
     candidate: usize,
     reason: String,
-    impact: String,
+    impact: LearningImpact,
     diagnosis_category: String,
     diagnosis_reason: String,
     diagnosis_turns: Vec<i64>,
@@ -98,7 +92,7 @@ struct RawImpact {
 
 #[derive(Deserialize)]
 struct RawShadow {
-    better_request: String,
+    better_request: BetterRequest,
     is_significantly_better: bool,
     comparison_reason: String,
 }
@@ -111,16 +105,13 @@ pub fn session(json: &Value, turns: &[Turn]) -> Result<SessionVerdict, JudgeErro
     let corrections =
         u32::try_from(raw.number_of_corrections).map_err(|_| JudgeError::Invalid)?.min(possible);
     // A verdict that contradicts itself is none.
-    let (failure_type, failure_reason) =
-        match (raw.is_success, one_of(&raw.failure_type, &FAILURE_TYPES)) {
-            (true, None) if raw.failure_type.is_empty() => ("", String::new()),
-            (false, Some(failure_type)) => (failure_type, reason(&raw.failure_reason)),
-            _ => return Err(JudgeError::Invalid),
-        };
+    if raw.is_success != (raw.failure_type == FailureType::None) {
+        return Err(JudgeError::Invalid);
+    }
     Ok(SessionVerdict {
         is_success: raw.is_success,
-        failure_type,
-        failure_reason,
+        failure_type: raw.failure_type,
+        failure_reason: if raw.is_success { String::new() } else { reason(&raw.failure_reason) },
         number_of_corrections: corrections,
         is_escalated: raw.is_escalated,
     })
@@ -147,14 +138,15 @@ pub fn impact(
     let ids: BTreeSet<i64> = turns.iter().map(|turn| turn.id).collect();
     by_candidate(json, candidates.len(), |raw: RawImpact| {
         let wanted = raw.candidate.checked_sub(1).and_then(|at| candidates.get(at))?.diagnose;
-        let impact = one_of(&raw.impact, &IMPACTS)?;
         let diagnosis = if wanted { diagnosis(&raw, &ids) } else { None };
-        Some((raw.candidate, ImpactVerdict { impact, reason: reason(&raw.reason), diagnosis }))
+        let (impact, reason) = (raw.impact, reason(&raw.reason));
+        Some((raw.candidate, ImpactVerdict { impact, reason, diagnosis }))
     })
 }
 
 fn diagnosis(raw: &RawImpact, ids: &BTreeSet<i64>) -> Option<Diagnosis> {
-    let mut category = one_of(&raw.diagnosis_category, &CATEGORIES)?;
+    // Where no diagnosis is asked for, the answer has another word here.
+    let mut category = DiagnosisCategory::parse(&raw.diagnosis_category)?;
     let text = reason(&raw.diagnosis_reason);
     if text.is_empty() {
         return None;
@@ -166,18 +158,18 @@ fn diagnosis(raw: &RawImpact, ids: &BTreeSet<i64>) -> Option<Diagnosis> {
         }
     }
     if cited.is_empty() && !raw.diagnosis_turns.is_empty() {
-        category = "unknown";
+        category = DiagnosisCategory::Unknown;
     }
     Some(Diagnosis { category, reason: text, evidence_interaction_ids: cited })
 }
 
 pub fn shadow(json: &Value) -> Result<ShadowVerdict, JudgeError> {
     let raw: RawShadow = read(json)?;
-    let better_request =
-        one_of(&raw.better_request, &["1", "2", "tie"]).ok_or(JudgeError::Invalid)?;
+    let better_request = raw.better_request;
     Ok(ShadowVerdict {
         better_request,
-        is_significantly_better: raw.is_significantly_better && better_request != "tie",
+        is_significantly_better: raw.is_significantly_better
+            && better_request != BetterRequest::Tie,
         comparison_reason: reason(&raw.comparison_reason),
     })
 }
@@ -216,10 +208,6 @@ pub(super) fn read<T: DeserializeOwned>(json: &Value) -> Result<T, JudgeError> {
     T::deserialize(json).map_err(|_| JudgeError::Invalid)
 }
 
-pub(super) fn one_of(word: &str, known: &[&'static str]) -> Option<&'static str> {
-    known.iter().find(|known| **known == word).copied()
-}
-
 /// Trimmed, without NUL (PostgreSQL cannot store it) and within its length.
 pub(super) fn reason(text: &str) -> String {
     text.trim().chars().filter(|c| *c != '\0').take(REASON).collect()
@@ -230,6 +218,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::LearningKind;
 
     fn turns() -> Vec<Turn> {
         let turn = |id, role: &str| Turn { id, role: role.to_owned(), ..Turn::default() };
@@ -237,7 +226,14 @@ mod tests {
     }
 
     fn candidates(count: usize) -> Vec<Candidate> {
-        vec![Candidate { turn: 12, diagnose: true, ..Candidate::default() }; count]
+        let candidate = Candidate {
+            turn: 12,
+            kind: LearningKind::UserPlaybook,
+            content: String::new(),
+            trigger: String::new(),
+            diagnose: true,
+        };
+        vec![candidate; count]
     }
 
     #[test]
@@ -249,7 +245,8 @@ mod tests {
         let verdict = session(&answer(false, "wrong_answer", 9), &turns()).unwrap();
         assert_eq!((verdict.failure_reason.as_str(), verdict.number_of_corrections), ("why", 1));
         let verdict = session(&answer(true, "", 0), &turns()).unwrap();
-        assert_eq!((verdict.failure_type, verdict.failure_reason.as_str()), ("", ""));
+        assert_eq!(verdict.failure_type, FailureType::None);
+        assert_eq!(verdict.failure_reason, "");
         for (success, kind, corrections) in
             [(true, "wrong_answer", 0), (false, "", 0), (false, "bad_mood", 0), (true, "", -1)]
         {
@@ -292,9 +289,9 @@ mod tests {
         assert_eq!(
             diagnoses,
             [
-                Some(("content_defect", vec![12])),
-                Some(("unknown", vec![])),
-                Some(("content_defect", vec![])),
+                Some((DiagnosisCategory::ContentDefect, vec![12])),
+                Some((DiagnosisCategory::Unknown, vec![])),
+                Some((DiagnosisCategory::ContentDefect, vec![])),
                 None
             ]
         );

@@ -86,6 +86,9 @@ pub enum Error {
     /// The worker was too slow, or its job was cancelled: what it did must not be kept.
     #[error("the job is no longer this worker's")]
     LeaseLost,
+    /// A job of this kind carries something that its handler cannot read: no attempt can succeed.
+    #[error("the payload of this {0} job cannot be read")]
+    UnreadablePayload(String),
     /// A fault of ours.
     #[error("internal: {0}")]
     Internal(String),
@@ -139,7 +142,10 @@ impl Error {
     pub fn code(&self) -> Code {
         match self {
             Error::Refused { code, .. } => *code,
-            Error::Storage(_) | Error::LeaseLost | Error::Internal(_) => Code::Internal,
+            Error::Storage(_)
+            | Error::LeaseLost
+            | Error::UnreadablePayload(_)
+            | Error::Internal(_) => Code::Internal,
         }
     }
 }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::session::{is_displeased, tool_failed};
 use super::words::{content, covered, heard};
 use crate::transcript::{Candidate, Turn};
+use crate::words::{DiagnosisCategory, LearningImpact};
 
 /// The share of a learning's words that makes it about a turn.
 const RELEVANT: f64 = 0.3;
@@ -37,7 +38,7 @@ pub fn impact(turns: &[Turn], candidates: &[Candidate]) -> Value {
 
 fn one_impact(number: usize, turns: &[Turn], candidate: &Candidate) -> Value {
     let mut verdict = json!({
-        "candidate": number, "reason": "The answer does not show it.", "impact": "neutral",
+        "candidate": number, "reason": "The answer does not show it.", "impact": LearningImpact::Neutral,
         "diagnosis_reason": "", "diagnosis_turns": [], "diagnosis_category": "none",
     });
     let Some(place) = Place::find(turns, candidate) else {
@@ -51,8 +52,8 @@ fn one_impact(number: usize, turns: &[Turn], candidate: &Candidate) -> Value {
     let displeased = reaction.is_some_and(|turn| is_displeased(&turn.content));
     if used {
         let (impact, reason) = match displeased {
-            true => ("negative", "The answer shows it and the user objected."),
-            false => ("positive", "The answer shows it and the user did not object."),
+            true => (LearningImpact::Negative, "The answer shows it and the user objected."),
+            false => (LearningImpact::Positive, "The answer shows it and the user did not object."),
         };
         verdict["impact"] = json!(impact);
         verdict["reason"] = json!(reason);
@@ -60,19 +61,22 @@ fn one_impact(number: usize, turns: &[Turn], candidate: &Candidate) -> Value {
     if candidate.diagnose {
         let broken = tool_failed(&turns[place.at]);
         let (category, reason, cited) = match (displeased, used, about, reaction) {
-            (false, ..) | (_, _, _, None) => ("no_issue", "Nobody objected to the answer.", vec![]),
+            (false, ..) | (_, _, _, None) => {
+                (DiagnosisCategory::NoIssue, "Nobody objected to the answer.", vec![])
+            }
             (_, _, _, Some(turn)) if broken => (
-                "external_failure",
+                DiagnosisCategory::ExternalFailure,
                 "A tool failed at this turn and the user objected.",
                 vec![turns[place.at].id, turn.id],
             ),
             (_, false, true, Some(turn)) => (
-                "application_failure",
+                DiagnosisCategory::ApplicationFailure,
                 "It fits the question, the answer does not show it, and the user objected.",
                 vec![turns[place.at].id, turn.id],
             ),
             (_, _, _, Some(turn)) => {
-                ("unknown", "The user objected; rules cannot tell why.", vec![turn.id])
+                let reason = "The user objected; rules cannot tell why.";
+                (DiagnosisCategory::Unknown, reason, vec![turn.id])
             }
         };
         verdict["diagnosis_category"] = json!(category);

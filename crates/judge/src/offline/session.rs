@@ -9,6 +9,7 @@ use super::evidence::{
 };
 use super::words::{content, covered, has, heard, plain, sentences};
 use crate::transcript::Turn;
+use crate::words::FailureType;
 
 /// A turn as the rules hear it.
 pub struct Heard {
@@ -25,7 +26,7 @@ pub fn judge(turns: &[Turn]) -> Value {
     let corrections = (0..turns.len()).filter(|at| is_correction(&turns, *at)).count();
     let escalated = is_escalated(&turns);
     let failure = failure(&turns, escalated);
-    let (kind, why) = failure.unwrap_or(("", ""));
+    let (kind, why) = failure.unwrap_or((FailureType::None, ""));
     json!({
         "reasoning": if why.is_empty() { "No rule speaks against success." } else { why },
         "number_of_corrections": corrections,
@@ -71,9 +72,9 @@ fn failed(status: &str, data: &Value) -> bool {
 }
 
 /// Why the session failed, if a rule says so.
-fn failure(turns: &[Heard], escalated: bool) -> Option<(&'static str, &'static str)> {
+fn failure(turns: &[Heard], escalated: bool) -> Option<(FailureType, &'static str)> {
     let Some(answer) = last_answer(turns) else {
-        return Some(("system_error", "The agent never answered."));
+        return Some((FailureType::SystemError, "The agent never answered."));
     };
     let reply = &turns[answer];
     let last_user = turns.iter().rposition(|turn| turn.user);
@@ -82,7 +83,7 @@ fn failure(turns: &[Heard], escalated: bool) -> Option<(&'static str, &'static s
         let user = &turns[at];
         let is_end = at + 1 == turns.len();
         if has(&user.plain, WRONG_TOOL) {
-            return Some(("wrong_tool", "The user says that the wrong tool was used."));
+            return Some((FailureType::WrongTool, "The user says that the wrong tool was used."));
         }
         // "No" to "Is there anything else?" is no complaint.
         let asked = turns[..at].iter().rfind(|turn| !turn.user);
@@ -92,16 +93,16 @@ fn failure(turns: &[Heard], escalated: bool) -> Option<(&'static str, &'static s
             return Some((failure_kind(turns, answer), "The user's last words are a complaint."));
         }
         if is_end && is_content(&user.plain) && wishes(user) {
-            return Some(("system_error", "The user's last turn was not answered."));
+            return Some((FailureType::SystemError, "The user's last turn was not answered."));
         }
         if settles(user, reply) {
             return None;
         }
         if has(&user.plain, WANTS_PERSON) {
-            return Some(("wrong_answer", "The user asked for a person and left."));
+            return Some((FailureType::WrongAnswer, "The user asked for a person and left."));
         }
         if is_end && !is_content(&user.plain) && wants_answer(user) {
-            return Some(("system_error", "The user's last turn was not answered."));
+            return Some((FailureType::SystemError, "The user's last turn was not answered."));
         }
     }
     if complaint_stands(turns) {
@@ -109,10 +110,13 @@ fn failure(turns: &[Heard], escalated: bool) -> Option<(&'static str, &'static s
         return Some((failure_kind(turns, answer), why));
     }
     if escalated {
-        return Some(("missing_tool", "The session was handed to somebody else."));
+        return Some((FailureType::MissingTool, "The session was handed to somebody else."));
     }
     if reply.text.is_empty() {
-        return Some(("system_error", "The session ends with a tool call and no answer."));
+        return Some((
+            FailureType::SystemError,
+            "The session ends with a tool call and no answer.",
+        ));
     }
     if refuses(reply) {
         return Some((
@@ -124,29 +128,29 @@ fn failure(turns: &[Heard], escalated: bool) -> Option<(&'static str, &'static s
         return Some((failure_kind(turns, answer), "The agent's last answer is an apology."));
     }
     if reply.tools.iter().any(|(_, failed)| *failed) && !recovered(turns) {
-        return Some(("system_error", "The last tool call failed."));
+        return Some((FailureType::SystemError, "The last tool call failed."));
     }
     if only_asks(reply) {
-        return Some(("wrong_answer", "The session ends with a question of the agent."));
+        return Some((FailureType::WrongAnswer, "The session ends with a question of the agent."));
     }
     let at = last_user?;
     if repeats(turns, at) {
-        return Some(("wrong_answer", "The user had to ask the same again."));
+        return Some((FailureType::WrongAnswer, "The user had to ask the same again."));
     }
     None
 }
 
 /// Which kind of failure the reply before the end points to.
-fn failure_kind(turns: &[Heard], answer: usize) -> &'static str {
+fn failure_kind(turns: &[Heard], answer: usize) -> FailureType {
     let reply = &turns[answer];
     if !recovered(turns) {
-        "system_error"
+        FailureType::SystemError
     } else if has(&reply.plain, FOUND_NOTHING) {
-        "insufficient_info_from_tool"
+        FailureType::InsufficientInfoFromTool
     } else if has(&reply.plain, NO_MEANS) {
-        "missing_tool"
+        FailureType::MissingTool
     } else {
-        "wrong_answer"
+        FailureType::WrongAnswer
     }
 }
 

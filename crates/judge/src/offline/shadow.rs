@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::cues::{COULD_NOT, UNABLE};
 use super::words::{content, covered, has, heard, plain};
 use crate::transcript::Turn;
+use crate::words::BetterRequest;
 
 /// Differences below this are a tie.
 const BETTER: f64 = 0.15;
@@ -14,9 +15,9 @@ pub fn judge(turns: &[Turn], response_1: &str, response_2: &str) -> Value {
     let (one, two) = (score(turns, response_1), score(turns, response_2));
     let difference = (one - two).abs();
     let better = match () {
-        () if difference < BETTER => "tie",
-        () if one > two => "1",
-        () => "2",
+        () if difference < BETTER => BetterRequest::Tie,
+        () if one > two => BetterRequest::First,
+        () => BetterRequest::Second,
     };
     let percent = |score: f64| (score.max(0.0) * 100.0).round();
     let reason = format!(
@@ -27,7 +28,7 @@ pub fn judge(turns: &[Turn], response_1: &str, response_2: &str) -> Value {
     json!({
         "comparison_reason": reason,
         "better_request": better,
-        "is_significantly_better": better != "tie" && difference >= MUCH_BETTER,
+        "is_significantly_better": better != BetterRequest::Tie && difference >= MUCH_BETTER,
     })
 }
 

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::detector::{Flag, detect, ends, fold};
+use crate::detector::{detect, ends, fold};
+use crate::words::VerdictFlag;
 
 /// How many sentences an order is looked for across.
 const SPREAD: usize = 6;
@@ -18,7 +19,7 @@ pub fn heard(text: &str) -> Vec<&str> {
         heard.push(sentence);
     }
     // An order can be spread over sentences, none of which is one by itself.
-    if detect(text).iter().any(|flag| *flag != Flag::HiddenCharacters) {
+    if detect(text).iter().any(|flag| *flag != VerdictFlag::HiddenCharacters) {
         let order = (1..=heard.len()).find_map(|end| {
             let earliest = end.saturating_sub(SPREAD);
             (earliest..end).rev().find(|start| !detect(&heard[*start..end].join(" ")).is_empty())

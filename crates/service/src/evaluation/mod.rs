@@ -17,6 +17,7 @@ pub mod review;
 pub mod scores;
 mod shadow;
 mod sql;
+mod window;
 
 use std::sync::Arc;
 
@@ -28,6 +29,7 @@ use utoipa_axum::router::OpenApiRouter;
 use crate::app::App;
 use crate::judging::Origin;
 use crate::sessions::Snapshot;
+use judge::{FailureType, VerdictFlag};
 use storage::jobs::Handler;
 
 pub use results::decisions::{Decision, DecisionQuery, decisions};
@@ -38,6 +40,7 @@ pub use results::rows::{
     ResultQuery, SessionVerdicts, list as list_results, of_session, session_shrank, success_rate,
 };
 pub use results::schedule::{outcome_reported, record_gauges, session_changed, session_grows};
+pub use shadow::ShadowPreference;
 pub use shadow::job::shadow_published;
 pub use sql::{forget_session, spent_since, verdicts_on_learnings};
 
@@ -70,6 +73,21 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
         .merge(scores::http::routes())
 }
 
+base::vocabulary! {
+    /// How far the verdicts on a session's retrieved learnings are.
+    pub enum RetrievedLearningStatus {
+        Complete = "complete",
+        /// Some have no verdict on their relevance or their impact.
+        Degraded = "degraded",
+        /// None has.
+        Failed = "failed",
+        /// The judge could not be asked yet.
+        Pending = "pending",
+        /// Nothing was retrieved, or the session is not in the sample.
+        NotApplicable = "not_applicable",
+    }
+}
+
 /// A verdict on a session.
 #[derive(Clone, Debug, Deserialize, Serialize, ToSchema)]
 pub struct EvaluationResult {
@@ -78,15 +96,14 @@ pub struct EvaluationResult {
     pub agent_version: String,
     pub session_id: String,
     pub is_success: bool,
-    /// `system_error`, `missing_tool`, `wrong_tool`, `insufficient_info_from_tool` or `wrong_answer`; empty on
-    /// success.
-    pub failure_type: String,
+    /// Empty on success.
+    pub failure_type: FailureType,
     pub failure_reason: String,
     pub evaluation_name: String,
     /// When the session's first request happened: a regrade keeps its place on every chart.
     pub created_at: i64,
     /// null without shadow comparisons.
-    pub regular_vs_shadow: Option<String>,
+    pub regular_vs_shadow: Option<ShadowPreference>,
     pub number_of_correction_per_session: i64,
     /// The user's turns, on success only.
     pub user_turns_to_resolution: Option<i64>,
@@ -94,8 +111,7 @@ pub struct EvaluationResult {
     #[schema(value_type = Option<Vec<String>>)]
     pub tags: Option<Json<Vec<String>>>,
     pub evaluated_at: i64,
-    /// `complete`, `degraded`, `failed`, `pending` or `not_applicable`: the session's learning verdicts.
-    pub retrieved_learning_status: String,
+    pub retrieved_learning_status: RetrievedLearningStatus,
     /// `offline` or `rule`: no model; else provider/model as reported.
     pub judge: String,
     pub prompt_version: String,
@@ -108,8 +124,8 @@ pub struct EvaluationResult {
     /// Calls made for this verdict.
     pub attempts: i64,
     /// What the transcript tried, and whether it was cut.
-    #[schema(value_type = Vec<String>)]
-    pub flags: Json<Vec<String>>,
+    #[schema(value_type = Vec<VerdictFlag>)]
+    pub flags: Json<Vec<VerdictFlag>>,
     #[serde(skip_serializing)]
     #[schema(ignore)]
     pub interaction_count: i64,
@@ -134,12 +150,12 @@ pub struct NewResult {
     pub evaluation_name: String,
     pub agent_version: String,
     pub is_success: bool,
-    pub failure_type: String,
+    pub failure_type: FailureType,
     pub failure_reason: String,
     pub corrections: i64,
     pub user_turns_to_resolution: Option<i64>,
     pub is_escalated: bool,
-    pub learning_status: &'static str,
+    pub learning_status: RetrievedLearningStatus,
     pub snapshot: Snapshot,
     pub origin: Origin,
 }

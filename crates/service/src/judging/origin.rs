@@ -1,6 +1,6 @@
 //! The origin of a verdict or a proposal: its judge, rubric and cost.
 
-use judge::Provenance;
+use judge::{Provenance, VerdictFlag};
 use storage::db::Value;
 
 /// The origin of a verdict or a proposal.
@@ -14,7 +14,7 @@ pub struct Origin {
     pub cost_usd: Option<f64>,
     pub latency_ms: i64,
     pub attempts: i64,
-    pub flags: Vec<String>,
+    pub flags: Vec<VerdictFlag>,
 }
 
 impl Origin {
@@ -36,11 +36,8 @@ impl Origin {
 impl From<Provenance> for Origin {
     fn from(p: Provenance) -> Self {
         let whole = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
-        let flags = p.flags.iter().filter_map(|flag| {
-            serde_json::to_value(flag).ok().and_then(|v| v.as_str().map(str::to_owned))
-        });
         Origin {
-            flags: flags.collect(),
+            flags: p.flags,
             judge: p.judge,
             prompt_version: p.prompt_version.to_owned(),
             rubric_hash: p.rubric_hash,

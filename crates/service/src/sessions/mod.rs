@@ -15,7 +15,7 @@ use sqlx::types::Json;
 use utoipa::ToSchema;
 
 use crate::experiments::Arm;
-use judge::LearningKind;
+use judge::{FailureType, LearningKind};
 
 pub use new_turn::{ITEMS, InteractionData, LEARNINGS_PER_REQUEST};
 pub use outcomes::{ListedOutcome, NewOutcome, OutcomeFilter, SessionOutcome, list_outcomes};
@@ -203,7 +203,8 @@ pub struct ListedSession {
     #[sqlx(flatten)]
     pub session: SessionSummary,
     pub is_success: Option<bool>,
-    pub failure_type: Option<String>,
+    /// Empty on success.
+    pub failure_type: Option<FailureType>,
     pub number_of_correction_per_session: Option<i64>,
     pub is_escalated: Option<bool>,
 }

@@ -20,10 +20,11 @@ mod sql;
 
 use futures_util::future::BoxFuture;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::sync::Arc;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::runtime::Runtime;
 use crate::subjects::SubjectWrite;
 
@@ -112,6 +113,23 @@ pub struct Claim {
     moves: i64,
 }
 
+impl Claim {
+    /// The payload the job was enqueued with. Returned from a handler, the error ends the job as dead.
+    pub fn payload<T: DeserializeOwned>(&self) -> Result<T> {
+        read(&self.payload, &self.kind)
+    }
+}
+
+/// An unreadable payload is not quoted: it may hold personal data.
+fn read<T: DeserializeOwned>(payload: &Value, kind: &str) -> Result<T> {
+    T::deserialize(payload).map_err(|_| Error::UnreadablePayload(kind.to_owned()))
+}
+
+/// A payload as it is stored. One that JSON cannot hold becomes null, which ends the job as dead when it is read.
+pub fn stored<T: Serialize>(payload: &T) -> Value {
+    serde_json::to_value(payload).unwrap_or_default()
+}
+
 /// A held job as it is now, locked until the transaction ends.
 #[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct HeldJob {
@@ -178,7 +196,15 @@ pub struct Child {
     pub job_id: String,
     pub user_id: Option<String>,
     pub epoch: Option<i64>,
+    pub kind: String,
     pub payload: sqlx::types::Json<Value>,
+}
+
+impl Child {
+    /// What the child was enqueued with.
+    pub fn payload<T: DeserializeOwned>(&self) -> Result<T> {
+        read(&self.payload, &self.kind)
+    }
 }
 
 /// How many children of a parent are in which state.

@@ -100,17 +100,18 @@ pub async fn extend(runtime: &Runtime, job: &Claim) -> Result<bool> {
         .await
 }
 
-/// Records a failed attempt: again after a growing pause, or dead when the attempts are used up.
+/// Records a failed attempt: again after a growing pause, or dead when the attempts are used up or none can help.
 pub async fn fail(runtime: &Runtime, job: &Claim, error: &Error) -> Result<()> {
     let now = runtime.clock.now();
     let reason: String = error.to_string().chars().take(ERROR_LENGTH).collect();
     let pause = pause_after(job.attempts, runtime.ids.fraction());
+    let is_last = job.attempts >= job.max_attempts || matches!(error, Error::UnreadablePayload(_));
     let input = (job.clone(), reason, now, now + pause);
     runtime
         .db
-        .write("jobs.fail", input, |tx, (job, reason, now, again_at)| {
+        .write("jobs.fail", input, move |tx, (job, reason, now, again_at)| {
             Box::pin(async move {
-                if job.attempts >= job.max_attempts {
+                if is_last {
                     sql::close(tx, job, JobState::Dead, Some(reason), *now).await?;
                 } else {
                     sql::reopen(tx, job, *again_at, Some(reason), false).await?;

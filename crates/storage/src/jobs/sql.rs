@@ -351,7 +351,7 @@ pub async fn open_children(
     rows!(
         tx,
         Child,
-        "SELECT job_id, user_id, epoch, payload FROM jobs
+        "SELECT job_id, user_id, epoch, kind, payload FROM jobs
          WHERE parent_id = $1 AND state = 'open' AND job_id > $2 ORDER BY job_id {limit:$3}",
         parent_id,
         after,

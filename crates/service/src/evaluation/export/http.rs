@@ -5,14 +5,13 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::IntoResponse;
-use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::ExportRequest;
+use super::{ExportFormat, ExportRequest};
 use crate::app::App;
 use crate::credentials::Caller;
-use crate::evaluation::overview::http::read_window;
+use crate::evaluation::window::read_window;
 use crate::http::fields::{Fields, Read};
 use crate::http::{QueryInput, Result};
 
@@ -20,26 +19,19 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new().routes(routes!(export_evaluations))
 }
 
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[allow(dead_code)] // names the parameters for the specification
-struct ExportParams {
-    /// `csv`, `ndjson` or `parquet`.
-    format: String,
-    /// Unix seconds, included: of the sessions' first requests.
-    from_ts: i64,
-    /// Unix seconds, included.
-    to_ts: i64,
-    /// Sources, separated by commas; an empty one means requests published without a source. All when absent.
-    sources: Option<String>,
-}
+crate::request_query!(ExportRequest);
 
 impl Read for ExportRequest {
     fn read(f: &mut Fields<'_>) -> Self {
         let (from_ts, to_ts) = read_window(f);
-        let sources = f.optional_text("sources", 10_000);
+        let sources = f
+            .about(
+                "Sources, separated by commas; an empty one means requests published without a source. \
+                 All when absent.",
+            )
+            .optional_text("sources", 10_000);
         ExportRequest {
-            format: f.required_choice("format", &["csv", "ndjson", "parquet"]),
+            format: f.required_word("format"),
             from_ts,
             to_ts,
             sources: sources.map(|list| list.split(',').map(|one| one.trim().to_owned()).collect()),
@@ -48,7 +40,7 @@ impl Read for ExportRequest {
 }
 
 /// Download every verdict of success in a window, oldest session first.
-#[utoipa::path(get, path = "/api/evaluations/export", tag = "evaluation", params(ExportParams),
+#[utoipa::path(get, path = "/api/evaluations/export", tag = "evaluation", params(ExportRequest),
     responses((status = 200, content_type = "application/octet-stream", body = String)))]
 async fn export_evaluations(
     State(app): State<Arc<App>>,
@@ -56,9 +48,9 @@ async fn export_evaluations(
     QueryInput(request): QueryInput<ExportRequest>,
 ) -> Result<impl IntoResponse> {
     let kind = match request.format {
-        "csv" => "text/csv; charset=utf-8",
-        "ndjson" => "application/x-ndjson",
-        _ => "application/vnd.apache.parquet",
+        ExportFormat::Csv => "text/csv; charset=utf-8",
+        ExportFormat::Ndjson => "application/x-ndjson",
+        ExportFormat::Parquet => "application/vnd.apache.parquet",
     };
     let name = format!("attachment; filename=\"evaluations.{}\"", request.format);
     let body = super::export(&app, &caller.org_id, request).await?;

@@ -1,6 +1,6 @@
 //! Exports: every verdict of success in a window, as CSV, NDJSON or Parquet, streamed page by page.
 //!
-//! One list of columns ([`Verdict::cells`]) serves all three forms. A page is a snapshot; pages follow each other by
+//! One list of columns ([`ExportedVerdict::cells`]) serves all three forms. A page is a snapshot; pages follow each other by
 //! `(created_at, result_id)`, so no verdict comes twice.
 
 pub mod http;
@@ -14,15 +14,26 @@ use axum::body::{Body, Bytes};
 use futures_util::stream;
 
 use crate::app::App;
+use crate::evaluation::ShadowPreference;
+use judge::FailureType;
 use storage::error::Result;
 
 /// Verdicts of one page: a row group of Parquet.
 const PAGE: i64 = 5000;
 
+base::vocabulary! {
+    /// The form of an export.
+    pub enum ExportFormat {
+        Csv = "csv",
+        Ndjson = "ndjson",
+        Parquet = "parquet",
+    }
+}
+
 /// What is exported.
 #[derive(Clone, Debug)]
 pub struct ExportRequest {
-    pub format: &'static str,
+    pub format: ExportFormat,
     pub from_ts: i64,
     pub to_ts: i64,
     /// All of them when absent.
@@ -31,7 +42,7 @@ pub struct ExportRequest {
 
 /// One verdict, flat.
 #[derive(Debug, sqlx_macros::FromRow)]
-pub struct Verdict {
+pub struct ExportedVerdict {
     pub result_id: i64,
     pub user_id: String,
     pub session_id: String,
@@ -40,12 +51,12 @@ pub struct Verdict {
     pub created_at: i64,
     pub evaluated_at: i64,
     pub is_success: bool,
-    pub failure_type: String,
+    pub failure_type: FailureType,
     pub failure_reason: String,
     pub number_of_corrections: i64,
     pub user_turns_to_resolution: Option<i64>,
     pub is_escalated: bool,
-    pub regular_vs_shadow: Option<String>,
+    pub regular_vs_shadow: Option<ShadowPreference>,
     pub judge: String,
     pub prompt_version: String,
     pub rubric_hash: String,
@@ -65,7 +76,7 @@ pub enum Cell<'a> {
     Flag(bool),
 }
 
-impl Verdict {
+impl ExportedVerdict {
     /// The columns of an export, by the names of the API.
     fn cells(&self) -> [(&'static str, Cell<'_>); 22] {
         use Cell::{Flag, Integer, Number, Text};
@@ -78,12 +89,12 @@ impl Verdict {
             ("created_at", Integer(Some(self.created_at))),
             ("evaluated_at", Integer(Some(self.evaluated_at))),
             ("is_success", Flag(self.is_success)),
-            ("failure_type", Text(Some(&self.failure_type))),
+            ("failure_type", Text(Some(self.failure_type.as_str()))),
             ("failure_reason", Text(Some(&self.failure_reason))),
             ("number_of_correction_per_session", Integer(Some(self.number_of_corrections))),
             ("user_turns_to_resolution", Integer(self.user_turns_to_resolution)),
             ("is_escalated", Flag(self.is_escalated)),
-            ("regular_vs_shadow", Text(self.regular_vs_shadow.as_deref())),
+            ("regular_vs_shadow", Text(self.regular_vs_shadow.map(ShadowPreference::as_str))),
             ("judge", Text(Some(&self.judge))),
             ("prompt_version", Text(Some(&self.prompt_version))),
             ("rubric_hash", Text(Some(&self.rubric_hash))),
@@ -97,7 +108,7 @@ impl Verdict {
 
     /// A row of nothing, for the columns alone.
     fn blank() -> Self {
-        Verdict {
+        ExportedVerdict {
             result_id: 0,
             user_id: String::new(),
             session_id: String::new(),
@@ -106,7 +117,7 @@ impl Verdict {
             created_at: 0,
             evaluated_at: 0,
             is_success: false,
-            failure_type: String::new(),
+            failure_type: FailureType::None,
             failure_reason: String::new(),
             number_of_corrections: 0,
             user_turns_to_resolution: None,
@@ -127,19 +138,19 @@ impl Verdict {
 /// A form that verdicts are written in, page by page.
 trait Form: Send {
     fn head(&mut self) -> Result<Vec<u8>>;
-    fn page(&mut self, verdicts: &[Verdict]) -> Result<Vec<u8>>;
+    fn page(&mut self, verdicts: &[ExportedVerdict]) -> Result<Vec<u8>>;
     fn foot(&mut self) -> Result<Vec<u8>>;
 }
 
 /// The export as it is sent. The first page is read before the answer begins, so that a refusal still is one.
 pub async fn export(app: &Arc<App>, org_id: &str, request: ExportRequest) -> Result<Body> {
     let mut form: Box<dyn Form> = match request.format {
-        "csv" => Box::new(text::Csv),
-        "ndjson" => Box::new(text::Ndjson),
-        _ => Box::new(parquet::Parquet::new()?),
+        ExportFormat::Csv => Box::new(text::Csv),
+        ExportFormat::Ndjson => Box::new(text::Ndjson),
+        ExportFormat::Parquet => Box::new(parquet::Parquet::new()?),
     };
     let mut bytes = form.head()?;
-    let mut sending = Sending {
+    let mut sending = ExportStream {
         app: app.clone(),
         org_id: org_id.to_owned(),
         request,
@@ -162,7 +173,7 @@ pub async fn export(app: &Arc<App>, org_id: &str, request: ExportRequest) -> Res
     Ok(Body::from_stream(futures_util::StreamExt::chain(first, rest)))
 }
 
-struct Sending {
+struct ExportStream {
     app: Arc<App>,
     org_id: String,
     request: ExportRequest,
@@ -171,7 +182,7 @@ struct Sending {
     ended: bool,
 }
 
-impl Sending {
+impl ExportStream {
     async fn page(&mut self) -> Result<Vec<u8>> {
         let input = (self.org_id.clone(), self.request.clone(), self.after);
         let verdicts = self

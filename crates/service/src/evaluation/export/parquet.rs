@@ -9,7 +9,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::Type;
 
-use super::{Cell, Form, Verdict};
+use super::{Cell, ExportedVerdict, Form};
 use storage::error::{Error, Result};
 
 pub struct Parquet {
@@ -36,8 +36,8 @@ impl Form for Parquet {
         self.written()
     }
 
-    fn page(&mut self, verdicts: &[Verdict]) -> Result<Vec<u8>> {
-        let rows: Vec<_> = verdicts.iter().map(Verdict::cells).collect();
+    fn page(&mut self, verdicts: &[ExportedVerdict]) -> Result<Vec<u8>> {
+        let rows: Vec<_> = verdicts.iter().map(ExportedVerdict::cells).collect();
         let mut group = self.writer.next_row_group().map_err(failed)?;
         let mut index = 0;
         while let Some(mut column) = group.next_column().map_err(failed)? {
@@ -61,7 +61,7 @@ fn failed(error: ParquetError) -> Error {
 }
 
 fn schema() -> std::result::Result<Type, ParquetError> {
-    let blank = Verdict::blank();
+    let blank = ExportedVerdict::blank();
     let fields = blank.cells().map(|(name, cell)| {
         let (physical, repetition) = match cell {
             Cell::Text(_) => (Physical::BYTE_ARRAY, Repetition::OPTIONAL),

@@ -1,6 +1,6 @@
 //! SQL of exports.
 
-use super::{ExportRequest, Verdict};
+use super::{ExportRequest, ExportedVerdict};
 use crate::evaluation::shadow;
 use storage::db::Tx;
 use storage::error::{Error, Result};
@@ -13,13 +13,13 @@ pub async fn page(
     request: &ExportRequest,
     after: (i64, i64),
     limit: i64,
-) -> Result<Vec<Verdict>> {
+) -> Result<Vec<ExportedVerdict>> {
     let version = shadow::pinned(tx, org_id).await?;
     let sources = request.sources.as_ref().map(serde_json::to_string).transpose();
     let sources = sources.map_err(|e| Error::Internal(e.to_string()))?;
     rows!(
         tx,
-        Verdict,
+        ExportedVerdict,
         "SELECT r.result_id, r.user_id, r.session_id, r.agent_version, r.source, r.created_at, r.evaluated_at,
                 r.is_success, r.failure_type, r.failure_reason, r.number_of_corrections,
                 r.user_turns_to_resolution, r.is_escalated, p.regular_vs_shadow, r.judge, r.prompt_version,

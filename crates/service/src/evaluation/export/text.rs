@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Cell, Form, Verdict};
+use super::{Cell, ExportedVerdict, Form};
 use storage::error::{Error, Result};
 
 /// RFC 4180, with a header. Null is empty; text that a spreadsheet would take for a formula gets a quote in front.
@@ -10,11 +10,11 @@ pub struct Csv;
 
 impl Form for Csv {
     fn head(&mut self) -> Result<Vec<u8>> {
-        let blank = Verdict::blank();
+        let blank = ExportedVerdict::blank();
         written(|csv| csv.write_record(blank.cells().iter().map(|(name, _)| *name)))
     }
 
-    fn page(&mut self, verdicts: &[Verdict]) -> Result<Vec<u8>> {
+    fn page(&mut self, verdicts: &[ExportedVerdict]) -> Result<Vec<u8>> {
         written(|csv| {
             verdicts.iter().try_for_each(|verdict| {
                 csv.write_record(verdict.cells().map(|(_, cell)| field(&cell)))
@@ -57,7 +57,7 @@ impl Form for Ndjson {
         Ok(Vec::new())
     }
 
-    fn page(&mut self, verdicts: &[Verdict]) -> Result<Vec<u8>> {
+    fn page(&mut self, verdicts: &[ExportedVerdict]) -> Result<Vec<u8>> {
         let mut bytes = Vec::with_capacity(verdicts.len() * 600);
         for verdict in verdicts {
             let value = |cell: Cell<'_>| match cell {

@@ -13,6 +13,7 @@ use serde::{Serialize, Serializer};
 use super::sql::{self, AfterCitation, AfterResult};
 use super::windows::Span;
 use crate::app::App;
+use crate::sessions::CitationKind;
 use storage::error::Result;
 
 /// A list in an answer: empty, or the place of one that is sent later.
@@ -41,7 +42,7 @@ pub struct Lists {
 /// What is in a list, and how far it was sent.
 enum Spec {
     Sessions { sources: Vec<String>, with_users: bool, after: AfterResult },
-    Citing { rule: (String, String), sources: Option<Vec<String>>, after: AfterCitation },
+    Citing { rule: (CitationKind, String), sources: Option<Vec<String>>, after: AfterCitation },
 }
 
 impl Lists {
@@ -67,8 +68,13 @@ impl Lists {
     }
 
     /// The sessions that cite a rule, of these sources, or of all.
-    pub fn citing(&mut self, kind: &str, rule_id: &str, sources: Option<&[String]>) -> List {
-        let rule = (kind.to_owned(), rule_id.to_owned());
+    pub fn citing(
+        &mut self,
+        kind: CitationKind,
+        rule_id: &str,
+        sources: Option<&[String]>,
+    ) -> List {
+        let rule = (kind, rule_id.to_owned());
         let after = (i64::MIN, String::new(), String::new());
         self.add(Spec::Citing { rule, sources: sources.map(<[String]>::to_vec), after })
     }
@@ -79,7 +85,7 @@ pub fn stream(app: Arc<App>, org_id: String, text: String, lists: Lists) -> Body
     if lists.specs.is_empty() {
         return Body::from(text);
     }
-    let sending = Sending { app, org_id, text, at: 0, lists, open: None };
+    let sending = OverviewStream { app, org_id, text, at: 0, lists, open: None };
     Body::from_stream(stream::unfold(Some(sending), |sending| async move {
         let mut sending = sending?;
         match sending.next().await {
@@ -94,7 +100,7 @@ pub fn stream(app: Arc<App>, org_id: String, text: String, lists: Lists) -> Body
     }))
 }
 
-struct Sending {
+struct OverviewStream {
     app: Arc<App>,
     org_id: String,
     text: String,
@@ -104,7 +110,7 @@ struct Sending {
     open: Option<(usize, bool)>,
 }
 
-impl Sending {
+impl OverviewStream {
     async fn next(&mut self) -> Result<Option<Bytes>> {
         if let Some((place, begun)) = self.open {
             return self.list(place, begun).await.map(Some);
@@ -173,7 +179,7 @@ impl Sending {
                         "evaluation.list_citing",
                         input,
                         move |tx, (org, rule, sources, version, after)| {
-                            let rule = (rule.0.as_str(), rule.1.as_str());
+                            let rule = (rule.0, rule.1.as_str());
                             let (sources, version) = (sources.as_deref(), version.as_deref());
                             Box::pin(sql::citing_sessions(
                                 tx, org, rule, sources, version, window, after,

@@ -23,9 +23,10 @@ use utoipa::ToSchema;
 use super::results::rows::ResultQuery;
 use super::{AGENT_SUCCESS, EvaluationResult, shadow};
 use crate::app::App;
+use crate::sessions::CitationKind;
 use body::{List, Lists};
 use judge::offline;
-use numbers::{Material, Part};
+use numbers::{OverviewSums, Part};
 use sql::DAY;
 use storage::db::Tx;
 use storage::error::{Error, Result};
@@ -39,7 +40,7 @@ pub use sql::rollups::{gaps, install, mismatches, rebuild};
 pub struct OverviewRequest {
     pub from_ts: i64,
     pub to_ts: i64,
-    pub bucket: &'static str,
+    pub bucket: Bucket,
     pub include_shadow: bool,
     pub include_session_ids: bool,
     pub source_sets: Vec<SourceSet>,
@@ -54,11 +55,21 @@ pub struct SourceSet {
     pub sources: Vec<String>,
 }
 
+base::vocabulary! {
+    /// How much an overview can say. `empty`: no results. `shadow_off`: no shadow comparison in the window, or none
+    /// asked for. `early`: the first result is less than 14 days old, or there are fewer than 500 shadow verdicts. Else
+    /// `full`.
+    pub enum HeroState {
+        Empty = "empty",
+        ShadowOff = "shadow_off",
+        Early = "early",
+        Full = "full",
+    }
+}
+
 #[derive(Serialize, ToSchema)]
 pub struct HeroBlock {
-    /// `empty`: no results. `shadow_off`: no shadow comparison in the window, or none asked for. `early`: the first
-    /// result is less than 14 days old, or there are fewer than 500 shadow verdicts. Else `full`.
-    pub state: &'static str,
+    pub state: HeroState,
     /// 0 to 100; null without results.
     pub regular_success_rate_pp: Option<f64>,
     /// The share of sessions whose shadow responses are preferred, ties by half; null without comparisons.
@@ -76,7 +87,7 @@ pub struct HeroBlock {
 #[derive(Serialize, ToSchema)]
 pub struct RuleAttributionRow {
     pub rule_id: String,
-    pub kind: String,
+    pub kind: CitationKind,
     pub title: String,
     pub successes_with: i64,
     pub failures_with: i64,
@@ -99,7 +110,6 @@ pub struct SourceSessions {
 
 /// A session and whose it is.
 #[derive(Serialize, ToSchema)]
-#[allow(dead_code)] // the specification's view of what the storage engine writes
 pub struct SessionKeyView {
     pub user_id: String,
     pub session_id: String,
@@ -212,7 +222,7 @@ async fn compute(
     now: i64,
 ) -> Result<(Overview, Lists)> {
     let windows = Windows::new(request.from_ts, request.to_ts);
-    let bucket = if request.bucket == "day" { Bucket::Day } else { Bucket::Week };
+    let bucket = request.bucket;
     let version = shadow::pinned(tx, org_id).await?;
     let trend = [(numbers::TREND, windows.trend)];
     let recent = [(numbers::CURRENT, windows.current), (numbers::PREVIOUS, windows.previous)];
@@ -229,7 +239,7 @@ async fn compute(
         scores: ranges(&recent, ROWS),
         agent_version,
     };
-    let mut material = Material { bucket, sums: sql::sums(tx, &asked).await? };
+    let mut material = OverviewSums { bucket, sums: sql::sums(tx, &asked).await? };
     let available_agent_versions = material.agent_versions();
     if let Some(version) = agent_version {
         material.sums.verdicts.keep_version(version);
@@ -243,10 +253,10 @@ async fn compute(
     let totals = whole.totals(numbers::TREND);
     let is_young = material.sums.first_at.is_none_or(|at| now - at < YOUNG);
     let state = match () {
-        () if totals.n == 0 => "empty",
-        () if compared == 0 => "shadow_off",
-        () if is_young || compared < ENOUGH => "early",
-        () => "full",
+        () if totals.n == 0 => HeroState::Empty,
+        () if compared == 0 => HeroState::ShadowOff,
+        () if is_young || compared < ENOUGH => HeroState::Early,
+        () => HeroState::Full,
     };
     let shares = whole.shadow_shares();
     let query = ResultQuery {
@@ -286,7 +296,7 @@ async fn compute(
 }
 
 fn compare(
-    material: &Material,
+    material: &OverviewSums,
     sets: &[SourceSet],
     rules: Vec<Vec<RuleAttributionRow>>,
     lists: &mut Lists,

@@ -121,12 +121,12 @@ pub struct ShadowWinRateTrend {
 }
 
 /// All sums that an overview is made of.
-pub struct Material {
+pub struct OverviewSums {
     pub bucket: Bucket,
     pub sums: Sums,
 }
 
-impl Material {
+impl OverviewSums {
     /// The sources with a verdict in the trend window, in order.
     pub fn sources(&self) -> Vec<String> {
         self.with_verdicts(|line| &line.source)
@@ -191,16 +191,16 @@ impl VerdictLine {
 
 /// The whole, or some sources of it.
 pub struct Part<'a> {
-    material: &'a Material,
+    material: &'a OverviewSums,
     sources: Option<&'a [String]>,
 }
 
 impl<'a> Part<'a> {
-    pub fn whole(material: &'a Material) -> Self {
+    pub fn whole(material: &'a OverviewSums) -> Self {
         Part { material, sources: None }
     }
 
-    pub fn of(material: &'a Material, sources: &'a [String]) -> Self {
+    pub fn of(material: &'a OverviewSums, sources: &'a [String]) -> Self {
         Part { material, sources: Some(sources) }
     }
 

@@ -8,6 +8,7 @@ use super::numbers::{self, TREND};
 use super::sql::{self, CitedRules};
 use super::windows::{ROWS, Span, ranges, share};
 use super::{OverviewRequest, RuleAttributionRow};
+use crate::sessions::CitationKind;
 use storage::db::{Tx, listed};
 use storage::error::Result;
 
@@ -21,15 +22,15 @@ pub struct Attribution {
 }
 
 /// Kind and id of a rule.
-type Rule<'a> = (&'a str, &'a str);
+type RuleKey<'a> = (CitationKind, &'a str);
 
 /// Sessions that cite rules, and how many of them went well.
-type Sums<'a> = HashMap<Rule<'a>, (i64, i64)>;
+type SessionsByRule<'a> = HashMap<RuleKey<'a>, (i64, i64)>;
 
 /// A rule, and the sessions that cite it.
 #[derive(Clone, Copy)]
 struct Cited<'a> {
-    kind: &'a str,
+    kind: CitationKind,
     rule_id: &'a str,
     n: i64,
     successes: i64,
@@ -68,18 +69,18 @@ pub async fn attribution(
         found.append(&mut listed(text)?);
     }
     let cited = summed(&found, &parts);
-    let shown: BTreeSet<Rule<'_>> =
+    let shown: BTreeSet<RuleKey<'_>> =
         cited.iter().flatten().map(|rule| (rule.kind, rule.rule_id)).collect();
-    let shown: Vec<Rule<'_>> = shown.into_iter().collect();
+    let shown: Vec<RuleKey<'_>> = shown.into_iter().collect();
     let titles = sql::rule_titles(tx, org_id, &shown, window, agent_version).await?;
-    let titles: HashMap<Rule<'_>, &str> = titles
+    let titles: HashMap<RuleKey<'_>, &str> = titles
         .iter()
-        .map(|(kind, rule_id, title)| ((kind.as_str(), rule_id.as_str()), title.as_str()))
+        .map(|(kind, rule_id, title)| ((*kind, rule_id.as_str()), title.as_str()))
         .collect();
     let mut rows = cited.into_iter().zip(sources).map(|(cited, sources)| {
         let row = |rule: Cited<'_>| RuleAttributionRow {
             rule_id: rule.rule_id.to_owned(),
-            kind: rule.kind.to_owned(),
+            kind: rule.kind,
             title: titles
                 .get(&(rule.kind, rule.rule_id))
                 .map_or_else(String::new, |t| (*t).to_owned()),
@@ -101,19 +102,19 @@ fn summed<'a>(found: &'a [CitedRules<'a>], parts: &[Vec<String>]) -> Vec<Vec<Cit
         .enumerate()
         .flat_map(|(part, sources)| sources.iter().map(move |source| (source.as_str(), part)))
         .collect();
-    let mut sums: Vec<Sums<'_>> = vec![HashMap::new(); parts.len()];
+    let mut sums: Vec<SessionsByRule<'_>> = vec![HashMap::new(); parts.len()];
     for CitedRules { tag, source, lines } in found {
         let Some(&part) = part_of.get(&**source) else { continue };
         let share = share(*tag, TREND);
         for line in lines {
-            let sum = sums[part].entry((&*line.kind, &*line.rule_id)).or_default();
+            let sum = sums[part].entry((line.kind, &*line.rule_id)).or_default();
             *sum = (sum.0 + share * line.n, sum.1 + share * line.successes);
         }
     }
     sums.into_iter().map(most_telling).collect()
 }
 
-fn most_telling(sums: Sums<'_>) -> Vec<Cited<'_>> {
+fn most_telling(sums: SessionsByRule<'_>) -> Vec<Cited<'_>> {
     let rules = sums
         .into_iter()
         .filter(|(_, (n, _))| *n > 0)
@@ -129,5 +130,5 @@ fn most_telling(sums: Sums<'_>) -> Vec<Cited<'_>> {
 }
 
 fn order<'a>(rule: &Cited<'a>) -> (Reverse<i64>, Reverse<i64>, &'a str, &'a str) {
-    (Reverse(rule.net().abs()), Reverse(rule.n), rule.rule_id, rule.kind)
+    (Reverse(rule.net().abs()), Reverse(rule.n), rule.rule_id, rule.kind.as_str())
 }

@@ -30,11 +30,13 @@ impl Windows {
     }
 }
 
-/// How long a bar of the charts is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bucket {
-    Day,
-    Week,
+base::vocabulary! {
+    /// How long a bar of the charts is, in UTC.
+    pub enum Bucket {
+        Day = "day",
+        /// From Monday on.
+        Week = "week",
+    }
 }
 
 impl Bucket {

@@ -7,7 +7,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::replay as regeneration;
-use super::replay::Progress;
+use super::replay::{Progress, RegenerationStatus};
 use crate::app::App;
 use crate::evaluation::review::agreement::Number;
 use crate::evaluation::sql;
@@ -118,7 +118,7 @@ pub async fn promote(
     job_id: &str,
 ) -> Result<(String, i64)> {
     let found = diff(app, org_id, job_id).await?;
-    if found.progress.status != "completed" {
+    if found.progress.status != RegenerationStatus::Completed {
         return Err(Error::refused(
             Code::DiffNotComplete,
             "Only a completed judge diff can be promoted.",

@@ -10,10 +10,12 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::diff::{self, JudgeDiff};
-use super::http::Started;
+use super::http::{Started, read_max_cost};
 use super::{NewRegeneration, replay};
 use crate::app::App;
 use crate::credentials::{Caller, Operator};
+use crate::evaluation::AGENT_SUCCESS;
+use crate::evaluation::window::read_closed_window;
 use crate::http::fields::{Fields, Read};
 use crate::http::{Input, PathId, Result};
 use crate::organization::prompt_version;
@@ -26,31 +28,32 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(promote_judge_diff))
 }
 
-#[derive(ToSchema)]
-#[allow(dead_code)] // the specification's view of DiffRequest
-struct JudgeDiffRequest {
-    /// The version of the session rubric to compare with the live verdicts.
-    candidate_version: String,
-    from_ts: i64,
-    to_ts: i64,
-    max_cost_usd: Option<f64>,
-}
-
 struct DiffRequest(NewRegeneration);
+
+crate::request_body!(DiffRequest, "JudgeDiffRequest");
 
 impl Read for DiffRequest {
     fn read(f: &mut Fields<'_>) -> Self {
-        let window = NewRegeneration::read(f);
-        let version = f.required("candidate_version", |f| {
+        let (from_ts, to_ts) = read_closed_window(f);
+        let max_cost_usd = read_max_cost(f);
+        let about = "The version of the session rubric to compare with the live verdicts.";
+        let candidate_version = f.about(about).required("candidate_version", |f| {
             prompt_version(f, "candidate_version", Kind::SessionSuccess).map(Some)
         });
-        DiffRequest(NewRegeneration { evaluation_name: None, candidate_version: version, ..window })
+        let evaluation_name = AGENT_SUCCESS.to_owned();
+        DiffRequest(NewRegeneration {
+            evaluation_name,
+            from_ts,
+            to_ts,
+            max_cost_usd,
+            candidate_version,
+        })
     }
 }
 
 /// Judge a window with another rubric, beside the live numbers.
 #[utoipa::path(post, path = "/api/evaluations/judge_diffs", tag = "evaluation",
-    request_body = JudgeDiffRequest, responses((status = 200, body = Started)))]
+    request_body = DiffRequest, responses((status = 200, body = Started)))]
 async fn start_judge_diff(
     State(app): State<Arc<App>>,
     operator: Operator,

@@ -8,23 +8,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio::task::{JoinError, JoinSet};
 
 use super::replay as regeneration;
-use super::replay::Regeneration;
+use super::replay::{ChildPayload, Regeneration, RegenerationStatus};
 use crate::app::App;
+use crate::evaluation::results::decisions::EvaluationDecision;
 use crate::evaluation::results::grading::{self, Material};
-use crate::evaluation::results::{learning_verdicts, rows as results, rule_evaluators};
+use crate::evaluation::results::{rows as results, rule_evaluators};
 use crate::evaluation::shadow::{self, SHADOW_COMPARISON, judging};
-use crate::evaluation::{AGENT_SUCCESS, NewResult, sql};
+use crate::evaluation::{AGENT_SUCCESS, NewResult, RetrievedLearningStatus, sql};
 use crate::sessions;
 use judge::JudgeError;
 use judge::prompts::{self, Kind, Rubric};
 use storage::db::Changes;
 use storage::error::{Error, Result};
-use storage::jobs::{self, Child, Claim, Handler, Outcome};
+use storage::jobs::{self, Child, Claim, Handler, JobState, Outcome};
 
 pub const PARENT: &str = "regenerate";
 pub const CHILD: &str = "regenerate_session";
@@ -51,7 +51,10 @@ impl Handler<App> for Regenerate {
             let work = Arc::new(work);
             if job.attempts > ATTEMPTS {
                 return work
-                    .end("error", Some("given up: its worker died or failed every time"))
+                    .end(
+                        RegenerationStatus::Error,
+                        Some("given up: its worker died or failed every time"),
+                    )
                     .await;
             }
             let ended = tokio::select! {
@@ -62,7 +65,9 @@ impl Handler<App> for Regenerate {
                 Ok(ended) => ended,
                 // The storage may be back soon: the runner tries again.
                 Err(error @ (Error::Storage(_) | Error::LeaseLost)) => return Err(error),
-                Err(error) => return work.end("error", Some(&error.to_string())).await,
+                Err(error) => {
+                    return work.end(RegenerationStatus::Error, Some(&error.to_string())).await;
+                }
             };
             match ended {
                 Ended::Waiting(error) => {
@@ -72,8 +77,10 @@ impl Handler<App> for Regenerate {
                     jobs::postpone(app, job, again_at, &error.to_string(), payload).await?;
                     Ok(Outcome::Closed)
                 }
-                Ended::Complete => work.end("completed", None).await,
-                Ended::TooDear => work.end("cancelled", Some("max_cost_usd is reached")).await,
+                Ended::Complete => work.end(RegenerationStatus::Completed, None).await,
+                Ended::TooDear => {
+                    work.end(RegenerationStatus::Cancelled, Some("max_cost_usd is reached")).await
+                }
             }
         })
     }
@@ -95,7 +102,7 @@ struct Work {
 }
 
 /// What became of one child.
-enum Done {
+enum ChildEnd {
     Saved,
     /// No verdict can be had now.
     Paused(JudgeError),
@@ -104,7 +111,7 @@ enum Done {
 }
 
 /// What became of judging one session.
-enum Judged {
+enum Judgement {
     Found(Found),
     /// There is none, and never will be.
     Nothing(&'static str),
@@ -115,7 +122,7 @@ enum Judged {
 /// What was found out about one session.
 enum Found {
     Session(Box<NewResult>),
-    Shadow(Vec<shadow::NewVerdict>),
+    Shadow(Vec<shadow::NewComparison>),
 }
 
 impl Found {
@@ -147,7 +154,8 @@ impl Work {
                 })
             })
             .await?;
-        let Some(regeneration) = regeneration.filter(|r| r.status == "running") else {
+        let Some(regeneration) = regeneration.filter(|r| r.status == RegenerationStatus::Running)
+        else {
             return Ok(None);
         };
         let limit = usize::try_from(regeneration.concurrency_limit).unwrap_or(1).max(1);
@@ -181,8 +189,8 @@ impl Work {
             }
             tokio::select! {
                 Some(done) = in_flight.join_next() => match done.map_err(died)?? {
-                    Done::Saved | Done::Left => {}
-                    Done::Paused(error) => paused = Some(error),
+                    ChildEnd::Saved | ChildEnd::Left => {}
+                    ChildEnd::Paused(error) => paused = Some(error),
                 },
                 fetched = next(&mut fetching), if fetching.is_some() => {
                     fetching = None;
@@ -214,38 +222,42 @@ impl Work {
     }
 
     /// Works on one session, unless its user is being erased: the child goes with them, and is counted by its absence.
-    async fn child(self: Arc<Self>, child: Child) -> Result<Done> {
+    async fn child(self: Arc<Self>, child: Child) -> Result<ChildEnd> {
         let user_id = child.user_id.as_deref().unwrap_or_default();
         let Ok(work) = self.app.in_flight.enter(&self.job.org_id, user_id) else {
-            return Ok(Done::Saved);
+            return Ok(ChildEnd::Saved);
         };
         tokio::select! {
             done = self.judge_and_save(child) => done,
-            () = work.cancelled() => Ok(Done::Saved),
+            () = work.cancelled() => Ok(ChildEnd::Saved),
         }
     }
 
     /// Loads, judges and saves one session.
-    async fn judge_and_save(&self, child: Child) -> Result<Done> {
-        let session_id = child.payload["session_id"].as_str().unwrap_or_default().to_owned();
+    async fn judge_and_save(&self, child: Child) -> Result<ChildEnd> {
+        let ChildPayload { session_id, .. } = match child.payload() {
+            Ok(payload) => payload,
+            // Nobody can work on it, whichever session it is about.
+            Err(error) => return self.save(child, String::new(), Err(error.to_string())).await,
+        };
         let user_id = child.user_id.clone().unwrap_or_default();
         let material = grading::load(&self.app, &self.job.org_id, &user_id, &session_id).await?;
         let Some(material) = material else {
-            return self.save(child, Err("the session was deleted".to_owned())).await;
+            return self.save(child, session_id, Err("the session was deleted".to_owned())).await;
         };
         let result = match self.judge(&material).await? {
-            Judged::Found(found) => Ok(found),
-            Judged::Nothing(reason) => Err(reason.to_owned()),
-            Judged::Failed(error) if matches!(error, JudgeError::Blocked { .. }) => {
-                return Ok(Done::Paused(error));
+            Judgement::Found(found) => Ok(found),
+            Judgement::Nothing(reason) => Err(reason.to_owned()),
+            Judgement::Failed(error) if matches!(error, JudgeError::Blocked { .. }) => {
+                return Ok(ChildEnd::Paused(error));
             }
-            Judged::Failed(error) => Err(error.to_string()),
-            Judged::TooDear => return Ok(Done::Left),
+            Judgement::Failed(error) => Err(error.to_string()),
+            Judgement::TooDear => return Ok(ChildEnd::Left),
         };
-        self.save(child, result).await
+        self.save(child, session_id, result).await
     }
 
-    async fn judge(&self, material: &Material) -> Result<Judged> {
+    async fn judge(&self, material: &Material) -> Result<Judgement> {
         let name = &self.regeneration.evaluation_name;
         if name == SHADOW_COMPARISON {
             return self.compare(material).await;
@@ -255,11 +267,13 @@ impl Work {
             let rule = evaluators
                 .filter(|evaluator| evaluator.evaluation_name == *name)
                 .find_map(|evaluator| rule_evaluators::evaluate(evaluator, material));
-            let nothing = Judged::Nothing("the rule has no opinion on this session");
-            return Ok(rule.map_or(nothing, |rule| Judged::Found(Found::Session(Box::new(rule)))));
+            let nothing = Judgement::Nothing("the rule has no opinion on this session");
+            return Ok(
+                rule.map_or(nothing, |rule| Judgement::Found(Found::Session(Box::new(rule))))
+            );
         }
         if material.transcript.interactions.is_empty() {
-            return Ok(Judged::Nothing("it has no interactions"));
+            return Ok(Judgement::Nothing("it has no interactions"));
         }
         let rubric = match candidate(&self.regeneration)? {
             Some(rubric) => rubric,
@@ -272,12 +286,14 @@ impl Work {
                 |result| result.origin.cost_usd,
             )
             .await;
-        Ok(judged
-            .map_or_else(|ended| ended, |result| Judged::Found(Found::Session(Box::new(result)))))
+        Ok(judged.map_or_else(
+            |ended| ended,
+            |result| Judgement::Found(Found::Session(Box::new(result))),
+        ))
     }
 
     /// Compares every pair of the session again.
-    async fn compare(&self, material: &Material) -> Result<Judged> {
+    async fn compare(&self, material: &Material) -> Result<Judgement> {
         let rubric = judging::rubric(material)?;
         let mut verdicts = Vec::new();
         for place in judging::pairs(material) {
@@ -292,7 +308,7 @@ impl Work {
                 Err(ended) => return Ok(ended),
             }
         }
-        Ok(Judged::Found(Found::Shadow(verdicts)))
+        Ok(Judgement::Found(Found::Shadow(verdicts)))
     }
 
     /// Asks until there is a verdict or no use in going on. No slot is held while it waits.
@@ -300,7 +316,7 @@ impl Work {
         &self,
         ask: impl Fn() -> F,
         cost_usd: fn(&T) -> Option<f64>,
-    ) -> std::result::Result<T, Judged>
+    ) -> std::result::Result<T, Judgement>
     where
         F: Future<Output = std::result::Result<T, JudgeError>>,
     {
@@ -308,7 +324,7 @@ impl Work {
         loop {
             let slot = self.slots.acquire().await;
             if self.is_too_dear() {
-                return Err(Judged::TooDear);
+                return Err(Judgement::TooDear);
             }
             let judged = ask().await;
             // Counted before the next one may begin.
@@ -318,7 +334,7 @@ impl Work {
             match judged {
                 Ok(found) => return Ok(found),
                 Err(error) if tries >= TRIES || matches!(error, JudgeError::Blocked { .. }) => {
-                    return Err(Judged::Failed(error));
+                    return Err(Judgement::Failed(error));
                 }
                 Err(error) if error.is_temporary() => {
                     let backoff = Duration::from_secs(1 << tries.min(6));
@@ -327,22 +343,28 @@ impl Work {
                 }
                 // A malformed answer may be better the second time; a refusal is not.
                 Err(JudgeError::Invalid) if tries < 2 => {}
-                Err(error) => return Err(Judged::Failed(error)),
+                Err(error) => return Err(Judgement::Failed(error)),
             }
         }
     }
 
     /// Writes the verdict, or the reason why there is none, and closes the child.
-    async fn save(&self, child: Child, result: std::result::Result<Found, String>) -> Result<Done> {
+    async fn save(
+        &self,
+        child: Child,
+        session_id: String,
+        result: std::result::Result<Found, String>,
+    ) -> Result<ChildEnd> {
         let input = Saved {
             app: self.app.clone(),
             parent: self.job.clone(),
             child,
+            session_id,
             is_diff: self.regeneration.candidate_version.is_some(),
             result,
         };
         self.app.db.write("evaluation.save_child", input, |tx, s| Box::pin(s.save(tx))).await?;
-        Ok(Done::Saved)
+        Ok(ChildEnd::Saved)
     }
 
     fn spend(&self, dollars: Option<f64>) -> f64 {
@@ -368,7 +390,7 @@ impl Work {
                 })
                 .await;
             if let Ok(view) = held
-                && view.is_none_or(|view| view.state != jobs::JobState::Open)
+                && view.is_none_or(|view| view.state != JobState::Open)
             {
                 return;
             }
@@ -376,7 +398,7 @@ impl Work {
     }
 
     /// Freezes the counts and closes the parent.
-    async fn end(&self, status: &'static str, reason: Option<&str>) -> Result<Outcome> {
+    async fn end(&self, status: RegenerationStatus, reason: Option<&str>) -> Result<Outcome> {
         let reason = reason.map(str::to_owned);
         let input = (self.job.clone(), self.regeneration.clone(), reason, self.app.clock.now());
         self.app
@@ -388,7 +410,7 @@ impl Work {
                     Box::pin(async move {
                         let (completed, mut failed, cost, _) =
                             regeneration::counts(tx, regeneration).await?;
-                        if status == "completed" {
+                        if status == RegenerationStatus::Completed {
                             // Children that are open still are of people being erased: nobody may touch them.
                             failed = regeneration.total - completed;
                         } else {
@@ -421,6 +443,7 @@ struct Saved {
     app: Arc<App>,
     parent: Claim,
     child: Child,
+    session_id: String,
     is_diff: bool,
     result: std::result::Result<Found, String>,
 }
@@ -430,8 +453,8 @@ impl Saved {
         let (app, child, org_id) = (&self.app, &self.child, &self.parent.org_id);
         let now = app.clock.now();
         let user_id = child.user_id.as_deref().unwrap_or_default();
-        let session_id = child.payload["session_id"].as_str().unwrap_or_default();
-        let mut payload = json!({"session_id": session_id});
+        let session_id = &self.session_id;
+        let mut payload = ChildPayload { session_id: session_id.clone(), cost_usd: None };
         let subject = match grading::open_subject(tx, app, org_id, user_id, child.epoch).await {
             Ok(subject) => subject,
             // Erased meanwhile: the child goes with them, and is counted by its absence.
@@ -443,7 +466,7 @@ impl Saved {
         let mut failure = self.result.as_ref().err().cloned();
         let mut is_overtaken = false;
         if let Ok(found) = &self.result {
-            payload["cost_usd"] = found.cost_usd().map_or(Value::Null, Value::from);
+            payload.cost_usd = found.cost_usd();
             let there = sessions::hold(tx, org_id, user_id, session_id).await?;
             match (there, found) {
                 (Some(there), Found::Session(result)) => {
@@ -454,7 +477,7 @@ impl Saved {
                 (None, _) => failure = Some("the session was deleted".to_owned()),
             }
         }
-        let parent = &self.parent;
+        let (parent, payload) = (&self.parent, jobs::stored(&payload));
         let closed =
             jobs::close_child(tx, parent, &child.job_id, failure.as_deref(), &payload, now).await?;
         if !closed || failure.is_some() || is_overtaken {
@@ -475,13 +498,13 @@ impl Saved {
         let key = (&result.evaluation_name, &result.agent_version);
         let before = sql::find_result(tx, org_id, user_id, session_id, key.0, key.1).await?;
         // The verdicts on its learnings stay as they are.
-        result.learning_status = learning_verdicts::known_status(
-            before.as_ref().map_or("not_applicable", |r| r.retrieved_learning_status.as_str()),
-        );
+        let not_applicable = RetrievedLearningStatus::NotApplicable;
+        result.learning_status = before.map_or(not_applicable, |r| r.retrieved_learning_status);
         results::save(tx, Changes::default(), &subject, session_id, &result, now).await?;
         if result.evaluation_name == AGENT_SUCCESS {
             let by = format!("by a regeneration, by {}", result.origin.judge);
-            sql::put_decision(tx, &subject, session_id, "judged", &by, now).await?;
+            let judged = EvaluationDecision::Judged;
+            sql::put_decision(tx, &subject, session_id, judged, &by, now).await?;
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::driver;
-use super::replay::{NewRegeneration, sampled_sessions};
+use super::replay::{ChildPayload, NewRegeneration, sampled_sessions};
 use crate::app::App;
 use crate::evaluation::results::{grading, on_demand};
 use crate::evaluation::shadow::SHADOW_COMPARISON;
@@ -38,7 +38,7 @@ pub async fn preview(
     org_id: &str,
     new: NewRegeneration,
 ) -> Result<RegenerationPreview> {
-    let name = new.evaluation_name.clone().unwrap_or_else(|| AGENT_SUCCESS.to_owned());
+    let name = new.evaluation_name.clone();
     let input = (org_id.to_owned(), new, name.clone(), app.clock.now(), app.ids.key_hex());
     let (sampled, total_candidates) = app
         .db
@@ -93,9 +93,9 @@ pub async fn estimate(app: &Arc<App>, org_id: &str, job_id: &str) -> Result<()> 
     }
     let some: Vec<(String, String)> = children
         .into_iter()
-        .map(|child| {
-            let session_id = child.payload["session_id"].as_str().unwrap_or_default().to_owned();
-            (child.user_id.unwrap_or_default(), session_id)
+        .filter_map(|child| {
+            let ChildPayload { session_id, .. } = child.payload().ok()?;
+            Some((child.user_id.unwrap_or_default(), session_id))
         })
         .collect();
     let (name, candidate) = (&regeneration.evaluation_name, driver::candidate(&regeneration)?);

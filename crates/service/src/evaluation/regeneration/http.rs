@@ -16,13 +16,13 @@ use utoipa_axum::routes;
 use super::Pace;
 use super::estimate::{self, RegenerationPreview};
 use super::replay as regeneration;
-use super::replay::{NewRegeneration, Progress};
+use super::replay::{NewRegeneration, Progress, RegenerationStatus};
 use crate::app::App;
 use crate::credentials::{Caller, Operator};
+use crate::evaluation::AGENT_SUCCESS;
+use crate::evaluation::window::read_closed_window;
 use crate::http::fields::{Fields, Read};
 use crate::http::{Input, PathId, Result};
-
-const LATEST_TIME: i64 = 9_999_999_999;
 
 pub fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
@@ -32,38 +32,28 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(regeneration_events))
 }
 
-#[derive(ToSchema)]
-#[allow(dead_code)] // the specification's view of NewRegeneration
-struct RegenerateRequest {
-    /// `agent_success` when absent, an evaluator's name, or `shadow_comparison` to compare shadow responses again
-    /// under the pinned rubric.
-    evaluation_name: Option<String>,
-    /// Unix seconds, included: of the sessions' first requests.
-    from_ts: i64,
-    /// Unix seconds, included; the future is read as now.
-    to_ts: i64,
-    /// Stop when this much is spent.
-    max_cost_usd: Option<f64>,
-}
+crate::request_body!(NewRegeneration, "RegenerateRequest");
 
 impl Read for NewRegeneration {
     fn read(f: &mut Fields<'_>) -> Self {
-        let new = NewRegeneration {
-            evaluation_name: f.optional_id("evaluation_name"),
-            from_ts: f.required_integer("from_ts", 0..=LATEST_TIME),
-            to_ts: f.required_integer("to_ts", 0..=LATEST_TIME),
-            max_cost_usd: f.number("max_cost_usd"),
+        let (from_ts, to_ts) = read_closed_window(f);
+        NewRegeneration {
+            evaluation_name: f
+                .about(
+                    "An evaluator's name, or `shadow_comparison` to compare shadow responses again under the \
+                     pinned rubric.",
+                )
+                .id_or("evaluation_name", AGENT_SUCCESS),
+            from_ts,
+            to_ts,
+            max_cost_usd: read_max_cost(f),
             candidate_version: None,
-        };
-        let both = !f.is_absent("from_ts") && !f.is_absent("to_ts");
-        if both && !f.is_refused("from_ts") && !f.is_refused("to_ts") && new.from_ts >= new.to_ts {
-            f.problem("to_ts", "not_after_start", "must be after from_ts");
         }
-        if new.max_cost_usd.is_some_and(|most| most < 0.0) {
-            f.problem("max_cost_usd", "out_of_range", "must not be negative");
-        }
-        new
     }
+}
+
+pub(super) fn read_max_cost(f: &mut Fields<'_>) -> Option<f64> {
+    f.about("Stop when this much is spent.").number_from("max_cost_usd", 0.0)
 }
 
 #[derive(Serialize, ToSchema)]
@@ -75,7 +65,7 @@ pub(super) struct Started {
 
 /// Judge the sessions of a window again, in the background. One at a time per organization.
 #[utoipa::path(post, path = "/api/evaluations/regenerate", tag = "evaluation",
-    request_body = RegenerateRequest, responses((status = 200, body = Started)))]
+    request_body = NewRegeneration, responses((status = 200, body = Started)))]
 async fn regenerate(
     State(app): State<Arc<App>>,
     operator: Operator,
@@ -104,7 +94,7 @@ async fn list_regenerations(
 
 /// What a regeneration would judge and cost, without starting it.
 #[utoipa::path(post, path = "/api/evaluations/regenerate/preview", tag = "evaluation",
-    request_body = RegenerateRequest, responses((status = 200, body = RegenerationPreview)))]
+    request_body = NewRegeneration, responses((status = 200, body = RegenerationPreview)))]
 async fn preview_regeneration(
     State(app): State<Arc<App>>,
     operator: Operator,
@@ -127,7 +117,7 @@ async fn get_regeneration(
 #[derive(Serialize, ToSchema)]
 struct Cancelled {
     /// `cancelled`, or what it had ended as before.
-    status: String,
+    status: RegenerationStatus,
 }
 
 /// Cancel a regeneration; what is judged stays.
@@ -200,7 +190,7 @@ impl Follow {
                 regeneration::progress(&self.app, &self.org_id, &self.job_id).await.ok()?
             }
         };
-        self.ended = progress.status != "running";
+        self.ended = progress.status != RegenerationStatus::Running;
         let (rate, seconds_left) = self.pace.look(&progress);
         let tick = Tick { progress, rate, seconds_left };
         let event = Event::default().event("progress").json_data(&tick).unwrap_or_default();

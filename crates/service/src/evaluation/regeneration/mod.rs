@@ -15,7 +15,7 @@ pub mod prune;
 pub mod replay;
 
 pub use pace::Pace;
-pub use replay::{NewRegeneration, Progress, cancel, progress, start};
+pub use replay::{NewRegeneration, Progress, RegenerationStatus, cancel, progress, start};
 
 /// Regenerations only, for a process that does nothing else.
 pub fn handlers() -> Vec<Arc<dyn Handler<App>>> {

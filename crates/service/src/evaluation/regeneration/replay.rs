@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
 
@@ -28,10 +28,30 @@ const REASON_LENGTH: usize = 200;
 /// The parent decides itself when to give up: it has an end to write.
 const ATTEMPTS: i64 = i32::MAX as i64;
 
+base::vocabulary! {
+    /// Where a regeneration stands.
+    pub enum RegenerationStatus {
+        Running = "running",
+        Completed = "completed",
+        Cancelled = "cancelled",
+        /// Given up.
+        Error = "error",
+    }
+}
+
+/// What the child of one session carries.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct ChildPayload {
+    pub session_id: String,
+    /// What judging it cost; nothing before, and if the model is unpriced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+}
+
 /// What is asked for.
 #[derive(Clone, Debug)]
 pub struct NewRegeneration {
-    pub evaluation_name: Option<String>,
+    pub evaluation_name: String,
     pub from_ts: i64,
     pub to_ts: i64,
     /// Stop when this much is spent; what is done is kept.
@@ -55,7 +75,7 @@ pub struct Regeneration {
     pub estimated_cost_usd: Option<f64>,
     pub total_candidates: i64,
     pub total: i64,
-    pub status: String,
+    pub status: RegenerationStatus,
     pub reason: Option<String>,
     pub started_at: i64,
     pub finished_at: Option<i64>,
@@ -78,8 +98,7 @@ pub struct Progress {
     /// The window: of the sessions' first requests, both ends included.
     pub from_ts: i64,
     pub to_ts: i64,
-    /// `running`, `completed`, `cancelled` or `error`.
-    pub status: String,
+    pub status: RegenerationStatus,
     /// Sessions to be judged.
     pub total: i64,
     pub completed: i64,
@@ -144,7 +163,7 @@ async fn store(
     seed: &str,
 ) -> Result<(String, i64)> {
     let now = app.clock.now();
-    let name = new.evaluation_name.as_deref().unwrap_or(AGENT_SUCCESS);
+    let name = new.evaluation_name.as_str();
     let is_shadow = name == SHADOW_COMPARISON;
     if !is_shadow {
         on_demand::check_name(tx, org_id, name).await?;
@@ -177,8 +196,8 @@ async fn store(
         .iter()
         .filter_map(|session| {
             let subject = open.get(&session.user_id)?;
-            let payload = json!({"session_id": session.session_id});
-            Some(NewChild { job_id: app.ids.uuid(), subject, payload })
+            let payload = ChildPayload { session_id: session.session_id.clone(), cost_usd: None };
+            Some(NewChild { job_id: app.ids.uuid(), subject, payload: jobs::stored(&payload) })
         })
         .collect();
     let parent = NewJob {
@@ -208,7 +227,7 @@ async fn store(
         estimated_cost_usd: None,
         total_candidates,
         total,
-        status: "running".to_owned(),
+        status: RegenerationStatus::Running,
         reason: None,
         started_at: now,
         finished_at: None,
@@ -306,7 +325,9 @@ pub async fn progress_in(tx: &mut Tx, regeneration: Regeneration) -> Result<Prog
         .await?
         .into_iter()
         .map(|(payload, reason)| Failure {
-            session_id: payload["session_id"].as_str().unwrap_or_default().to_owned(),
+            session_id: serde_json::from_value(payload)
+                .map(|ChildPayload { session_id, .. }| session_id)
+                .unwrap_or_default(),
             reason: reason.chars().take(REASON_LENGTH).collect(),
         })
         .collect();
@@ -317,7 +338,8 @@ pub async fn progress_in(tx: &mut Tx, regeneration: Regeneration) -> Result<Prog
         reason: "the user was erased or their data cleared".to_owned(),
     }));
     // While nobody works on it, its last error says why.
-    let waits = |parent: &JobView| r.status == "running" && parent.lease_until.is_none();
+    let waits =
+        |parent: &JobView| r.status == RegenerationStatus::Running && parent.lease_until.is_none();
     let waiting = parent.filter(waits).and_then(|parent| parent.last_error);
     #[allow(clippy::cast_precision_loss)] // unix seconds fit exactly
     Ok(Progress {
@@ -354,22 +376,23 @@ pub async fn counts(tx: &mut Tx, r: &Regeneration) -> Result<(i64, i64, f64, i64
 
 /// Ends one at once: no verdict is written from now on, and the driver stops within a second. One that has ended
 /// stays as it is.
-pub async fn cancel(app: &Arc<App>, org_id: &str, job_id: &str) -> Result<String> {
+pub async fn cancel(app: &Arc<App>, org_id: &str, job_id: &str) -> Result<RegenerationStatus> {
     let input = (org_id.to_owned(), job_id.to_owned(), app.clock.now());
     app.db
         .write("evaluation.cancel_regeneration", input, |tx, (org_id, job_id, now)| {
             Box::pin(async move {
                 let found = sql::find_regeneration(tx, org_id, job_id).await?;
                 let found = found.ok_or_else(|| Error::not_found("regeneration"))?;
-                if found.status != "running" {
+                if found.status != RegenerationStatus::Running {
                     return Ok(found.status);
                 }
                 jobs::cancel(tx, job_id, *now).await?;
                 let (completed, failed, cost, _) = counts(tx, &found).await?;
                 jobs::cancel_children(tx, job_id, *now).await?;
                 let ended = (completed, failed, cost);
-                sql::end_regeneration(tx, job_id, "cancelled", None, ended, *now).await?;
-                Ok("cancelled".to_owned())
+                let status = RegenerationStatus::Cancelled;
+                sql::end_regeneration(tx, job_id, status, None, ended, *now).await?;
+                Ok(status)
             })
         })
         .await

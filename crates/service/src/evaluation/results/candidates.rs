@@ -14,7 +14,7 @@ const MOST: usize = 1000;
 
 /// A learning at the turn it was retrieved for.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Candidate {
+pub struct RetrievedAt {
     pub interaction_id: i64,
     pub interaction_created_at: i64,
     pub learning: Resolved,
@@ -27,7 +27,7 @@ pub async fn find(
     user_id: &str,
     turns: &[Interaction],
     now: i64,
-) -> Result<Vec<Candidate>> {
+) -> Result<Vec<RetrievedAt>> {
     let references: BTreeSet<(LearningKind, &str)> = turns
         .iter()
         .flat_map(|turn| turn.retrieved_learnings.iter())
@@ -49,7 +49,7 @@ pub async fn find(
             let key = (reference.kind, reference.learning_id.clone());
             let Some(learning) = known.get(&key) else { continue };
             if seen.insert((turn.interaction_id, key)) && candidates.len() < MOST {
-                candidates.push(Candidate {
+                candidates.push(RetrievedAt {
                     interaction_id: turn.interaction_id,
                     interaction_created_at: turn.created_at,
                     learning: learning.clone(),

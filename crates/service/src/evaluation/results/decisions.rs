@@ -11,13 +11,25 @@ use storage::db::Tx;
 use storage::error::{Error, Result};
 use storage::jobs::{self, JobState, JobView};
 
+base::vocabulary! {
+    /// Where the evaluation of a session stands.
+    pub enum EvaluationDecision {
+        /// It may still grow.
+        NotYetQuiet = "not_yet_quiet",
+        Queued = "queued",
+        SampledOut = "sampled_out",
+        Skipped = "skipped",
+        Failed = "failed",
+        Judged = "judged",
+    }
+}
+
 /// Where a session stands.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Decision {
     pub user_id: String,
     pub session_id: String,
-    /// `not_yet_quiet`, `queued`, `sampled_out`, `skipped`, `failed` or `judged`.
-    pub decision: &'static str,
+    pub decision: EvaluationDecision,
     /// In words; empty where the decision says it all.
     pub reason: String,
     /// When it is or was due, while it waits.
@@ -67,28 +79,27 @@ async fn explain(
             if job.state == JobState::Dead
                 && stored.as_ref().is_none_or(|(.., at)| Some(*at) < job.finished_at) =>
         {
-            ("failed", job.last_error.unwrap_or_default(), None, job.finished_at)
+            (EvaluationDecision::Failed, job.last_error.unwrap_or_default(), None, job.finished_at)
         }
-        (_, Some((decision, reason, at))) => (known(&decision), reason, None, Some(at)),
+        (_, Some((decision, reason, at))) => (decision, reason, None, Some(at)),
         (_, None) => {
             let reason = "it was never queued; publish to it or grade it on demand".to_owned();
-            ("skipped", reason, None, None)
+            (EvaluationDecision::Skipped, reason, None, None)
         }
     };
     Ok(Decision { user_id, session_id, decision, reason, due_at, decided_at })
 }
 
-fn waiting(job: JobView, now: i64) -> (&'static str, String, Option<i64>, Option<i64>) {
+type Standing = (EvaluationDecision, String, Option<i64>, Option<i64>);
+
+fn waiting(job: JobView, now: i64) -> Standing {
+    use EvaluationDecision::{NotYetQuiet, Queued};
     let due_at = Some(job.run_at);
     let is_running = job.lease_until.is_some_and(|until| until >= now);
     match (&job.last_error, is_running) {
-        (_, true) => ("queued", "being judged".to_owned(), due_at, None),
-        (Some(error), false) => ("queued", format!("to be tried again: {error}"), due_at, None),
-        (None, false) if job.run_at > now => ("not_yet_quiet", String::new(), due_at, None),
-        (None, false) => ("queued", "waiting for a worker".to_owned(), due_at, None),
+        (_, true) => (Queued, "being judged".to_owned(), due_at, None),
+        (Some(error), false) => (Queued, format!("to be tried again: {error}"), due_at, None),
+        (None, false) if job.run_at > now => (NotYetQuiet, String::new(), due_at, None),
+        (None, false) => (Queued, "waiting for a worker".to_owned(), due_at, None),
     }
-}
-
-fn known(decision: &str) -> &'static str {
-    ["sampled_out", "skipped", "failed"].into_iter().find(|d| *d == decision).unwrap_or("judged")
 }

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::candidates::{self, Candidate};
+use super::candidates::{self, RetrievedAt};
 use super::learning_verdicts::{self, LearningSet};
 use super::{rows as results, schedule};
 use crate::app::App;
-use crate::evaluation::{AGENT_SUCCESS, NewResult, sql};
+use crate::evaluation::{AGENT_SUCCESS, NewResult, RetrievedLearningStatus, sql};
 use crate::judging::{self, SubjectConsent};
 use crate::organization::{self, OrganizationConfig};
 use crate::sessions::{self, Snapshot, Transcript};
@@ -25,7 +25,7 @@ pub struct Material {
     pub transcript: Transcript,
     pub snapshot: Snapshot,
     pub config: OrganizationConfig,
-    pub candidates: Vec<Candidate>,
+    pub candidates: Vec<RetrievedAt>,
     pub consent: Arc<SubjectConsent>,
 }
 
@@ -105,12 +105,12 @@ pub async fn judge_session(
         evaluation_name: AGENT_SUCCESS.to_owned(),
         agent_version: agent_version.to_owned(),
         is_success: verdict.is_success,
-        failure_type: verdict.failure_type.to_owned(),
+        failure_type: verdict.failure_type,
         failure_reason: verdict.failure_reason,
         corrections: i64::from(verdict.number_of_corrections),
         user_turns_to_resolution: verdict.is_success.then(|| material.user_turns()),
         is_escalated: verdict.is_escalated,
-        learning_status: "not_applicable",
+        learning_status: RetrievedLearningStatus::NotApplicable,
         snapshot: material.snapshot,
         origin: graded.provenance.into(),
     })
@@ -190,13 +190,13 @@ pub async fn write_grade(
     let set = &grade.learnings;
     if !learning_verdicts::replace(&mut changes, subject, session_id, set, now_there, now)? {
         // The session changed under the judge: the old set stands until the new session is judged.
-        result.learning_status = "pending";
+        result.learning_status = RetrievedLearningStatus::Pending;
     }
     results::save(tx, changes, subject, session_id, &result, now).await?;
     if set.rows.as_ref().is_some_and(|rows| !rows.is_empty()) {
         announce_learning_verdicts(tx, app, subject.org_id()).await?;
     }
-    if result.learning_status == "pending" {
+    if result.learning_status == RetrievedLearningStatus::Pending {
         let kind = super::learning_job::LEARNINGS;
         schedule::enqueue(tx, app, subject, kind, session_id, 30).await?;
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -14,7 +14,7 @@ use super::{decisions, on_demand, rows as results};
 use crate::app::App;
 use crate::credentials::{Caller, Operator};
 use crate::evaluation::{
-    Decision, DecisionQuery, EvaluationResult, Grade, GradeRequest, ResultQuery,
+    AGENT_SUCCESS, Decision, DecisionQuery, EvaluationResult, Grade, GradeRequest, ResultQuery,
 };
 use crate::http::fields::{Fields, Read};
 use crate::http::{Input, QueryInput, Result};
@@ -29,36 +29,21 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(grade_on_demand))
 }
 
-#[derive(ToSchema)]
-#[allow(dead_code)] // the specification's view of ResultQuery
-struct GetAgentSuccessEvaluationResultsRequest {
-    agent_version: Option<String>,
-    /// How many; 100 when absent.
-    #[schema(minimum = 1, maximum = 1000)]
-    limit: Option<i64>,
-    /// RFC 3339 or unix seconds, included: of the session's first request.
-    #[schema(value_type = Option<String>)]
-    start_time: Option<i64>,
-    /// RFC 3339 or unix seconds, not included.
-    #[schema(value_type = Option<String>)]
-    end_time: Option<i64>,
-    user_id: Option<String>,
-    session_id: Option<String>,
-    /// `agent_success`, or an evaluator's name; all of them when absent.
-    evaluation_name: Option<String>,
-}
+crate::request_body!(ResultQuery, "GetAgentSuccessEvaluationResultsRequest");
 
 impl Read for ResultQuery {
     fn read(f: &mut Fields<'_>) -> Self {
         let (from, to) = f.time_range();
         ResultQuery {
             agent_version: f.optional_id("agent_version"),
-            evaluation_name: f.optional_id("evaluation_name"),
+            evaluation_name: f
+                .about("`agent_success`, or an evaluator's name; all of them when absent.")
+                .optional_id("evaluation_name"),
             user_id: f.optional_id("user_id"),
             session_id: f.optional_id("session_id"),
             from,
             to,
-            limit: f.integer("limit", 1..=MAX_LIMIT).unwrap_or(100),
+            limit: f.about("How many.").integer_or("limit", 1..=MAX_LIMIT, 100),
         }
     }
 }
@@ -72,7 +57,7 @@ struct GetAgentSuccessEvaluationResultsResponse {
 
 /// Verdicts on sessions, newest session first.
 #[utoipa::path(post, path = "/api/get_agent_success_evaluation_results", tag = "evaluation",
-    request_body = GetAgentSuccessEvaluationResultsRequest,
+    request_body = ResultQuery,
     responses((status = 200, body = GetAgentSuccessEvaluationResultsResponse)))]
 async fn get_agent_success_evaluation_results(
     State(app): State<Arc<App>>,
@@ -87,21 +72,7 @@ async fn get_agent_success_evaluation_results(
     }))
 }
 
-#[derive(ToSchema)]
-#[allow(dead_code)] // the specification's view of LearningQuery
-struct GetRetrievedLearningEvaluationResultsRequest {
-    user_id: Option<String>,
-    session_id: Option<String>,
-    /// RFC 3339 or unix seconds, included: of the turn.
-    #[schema(value_type = Option<String>)]
-    start_time: Option<i64>,
-    /// RFC 3339 or unix seconds, not included.
-    #[schema(value_type = Option<String>)]
-    end_time: Option<i64>,
-    /// How many; 100 when absent.
-    #[schema(minimum = 1, maximum = 1000)]
-    limit: Option<i64>,
-}
+crate::request_body!(LearningQuery, "GetRetrievedLearningEvaluationResultsRequest");
 
 impl Read for LearningQuery {
     fn read(f: &mut Fields<'_>) -> Self {
@@ -111,7 +82,7 @@ impl Read for LearningQuery {
             session_id: f.optional_id("session_id"),
             from,
             to,
-            limit: f.integer("limit", 1..=MAX_LIMIT).unwrap_or(100),
+            limit: f.about("How many.").integer_or("limit", 1..=MAX_LIMIT, 100),
         }
     }
 }
@@ -125,7 +96,7 @@ struct GetRetrievedLearningEvaluationResultsResponse {
 
 /// Verdicts on retrieved learnings, newest turn first.
 #[utoipa::path(post, path = "/api/get_retrieved_learning_evaluation_results", tag = "evaluation",
-    request_body = GetRetrievedLearningEvaluationResultsRequest,
+    request_body = LearningQuery,
     responses((status = 200, body = GetRetrievedLearningEvaluationResultsResponse)))]
 async fn get_retrieved_learning_evaluation_results(
     State(app): State<Arc<App>>,
@@ -136,22 +107,18 @@ async fn get_retrieved_learning_evaluation_results(
     Ok(Json(GetRetrievedLearningEvaluationResultsResponse { success: true, results, msg: None }))
 }
 
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[allow(dead_code)] // names the parameters for the specification
-struct DecisionParams {
-    user_id: Option<String>,
-    session_id: Option<String>,
-    /// How many of a user's newest sessions; 100 when absent, at most 1000.
-    limit: Option<i64>,
-}
+crate::request_query!(DecisionQuery);
 
 impl Read for DecisionQuery {
     fn read(f: &mut Fields<'_>) -> Self {
         let query = DecisionQuery {
             user_id: f.optional_id("user_id"),
             session_id: f.optional_id("session_id"),
-            limit: f.integer("limit", 1..=MAX_LIMIT).unwrap_or(100),
+            limit: f.about("How many of a user's newest sessions.").integer_or(
+                "limit",
+                1..=MAX_LIMIT,
+                100,
+            ),
         };
         if f.is_absent("user_id") && f.is_absent("session_id") {
             f.problem("session_id", "required", "session_id, user_id or both");
@@ -166,7 +133,7 @@ struct DecisionsResponse {
 }
 
 /// Why a session has a verdict, or has none yet.
-#[utoipa::path(get, path = "/api/evaluations/decisions", tag = "evaluation", params(DecisionParams),
+#[utoipa::path(get, path = "/api/evaluations/decisions", tag = "evaluation", params(DecisionQuery),
     responses((status = 200, body = DecisionsResponse)))]
 async fn get_decisions(
     State(app): State<Arc<App>>,
@@ -177,27 +144,18 @@ async fn get_decisions(
     Ok(Json(DecisionsResponse { decisions }))
 }
 
-#[derive(ToSchema)]
-#[allow(dead_code)] // the specification's view of GradeRequest
-struct GradeOnDemandRequest {
-    session_id: String,
-    agent_version: String,
-    /// `agent_success` when absent.
-    evaluation_name: Option<String>,
-    /// Needed when several users have a session of this id.
-    user_id: Option<String>,
-    /// Grade again, whatever is cached.
-    refresh: Option<bool>,
-}
+crate::request_body!(GradeRequest, "GradeOnDemandRequest");
 
 impl Read for GradeRequest {
     fn read(f: &mut Fields<'_>) -> Self {
         GradeRequest {
             session_id: f.id("session_id"),
             agent_version: f.id("agent_version"),
-            evaluation_name: f.optional_id("evaluation_name"),
-            user_id: f.optional_id("user_id"),
-            refresh: f.flag("refresh"),
+            evaluation_name: f.id_or("evaluation_name", AGENT_SUCCESS),
+            user_id: f
+                .about("Needed when several users have a session of this id.")
+                .optional_id("user_id"),
+            refresh: f.about("Grade again, whatever is cached.").flag("refresh"),
         }
     }
 }
@@ -205,7 +163,7 @@ impl Read for GradeRequest {
 /// Grade one session now. Calls for the same session at the same time share one judgement; within 24 hours the
 /// verdict is given again.
 #[utoipa::path(post, path = "/api/evaluations/grade_on_demand", tag = "evaluation",
-    request_body = GradeOnDemandRequest, responses((status = 200, body = Grade)))]
+    request_body = GradeRequest, responses((status = 200, body = Grade)))]
 async fn grade_on_demand(
     State(app): State<Arc<App>>,
     operator: Operator,

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use serde_json::Value;
 
+use super::schedule::SessionPayload;
 use super::{grading, learning_verdicts};
 use crate::app::App;
-use crate::evaluation::{AGENT_SUCCESS, sql};
+use crate::evaluation::{AGENT_SUCCESS, RetrievedLearningStatus, sql};
 use crate::judging;
 use crate::sessions;
 use storage::db::Changes;
@@ -30,21 +30,20 @@ impl Handler<App> for EvaluateLearnings {
 
 async fn evaluate(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
     let user_id = job.user_id.clone().unwrap_or_default();
-    let session_id = job.payload["session_id"].as_str().unwrap_or_default().to_owned();
+    let SessionPayload { session_id, postponed } = job.payload()?;
     let Some(material) = grading::load(app, &job.org_id, &user_id, &session_id).await? else {
         return Ok(Outcome::Done);
     };
     let agent_version = material.transcript.session.agent_version.clone();
     let set = learning_verdicts::judge(app, &material, &agent_version).await?;
-    if set.status == "pending" {
-        let tried = job.payload["postponed"].as_i64().unwrap_or(0) + 1;
-        let again_at = app.clock.now() + judging::pause(tried, app.ids.fraction());
-        let mut payload = job.payload.0.clone();
-        payload["postponed"] = Value::from(tried);
+    if set.status == RetrievedLearningStatus::Pending {
+        let postponed = postponed + 1;
+        let again_at = app.clock.now() + judging::pause(postponed, app.ids.fraction());
+        let payload = jobs::stored(&SessionPayload { session_id, postponed });
         jobs::postpone(app, job, again_at, "the judge cannot be asked right now", payload).await?;
         return Ok(Outcome::Closed);
     }
-    if set.status == "failed" && job.attempts < job.max_attempts {
+    if set.status == RetrievedLearningStatus::Failed && job.attempts < job.max_attempts {
         return Err(Error::refused(Code::JudgeFailed, "neither half was judged"));
     }
     let input = (app.clone(), job.clone(), user_id, session_id, set, agent_version);
@@ -68,7 +67,8 @@ async fn evaluate(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
                         grading::announce_learning_verdicts(tx, app, &job.org_id).await?;
                     }
                     // A session that changed has a job of its own coming.
-                    let status = if replaced { set.status } else { "pending" };
+                    let status =
+                        if replaced { set.status } else { RetrievedLearningStatus::Pending };
                     sql::set_learning_status(tx, &subject, session, AGENT_SUCCESS, version, status)
                         .await?;
                 }

@@ -5,21 +5,22 @@
 //! that were judged. Rows are made from our own list of candidates, never from what a judge names.
 
 use serde::Serialize;
-use serde_json::Value;
 use sha2::{Digest, Sha256};
 use sqlx::types::Json;
 use utoipa::ToSchema;
 
-use super::candidates::Candidate;
+use super::candidates::RetrievedAt;
 use super::grading::Material;
 use super::sampling;
 use crate::app::App;
-use crate::evaluation::sql;
+use crate::evaluation::{RetrievedLearningStatus, sql};
 use crate::judging::{Origin, rubric};
 use crate::sessions::Snapshot;
 use judge::prompts::Kind;
-use judge::verdicts::{ImpactVerdict, RelevanceVerdict};
-use judge::{self, BATCH, JudgeError, LearningKind, Provenance};
+use judge::verdicts::{Diagnosis, ImpactVerdict, RelevanceVerdict};
+use judge::{
+    BATCH, DiagnosisCategory, JudgeError, LearningImpact, LearningKind, Provenance, VerdictFlag,
+};
 use storage::db::Changes;
 use storage::error::Result;
 use storage::subjects::SubjectWrite;
@@ -33,17 +34,14 @@ pub struct LearningVerdict {
     pub agent_version: String,
     pub interaction_id: Option<i64>,
     pub interaction_created_at: Option<i64>,
-    /// `profile`, `user_playbook` or `agent_playbook`.
-    pub kind: String,
+    pub kind: LearningKind,
     pub learning_id: String,
     pub is_relevant: Option<bool>,
     pub relevance_reason: String,
-    /// `positive`, `negative`, `neutral` or null.
-    pub impact: Option<String>,
+    pub impact: Option<LearningImpact>,
     pub impact_reason: String,
-    /// category, reason, evidence_interaction_ids; or null.
-    #[schema(value_type = Option<Object>)]
-    pub diagnosis: Option<Json<Value>>,
+    #[schema(value_type = Option<Diagnosis>)]
+    pub diagnosis: Option<Json<Diagnosis>>,
     /// SHA-256 of the playbook's content and trigger as judged.
     pub evaluated_playbook_digest: Option<String>,
     /// Whether the judge saw the whole session.
@@ -65,7 +63,7 @@ pub struct LearningVerdict {
 #[derive(Clone, Debug)]
 pub struct NewLearningVerdict {
     pub agent_version: String,
-    pub candidate: Candidate,
+    pub candidate: RetrievedAt,
     pub relevance: Option<RelevanceVerdict>,
     pub impact: Option<ImpactVerdict>,
     pub digest: Option<String>,
@@ -76,30 +74,22 @@ pub struct NewLearningVerdict {
 /// What judging a session's learnings gave.
 #[derive(Clone, Debug)]
 pub struct LearningSet {
-    /// `complete`, `degraded`, `failed`, `pending` or `not_applicable`.
-    pub status: &'static str,
+    pub status: RetrievedLearningStatus,
     /// The new set; nothing leaves the old one as it is.
     pub rows: Option<Vec<NewLearningVerdict>>,
     /// The turns that were judged.
     pub snapshot: Snapshot,
 }
 
-/// A stored status as one of our own words.
-pub fn known_status(status: &str) -> &'static str {
-    ["complete", "degraded", "failed", "pending"]
-        .into_iter()
-        .find(|known| *known == status)
-        .unwrap_or("not_applicable")
-}
-
 /// Judges a session's candidates in batches.
 pub async fn judge(app: &App, material: &Material, agent_version: &str) -> Result<LearningSet> {
     let none = |status| LearningSet { status, rows: None, snapshot: material.snapshot };
     if !is_sampled(material) {
-        return Ok(none("not_applicable"));
+        return Ok(none(RetrievedLearningStatus::NotApplicable));
     }
     if material.candidates.is_empty() {
-        return Ok(LearningSet { rows: Some(Vec::new()), ..none("not_applicable") });
+        let nothing = none(RetrievedLearningStatus::NotApplicable);
+        return Ok(LearningSet { rows: Some(Vec::new()), ..nothing });
     }
     let pinned = &material.config.judge;
     let relevance_rubric =
@@ -117,7 +107,7 @@ pub async fn judge(app: &App, material: &Material, agent_version: &str) -> Resul
             split(relevance.map(|g| (g.verdict, g.provenance)), batch.len());
         let (impact, impact_origin) = split(impact.map(|g| (g.verdict, g.provenance)), batch.len());
         let cut = |origin: &Option<Origin>| {
-            origin.as_ref().is_some_and(|o| o.flags.iter().any(|flag| flag == "transcript_cut"))
+            origin.as_ref().is_some_and(|o| o.flags.contains(&VerdictFlag::TranscriptCut))
         };
         let complete = impact_origin.is_some() && !cut(&impact_origin);
         let origin = combine(relevance_origin, impact_origin);
@@ -137,12 +127,12 @@ pub async fn judge(app: &App, material: &Material, agent_version: &str) -> Resul
     }
     // A provider that is away now answers later: the old set stands until then.
     if later {
-        return Ok(none("pending"));
+        return Ok(none(RetrievedLearningStatus::Pending));
     }
     let status = match judged {
-        0 => return Ok(none("failed")),
-        all if all == rows.len() * 2 => "complete",
-        _ => "degraded",
+        0 => return Ok(none(RetrievedLearningStatus::Failed)),
+        all if all == rows.len() * 2 => RetrievedLearningStatus::Complete,
+        _ => RetrievedLearningStatus::Degraded,
     };
     Ok(LearningSet { status, rows: Some(rows), snapshot: material.snapshot })
 }
@@ -159,10 +149,10 @@ fn is_later(error: Option<&JudgeError>) -> bool {
     error.is_some_and(JudgeError::is_temporary)
 }
 
-fn shown(candidate: &Candidate) -> judge::Candidate {
+fn shown(candidate: &RetrievedAt) -> judge::Candidate {
     judge::Candidate {
         turn: candidate.interaction_id,
-        kind: candidate.learning.kind.to_string(),
+        kind: candidate.learning.kind,
         content: candidate.learning.content.clone(),
         trigger: candidate.learning.trigger.clone(),
         diagnose: candidate.learning.kind != LearningKind::Profile,
@@ -213,7 +203,7 @@ impl Origin {
     }
 }
 
-fn digest(candidate: &Candidate) -> Option<String> {
+fn digest(candidate: &RetrievedAt) -> Option<String> {
     let learning = &candidate.learning;
     if learning.kind == LearningKind::Profile {
         return None;
@@ -240,8 +230,8 @@ pub struct VerdictOnLearning {
     pub session_id: String,
     pub interaction_id: i64,
     pub is_relevant: Option<bool>,
-    pub impact: Option<String>,
-    pub diagnosis: Option<Json<Value>>,
+    pub impact: Option<LearningImpact>,
+    pub diagnosis: Option<Json<Diagnosis>>,
     pub evaluated_playbook_digest: Option<String>,
     pub diagnosis_evidence_complete: bool,
 }
@@ -249,22 +239,20 @@ pub struct VerdictOnLearning {
 impl VerdictOnLearning {
     /// The category of a diagnosis that may influence tuning: the judge saw the whole session, cites turns of it (they
     /// were checked when it was written), and names a cause.
-    pub fn verified_diagnosis(&self) -> Option<&str> {
-        let category = self.diagnosis.as_ref()?.get("category")?.as_str()?;
-        let supported = category == "no_issue" || !self.evidence().is_empty();
-        (self.diagnosis_evidence_complete && supported && category != "unknown").then_some(category)
+    pub fn verified_diagnosis(&self) -> Option<DiagnosisCategory> {
+        let category = self.diagnosis.as_ref()?.category;
+        let supported = category == DiagnosisCategory::NoIssue || !self.evidence().is_empty();
+        let is_named = category != DiagnosisCategory::Unknown;
+        (self.diagnosis_evidence_complete && supported && is_named).then_some(category)
     }
 
     /// Turns that the diagnosis cites.
-    pub fn evidence(&self) -> Vec<i64> {
-        let cited = self.diagnosis.as_ref().and_then(|d| d.get("evidence_interaction_ids"));
-        let cited = cited.and_then(Value::as_array);
-        cited.map(|ids| ids.iter().filter_map(Value::as_i64).collect()).unwrap_or_default()
+    pub fn evidence(&self) -> &[i64] {
+        self.diagnosis.as_ref().map_or(&[], |diagnosis| &diagnosis.evidence_interaction_ids)
     }
 
-    pub fn diagnosis_reason(&self) -> String {
-        let reason = self.diagnosis.as_ref().and_then(|d| d.get("reason")).and_then(Value::as_str);
-        reason.unwrap_or_default().to_owned()
+    pub fn diagnosis_reason(&self) -> &str {
+        self.diagnosis.as_ref().map_or("", |diagnosis| &diagnosis.reason)
     }
 }
 

@@ -7,16 +7,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use serde::Serialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::decisions::EvaluationDecision;
 use super::grading::{self, SessionGrade};
 use super::learning_verdicts::LearningSet;
 use super::rule_evaluators;
 use super::schedule::session_key;
 use crate::app::App;
-use crate::evaluation::{AGENT_SUCCESS, EvaluationResult, sql};
+use crate::evaluation::{AGENT_SUCCESS, EvaluationResult, RetrievedLearningStatus, sql};
 use crate::judging;
 use crate::organization;
 use crate::sessions::{self, Snapshot};
@@ -34,10 +34,37 @@ const ATTEMPTS: i64 = 3;
 pub struct GradeRequest {
     pub session_id: String,
     pub agent_version: String,
-    pub evaluation_name: Option<String>,
+    pub evaluation_name: String,
     pub user_id: Option<String>,
     /// Grade again, whatever there is.
     pub refresh: bool,
+}
+
+/// What the job carries.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+struct GradePayload {
+    session_id: String,
+    agent_version: String,
+    evaluation_name: String,
+}
+
+impl GradePayload {
+    fn of(request: &GradeRequest) -> Self {
+        GradePayload {
+            session_id: request.session_id.clone(),
+            agent_version: request.agent_version.clone(),
+            evaluation_name: request.evaluation_name.clone(),
+        }
+    }
+}
+
+base::vocabulary! {
+    /// Why a session was not graded.
+    pub enum SkippedReason {
+        NoRequests = "NO_REQUESTS",
+        NoInteractions = "NO_INTERACTIONS",
+        AgentVersionNotInSession = "AGENT_VERSION_NOT_IN_SESSION",
+    }
 }
 
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -46,25 +73,23 @@ pub struct Grade {
     pub result_id: Option<i64>,
     /// The verdict was there already.
     pub cached: bool,
-    /// `NO_REQUESTS`, `NO_INTERACTIONS`, `AGENT_VERSION_NOT_IN_SESSION` or null.
-    pub skipped_reason: Option<&'static str>,
-    /// `complete`, `degraded`, `failed`, `not_applicable`, `pending`; null when skipped.
-    pub retrieved_learning_status: Option<String>,
+    pub skipped_reason: Option<SkippedReason>,
+    /// null when skipped.
+    pub retrieved_learning_status: Option<RetrievedLearningStatus>,
     /// The session grew since it was judged; ask with `refresh` to grade it again.
     pub stale: bool,
 }
 
 /// What there is before anything is done.
 enum Look {
-    Skipped(&'static str),
+    Skipped(SkippedReason),
     Cached(Grade),
     Due(String),
 }
 
 /// Grades a session, or says what is known already.
 pub async fn grade_on_demand(app: &Arc<App>, org_id: &str, request: GradeRequest) -> Result<Grade> {
-    let name = request.evaluation_name.clone().unwrap_or_else(|| AGENT_SUCCESS.to_owned());
-    let request = Arc::new(GradeRequest { evaluation_name: Some(name), ..request });
+    let request = Arc::new(request);
     let user_id = match look(app, org_id, request.clone()).await? {
         Look::Skipped(reason) => {
             return Ok(Grade {
@@ -101,24 +126,25 @@ async fn look(app: &App, org_id: &str, request: Arc<GradeRequest>) -> Result<Loo
     app.db
         .read("evaluation.look_to_grade", input, |tx, (org_id, request, fresh_since)| {
             Box::pin(async move {
-                let name = request.evaluation_name.as_deref().unwrap_or(AGENT_SUCCESS);
-                check_name(tx, org_id, name).await?;
+                check_name(tx, org_id, &request.evaluation_name).await?;
                 let user_id = request.user_id.as_deref();
                 let owner = sessions::owner(tx, org_id, &request.session_id, user_id).await;
                 let user_id = match owner {
                     Ok(user_id) => user_id,
                     Err(error) if error.code() == Code::NotFound => {
-                        return Ok(Look::Skipped("NO_REQUESTS"));
+                        return Ok(Look::Skipped(SkippedReason::NoRequests));
                     }
                     Err(error) => return Err(error),
                 };
                 let found = sessions::transcript_in(tx, org_id, &user_id, &request.session_id);
-                let Some(found) = found.await? else { return Ok(Look::Skipped("NO_REQUESTS")) };
+                let Some(found) = found.await? else {
+                    return Ok(Look::Skipped(SkippedReason::NoRequests));
+                };
                 if found.interactions.is_empty() {
-                    return Ok(Look::Skipped("NO_INTERACTIONS"));
+                    return Ok(Look::Skipped(SkippedReason::NoInteractions));
                 }
                 if !found.requests.iter().any(|r| r.agent_version == request.agent_version) {
-                    return Ok(Look::Skipped("AGENT_VERSION_NOT_IN_SESSION"));
+                    return Ok(Look::Skipped(SkippedReason::AgentVersionNotInSession));
                 }
                 if !request.refresh
                     && let Some(result) = find(tx, org_id, &user_id, request).await?
@@ -155,8 +181,8 @@ async fn find(
     user_id: &str,
     request: &GradeRequest,
 ) -> Result<Option<EvaluationResult>> {
-    let name = request.evaluation_name.as_deref().unwrap_or(AGENT_SUCCESS);
-    sql::find_result(tx, org_id, user_id, &request.session_id, name, &request.agent_version).await
+    let GradeRequest { session_id, agent_version, evaluation_name, .. } = request;
+    sql::find_result(tx, org_id, user_id, session_id, evaluation_name, agent_version).await
 }
 
 async fn current(
@@ -176,7 +202,7 @@ fn as_grade(result: &EvaluationResult, there: Snapshot) -> Grade {
         result_id: Some(result.result_id),
         cached: true,
         skipped_reason: None,
-        retrieved_learning_status: Some(result.retrieved_learning_status.clone()),
+        retrieved_learning_status: Some(result.retrieved_learning_status),
         stale: result.snapshot() != there,
     }
 }
@@ -193,18 +219,15 @@ async fn enqueue(
             Box::pin(async move {
                 let now = app.clock.now();
                 let subject = barrier::open(tx, &app.subject_keys, org_id, user_id, now).await?;
-                let GradeRequest { session_id, agent_version, evaluation_name, .. } = &**request;
-                let name = evaluation_name.as_deref().unwrap_or(AGENT_SUCCESS);
+                let payload = GradePayload::of(request);
+                let GradePayload { session_id, agent_version, evaluation_name: name } = &payload;
                 let key = session_key(user_id, session_id);
                 let job = NewJob {
                     kind: KIND,
                     org_id,
                     subject: Some(&subject),
                     parent_id: None,
-                    payload: json!({
-                        "session_id": session_id, "agent_version": agent_version,
-                        "evaluation_name": name,
-                    }),
+                    payload: jobs::stored(&payload),
                     dedupe_key: Some(format!("{}:{name}:{agent_version}:{key}", name.len())),
                     on_duplicate: OnDuplicate::Keep,
                     run_at: now,
@@ -287,13 +310,11 @@ impl Handler<App> for GradeSession {
 }
 
 async fn grade(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
-    let text = |name: &str| job.payload[name].as_str().unwrap_or_default().to_owned();
-    let (session_id, agent_version) = (text("session_id"), text("agent_version"));
+    let GradePayload { session_id, agent_version, evaluation_name: name } = job.payload()?;
     let user_id = job.user_id.clone().unwrap_or_default();
     let Some(material) = grading::load(app, &job.org_id, &user_id, &session_id).await? else {
         return Ok(Outcome::Done);
     };
-    let name = text("evaluation_name");
     let graded = if name == AGENT_SUCCESS {
         grading::judge_all(app, &material, &agent_version).await?
     } else {
@@ -301,8 +322,8 @@ async fn grade(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
         let rule = evaluators
             .filter(|e| e.evaluation_name == name)
             .find_map(|evaluator| rule_evaluators::evaluate(evaluator, &material));
-        let learnings =
-            LearningSet { status: "not_applicable", rows: None, snapshot: material.snapshot };
+        let status = RetrievedLearningStatus::NotApplicable;
+        let learnings = LearningSet { status, rows: None, snapshot: material.snapshot };
         match rule {
             Some(mut result) => {
                 result.agent_version = agent_version;
@@ -340,7 +361,8 @@ async fn save(
                     grading::write_grade(tx, app, &subject, session_id, grade, now_there).await?;
                     if grade.result.evaluation_name == AGENT_SUCCESS {
                         let by = format!("on demand, by {}", grade.result.origin.judge);
-                        sql::put_decision(tx, &subject, session_id, "judged", &by, now).await?;
+                        let judged = EvaluationDecision::Judged;
+                        sql::put_decision(tx, &subject, session_id, judged, &by, now).await?;
                     }
                 }
                 jobs::finish(tx, job, now).await

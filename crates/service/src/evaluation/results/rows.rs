@@ -9,7 +9,7 @@ use super::learning_verdicts::{LearningQuery, LearningVerdict};
 use crate::app::App;
 use crate::evaluation::shadow::{self, ShadowComparisonVerdict};
 use crate::evaluation::{AGENT_SUCCESS, EvaluationResult, NewResult, sql};
-use crate::sessions;
+use crate::sessions::{self, CitationKind};
 use storage::db::{Changes, Tx};
 use storage::error::{Error, Result};
 use storage::subjects::SubjectWrite;
@@ -107,17 +107,15 @@ pub async fn session_shrank(tx: &mut Tx, subject: &SubjectWrite, session_id: &st
     shadow::turns_deleted(tx, subject, session_id).await
 }
 
+/// Titles of cited rules, by the kind and the id of the rule.
+pub type CitedTitles = BTreeMap<(CitationKind, String), String>;
+
 /// The rules, each a kind and an id, that the session's turns cite, each under its newest title.
-async fn cited(
-    tx: &mut Tx,
-    subject: &SubjectWrite,
-    session_id: &str,
-) -> Result<BTreeMap<(String, String), String>> {
-    let mut titles: BTreeMap<(String, String), String> = BTreeMap::new();
+async fn cited(tx: &mut Tx, subject: &SubjectWrite, session_id: &str) -> Result<CitedTitles> {
+    let mut titles = CitedTitles::new();
     let cited = sessions::citations(tx, subject.org_id(), subject.user_id(), session_id).await?;
     for citation in cited {
-        let title =
-            titles.entry((citation.kind.as_str().to_owned(), citation.real_id)).or_default();
+        let title = titles.entry((citation.kind, citation.real_id)).or_default();
         if !citation.title.is_empty() {
             *title = citation.title;
         }

@@ -3,10 +3,11 @@
 use sha2::{Digest, Sha256};
 
 use super::grading::Material;
-use crate::evaluation::NewResult;
+use crate::evaluation::{NewResult, RetrievedLearningStatus};
 use crate::judging::Origin;
 use crate::organization::{Evaluator, PATTERN_SIZE, Rule};
-use crate::sessions::Interaction;
+use crate::sessions::{Interaction, SessionOutcomeKind};
+use judge::FailureType;
 
 /// The longest text a pattern is tried on; the rest of a longer turn is left out.
 const TEXT: usize = 200_000;
@@ -20,19 +21,19 @@ pub fn evaluate_all(material: &Material) -> Vec<NewResult> {
 /// What one evaluator says; nothing when it has no opinion.
 pub fn evaluate(evaluator: &Evaluator, material: &Material) -> Option<NewResult> {
     let turns = &material.transcript.interactions;
-    let outcome = material.transcript.outcomes.last().map(|outcome| outcome.outcome.as_str());
+    let outcome = material.transcript.outcomes.last().map(|outcome| outcome.outcome);
     let (is_success, failure_type, failure_reason) = check(&evaluator.rule, turns, outcome)?;
     let described = serde_json::to_vec(&evaluator.rule).unwrap_or_default();
     Some(NewResult {
         evaluation_name: evaluator.evaluation_name.clone(),
         agent_version: material.transcript.session.agent_version.clone(),
         is_success,
-        failure_type: if is_success { String::new() } else { failure_type.to_owned() },
+        failure_type: if is_success { FailureType::None } else { failure_type },
         failure_reason: if is_success { String::new() } else { failure_reason },
         corrections: 0,
         user_turns_to_resolution: is_success.then(|| material.user_turns()),
         is_escalated: false,
-        learning_status: "not_applicable",
+        learning_status: RetrievedLearningStatus::NotApplicable,
         snapshot: material.snapshot,
         origin: Origin {
             judge: "rule".to_owned(),
@@ -45,9 +46,14 @@ pub fn evaluate(evaluator: &Evaluator, material: &Material) -> Option<NewResult>
     })
 }
 
-type Checked = (bool, &'static str, String);
+type Checked = (bool, FailureType, String);
 
-fn check(rule: &Rule, turns: &[Interaction], outcome: Option<&str>) -> Option<Checked> {
+fn check(
+    rule: &Rule,
+    turns: &[Interaction],
+    outcome: Option<SessionOutcomeKind>,
+) -> Option<Checked> {
+    use FailureType::{WrongAnswer, WrongTool};
     let used = |name: &str| {
         turns.iter().flat_map(|turn| turn.tools_used.iter()).any(|tool| tool.tool_name == name)
     };
@@ -60,23 +66,25 @@ fn check(rule: &Rule, turns: &[Interaction], outcome: Option<&str>) -> Option<Ch
                 .filter(|turn| has_role(turn, role))
                 .any(|turn| pattern.is_match(head(&turn.content)));
             let verb = if *must_match { "no" } else { "a" };
-            (found == *must_match, "wrong_answer", format!("{verb} turn of {role} matches"))
+            (found == *must_match, WrongAnswer, format!("{verb} turn of {role} matches"))
         }
         Rule::ToolUsed { tool_name } => {
-            (used(tool_name), "wrong_tool", format!("{tool_name} was not called"))
+            (used(tool_name), WrongTool, format!("{tool_name} was not called"))
         }
         Rule::ToolNotUsed { tool_name } => {
-            (!used(tool_name), "wrong_tool", format!("{tool_name} was called"))
+            (!used(tool_name), WrongTool, format!("{tool_name} was called"))
         }
         Rule::MaxTurns { max_turns } => {
             let taken = turns.iter().filter(|turn| turn.is_user()).count();
             let within = i64::try_from(taken).unwrap_or(i64::MAX) <= *max_turns;
-            (within, "wrong_answer", format!("{taken} user turns, at most {max_turns}"))
+            (within, WrongAnswer, format!("{taken} user turns, at most {max_turns}"))
         }
         Rule::CustomerOutcome => match outcome? {
-            "success" => (true, "", String::new()),
-            "failure" => (false, "wrong_answer", "the customer reported a failure".to_owned()),
-            _ => return None,
+            SessionOutcomeKind::Success => (true, FailureType::None, String::new()),
+            SessionOutcomeKind::Failure => {
+                (false, WrongAnswer, "the customer reported a failure".to_owned())
+            }
+            SessionOutcomeKind::Unknown => return None,
         },
     })
 }
@@ -135,7 +143,10 @@ mod tests {
             turn("Assistant", "Your refund is on its way. Order 4711.", Some("refund")),
             turn("user", "thanks", None),
         ];
-        let says = |rule: Rule| check(&rule, &turns, Some("failure")).map(|(success, ..)| success);
+        let says = |rule: Rule| {
+            let outcome = Some(SessionOutcomeKind::Failure);
+            check(&rule, &turns, outcome).map(|(success, ..)| success)
+        };
         let regex = |role: &str, pattern: &str, must_match| Rule::Regex {
             role: role.to_owned(),
             pattern: pattern.to_owned(),
@@ -153,7 +164,8 @@ mod tests {
         assert_eq!(says(Rule::MaxTurns { max_turns: 2 }), Some(true));
         assert_eq!(says(Rule::MaxTurns { max_turns: 1 }), Some(false));
         assert_eq!(says(Rule::CustomerOutcome), Some(false));
-        assert!(check(&Rule::CustomerOutcome, &turns, Some("unknown")).is_none());
+        let unknown = Some(SessionOutcomeKind::Unknown);
+        assert!(check(&Rule::CustomerOutcome, &turns, unknown).is_none());
         assert!(check(&Rule::CustomerOutcome, &turns, None).is_none());
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 
 use super::session_job;
 use crate::app::App;
@@ -14,6 +14,19 @@ use storage::subjects::SubjectWrite;
 
 /// Attempts at one judgement that fail for its own sake (a malformed answer, a refusal) before it is given up.
 pub const ATTEMPTS: i64 = 5;
+
+/// What the jobs of a session carry.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct SessionPayload {
+    pub session_id: String,
+    /// Times that it was put off because the judge could not be asked.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub postponed: i64,
+}
+
+pub fn is_zero(times: &i64) -> bool {
+    *times == 0
+}
 
 /// The key that keeps one session's work together; users and sessions cannot run into each other.
 pub fn session_key(user_id: &str, session_id: &str) -> String {
@@ -77,7 +90,7 @@ fn new_job<'a>(
         org_id: subject.org_id(),
         subject: Some(subject),
         parent_id: None,
-        payload: json!({"session_id": session_id}),
+        payload: jobs::stored(&SessionPayload { session_id: session_id.to_owned(), postponed: 0 }),
         dedupe_key: Some(session_key(subject.user_id(), session_id)),
         on_duplicate: OnDuplicate::Move,
         run_at: app.clock.now() + wait,

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use serde_json::Value;
+use serde::Serialize;
 
+use super::decisions::EvaluationDecision;
 use super::grading::{self, Material, SessionGrade};
+use super::schedule::SessionPayload;
 use super::{learning_verdicts, rows as results, rule_evaluators, sampling};
 use crate::app::App;
-use crate::evaluation::{AGENT_SUCCESS, NewResult, sql};
+use crate::evaluation::{AGENT_SUCCESS, NewResult, RetrievedLearningStatus, sql};
 use crate::judging;
 use crate::sessions;
 use judge::JudgeError;
@@ -45,11 +47,12 @@ impl Handler<App> for EvaluateRules {
 
     fn run<'a>(&'a self, app: &'a Arc<App>, job: &'a Claim) -> BoxFuture<'a, Result<Outcome>> {
         Box::pin(async move {
-            let Some((material, session_id)) = material(app, job).await? else {
+            let SessionPayload { session_id, .. } = job.payload()?;
+            let Some(material) = material(app, job, &session_id).await? else {
                 return Ok(Outcome::Done);
             };
-            let rules = match decide(&material) {
-                Verdict::Skip(_) => Vec::new(),
+            let rules = match triage(&material) {
+                Triage::Skip(_) => Vec::new(),
                 _ => rule_evaluators::evaluate_all(&material),
             };
             let written = Written { rules, ..Written::default() };
@@ -58,21 +61,21 @@ impl Handler<App> for EvaluateRules {
     }
 }
 
-async fn material(app: &App, job: &Claim) -> Result<Option<(Material, String)>> {
+async fn material(app: &App, job: &Claim, session_id: &str) -> Result<Option<Material>> {
     let user_id = job.user_id.as_deref().unwrap_or_default();
-    let session_id = job.payload["session_id"].as_str().unwrap_or_default();
-    let found = grading::load(app, &job.org_id, user_id, session_id).await?;
-    Ok(found.map(|material| (material, session_id.to_owned())))
+    grading::load(app, &job.org_id, user_id, session_id).await
 }
 
 async fn evaluate(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
+    let payload: SessionPayload = job.payload()?;
+    let session_id = payload.session_id.clone();
     // Deleted meanwhile: there is nothing to judge and nothing to write a decision about.
-    let Some((material, session_id)) = material(app, job).await? else {
+    let Some(material) = material(app, job, &session_id).await? else {
         return Ok(Outcome::Done);
     };
-    let verdict = decide(&material);
-    let rules = match verdict {
-        Verdict::Skip(_) => Vec::new(),
+    let triage = triage(&material);
+    let rules = match triage {
+        Triage::Skip(_) => Vec::new(),
         _ => rule_evaluators::evaluate_all(&material),
     };
     // On demand or by a regeneration: the verdict is about these very turns.
@@ -80,12 +83,13 @@ async fn evaluate(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
         let written = Written { rules, ..Written::default() };
         return write(app, job, &session_id, written, Then::Finish).await;
     }
-    let decision = match verdict {
-        Verdict::Skip(reason) => Some(("skipped", reason.to_owned())),
-        Verdict::SampleOut(rate) => {
-            Some(("sampled_out", format!("not in the sample of {} %", (rate * 1e6).round() / 1e4)))
+    let decision = match triage {
+        Triage::Skip(reason) => Some((EvaluationDecision::Skipped, reason.to_owned())),
+        Triage::SampleOut(rate) => {
+            let percent = (rate * 1e6).round() / 1e4;
+            Some((EvaluationDecision::SampledOut, format!("not in the sample of {percent} %")))
         }
-        Verdict::Judge => None,
+        Triage::Judge => None,
     };
     if decision.is_some() {
         let written = Written { rules, grade: None, decision };
@@ -95,7 +99,7 @@ async fn evaluate(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
     match grading::judge_all(app, &material, &agent_version).await? {
         Ok(grade) => {
             let by = format!("by {}", grade.result.origin.judge);
-            let decision = Some(("judged", by));
+            let decision = Some((EvaluationDecision::Judged, by));
             let written = Written { rules, grade: Some(grade), decision };
             write(app, job, &session_id, written, Then::Finish).await
         }
@@ -105,7 +109,7 @@ async fn evaluate(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
                 let written = Written { rules, ..Written::default() };
                 write(app, job, &session_id, written, Then::GoOn).await?;
             }
-            after_failure(app, job, &session_id, &error).await
+            after_failure(app, job, payload, &error).await
         }
     }
 }
@@ -129,28 +133,30 @@ async fn is_judged(app: &App, material: &Material) -> Result<bool> {
         })
         .await?;
     let with_learnings = !material.candidates.is_empty() && learning_verdicts::is_sampled(material);
-    let is_missing = |status: &str| with_learnings && status == "not_applicable";
+    let is_missing = |status: RetrievedLearningStatus| {
+        with_learnings && status == RetrievedLearningStatus::NotApplicable
+    };
     Ok(found.is_some_and(|result| {
-        result.snapshot() == material.snapshot && !is_missing(&result.retrieved_learning_status)
+        result.snapshot() == material.snapshot && !is_missing(result.retrieved_learning_status)
     }))
 }
 
 /// What becomes of a session, before anything is paid for.
 #[derive(Debug, PartialEq)]
-enum Verdict {
+enum Triage {
     Judge,
     Skip(&'static str),
     SampleOut(f64),
 }
 
-fn decide(material: &Material) -> Verdict {
+fn triage(material: &Material) -> Triage {
     let session = &material.transcript.session;
     let config = &material.config.agent_success_config;
     if material.transcript.interactions.is_empty() {
-        return Verdict::Skip("it has no interactions");
+        return Triage::Skip("it has no interactions");
     }
     if config.request_sources_enabled.as_ref().is_some_and(|on| !on.contains(&session.source)) {
-        return Verdict::Skip("its source is not in request_sources_enabled");
+        return Triage::Skip("its source is not in request_sources_enabled");
     }
     let rate = if material.is_evaluation_only() {
         config.evaluation_only_sampling_rate.unwrap_or(config.sampling_rate)
@@ -159,9 +165,9 @@ fn decide(material: &Material) -> Verdict {
     };
     let (org, user) = (&material.org_id, &session.user_id);
     if sampling::is_sampled("evaluation", org, user, &session.session_id, rate) {
-        Verdict::Judge
+        Triage::Judge
     } else {
-        Verdict::SampleOut(rate)
+        Triage::SampleOut(rate)
     }
 }
 
@@ -169,7 +175,7 @@ fn decide(material: &Material) -> Verdict {
 struct Written {
     rules: Vec<NewResult>,
     grade: Option<SessionGrade>,
-    decision: Option<(&'static str, String)>,
+    decision: Option<(EvaluationDecision, String)>,
 }
 
 /// What becomes of the job.
@@ -189,7 +195,7 @@ async fn write(
     written: Written,
     then: Then,
 ) -> Result<Outcome> {
-    let outcome = written.decision.as_ref().map_or("rules", |(decision, _)| *decision);
+    let outcome = written.decision.as_ref().map_or("rules", |(decision, _)| decision.as_str());
     let input = (app.clone(), job.clone(), session_id.to_owned(), written, then);
     app.db
         .write("evaluation.save", input, |tx, (app, job, session_id, written, then)| {
@@ -209,7 +215,7 @@ async fn write(
                             .await?;
                     }
                     if let Some((decision, reason)) = &written.decision {
-                        sql::put_decision(tx, &subject, session_id, decision, reason, now).await?;
+                        sql::put_decision(tx, &subject, session_id, *decision, reason, now).await?;
                     }
                 }
                 match then {
@@ -229,24 +235,32 @@ async fn write(
 async fn after_failure(
     app: &Arc<App>,
     job: &Claim,
-    session_id: &str,
+    payload: SessionPayload,
     error: &JudgeError,
 ) -> Result<Outcome> {
-    if put_off(app, job, error).await? {
+    let SessionPayload { session_id, postponed } = &payload;
+    let again = |postponed| SessionPayload { postponed, ..payload.clone() };
+    if put_off(app, job, error, *postponed, again).await? {
         return Ok(Outcome::Closed);
     }
     if !error.is_temporary() && job.attempts < job.max_attempts {
         return Err(judging::judge_error(error));
     }
-    let decision = Some(("failed", error.to_string()));
+    let decision = Some((EvaluationDecision::Failed, error.to_string()));
     let written = Written { decision, ..Written::default() };
     write(app, job, session_id, written, Then::GiveUp(error.to_string())).await
 }
 
-/// Puts a job off, at no attempt's cost, when its judge is away or paused; false when waiting is of no use.
-pub async fn put_off(app: &App, job: &Claim, error: &JudgeError) -> Result<bool> {
+/// Puts a job off, at no attempt's cost, when its judge is away or paused; false when waiting is of no use. It was put
+/// off `tried` times before; `payload` is what it carries from now on, with the new number of times.
+pub async fn put_off<P: Serialize>(
+    app: &App,
+    job: &Claim,
+    error: &JudgeError,
+    tried: i64,
+    payload: impl FnOnce(i64) -> P,
+) -> Result<bool> {
     metrics::counter!("evenhand_evaluation_failures_total", "code" => error.code()).increment(1);
-    let tried = job.payload["postponed"].as_i64().unwrap_or(0);
     let is_paused = matches!(error, JudgeError::Blocked { .. });
     if !error.is_temporary() || (!is_paused && tried >= POSTPONEMENTS) {
         return Ok(false);
@@ -254,8 +268,7 @@ pub async fn put_off(app: &App, job: &Claim, error: &JudgeError) -> Result<bool>
     let asked = error.after().map_or(0, |after| i64::try_from(after.as_secs()).unwrap_or(3600));
     let wait =
         if is_paused { 60 } else { judging::pause(tried + 1, app.ids.fraction()).max(asked + 1) };
-    let mut payload = job.payload.0.clone();
-    payload["postponed"] = Value::from(if is_paused { tried } else { tried + 1 });
+    let payload = jobs::stored(&payload(if is_paused { tried } else { tried + 1 }));
     let again_at = app.clock.now() + wait;
     jobs::postpone(app, job, again_at, &error.to_string(), payload).await?;
     Ok(true)

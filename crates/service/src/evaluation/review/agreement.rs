@@ -6,7 +6,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::app::App;
-use crate::evaluation::sql::{self, Judged};
+use crate::evaluation::sql::{self, JudgedSession};
+use crate::sessions::SessionOutcomeKind;
 use stats::agreement::Confusion;
 use stats::distributions::normal_critical_value;
 use stats::judge_correction::rogan_gladen_rate;
@@ -20,6 +21,16 @@ const FALSE_PASSES: usize = 100;
 /// How well expert annotators agree with each other on the success of agents.
 const HUMAN_CEILING: f64 = 0.74;
 
+base::vocabulary! {
+    /// What verdicts are measured against.
+    pub enum GroundTruth {
+        Labels = "labels",
+        Outcomes = "outcomes",
+        /// A person's label first, else what the customer reported.
+        Both = "both",
+    }
+}
+
 /// Which verdicts are compared, and with what.
 pub struct AgreementQuery {
     pub evaluation_name: String,
@@ -27,15 +38,13 @@ pub struct AgreementQuery {
     pub to: Option<i64>,
     pub agent_version: Option<String>,
     pub prompt_version: Option<String>,
-    /// `labels`, `outcomes`, or `both`: a person's label first, else what the customer reported.
-    pub ground_truth: &'static str,
+    pub ground_truth: GroundTruth,
 }
 
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Agreement {
     pub evaluation_name: String,
-    /// `labels`, `outcomes` or `both`.
-    pub ground_truth: &'static str,
+    pub ground_truth: GroundTruth,
     /// Judged sessions in the window.
     pub judged: u64,
     /// Those of them with ground truth.
@@ -96,20 +105,24 @@ pub async fn agreement(app: &App, org_id: &str, query: AgreementQuery) -> Result
     Ok(measure(name, ground_truth, &sessions))
 }
 
-fn truth(session: &Judged, ground_truth: &str) -> Option<bool> {
-    let reported = match session.outcome.as_deref() {
-        Some("success") => Some(true),
-        Some("failure") => Some(false),
-        _ => None,
+fn truth(session: &JudgedSession, ground_truth: GroundTruth) -> Option<bool> {
+    let reported = match session.outcome {
+        Some(SessionOutcomeKind::Success) => Some(true),
+        Some(SessionOutcomeKind::Failure) => Some(false),
+        Some(SessionOutcomeKind::Unknown) | None => None,
     };
     match ground_truth {
-        "labels" => session.label,
-        "outcomes" => reported,
-        _ => session.label.or(reported),
+        GroundTruth::Labels => session.label,
+        GroundTruth::Outcomes => reported,
+        GroundTruth::Both => session.label.or(reported),
     }
 }
 
-fn measure(evaluation_name: String, ground_truth: &'static str, sessions: &[Judged]) -> Agreement {
+fn measure(
+    evaluation_name: String,
+    ground_truth: GroundTruth,
+    sessions: &[JudgedSession],
+) -> Agreement {
     let mut confusion = Confusion::default();
     let mut users: BTreeMap<&str, UserSum> = BTreeMap::new();
     let mut false_passes = Vec::new();
@@ -175,30 +188,36 @@ pub fn number(value: Defined<(f64, Defined<Interval>)>) -> Number {
 mod tests {
     use super::*;
 
-    fn session(n: i64, judge: bool, label: Option<bool>, outcome: Option<&str>) -> Judged {
-        Judged {
+    fn session(
+        n: i64,
+        judge: bool,
+        label: Option<bool>,
+        outcome: Option<SessionOutcomeKind>,
+    ) -> JudgedSession {
+        JudgedSession {
             result_id: n,
             user_id: format!("u{}", n % 7),
             session_id: format!("s{n}"),
             is_success: judge,
             label,
-            outcome: outcome.map(str::to_owned),
+            outcome,
         }
     }
 
     #[test]
     fn a_label_goes_before_the_customers_word() {
-        let both = session(1, true, Some(false), Some("success"));
-        assert_eq!(truth(&both, "both"), Some(false));
-        assert_eq!(truth(&both, "outcomes"), Some(true));
-        assert_eq!(truth(&session(1, true, None, Some("unknown")), "both"), None);
+        let both = session(1, true, Some(false), Some(SessionOutcomeKind::Success));
+        assert_eq!(truth(&both, GroundTruth::Both), Some(false));
+        assert_eq!(truth(&both, GroundTruth::Outcomes), Some(true));
+        let unknown = session(1, true, None, Some(SessionOutcomeKind::Unknown));
+        assert_eq!(truth(&unknown, GroundTruth::Both), None);
     }
 
     #[test]
     fn a_judge_no_better_than_chance_is_not_corrected() {
         let sessions: Vec<_> =
             (0..40).map(|n| session(n, n % 2 == 0, Some(n % 4 < 2), None)).collect();
-        let found = measure("x".to_owned(), "labels", &sessions);
+        let found = measure("x".to_owned(), GroundTruth::Labels, &sessions);
         assert_eq!(found.n, 40);
         assert_eq!(found.corrected_success_rate.value, None);
         assert_eq!(found.corrected_success_rate.null_reason, Some("judge_no_better_than_chance"));
@@ -214,7 +233,7 @@ mod tests {
                 session(n, good || n % 3 == 0, (n < 150).then_some(good), None)
             })
             .collect();
-        let found = measure("x".to_owned(), "labels", &sessions);
+        let found = measure("x".to_owned(), GroundTruth::Labels, &sessions);
         let raw = found.raw_success_rate.value.unwrap();
         let corrected = found.corrected_success_rate.value.unwrap();
         assert!(raw > 0.6 && (corrected - 0.5).abs() < 0.02, "{raw} {corrected}");

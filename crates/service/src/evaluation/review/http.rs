@@ -5,10 +5,11 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::agreement::GroundTruth;
 use super::judge_health::{self, JudgeHealth};
 use super::labels::LabelView;
 use super::session_view::{self, SessionView};
@@ -16,6 +17,7 @@ use super::{Agreement, AgreementQuery, NewLabel, agreement, labels};
 use crate::app::App;
 use crate::credentials::{Caller, Operator};
 use crate::evaluation::AGENT_SUCCESS;
+use crate::evaluation::window::moment;
 use crate::http::fields::{Fields, Read};
 use crate::http::{Input, PathIds, QueryInput, Result};
 use crate::sessions::http::SessionKey;
@@ -86,35 +88,17 @@ async fn post_labels(
     Ok(Json(LabelsResponse { success: true, labelled }))
 }
 
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[allow(dead_code)] // names the parameters for the specification
-struct AgreementParams {
-    /// `agent_success` when absent.
-    evaluation_name: Option<String>,
-    /// Unix seconds, both included: of the sessions' first requests.
-    from_ts: Option<i64>,
-    to_ts: Option<i64>,
-    agent_version: Option<String>,
-    /// Only verdicts of this rubric.
-    prompt_version: Option<String>,
-    /// `labels`, `outcomes` or `both` (default).
-    ground_truth: Option<String>,
-}
+crate::request_query!(AgreementQuery);
 
 impl Read for AgreementQuery {
     fn read(f: &mut Fields<'_>) -> Self {
         let query = AgreementQuery {
-            evaluation_name: f
-                .optional_id("evaluation_name")
-                .unwrap_or_else(|| AGENT_SUCCESS.to_owned()),
-            from: f.integer("from_ts", 0..=9_999_999_999),
-            to: f.integer("to_ts", 0..=9_999_999_999),
+            evaluation_name: f.id_or("evaluation_name", AGENT_SUCCESS),
+            from: moment(f.about("Included: of the sessions' first requests."), "from_ts"),
+            to: moment(f.about("Included."), "to_ts"),
             agent_version: f.optional_id("agent_version"),
-            prompt_version: f.optional_id("prompt_version"),
-            ground_truth: f
-                .choice("ground_truth", &["labels", "outcomes", "both"])
-                .unwrap_or("both"),
+            prompt_version: f.about("Only verdicts of this rubric.").optional_id("prompt_version"),
+            ground_truth: f.word_or("ground_truth", GroundTruth::Both),
         };
         if let (Some(from), Some(to)) = (query.from, query.to)
             && from > to
@@ -126,7 +110,7 @@ impl Read for AgreementQuery {
 }
 
 /// How well the judge agrees with people, and the success rate with its errors taken out.
-#[utoipa::path(get, path = "/api/evaluations/agreement", tag = "evaluation", params(AgreementParams),
+#[utoipa::path(get, path = "/api/evaluations/agreement", tag = "evaluation", params(AgreementQuery),
     responses((status = 200, body = Agreement)))]
 async fn get_agreement(
     State(app): State<Arc<App>>,

@@ -4,6 +4,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::app::App;
+use crate::evaluation::results::decisions::EvaluationDecision;
 use crate::evaluation::sql;
 use judge::JudgeState;
 use storage::error::Result;
@@ -13,6 +14,14 @@ const WINDOW_SECONDS: i64 = 7 * 86_400;
 /// Failure reasons that are listed.
 const REASONS: i64 = 10;
 
+base::vocabulary! {
+    /// Whether the judge works.
+    pub enum JudgeActivity {
+        Running = "running",
+        Paused = "paused",
+    }
+}
+
 /// The judge at a glance.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct JudgeHealth {
@@ -20,8 +29,7 @@ pub struct JudgeHealth {
     pub judge: String,
     /// Verdicts come from rules, not from a model.
     pub offline: bool,
-    /// `running` or `paused`.
-    pub state: &'static str,
+    pub state: JudgeActivity,
     /// Why it is paused, in words.
     pub paused_reason: Option<String>,
     pub paused_since: Option<i64>,
@@ -39,14 +47,13 @@ pub struct JudgeHealth {
 
 #[derive(Clone, Debug, Serialize, sqlx_macros::FromRow, ToSchema)]
 pub struct DecisionCount {
-    /// `judged`, `failed`, `skipped` or `sampled_out`.
-    pub decision: String,
+    pub decision: EvaluationDecision,
     pub count: i64,
 }
 
 #[derive(Clone, Debug, Serialize, sqlx_macros::FromRow, ToSchema)]
 pub struct ReasonCount {
-    pub decision: String,
+    pub decision: EvaluationDecision,
     pub reason: String,
     pub count: i64,
 }
@@ -63,8 +70,10 @@ pub async fn judge_health(app: &App, org_id: &str) -> Result<JudgeHealth> {
         })
         .await?;
     let (state, paused_reason, paused_since) = match app.judge.state() {
-        JudgeState::Running => ("running", None, None),
-        JudgeState::Paused { reason, since } => ("paused", Some(reason.to_string()), Some(since)),
+        JudgeState::Running => (JudgeActivity::Running, None, None),
+        JudgeState::Paused { reason, since } => {
+            (JudgeActivity::Paused, Some(reason.to_string()), Some(since))
+        }
     };
     Ok(JudgeHealth {
         judge: app.judge.label().to_owned(),

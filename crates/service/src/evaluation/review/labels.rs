@@ -9,7 +9,7 @@ use crate::app::App;
 use crate::evaluation::{AGENT_SUCCESS, sql};
 use crate::http::fields::{Fields, Read};
 use crate::sessions;
-use judge::verdicts::FAILURE_TYPES;
+use judge::FailureType;
 use storage::error::Result;
 use storage::subjects::barrier;
 
@@ -17,11 +17,10 @@ use storage::subjects::barrier;
 #[derive(Clone, Debug)]
 pub struct NewLabel {
     pub session_id: String,
-    /// Needed when several users have a session of this id.
     pub user_id: Option<String>,
     pub evaluation_name: String,
     pub is_success: bool,
-    pub failure_type: &'static str,
+    pub failure_type: FailureType,
     pub note: String,
     pub labelled_by: String,
 }
@@ -34,7 +33,7 @@ pub struct LabelView {
     pub evaluation_name: String,
     pub is_success: bool,
     /// Empty on success.
-    pub failure_type: String,
+    pub failure_type: FailureType,
     pub note: String,
     pub labelled_by: String,
     pub labelled_at: i64,
@@ -63,20 +62,20 @@ crate::request_body!(NewLabel, "Label");
 impl Read for NewLabel {
     fn read(f: &mut Fields<'_>) -> Self {
         let is_success = f.required("is_success", |f| f.optional_flag("is_success"));
-        let failure_type = f.choice("failure_type", &FAILURE_TYPES).unwrap_or("");
-        if is_success && !failure_type.is_empty() {
+        let failure_type = f.word_among("failure_type", &FailureType::NAMED);
+        if is_success && failure_type.is_some() {
             f.problem("failure_type", "contradiction", "cannot go with is_success");
         }
         NewLabel {
             session_id: f.id("session_id"),
-            user_id: f.optional_id("user_id"),
-            evaluation_name: f
-                .optional_id("evaluation_name")
-                .unwrap_or_else(|| AGENT_SUCCESS.to_owned()),
+            user_id: f
+                .about("Needed when several users have a session of this id.")
+                .optional_id("user_id"),
+            evaluation_name: f.id_or("evaluation_name", AGENT_SUCCESS),
             is_success,
-            failure_type,
+            failure_type: failure_type.unwrap_or(FailureType::None),
             note: f.text("note", 4000),
-            labelled_by: f.optional_id("labelled_by").unwrap_or_else(|| "dashboard".to_owned()),
+            labelled_by: f.id_or("labelled_by", "dashboard"),
         }
     }
 }

@@ -18,7 +18,6 @@ use storage::subjects::barrier;
 pub struct NewScore {
     pub scorer_name: String,
     pub session_id: String,
-    /// Needed when several users have a session of this id.
     pub user_id: Option<String>,
     pub value: f64,
     pub ts: i64,

@@ -1,11 +1,23 @@
 //! How two calls become one verdict, and a session's verdicts one preference.
 
+use judge::BetterRequest;
 use judge::verdicts::ShadowVerdict;
+
+base::vocabulary! {
+    /// Which responses the comparisons of a session prefer: those it was given, or those published beside them.
+    pub enum ShadowPreference {
+        RegularIsBetter = "regular_is_better",
+        RegularIsSlightlyBetter = "regular_is_slightly_better",
+        Tied = "tied",
+        ShadowIsSlightlyBetter = "shadow_is_slightly_better",
+        ShadowIsBetter = "shadow_is_better",
+    }
+}
 
 /// What two calls about one pair come to, in the positions of the first.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Combined {
-    pub better_request: &'static str,
+    pub better_request: BetterRequest,
     pub is_significantly_better: bool,
     pub comparison_reason: String,
     pub order_consistent: bool,
@@ -14,13 +26,8 @@ pub struct Combined {
 /// The same winner twice is the winner, significantly if both say so; anything else is a tie. `swapped` is the
 /// verdict on the pair in the other order.
 pub fn combine(first: &ShadowVerdict, swapped: &ShadowVerdict) -> Combined {
-    let second = match swapped.better_request {
-        "1" => "2",
-        "2" => "1",
-        _ => "tie",
-    };
-    let order_consistent = first.better_request == second;
-    let better_request = if order_consistent { first.better_request } else { "tie" };
+    let order_consistent = first.better_request == swapped.better_request.swapped();
+    let better_request = if order_consistent { first.better_request } else { BetterRequest::Tie };
     let comparison_reason = if order_consistent {
         first.comparison_reason.clone()
     } else {
@@ -28,7 +35,7 @@ pub fn combine(first: &ShadowVerdict, swapped: &ShadowVerdict) -> Combined {
     };
     Combined {
         better_request,
-        is_significantly_better: better_request != "tie"
+        is_significantly_better: better_request != BetterRequest::Tie
             && first.is_significantly_better
             && swapped.is_significantly_better,
         comparison_reason,
@@ -37,48 +44,50 @@ pub fn combine(first: &ShadowVerdict, swapped: &ShadowVerdict) -> Combined {
 }
 
 /// What a turn says for the service: 2 or 1 for a win, −2 or −1 for a loss, 0 for a tie.
-pub fn score(service_is_request_1: bool, better_request: &str, significantly: bool) -> i64 {
+pub fn score(service_is_request_1: bool, better: BetterRequest, significantly: bool) -> i64 {
     let size = if significantly { 2 } else { 1 };
-    match better_request {
-        "tie" => 0,
-        better if (better == "1") == service_is_request_1 => size,
+    match better {
+        BetterRequest::Tie => 0,
+        better if (better == BetterRequest::First) == service_is_request_1 => size,
         _ => -size,
     }
 }
 
 /// A session's preference from the scores of its turns: by the mean, beyond ±1, beyond 0, or tied. Nothing without
 /// turns.
-pub fn preference(scores: &[i64]) -> Option<&'static str> {
+pub fn preference(scores: &[i64]) -> Option<ShadowPreference> {
     let n = i64::try_from(scores.len()).ok().filter(|n| *n > 0)?;
     let sum: i64 = scores.iter().sum();
     Some(match sum {
-        sum if sum > n => "regular_is_better",
-        sum if sum > 0 => "regular_is_slightly_better",
-        0 => "tied",
-        sum if sum >= -n => "shadow_is_slightly_better",
-        _ => "shadow_is_better",
+        sum if sum > n => ShadowPreference::RegularIsBetter,
+        sum if sum > 0 => ShadowPreference::RegularIsSlightlyBetter,
+        0 => ShadowPreference::Tied,
+        sum if sum >= -n => ShadowPreference::ShadowIsSlightlyBetter,
+        _ => ShadowPreference::ShadowIsBetter,
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use super::BetterRequest::{First, Second, Tie};
+    use super::ShadowPreference::*;
     use super::*;
 
-    fn said(better_request: &'static str, is_significantly_better: bool) -> ShadowVerdict {
+    fn said(better_request: BetterRequest, is_significantly_better: bool) -> ShadowVerdict {
         ShadowVerdict { better_request, is_significantly_better, comparison_reason: "r".to_owned() }
     }
 
     #[test]
     fn only_a_winner_of_both_orders_wins() {
         for (first, swapped, better, significantly, consistent) in [
-            (("1", true), ("2", true), "1", true, true),
-            (("1", true), ("2", false), "1", false, true),
-            (("2", false), ("1", false), "2", false, true),
-            (("1", true), ("1", true), "tie", false, false),
-            (("2", true), ("2", false), "tie", false, false),
-            (("1", true), ("tie", false), "tie", false, false),
-            (("tie", false), ("2", true), "tie", false, false),
-            (("tie", false), ("tie", false), "tie", false, true),
+            ((First, true), (Second, true), First, true, true),
+            ((First, true), (Second, false), First, false, true),
+            ((Second, false), (First, false), Second, false, true),
+            ((First, true), (First, true), Tie, false, false),
+            ((Second, true), (Second, false), Tie, false, false),
+            ((First, true), (Tie, false), Tie, false, false),
+            ((Tie, false), (Second, true), Tie, false, false),
+            ((Tie, false), (Tie, false), Tie, false, true),
         ] {
             let combined = combine(&said(first.0, first.1), &said(swapped.0, swapped.1));
             let got = (
@@ -93,15 +102,15 @@ mod tests {
     #[test]
     fn the_mean_decides_the_preference() {
         for (scores, want) in [
-            (&[2, 2][..], Some("regular_is_better")),
-            (&[2, 1], Some("regular_is_better")),
-            (&[1, 1], Some("regular_is_slightly_better")),
-            (&[2, 0], Some("regular_is_slightly_better")),
-            (&[1, -1], Some("tied")),
-            (&[0], Some("tied")),
-            (&[-1, 0, 0], Some("shadow_is_slightly_better")),
-            (&[-2, 0], Some("shadow_is_slightly_better")),
-            (&[-2, -1], Some("shadow_is_better")),
+            (&[2, 2][..], Some(RegularIsBetter)),
+            (&[2, 1], Some(RegularIsBetter)),
+            (&[1, 1], Some(RegularIsSlightlyBetter)),
+            (&[2, 0], Some(RegularIsSlightlyBetter)),
+            (&[1, -1], Some(Tied)),
+            (&[0], Some(Tied)),
+            (&[-1, 0, 0], Some(ShadowIsSlightlyBetter)),
+            (&[-2, 0], Some(ShadowIsSlightlyBetter)),
+            (&[-2, -1], Some(ShadowIsBetter)),
             (&[], None),
         ] {
             assert_eq!(preference(scores), want, "{scores:?}");
@@ -110,9 +119,9 @@ mod tests {
 
     #[test]
     fn the_position_says_whose_win_it_is() {
-        assert_eq!(score(true, "1", true), 2);
-        assert_eq!(score(false, "1", true), -2);
-        assert_eq!(score(false, "2", false), 1);
-        assert_eq!(score(true, "tie", false), 0);
+        assert_eq!(score(true, First, true), 2);
+        assert_eq!(score(false, First, true), -2);
+        assert_eq!(score(false, Second, false), 1);
+        assert_eq!(score(true, Tie, false), 0);
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -19,21 +19,18 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new().routes(routes!(recent_shadow_comparisons))
 }
 
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[allow(dead_code)] // names the parameters for the specification
-struct RecentParams {
-    /// How many; 10 when absent, and what is beyond 1 to 100 counts as the nearest of these.
-    limit: Option<i64>,
-}
-
-struct Recent {
+struct RecentQuery {
     limit: i64,
 }
 
-impl Read for Recent {
+crate::request_query!(RecentQuery);
+
+impl Read for RecentQuery {
     fn read(f: &mut Fields<'_>) -> Self {
-        Recent { limit: f.integer("limit", i64::MIN..=i64::MAX).unwrap_or(10).clamp(1, 100) }
+        let limit = f
+            .about("How many; what is beyond 1 to 100 counts as the nearest of these.")
+            .integer_or("limit", i64::MIN..=i64::MAX, 10);
+        RecentQuery { limit: limit.clamp(1, 100) }
     }
 }
 
@@ -44,11 +41,11 @@ struct RecentShadowComparisonsResponse {
 
 /// The newest verdicts of the pinned rubric, of the last 30 days.
 #[utoipa::path(get, path = "/api/evaluations/shadow_comparisons/recent", tag = "evaluation",
-    params(RecentParams), responses((status = 200, body = RecentShadowComparisonsResponse)))]
+    params(RecentQuery), responses((status = 200, body = RecentShadowComparisonsResponse)))]
 async fn recent_shadow_comparisons(
     State(app): State<Arc<App>>,
     caller: Caller,
-    QueryInput(query): QueryInput<Recent>,
+    QueryInput(query): QueryInput<RecentQuery>,
 ) -> Result<Json<RecentShadowComparisonsResponse>> {
     let verdicts = super::recent(&app, &caller.org_id, query.limit).await?;
     Ok(Json(RecentShadowComparisonsResponse { verdicts }))

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 
 use super::judging;
 use crate::app::App;
 use crate::evaluation::results::grading::{self, Material};
-use crate::evaluation::results::schedule::{ATTEMPTS, session_key};
+use crate::evaluation::results::schedule::{ATTEMPTS, is_zero, session_key};
 use crate::evaluation::results::session_job;
 use crate::sessions;
 use storage::error::Result;
@@ -18,6 +18,16 @@ use storage::subjects::SubjectWrite;
 
 const KIND: &str = "compare_shadow";
 
+/// What the job carries.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+struct ShadowPayload {
+    session_id: String,
+    request_id: String,
+    /// Times that it was put off because the judge could not be asked.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    postponed: i64,
+}
+
 /// The comparison of a publish's shadow responses, due at once, for the publish's own transaction.
 pub fn shadow_published(
     app: &App,
@@ -25,12 +35,17 @@ pub fn shadow_published(
     session_id: &str,
     request_id: &str,
 ) -> Planned {
+    let payload = ShadowPayload {
+        session_id: session_id.to_owned(),
+        request_id: request_id.to_owned(),
+        postponed: 0,
+    };
     let job = NewJob {
         kind: KIND,
         org_id: subject.org_id(),
         subject: Some(subject),
         parent_id: None,
-        payload: json!({"session_id": session_id, "request_id": request_id}),
+        payload: jobs::stored(&payload),
         dedupe_key: Some(format!("{}:{request_id}", session_key(subject.user_id(), session_id))),
         on_duplicate: OnDuplicate::Move,
         run_at: app.clock.now(),
@@ -52,23 +67,24 @@ impl Handler<App> for CompareShadow {
 }
 
 async fn compare(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
-    let text = |name: &str| job.payload[name].as_str().unwrap_or_default().to_owned();
-    let (session_id, request_id) = (text("session_id"), text("request_id"));
+    let payload: ShadowPayload = job.payload()?;
+    let ShadowPayload { session_id, request_id, postponed } = &payload;
     let user_id = job.user_id.clone().unwrap_or_default();
-    let Some(material) = grading::load(app, &job.org_id, &user_id, &session_id).await? else {
+    let Some(material) = grading::load(app, &job.org_id, &user_id, session_id).await? else {
         return Ok(Outcome::Done);
     };
     let rubric = judging::rubric(&material)?;
     let judged = judged(app, &material, rubric.version).await?;
     for place in judging::pairs(&material) {
         let turn = &material.transcript.interactions[place];
-        if turn.request_id != request_id || judged.contains(&turn.interaction_id) {
+        if turn.request_id != *request_id || judged.contains(&turn.interaction_id) {
             continue;
         }
         let verdict = match judging::compare(app, &material, rubric, place).await {
             Ok(verdict) => verdict,
             Err(error) => {
-                if session_job::put_off(app, job, &error).await? {
+                let again = |postponed| ShadowPayload { postponed, ..payload.clone() };
+                if session_job::put_off(app, job, &error, *postponed, again).await? {
                     return Ok(Outcome::Closed);
                 }
                 return Err(crate::judging::judge_error(&error));

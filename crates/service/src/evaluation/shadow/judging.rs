@@ -1,7 +1,7 @@
 //! Asking the judge about one pair, in one order or in both.
 
 use super::combine::{Combined, combine};
-use super::{NewVerdict, SHADOW_COMPARISON};
+use super::{NewComparison, SHADOW_COMPARISON};
 use crate::app::App;
 use crate::evaluation::results::grading::Material;
 use crate::sessions::Interaction;
@@ -35,7 +35,7 @@ pub async fn compare(
     material: &Material,
     rubric: &Rubric,
     place: usize,
-) -> std::result::Result<NewVerdict, JudgeError> {
+) -> std::result::Result<NewComparison, JudgeError> {
     let turn = &material.transcript.interactions[place];
     let before = &material.turns()[..place];
     let context = material.context();
@@ -53,7 +53,7 @@ pub async fn compare(
     };
     let requests = &material.transcript.requests;
     let request = requests.iter().find(|request| request.request_id == turn.request_id);
-    let verdict = |combined: Combined, order_consistent, provenance: Provenance| NewVerdict {
+    let verdict = |combined: Combined, order_consistent, provenance: Provenance| NewComparison {
         interaction_id: turn.interaction_id,
         agent_version: request.map(|r| r.agent_version.clone()).unwrap_or_default(),
         created_at: turn.created_at,

@@ -18,11 +18,12 @@ use utoipa::ToSchema;
 use crate::app::App;
 use crate::judging::Origin;
 use crate::organization;
+use judge::BetterRequest;
 use storage::db::Tx;
 use storage::error::Result;
 use storage::subjects::SubjectWrite;
 
-pub use combine::preference;
+pub use combine::{ShadowPreference, preference};
 
 /// What a regeneration names to compare again instead of judging success again.
 pub const SHADOW_COMPARISON: &str = "shadow_comparison";
@@ -33,8 +34,7 @@ const LOOKBACK: i64 = 30 * 86_400;
 /// What the judge says of a pair.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct ShadowComparisonOutput {
-    /// `1`, `2` or `tie`, in the order of `service_is_request_1`.
-    pub better_request: String,
+    pub better_request: BetterRequest,
     pub is_significantly_better: bool,
     pub comparison_reason: String,
 }
@@ -69,13 +69,13 @@ pub struct ShadowComparisonVerdict {
 
 /// A verdict to be written.
 #[derive(Clone, Debug)]
-pub struct NewVerdict {
+pub struct NewComparison {
     pub interaction_id: i64,
     pub agent_version: String,
     /// The turn's time.
     pub created_at: i64,
     pub service_is_request_1: bool,
-    pub better_request: &'static str,
+    pub better_request: BetterRequest,
     pub is_significantly_better: bool,
     pub comparison_reason: String,
     pub order_consistent: Option<bool>,
@@ -107,7 +107,7 @@ pub async fn write(
     tx: &mut Tx,
     subject: &SubjectWrite,
     session_id: &str,
-    verdicts: &[NewVerdict],
+    verdicts: &[NewComparison],
     now: i64,
 ) -> Result<()> {
     for new in verdicts {

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::combine::score;
-use super::{NewVerdict, ShadowComparisonOutput, ShadowComparisonVerdict};
+use super::{NewComparison, ShadowComparisonOutput, ShadowComparisonVerdict, ShadowPreference};
 use base::clock::rfc3339;
+use judge::BetterRequest;
 use storage::db::Tx;
 use storage::error::Result;
 use storage::subjects::SubjectWrite;
@@ -15,7 +16,7 @@ pub async fn put(
     tx: &mut Tx,
     subject: &SubjectWrite,
     session_id: &str,
-    new: &NewVerdict,
+    new: &NewComparison,
     now: i64,
 ) -> Result<()> {
     run!(
@@ -94,7 +95,7 @@ pub async fn scores(
 ) -> Result<Vec<i64>> {
     let found = rows!(
         tx,
-        (bool, String, bool),
+        (bool, BetterRequest, bool),
         "SELECT service_is_request_1, better_request, is_significantly_better FROM shadow_verdicts
          WHERE org_id = $1 AND user_id = $2 AND session_id = $3 AND judge_prompt_version = $4",
         subject.org_id(),
@@ -102,7 +103,7 @@ pub async fn scores(
         session_id,
         version
     )?;
-    Ok(found.iter().map(|(first, better, much)| score(*first, better, *much)).collect())
+    Ok(found.iter().map(|(first, better, much)| score(*first, *better, *much)).collect())
 }
 
 pub async fn put_session(
@@ -110,7 +111,7 @@ pub async fn put_session(
     subject: &SubjectWrite,
     session_id: &str,
     version: &str,
-    preference: &str,
+    preference: ShadowPreference,
 ) -> Result<()> {
     run!(
         tx,
@@ -177,7 +178,7 @@ struct Row {
     session_id: String,
     agent_version: String,
     service_is_request_1: bool,
-    better_request: String,
+    better_request: BetterRequest,
     is_significantly_better: bool,
     comparison_reason: String,
     order_consistent: Option<bool>,

@@ -1,7 +1,6 @@
 //! SQL of the table `cited_rules`.
 
-use std::collections::BTreeMap;
-
+use crate::evaluation::results::rows::CitedTitles;
 use storage::db::Changes;
 use storage::subjects::SubjectWrite;
 
@@ -10,7 +9,7 @@ pub fn replace_cited_rules<'a>(
     changes: &mut Changes<'a>,
     subject: &'a SubjectWrite,
     session_id: &'a str,
-    titles: &'a BTreeMap<(String, String), String>,
+    titles: &'a CitedTitles,
     is_success: bool,
 ) {
     changes.add(
@@ -27,7 +26,7 @@ pub fn replace_cited_rules<'a>(
                 subject.org_id().into(),
                 subject.user_id().into(),
                 session_id.into(),
-                kind.into(),
+                kind.as_str().into(),
                 rule_id.into(),
                 subject.epoch().into(),
                 title.into(),

@@ -1,6 +1,6 @@
 //! SQL of the table `evaluation_decisions`.
 
-use crate::evaluation::results::decisions::DecisionQuery;
+use crate::evaluation::results::decisions::{DecisionQuery, EvaluationDecision};
 use crate::evaluation::review::judge_health::{DecisionCount, ReasonCount};
 use storage::db::Tx;
 use storage::error::Result;
@@ -11,7 +11,7 @@ pub async fn put_decision(
     tx: &mut Tx,
     subject: &SubjectWrite,
     session_id: &str,
-    decision: &str,
+    decision: EvaluationDecision,
     reason: &str,
     now: i64,
 ) -> Result<()> {
@@ -38,10 +38,10 @@ pub async fn find_decision(
     org_id: &str,
     user_id: &str,
     session_id: &str,
-) -> Result<Option<(String, String, i64)>> {
+) -> Result<Option<(EvaluationDecision, String, i64)>> {
     row!(
         tx,
-        (String, String, i64),
+        (EvaluationDecision, String, i64),
         "SELECT decision, reason, decided_at FROM evaluation_decisions
          WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
         org_id,

@@ -2,6 +2,7 @@
 
 use crate::evaluation::review::agreement::AgreementQuery;
 use crate::evaluation::review::labels::{LabelView, NewLabel};
+use crate::sessions::SessionOutcomeKind;
 use storage::db::Tx;
 use storage::error::Result;
 use storage::subjects::SubjectWrite;
@@ -57,7 +58,7 @@ pub async fn labels_of(
 
 /// A verdict of the judge, and what a person and the customer say of the same session.
 #[derive(Clone, Debug, sqlx_macros::FromRow)]
-pub struct Judged {
+pub struct JudgedSession {
     pub result_id: i64,
     pub user_id: String,
     pub session_id: String,
@@ -65,7 +66,7 @@ pub struct Judged {
     /// The newest label.
     pub label: Option<bool>,
     /// The newest outcome the customer reported.
-    pub outcome: Option<String>,
+    pub outcome: Option<SessionOutcomeKind>,
 }
 
 /// The newest verdict of every judged session in the window, with its ground truth where there is one.
@@ -73,10 +74,10 @@ pub async fn judged_sessions(
     tx: &mut Tx,
     org_id: &str,
     query: &AgreementQuery,
-) -> Result<Vec<Judged>> {
+) -> Result<Vec<JudgedSession>> {
     rows!(
         tx,
-        Judged,
+        JudgedSession,
         "SELECT r.result_id, r.user_id, r.session_id, r.is_success,
                 (SELECT l.is_success FROM session_labels l
                  WHERE l.org_id = r.org_id AND l.user_id = r.user_id AND l.session_id = r.session_id

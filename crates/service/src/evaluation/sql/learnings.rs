@@ -1,5 +1,6 @@
 //! SQL of the table `learning_verdicts`.
 
+use crate::evaluation::RetrievedLearningStatus;
 use crate::evaluation::results::learning_verdicts::{
     LearningQuery, LearningVerdict, NewLearningVerdict, VerdictOnLearning,
 };
@@ -36,7 +37,7 @@ pub fn replace_learning_verdicts<'a>(
             new.candidate.interaction_created_at.into(),
             new.relevance.as_ref().map(|verdict| verdict.is_relevant).into(),
             new.relevance.as_ref().map_or("", |verdict| verdict.reason.as_str()).into(),
-            new.impact.as_ref().map(|verdict| verdict.impact).into(),
+            new.impact.as_ref().map(|verdict| verdict.impact.as_str()).into(),
             new.impact.as_ref().map_or("", |verdict| verdict.reason.as_str()).into(),
             diagnosis.map_or(Ok(Value::Json(None)), Value::json)?,
             new.digest.as_deref().into(),
@@ -64,7 +65,7 @@ pub async fn set_learning_status(
     session_id: &str,
     evaluation_name: &str,
     agent_version: &str,
-    status: &str,
+    status: RetrievedLearningStatus,
 ) -> Result<()> {
     run!(
         tx,

@@ -11,7 +11,7 @@ pub use cited_rules::replace_cited_rules;
 pub use decisions::{
     decision_counts, find_decision, put_decision, sessions_to_explain, undecided_reasons,
 };
-pub use labels::{Judged, judged_sessions, labels_of, put_label};
+pub use labels::{JudgedSession, judged_sessions, labels_of, put_label};
 pub use learnings::{
     list_learning_verdicts, replace_learning_verdicts, set_learning_status, verdicts_on_learnings,
 };

@@ -1,7 +1,7 @@
 //! SQL of the tables `regenerations` and `candidate_verdicts`.
 
 use crate::evaluation::NewResult;
-use crate::evaluation::regeneration::replay::Regeneration;
+use crate::evaluation::regeneration::replay::{Regeneration, RegenerationStatus};
 use storage::db::Tx;
 use storage::error::Result;
 use storage::subjects::SubjectWrite;
@@ -97,7 +97,7 @@ pub async fn find_regeneration(
 pub async fn end_regeneration(
     tx: &mut Tx,
     job_id: &str,
-    status: &str,
+    status: RegenerationStatus,
     reason: Option<&str>,
     (completed, failed, cost): (i64, i64, f64),
     now: i64,
@@ -162,7 +162,7 @@ pub async fn put_candidate_verdict(
         subject.epoch(),
         &new.evaluation_name,
         new.is_success,
-        &new.failure_type,
+        new.failure_type,
         &new.failure_reason,
         &new.origin.judge,
         &new.origin.prompt_version,

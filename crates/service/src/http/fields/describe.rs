@@ -24,7 +24,10 @@ pub enum Shape {
     /// One of these words.
     Words(Vec<&'static str>),
     Integer(RangeInclusive<i64>),
-    Number,
+    /// A number that is not below `least`.
+    Number {
+        least: f64,
+    },
     /// A number of a range, both ends included.
     Within(RangeInclusive<f64>),
     /// A number between two others, both excluded.
@@ -171,7 +174,9 @@ fn schema(
             .minimum(Some(*range.start()).filter(|n| *n > i64::MIN))
             .maximum(Some(*range.end()).filter(|n| *n < i64::MAX))
             .into(),
-        Shape::Number => plain(Type::Number).into(),
+        Shape::Number { least } => {
+            plain(Type::Number).minimum(Some(*least).filter(|n| n.is_finite())).into()
+        }
         Shape::Within(range) => {
             plain(Type::Number).minimum(Some(*range.start())).maximum(Some(*range.end())).into()
         }

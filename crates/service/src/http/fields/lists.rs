@@ -173,6 +173,28 @@ impl<'a> Fields<'a> {
         self.items(name, 1000, read)
     }
 
+    /// A required list of texts, as [`Fields::texts`], with at least one item.
+    pub fn required_texts(&mut self, name: &'static str) -> Vec<String> {
+        self.describe(name, |_| {
+            let item = Box::new(Shape::Text { shortest: 0, longest: 128 });
+            Shape::List { item, shortest: 1, longest: 1000 }
+        });
+        self.check_required(name);
+        self.texts(name)
+    }
+
+    /// Marks a list as required with at least one item, and notes the problem where it is not so.
+    fn check_required(&mut self, name: &'static str) {
+        if self.is_described_as_required(name) {
+            return;
+        }
+        if self.is_absent(name) {
+            self.problem(name, "required", "is required");
+        } else if matches!(self.object.get(name), Some(Value::Array(items)) if items.is_empty()) {
+            self.problem(name, "too_short", "must have at least one item");
+        }
+    }
+
     /// A list of plain values of one shape, each read by `read`, which says what is wrong with one.
     pub fn values<T>(
         &mut self,
@@ -225,15 +247,7 @@ impl<'a> Fields<'a> {
             let item = Box::new(Shape::Integer(1..=i64::MAX));
             Shape::List { item, shortest: 1, longest }
         });
-        if self.is_described_as_required(name) {
-            return Vec::new();
-        }
-        if self.is_absent(name) {
-            self.asked.insert(name);
-            self.problem(name, "required", "is required");
-        } else if matches!(self.object.get(name), Some(Value::Array(items)) if items.is_empty()) {
-            self.problem(name, "too_short", "must have at least one item");
-        }
+        self.check_required(name);
         self.numbers(name, longest)
     }
 

@@ -137,6 +137,13 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// An identifier that reads as `default` when it is absent.
+    pub fn id_or(&mut self, name: &'static str, default: &'static str) -> String {
+        let id = self.optional_id(name).unwrap_or_else(|| default.to_owned());
+        self.describe_default(name, || default.into());
+        id
+    }
+
     /// An identifier where empty text means none.
     pub fn blank_or_id(&mut self, name: &'static str) -> Option<String> {
         self.describe(name, |_| Shape::Text { shortest: 0, longest: ID_LENGTH });
@@ -188,6 +195,12 @@ impl<'a> Fields<'a> {
             Some(word) => Some(word),
             None => self.refuse(name, "not_allowed", format!("must be one of: {}", W::listed())),
         }
+    }
+
+    /// One of some words of a vocabulary.
+    pub fn word_among<W: Vocabulary>(&mut self, name: &'static str, words: &[W]) -> Option<W> {
+        let words: Vec<&'static str> = words.iter().map(|word| word.as_str()).collect();
+        self.choice(name, &words).and_then(W::parse)
     }
 
     pub fn required_word<W: Vocabulary + utoipa::ToSchema>(&mut self, name: &'static str) -> W {
@@ -257,14 +270,20 @@ impl<'a> Fields<'a> {
 
     /// A finite number.
     pub fn number(&mut self, name: &'static str) -> Option<f64> {
-        self.describe(name, |_| Shape::Number);
+        self.number_from(name, f64::NEG_INFINITY)
+    }
+
+    /// A finite number that is not below `least`.
+    pub fn number_from(&mut self, name: &'static str, least: f64) -> Option<f64> {
+        self.describe(name, |_| Shape::Number { least });
         let value = self.take(name)?;
         let number = match value {
             Value::String(text) if self.from_query => text.trim().parse().ok(),
             value => value.as_f64(),
         };
         match number.filter(|n: &f64| n.is_finite()) {
-            Some(number) => Some(number),
+            Some(number) if number >= least => Some(number),
+            Some(_) => self.refuse(name, "out_of_range", format!("must not be below {least}")),
             None => {
                 let got = kind(value);
                 self.refuse(name, "wrong_type", format!("expected a number, got {got}"))
@@ -634,6 +653,60 @@ mod tests {
             Red = "red",
             Dark = "dark",
         }
+    }
+
+    base::vocabulary! {
+        enum Colour {
+            Red = "red",
+            Blue = "blue",
+            None = "",
+        }
+    }
+
+    struct Bounded {
+        price: Option<f64>,
+        named: String,
+        wanted: bool,
+        colour: Option<Colour>,
+        texts: Vec<String>,
+    }
+
+    impl Read for Bounded {
+        fn read(f: &mut Fields<'_>) -> Self {
+            Bounded {
+                price: f.number_from("price", 0.0),
+                named: f.id_or("named", "plain"),
+                wanted: f.flag_or("wanted", true),
+                colour: f.word_among("colour", &[Colour::Red, Colour::Blue]),
+                texts: f.required_texts("texts"),
+            }
+        }
+    }
+
+    crate::request_body!(Bounded, "Bounded");
+
+    #[test]
+    fn bounds_and_defaults_are_enforced_and_described() {
+        let schema = serde_json::to_value(<Bounded as utoipa::PartialSchema>::schema()).unwrap();
+        assert_eq!(schema["required"], json!(["texts"]));
+        let property = |name: &str| schema["properties"][name].clone();
+        assert_eq!(property("price"), json!({"type": ["number", "null"], "minimum": 0.0}));
+        assert_eq!(property("named")["default"], "plain");
+        assert_eq!(property("wanted")["default"], true);
+        assert_eq!(property("colour")["enum"], json!(["red", "blue", null]));
+        assert_eq!(property("texts")["minItems"], 1);
+        let absent = read_body::<Bounded>(&json!({"texts": [""]})).unwrap().value;
+        assert_eq!((absent.price, absent.named.as_str(), absent.wanted), (None, "plain", true));
+        assert_eq!((absent.colour, absent.texts), (None, vec![String::new()]));
+        let pointers = |body: Value| -> Vec<String> {
+            let problems = read_body::<Bounded>(&body).err().unwrap_or_default();
+            problems.into_iter().map(|p| format!("{} {}", p.pointer, p.code)).collect()
+        };
+        let bad = json!({"price": -1, "colour": "", "texts": []});
+        let expected = ["/price out_of_range", "/colour not_allowed", "/texts too_short"];
+        assert_eq!(pointers(bad), expected);
+        assert_eq!(pointers(json!({"texts": [3]})), ["/texts/0 wrong_type"]);
+        assert_eq!(pointers(json!({})), ["/texts required"]);
     }
 
     struct Lists {

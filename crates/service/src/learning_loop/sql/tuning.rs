@@ -8,7 +8,7 @@ use crate::evaluation::VerdictOnLearning;
 use crate::learning_loop::tuning::{
     Present, Score, TuningDraft, TuningEvidence, TuningProposal, TuningStatus,
 };
-use judge::LearningKind;
+use judge::{DiagnosisCategory, LearningKind};
 use storage::db::Tx;
 use storage::error::Result;
 use storage::subjects::SubjectWrite;
@@ -146,7 +146,7 @@ pub async fn insert_evidence(
         &verdict.session_id,
         verdict.interaction_id,
         subject.epoch(),
-        verdict.verified_diagnosis().unwrap_or(""),
+        verdict.verified_diagnosis().map_or("", DiagnosisCategory::as_str),
         verdict.diagnosis_reason(),
         Json(verdict.evidence())
     )?;

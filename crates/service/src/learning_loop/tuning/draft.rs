@@ -13,7 +13,7 @@ use crate::learning_loop::sql::aggregation::known_of;
 use crate::organization::OrganizationConfig;
 use crate::sessions::{self, Interaction};
 use judge::prompts::Kind;
-use judge::{Flawed, JudgeError, LearningKind};
+use judge::{DiagnosisCategory, Flawed, JudgeError, LearningKind};
 use storage::error::Result;
 use storage::subjects::barrier;
 
@@ -58,13 +58,13 @@ pub async fn make(
     let defects: Vec<_> = score
         .against
         .iter()
-        .filter(|verdict| verdict.verified_diagnosis() == Some("content_defect"))
+        .filter(|verdict| verdict.verified_diagnosis() == Some(DiagnosisCategory::ContentDefect))
         .take(PROBLEMS)
         .collect();
     if defects.is_empty() || score.kind == LearningKind::Profile || app.extractor.is_offline() {
         return Ok(TuningDraft::archive(score));
     }
-    let problems = defects.iter().map(|verdict| verdict.diagnosis_reason()).collect();
+    let problems = defects.iter().map(|verdict| verdict.diagnosis_reason().to_owned()).collect();
     let mut cited: BTreeMap<String, BTreeSet<i64>> = BTreeMap::new();
     for verdict in &defects {
         cited.entry(verdict.user_id.clone()).or_default().extend(verdict.evidence());

@@ -12,7 +12,7 @@ use crate::evaluation::{self, VerdictOnLearning};
 use crate::experiments::{self, ServedLift, ServedLifts};
 use crate::learning_loop::sql::tuning as sql;
 use crate::learnings::{LearningStatus, PlaybookStatus};
-use judge::LearningKind;
+use judge::{DiagnosisCategory, LearningImpact, LearningKind};
 use stats::distributions::student_t_critical_value;
 use stats::wilson::wilson;
 use stats::{ALPHA, Arm, Interval, UserSum, Variance};
@@ -240,13 +240,14 @@ fn score(present: Present, verdicts: Vec<VerdictOnLearning>) -> Score {
     let (counted, outdated): (Vec<_>, Vec<_>) = verdicts.into_iter().partition(is_present);
     let mut diagnoses: BTreeMap<String, i64> = BTreeMap::new();
     for category in counted.iter().filter_map(VerdictOnLearning::verified_diagnosis) {
-        *diagnoses.entry(category.to_owned()).or_default() += 1;
+        *diagnoses.entry(category.to_string()).or_default() += 1;
     }
     let attributable = |verdict: &&VerdictOnLearning| {
-        verdict.impact.as_deref() != Some("negative")
+        use DiagnosisCategory::{ApplicationFailure, ExternalFailure, NoIssue};
+        verdict.impact != Some(LearningImpact::Negative)
             || !matches!(
                 verdict.verified_diagnosis(),
-                Some("application_failure" | "external_failure" | "no_issue")
+                Some(ApplicationFailure | ExternalFailure | NoIssue)
             )
     };
     let all: Vec<&VerdictOnLearning> = counted.iter().collect();
@@ -267,9 +268,10 @@ fn score(present: Present, verdicts: Vec<VerdictOnLearning>) -> Score {
     }
     let text = if present.content.is_empty() { &present.trigger } else { &present.content };
     let title = text.chars().take(TITLE).collect();
-    let negative = held.iter().filter(|verdict| verdict.impact.as_deref() == Some("negative"));
+    let negative = held.iter().filter(|verdict| verdict.impact == Some(LearningImpact::Negative));
     let mut against: Vec<VerdictOnLearning> = negative.map(|verdict| (*verdict).clone()).collect();
-    against.sort_by_key(|verdict| verdict.verified_diagnosis() != Some("content_defect"));
+    let defect = Some(DiagnosisCategory::ContentDefect);
+    against.sort_by_key(|verdict| verdict.verified_diagnosis() != defect);
     Score {
         relevance: relevance(&all),
         impact: impact(&all),
@@ -323,10 +325,10 @@ fn impact(verdicts: &[&VerdictOnLearning]) -> Impact {
     let judged: Vec<(i64, &str, &str)> = verdicts
         .iter()
         .filter_map(|verdict| {
-            let value = match verdict.impact.as_deref()? {
-                "positive" => 1,
-                "negative" => -1,
-                _ => 0,
+            let value = match verdict.impact? {
+                LearningImpact::Positive => 1,
+                LearningImpact::Negative => -1,
+                LearningImpact::Neutral => 0,
             };
             Some((value, verdict.user_id.as_str(), verdict.session_id.as_str()))
         })
@@ -367,8 +369,10 @@ fn interval(arm: &Arm) -> Option<Interval> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use judge::LearningImpact::{Negative, Positive};
+    use judge::LearningKind;
 
-    fn verdict(user: &str, session: &str, impact: &str) -> VerdictOnLearning {
+    fn verdict(user: &str, session: &str, impact: LearningImpact) -> VerdictOnLearning {
         VerdictOnLearning {
             kind: LearningKind::UserPlaybook,
             learning_id: "1".to_owned(),
@@ -376,7 +380,7 @@ mod tests {
             session_id: session.to_owned(),
             interaction_id: 1,
             is_relevant: None,
-            impact: Some(impact.to_owned()),
+            impact: Some(impact),
             diagnosis: None,
             evaluated_playbook_digest: None,
             diagnosis_evidence_complete: false,
@@ -390,7 +394,7 @@ mod tests {
     #[test]
     fn few_verdicts_prove_nothing_and_five_alike_do() {
         let negative = |n: usize| -> Vec<_> {
-            (0..n).map(|n| verdict(&format!("u{n}"), "s", "negative")).collect()
+            (0..n).map(|n| verdict(&format!("u{n}"), "s", Negative)).collect()
         };
         assert_eq!(of(&negative(1)).ci95, None);
         assert!(of(&negative(3)).ci95.unwrap().1 > 0.0);
@@ -401,7 +405,7 @@ mod tests {
 
     #[test]
     fn turns_of_one_session_are_one_opinion() {
-        let many: Vec<_> = (0..50).map(|_| verdict("ada", "s1", "negative")).collect();
+        let many: Vec<_> = (0..50).map(|_| verdict("ada", "s1", Negative)).collect();
         let found = of(&many);
         assert_eq!((found.ci95, found.clusters, found.judged), (None, 1, 50));
     }
@@ -409,9 +413,7 @@ mod tests {
     #[test]
     fn mixed_verdicts_leave_it_open() {
         let mixed: Vec<_> = (0..6)
-            .map(|n| {
-                verdict(&format!("u{n}"), "s", if n % 2 == 0 { "negative" } else { "positive" })
-            })
+            .map(|n| verdict(&format!("u{n}"), "s", if n % 2 == 0 { Negative } else { Positive }))
             .collect();
         let (lower, upper) = of(&mixed).ci95.unwrap();
         assert!(lower < 0.0 && upper > 0.0);

@@ -3,6 +3,7 @@
 use sqlx::types::Json;
 
 use crate::evaluation::overview::windows::Span;
+use crate::sessions::CitationKind;
 use storage::db::Tx;
 use storage::error::Result;
 use storage::row;
@@ -95,7 +96,7 @@ pub type AfterCitation = (i64, String, String);
 pub async fn citing_sessions(
     tx: &mut Tx,
     org_id: &str,
-    (kind, rule_id): (&str, &str),
+    (kind, rule_id): (CitationKind, &str),
     sources: Option<&[String]>,
     agent_version: Option<&str>,
     window: Span,

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use sqlx::types::Json;
 
 use crate::evaluation::overview::windows::{Ranges, Span};
+use crate::sessions::CitationKind;
 use storage::db::{Tx, listed};
 use storage::error::Result;
 use storage::row;
@@ -245,8 +246,7 @@ pub struct CitedRules<'a> {
 /// Sessions that cite a rule, and how many of them went well.
 #[derive(Debug, Deserialize)]
 pub struct RuleLine<'a> {
-    #[serde(borrow)]
-    pub kind: Cow<'a, str>,
+    pub kind: CitationKind,
     #[serde(borrow)]
     pub rule_id: Cow<'a, str>,
     pub n: i64,
@@ -327,10 +327,10 @@ pub async fn rules_of_version(
 pub async fn rule_titles(
     tx: &mut Tx,
     org_id: &str,
-    rules: &[(&str, &str)],
+    rules: &[(CitationKind, &str)],
     window: Span,
     agent_version: Option<&str>,
-) -> Result<Vec<(String, String, String)>> {
+) -> Result<Vec<(CitationKind, String, String)>> {
     let found = row!(
         tx,
         (String,),
