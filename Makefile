@@ -1,5 +1,5 @@
-# Two commands for people: `make demo` and `make test`. Both install what is missing (Debian packages, checks from PyPI
-# and crates.io), and are quick the second time. `make check` is the short form of `make test` while working.
+# Two commands for people: `make demo` and `make test`. Both install what is missing (Debian packages, tools from
+# PyPI and crates.io), and are quick the second time. `make check` is the short form of `make test` while working.
 .PHONY: demo test deps check lint audit docs nextest ui ui-lint ui-test e2e screenshots measure-ui bench bench-publish bench-regenerate bench-search bench-experiments bench-overview bench-erase bench-learning openapi
 
 SHELL := bash
@@ -14,12 +14,12 @@ demo: deps-build
 	cargo build --profile demo --bin evenhand
 	target/demo/evenhand demo --data-dir demo-data
 
-# Everything: formatting, lints, dependencies, spelling, docs, generated files, unit and integration tests on SQLite and PostgreSQL, the
-# dashboard's component tests, and the dashboard in a real browser.
+# Everything: formatting, lints, dependencies, spelling, docs, generated files, unit and integration tests on SQLite
+# and PostgreSQL, the dashboard's component tests, and the dashboard in a real browser.
 test: deps lint audit ui-lint docs openapi-fresh ui nextest ui-test e2e
 
-# While working: format, lints of the code that ships, unit tests and spelling. Needs no server, no browser and no
-# integration tests, whose building takes longest.
+# While working: format, lints of the code that ships, unit tests and spelling. Needs no server and no browser, and
+# leaves the integration tests out, whose building takes longest.
 check: deps-build
 	cargo fmt --check
 	@scripts/typos

@@ -1,4 +1,4 @@
-//! A migration that landed stays as it is: databases that applied it have its checksum, and refuse another text.
+//! A migration that landed stays as it is: databases that applied it have its checksum, and refuse another.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -67,7 +67,7 @@ fn a_migration_that_landed_is_never_edited() {
             match landed.get(name.as_str()) {
                 Some(landed) => assert_eq!(
                     digest, *landed,
-                    "{engine}/{name}.sql was changed after it landed, and databases that have it would refuse to \
+                    "{engine}/{name}.sql was changed after it landed, and databases that have it refuse to \
                      open: take the change back and add a new migration, for both engines",
                 ),
                 None => panic!("{engine}/{name}.sql is new: add it to LANDED with {digest}"),

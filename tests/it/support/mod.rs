@@ -233,8 +233,8 @@ pub async fn within(seconds: u64, what: &str, mut done: impl AsyncFnMut() -> boo
     }
 }
 
-/// Notes that a test had nothing to test here, and why. `make test` prints the notes after the tests, whose own output
-/// nobody sees when they pass.
+/// Notes that a test had nothing to test here, and why. `make test` prints the notes after the tests, whose
+/// own output nobody sees when they pass.
 pub fn not_run(test: &str, why: &str) {
     use std::io::Write;
     let notes = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("not-run");
