@@ -54,7 +54,7 @@ function Form({ config }: { config: Config }) {
           eval_concurrency_limit: Number(fields.concurrency),
           eval_sample_n_per_stratum: Number(fields.perStratum),
         },
-      } as never));
+      }));
     },
     onSuccess: async () => {
       await client.invalidateQueries({ queryKey: ["config"] });
