@@ -29,6 +29,29 @@ pub fn operations(spec: &Value) -> Vec<(String, String, Value)> {
     all
 }
 
+/// Every `$ref` of a value that leads nowhere.
+fn broken_references(spec: &Value, value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::Object(object) => {
+            if let Some(reference) = object.get("$ref").and_then(Value::as_str)
+                && spec.pointer(&reference[1..]).is_none()
+            {
+                found.push(reference.to_owned());
+            }
+            object.values().for_each(|inner| broken_references(spec, inner, found));
+        }
+        Value::Array(items) => items.iter().for_each(|item| broken_references(spec, item, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_reference_of_the_specification_leads_somewhere() {
+    let (spec, mut found) = (specification(), Vec::new());
+    broken_references(&spec, &spec, &mut found);
+    assert!(found.is_empty(), "{found:?}");
+}
+
 pub fn body_schema(spec: &Value, operation: &Value) -> Option<Value> {
     let schema = operation.pointer("/requestBody/content/application~1json/schema")?;
     Some(resolve(spec, schema))
@@ -70,8 +93,7 @@ pub fn assert_described(spec: &Value, schema: &Value, answer: &Value, place: &st
         }
         Value::Array(items) => {
             for (index, item) in items.iter().enumerate() {
-                let schema = whole["prefixItems"].get(index).unwrap_or(&whole["items"]);
-                assert_described(spec, schema, item, &format!("{place}/{index}"));
+                assert_described(spec, &whole["items"], item, &format!("{place}/{index}"));
             }
         }
         Value::String(word) => {

@@ -6,7 +6,7 @@
 use serde::Serialize;
 use serde::ser::SerializeMap;
 use utoipa::PartialSchema;
-use utoipa::openapi::schema::{ArrayBuilder, ArrayItems, ObjectBuilder, SchemaType, Type};
+use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, SchemaType, Type};
 use utoipa::openapi::{OneOfBuilder, RefOr, Schema};
 
 use stats::{Defined, Interval, NullReason};
@@ -68,10 +68,8 @@ pub type Pair = [f64; 2];
 
 impl Shown for Pair {
     fn shown() -> RefOr<Schema> {
-        let end = || ObjectBuilder::new().schema_type(Type::Number);
         ArrayBuilder::new()
-            .items(ArrayItems::False)
-            .prefix_items([end(), end()])
+            .items(<f64 as PartialSchema>::schema())
             .min_items(Some(2))
             .max_items(Some(2))
             .description(Some("Lower and upper end."))

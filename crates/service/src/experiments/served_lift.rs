@@ -24,6 +24,7 @@ pub struct ServedLift {
     /// Success rate of the sessions that were served it minus that of the holdout; null when one of them has none.
     pub percentage_points: Option<f64>,
     /// Its 95 % interval, clustered by user; null with fewer than two users on one side.
+    #[schema(value_type = Option<Vec<f64>>, min_items = 2, max_items = 2)]
     pub ci95_percentage_points: Option<(f64, f64)>,
     pub treatment_sessions: u64,
     pub treatment_users: usize,

@@ -4,7 +4,7 @@ import { saveAs } from "../../api/client.ts";
 import type { Results } from "../../api/types.ts";
 import { ChartCard } from "../../charts/frame.tsx";
 import { type IntervalRow, Intervals } from "../../charts/intervals.tsx";
-import { at, count, onDate, percent, points, signed, words } from "../../lib/format.ts";
+import { at, count, ends, onDate, percent, points, signed, words } from "../../lib/format.ts";
 import { Button } from "../../parts/controls.tsx";
 import * as Icon from "../../parts/icons.tsx";
 import { Badge, Card, Facts, Page, Skeleton, Trouble } from "../../parts/page.tsx";
@@ -68,7 +68,7 @@ function Headline({ data }: { data: Results }) {
           <div className="label">Lift in success rate</div>
           <div className="num text-[2.9rem] leading-none font-semibold tracking-[-0.04em]" data-testid="lift">{points(data.success_rate_lift_percentage_points)}</div>
           <p className="num mt-2 text-soft">
-            {interval ? `95 % interval ${signed(interval[0])} to ${signed(interval[1])} pp` : `no interval: ${words(data.inference.interval_null_reason) || "too few users"}`}
+            {interval ? `95 % interval ${ends(interval)} pp` : `no interval: ${words(data.inference.interval_null_reason) || "too few users"}`}
             {data.relative_success_lift != null && `, ${signed(data.relative_success_lift * 100)} % relative`}
           </p>
         </div>
@@ -87,7 +87,7 @@ function Headline({ data }: { data: Results }) {
 /** Every estimate of the same thing, the headline first. Before it may be decided on, nothing else is drawn: with few users
  * the others can look certain by chance. */
 export function intervalRows(data: Results): IntervalRow[] {
-  const row = (name: string, value: number | null, pair: [number, number] | null, strong = false): IntervalRow =>
+  const row = (name: string, value: number | null, pair: number[] | null, strong = false): IntervalRow =>
     ({ name, value, low: pair?.[0] ?? null, high: pair?.[1] ?? null, strong });
   const lift = data.success_rate_lift_percentage_points;
   const isEarly = data.decision.decision === "collecting";

@@ -3,7 +3,7 @@ import type { Schemas } from "../../api/client.ts";
 import type { Results } from "../../api/types.ts";
 import { ChartCard } from "../../charts/frame.tsx";
 import { Intervals } from "../../charts/intervals.tsx";
-import { count, signed, sourceName, words } from "../../lib/format.ts";
+import { count, ends, sourceName, words } from "../../lib/format.ts";
 import { Badge, Card } from "../../parts/page.tsx";
 
 const nameOf = (segment: Schemas["LiftSegment"]) => (segment.pooled ? "all smaller ones" : sourceName(segment.name ?? ""));
@@ -36,7 +36,7 @@ export function Guardrails({ guardrails }: { guardrails: Results["guardrails"] }
           {guardrails.map((g) => (
             <tr key={g.name} className="border-t border-line">
               <th scope="row" className="py-1.5 pl-5 text-left font-normal text-soft">{words(g.name)}</th>
-              <td className="px-3 py-1.5">{g.difference_interval_95 ? `${signed(g.difference_interval_95[0], 2)} to ${signed(g.difference_interval_95[1], 2)}` : "–"}</td>
+              <td className="px-3 py-1.5">{ends(g.difference_interval_95, 2) ?? "–"}</td>
               <td className="px-3 py-1.5 max-sm:hidden">+{g.margin.toPrecision(2)}</td>
               <td className="py-1.5 pr-5"><Badge tone={TONES[g.verdict]}>{words(g.verdict)}</Badge></td>
             </tr>

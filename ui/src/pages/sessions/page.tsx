@@ -12,6 +12,7 @@ import { Filters } from "./filters.tsx";
 import { Panel } from "./panel.tsx";
 import { SessionTable } from "./table.tsx";
 
+const VERDICTS = ["success", "failure", "none"] as const;
 export type Row = Schemas["ListedSession"];
 export const keyOf = (row: { user_id: string; session_id: string }) => `${row.user_id}\n${row.session_id}`;
 
@@ -24,7 +25,7 @@ export default function SessionsPage() {
     source: params.get("source") ?? undefined,
     agent_version: params.get("version") ?? undefined,
     text: params.get("text") ?? undefined,
-    verdict: params.get("verdict") ?? undefined,
+    verdict: VERDICTS.find((word) => word === params.get("verdict")),
     session_ids: rule.data ? rule.data.cited_session_ids.slice(-100).join(",") || "none" : undefined,
     start_time: String(range.from),
     end_time: String(range.to + 60),

@@ -6,6 +6,7 @@
 
 use std::ops::RangeInclusive;
 
+use base::vocabulary::Vocabulary;
 use serde_json::{Map, Value};
 use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::{KnownFormat, SchemaFormat, SchemaType, Type};
@@ -59,6 +60,8 @@ pub struct Description {
     properties: Vec<Property>,
     components: Vec<(String, RefOr<Schema>)>,
     about: Option<&'static str>,
+    /// Of query parameters, whose schemas cannot bring named ones along.
+    of_query: bool,
 }
 
 struct Property {
@@ -94,6 +97,14 @@ impl Description {
         }
     }
 
+    /// The words of a vocabulary: by its name, and in a query one by one.
+    pub(super) fn vocabulary<W: Vocabulary + utoipa::ToSchema>(&mut self) -> Shape {
+        match self.of_query {
+            true => Shape::Words(W::ALL.iter().map(|word| word.as_str()).collect()),
+            false => self.component::<W>(),
+        }
+    }
+
     /// A schema with a name, and those it names in turn.
     pub(super) fn component<T: utoipa::ToSchema>(&mut self) -> Shape {
         let name = T::name().into_owned();
@@ -105,8 +116,9 @@ impl Description {
     }
 }
 
-fn describe<T: Read>() -> Description {
+fn describe<T: Read>(of_query: bool) -> Description {
     let (object, mut description) = (Map::new(), Description::default());
+    description.of_query = of_query;
     let (mut problems, mut unknown) = (Vec::new(), Vec::new());
     let mut fields = Fields::new(&object, false, &mut problems, &mut unknown);
     fields.description = Some(&mut description);
@@ -117,7 +129,7 @@ fn describe<T: Read>() -> Description {
 /// The schema of a body.
 pub fn body<T: Read>() -> RefOr<Schema> {
     let mut object = ObjectBuilder::new();
-    for property in describe::<T>().properties {
+    for property in describe::<T>(false).properties {
         let schema = schema(&property.shape, !property.required, property.about, property.default);
         object = object.property(property.name, schema);
         if property.required {
@@ -129,7 +141,7 @@ pub fn body<T: Read>() -> RefOr<Schema> {
 
 /// The named schemas that a body uses.
 pub fn components<T: Read>(list: &mut Vec<(String, RefOr<Schema>)>) {
-    list.extend(describe::<T>().components);
+    list.extend(describe::<T>(false).components);
 }
 
 /// The parameters of a query.
@@ -143,7 +155,7 @@ pub fn query<T: Read>() -> Vec<Parameter> {
             .schema(Some(schema(&property.shape, false, None, property.default)))
             .build()
     };
-    describe::<T>().properties.into_iter().map(parameter).collect()
+    describe::<T>(true).properties.into_iter().map(parameter).collect()
 }
 
 fn schema(

@@ -273,7 +273,9 @@ impl<'a> Fields<'a> {
 
     /// Some words of a vocabulary: one word, or a list of them.
     pub fn words<W: Vocabulary + ToSchema>(&mut self, name: &'static str) -> Option<Vec<W>> {
-        self.describe(name, |description| Shape::OneOrMore(Box::new(description.component::<W>())));
+        self.describe(name, |description| {
+            Shape::OneOrMore(Box::new(description.vocabulary::<W>()))
+        });
         if matches!(self.object.get(name), Some(Value::String(_))) {
             return self.word(name).map(|word| vec![word]);
         }

@@ -189,7 +189,7 @@ impl<'a> Fields<'a> {
 
     /// A word of a vocabulary.
     pub fn word<W: Vocabulary + utoipa::ToSchema>(&mut self, name: &'static str) -> Option<W> {
-        self.describe(name, |description| description.component::<W>());
+        self.describe(name, |description| description.vocabulary::<W>());
         let text = self.string(name)?;
         match W::parse(&text) {
             Some(word) => Some(word),
