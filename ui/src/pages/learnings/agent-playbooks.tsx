@@ -70,7 +70,7 @@ function Row({ playbook, impact, open, onToggle }: { playbook: Playbook; impact:
           <span className="block truncate text-[0.87rem] text-faint">{playbook.trigger}</span>
         </span>
         <span className="max-md:order-3 max-md:col-span-2"><ImpactBar impact={impact} /></span>
-        <span><Badge tone={TONES[playbook.playbook_status as keyof typeof TONES] ?? "neutral"}>{playbook.playbook_status}</Badge></span>
+        <span><Badge tone={TONES[playbook.playbook_status]}>{playbook.playbook_status}</Badge></span>
         <Icon.Arrow className={`text-faint transition-transform max-md:hidden ${open ? "rotate-90" : ""}`} />
       </button>
       {open && <Detail playbook={playbook} impact={impact} />}
@@ -99,7 +99,7 @@ function Detail({ playbook, impact }: { playbook: Playbook; impact: Impact | und
   const client = useQueryClient();
   const say = useSay();
   const decide = useMutation({
-    mutationFn: (playbook_status: string) =>
+    mutationFn: (playbook_status: Playbook["playbook_status"]) =>
       ok(api.PUT("/api/update_agent_playbook_status", { body: { agent_playbook_id: playbook.agent_playbook_id, playbook_status } })),
     onSuccess: async (_, status) => {
       await Promise.all(["agent-playbooks", "provenance"].map((key) => client.invalidateQueries({ queryKey: [key] })));

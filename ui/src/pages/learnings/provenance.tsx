@@ -9,7 +9,7 @@ type Way = Schemas["Provenance"];
 type Turn = Schemas["SourceTurn"];
 type Proposal = Schemas["ProposalRecord"];
 
-export function Provenance({ kind, id }: { kind: string; id: string }) {
+export function Provenance({ kind, id }: { kind: Schemas["LearningKind"]; id: string }) {
   const way = useQuery({
     queryKey: ["provenance", kind, id],
     queryFn: () => ok(api.POST("/api/get_learning_provenance", { body: { kind, learning_id: id } })),
@@ -63,14 +63,14 @@ function Turns({ turns }: { turns: Turn[] }) {
   );
 }
 
-const TONES = { added: "good", merged: "accent", superseded: "warn" } as const;
+const TONES = { added: "good", merged: "accent", superseded: "warn", refused: "neutral" } as const;
 
 function Proposals({ proposals }: { proposals: Proposal[] }) {
   return (
     <ul className="mt-1 flex flex-col gap-1 text-[0.9rem]">
       {proposals.map((proposal) => (
         <li key={`${proposal.window_no}-${proposal.learning_id}-${proposal.content}`} className="text-soft">
-          <Badge tone={TONES[proposal.outcome as keyof typeof TONES] ?? "neutral"}>{words(proposal.outcome)}</Badge>{" "}
+          <Badge tone={TONES[proposal.outcome]}>{words(proposal.outcome)}</Badge>{" "}
           {proposal.content} <span className="text-faint">window {proposal.window_no}, {proposal.extractor === "offline" ? "by rules" : `by ${proposal.extractor}`}</span>
         </li>
       ))}

@@ -54,7 +54,7 @@ function Row({ score, open, onToggle }: { score: Score; open: boolean; onToggle:
         </span>
         <span className="num text-[0.9rem] max-md:order-3">impact {withInterval(impact.mean, impact.ci95, (n) => signed(n, 2))}</span>
         <span className="num text-[0.9rem] text-soft max-md:order-3">{plural(score.sessions, "session")}</span>
-        <span><Badge tone={TONES[score.standing as keyof typeof TONES] ?? "neutral"}>{score.standing}</Badge></span>
+        <span><Badge tone={TONES[score.standing]}>{score.standing}</Badge></span>
         <Icon.Arrow className={`text-faint transition-transform max-md:hidden ${open ? "rotate-90" : ""}`} />
       </button>
       {open && <Detail score={score} />}

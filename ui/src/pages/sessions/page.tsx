@@ -14,6 +14,7 @@ import { SessionTable } from "./table.tsx";
 
 export type Row = Schemas["ListedSession"];
 export const keyOf = (row: { user_id: string; session_id: string }) => `${row.user_id}\n${row.session_id}`;
+const VERDICTS = ["success", "failure", "none"] as const;
 
 export default function SessionsPage() {
   const [params, change] = useUrlState();
@@ -24,7 +25,7 @@ export default function SessionsPage() {
     source: params.get("source") ?? undefined,
     agent_version: params.get("version") ?? undefined,
     text: params.get("text") ?? undefined,
-    verdict: params.get("verdict") ?? undefined,
+    verdict: VERDICTS.find((verdict) => verdict === params.get("verdict")),
     session_ids: rule.data ? rule.data.cited_session_ids.slice(-100).join(",") || "none" : undefined,
     start_time: String(range.from),
     end_time: String(range.to + 60),

@@ -126,16 +126,38 @@ pub fn components<T: Read>(list: &mut Vec<(String, RefOr<Schema>)>) {
 
 /// The parameters of a query.
 pub fn query<T: Read>() -> Vec<Parameter> {
+    let Description { properties, components, .. } = describe::<T>();
     let parameter = |property: Property| {
+        let schema = match &property.shape {
+            Shape::Named(name) => spelled_out(name, &components, property.default),
+            shape => schema(shape, false, None, property.default),
+        };
         ParameterBuilder::new()
             .name(property.name)
             .parameter_in(ParameterIn::Query)
             .required(if property.required { Required::True } else { Required::False })
             .description(property.about)
-            .schema(Some(schema(&property.shape, false, None, property.default)))
+            .schema(Some(schema))
             .build()
     };
-    describe::<T>().properties.into_iter().map(parameter).collect()
+    properties.into_iter().map(parameter).collect()
+}
+
+/// A named schema as it stands: parameters cannot add one to the specification, and nothing else may name it.
+fn spelled_out(
+    name: &str,
+    components: &[(String, RefOr<Schema>)],
+    default: Option<Value>,
+) -> RefOr<Schema> {
+    let found = components.iter().find(|(known, _)| known == name);
+    match found.map(|(_, schema)| schema.clone()) {
+        Some(RefOr::T(Schema::Object(mut object))) => {
+            object.default = default;
+            object.into()
+        }
+        Some(other) => other,
+        None => RefOr::Ref(Ref::from_schema_name(name)),
+    }
 }
 
 fn schema(
