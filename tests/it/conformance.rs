@@ -214,6 +214,28 @@ async fn what_the_specification_requires_is_what_reading_requires() {
     assert!(checked >= 12, "only {checked} objects were checked");
 }
 
+/// Everything that a part of the specification refers to.
+fn references<'a>(part: &'a Value, found: &mut BTreeSet<&'a str>) {
+    match part {
+        Value::Object(object) => {
+            found.extend(object.get("$ref").and_then(Value::as_str));
+            object.values().for_each(|part| references(part, found));
+        }
+        Value::Array(list) => list.iter().for_each(|part| references(part, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_reference_of_the_specification_leads_somewhere() {
+    let spec = specification();
+    let mut found = BTreeSet::new();
+    references(&spec, &mut found);
+    assert!(found.len() > 50, "only {} references", found.len());
+    let lost: Vec<&str> = found.into_iter().filter(|to| spec.pointer(&to[1..]).is_none()).collect();
+    assert!(lost.is_empty(), "{lost:?}");
+}
+
 #[tokio::test]
 async fn every_property_of_the_specification_is_read_with_its_type() {
     let t = TestApp::new(Backend::Sqlite).await;

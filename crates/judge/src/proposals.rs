@@ -53,7 +53,7 @@ struct RawProposal {
     content: String,
 }
 
-/// What one person's turns can teach: agent playbooks come from several people.
+/// A kind that one person's turns can teach: agent playbooks come from several people.
 fn proposed_kind(word: &str) -> Option<LearningKind> {
     LearningKind::parse(word).filter(|kind| *kind != LearningKind::AgentPlaybook)
 }

@@ -35,7 +35,7 @@ pub fn handlers() -> Vec<Arc<dyn Handler<App>>> {
     ]
 }
 
-/// What a job of this kind was enqueued with.
+/// The payload of a job of this kind.
 fn payload<T: DeserializeOwned>(kind: &str, stored: &Value) -> Result<T> {
     T::deserialize(stored)
         .map_err(|error| Error::Internal(format!("the payload of a job {kind} is odd: {error}")))

@@ -13,7 +13,7 @@ use storage::error::Result;
 use storage::subjects::audit::{self, NewEvent, Operation};
 
 base::vocabulary! {
-    /// What was decided about an agent playbook.
+    /// A decision about an agent playbook.
     pub enum DecisionKind {
         Proposed = "proposed",
         Approved = "approved",
@@ -36,8 +36,8 @@ impl From<PlaybookStatus> for DecisionKind {
 }
 
 base::vocabulary! {
-    /// By whom it was decided: a person at the dashboard, an agent, aggregation, or a person who accepted a tuning
-    /// proposal.
+    /// By whom it was decided: a person at the dashboard, an agent, aggregation, or a person who accepted a
+    /// tuning proposal.
     pub enum DeciderKind {
         Dashboard = "dashboard",
         Agent = "agent",

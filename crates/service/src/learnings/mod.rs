@@ -85,7 +85,7 @@ impl LearningStatus {
 }
 
 base::vocabulary! {
-    /// What people decided about an agent playbook.
+    /// The approval of an agent playbook.
     pub enum PlaybookStatus {
         Pending = "pending",
         Approved = "approved",

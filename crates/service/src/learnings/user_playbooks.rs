@@ -163,7 +163,7 @@ pub async fn apply(
 /// The kind of the job that follows changes to the user playbooks of an agent version; who handles it is wired.
 pub const USER_PLAYBOOKS_CHANGED: &str = "aggregate_playbooks";
 
-/// What that job is enqueued with.
+/// The payload of that job.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct UserPlaybooksChanged {
     pub agent_version: String,

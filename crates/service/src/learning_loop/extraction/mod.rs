@@ -32,11 +32,11 @@ use storage::error::Result;
 /// The kind of the job that reads a person's next window.
 const EXTRACT: &str = "extract_learnings";
 
-/// What that job carries.
+/// The payload of that job.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct StreamJob {
-    /// Whatever waits is read, even if it is no whole window.
+    /// Everything that waits is read, even if it is no whole window.
     flush: bool,
     /// The window's own failures since it stalled last.
     failures: i64,

@@ -43,7 +43,7 @@ impl Extracted {
 }
 
 base::vocabulary! {
-    /// What became of a window.
+    /// The result of reading a window.
     pub enum WindowOutcome {
         Extracted = "extracted",
         /// Nothing could be had of it.
@@ -52,8 +52,8 @@ base::vocabulary! {
 }
 
 base::vocabulary! {
-    /// What became of a proposal: it was added, merged into a learning that says the same, put in the place of an
-    /// older one, or refused.
+    /// The fate of a proposal: added, merged into a learning that says the same, put in the place of an older
+    /// one, or refused.
     pub enum ProposalOutcome {
         Added = "added",
         Merged = "merged",

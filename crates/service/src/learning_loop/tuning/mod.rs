@@ -18,7 +18,7 @@ pub use job::TuneLearnings;
 pub use score::{Present, Score, ScorecardQuery, scorecard};
 
 base::vocabulary! {
-    /// What is proposed to do about a learning.
+    /// The remedy that is proposed for a learning.
     pub enum TuningAction {
         Archive = "archive",
         /// Give it another wording.
@@ -27,7 +27,7 @@ base::vocabulary! {
 }
 
 base::vocabulary! {
-    /// What was decided about a tuning proposal.
+    /// The decision about a tuning proposal.
     pub enum TuningStatus {
         Open = "open",
         Accepted = "accepted",

@@ -26,7 +26,7 @@ const SESSIONS: usize = 20;
 const TITLE: usize = 200;
 
 base::vocabulary! {
-    /// Where the interval of a learning's attributable impact lies: above zero, below it, or on both sides.
+    /// The side of zero that the interval of a learning's attributable impact lies on; `unclear` on both.
     pub enum LearningStanding {
         Helps = "helps",
         Hurts = "hurts",
