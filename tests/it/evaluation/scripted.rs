@@ -64,6 +64,23 @@ both_backends! {
         assert!(results(&server).await.is_empty(), "absent, not a zero");
     }
 
+    async fn a_job_that_cannot_be_read_is_dead_at_once_and_says_why(t: TestApp) {
+        let server = t.serve().await;
+        server.publish(&talk("ada", "s1", true)).await.ok();
+        t.sql("UPDATE jobs SET payload = '{\"session\": \"s1\"}' WHERE kind = 'evaluate_session'").await.unwrap();
+        t.clock().advance(600);
+        work(&t).await;
+        assert_eq!(t.number("SELECT attempts FROM jobs WHERE kind = 'evaluate_session' AND state = 'dead'").await, 1);
+        let (state, reason) = decision(&server, "s1").await;
+        assert_eq!(state, "failed");
+        assert_eq!(reason, "the payload of this evaluate_session job cannot be read");
+        // The next publish brings a job that can be.
+        server.publish(&talk("ada", "s1", true)).await.ok();
+        t.clock().advance(600);
+        work(&t).await;
+        assert_eq!(decision(&server, "s1").await.0, "judged");
+    }
+
     async fn rules_do_not_wait_for_the_judge(t: TestApp) {
         let t = t.judged_by(Arc::new(RecordedJudge::new([]).then(Scripted::Status(401)))).await;
         let server = t.serve().await;

@@ -80,7 +80,7 @@ function Ended({ progress: r }: { progress: Progress }) {
   return (
     <div className="flex flex-wrap items-baseline justify-between gap-x-6 gap-y-1">
       <span className="min-w-0">
-        <span className="font-medium">{windowOf(r)}</span> <Badge tone={TONES[r.status as keyof typeof TONES] ?? "neutral"}>{r.status}</Badge>
+        <span className="font-medium">{windowOf(r)}</span> <Badge tone={TONES[r.status]}>{r.status}</Badge>
         {r.candidate_version && <> <Badge tone="rival">rubric {r.candidate_version} compared</Badge></>}
         {r.reason && <span className="block text-[0.87rem] text-faint">{words(r.reason)}</span>}
       </span>

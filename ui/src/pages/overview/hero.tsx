@@ -67,10 +67,10 @@ function Row({ name, children }: { name: string; children: React.ReactNode }) {
 /** How many of the sessions decided in the last seven days have a verdict. */
 function Coverage({ health }: { health: Schemas["JudgeHealth"] | undefined }) {
   if (!health) return <>…</>;
-  const of = (decision: string) => health.decisions.find((d) => d.decision === decision)?.count ?? 0;
+  const judged = health.decisions.find((d) => d.decision === "judged")?.count ?? 0;
   const all = health.decisions.reduce((sum, d) => sum + d.count, 0);
   if (all === 0) return <>–</>;
-  return <Link className="underline decoration-line-strong underline-offset-3 hover:decoration-accent" to="/jobs">{fixed((100 * of("judged")) / all)} % of {count(all)}</Link>;
+  return <Link className="underline decoration-line-strong underline-offset-3 hover:decoration-accent" to="/jobs">{fixed((100 * judged) / all)} % of {count(all)}</Link>;
 }
 
 /** Each state of the data teaches what to do next. */

@@ -8,14 +8,14 @@ import { Dialog } from "../../parts/dialog.tsx";
 import { Trouble } from "../../parts/page.tsx";
 import { useSay } from "../../parts/toast.tsx";
 
-const TYPES = ["wrong_answer", "wrong_tool", "missing_tool", "insufficient_info_from_tool", "system_error"];
+const TYPES = ["wrong_answer", "wrong_tool", "missing_tool", "insufficient_info_from_tool", "system_error"] as const;
 
 type Props = { open: boolean; onClose: () => void; session: Schemas["SessionSummary"]; verdict: Schemas["EvaluationResult"] };
 
 export function Disagree({ open, onClose, session, verdict }: Props) {
   const client = useQueryClient();
   const say = useSay();
-  const [type, setType] = useState("wrong_answer");
+  const [type, setType] = useState<(typeof TYPES)[number]>("wrong_answer");
   const [note, setNote] = useState("");
   const isSuccess = !verdict.is_success;
   const label = useMutation({
@@ -34,7 +34,7 @@ export function Disagree({ open, onClose, session, verdict }: Props) {
     <Dialog title="Disagree with the judge" open={open} onClose={onClose}>
       <form className="flex flex-col gap-4" onSubmit={(e) => { e.preventDefault(); label.mutate(); }}>
         <p className="text-soft">The judge says <b className="text-ink">{verdict.is_success ? "success" : "failure"}</b>. You say <b className="text-ink">{isSuccess ? "success" : "failure"}</b>. The judge's verdict stays as it is; yours is kept beside it.</p>
-        {!isSuccess && <Select label="What went wrong" value={type} onChange={(e) => setType(e.target.value)} options={TYPES.map((t) => [t, words(t)])} />}
+        {!isSuccess && <Select label="What went wrong" value={type} onChange={(e) => setType(TYPES.find((t) => t === e.target.value) ?? "wrong_answer")} options={TYPES.map((t) => [t, words(t)])} />}
         <TextArea label="Why (optional)" value={note} onChange={setNote} rows={3} maxLength={4000} />
         {label.isError && <Trouble error={label.error} />}
         <div className="flex justify-end gap-2">
