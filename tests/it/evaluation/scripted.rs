@@ -127,3 +127,24 @@ async fn a_paused_judge_costs_no_attempts_and_goes_on_when_it_works(t: TestApp) 
     work(&t).await;
     assert_eq!(decision(&server, "s1").await.0, "judged");
 }
+
+#[apply(both_backends)]
+async fn a_job_that_cannot_be_read_is_dead_at_once_and_says_why(t: TestApp) {
+    let server = t.serve().await;
+    server.publish(&talk("ada", "s1", true)).await.ok();
+    t.sql("UPDATE jobs SET payload = '{\"session\": \"s1\"}' WHERE kind = 'evaluate_session'")
+        .await
+        .unwrap();
+    t.clock().advance(600);
+    work(&t).await;
+    let dead = "SELECT attempts FROM jobs WHERE kind = 'evaluate_session' AND state = 'dead'";
+    assert_eq!(t.number(dead).await, 1);
+    let (state, reason) = decision(&server, "s1").await;
+    assert_eq!(state, "failed");
+    assert_eq!(reason, "the payload of this evaluate_session job cannot be read");
+    // The next publish brings a job that can be.
+    server.publish(&talk("ada", "s1", true)).await.ok();
+    t.clock().advance(600);
+    work(&t).await;
+    assert_eq!(decision(&server, "s1").await.0, "judged");
+}

@@ -49,7 +49,7 @@ impl Tally {
         self.corrections += usize::from(corrections);
         if !success && !verdict.is_success {
             self.failures += 1;
-            self.kinds += usize::from(label["failure_type"] == verdict.failure_type);
+            self.kinds += usize::from(label["failure_type"] == verdict.failure_type.as_str());
         }
         let same = success == verdict.is_success && escalated == verdict.is_escalated;
         if !same || !corrections {

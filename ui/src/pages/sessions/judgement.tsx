@@ -119,7 +119,7 @@ export function Judgement({ session }: { session: Session }) {
   );
 }
 
-const WHY: Record<string, string> = {
+const WHY: Partial<Record<Schemas["EvaluationDecision"], string>> = {
   not_yet_quiet: "It is still going on: sessions are judged when they were quiet for a while or declared finished.",
   queued: "It waits in the queue.",
   sampled_out: "It was not drawn: only a share of sessions is judged (Settings, sampling rate).",

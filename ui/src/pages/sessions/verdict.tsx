@@ -1,8 +1,9 @@
 /** A verdict in a word or two. */
+import type { Schemas } from "../../api/client.ts";
 import { words } from "../../lib/format.ts";
 import { Badge } from "../../parts/page.tsx";
 
-type Judged = { is_success?: boolean | null; failure_type?: string | null; is_escalated?: boolean | null };
+type Judged = Partial<Pick<Schemas["ListedSession"], "is_success" | "failure_type" | "is_escalated">>;
 
 export function Verdict({ row }: { row: Judged }) {
   if (row.is_success == null) return <Badge>not judged</Badge>;

@@ -9,7 +9,7 @@ import { Badge, Skeleton, Trouble } from "../../parts/page.tsx";
 
 export function outcomeOf(verdict: ShadowVerdict): "win" | "loss" | "tie" {
   const { better_request: better } = verdict.output;
-  if (better !== "1" && better !== "2") return "tie";
+  if (better === "tie") return "tie";
   return (better === "1") === verdict.service_is_request_1 ? "win" : "loss";
 }
 
