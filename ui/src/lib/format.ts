@@ -21,7 +21,8 @@ export function signed(n: number, digits = 1): string {
 }
 
 /** Both ends of an interval: "−1.0 to +2.0". */
-export const ends = (pair: number[] | null | undefined, digits = 1) => pair?.map((end) => signed(end, digits)).join(" to ");
+export const ends = (pair: number[] | null | undefined, digits = 1) =>
+  pair?.map((end) => signed(end, digits)).join(" to ");
 
 export function plural(n: number, one: string, many = `${one}s`): string {
   return `${count(n)} ${n === 1 ? one : many}`;

@@ -10,21 +10,45 @@ import { verdictOf } from "./use-results.ts";
 const part = {
   experiment: { experiment_id: "e", holdout_percentage: 5, started_at: 1, ended_at: null },
   health: { healthy: true, problems: [], worst_case_lift_pp: null },
-  decision: { decision: "positive", sentence: "Retrieval helps.", margin_percentage_points: 2, failed_guardrail: false },
-  success_rate_lift_percentage_points: 5, confidence_interval_95_percentage_points: [2, 8], always_valid: null, always_valid_null_reason: "fewer_than_30_evaluated_users_in_an_arm",
-  cuped: null, judge: { corrected_lift_pp: null }, delivery: null, robustness: null,
+  decision: {
+    decision: "positive",
+    sentence: "Retrieval helps.",
+    margin_percentage_points: 2,
+    failed_guardrail: false,
+  },
+  success_rate_lift_percentage_points: 5,
+  confidence_interval_95_percentage_points: [2, 8],
+  always_valid: null,
+  always_valid_null_reason: "fewer_than_30_evaluated_users_in_an_arm",
+  cuped: null,
+  judge: { corrected_lift_pp: null },
+  delivery: null,
+  robustness: null,
 } as unknown as Results;
 
 describe("results", () => {
   it("say what they come to, unless something is wrong", () => {
     expect(verdictOf(part)).toMatchObject({ word: "helps", tone: "good" });
-    const broken = { ...part, health: { ...part.health, healthy: false }, decision: { ...part.decision, decision: null } };
+    const broken = {
+      ...part,
+      health: { ...part.health, healthy: false },
+      decision: { ...part.decision, decision: null },
+    };
     expect(verdictOf(broken)).toMatchObject({ word: "unhealthy", tone: "warn" });
-    const fresh = { ...part, health: { ...part.health, healthy: false }, decision: { ...part.decision, decision: "collecting" as const } };
+    const fresh = {
+      ...part,
+      health: { ...part.health, healthy: false },
+      decision: { ...part.decision, decision: "collecting" as const },
+    };
     expect(verdictOf(fresh)).toMatchObject({ word: "collecting", tone: "accent" });
-    const open = { ...part, decision: { ...part.decision, decision: "inconclusive" as const, sentence: "Keep it running." } };
+    const open = {
+      ...part,
+      decision: { ...part.decision, decision: "inconclusive" as const, sentence: "Keep it running." },
+    };
     expect(verdictOf(open)).toMatchObject({ word: "not decided", sentence: "Keep it running." });
-    expect(verdictOf({ ...open, experiment: { ...open.experiment, ended_at: 9 } })).toMatchObject({ word: "undecided" });
+    expect(verdictOf({ ...open, experiment: { ...open.experiment, ended_at: 9 } })).toMatchObject({
+      word: "undecided",
+    });
   });
   it("give a reason where there is no interval", () => {
     const rows = intervalRows(part);
@@ -36,10 +60,16 @@ describe("results", () => {
     expect(intervalRows({ ...part, always_valid })[1]).toMatchObject({ name: "Safe to read daily", low: -1, high: 9 });
   });
   it("draw the headline alone while it is too early to decide", () => {
-    const robustness = { user_weighted_lift_pp: -18, user_weighted_interval_95_pp: [-21, -15] } as unknown as Results["robustness"];
+    const robustness = {
+      user_weighted_lift_pp: -18,
+      user_weighted_interval_95_pp: [-21, -15],
+    } as unknown as Results["robustness"];
     expect(intervalRows({ ...part, robustness }).map((row) => row.name)).toContain("Each user counts once");
     const early = { ...part, robustness, decision: { ...part.decision, decision: "collecting" as const } };
-    expect(intervalRows(early).map((row) => [row.name, row.note])).toEqual([["Headline, 95 %", undefined], ["Safe to read daily", "too early"]]);
+    expect(intervalRows(early).map((row) => [row.name, row.note])).toEqual([
+      ["Headline, 95 %", undefined],
+      ["Safe to read daily", "too early"],
+    ]);
   });
 });
 
@@ -48,8 +78,17 @@ it("plans, starts, and refuses nonsense before it is sent", async () => {
   const sent = serve({
     "GET /api/retrieval_experiments": { active_experiment: null, experiments: [] },
     "GET /api/retrieval_experiments/plan": {
-      days: 30, past_users: 100, past_sessions: 900, success_rate: 0.9, effect_percentage_points: 2, smallest_detectable_effect_percentage_points: 4.2,
-      holdout_users_needed: 400, treatment_users_needed: 7600, days_needed: 90, small_holdout_price: 2.29, warnings: ["As many users as in the last 30 days would make a holdout of 5."],
+      days: 30,
+      past_users: 100,
+      past_sessions: 900,
+      success_rate: 0.9,
+      effect_percentage_points: 2,
+      smallest_detectable_effect_percentage_points: 4.2,
+      holdout_users_needed: 400,
+      treatment_users_needed: 7600,
+      days_needed: 90,
+      small_holdout_price: 2.29,
+      warnings: ["As many users as in the last 30 days would make a holdout of 5."],
     },
     "POST /api/retrieval_experiments": { active_experiment: active, experiments: [active] },
   });

@@ -19,17 +19,37 @@ export default function ResultsPage() {
   const data = results.data;
   const lead = data && (
     <>
-      <Link to="/experiments" className="text-accent underline">Experiments</Link> · {data.experiment.holdout_percentage} % held out, {onDate(data.experiment.started_at)} {data.experiment.ended_at ? `to ${onDate(data.experiment.ended_at)}` : "until now"}
+      <Link to="/experiments" className="text-accent underline">
+        Experiments
+      </Link>{" "}
+      · {data.experiment.holdout_percentage} % held out, {onDate(data.experiment.started_at)}{" "}
+      {data.experiment.ended_at ? `to ${onDate(data.experiment.ended_at)}` : "until now"}
     </>
   );
-  const exported = () => data && saveAs(new Blob([JSON.stringify(data, null, 2)], { type: "application/json" }), `${experimentId}-results.json`);
+  const exported = () =>
+    data &&
+    saveAs(new Blob([JSON.stringify(data, null, 2)], { type: "application/json" }), `${experimentId}-results.json`);
   return (
-    <Page title={experimentId} lead={lead} actions={data && (
-      <>
-        <Button onClick={exported}><Icon.Download />Results</Button>
-        <a className="inline-flex h-9 items-center gap-1.5 rounded-lg border border-line-strong bg-panel px-3.5 font-medium hover:bg-raised" href={`/api/retrieval_experiments/${encodeURIComponent(experimentId)}/export`} download><Icon.Download />Rows</a>
-      </>
-    )}>
+    <Page
+      title={experimentId}
+      lead={lead}
+      actions={
+        data && (
+          <>
+            <Button onClick={exported}>
+              <Icon.Download />
+              Results
+            </Button>
+            <a
+              className="inline-flex h-9 items-center gap-1.5 rounded-lg border border-line-strong bg-panel px-3.5 font-medium hover:bg-raised"
+              href={`/api/retrieval_experiments/${encodeURIComponent(experimentId)}/export`}
+              download>
+              <Icon.Download />
+              Rows
+            </a>
+          </>
+        )
+      }>
       {results.isError && <Trouble error={results.error} retry={() => results.refetch()} />}
       {!data ? !results.isError && <Skeleton height={420} className="rounded-xl" /> : <Body data={data} />}
     </Page>
@@ -38,15 +58,27 @@ export default function ResultsPage() {
 
 function Body({ data }: { data: Results }) {
   const rows = intervalRows(data);
-  const table = { columns: ["estimate", "lift pp", "low 95 %", "high 95 %"], rows: rows.map((r) => [r.name, r.value, r.low, r.high]) };
+  const table = {
+    columns: ["estimate", "lift pp", "low 95 %", "high 95 %"],
+    rows: rows.map((r) => [r.name, r.value, r.low, r.high]),
+  };
   return (
     <>
       <Headline data={data} />
-      <ChartCard title="Lift in success rate" lead="percentage points, treatment minus holdout; intervals are clustered by user" data={table} file={`${data.experiment.experiment_id}-lift`}>
+      <ChartCard
+        title="Lift in success rate"
+        lead="percentage points, treatment minus holdout; intervals are clustered by user"
+        data={table}
+        file={`${data.experiment.experiment_id}-lift`}>
         <Intervals label="Lift in success rate with intervals" rows={rows} />
       </ChartCard>
       <div className="grid items-start gap-4 xl:grid-cols-2">
-        <Health health={data.health} decision={data.decision.decision} coverage={data.evaluated_session_coverage} unattributed={data.unattributed_evaluated_session_count} />
+        <Health
+          health={data.health}
+          decision={data.decision.decision}
+          coverage={data.evaluated_session_coverage}
+          unattributed={data.unattributed_evaluated_session_count}
+        />
         <Arms treatment={data.treatment} holdout={data.holdout} />
       </div>
       <Segments segments={data.segments} />
@@ -66,17 +98,27 @@ function Headline({ data }: { data: Results }) {
       <div className="flex flex-wrap items-center gap-x-10 gap-y-4 py-1">
         <div>
           <div className="label">Lift in success rate</div>
-          <div className="num text-[2.9rem] leading-none font-semibold tracking-[-0.04em]" data-testid="lift">{points(data.success_rate_lift_percentage_points)}</div>
+          <div className="num text-[2.9rem] leading-none font-semibold tracking-[-0.04em]" data-testid="lift">
+            {points(data.success_rate_lift_percentage_points)}
+          </div>
           <p className="num mt-2 text-soft">
-            {interval ? `95 % interval ${ends(interval)} pp` : `no interval: ${words(data.inference.interval_null_reason) || "too few users"}`}
+            {interval
+              ? `95 % interval ${ends(interval)} pp`
+              : `no interval: ${words(data.inference.interval_null_reason) || "too few users"}`}
             {data.relative_success_lift != null && `, ${signed(data.relative_success_lift * 100)} % relative`}
           </p>
         </div>
         <div className="min-w-[260px] flex-1">
-          <p className="mb-1.5"><Badge tone={verdict.tone}>{verdict.word}</Badge></p>
-          <p className="text-[1.1rem] leading-snug font-medium" data-testid="decision">{verdict.sentence}</p>
+          <p className="mb-1.5">
+            <Badge tone={verdict.tone}>{verdict.word}</Badge>
+          </p>
+          <p className="text-[1.1rem] leading-snug font-medium" data-testid="decision">
+            {verdict.sentence}
+          </p>
           <p className="num mt-1 text-soft">
-            {percent(data.treatment.success_rate)} of {count(data.treatment.evaluated_session_count)} sessions with retrieval succeed, {percent(data.holdout.success_rate)} of {count(data.holdout.evaluated_session_count)} without.
+            {percent(data.treatment.success_rate)} of {count(data.treatment.evaluated_session_count)} sessions with
+            retrieval succeed, {percent(data.holdout.success_rate)} of {count(data.holdout.evaluated_session_count)}{" "}
+            without.
           </p>
         </div>
       </div>
@@ -87,19 +129,36 @@ function Headline({ data }: { data: Results }) {
 /** Every estimate of the same thing, the headline first. Before it may be decided on, nothing else is drawn: with few users
  * the others can look certain by chance. */
 export function intervalRows(data: Results): IntervalRow[] {
-  const row = (name: string, value: number | null, pair: number[] | null, strong = false): IntervalRow =>
-    ({ name, value, low: pair?.[0] ?? null, high: pair?.[1] ?? null, strong });
+  const row = (name: string, value: number | null, pair: number[] | null, strong = false): IntervalRow => ({
+    name,
+    value,
+    low: pair?.[0] ?? null,
+    high: pair?.[1] ?? null,
+    strong,
+  });
   const lift = data.success_rate_lift_percentage_points;
   const isEarly = data.decision.decision === "collecting";
   const rows = [row("Headline, 95 %", lift, data.confidence_interval_95_percentage_points, true)];
   if (data.always_valid) rows.push(row("Safe to read daily", lift, data.always_valid.interval_pp));
-  else rows.push({ ...row("Safe to read daily", null, null), note: isEarly ? "too early" : words(data.always_valid_null_reason) || "not yet" });
+  else
+    rows.push({
+      ...row("Safe to read daily", null, null),
+      note: isEarly ? "too early" : words(data.always_valid_null_reason) || "not yet",
+    });
   if (isEarly) return rows;
   if (data.cuped) rows.push(row("With users' history", data.cuped.lift_pp, data.cuped.interval_95_pp));
-  if (data.judge.corrected_lift_pp !== null) rows.push(row("Judge's errors out", data.judge.corrected_lift_pp, data.judge.corrected_interval_95_pp));
-  if (data.delivery?.triggered.lift_pp != null) rows.push(row("Where something was found", data.delivery.triggered.lift_pp, data.delivery.triggered.interval_95_pp));
-  if (data.robustness) rows.push(row("Each user counts once", data.robustness.user_weighted_lift_pp, data.robustness.user_weighted_interval_95_pp));
-  if (data.health.worst_case_lift_pp) rows.push(row("If unjudged were worst case", null, data.health.worst_case_lift_pp));
+  if (data.judge.corrected_lift_pp !== null)
+    rows.push(row("Judge's errors out", data.judge.corrected_lift_pp, data.judge.corrected_interval_95_pp));
+  if (data.delivery?.triggered.lift_pp != null)
+    rows.push(
+      row("Where something was found", data.delivery.triggered.lift_pp, data.delivery.triggered.interval_95_pp),
+    );
+  if (data.robustness)
+    rows.push(
+      row("Each user counts once", data.robustness.user_weighted_lift_pp, data.robustness.user_weighted_interval_95_pp),
+    );
+  if (data.health.worst_case_lift_pp)
+    rows.push(row("If unjudged were worst case", null, data.health.worst_case_lift_pp));
   return rows;
 }
 
@@ -108,16 +167,41 @@ function Reading({ data }: { data: Results }) {
   return (
     <Card title="How to read it">
       <p className="mb-3 text-soft">{data.inference.estimand}</p>
-      <Facts rows={[
-        ["p", data.inference.p_value === null ? "–" : data.inference.p_value < 0.001 ? "under 0.001" : data.inference.p_value.toFixed(3)],
-        delivery && ["Really got a learning", `${percent(delivery.treatment_share)} of treatment, ${percent(delivery.holdout_share)} of holdout`],
-        delivery?.complier_effect_pp != null && ["Effect on those", points(delivery.complier_effect_pp)],
-        interference && ["From holdout users' lessons", percent(interference.share_from_playbooks_with_holdout_sources)],
-        ["Judges", judge.epochs.map((e) => `${e.judge} ${e.prompt_version}`).join(", ") + (judge.mixed ? " (mixed: compare with care)" : "")],
-        robustness && ["Largest user's share", percent(robustness.largest_user_share, 2)],
-        trend.slope_pp_per_week !== null && ["Change per week", `${points(trend.slope_pp_per_week)}${trend.slope_p_value !== null && trend.slope_p_value > 0.05 ? ", may be chance" : ""}`],
-        ["Computed", `${at(analysis.as_of)}, version ${analysis.version}, digest ${analysis.input_digest.slice(0, 12)}…`],
-      ]} />
+      <Facts
+        rows={[
+          [
+            "p",
+            data.inference.p_value === null
+              ? "–"
+              : data.inference.p_value < 0.001
+                ? "under 0.001"
+                : data.inference.p_value.toFixed(3),
+          ],
+          delivery && [
+            "Really got a learning",
+            `${percent(delivery.treatment_share)} of treatment, ${percent(delivery.holdout_share)} of holdout`,
+          ],
+          delivery?.complier_effect_pp != null && ["Effect on those", points(delivery.complier_effect_pp)],
+          interference && [
+            "From holdout users' lessons",
+            percent(interference.share_from_playbooks_with_holdout_sources),
+          ],
+          [
+            "Judges",
+            judge.epochs.map((e) => `${e.judge} ${e.prompt_version}`).join(", ") +
+              (judge.mixed ? " (mixed: compare with care)" : ""),
+          ],
+          robustness && ["Largest user's share", percent(robustness.largest_user_share, 2)],
+          trend.slope_pp_per_week !== null && [
+            "Change per week",
+            `${points(trend.slope_pp_per_week)}${trend.slope_p_value !== null && trend.slope_p_value > 0.05 ? ", may be chance" : ""}`,
+          ],
+          [
+            "Computed",
+            `${at(analysis.as_of)}, version ${analysis.version}, digest ${analysis.input_digest.slice(0, 12)}…`,
+          ],
+        ]}
+      />
     </Card>
   );
 }

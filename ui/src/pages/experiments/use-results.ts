@@ -6,7 +6,12 @@ import type { Results } from "../../api/types.ts";
 export function useResults(experimentId: string) {
   return useQuery({
     queryKey: ["experiment-results", experimentId],
-    queryFn: () => ok(api.GET("/api/retrieval_experiments/{experiment_id}/results", { params: { path: { experiment_id: experimentId } } })),
+    queryFn: () =>
+      ok(
+        api.GET("/api/retrieval_experiments/{experiment_id}/results", {
+          params: { path: { experiment_id: experimentId } },
+        }),
+      ),
   });
 }
 

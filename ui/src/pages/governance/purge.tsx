@@ -14,7 +14,8 @@ export function PurgeStatus({ purgeId }: { purgeId: string }) {
   const path = `/api/governance/purge-operations/${encodeURIComponent(purgeId)}`;
   const purge = useQuery({
     queryKey: ["purge", purgeId],
-    queryFn: () => ok(api.GET("/api/governance/purge-operations/{purge_id}", { params: { path: { purge_id: purgeId } } })),
+    queryFn: () =>
+      ok(api.GET("/api/governance/purge-operations/{purge_id}", { params: { path: { purge_id: purgeId } } })),
     refetchInterval: ({ state }) => (state.data && state.data.status !== "complete" ? 1000 : false),
   });
   const proof = useMutation({
@@ -24,19 +25,48 @@ export function PurgeStatus({ purgeId }: { purgeId: string }) {
   });
   const data = purge.data;
   return (
-    <Card title="Erasure" aside={data && <Badge tone={TONES[data.status]}>{words(data.status)}</Badge>} className="max-w-[860px]">
+    <Card
+      title="Erasure"
+      aside={data && <Badge tone={TONES[data.status]}>{words(data.status)}</Badge>}
+      className="max-w-[860px]">
       {purge.isError && <Trouble error={purge.error} retry={() => purge.refetch()} />}
-      {!data ? !purge.isError && <Skeleton height={150} /> : (
+      {!data ? (
+        !purge.isError && <Skeleton height={150} />
+      ) : (
         <div className="flex flex-col gap-4" data-testid="purge" data-status={data.status}>
-          {data.status === "complete" && <Note tone="good">Everything is gone: the barrier stood, every row was deleted, a final check found nothing, and the audit chain has the event.</Note>}
-          {data.status === "failed" && <Note tone="bad"><b>{words(data.error_code)}:</b> {data.error_detail} It is tried again by itself; nothing new can be written about this person meanwhile.</Note>}
-          <Facts rows={[
-            ["Purge id", <code className="select-all">{data.purge_id}</code>],
-            ["Person", <code>{data.subject_ref}</code>],
-            ["Asked for", at(data.created_at)],
-            ["Complete", data.completed_at ? `${at(data.completed_at)}, ${data.completed_at === data.created_at ? "within a second" : `${duration(data.completed_at - data.created_at)} later`}` : "not yet"],
-          ]} />
-          {data.status === "complete" && <div><Button look="primary" disabled={proof.isPending} onClick={() => proof.mutate()}><Icon.Download />Download the proof</Button></div>}
+          {data.status === "complete" && (
+            <Note tone="good">
+              Everything is gone: the barrier stood, every row was deleted, a final check found nothing, and the audit
+              chain has the event.
+            </Note>
+          )}
+          {data.status === "failed" && (
+            <Note tone="bad">
+              <b>{words(data.error_code)}:</b> {data.error_detail} It is tried again by itself; nothing new can be
+              written about this person meanwhile.
+            </Note>
+          )}
+          <Facts
+            rows={[
+              ["Purge id", <code className="select-all">{data.purge_id}</code>],
+              ["Person", <code>{data.subject_ref}</code>],
+              ["Asked for", at(data.created_at)],
+              [
+                "Complete",
+                data.completed_at
+                  ? `${at(data.completed_at)}, ${data.completed_at === data.created_at ? "within a second" : `${duration(data.completed_at - data.created_at)} later`}`
+                  : "not yet",
+              ],
+            ]}
+          />
+          {data.status === "complete" && (
+            <div>
+              <Button look="primary" disabled={proof.isPending} onClick={() => proof.mutate()}>
+                <Icon.Download />
+                Download the proof
+              </Button>
+            </div>
+          )}
         </div>
       )}
     </Card>

@@ -15,11 +15,22 @@ const TONES = { running: "accent", completed: "good", cancelled: "neutral", erro
 export function RegenerationCard({ regenerations }: { regenerations: Progress[] | undefined }) {
   return (
     <Card title="Judged again" lead="windows of the past, replayed with today's judge and rubric" flush>
-      {!regenerations ? <div className="px-5 pb-5"><Skeleton height={90} /></div> : regenerations.length === 0 ? (
-        <Empty title="Nothing was judged again yet">After a change of judge or rubric, judge a past window again, so that numbers stay comparable. Verdicts keep their place in time.</Empty>
+      {!regenerations ? (
+        <div className="px-5 pb-5">
+          <Skeleton height={90} />
+        </div>
+      ) : regenerations.length === 0 ? (
+        <Empty title="Nothing was judged again yet">
+          After a change of judge or rubric, judge a past window again, so that numbers stay comparable. Verdicts keep
+          their place in time.
+        </Empty>
       ) : (
         <ul className="border-t border-line">
-          {regenerations.map((r) => <li key={r.job_id} className="border-b border-line px-5 py-3 last:border-0">{r.status === "running" ? <Running first={r} /> : <Ended progress={r} />}</li>)}
+          {regenerations.map((r) => (
+            <li key={r.job_id} className="border-b border-line px-5 py-3 last:border-0">
+              {r.status === "running" ? <Running first={r} /> : <Ended progress={r} />}
+            </li>
+          ))}
         </ul>
       )}
     </Card>
@@ -45,7 +56,8 @@ function Running({ first }: { first: Progress }) {
     return () => events.close();
   }, [first.job_id, client]);
   const cancel = useMutation({
-    mutationFn: () => ok(api.DELETE("/api/evaluations/regenerate/{job_id}", { params: { path: { job_id: first.job_id } } })),
+    mutationFn: () =>
+      ok(api.DELETE("/api/evaluations/regenerate/{job_id}", { params: { path: { job_id: first.job_id } } })),
     onSuccess: async () => {
       await client.invalidateQueries({ queryKey: ["regenerations"] });
       say("Cancelled; what was judged stays");
@@ -58,17 +70,34 @@ function Running({ first }: { first: Progress }) {
   return (
     <div className="flex flex-col gap-2" data-testid="running-regeneration">
       <div className="flex flex-wrap items-center justify-between gap-2">
-        <span className="font-medium">{windowOf(now)} <Badge tone="accent">running</Badge></span>
-        <Button small disabled={cancel.isPending} onClick={() => cancel.mutate()}>Cancel</Button>
+        <span className="font-medium">
+          {windowOf(now)} <Badge tone="accent">running</Badge>
+        </span>
+        <Button small disabled={cancel.isPending} onClick={() => cancel.mutate()}>
+          Cancel
+        </Button>
       </div>
-      <div className="h-2 overflow-hidden rounded-full bg-line" role="progressbar" aria-label="Judged" aria-valuenow={done} aria-valuemin={0} aria-valuemax={now.total}>
-        <div className="h-full bg-accent transition-[width]" style={{ width: `${(100 * done) / Math.max(1, now.total)}%` }} />
+      <div
+        className="h-2 overflow-hidden rounded-full bg-line"
+        role="progressbar"
+        aria-label="Judged"
+        aria-valuenow={done}
+        aria-valuemin={0}
+        aria-valuemax={now.total}>
+        <div
+          className="h-full bg-accent transition-[width]"
+          style={{ width: `${(100 * done) / Math.max(1, now.total)}%` }}
+        />
       </div>
       <p className="num flex flex-wrap gap-x-5 text-[0.9rem] text-soft">
-        <span>{count(now.completed)} judged</span><span>{count(now.failed)} failed</span><span>{count(left)} left</span>
+        <span>{count(now.completed)} judged</span>
+        <span>{count(now.failed)} failed</span>
+        <span>{count(left)} left</span>
         {tick && tick.rate > 0 && <span>{tick.rate.toFixed(0)} a second</span>}
         {tick?.seconds_left != null && <span>about {duration(tick.seconds_left)} left</span>}
-        <span>{dollars(now.cost_usd)} spent{now.max_cost_usd != null && ` of at most ${dollars(now.max_cost_usd)}`}</span>
+        <span>
+          {dollars(now.cost_usd)} spent{now.max_cost_usd != null && ` of at most ${dollars(now.max_cost_usd)}`}
+        </span>
         {now.reason && <span className="text-warn">{now.reason}</span>}
       </p>
     </div>
@@ -81,17 +110,29 @@ function Ended({ progress: r }: { progress: Progress }) {
     <div className="flex flex-wrap items-baseline justify-between gap-x-6 gap-y-1">
       <span className="min-w-0">
         <span className="font-medium">{windowOf(r)}</span> <Badge tone={TONES[r.status]}>{r.status}</Badge>
-        {r.candidate_version && <> <Badge tone="rival">rubric {r.candidate_version} compared</Badge></>}
+        {r.candidate_version && (
+          <>
+            {" "}
+            <Badge tone="rival">rubric {r.candidate_version} compared</Badge>
+          </>
+        )}
         {r.reason && <span className="block text-[0.87rem] text-faint">{words(r.reason)}</span>}
       </span>
       <span className="num text-[0.9rem] text-soft">
         {count(r.completed)} of {plural(r.total, "session")} judged{r.failed > 0 && `, ${count(r.failed)} failed`}
-        {r.total_candidates > r.total && `, drawn from ${count(r.total_candidates)}`} · {duration(took)} · {dollars(r.cost_usd)} · {ago(r.started_at)}
+        {r.total_candidates > r.total && `, drawn from ${count(r.total_candidates)}`} · {duration(took)} ·{" "}
+        {dollars(r.cost_usd)} · {ago(r.started_at)}
       </span>
       {r.failures.length > 0 && (
         <details className="w-full text-[0.87rem]">
           <summary className="text-soft">Why {plural(r.failures.length, "session")} failed</summary>
-          <ul className="mt-1 text-faint">{r.failures.map((f, i) => <li key={`${f.session_id}-${i}`}>{f.session_id || "(erased)"}: {f.reason}</li>)}</ul>
+          <ul className="mt-1 text-faint">
+            {r.failures.map((f, i) => (
+              <li key={`${f.session_id}-${i}`}>
+                {f.session_id || "(erased)"}: {f.reason}
+              </li>
+            ))}
+          </ul>
         </details>
       )}
     </div>

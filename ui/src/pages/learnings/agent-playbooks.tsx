@@ -14,7 +14,12 @@ import { Provenance } from "./provenance.tsx";
 import { type Wording, WordingDialog } from "./wording.tsx";
 
 type Playbook = Schemas["AgentPlaybook"];
-const STATUSES = [["", "All"], ["pending", "Pending"], ["approved", "Approved"], ["rejected", "Rejected"]] as const;
+const STATUSES = [
+  ["", "All"],
+  ["pending", "Pending"],
+  ["approved", "Approved"],
+  ["rejected", "Rejected"],
+] as const;
 const TONES = { approved: "good", pending: "warn", rejected: "bad" } as const;
 
 export function AgentPlaybooks() {
@@ -32,25 +37,55 @@ export function AgentPlaybooks() {
   if (sort === "harm") shown.sort((a, b) => harm(of(b)) - harm(of(a)) || b.created_at - a.created_at);
   const open = params.get("open");
   return (
-    <Card flush title={plural(shown.length, "agent playbook")}
-      lead={impact.data ? `impact: from the ${impact.data.isAll ? "" : "newest "}${count(impact.data.pool)} verdicts on retrieved learnings` : "…"}
+    <Card
+      flush
+      title={plural(shown.length, "agent playbook")}
+      lead={
+        impact.data
+          ? `impact: from the ${impact.data.isAll ? "" : "newest "}${count(impact.data.pool)} verdicts on retrieved learnings`
+          : "…"
+      }
       aside={
         <span className="flex flex-wrap gap-2">
-          <Segmented label="Order" value={sort} options={[["harm", "Most harmful"], ["new", "Newest"]]} onChange={(s) => change({ sort: s === "harm" ? null : s })} />
+          <Segmented
+            label="Order"
+            value={sort}
+            options={[
+              ["harm", "Most harmful"],
+              ["new", "Newest"],
+            ]}
+            onChange={(s) => change({ sort: s === "harm" ? null : s })}
+          />
           <Segmented label="Status" value={status} options={STATUSES} onChange={(s) => change({ status: s })} />
         </span>
       }>
-      {list.isError && <div className="px-5 pb-5"><Trouble error={list.error} retry={() => list.refetch()} /></div>}
-      {list.isPending && <div className="px-5 pb-5"><Skeleton height={300} /></div>}
+      {list.isError && (
+        <div className="px-5 pb-5">
+          <Trouble error={list.error} retry={() => list.refetch()} />
+        </div>
+      )}
+      {list.isPending && (
+        <div className="px-5 pb-5">
+          <Skeleton height={300} />
+        </div>
+      )}
       {list.data && shown.length === 0 && (
         <Empty title={all.length === 0 ? "No playbooks yet" : "None with this status"}>
-          Agent playbooks are put together from what several people's sessions taught, or added through <code>/api/add_agent_playbook</code>. Agents are served approved ones.
+          Agent playbooks are put together from what several people's sessions taught, or added through{" "}
+          <code>/api/add_agent_playbook</code>. Agents are served approved ones.
         </Empty>
       )}
       <ul className="border-t border-line">
         {shown.map((playbook) => (
-          <Row key={playbook.agent_playbook_id} playbook={playbook} impact={of(playbook)} open={open === String(playbook.agent_playbook_id)}
-            onToggle={() => change({ open: open === String(playbook.agent_playbook_id) ? null : String(playbook.agent_playbook_id) })} />
+          <Row
+            key={playbook.agent_playbook_id}
+            playbook={playbook}
+            impact={of(playbook)}
+            open={open === String(playbook.agent_playbook_id)}
+            onToggle={() =>
+              change({ open: open === String(playbook.agent_playbook_id) ? null : String(playbook.agent_playbook_id) })
+            }
+          />
         ))}
       </ul>
     </Card>
@@ -60,17 +95,34 @@ export function AgentPlaybooks() {
 /** The share of answers it harmed, drawn to a small one where there are few. */
 const harm = (impact: Impact | undefined) => (impact ? (impact.negative + 0.2) / (impact.judged + 4) : -1);
 
-function Row({ playbook, impact, open, onToggle }: { playbook: Playbook; impact: Impact | undefined; open: boolean; onToggle: () => void }) {
+function Row({
+  playbook,
+  impact,
+  open,
+  onToggle,
+}: {
+  playbook: Playbook;
+  impact: Impact | undefined;
+  open: boolean;
+  onToggle: () => void;
+}) {
   return (
     <li className="border-b border-line last:border-0">
-      <button type="button" aria-expanded={open} onClick={onToggle}
+      <button
+        type="button"
+        aria-expanded={open}
+        onClick={onToggle}
         className="grid w-full grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 gap-y-1 px-5 py-2.5 text-left hover:bg-raised md:grid-cols-[minmax(0,1fr)_230px_90px_20px]">
         <span className="min-w-0">
           <span className="block truncate font-medium">{playbook.playbook_name || playbook.content}</span>
           <span className="block truncate text-[0.87rem] text-faint">{playbook.trigger}</span>
         </span>
-        <span className="max-md:order-3 max-md:col-span-2"><ImpactBar impact={impact} /></span>
-        <span><Badge tone={TONES[playbook.playbook_status]}>{playbook.playbook_status}</Badge></span>
+        <span className="max-md:order-3 max-md:col-span-2">
+          <ImpactBar impact={impact} />
+        </span>
+        <span>
+          <Badge tone={TONES[playbook.playbook_status]}>{playbook.playbook_status}</Badge>
+        </span>
         <Icon.Arrow className={`text-faint transition-transform max-md:hidden ${open ? "rotate-90" : ""}`} />
       </button>
       {open && <Detail playbook={playbook} impact={impact} />}
@@ -82,11 +134,14 @@ function Row({ playbook, impact, open, onToggle }: { playbook: Playbook; impact:
 export function ImpactBar({ impact }: { impact: Impact | undefined }) {
   if (!impact || impact.judged === 0) return <span className="text-[0.85rem] text-faint">no verdicts yet</span>;
   const total = Math.max(1, impact.positive + impact.neutral + impact.negative);
-  const part = (n: number, tone: string) => n > 0 && <span className={tone} style={{ width: `${(100 * n) / total}%` }} />;
+  const part = (n: number, tone: string) =>
+    n > 0 && <span className={tone} style={{ width: `${(100 * n) / total}%` }} />;
   return (
     <span className="block">
       <span aria-hidden="true" className="flex h-2 overflow-hidden rounded-full bg-line">
-        {part(impact.positive, "bg-good")}{part(impact.neutral, "bg-line-strong")}{part(impact.negative, "bg-bad")}
+        {part(impact.positive, "bg-good")}
+        {part(impact.neutral, "bg-line-strong")}
+        {part(impact.negative, "bg-bad")}
       </span>
       <span className="num mt-0.5 block text-[0.82rem] text-faint">
         {count(impact.positive)} helped, {count(impact.negative)} harmed, {count(impact.judged)} judged
@@ -100,7 +155,11 @@ function Detail({ playbook, impact }: { playbook: Playbook; impact: Impact | und
   const say = useSay();
   const decide = useMutation({
     mutationFn: (playbook_status: Playbook["playbook_status"]) =>
-      ok(api.PUT("/api/update_agent_playbook_status", { body: { agent_playbook_id: playbook.agent_playbook_id, playbook_status } })),
+      ok(
+        api.PUT("/api/update_agent_playbook_status", {
+          body: { agent_playbook_id: playbook.agent_playbook_id, playbook_status },
+        }),
+      ),
     onSuccess: async (_, status) => {
       await Promise.all(["agent-playbooks", "provenance"].map((key) => client.invalidateQueries({ queryKey: [key] })));
       say(`Playbook ${status}`);
@@ -109,7 +168,10 @@ function Detail({ playbook, impact }: { playbook: Playbook; impact: Impact | und
   });
   const [editing, setEditing] = useState(false);
   const edit = useMutation({
-    mutationFn: (wording: Wording) => ok(api.PUT("/api/update_agent_playbook", { body: { agent_playbook_id: playbook.agent_playbook_id, ...wording } })),
+    mutationFn: (wording: Wording) =>
+      ok(
+        api.PUT("/api/update_agent_playbook", { body: { agent_playbook_id: playbook.agent_playbook_id, ...wording } }),
+      ),
     onSuccess: async () => {
       await Promise.all(["agent-playbooks", "provenance"].map((key) => client.invalidateQueries({ queryKey: [key] })));
       setEditing(false);
@@ -117,40 +179,77 @@ function Detail({ playbook, impact }: { playbook: Playbook; impact: Impact | und
     },
   });
   const example = impact?.example;
-  const open = example && new URLSearchParams({ open: `${example.user_id}\n${example.session_id}`, ...(example.turn ? { turn: String(example.turn) } : {}) });
+  const open =
+    example &&
+    new URLSearchParams({
+      open: `${example.user_id}\n${example.session_id}`,
+      ...(example.turn ? { turn: String(example.turn) } : {}),
+    });
   return (
     <div className="flex flex-col gap-3.5 px-5 pb-5">
       <div className="rounded-lg border border-line bg-raised px-4 py-3 whitespace-pre-wrap">{playbook.content}</div>
       {playbook.below_min_users === true && (
-        <Note>Fewer people than your configuration asks for (<code>min_users</code>) are left of those who taught it.</Note>
+        <Note>
+          Fewer people than your configuration asks for (<code>min_users</code>) are left of those who taught it.
+        </Note>
       )}
       {example && open && (
         <Note tone="bad">
           <b>When it harmed:</b> {example.reason || "no reason given"}{" "}
-          {impact.diagnoses.length > 0 && <>({impact.diagnoses.map(([category, n]) => `${words(category)} ${n}×`).join(", ")}) </>}
-          <Link to={`/sessions?${open}`} className="text-accent underline underline-offset-3">See such a session</Link>
+          {impact.diagnoses.length > 0 && (
+            <>({impact.diagnoses.map(([category, n]) => `${words(category)} ${n}×`).join(", ")}) </>
+          )}
+          <Link to={`/sessions?${open}`} className="text-accent underline underline-offset-3">
+            See such a session
+          </Link>
         </Note>
       )}
-      <Facts rows={[
-        ["Applies when", playbook.trigger || "always"],
-        playbook.rationale !== "" && ["Why", playbook.rationale],
-        ["Agent version", playbook.agent_version || "any"],
-        ["Made", `${ago(playbook.created_at)}, number ${playbook.agent_playbook_id}`],
-        ["Came from", playbook.source_windows?.length ? `${plural(playbook.source_user_count ?? 0, "person", "people")}: ${plural(playbook.source_windows.length, "user playbook")} (${plural(playbook.source_windows.reduce((n, w) => n + (w.source_interaction_ids?.length ?? 0), 0), "turn")})` : "nobody's sessions, or they were erased"],
-        impact && ["Relevant", `${count(impact.relevant)} of ${count(impact.judged)} times it was retrieved`],
-      ]} />
+      <Facts
+        rows={[
+          ["Applies when", playbook.trigger || "always"],
+          playbook.rationale !== "" && ["Why", playbook.rationale],
+          ["Agent version", playbook.agent_version || "any"],
+          ["Made", `${ago(playbook.created_at)}, number ${playbook.agent_playbook_id}`],
+          [
+            "Came from",
+            playbook.source_windows?.length
+              ? `${plural(playbook.source_user_count ?? 0, "person", "people")}: ${plural(playbook.source_windows.length, "user playbook")} (${plural(
+                  playbook.source_windows.reduce((n, w) => n + (w.source_interaction_ids?.length ?? 0), 0),
+                  "turn",
+                )})`
+              : "nobody's sessions, or they were erased",
+          ],
+          impact && ["Relevant", `${count(impact.relevant)} of ${count(impact.judged)} times it was retrieved`],
+        ]}
+      />
       <Provenance kind="agent_playbook" id={String(playbook.agent_playbook_id)} />
       <div className="flex flex-wrap gap-2">
-        {(["approved", "rejected", "pending"] as const).filter((s) => s !== playbook.playbook_status).map((s) => (
-          <Button key={s} small look={s === "approved" ? "primary" : "plain"} disabled={decide.isPending} onClick={() => decide.mutate(s)}>
-            {{ approved: "Approve", rejected: "Reject", pending: "Back to pending" }[s]}
-          </Button>
-        ))}
-        <Button small onClick={() => setEditing(true)}>Edit</Button>
+        {(["approved", "rejected", "pending"] as const)
+          .filter((s) => s !== playbook.playbook_status)
+          .map((s) => (
+            <Button
+              key={s}
+              small
+              look={s === "approved" ? "primary" : "plain"}
+              disabled={decide.isPending}
+              onClick={() => decide.mutate(s)}>
+              {{ approved: "Approve", rejected: "Reject", pending: "Back to pending" }[s]}
+            </Button>
+          ))}
+        <Button small onClick={() => setEditing(true)}>
+          Edit
+        </Button>
       </div>
       {editing && (
-        <WordingDialog title="Edit the playbook" confirm="Save" from={playbook} error={edit.error} busy={edit.isPending}
-          onClose={() => setEditing(false)} onSave={(wording) => edit.mutate(wording)} />
+        <WordingDialog
+          title="Edit the playbook"
+          confirm="Save"
+          from={playbook}
+          error={edit.error}
+          busy={edit.isPending}
+          onClose={() => setEditing(false)}
+          onSave={(wording) => edit.mutate(wording)}
+        />
       )}
     </div>
   );

@@ -26,23 +26,45 @@ function Shown({ way }: { way: Way }) {
       <h3 className="label">Where it came from</h3>
       {nothing && <p className="text-soft">It was added by hand, or the people it came from were erased.</p>}
       {way.sources.length > 0 && (
-        <p>{plural(way.source_user_count ?? 0, "person", "people")} taught it independently, in {plural(way.sources.length, "playbook")} of their own:</p>
+        <p>
+          {plural(way.source_user_count ?? 0, "person", "people")} taught it independently, in{" "}
+          {plural(way.sources.length, "playbook")} of their own:
+        </p>
       )}
       <ul className="flex flex-col gap-2">
         {way.sources.map((source) => (
           <li key={source.user_playbook_id} className="rounded-lg border border-line px-3.5 py-2">
             <span className="font-medium">{source.user_id}</span>{" "}
             <span className="text-faint">playbook {source.user_playbook_id}</span>
-            <Turns turns={way.interactions.filter((turn) => turn.user_id === source.user_id && source.source_interaction_ids.includes(turn.interaction_id))} />
+            <Turns
+              turns={way.interactions.filter(
+                (turn) =>
+                  turn.user_id === source.user_id && source.source_interaction_ids.includes(turn.interaction_id),
+              )}
+            />
             <Proposals proposals={source.proposals} />
           </li>
         ))}
       </ul>
-      {way.sources.length === 0 && <><Turns turns={way.interactions} /><Proposals proposals={way.proposals} /></>}
-      {way.deleted_interaction_ids.length > 0 && <p className="text-faint">{plural(way.deleted_interaction_ids.length, "turn")} it came from {way.deleted_interaction_ids.length === 1 ? "was" : "were"} deleted since.</p>}
+      {way.sources.length === 0 && (
+        <>
+          <Turns turns={way.interactions} />
+          <Proposals proposals={way.proposals} />
+        </>
+      )}
+      {way.deleted_interaction_ids.length > 0 && (
+        <p className="text-faint">
+          {plural(way.deleted_interaction_ids.length, "turn")} it came from{" "}
+          {way.deleted_interaction_ids.length === 1 ? "was" : "were"} deleted since.
+        </p>
+      )}
       {way.decisions.length > 0 && (
         <p className="flex flex-wrap items-center gap-x-3 gap-y-1 text-[0.9rem] text-soft">
-          {way.decisions.map((decision, place) => <span key={place}>{decision.decision} by {decision.actor}, {ago(decision.decided_at)}</span>)}
+          {way.decisions.map((decision, place) => (
+            <span key={place}>
+              {decision.decision} by {decision.actor}, {ago(decision.decided_at)}
+            </span>
+          ))}
         </p>
       )}
     </section>
@@ -54,7 +76,9 @@ function Turns({ turns }: { turns: Turn[] }) {
   return (
     <span className="ml-2 inline-flex flex-wrap gap-x-3">
       {turns.map((turn) => (
-        <Link key={turn.interaction_id} className="text-accent underline underline-offset-3"
+        <Link
+          key={turn.interaction_id}
+          className="text-accent underline underline-offset-3"
           to={`/sessions?${new URLSearchParams({ open: `${turn.user_id}\n${turn.session_id}`, turn: String(turn.interaction_id) })}`}>
           turn {turn.interaction_id}
         </Link>
@@ -70,8 +94,10 @@ function Proposals({ proposals }: { proposals: Proposal[] }) {
     <ul className="mt-1 flex flex-col gap-1 text-[0.9rem]">
       {proposals.map((proposal) => (
         <li key={`${proposal.window_no}-${proposal.learning_id}-${proposal.content}`} className="text-soft">
-          <Badge tone={TONES[proposal.outcome]}>{words(proposal.outcome)}</Badge>{" "}
-          {proposal.content} <span className="text-faint">window {proposal.window_no}, {proposal.extractor === "offline" ? "by rules" : `by ${proposal.extractor}`}</span>
+          <Badge tone={TONES[proposal.outcome]}>{words(proposal.outcome)}</Badge> {proposal.content}{" "}
+          <span className="text-faint">
+            window {proposal.window_no}, {proposal.extractor === "offline" ? "by rules" : `by ${proposal.extractor}`}
+          </span>
         </li>
       ))}
     </ul>

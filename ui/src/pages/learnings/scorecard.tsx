@@ -10,7 +10,12 @@ import { Provenance } from "./provenance.tsx";
 import { TuningProposals } from "./tuning.tsx";
 
 type Score = Schemas["Score"];
-const KINDS = [["", "All"], ["agent_playbook", "Agent playbooks"], ["user_playbook", "User playbooks"], ["profile", "Profiles"]] as const;
+const KINDS = [
+  ["", "All"],
+  ["agent_playbook", "Agent playbooks"],
+  ["user_playbook", "User playbooks"],
+  ["profile", "Profiles"],
+] as const;
 const TONES = { helps: "good", hurts: "bad", unclear: "neutral" } as const;
 
 export function Scorecard() {
@@ -18,23 +23,47 @@ export function Scorecard() {
   const kind = KINDS.find(([name]) => name === params.get("kind"))?.[0] ?? "";
   const card = useQuery({
     queryKey: ["scorecard", kind],
-    queryFn: () => ok(api.GET("/api/learnings/scorecard", { params: { query: { limit: 1000, ...(kind ? { kind } : {}) } } })),
+    queryFn: () =>
+      ok(api.GET("/api/learnings/scorecard", { params: { query: { limit: 1000, ...(kind ? { kind } : {}) } } })),
   });
   const open = params.get("open");
   return (
     <>
       <TuningProposals />
-      <Card flush title={plural(card.data?.scores.length ?? 0, "judged learning")} lead="those that hurt first; verdicts of the last 90 days on the present text"
-        aside={<Segmented label="Kind" value={kind} options={KINDS} onChange={(k) => change({ kind: k, open: null })} />}>
-        {card.isError && <div className="px-5 pb-5"><Trouble error={card.error} retry={() => card.refetch()} /></div>}
-        {card.isPending && <div className="px-5 pb-5"><Skeleton height={240} /></div>}
+      <Card
+        flush
+        title={plural(card.data?.scores.length ?? 0, "judged learning")}
+        lead="those that hurt first; verdicts of the last 90 days on the present text"
+        aside={
+          <Segmented label="Kind" value={kind} options={KINDS} onChange={(k) => change({ kind: k, open: null })} />
+        }>
+        {card.isError && (
+          <div className="px-5 pb-5">
+            <Trouble error={card.error} retry={() => card.refetch()} />
+          </div>
+        )}
+        {card.isPending && (
+          <div className="px-5 pb-5">
+            <Skeleton height={240} />
+          </div>
+        )}
         {card.data?.scores.length === 0 && (
-          <Empty title="No verdicts yet">Send <code>retrieved_learnings</code> with the turns they were put before, and each of them is judged with its session.</Empty>
+          <Empty title="No verdicts yet">
+            Send <code>retrieved_learnings</code> with the turns they were put before, and each of them is judged with
+            its session.
+          </Empty>
         )}
         <ul className="border-t border-line">
           {card.data?.scores.map((score) => {
             const key = `${score.kind}:${score.learning_id}`;
-            return <Row key={key} score={score} open={open === key} onToggle={() => change({ open: open === key ? null : key })} />;
+            return (
+              <Row
+                key={key}
+                score={score}
+                open={open === key}
+                onToggle={() => change({ open: open === key ? null : key })}
+              />
+            );
           })}
         </ul>
       </Card>
@@ -46,15 +75,26 @@ function Row({ score, open, onToggle }: { score: Score; open: boolean; onToggle:
   const { attributable_impact: impact } = score;
   return (
     <li className="border-b border-line last:border-0">
-      <button type="button" aria-expanded={open} onClick={onToggle}
+      <button
+        type="button"
+        aria-expanded={open}
+        onClick={onToggle}
         className="grid w-full grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 gap-y-1 px-5 py-2.5 text-left hover:bg-raised md:grid-cols-[minmax(0,1fr)_220px_110px_80px_20px]">
         <span className="min-w-0">
           <span className="block truncate font-medium">{score.title}</span>
-          <span className="block truncate text-[0.87rem] text-faint">{words(score.kind)}{score.user_id && ` of ${score.user_id}`}{score.agent_version && `, ${score.agent_version}`}</span>
+          <span className="block truncate text-[0.87rem] text-faint">
+            {words(score.kind)}
+            {score.user_id && ` of ${score.user_id}`}
+            {score.agent_version && `, ${score.agent_version}`}
+          </span>
         </span>
-        <span className="num text-[0.9rem] max-md:order-3">impact {withInterval(impact.mean, impact.ci95, (n) => signed(n, 2))}</span>
+        <span className="num text-[0.9rem] max-md:order-3">
+          impact {withInterval(impact.mean, impact.ci95, (n) => signed(n, 2))}
+        </span>
         <span className="num text-[0.9rem] text-soft max-md:order-3">{plural(score.sessions, "session")}</span>
-        <span><Badge tone={TONES[score.standing]}>{score.standing}</Badge></span>
+        <span>
+          <Badge tone={TONES[score.standing]}>{score.standing}</Badge>
+        </span>
         <Icon.Arrow className={`text-faint transition-transform max-md:hidden ${open ? "rotate-90" : ""}`} />
       </button>
       {open && <Detail score={score} />}
@@ -67,17 +107,38 @@ function Detail({ score }: { score: Score }) {
   const interval = score.attributable_impact.ci95;
   return (
     <div className="flex flex-col gap-3.5 px-5 pb-5">
-      <Facts rows={[
-        ["Relevant", `${withInterval(relevance.rate, relevance.ci95, (n) => percent(n, 0))}, ${count(relevance.relevant)} of ${count(relevance.judged)}`],
-        ["Impact", `${count(impact.positive)} helped, ${count(impact.neutral)} neutral, ${count(impact.negative)} harmed`],
-        ["How sure", interval ? `clustered by ${score.attributable_impact.clustered_by}, ${count(score.attributable_impact.clusters)} of them` : "too few to tell"],
-        ["Judged in", `${plural(score.sessions, "session")} of ${plural(score.users, "person", "people")}`],
-        ["Diagnoses", Object.entries(score.diagnoses).map(([category, n]) => `${words(category)} ${n}×`).join(", ") || "none that is verified"],
-        ["Arm lift", lift
-          ? `${withInterval(lift.percentage_points, lift.ci95_percentage_points, points)}: ${plural(lift.treatment_sessions, "session")} served it, ${count(lift.holdout_sessions)} of the holdout (${lift.experiment_id}). It is served where it seems to fit, so this describes and does not prove.`
-          : score.arm_lift_reason],
-        score.outdated_verdicts > 0 && ["Left out", `${plural(score.outdated_verdicts, "verdict")} on an older text`],
-      ]} />
+      <Facts
+        rows={[
+          [
+            "Relevant",
+            `${withInterval(relevance.rate, relevance.ci95, (n) => percent(n, 0))}, ${count(relevance.relevant)} of ${count(relevance.judged)}`,
+          ],
+          [
+            "Impact",
+            `${count(impact.positive)} helped, ${count(impact.neutral)} neutral, ${count(impact.negative)} harmed`,
+          ],
+          [
+            "How sure",
+            interval
+              ? `clustered by ${score.attributable_impact.clustered_by}, ${count(score.attributable_impact.clusters)} of them`
+              : "too few to tell",
+          ],
+          ["Judged in", `${plural(score.sessions, "session")} of ${plural(score.users, "person", "people")}`],
+          [
+            "Diagnoses",
+            Object.entries(score.diagnoses)
+              .map(([category, n]) => `${words(category)} ${n}×`)
+              .join(", ") || "none that is verified",
+          ],
+          [
+            "Arm lift",
+            lift
+              ? `${withInterval(lift.percentage_points, lift.ci95_percentage_points, points)}: ${plural(lift.treatment_sessions, "session")} served it, ${count(lift.holdout_sessions)} of the holdout (${lift.experiment_id}). It is served where it seems to fit, so this describes and does not prove.`
+              : score.arm_lift_reason,
+          ],
+          score.outdated_verdicts > 0 && ["Left out", `${plural(score.outdated_verdicts, "verdict")} on an older text`],
+        ]}
+      />
       <Provenance kind={score.kind} id={score.learning_id} />
     </div>
   );

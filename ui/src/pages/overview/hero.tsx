@@ -25,43 +25,94 @@ export function Hero({ view, state, range, health, scoped, version }: Props) {
   if (state === "empty") return version === null ? <Nothing health={health} /> : <NothingOf version={version} />;
   const { hero, context_tiles: tiles } = view;
   const data = {
-    columns: [range.bucket, "success rate", "low 95 %", "high 95 %", "n", "shadow share", "shadow n", "corrections", "escalation rate"],
-    rows: hero.buckets.map((b) => [isoDay(b.ts), b.regular_rate, b.ci95?.[0], b.ci95?.[1], b.regular_n, b.shadow_rate, b.shadow_n, b.avg_corrections, b.escalation_rate]),
+    columns: [
+      range.bucket,
+      "success rate",
+      "low 95 %",
+      "high 95 %",
+      "n",
+      "shadow share",
+      "shadow n",
+      "corrections",
+      "escalation rate",
+    ],
+    rows: hero.buckets.map((b) => [
+      isoDay(b.ts),
+      b.regular_rate,
+      b.ci95?.[0],
+      b.ci95?.[1],
+      b.regular_n,
+      b.shadow_rate,
+      b.shadow_n,
+      b.avg_corrections,
+      b.escalation_rate,
+    ]),
   };
   const trend = hero.buckets.map((b) => ({
-    ts: b.ts, value: b.regular_rate ?? null, low: b.ci95?.[0] ?? null, high: b.ci95?.[1] ?? null, n: b.regular_n,
-    rival: scoped === null ? (b.shadow_rate ?? null) : null, rivalN: b.shadow_n,
+    ts: b.ts,
+    value: b.regular_rate ?? null,
+    low: b.ci95?.[0] ?? null,
+    high: b.ci95?.[1] ?? null,
+    n: b.regular_n,
+    rival: scoped === null ? (b.shadow_rate ?? null) : null,
+    rivalN: b.shadow_n,
   }));
   const delta = tiles.success.delta_pp;
   return (
     <div className="grid gap-4 lg:grid-cols-[290px_1fr]">
-      <Card title={["Success rate", scoped, version].filter((part) => part !== null).join(", ")} lead="judged sessions of the range">
+      <Card
+        title={["Success rate", scoped, version].filter((part) => part !== null).join(", ")}
+        lead="judged sessions of the range">
         <div className="num text-[3.3rem] leading-none font-semibold tracking-[-0.04em]" data-testid="success-rate">
-          {fixed(hero.regular_success_rate_pp)}<span className="text-[1.5rem] font-medium tracking-normal text-soft"> %</span>
+          {fixed(hero.regular_success_rate_pp)}
+          <span className="text-[1.5rem] font-medium tracking-normal text-soft"> %</span>
         </div>
         <p className="num mt-2 text-soft">
           {hero.ci95_pp ? `95 % interval ${fixed(hero.ci95_pp[0])} to ${fixed(hero.ci95_pp[1])} %` : "no interval yet"}
         </p>
         <dl className="num mt-4 flex flex-col gap-2 border-t border-line pt-3.5 text-[0.93rem]">
-          <Row name="Judged sessions"><span data-testid="judged-sessions">{count(hero.n)}</span></Row>
-          <Row name="Last 7 days against before">
-            <span className={delta == null ? "" : delta >= 0 ? "text-good" : "text-bad"}>{delta == null ? "nothing before" : points(delta)}</span>
+          <Row name="Judged sessions">
+            <span data-testid="judged-sessions">{count(hero.n)}</span>
           </Row>
-          <Row name="Judged lately"><Coverage health={health} /></Row>
+          <Row name="Last 7 days against before">
+            <span className={delta == null ? "" : delta >= 0 ? "text-good" : "text-bad"}>
+              {delta == null ? "nothing before" : points(delta)}
+            </span>
+          </Row>
+          <Row name="Judged lately">
+            <Coverage health={health} />
+          </Row>
         </dl>
-        <div className="mt-3.5"><NextStep state={state} /></div>
+        <div className="mt-3.5">
+          <NextStep state={state} />
+        </div>
       </Card>
-      <ChartCard title="Trend" lead={`${range.bucket === "week" ? "Weeks from Monday" : "Days"}, UTC; band: 95 % interval; dotted: still filling`}
-        data={data} file="success-rate">
+      <ChartCard
+        title="Trend"
+        lead={`${range.bucket === "week" ? "Weeks from Monday" : "Days"}, UTC; band: 95 % interval; dotted: still filling`}
+        data={data}
+        file="success-rate">
         <Trend label="Success rate" points={trend} bucket={range.bucket} now={range.to} height={268} names={NAMES} />
-        {trend.some((point) => point.rival !== null) && <Legend items={[["var(--color-accent)", NAMES[0]], ["var(--color-rival)", `${NAMES[1]} (of compared sessions, dashed)`]]} />}
+        {trend.some((point) => point.rival !== null) && (
+          <Legend
+            items={[
+              ["var(--color-accent)", NAMES[0]],
+              ["var(--color-rival)", `${NAMES[1]} (of compared sessions, dashed)`],
+            ]}
+          />
+        )}
       </ChartCard>
     </div>
   );
 }
 
 function Row({ name, children }: { name: string; children: React.ReactNode }) {
-  return <div className="flex items-baseline justify-between gap-3"><dt className="text-faint">{name}</dt><dd className="font-medium">{children}</dd></div>;
+  return (
+    <div className="flex items-baseline justify-between gap-3">
+      <dt className="text-faint">{name}</dt>
+      <dd className="font-medium">{children}</dd>
+    </div>
+  );
 }
 
 /** How many of the sessions decided in the last seven days have a verdict. */
@@ -70,37 +121,61 @@ function Coverage({ health }: { health: Schemas["JudgeHealth"] | undefined }) {
   const judged = health.decisions.find((d) => d.decision === "judged")?.count ?? 0;
   const all = health.decisions.reduce((sum, d) => sum + d.count, 0);
   if (all === 0) return <>–</>;
-  return <Link className="underline decoration-line-strong underline-offset-3 hover:decoration-accent" to="/jobs">{fixed((100 * judged) / all)} % of {count(all)}</Link>;
+  return (
+    <Link className="underline decoration-line-strong underline-offset-3 hover:decoration-accent" to="/jobs">
+      {fixed((100 * judged) / all)} % of {count(all)}
+    </Link>
+  );
 }
 
 /** Each state of the data teaches what to do next. */
 function NextStep({ state }: { state: Overview["hero"]["state"] }) {
   if (state === "shadow_off") {
-    return <Note>Compare with another agent: publish its answers as <code>shadow_content</code>, and each turn is judged against yours.</Note>;
+    return (
+      <Note>
+        Compare with another agent: publish its answers as <code>shadow_content</code>, and each turn is judged against
+        yours.
+      </Note>
+    );
   }
   if (state === "early") {
-    return <Note tone="warn">Early days: under 14 days of results or under 500 comparisons. Trust the interval, not the digit.</Note>;
+    return (
+      <Note tone="warn">
+        Early days: under 14 days of results or under 500 comparisons. Trust the interval, not the digit.
+      </Note>
+    );
   }
   return null;
 }
 
 function NothingOf({ version }: { version: string }) {
-  return <Card><Empty title={`No session of ${version} was judged in this range`}>Choose a longer range or another version above.</Empty></Card>;
+  return (
+    <Card>
+      <Empty title={`No session of ${version} was judged in this range`}>
+        Choose a longer range or another version above.
+      </Empty>
+    </Card>
+  );
 }
 
 function Nothing({ health }: { health: Schemas["JudgeHealth"] | undefined }) {
   const waiting = health?.decisions.some((d) => d.decision === "judged");
   return (
     <Card>
-      <Empty title={waiting ? "Nothing was judged in this range" : "Nothing is judged yet"}
-        action={<pre className="overflow-x-auto rounded-lg border border-line bg-raised p-3 text-left text-[0.84rem]">{`curl ${window.location.origin}/api/publish_interaction \\
+      <Empty
+        title={waiting ? "Nothing was judged in this range" : "Nothing is judged yet"}
+        action={
+          <pre className="overflow-x-auto rounded-lg border border-line bg-raised p-3 text-left text-[0.84rem]">{`curl ${window.location.origin}/api/publish_interaction \\
   -H 'Content-Type: application/json' -d '{
     "user_id": "ada", "session_id": "first", "session_finished": true,
     "interaction_data_list": [
       {"role": "User", "content": "Where is my parcel?"},
       {"role": "Assistant", "content": "It arrives on Tuesday."},
-      {"role": "User", "content": "Thank you!"}]}'`}</pre>}>
-        {waiting ? "Choose a longer range above." : "Publish a finished session; its verdict appears here within seconds."}
+      {"role": "User", "content": "Thank you!"}]}'`}</pre>
+        }>
+        {waiting
+          ? "Choose a longer range above."
+          : "Publish a finished session; its verdict appears here within seconds."}
       </Empty>
     </Card>
   );

@@ -10,7 +10,12 @@ import { useSay } from "../../parts/toast.tsx";
 
 const TYPES = ["wrong_answer", "wrong_tool", "missing_tool", "insufficient_info_from_tool", "system_error"] as const;
 
-type Props = { open: boolean; onClose: () => void; session: Schemas["SessionSummary"]; verdict: Schemas["EvaluationResult"] };
+type Props = {
+  open: boolean;
+  onClose: () => void;
+  session: Schemas["SessionSummary"];
+  verdict: Schemas["EvaluationResult"];
+};
 
 export function Disagree({ open, onClose, session, verdict }: Props) {
   const client = useQueryClient();
@@ -20,9 +25,21 @@ export function Disagree({ open, onClose, session, verdict }: Props) {
   const isSuccess = !verdict.is_success;
   const label = useMutation({
     mutationFn: () =>
-      ok(api.POST("/api/evaluations/labels", {
-        body: { labels: [{ user_id: session.user_id, session_id: session.session_id, is_success: isSuccess, failure_type: isSuccess ? null : type, note }] },
-      })),
+      ok(
+        api.POST("/api/evaluations/labels", {
+          body: {
+            labels: [
+              {
+                user_id: session.user_id,
+                session_id: session.session_id,
+                is_success: isSuccess,
+                failure_type: isSuccess ? null : type,
+                note,
+              },
+            ],
+          },
+        }),
+      ),
     onSuccess: async () => {
       await client.invalidateQueries({ queryKey: ["labels"] });
       await client.invalidateQueries({ queryKey: ["agreement"] });
@@ -32,14 +49,32 @@ export function Disagree({ open, onClose, session, verdict }: Props) {
   });
   return (
     <Dialog title="Disagree with the judge" open={open} onClose={onClose}>
-      <form className="flex flex-col gap-4" onSubmit={(e) => { e.preventDefault(); label.mutate(); }}>
-        <p className="text-soft">The judge says <b className="text-ink">{verdict.is_success ? "success" : "failure"}</b>. You say <b className="text-ink">{isSuccess ? "success" : "failure"}</b>. The judge's verdict stays as it is; yours is kept beside it.</p>
-        {!isSuccess && <Select label="What went wrong" value={type} onChange={(e) => setType(TYPES.find((t) => t === e.target.value) ?? "wrong_answer")} options={TYPES.map((t) => [t, words(t)])} />}
+      <form
+        className="flex flex-col gap-4"
+        onSubmit={(e) => {
+          e.preventDefault();
+          label.mutate();
+        }}>
+        <p className="text-soft">
+          The judge says <b className="text-ink">{verdict.is_success ? "success" : "failure"}</b>. You say{" "}
+          <b className="text-ink">{isSuccess ? "success" : "failure"}</b>. The judge's verdict stays as it is; yours is
+          kept beside it.
+        </p>
+        {!isSuccess && (
+          <Select
+            label="What went wrong"
+            value={type}
+            onChange={(e) => setType(TYPES.find((t) => t === e.target.value) ?? "wrong_answer")}
+            options={TYPES.map((t) => [t, words(t)])}
+          />
+        )}
         <TextArea label="Why (optional)" value={note} onChange={setNote} rows={3} maxLength={4000} />
         {label.isError && <Trouble error={label.error} />}
         <div className="flex justify-end gap-2">
           <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" type="submit" disabled={label.isPending}>Record my verdict</Button>
+          <Button look="primary" type="submit" disabled={label.isPending}>
+            Record my verdict
+          </Button>
         </div>
       </form>
     </Dialog>

@@ -39,22 +39,27 @@ function Form({ config }: { config: Config }) {
   const changed = JSON.stringify(fields) !== JSON.stringify(flat(config));
   const save = useMutation({
     mutationFn: () => {
-      const sources = fields.sources.split(",").map((s) => s.trim()).filter(Boolean);
-      return ok(api.POST("/api/update_config", {
-        body: {
-          version: config.version,
-          agent_context_prompt: fields.context,
-          agent_success_config: {
-            success_definition_prompt: fields.definition,
-            sampling_rate: Number(fields.sampling) / 100,
-            retrieved_learning_sampling_rate: Number(fields.learningSampling) / 100,
-            request_sources_enabled: sources.length > 0 ? sources : null,
+      const sources = fields.sources
+        .split(",")
+        .map((s) => s.trim())
+        .filter(Boolean);
+      return ok(
+        api.POST("/api/update_config", {
+          body: {
+            version: config.version,
+            agent_context_prompt: fields.context,
+            agent_success_config: {
+              success_definition_prompt: fields.definition,
+              sampling_rate: Number(fields.sampling) / 100,
+              retrieved_learning_sampling_rate: Number(fields.learningSampling) / 100,
+              request_sources_enabled: sources.length > 0 ? sources : null,
+            },
+            shadow_both_orders: fields.bothOrders,
+            eval_concurrency_limit: Number(fields.concurrency),
+            eval_sample_n_per_stratum: Number(fields.perStratum),
           },
-          shadow_both_orders: fields.bothOrders,
-          eval_concurrency_limit: Number(fields.concurrency),
-          eval_sample_n_per_stratum: Number(fields.perStratum),
-        },
-      }));
+        }),
+      );
     },
     onSuccess: async () => {
       await client.invalidateQueries({ queryKey: ["config"] });
@@ -62,40 +67,93 @@ function Form({ config }: { config: Config }) {
     },
   });
   const number = (name: "sampling" | "learningSampling" | "concurrency" | "perStratum") => ({
-    type: "number", required: true, value: fields[name], onChange: (e: { target: { value: string } }) => set({ [name]: e.target.value }),
+    type: "number",
+    required: true,
+    value: fields[name],
+    onChange: (e: { target: { value: string } }) => set({ [name]: e.target.value }),
   });
   return (
-    <form className="flex flex-col gap-4" onSubmit={(e) => { e.preventDefault(); save.mutate(); }}>
+    <form
+      className="flex flex-col gap-4"
+      onSubmit={(e) => {
+        e.preventDefault();
+        save.mutate();
+      }}>
       <div className="grid items-start gap-4 xl:grid-cols-2">
         <Card title="What the judge is told">
           <div className="flex flex-col gap-4">
-            <TextArea label="What the agent is and does" rows={4} value={fields.context} onChange={(context) => set({ context })} maxLength={20000} hint="For example: a support agent of an online shop; it can look up orders and make returns." />
-            <TextArea label="What counts as success" rows={4} value={fields.definition} onChange={(definition) => set({ definition })} maxLength={20000} hint="Empty leaves it to the rubric." />
+            <TextArea
+              label="What the agent is and does"
+              rows={4}
+              value={fields.context}
+              onChange={(context) => set({ context })}
+              maxLength={20000}
+              hint="For example: a support agent of an online shop; it can look up orders and make returns."
+            />
+            <TextArea
+              label="What counts as success"
+              rows={4}
+              value={fields.definition}
+              onChange={(definition) => set({ definition })}
+              maxLength={20000}
+              hint="Empty leaves it to the rubric."
+            />
           </div>
         </Card>
         <Card title="How much is judged">
           <div className="grid gap-4 sm:grid-cols-2">
-            <TextField label="Sessions judged (%)" min="0" max="100" step="any" {...number("sampling")} hint="Drawn by hash: raising it keeps those drawn before." />
+            <TextField
+              label="Sessions judged (%)"
+              min="0"
+              max="100"
+              step="any"
+              {...number("sampling")}
+              hint="Drawn by hash: raising it keeps those drawn before."
+            />
             <TextField label="… and their learnings (%)" min="0" max="100" step="any" {...number("learningSampling")} />
-            <TextField label="Only these sources" className="sm:col-span-2" value={fields.sources} placeholder="All sources" onChange={(e) => set({ sources: e.target.value })} hint="Separated by commas." />
+            <TextField
+              label="Only these sources"
+              className="sm:col-span-2"
+              value={fields.sources}
+              placeholder="All sources"
+              onChange={(e) => set({ sources: e.target.value })}
+              hint="Separated by commas."
+            />
             <TextField label="Judged at a time, when judging again" min="1" max="100" {...number("concurrency")} />
             <TextField label="At most per day and source" min="1" max="100000" {...number("perStratum")} />
-            <div className="sm:col-span-2"><Checkbox label="Judge shadow comparisons in both orders" hint="Twice the cost; a winner that depends on the order counts as a tie." checked={fields.bothOrders} onChange={(bothOrders) => set({ bothOrders })} /></div>
+            <div className="sm:col-span-2">
+              <Checkbox
+                label="Judge shadow comparisons in both orders"
+                hint="Twice the cost; a winner that depends on the order counts as a tie."
+                checked={fields.bothOrders}
+                onChange={(bothOrders) => set({ bothOrders })}
+              />
+            </div>
           </div>
         </Card>
       </div>
       <Card title="Rubrics and evaluators" lead="changed through the API">
-        <Facts rows={[
-          ["Session success", config.judge?.session_success_prompt_version ?? "the newest this server has"],
-          ["Shadow comparison", config.shadow_comparison_judge_prompt_version ?? "–"],
-          ["Rule evaluators", config.evaluators?.length ? config.evaluators.map((e) => e.evaluation_name).join(", ") : "none"],
-          ["Tools told to the judge", config.tool_can_use?.length ? config.tool_can_use.map((t) => t.tool_name).join(", ") : "none"],
-          ["Version", String(config.version)],
-        ]} />
+        <Facts
+          rows={[
+            ["Session success", config.judge?.session_success_prompt_version ?? "the newest this server has"],
+            ["Shadow comparison", config.shadow_comparison_judge_prompt_version ?? "–"],
+            [
+              "Rule evaluators",
+              config.evaluators?.length ? config.evaluators.map((e) => e.evaluation_name).join(", ") : "none",
+            ],
+            [
+              "Tools told to the judge",
+              config.tool_can_use?.length ? config.tool_can_use.map((t) => t.tool_name).join(", ") : "none",
+            ],
+            ["Version", String(config.version)],
+          ]}
+        />
       </Card>
       {save.isError && <Trouble error={save.error} />}
       <div className="flex items-center gap-3">
-        <Button look="primary" type="submit" disabled={!changed || save.isPending}>Save</Button>
+        <Button look="primary" type="submit" disabled={!changed || save.isPending}>
+          Save
+        </Button>
         {changed && <Button onClick={() => setFields(flat(config))}>Undo changes</Button>}
       </div>
     </form>
