@@ -76,12 +76,12 @@ impl<W: Vocabulary> serde::de::Visitor<'_> for Words<W> {
 #[macro_export]
 macro_rules! vocabulary {
     (
-        $(#[$meta:meta])*
+        $(#[$($meta:tt)*])*
         $vis:vis enum $name:ident {
             $($(#[$variant_meta:meta])* $variant:ident = $word:literal),+ $(,)?
         }
     ) => {
-        $(#[$meta])*
+        $(#[$($meta)*])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         $vis enum $name {
             $($(#[$variant_meta])* $variant),+
@@ -184,7 +184,7 @@ macro_rules! vocabulary {
 
         impl $crate::utoipa::PartialSchema for $name {
             fn schema() -> $crate::utoipa::openapi::RefOr<$crate::utoipa::openapi::Schema> {
-                $crate::vocabulary::schema::<$name>(concat!($($crate::doc_text!($meta)),*))
+                $crate::vocabulary::schema::<$name>(concat!($($crate::doc_text!($($meta)*)),*))
             }
         }
 

@@ -94,7 +94,7 @@ impl Read for NewOutcome {
         NewOutcome {
             session_id: f.id("session_id"),
             outcome: f.required_word("outcome"),
-            occurred_at: f.required("occurred_at", |f| f.time("occurred_at")),
+            occurred_at: f.required("occurred_at", |f| f.moment("occurred_at")),
             label: f.id_up_to("label", 128),
             value: f.number("value"),
             metadata,

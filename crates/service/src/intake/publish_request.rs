@@ -57,7 +57,7 @@ impl Read for PublishRequest {
                 .blank_or_id("agent_version"),
             created_at: f
                 .about("When the request happened; now when absent. Lets history be imported.")
-                .time("created_at"),
+                .moment("created_at"),
             session_finished: f
                 .about("Nothing more is coming: the session is due for evaluation at once.")
                 .flag("session_finished"),

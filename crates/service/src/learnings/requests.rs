@@ -103,12 +103,12 @@ impl Read for NewProfile {
             profile_id: f.about("Minted when absent or empty.").blank_or_id("profile_id"),
             user_id: f.id("user_id"),
             content: f.required("content", |f| said(f, "content", CONTENT_LENGTH)),
-            last_modified_timestamp: f.about("Now when absent.").time("last_modified_timestamp"),
+            last_modified_timestamp: f.about("Now when absent.").moment("last_modified_timestamp"),
             generated_from_request_id: f.text("generated_from_request_id", NAME_LENGTH),
             profile_time_to_live: f.word_or("profile_time_to_live", TimeToLive::Infinity),
             expiration_timestamp: f
                 .about("From the time to live when absent.")
-                .time("expiration_timestamp"),
+                .moment("expiration_timestamp"),
             custom_features: features(f, "custom_features"),
             source: f.text("source", 128),
             status: f.word_or("status", LearningStatus::Current),
@@ -127,7 +127,7 @@ impl Read for NewUserPlaybook {
             agent_version: f.text("agent_version", NAME_LENGTH).trim().to_owned(),
             request_id: f.text("request_id", NAME_LENGTH).trim().to_owned(),
             playbook_name: f.text("playbook_name", NAME_LENGTH).trim().to_owned(),
-            created_at: f.about("Now when absent.").time("created_at"),
+            created_at: f.about("Now when absent.").moment("created_at"),
             content: f
                 .about("This or `trigger` must say something.")
                 .text("content", CONTENT_LENGTH),
@@ -150,7 +150,7 @@ impl Read for NewAgentPlaybook {
         let playbook = NewAgentPlaybook {
             playbook_name: f.text("playbook_name", NAME_LENGTH).trim().to_owned(),
             agent_version: f.text("agent_version", NAME_LENGTH).trim().to_owned(),
-            created_at: f.about("Now when absent.").time("created_at"),
+            created_at: f.about("Now when absent.").moment("created_at"),
             content: f
                 .about("This or `trigger` must say something.")
                 .text("content", CONTENT_LENGTH),

@@ -34,7 +34,7 @@ impl Read for InteractionData {
         let item = InteractionData {
             created_at: f
                 .about("When absent, the time of the turn before it, or the request's.")
-                .time("created_at"),
+                .moment("created_at"),
             role: f
                 .about("`User` when absent.")
                 .optional_text("role", 1000)

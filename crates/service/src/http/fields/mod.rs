@@ -379,6 +379,15 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// A moment that something happened at: a time from 1970 on.
+    pub fn moment(&mut self, name: &'static str) -> Option<i64> {
+        let seconds = self.time(name)?;
+        if seconds < 0 {
+            return self.refuse(name, "out_of_range", "must not lie before 1970".to_owned());
+        }
+        Some(seconds)
+    }
+
     /// `start_time` and `end_time`; the end must be after the start.
     pub fn time_range(&mut self) -> (Option<i64>, Option<i64>) {
         self.time_range_of("Included.")
