@@ -89,17 +89,17 @@ async fn json_that_is_no_publish_is_refused_with_its_place(t: TestApp) {
         (
             saying(r#""x", "created_at": 9223372036854775808"#),
             "/interaction_data_list/0/created_at",
-            "wrong_type",
+            "out_of_range",
         ),
         (
             saying(r#""x", "created_at": 99999999999999999999999999"#),
             "/interaction_data_list/0/created_at",
-            "wrong_type",
+            "out_of_range",
         ),
         (
             saying(r#""x", "created_at": -9223372036854775809"#),
             "/interaction_data_list/0/created_at",
-            "wrong_type",
+            "out_of_range",
         ),
         (
             saying(r#""x", "created_at": 9223372036854775807"#),

@@ -178,18 +178,6 @@ async fn what_the_specification_requires_is_what_reading_requires() {
     assert!(checked >= 12, "only {checked} objects were checked");
 }
 
-/// Everything that a part of the specification refers to.
-fn references<'a>(part: &'a Value, found: &mut BTreeSet<&'a str>) {
-    match part {
-        Value::Object(object) => {
-            found.extend(object.get("$ref").and_then(Value::as_str));
-            object.values().for_each(|part| references(part, found));
-        }
-        Value::Array(list) => list.iter().for_each(|part| references(part, found)),
-        _ => {}
-    }
-}
-
 #[tokio::test]
 async fn every_property_of_the_specification_is_read_with_its_type() {
     let t = TestApp::new(Backend::Sqlite).await;
@@ -233,7 +221,10 @@ async fn every_query_parameter_that_is_no_text_is_read_with_its_type() {
                 server.call(&method, &format!("{path}?{name}=%7B%7D"), body.as_ref()).await;
             let found = answer.input_problems();
             assert!(
-                found.contains(&(format!("/{name}"), "wrong_type".to_owned())),
+                found.iter().any(|(pointer, code)| {
+                    *pointer == format!("/{name}")
+                        && matches!(code.as_str(), "wrong_type" | "not_a_time")
+                }),
                 "{method} {path} {name}: {found:?}"
             );
             checked += 1;

@@ -118,8 +118,8 @@ pub fn json() -> String {
     text
 }
 
-/// Problems that follow from the form of an operation are written once, here; those of its own rules stand with its
-/// handler (`http::NotFound` and the like).
+/// Problems that follow from the form of an operation, or that any operation on stored rows can meet (nothing there, a
+/// person being erased), are written once, here; others stand with their handler (`http::BadGateway`).
 fn finish(spec: &mut Spec) {
     for item in spec.paths.paths.values_mut() {
         let operations =
@@ -139,8 +139,9 @@ fn finish(spec: &mut Spec) {
                 (400, has_body || in_query),
                 (401, !is_open),
                 (403, !is_open),
-                (404, in_path),
+                (404, in_path || !is_open),
                 (408, has_body),
+                (409, !is_open),
                 (413, has_body),
                 (415, has_body),
                 (422, has_body || in_query),

@@ -15,5 +15,5 @@ pub mod ui;
 
 pub use input::{Input, QueryInput};
 pub use path::{PathId, PathIds};
-pub use problem::{BadGateway, Conflict, HttpError, NotFound, Result, Unprocessable};
+pub use problem::{BadGateway, HttpError, Result};
 pub use rate_limits::RateLimits;

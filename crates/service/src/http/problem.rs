@@ -41,29 +41,13 @@ pub fn problem_response(status: u16) -> RefOr<openapi::Response> {
         .into()
 }
 
-/// Declares the problem answers that a handler's own rules give, for `responses(…)`.
-macro_rules! problem_answers {
-    ($($(#[$meta:meta])* $name:ident = $status:literal),+ $(,)?) => {$(
-        $(#[$meta])*
-        pub struct $name;
+/// The answer of a handler whose judge answered, but not with a verdict, for `responses(…)`.
+pub struct BadGateway;
 
-        impl utoipa::IntoResponses for $name {
-            fn responses() -> BTreeMap<String, RefOr<openapi::Response>> {
-                BTreeMap::from([($status.to_string(), problem_response($status))])
-            }
-        }
-    )+};
-}
-
-problem_answers! {
-    /// Something that the request names is not there.
-    NotFound = 404,
-    /// The present state does not allow it.
-    Conflict = 409,
-    /// A rule beyond the form of its fields refuses it.
-    Unprocessable = 422,
-    /// The judge answered, but not with a verdict.
-    BadGateway = 502,
+impl utoipa::IntoResponses for BadGateway {
+    fn responses() -> BTreeMap<String, RefOr<openapi::Response>> {
+        BTreeMap::from([("502".to_owned(), problem_response(502))])
+    }
 }
 
 tokio::task_local! {

@@ -17,7 +17,7 @@ use crate::evaluation::{
     AGENT_SUCCESS, Decision, DecisionQuery, EvaluationResult, Grade, GradeRequest, ResultQuery,
 };
 use crate::http::fields::{Fields, Read};
-use crate::http::{Input, QueryInput, Result};
+use crate::http::{BadGateway, Input, QueryInput, Result};
 
 const MAX_LIMIT: i64 = 1000;
 
@@ -163,7 +163,7 @@ impl Read for GradeRequest {
 /// Grade one session now. Calls for the same session at the same time share one judgement; within 24 hours the
 /// verdict is given again.
 #[utoipa::path(post, path = "/api/evaluations/grade_on_demand", tag = "evaluation",
-    request_body = GradeRequest, responses((status = 200, body = Grade)))]
+    request_body = GradeRequest, responses((status = 200, body = Grade), BadGateway))]
 async fn grade_on_demand(
     State(app): State<Arc<App>>,
     operator: Operator,
