@@ -11,7 +11,7 @@ const tiles = {
   turns: { current: 2.5, delta: null }, escalation: { current: 0.03, delta_pp: 0.5 },
 };
 const rule = (id: string, good: number, bad: number) => ({
-  rule_id: id, kind: "agent_playbook", title: `Playbook ${id}`, successes_with: good, failures_with: bad, net_sessions: good - bad, cited_session_ids: [], success_rate_ci95: [0, 1] as [number, number],
+  rule_id: id, kind: "agent_playbook" as const, title: `Playbook ${id}`, successes_with: good, failures_with: bad, net_sessions: good - bad, cited_session_ids: [], success_rate_ci95: [0, 1] as [number, number],
 });
 
 const model = { judge: "openai/gpt-5-mini", is_rules: false, n: 60 };
