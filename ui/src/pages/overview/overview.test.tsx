@@ -14,18 +14,14 @@ const tiles = {
   escalation: { current: 0.03, delta_pp: 0.5 },
 };
 const rule = (id: string, good: number, bad: number) => ({
-<<<<<<< HEAD
   rule_id: id,
-  kind: "agent_playbook",
+  kind: "agent_playbook" as const,
   title: `Playbook ${id}`,
   successes_with: good,
   failures_with: bad,
   net_sessions: good - bad,
   cited_session_ids: [],
   success_rate_ci95: [0, 1] as [number, number],
-=======
-  rule_id: id, kind: "agent_playbook" as const, title: `Playbook ${id}`, successes_with: good, failures_with: bad, net_sessions: good - bad, cited_session_ids: [], success_rate_ci95: [0, 1] as [number, number],
->>>>>>> h-eval
 });
 
 const model = { judge: "openai/gpt-5-mini", is_rules: false, n: 60 };
