@@ -1,6 +1,6 @@
 //! Closed vocabularies: a fixed set of words as an enum, the same in Rust, in JSON, in SQL and in the specification.
 
-/// A fixed set of words. [`vocabulary!`](crate::vocabulary) makes one.
+/// A fixed set of words. The macro `vocabulary!` makes one.
 pub trait Vocabulary: Copy + PartialEq + 'static {
     /// Every word, in the order of its declaration.
     const ALL: &'static [Self];

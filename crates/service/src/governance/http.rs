@@ -92,7 +92,8 @@ impl Read for ExportQuery {
 ///
 /// One consistent snapshot, sent as it is read. The same user and request id has the same `export_id`.
 #[utoipa::path(post, path = "/api/governance/export-user", tag = "governance", request_body = GovernanceRequest,
-    params(ExportQuery), responses((status = 200, body = ExportBundle)))]
+    params(ExportQuery), responses((status = 200, content(
+        (ExportBundle = "application/json"), (Vec<u8> = "application/zip")))))]
 async fn export_user(
     State(app): State<Arc<App>>,
     governor: Governor,

@@ -1,7 +1,7 @@
 //! The learning loop: what a person's agent published becomes learnings (extraction), what several people taught becomes
 //! proposals for all (aggregation), and verdicts on learnings become proposals to change them (tuning).
 //!
-//! Learnings themselves are stored and searched by [`crate::learnings`]. At an erasure, [`masking`] takes a person's own
+//! Learnings themselves are stored and searched by [`crate::learnings`]. At an erasure, `masking` takes a person's own
 //! words out of shared texts.
 
 mod aggregation;

@@ -2,7 +2,7 @@
 //!
 //! An erasure closes the door here, cancels what runs, waits until it is gone, and only then writes the barrier:
 //! when the barrier stands, nothing of this process still holds the person's words. Other replicas look at the
-//! barrier itself before each call (`evaluation/consent.rs`).
+//! barrier itself before each call (`judging/consent.rs` of the service).
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
