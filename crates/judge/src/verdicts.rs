@@ -45,10 +45,13 @@ pub struct ImpactVerdict {
 
 /// Why a learning did not help, as far as the session shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, ToSchema)]
+#[schema(as = PlaybookDiagnosis)]
 pub struct Diagnosis {
     pub category: DiagnosisCategory,
+    #[schema(min_length = 1, max_length = 4000)]
     pub reason: String,
     /// Turns of the session, each once.
+    #[schema(max_items = 20)]
     pub evidence_interaction_ids: Vec<i64>,
 }
 

@@ -1,7 +1,7 @@
 /** The specification's shapes under the names that pages use. */
 import type { Schemas } from "./client.ts";
 
-export type Overview = Schemas["Overview"];
+export type Overview = Schemas["GetEvaluationOverviewResponse"];
 export type ContextTiles = Schemas["ContextTile"];
 export type Rule = Schemas["RuleAttributionRow"];
 export type Scores = Schemas["ScoreDistribution"];

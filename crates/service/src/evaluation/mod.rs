@@ -90,6 +90,7 @@ base::vocabulary! {
 
 /// A verdict on a session.
 #[derive(Clone, Debug, Deserialize, Serialize, ToSchema)]
+#[schema(as = AgentSuccessEvaluationResult)]
 pub struct EvaluationResult {
     pub result_id: i64,
     pub user_id: String,

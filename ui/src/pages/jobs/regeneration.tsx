@@ -7,7 +7,7 @@ import { Button } from "../../parts/controls.tsx";
 import { Badge, Card, Empty, Skeleton } from "../../parts/page.tsx";
 import { useSay } from "../../parts/toast.tsx";
 
-type Progress = Schemas["Progress"];
+type Progress = Schemas["RegenerateStatusResponse"];
 /** What the event stream adds. */
 type Tick = Progress & { rate: number; seconds_left: number | null };
 const TONES = { running: "accent", completed: "good", cancelled: "neutral", error: "bad" } as const;

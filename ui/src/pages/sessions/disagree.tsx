@@ -14,7 +14,7 @@ type Props = {
   open: boolean;
   onClose: () => void;
   session: Schemas["SessionSummary"];
-  verdict: Schemas["EvaluationResult"];
+  verdict: Schemas["AgentSuccessEvaluationResult"];
 };
 
 export function Disagree({ open, onClose, session, verdict }: Props) {

@@ -7,7 +7,7 @@ import * as Icon from "../../parts/icons.tsx";
 import { Badge } from "../../parts/page.tsx";
 
 type Turn = Schemas["Interaction"];
-type LearningVerdict = Schemas["LearningVerdict"];
+type LearningVerdict = Schemas["RetrievedLearningEvaluationResult"];
 /** Silence worth showing. */
 const GAP = 300;
 

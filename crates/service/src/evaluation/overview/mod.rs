@@ -148,6 +148,7 @@ pub struct SourceSetComparison {
 }
 
 #[derive(Serialize, ToSchema)]
+#[schema(as = GetEvaluationOverviewResponse)]
 pub struct Overview {
     pub hero: HeroBlock,
     pub context_tiles: ContextTile,

@@ -85,6 +85,7 @@ pub struct Regeneration {
 }
 
 #[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = RegenerateFailure)]
 pub struct Failure {
     pub session_id: String,
     pub reason: String,
@@ -92,6 +93,7 @@ pub struct Failure {
 
 /// How far it is.
 #[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = RegenerateStatusResponse)]
 pub struct Progress {
     pub job_id: String,
     pub evaluation_name: String,

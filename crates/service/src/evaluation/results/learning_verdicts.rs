@@ -27,6 +27,7 @@ use storage::subjects::SubjectWrite;
 
 /// A stored verdict on one learning at one turn.
 #[derive(Clone, Debug, Serialize, sqlx_macros::FromRow, ToSchema)]
+#[schema(as = RetrievedLearningEvaluationResult)]
 pub struct LearningVerdict {
     pub result_id: i64,
     pub user_id: String,
