@@ -180,7 +180,7 @@ async fn what_cannot_be_an_outcome_is_refused(t: TestApp) {
         ("outcome", json!("won"), "not_allowed"),
         ("outcome", Value::Null, "required"),
         ("occurred_at", json!(-1), "out_of_range"),
-        ("occurred_at", json!("today"), "wrong_type"),
+        ("occurred_at", json!("today"), "not_a_time"),
         ("label", json!("x".repeat(129)), "too_long"),
         ("label", json!(""), "empty"),
         ("value", json!("1"), "wrong_type"),

@@ -337,9 +337,9 @@ fn rules() -> Vec<(Value, Vec<(&'static str, &'static str)>)> {
         (json!(NOW + 61), "in_the_future"),
         (json!(-1), "out_of_range"),
         (json!(NOW * 1000), "out_of_range"),
-        (json!(1.5), "wrong_type"),
-        (json!("yesterday"), "wrong_type"),
-        (json!(u64::MAX), "wrong_type"),
+        (json!(true), "not_a_time"),
+        (json!("yesterday"), "not_a_time"),
+        (json!(u64::MAX), "out_of_range"),
     ] {
         rule(with("created_at", value.clone()), &[("/created_at", code)]);
         rule(turn_with("created_at", value), &[("/interaction_data_list/0/created_at", code)]);

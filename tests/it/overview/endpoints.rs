@@ -27,7 +27,7 @@ async fn bad_windows_and_sets_are_named(t: TestApp) {
         (json!({"from_ts": -1, "to_ts": 1}), "/from_ts", "out_of_range"),
         (json!({"from_ts": 0, "to_ts": 1_000_000_000_000_i64}), "/to_ts", "out_of_range"),
         (json!({"from_ts": 0}), "/to_ts", "required"),
-        (json!({"from_ts": "yesterday", "to_ts": 1}), "/from_ts", "wrong_type"),
+        (json!({"from_ts": "yesterday", "to_ts": 1}), "/from_ts", "not_a_time"),
         (json!({"from_ts": 0, "to_ts": 1, "bucket": "month"}), "/bucket", "not_allowed"),
         (
             json!({"from_ts": 0, "to_ts": 1, "source_sets": [{"label": "a", "sources": ["x"]}, {"label": "a", "sources": ["y"]}]}),
