@@ -607,10 +607,10 @@ mod tests {
         let count =
             json!({"type": ["integer", "null"], "format": "int64", "minimum": 1, "maximum": 10});
         assert_eq!(property("count"), count);
-        let share = json!({"type": ["number", "null"], "default": 0.5, "exclusiveMinimum": 0.0,
-            "exclusiveMaximum": 1.0});
+        let share = json!({"type": ["number", "null"], "default": 0.5, "exclusiveMinimum": 0,
+            "exclusiveMaximum": 1});
         assert_eq!(property("share"), share);
-        let rate = json!({"type": ["number", "null"], "minimum": 0.0, "maximum": 1.0});
+        let rate = json!({"type": ["number", "null"], "minimum": 0, "maximum": 1});
         assert_eq!(property("rate"), rate);
         let items = json!({"type": ["array", "null"], "description": "In order.", "maxItems": 2,
             "items": {"$ref": "#/components/schemas/Item"}});
@@ -699,7 +699,7 @@ mod tests {
         let schema = serde_json::to_value(<Bounded as utoipa::PartialSchema>::schema()).unwrap();
         assert_eq!(schema["required"], json!(["texts"]));
         let property = |name: &str| schema["properties"][name].clone();
-        assert_eq!(property("price"), json!({"type": ["number", "null"], "minimum": 0.0}));
+        assert_eq!(property("price"), json!({"type": ["number", "null"], "minimum": 0}));
         assert_eq!(property("named")["default"], "plain");
         assert_eq!(property("wanted")["default"], true);
         assert_eq!(property("colour")["enum"], json!(["red", "blue", null]));
