@@ -322,8 +322,7 @@ mod tests {
         let or_null = |name| json!({"oneOf": [{"type": "null"}, reference(name)]});
         assert_eq!(schema["properties"]["inner"], or_null("Inner"));
         assert_eq!(schema["properties"]["size_null_reason"], or_null("NullReason"));
-        let size =
-            json!({"type": ["number", "null"], "format": "double"});
+        let size = json!({"type": ["number", "null"], "format": "double"});
         assert_eq!(schema["properties"]["size"], size);
         let mut named = Schemas::new();
         <Outer as utoipa::ToSchema>::schemas(&mut named);
