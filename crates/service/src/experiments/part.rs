@@ -206,15 +206,15 @@ pub trait Part {
 /// Declares a part: a struct with its JSON and its schema.
 macro_rules! part {
     (
-        $(#[$meta:meta])*
+        $(#[$($meta:tt)*])*
         $vis:vis struct $name:ident {
-            $($(#[$about:meta])* $field_vis:vis $field:ident: $type:ty),+ $(,)?
+            $($(#[$($about:tt)*])* $field_vis:vis $field:ident: $type:ty),+ $(,)?
         }
     ) => {
-        $(#[$meta])*
+        $(#[$($meta)*])*
         #[derive(Clone, Debug)]
         $vis struct $name {
-            $($(#[$about])* $field_vis $field: $type),+
+            $($(#[$($about)*])* $field_vis $field: $type),+
         }
 
         const _: () = {
@@ -229,7 +229,7 @@ macro_rules! part {
                 }
 
                 fn describe_fields(part: ObjectBuilder) -> ObjectBuilder {
-                    $(let about = concat!($(::base::doc_text!($about)),*);
+                    $(let about = concat!($(::base::doc_text!($($about)*)),*);
                     let part = <$type as Field>::describe(stringify!($field), about, part);)+
                     part
                 }
@@ -249,7 +249,7 @@ macro_rules! part {
 
             impl ::utoipa::PartialSchema for $name {
                 fn schema() -> RefOr<Schema> {
-                    let about = concat!($(::base::doc_text!($meta)),*).trim();
+                    let about = concat!($(::base::doc_text!($($meta)*)),*).trim();
                     let part = <$name as Part>::describe_fields(ObjectBuilder::new());
                     part.description(Some(about).filter(|about| !about.is_empty())).into()
                 }
@@ -322,7 +322,8 @@ mod tests {
         let or_null = |name| json!({"oneOf": [{"type": "null"}, reference(name)]});
         assert_eq!(schema["properties"]["inner"], or_null("Inner"));
         assert_eq!(schema["properties"]["size_null_reason"], or_null("NullReason"));
-        let size = json!({"type": ["number", "null"], "format": "double"});
+        let size =
+            json!({"type": ["number", "null"], "format": "double", "description": "How large."});
         assert_eq!(schema["properties"]["size"], size);
         let mut named = Schemas::new();
         <Outer as utoipa::ToSchema>::schemas(&mut named);
