@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use super::transcript::Context;
 
 base::vocabulary! {
-    /// What a judge is asked.
+    /// The question that a rubric puts to a judge.
     pub enum Kind {
         SessionSuccess = "session_success",
         LearningRelevance = "learning_relevance",

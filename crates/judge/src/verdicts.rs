@@ -148,7 +148,7 @@ pub fn impact(
 }
 
 fn diagnosis(raw: &RawImpact, ids: &BTreeSet<i64>) -> Option<Diagnosis> {
-    // Where no diagnosis is asked for, the answer has another word here.
+    // The answer to a question without a diagnosis has another word here.
     let mut category = DiagnosisCategory::parse(&raw.diagnosis_category)?;
     let text = reason(&raw.diagnosis_reason);
     if text.is_empty() {

@@ -25,7 +25,7 @@ impl FailureType {
 }
 
 base::vocabulary! {
-    /// What a learning did to the answer that it was put before.
+    /// The effect of a learning on the response that it was retrieved for.
     pub enum LearningImpact {
         Positive = "positive",
         Negative = "negative",
@@ -68,7 +68,7 @@ impl BetterRequest {
 }
 
 base::vocabulary! {
-    /// What a person should know about a verdict.
+    /// A remark about the transcript that comes with a verdict.
     pub enum VerdictFlag {
         /// The material speaks to a judge, or tells a model to forget its rules.
         OrdersToGrader = "orders_to_grader",

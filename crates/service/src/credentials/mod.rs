@@ -22,7 +22,7 @@ pub use rules::{any_exist, create, find, list, revoke};
 pub const DEFAULT_ORG: &str = "default";
 
 base::vocabulary! {
-    /// What a credential is for.
+    /// The purpose of a credential.
     #[derive(clap::ValueEnum)]
     pub enum Role {
         /// An ordinary production key: publishes, searches, reads.
