@@ -1,4 +1,4 @@
-//! How long it takes to erase one very large user on SQLite, how much others notice, and what an export takes.
+//! Time to erase one very large user on SQLite, its effect on others, and the cost of an export.
 //!
 //!   cargo build --release --bin evenhand --example bench_erase && target/release/examples/bench_erase
 //!

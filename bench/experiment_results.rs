@@ -1,4 +1,4 @@
-//! How fast the results of an experiment are: 10,000, 100,000 and 1,000,000 evaluated sessions, ten to a user.
+//! Speed of an experiment's results: 10,000, 100,000 and 1,000,000 evaluated sessions, ten to a user.
 //!
 //!   cargo build --release && cargo run --release --example bench_experiment_results
 //!

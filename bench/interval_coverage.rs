@@ -1,5 +1,5 @@
-//! How often 95 % intervals contain the truth where these experiments live: a small holdout, few users, heavy users,
-//! high success. Simulated, so the truth is known.
+//! Coverage of 95 % intervals where these experiments live: a small holdout, few users, heavy users, high
+//! success. Simulated, so the truth is known.
 //!
 //!   cargo run --release --example bench_interval_coverage
 //!

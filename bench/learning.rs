@@ -1,4 +1,5 @@
-//! How much extraction costs on top of its model: finished sessions with a model that answers in 20 ms, ten at a time.
+//! Overhead of extraction over its model: finished sessions with a model that answers in 20 ms, ten at a
+//! time.
 //!
 //!   cargo build --release && cargo run --release --example bench_learning
 //!   FSYNC=on scripts/with-postgres cargo run --release --example bench_learning -- --postgres

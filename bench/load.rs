@@ -249,7 +249,7 @@ pub fn run(
     Run { clients, latencies, elapsed, failures, cpu }
 }
 
-/// How often a small write reaches the disk under `folder`.
+/// Small synced writes per second under `folder`.
 pub fn fsyncs_per_second(folder: &Path) -> f64 {
     let path = folder.join("sync-test");
     let mut file = std::fs::File::create(&path).expect("a file");

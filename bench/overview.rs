@@ -1,4 +1,4 @@
-//! How quickly the overview answers as results pile up: 1,000 to 1,000,000 over 90 days.
+//! Latency of the overview as results pile up: 1,000 to 1,000,000 over 90 days.
 //!
 //!   cargo build --release && cargo run --release --example bench_overview
 //!

@@ -1,4 +1,4 @@
-//! How fast sessions are published: two-turn publishes at 1, 8 and 32 clients, acknowledged means on disk.
+//! Throughput of publishing: two-turn publishes at 1, 8 and 32 clients, acknowledged means on disk.
 //!
 //!   cargo build --release && cargo run --release --example bench_publish
 //!   FSYNC=on scripts/with-postgres cargo run --release --example bench_publish -- --postgres

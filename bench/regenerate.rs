@@ -1,4 +1,4 @@
-//! How much a regeneration costs on top of its judge: sessions with a judge that answers in 20 ms, ten at a time.
+//! Overhead of a regeneration over its judge: sessions with a judge that answers in 20 ms, ten at a time.
 //!
 //!   cargo build --release && cargo run --release --example bench_regenerate
 //!   FSYNC=on scripts/with-postgres cargo run --release --example bench_regenerate -- --postgres

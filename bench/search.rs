@@ -1,4 +1,4 @@
-//! How fast search is, over HTTP on loopback, with everything an agent's search goes through.
+//! Latency and throughput of search, over HTTP on loopback, with everything an agent's search goes through.
 //!
 //!   cargo run --release --example bench_search -- --sizes 3000,30000,300000
 //!
@@ -33,12 +33,12 @@ use tokio::net::TcpStream;
 
 #[derive(Parser)]
 struct Options {
-    /// How many learnings, one measurement each
+    /// Numbers of learnings, one measurement each
     #[arg(long, value_delimiter = ',', default_value = "3000,30000,300000")]
     sizes: Vec<usize>,
     #[arg(long, value_delimiter = ',', default_value = "1,8,32")]
     clients: Vec<usize>,
-    /// How long each cell runs
+    /// Seconds that each cell runs
     #[arg(long, default_value_t = 5)]
     seconds: u64,
     /// Learnings per person

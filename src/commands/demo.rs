@@ -25,7 +25,7 @@ pub struct Demo {
     /// Address to listen on
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8700")]
     listen: String,
-    /// How many sessions to make, spread over ninety days
+    /// Number of sessions to make, spread over ninety days
     #[arg(long, default_value_t = 20_000)]
     sessions: u64,
     /// The same seed makes the same story

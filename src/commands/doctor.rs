@@ -139,7 +139,7 @@ fn check_disk(data_dir: &Path, report: &mut Report) {
     }
 }
 
-/// How often a small write reaches the disk: what durable publishing stands on.
+/// Small synced writes per second: the limit of durable publishing.
 fn fsyncs_per_second(folder: &Path) -> std::io::Result<f64> {
     let path = folder.join(".doctor-sync-test");
     let mut file = private_files::options().create(true).truncate(true).open(&path)?;

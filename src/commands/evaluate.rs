@@ -62,7 +62,7 @@ pub struct Check {
     /// The smallest share of successes that passes, from 0 to 1
     #[arg(long)]
     min_success: f64,
-    /// How far back to look: 7d, 24h, 2w
+    /// Length of the window up to now: 7d, 24h, 2w
     #[arg(long, default_value = "7d")]
     window: String,
     /// Fewer verdicts than this say nothing

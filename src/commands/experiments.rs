@@ -40,7 +40,7 @@ pub struct Analyse {
     /// The rows, one JSON object per line
     #[arg(long, value_name = "FILE")]
     rows: PathBuf,
-    /// How many users the experiment was planned for
+    /// Number of users the experiment was planned for
     #[arg(long, default_value_t = PLANNED_USERS.unsigned_abs())]
     planned_users: u64,
     /// The smallest lift that matters, in percentage points
@@ -67,10 +67,10 @@ pub struct Simulate {
     org: String,
     #[arg(long, default_value_t = 10.0)]
     holdout_percentage: f64,
-    /// How many times everyone is assigned
+    /// Number of times everyone is assigned
     #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     assignments: u32,
-    /// How far back recorded sessions are taken from
+    /// Number of past days that recorded sessions are taken from
     #[arg(long, default_value_t = 90, value_parser = clap::value_parser!(i64).range(1..=36_500))]
     days: i64,
     #[arg(long, value_enum, default_value_t = Format::Report)]

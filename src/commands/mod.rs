@@ -83,7 +83,7 @@ enum Command {
     Doctor(doctor::Doctor),
 }
 
-/// Which installation a command is about.
+/// Installation that a command works on.
 #[derive(Args, Clone, Default)]
 pub struct Installation {
     /// A TOML file with settings; `evenhand config default` prints all of them.

@@ -1,4 +1,4 @@
-//! Who may call whom, and where SQL may stand: read from the source itself.
+//! Allowed dependencies between modules, and the places of SQL: read from the source itself.
 //!
 //! Between crates Cargo decides. Between the folders of `crates/service` the table [`ALLOWED`] does: an edge that is not
 //! in it is wrong.
@@ -266,7 +266,7 @@ fn code(source: &Source) -> impl Iterator<Item = (usize, &str)> {
         .filter(|(_, line)| !line.starts_with("//"))
 }
 
-/// What a line names below `crate::`: `crate::{row, db::Tx}` names `row` and `db::Tx`.
+/// Paths that a line names below `crate::`: `crate::{row, db::Tx}` names `row` and `db::Tx`.
 fn named(line: &str) -> Vec<String> {
     let mut paths = Vec::new();
     for part in line.split("crate::").skip(1) {
@@ -284,7 +284,7 @@ fn named(line: &str) -> Vec<String> {
     paths
 }
 
-/// Why `source` of the service must not name `path`, if it must not.
+/// Reason that `source` of the service must not name `path`, if it must not.
 fn forbidden(source: &Source, path: &str, folders: &BTreeSet<&str>) -> Option<String> {
     let mut parts = path.split("::");
     let target = parts.next().unwrap_or(path);
@@ -570,7 +570,7 @@ fn path_parameters_are_read_in_one_place() {
     }
 }
 
-/// Where SQL may stand besides `sql.rs`, `sql/` and `db/`.
+/// Files that may contain SQL besides `sql.rs`, `sql/` and `db/`.
 const WITH_SQL: &[&str] =
     &["subjects/barrier.rs", "subjects/wall.rs", "subjects/user_tables.rs", "app.rs", "wiring.rs"];
 

@@ -18,7 +18,7 @@ const ROUNDS: usize = 20;
 /// Publishes that must be acknowledged before a round may end.
 const ENOUGH: usize = 3 * CLIENTS;
 
-/// Where the binary stores, as arguments.
+/// Storage of the binary, as arguments.
 struct Storage {
     args: Vec<String>,
     folder: tempfile::TempDir,
@@ -69,7 +69,7 @@ fn body(user: &str, session: &str, request: &str) -> Value {
     })
 }
 
-/// What the clients of a round share.
+/// State shared by the clients of a round.
 #[derive(Default)]
 struct Round {
     stop: AtomicBool,
@@ -189,7 +189,7 @@ async fn survives_being_killed(backend: Backend) {
     }
     let total: usize = everything.iter().map(|client| client.requests.len()).sum();
     assert!(total >= ENOUGH * ROUNDS, "{total} publishes are not much of a load");
-    // What was acknowledged before a crash is still known to be a repeat after it.
+    // A publish acknowledged before a crash is still known to be a repeat after it.
     let known = everything.iter().find(|client| !client.requests.is_empty()).unwrap();
     let http = reqwest::Client::new();
     let repeat = body(&known.user, &known.session, &known.requests[0]);

@@ -11,7 +11,7 @@ use crate::conformance::{body_schema, operations, specification};
 use crate::publish::two_turns;
 use crate::support::{Backend, Server, TestApp, apply, both_backends, until};
 
-/// What an agent key must not call.
+/// Endpoints closed to agent keys.
 const OPERATORS_ONLY: &[&str] = &[
     "/api/jobs",
     "/api/keys",
@@ -50,7 +50,7 @@ const OPERATORS_ONLY: &[&str] = &[
     "/api/delete_agent_playbook",
     "/api/delete_agent_playbooks_by_ids",
 ];
-/// What anyone may call.
+/// Endpoints open to anyone.
 const OPEN: &[&str] = &["/health/live", "/health/ready", "/meta/version"];
 
 #[apply(both_backends)]

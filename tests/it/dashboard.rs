@@ -68,7 +68,7 @@ async fn a_browser_signs_in_and_its_changes_prove_where_they_come_from(t: TestAp
         .call("GET", "/api/whoami", None)
         .await
         .ok();
-    // What was tampered with, has ended, or lost its credential is nothing.
+    // A cookie that was tampered with, has expired or lost its credential is refused.
     let value = browser.cookie.split_once('=').unwrap().1;
     let (id, rest) = value.split_once('.').unwrap();
     let (ends, seal) = rest.split_once('.').unwrap();
@@ -362,7 +362,7 @@ async fn built_files_are_cached_and_compressed() {
     let script = names.iter().find(|name| name.ends_with(".js")).unwrap();
     let t = TestApp::new(Backend::Sqlite).await;
     let server = t.serve().await;
-    // One that hands bodies on as they came.
+    // A client that hands bodies on without decompressing them.
     let client = reqwest::Client::builder().no_gzip().no_brotli().build().unwrap();
     let get = async |encoding: &str, known: &str| {
         let request = client.get(format!("http://{}/assets/{script}", server.address));

@@ -194,7 +194,7 @@ async fn the_wall_refuses_rows_of_people_who_are_not_there(t: TestApp) {
     if t.backend == Backend::Postgres {
         t.sql("CREATE FUNCTION zeroblob(INTEGER) RETURNS BYTEA LANGUAGE sql AS 'SELECT ''\\x00''::bytea'").await.unwrap();
     }
-    // What others point at first.
+    // Referenced tables first.
     for table in USER_TABLES.iter().rev() {
         let name = table.table;
         for (user, epoch) in
@@ -248,7 +248,7 @@ async fn nothing_is_written_for_someone_being_erased_or_erased(t: TestApp) {
     refused("subject_erased").await;
     assert_eq!(t.number("SELECT COUNT(*) FROM subjects").await, 2, "no second ada");
     assert_eq!(t.number("SELECT COUNT(*) FROM requests WHERE user_id = 'ada'").await, 1);
-    // What is left of them can still be deleted.
+    // The person's remaining rows can still be deleted.
     server.post("/api/clear_user_data", &json!({"user_id": "ada"})).await.ok();
 }
 

@@ -61,7 +61,7 @@ fn reference(schema: &Value) -> Option<String> {
     named.rsplit('/').next().map(str::to_owned)
 }
 
-/// Why a property is not of the kind that the page names, if it is not.
+/// Mismatch of a property with the kind that the page names, if any.
 fn mismatch(spec: &Value, property: &Value, kind: &str) -> Option<String> {
     let (kind, nullable) = match kind.strip_suffix('?') {
         Some(kind) => (kind, true),
@@ -94,7 +94,7 @@ fn mismatch(spec: &Value, property: &Value, kind: &str) -> Option<String> {
     (!fits).then(|| format!("is {}", whole["type"]))
 }
 
-/// Why a property does not have the limit that the page names in words, if it does not.
+/// Mismatch of a property with the limit that the page names in words, if any.
 fn unlimited(property: &Value, limit: &str) -> Option<String> {
     let numbers: Vec<u64> =
         limit.split(|c: char| !c.is_ascii_digit()).filter_map(|word| word.parse().ok()).collect();

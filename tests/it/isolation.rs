@@ -12,7 +12,7 @@ const CANARY: &str = "canary7f3a";
 /// The first organization's name.
 const TENANT: &str = "tenant-9q4z";
 
-/// What the first organization has, as the other one might guess or have overheard.
+/// Ids of the first organization that the other one might guess or have overheard.
 struct Known {
     interaction_id: i64,
     job_id: String,
@@ -51,7 +51,7 @@ async fn fill(server: &Server) -> Known {
     let window = json!({"from_ts": NOW - 100, "to_ts": NOW});
     let begun = server.post("/api/evaluations/regenerate", &window).await.ok();
     assert_eq!(begun["total"], 3);
-    // What it may cost is estimated after the answer; from then on nothing moves by itself.
+    // The cost is estimated after the answer; from then on nothing moves by itself.
     until("estimated", async || {
         let all = server.get("/api/evaluations/regenerate").await.ok();
         all["regenerations"][0]["estimated_cost_usd"].is_number()

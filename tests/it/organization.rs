@@ -36,7 +36,7 @@ async fn defaults_are_complete_and_changes_are_versioned(t: TestApp) {
     let stale = server.post("/api/update_config", &merge).await;
     stale.problem(409, "config_version_stale");
     server.post("/api/set_config", &merge).await.problem(409, "config_version_stale");
-    // What was read can be sent back as it is, and a whole configuration resets the rest.
+    // A configuration that was read can be sent back as it is, and a whole configuration resets the rest.
     let again = server.post("/api/set_config", &merged).await.ok();
     assert_eq!(again["config"]["agent_context_prompt"], "a shop");
     let reset = server.post("/api/set_config", &json!({"eval_concurrency_limit": 3})).await.ok();

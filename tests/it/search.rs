@@ -441,7 +441,7 @@ async fn check_index(t: &TestApp) {
     check.await.unwrap();
 }
 
-/// How many rows of a user the index finds by a term.
+/// Number of a user's rows that the index finds by a term.
 async fn matches(t: &TestApp, user: usize, term: &str) -> i64 {
     let input = (format!("u{user}"), term.to_owned());
     let read = t.app.db.read("test.matches", input, |tx, (user, term)| {

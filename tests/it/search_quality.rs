@@ -1,4 +1,4 @@
-//! How good search is, on a small judged set, with floors it must keep.
+//! Quality of search on a small judged set, with floors it must keep.
 
 use std::collections::BTreeMap;
 

@@ -88,7 +88,7 @@ impl Ids {
     }
 }
 
-/// Whether `text` has the form of an id minted by [`Ids::uuid`].
+/// True if `text` is a UUID, the form of an id minted by [`Ids::uuid`].
 pub fn is_uuid(text: &str) -> bool {
     Uuid::try_parse(text).is_ok()
 }

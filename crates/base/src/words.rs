@@ -162,7 +162,7 @@ fn is_unspaced(c: char) -> bool {
         && c != '\u{30fb}'
 }
 
-/// Whether a word, lower case, carries little meaning.
+/// True if a lower-case word is a stop word.
 pub fn is_common(word: &str) -> bool {
     COMMON.binary_search(&word).is_ok()
 }

@@ -39,7 +39,7 @@ struct Went {
     well: bool,
 }
 
-/// Somebody who is being served.
+/// A visit under way, with the learnings given.
 struct Guest {
     visit: Visit,
     topic: &'static Topic,
@@ -144,7 +144,7 @@ impl Life<'_> {
         Ok(guests.into_iter().flatten().collect())
     }
 
-    /// As a task of its own.
+    /// Runs `work` as a task of its own.
     async fn on_any_core<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T>> + Send + 'static,

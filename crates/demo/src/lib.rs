@@ -16,7 +16,7 @@ use storage::{row, run};
 pub use fill::{AT_A_TIME, fill};
 pub use story::Story;
 
-/// Whether the database holds a whole demo.
+/// True if the demo data was filled in completely.
 pub async fn is_filled(app: &App) -> Result<bool> {
     let found = app
         .db

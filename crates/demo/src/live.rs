@@ -13,10 +13,10 @@ use super::story::{Dice, FORGOTTEN, USERS, Visit, user_id};
 use super::talk::{self, Given};
 use service::app::App;
 
-/// Between one customer and the next.
+/// Pause between two customers.
 const PAUSE: Duration = Duration::from_secs(3);
 
-/// How much quicker than the customers of the past those of today talk.
+/// Factor by which live conversations run faster than those of the made-up history.
 const HURRY: i64 = 8;
 
 /// A conversation that is going on: when it ends, and what is published then.

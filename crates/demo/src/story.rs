@@ -20,11 +20,11 @@ const VERSIONS: &[(i64, &str, f64)] =
 pub struct Story {
     seed: u64,
     sessions: u64,
-    /// When the demo is made: the story ends here.
+    /// Time at which the demo is made, where its history ends.
     ends_at: i64,
 }
 
-/// Somebody comes with something.
+/// A customer's visit with a question.
 pub struct Visit {
     pub number: u64,
     pub starts_at: i64,
@@ -33,7 +33,7 @@ pub struct Visit {
     pub customer: u64,
     pub source: &'static str,
     pub version: &'static str,
-    /// How likely the agent, unaided, is to help.
+    /// Probability that the agent helps without learnings.
     pub chance: f64,
     pub dice: Dice,
 }

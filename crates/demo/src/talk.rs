@@ -112,7 +112,7 @@ const UNHAPPY: &[&str] = &[
     "This is useless, I give up.",
 ];
 
-/// How a visit went, and what was said.
+/// The turns of a visit, and its outcome.
 pub struct Conversation {
     pub turns: Vec<Value>,
     pub went_well: bool,
@@ -126,7 +126,7 @@ pub struct Given {
 }
 
 impl Given {
-    /// When what was found was made.
+    /// Creation times of the learnings given.
     pub fn made_at(&self) -> Vec<i64> {
         let lesson = self.lesson.iter().map(|lesson| lesson.made_at);
         lesson.chain(self.profile.iter().map(|profile| profile.made_at)).collect()

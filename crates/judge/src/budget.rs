@@ -1,5 +1,5 @@
-//! What was spent today (UTC) by this process. A call reserves the most it may cost and settles for what it did
-//! cost, so that calls under way together cannot pass the limit either.
+//! Judge spending of this process today (UTC). A call reserves the most it may cost and settles for its
+//! actual cost, so that concurrent calls cannot pass the limit either.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -41,12 +41,12 @@ impl Budget {
         self.today().spent
     }
 
-    /// What others spent today: after a restart, or on other replicas.
+    /// Adds spending recorded elsewhere today: before a restart, or by other replicas.
     pub fn add(&self, dollars: f64) {
         self.today().spent += dollars.max(0.0);
     }
 
-    /// Whether anything is left, without reserving it.
+    /// True if the day's budget is used up. Reserves nothing.
     pub fn is_spent(&self) -> bool {
         let today = self.today();
         self.is_limited() && today.spent >= self.limit

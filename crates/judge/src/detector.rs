@@ -70,7 +70,8 @@ const SIGNS: [(Sign, &[&str]); 7] = [
     (Sign::Speaker, SPEAKERS),
 ];
 
-/// Which lists a text has a word of. Most texts have none, and are done with after one look.
+/// Bit set of the word lists that a text has a word of. Most texts have none, and are done with after one
+/// scan.
 #[derive(Clone, Copy)]
 struct Signs(u8);
 
@@ -401,7 +402,7 @@ const FIELDS: &[&str] = &[
     "diagnosis_category",
 ];
 
-/// How a line of the system begins, see [`speaks_as_system`].
+/// Line beginnings that pose as the system, see [`speaks_as_system`].
 const SPEAKERS: &[&str] = &["system", "developer:"];
 
 fn orders(folded: &str, there: Signs) -> bool {
@@ -420,7 +421,8 @@ fn orders_elsewhere(text: &str) -> bool {
     ORDERS_ELSEWHERE.iter().any(|order| lower.contains(order))
 }
 
-/// Whether some word of `first` is followed by one of each of `then`, each within so many bytes of the one before.
+/// True if a word of `first` is followed by a word of each list in `then`, each within so many bytes of the
+/// one before.
 fn near(text: &str, first: &[&str], then: &[(&[&str], usize)]) -> bool {
     first.iter().any(|word| {
         text.match_indices(word).any(|(at, _)| {

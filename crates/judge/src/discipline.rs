@@ -1,5 +1,5 @@
-//! How a judge is called: within its provider's limits, again after what passes, not at all while it is paused or
-//! the budget is spent.
+//! Call discipline of a judge: its provider's rate limits, retries after transient failures, no calls while
+//! it is paused or the budget is spent.
 //!
 //! - No slot is held while anything waits: for a limit, for `Retry-After` or between two attempts.
 //! - A refused key, an empty account or an unknown model pause the judge with that reason. While it is paused,
@@ -18,7 +18,7 @@ use super::{Answer, BlockReason, Call, Consent, Judge, JudgeError, JudgeState, U
 use base::clock::Clock;
 use base::ids::Ids;
 
-/// How a provider may be used.
+/// Concurrency, rate, timeout and retry limits of a provider.
 #[derive(Clone, Debug)]
 pub struct Limits {
     pub concurrency: usize,
@@ -26,7 +26,7 @@ pub struct Limits {
     pub requests_per_minute: u64,
     /// 0 means no limit.
     pub tokens_per_minute: u64,
-    /// One call.
+    /// Timeout of one call.
     pub timeout: Duration,
     /// Calls for one judgement, the first included.
     pub attempts: u32,
@@ -69,7 +69,7 @@ pub struct Discipline {
 struct Pause {
     reason: BlockReason,
     since: i64,
-    /// When the next call may go through to see.
+    /// Time of the next probe call.
     probe_at: Instant,
 }
 
@@ -128,7 +128,7 @@ impl Discipline {
         &self.budget
     }
 
-    /// What a call would cost; nothing if the model is unpriced. Rules cost nothing.
+    /// Cost of a call in US dollars; `None` if the model is unpriced. Rules cost nothing.
     pub fn cost(&self, model: &str, usage: Usage) -> Option<f64> {
         if !self.judge.reads_text() {
             return Some(0.0);

@@ -1,7 +1,7 @@
 //! The user message: material inside a fence that nobody who wrote the material could have foreseen.
 //!
-//! What is said before and after is the same for every call; the nonce comes after the part a provider may cache
-//! (the system message).
+//! The text before and after it is the same for every call; the nonce comes after the part a provider may
+//! cache (the system message).
 
 use serde_json::json;
 

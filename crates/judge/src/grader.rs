@@ -1,4 +1,4 @@
-//! What the rest of the program calls: material in, checked verdicts and their provenance out.
+//! Entry point of this crate: takes material, returns checked verdicts with their provenance.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub struct Graded<V> {
     pub provenance: Provenance,
 }
 
-/// What is stored beside every verdict.
+/// Judge, rubric, tokens and cost, stored beside every verdict.
 #[derive(Clone, Debug, Serialize)]
 pub struct Provenance {
     /// `offline`, or provider/model as reported.
@@ -119,7 +119,7 @@ impl Grader {
         self.discipline.judge().label()
     }
 
-    /// Whether verdicts come from rules and not from a model.
+    /// True if verdicts come from rules instead of a model.
     pub fn is_offline(&self) -> bool {
         !self.discipline.judge().reads_text()
     }
@@ -143,7 +143,7 @@ impl Grader {
         self.discipline.budget().add(dollars);
     }
 
-    /// Whether it is known what a call costs.
+    /// True if the model has a price.
     pub fn is_priced(&self) -> bool {
         self.discipline.cost(self.label(), Usage::default()).is_some()
     }
@@ -156,7 +156,7 @@ impl Grader {
         self.discipline.cost(self.label(), Usage { input_tokens: call.input_tokens, output_tokens })
     }
 
-    /// How one session went. The rubric is a version of `session_success`.
+    /// Judges the success of one session. The rubric is a version of `session_success`.
     pub async fn session(
         &self,
         rubric: &Rubric,
@@ -167,8 +167,8 @@ impl Grader {
         self.grade(rubric, context, input, |answer| verdicts::session(&answer.json, turns)).await
     }
 
-    /// Which of up to [`BATCH`] learnings had to do with their turn: one place per candidate, in order; empty
-    /// where the judge gave no usable verdict.
+    /// Judges the relevance of up to [`BATCH`] learnings to their turn: one place per candidate, in order;
+    /// empty where the judge gave no usable verdict.
     pub async fn relevance(
         &self,
         rubric: &Rubric,
@@ -181,7 +181,8 @@ impl Grader {
             .await
     }
 
-    /// What up to [`BATCH`] learnings did to the responses: one place per candidate, as for relevance.
+    /// Judges the impact of up to [`BATCH`] learnings on the responses: one place per candidate, as for
+    /// relevance.
     pub async fn impact(
         &self,
         rubric: &Rubric,
@@ -196,7 +197,7 @@ impl Grader {
         .await
     }
 
-    /// Which of two responses serves better after `turns`. The caller decides, at random, which comes first.
+    /// Compares two responses that follow `turns`. The caller randomizes their order.
     pub async fn shadow(
         &self,
         rubric: &Rubric,
@@ -213,7 +214,7 @@ impl Grader {
         self.grade(rubric, context, input, |answer| verdicts::shadow(&answer.json)).await
     }
 
-    /// What is worth remembering of a window of one person's turns. Rubric: `learning_extraction`.
+    /// Extracts learnings from a window of one person's turns. Rubric: `learning_extraction`.
     pub async fn extraction(
         &self,
         rubric: &Rubric,

@@ -53,7 +53,7 @@ pub struct Call {
     pub system: String,
     /// The material inside its fence. Empty for a judge that does not read text.
     pub user: String,
-    /// What the answer looks like, as a flat JSON schema.
+    /// Flat JSON schema of the answer.
     pub schema: Value,
     pub max_output_tokens: u32,
     /// Tokens of `system` and `user`, counted by us: for limits and for what a failed call may have cost.
@@ -62,7 +62,7 @@ pub struct Call {
     pub input: Input,
 }
 
-/// What a judge answered.
+/// A judge's answer, with its model, token usage and latency.
 #[derive(Clone, Debug)]
 pub struct Answer {
     pub json: Value,
@@ -70,7 +70,7 @@ pub struct Answer {
     pub model: String,
     pub usage: Usage,
     pub latency: Duration,
-    /// Why the judge stopped, in the provider's word.
+    /// Finish reason, in the provider's word.
     pub finish_reason: String,
 }
 
@@ -82,19 +82,19 @@ pub struct Usage {
 
 /// One judge. Implementations neither retry nor wait: [`Discipline`] does.
 pub trait Judge: Send + Sync {
-    /// Whose limits apply: `openai`, `anthropic`, …, or `offline`.
+    /// Provider whose limits apply: `openai`, `anthropic`, …, or `offline`.
     fn provider(&self) -> &str;
 
     /// `provider/model` as configured, or `offline`.
     fn label(&self) -> &str;
 
-    /// Whether it reads [`Call::user`]. Rules read [`Call::input`] and are spared the rendering.
+    /// True if it reads [`Call::user`]. Rules read [`Call::input`] and are spared the rendering.
     fn reads_text(&self) -> bool {
         true
     }
 
-    /// Whether what it reads is sent elsewhere. Of a person who is being erased nothing is sent any more; what is judged
-    /// here is refused when it is to be written.
+    /// True if its input leaves this machine. Nothing of a person who is being erased is sent any more; a
+    /// verdict made here is refused when it is written.
     fn is_elsewhere(&self) -> bool {
         true
     }
@@ -102,7 +102,7 @@ pub trait Judge: Send + Sync {
     fn call<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<Answer, JudgeError>>;
 }
 
-/// Whether the person whose words a call carries may still be judged.
+/// Consent to judge the person whose words a call carries.
 pub trait Consent: Send + Sync {
     /// Asked right before each call.
     fn is_given(&self) -> BoxFuture<'_, bool>;
@@ -111,7 +111,7 @@ pub trait Consent: Send + Sync {
     fn withdrawn(&self) -> BoxFuture<'_, ()>;
 }
 
-/// Why there is no verdict. Texts carry neither content nor keys.
+/// Reason for a missing verdict. Texts carry neither content nor keys.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JudgeError {
     /// The provider or the way there failed; later may be better.
@@ -147,7 +147,7 @@ impl JudgeError {
         }
     }
 
-    /// When trying again may help, if the provider said or it is known.
+    /// Delay before a retry, if the provider gave one or it is known.
     pub fn after(&self) -> Option<Duration> {
         match self {
             JudgeError::Transient { after } | JudgeError::RateLimited { after } => *after,
@@ -155,7 +155,7 @@ impl JudgeError {
         }
     }
 
-    /// Whether the same call may succeed later without anybody changing it.
+    /// True if the same call may succeed later, unchanged.
     pub fn is_temporary(&self) -> bool {
         matches!(
             self,
@@ -166,7 +166,7 @@ impl JudgeError {
     }
 }
 
-/// Why the judge is paused, by name.
+/// Reason for a pause of the judge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BlockReason {
     #[error("the configured model needs an API key, and none is set")]
@@ -198,7 +198,7 @@ impl BlockReason {
     }
 }
 
-/// Whether the judge works, for the dashboard and `/health/ready`.
+/// Running or paused, for the dashboard and `/health/ready`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JudgeState {
     Running,

@@ -34,7 +34,7 @@ impl Bucket {
         Bucket { per_minute, level: per_minute, filled_at: now }
     }
 
-    /// How long until `amount` can be taken.
+    /// Wait until the bucket holds `amount`.
     fn wait(&mut self, amount: f64, now: Instant) -> Duration {
         if self.per_minute <= 0.0 {
             return Duration::ZERO;

@@ -1,4 +1,4 @@
-//! What tokens cost. A model that is not in the table is unpriced, never free.
+//! Token prices. A model that is not in the table is unpriced, never free.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What a model proposes, checked: learnings from a window of turns, and better wordings of a learning.
+//! Checked proposals of a model: learnings from a window of turns, and better wordings of a learning.
 //!
 //! A proposal stands on turns that were shown. One that cites none of them, or nothing that the user said or an
 //! expert wrote, is refused with the reason: what tools return and what the agent claims teach nothing by themselves.

@@ -1,4 +1,4 @@
-//! Which judge the settings and the environment ask for. Keys come from the environment only, and nothing here
+//! Choice of the judge by settings and environment. Keys come from the environment only, and nothing here
 //! prints them.
 
 use std::fmt;
@@ -7,7 +7,7 @@ use secrecy::SecretString;
 
 use crate::settings::JudgeSettings;
 
-/// Who answers.
+/// Provider of a language model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Provider {
     /// OpenAI, or anything that speaks its chat interface at a base URL of its own.
@@ -48,7 +48,7 @@ impl Provider {
         }
     }
 
-    /// What is used when only a key is given: small, priced in `prices.toml`, able to keep to a schema.
+    /// Default model when only a key is given: small, priced in `prices.toml`, able to keep to a schema.
     fn default_model(self) -> &'static str {
         match self {
             Provider::Openai => "gpt-5-mini",

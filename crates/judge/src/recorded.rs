@@ -10,12 +10,12 @@ use serde_json::Value;
 use super::offline::OfflineJudge;
 use super::{Answer, BlockReason, Call, Judge, JudgeError, Usage};
 
-/// What happens to one call.
+/// Scripted result of one call.
 #[derive(Clone, Debug)]
 pub enum Scripted {
     /// This answer.
     Ok(Value),
-    /// What the offline judge would say: for scripts that are about something else.
+    /// The offline judge's answer: for scripts that are about something else.
     Rules,
     /// This answer, after a while.
     Slow(Duration, Value),
@@ -54,7 +54,7 @@ impl RecordedJudge {
         }
     }
 
-    /// What happens when the script is over.
+    /// Sets the result of all calls after the end of the script.
     pub fn then(mut self, after: Scripted) -> Self {
         self.after = after;
         self
@@ -77,12 +77,12 @@ impl RecordedJudge {
         lock(&self.script).push_back(next);
     }
 
-    /// How many calls were made.
+    /// Number of calls made.
     pub fn count(&self) -> usize {
         lock(&self.calls).len()
     }
 
-    /// How many calls somebody waits for.
+    /// Number of calls still awaited.
     pub fn under_way(&self) -> usize {
         Arc::strong_count(&self.under_way) - 1
     }

@@ -1,5 +1,5 @@
-//! What a judge is shown, as plain values: there is no field for the arm, for citations or for what was retrieved,
-//! so none of them can reach a judge of success. Cutting to length happens here.
+//! Input of a judge, as plain values: there is no field for the arm, for citations or for retrieved
+//! learnings, so none of them can reach a judge of success. Truncation happens here.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub struct Turn {
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct ToolCall {
     pub name: String,
-    /// What went in and came out.
+    /// Input and output of the call.
     pub data: Value,
     pub status: String,
 }
@@ -42,9 +42,9 @@ pub struct Candidate {
     pub turn: i64,
     pub kind: LearningKind,
     pub content: String,
-    /// When a playbook applies; empty for profiles.
+    /// Situation in which a playbook applies; empty for profiles.
     pub trigger: String,
-    /// Whether a diagnosis is wanted with the impact.
+    /// True if the impact verdict should come with a diagnosis.
     pub diagnose: bool,
 }
 
@@ -52,9 +52,9 @@ pub struct Candidate {
 #[derive(Clone, Debug, Default)]
 pub struct Window {
     pub turns: Vec<Turn>,
-    /// How many turns each session has, in their order.
+    /// Number of turns of each session, in their order.
     pub sessions: Vec<usize>,
-    /// What experts would have answered, by turn.
+    /// Answers written by experts, by turn.
     pub experts: Vec<(i64, String)>,
 }
 
@@ -69,8 +69,8 @@ pub struct Flawed {
     pub turns: Vec<Turn>,
 }
 
-/// What the organization says about its agent (part of the rubric, not of the transcript), and whether the person in
-/// the transcript may be judged at all.
+/// The organization's description of its agent (part of the rubric, not of the transcript), and the consent
+/// of the person in the transcript.
 #[derive(Clone, Default, Serialize)]
 pub struct Context {
     pub agent_context: String,
@@ -121,7 +121,7 @@ impl Input {
         }
     }
 
-    /// Everything in it that somebody outside wrote.
+    /// All texts in it that were written outside of this program.
     pub fn texts(&self) -> Vec<String> {
         let mut texts = Vec::new();
         for turn in self.turns() {

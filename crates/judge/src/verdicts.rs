@@ -18,7 +18,7 @@ use base::vocabulary::Vocabulary;
 const REASON: usize = 4000;
 const CITATIONS: usize = 20;
 
-/// How a session went.
+/// Verdict on a session's success.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SessionVerdict {
     pub is_success: bool,
@@ -43,7 +43,7 @@ pub struct ImpactVerdict {
     pub diagnosis: Option<Diagnosis>,
 }
 
-/// Why a learning did not help, as far as the session shows it.
+/// Diagnosis of a learning that did not help, as far as the session shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, ToSchema)]
 #[schema(as = PlaybookDiagnosis)]
 pub struct Diagnosis {

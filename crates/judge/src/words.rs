@@ -1,7 +1,7 @@
 //! The words that judges decide in.
 
 base::vocabulary! {
-    /// Why a session failed.
+    /// Cause of a session's failure.
     pub enum FailureType {
         SystemError = "system_error",
         MissingTool = "missing_tool",
@@ -14,7 +14,7 @@ base::vocabulary! {
 }
 
 impl FailureType {
-    /// Those that name a reason.
+    /// Failure types that name a cause.
     pub const NAMED: [FailureType; 5] = [
         FailureType::SystemError,
         FailureType::MissingTool,
@@ -34,7 +34,7 @@ base::vocabulary! {
 }
 
 base::vocabulary! {
-    /// Why a learning did not help.
+    /// Cause of a learning's failure to help.
     pub enum DiagnosisCategory {
         /// Its text is wrong.
         ContentDefect = "content_defect",
@@ -48,7 +48,7 @@ base::vocabulary! {
 }
 
 base::vocabulary! {
-    /// Which of two responses is better, in the order in which the judge saw them.
+    /// The better of two responses, in the order in which the judge saw them.
     pub enum BetterRequest {
         First = "1",
         Second = "2",
@@ -88,9 +88,9 @@ base::vocabulary! {
     pub enum LearningKind {
         /// Something an agent knows about a person.
         Profile = "profile",
-        /// How to handle something, learned from one person's sessions.
+        /// Instruction for a recurring situation, learned from one person's sessions.
         UserPlaybook = "user_playbook",
-        /// How to handle something, for everybody.
+        /// Instruction for a recurring situation, for everybody.
         AgentPlaybook = "agent_playbook",
     }
 }

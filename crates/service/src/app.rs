@@ -45,7 +45,7 @@ impl AreaState {
     }
 }
 
-/// Whether opening an installation may change its schema.
+/// Schema migration policy when an installation is opened.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Schema {
     /// Bring it up to date.

@@ -1,4 +1,4 @@
-//! How well the judge agrees with people, and with another version of itself.
+//! Agreement of the judge with people, and with another version of itself.
 
 use super::ALPHA;
 use super::binomial::binomial_two_sided_p;

@@ -31,7 +31,7 @@ pub struct AlwaysValid {
     rho_squared: f64,
 }
 
-/// What one look shows.
+/// Always-valid interval and p-value of one look.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Look {
     /// The always-valid interval for the lift, clamped to ±100 percentage points.
@@ -120,8 +120,8 @@ impl RunningLooks {
         });
     }
 
-    /// What all looks contain. Null before the first look, and when they have nothing in common,
-    /// which happens when the effect itself changes.
+    /// Intersection of the intervals of all looks. Null before the first look, and when it is empty, which
+    /// happens when the effect itself changes.
     pub fn interval(&self) -> Defined<Interval> {
         self.0.map_or(Err(NullReason::NoLooks), |(interval, _)| interval)
     }

@@ -7,7 +7,7 @@
 use super::reason::{Defined, NullReason};
 use super::summation::sum;
 
-/// What one user contributes: how many sessions, and the total of the outcome over them.
+/// Contribution of one user: the number of sessions, and the total of the outcome over them.
 ///
 /// Every outcome of a session is a whole number (success, escalation, corrections, turns, tokens),
 /// so that totals, and the question whether there is any variance at all, are exact.
@@ -20,7 +20,7 @@ pub struct UserSum {
 }
 
 impl UserSum {
-    /// Both together.
+    /// Sum of both contributions.
     #[must_use]
     pub const fn plus(self, other: Self) -> Self {
         Self {
@@ -30,7 +30,7 @@ impl UserSum {
     }
 }
 
-/// Which estimator of the variance between users.
+/// Estimator of the variance between users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Variance {
     /// `Σ r² / N²`: the plain sandwich (Liang and Zeger, 1986). Too small with few users.
@@ -49,9 +49,9 @@ pub enum Variance {
 /// Users who contribute the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Alike {
-    /// What each of them contributes.
+    /// Contribution of each of these users.
     pub user: UserSum,
-    /// How many they are.
+    /// Number of these users.
     pub count: u64,
 }
 
@@ -119,7 +119,7 @@ impl Arm {
         Ok(self.total as f64 / self.sessions as f64)
     }
 
-    /// Whether every total could be a number of successes.
+    /// True if every total could be a number of successes.
     #[must_use]
     pub fn is_binary(&self) -> bool {
         let is_binary =
@@ -162,7 +162,7 @@ impl Arm {
         own.saturating_sub(expected) as f64 / self.sessions as f64
     }
 
-    /// Whether all users have exactly the same rate: `s_g·N = S·n_g` for every g, in integers.
+    /// True if all users have exactly the same rate: `s_g·N = S·n_g` for every g, in integers.
     #[must_use]
     pub fn has_zero_variance(&self) -> bool {
         self.alike.iter().all(|alike| self.residual(&alike.user) == 0.0)

@@ -11,7 +11,7 @@ use super::newcombe;
 use super::reason::{Defined, NullReason};
 
 base::vocabulary! {
-    /// How an interval for the lift is made.
+    /// Method of an interval for the lift.
     #[derive(Default)]
     pub enum CiMethod {
         /// The headline: Newcombe's interval on effective sample sizes with Bell–McCaffrey t.

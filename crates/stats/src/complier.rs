@@ -20,7 +20,7 @@ pub struct DeliveredUser {
     pub delivered: u64,
 }
 
-/// Which share of the learnings handed over `some` of them are; null when none was handed over.
+/// Share of `some` in the learnings handed over; null when none was handed over.
 pub fn share_of_served(some: u64, served: u64) -> Defined<f64> {
     match served {
         0 => Err(NullReason::NothingServed),

@@ -4,7 +4,7 @@ use super::always_valid::Look;
 use super::reason::{Defined, NullReason};
 
 base::vocabulary! {
-    /// What an experiment says so far.
+    /// Decision on the lift so far.
     pub enum LiftDecision {
         /// Too early for an always-valid interval.
         Collecting = "collecting",
@@ -12,7 +12,7 @@ base::vocabulary! {
         Positive = "positive",
         /// Retrieval harms: the always-valid interval lies below zero.
         Negative = "negative",
-        /// Whatever the effect is, it is smaller than the margin that matters.
+        /// Any effect is smaller than the margin that matters.
         NoEffectAtPrecision = "no_effect_at_precision",
         /// None of these yet, or a failed guardrail speaks against a positive answer.
         Inconclusive = "inconclusive",

@@ -8,7 +8,7 @@ use super::interval::Interval;
 use super::multiplicity::holm;
 use super::reason::{Defined, NullReason};
 
-/// Which change of an outcome is for the worse.
+/// Direction in which an outcome gets worse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum HarmfulChange {
     /// More is worse: corrections, turns, escalations, tokens.
@@ -22,14 +22,14 @@ pub enum HarmfulChange {
 pub struct Guardrail<'a> {
     /// The arms for this outcome.
     pub comparison: Comparison<'a>,
-    /// Which change is for the worse.
+    /// Direction in which the outcome gets worse.
     pub harmful: HarmfulChange,
-    /// How much harm is tolerable, in the unit of the outcome; not negative.
+    /// Tolerable harm, in the unit of the outcome; not negative.
     pub margin: f64,
 }
 
 base::vocabulary! {
-    /// What is known about one guardrail.
+    /// Verdict on one guardrail.
     pub enum GuardrailVerdict {
         /// Shown to be worse by less than the margin.
         Passed = "passed",
@@ -60,7 +60,7 @@ pub struct Assessment {
     pub non_inferiority: Defined<AdjustedP>,
     /// Test of "no harm", `P(T ≥ harm/SE)`: small means worse.
     pub deterioration: Defined<AdjustedP>,
-    /// What follows from the adjusted tests at one-sided 2.5 %, as in a 95 % interval.
+    /// Verdict of the adjusted tests at one-sided 2.5 %, as in a 95 % interval.
     pub verdict: GuardrailVerdict,
 }
 

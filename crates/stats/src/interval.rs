@@ -22,7 +22,7 @@ impl Interval {
         Self::between(centre - half_width, centre + half_width)
     }
 
-    /// Whether `value` lies in the interval, ends included.
+    /// True if `value` lies in the interval, ends included.
     #[must_use]
     pub fn contains(&self, value: f64) -> bool {
         self.lower <= value && value <= self.upper
@@ -34,7 +34,7 @@ impl Interval {
         self.upper - self.lower
     }
 
-    /// Whether the whole interval lies strictly inside `±margin`.
+    /// True if the whole interval lies strictly inside `±margin`.
     #[must_use]
     pub fn is_within(&self, margin: f64) -> bool {
         -margin < self.lower && self.upper < margin
@@ -55,7 +55,7 @@ impl Interval {
         Self { lower: self.lower.min(value), upper: self.upper.max(value) }
     }
 
-    /// What both intervals contain; `None` when they do not meet.
+    /// Intersection of both intervals; `None` when they do not meet.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Option<Self> {
         let (lower, upper) = (self.lower.max(other.lower), self.upper.min(other.upper));

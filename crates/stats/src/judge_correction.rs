@@ -18,13 +18,13 @@ use super::summation::sum;
 pub struct JudgedUser {
     /// Sessions with a verdict of the judge only.
     pub unlabelled: u64,
-    /// Those of them that the judge calls a success.
+    /// Unlabelled sessions that the judge calls a success.
     pub unlabelled_passes: u64,
     /// Sessions with both verdicts.
     pub labelled: Confusion,
 }
 
-/// How much the judge is trusted, `λ`.
+/// Weight of the judge's verdicts, `λ`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tuning {
     /// `λ = 1`: prediction-powered inference as first proposed (Angelopoulos et al., 2023a).

@@ -69,7 +69,7 @@ pub struct PublishedUser {
     pub evaluated: u64,
 }
 
-/// Whether the arms are judged equally often.
+/// Difference of the evaluation rates of the arms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DifferentialEvaluation {
     /// Evaluation rate of treatment.

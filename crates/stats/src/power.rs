@@ -42,7 +42,7 @@ pub fn intraclass_correlation(past: &Arm) -> Defined<f64> {
     Ok((between - within) / total)
 }
 
-/// How sessions come in users.
+/// Clustering of sessions in users.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Clustering {
     /// Mean number of sessions of a user, `m`.
@@ -73,12 +73,12 @@ impl Clustering {
     }
 }
 
-/// What is assumed about an experiment that has not run yet.
+/// Assumptions about an experiment that has not run yet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Planner {
     /// Success rate without retrieval.
     pub baseline: f64,
-    /// How sessions come in users.
+    /// Clustering of sessions in users.
     pub clustering: Clustering,
     /// Probability of seeing an effect that is there.
     pub power: f64,
@@ -96,7 +96,7 @@ pub struct Size {
 }
 
 impl Size {
-    /// Whether the holdout is smaller than is advisable.
+    /// True if the holdout is smaller than is advisable.
     #[must_use]
     pub const fn is_small_holdout(&self) -> bool {
         self.holdout_users < SMALLEST_ADVISABLE_HOLDOUT
@@ -171,8 +171,8 @@ impl Planner {
     }
 }
 
-/// How many times the smallest detectable effect of an even split a holdout of this share costs,
-/// with as many users in all: `√(¼ / (h(1−h)))`. Null unless the share is strictly between 0 and 1.
+/// Factor by which a holdout of this share raises the smallest detectable effect of an even split, with as
+/// many users in all: `√(¼ / (h(1−h)))`. Null unless the share is strictly between 0 and 1.
 pub fn small_holdout_price(holdout_share: f64) -> Defined<f64> {
     if holdout_share > 0.0 && holdout_share < 1.0 {
         Ok((0.25 / (holdout_share * (1.0 - holdout_share))).sqrt())

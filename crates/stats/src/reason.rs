@@ -1,10 +1,10 @@
-//! Why a number is null.
+//! Reasons for null numbers.
 
 /// A number, or the reason why there is none.
 pub type Defined<T> = Result<T, NullReason>;
 
 base::vocabulary! {
-    /// Why a number is null.
+    /// Reason for a null number.
     pub enum NullReason {
         /// An arm has no evaluated session: there is no rate to compare.
         ArmWithoutEvaluatedSessions = "arm_without_evaluated_sessions",

@@ -11,7 +11,7 @@ use super::reason::Defined;
 pub struct UserWeighted {
     /// Difference of the means of the users' own rates.
     pub lift: f64,
-    /// What Welch's test says about it; null when no arm varies.
+    /// Welch's test of the lift; null when no arm varies.
     pub test: Defined<WelchTest>,
 }
 
@@ -56,7 +56,7 @@ pub fn user_weighted(comparison: &Comparison<'_>) -> Defined<UserWeighted> {
     Ok(UserWeighted { lift, test })
 }
 
-/// How much single users matter.
+/// Influence of single users on the lift.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Influence {
     /// The largest change of the lift, in absolute value, when one user is left out.

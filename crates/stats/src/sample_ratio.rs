@@ -30,7 +30,7 @@ pub struct SampleRatio {
     pub chi_square_p: f64,
     /// Exact two-sided binomial p-value.
     pub exact_binomial_p: f64,
-    /// Whether an arm expects fewer than five users, so that the exact test decides.
+    /// True if an arm expects fewer than five users, so that the exact test decides.
     pub low_expected_count: bool,
 }
 
@@ -63,7 +63,7 @@ impl SampleRatio {
         if self.low_expected_count { self.exact_binomial_p } else { self.chi_square_p }
     }
 
-    /// Whether the split is too unlikely to be chance.
+    /// True if the split is too unlikely to be chance.
     #[must_use]
     pub fn is_mismatch(&self) -> bool {
         self.p_value() < MISMATCH_P
@@ -136,7 +136,7 @@ impl SequentialSampleRatio {
         self.p_value
     }
 
-    /// Whether the split is too unlikely to be chance, whenever one looks.
+    /// True if the split is too unlikely to be chance, at any number of looks.
     #[must_use]
     pub fn is_mismatch(&self) -> bool {
         self.p_value < SEQUENTIAL_MISMATCH_P

@@ -19,7 +19,7 @@ pub const SMALLEST_SHOWN: usize = 5;
 /// One user's sums by the name of the segment.
 pub type SegmentedUser = BTreeMap<String, UserSum>;
 
-/// Which segment a result is about.
+/// Label of a segment.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SegmentLabel {
     /// A segment that stands alone.

@@ -1,4 +1,4 @@
-//! What the tests of several formulas share.
+//! Helpers shared by the tests of several formulas.
 
 /// Asserts that two numbers agree, relative to the expected one.
 pub fn close(actual: f64, expected: f64, tolerance: f64) {

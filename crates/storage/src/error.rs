@@ -131,7 +131,7 @@ impl Error {
         }
     }
 
-    /// Whether the engine, not a rule, kept something from being stored or read.
+    /// True if the engine, not a rule, kept something from being stored or read.
     pub fn is_storage_failure(&self) -> bool {
         matches!(
             self,

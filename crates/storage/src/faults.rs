@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::error::{Error, Result};
 
-/// In the order in which an erasure comes by.
+/// Fault points of an erasure, in the order in which it reaches them.
 pub const ERASURE: &[&str] = &[
     "erase.before_begin",
     "erase.after_begin",

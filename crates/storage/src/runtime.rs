@@ -25,7 +25,7 @@ pub struct Runtime {
     pub jobs: JobSettings,
     /// Cancelled when a graceful stop begins.
     pub stopping: CancellationToken,
-    /// How long a graceful stop waits for tasks.
+    /// Longest wait of a graceful stop for tasks.
     pub stop_patience: Duration,
     tasks: TaskTracker,
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{results, talk, work};
 use crate::support::{NOW, Server, TestApp, apply, both_backends};
 
-/// How a judge of the tests chooses between two responses.
+/// Preference of a test judge between two responses.
 #[derive(Clone, Copy)]
 pub enum Prefers {
     First,

@@ -28,7 +28,7 @@ async fn ask(server: &Server, endpoint: &str, user: &str, session: Option<&str>)
     server.post(&format!("/api/{endpoint}"), &body).await.ok()
 }
 
-/// How many learnings an answer carries.
+/// Number of learnings in an answer.
 fn learnings(answer: &Value, lists: &[&str]) -> usize {
     lists.iter().map(|list| answer[list].as_array().unwrap().len()).sum()
 }
@@ -187,7 +187,7 @@ async fn an_erasure_leaves_no_exposure(t: TestApp) {
     let msg = withheld["msg"].as_str().unwrap();
     assert!(msg.contains("was erased") && msg.contains("withheld"), "{msg}");
     assert_eq!(exposure(&t, "searches", &treated).await, 1);
-    // What an erasure deletes marks nobody.
+    // Rows deleted by an erasure mark nobody as stale.
     t.sql("DELETE FROM experiment_exposures").await.unwrap();
     assert_eq!(t.number("SELECT COUNT(*) FROM experiment_stale_users").await, 0);
 }

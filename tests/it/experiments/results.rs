@@ -439,7 +439,7 @@ async fn from_search_to_a_number_anyone_can_compute_again(t: TestApp) {
         (&Value::Null, &json!("unhealthy"))
     );
 
-    // What is deleted no longer counts.
+    // A deleted session no longer counts.
     server.post("/api/clear_user_data", &json!({"user_id": held})).await.ok();
     let found = server.get(&format!("{PATH}/exp/results")).await.ok();
     assert_eq!(found["holdout"]["published_session_count"], 33);

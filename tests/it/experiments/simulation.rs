@@ -1,6 +1,6 @@
 //! Random publishes, searches, starts, stops and restarts, on two replicas at once.
 //!
-//! Whatever happens in whatever order: a user's arm never changes within an experiment, the holdout never receives a
+//! In any order of events: a user's arm never changes within an experiment, the holdout never receives a
 //! learning through any endpoint, and every stored attribution is what the hash says.
 
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ const SEARCHES: &[&str] = &[
     "get_agent_playbooks",
 ];
 
-/// What an answer says of a user's arm, and how many learnings it carries.
+/// The user's arm in an answer, and the number of learnings it carries.
 fn seen(answer: &Value) -> (Option<(String, String)>, usize) {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let experiment = &answer["experiment"];

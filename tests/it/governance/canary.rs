@@ -191,7 +191,7 @@ async fn experiment(p: &Person<'_>) {
     p.both.agent.post("/api/search", &query).await.ok();
 }
 
-/// What is summed up for the results names sources and agent versions.
+/// The sums behind the results name sources and agent versions.
 async fn experiment_results(p: &Person<'_>) {
     p.both.agent.get("/api/retrieval_experiments/exp/results").await.ok();
 }
@@ -358,7 +358,7 @@ fn dump(t: &TestApp) -> Vec<u8> {
     dump.stdout
 }
 
-/// Where words are found: in the files, and on PostgreSQL in a dump.
+/// Canaries found in the files, and on PostgreSQL also in a dump.
 async fn find(t: &TestApp, scanner: &Scanner) -> BTreeSet<usize> {
     match t.backend {
         Backend::Sqlite => scanner.find_in_folder(&t.settings().server.data_dir).unwrap(),

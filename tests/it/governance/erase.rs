@@ -458,7 +458,7 @@ async fn fenced_users_come_back_with_what_is_newer() {
         both.agent.post("/api/add_user_profile", &profile).await.problem(409, "predates_erasure");
         assert_eq!(t.number("SELECT COUNT(*) FROM subjects WHERE state = 'active'").await, 0);
         both.agent.publish(&dated(NOW + 10)).await.ok();
-        // What is theirs now is judged as anybody's.
+        // New sessions of a returned person are judged as usual.
         t.clock().advance(600);
         work(&t).await;
         assert_eq!(t.number("SELECT COUNT(*) FROM evaluation_results").await, 1);

@@ -160,7 +160,7 @@ async fn an_export_is_refused_while_the_person_is_being_erased(t: TestApp) {
     both.agent.post("/api/search", &json!({"user_id": "ada", "query": "tea"})).await.ok();
 }
 
-/// What an export must know of each table is compared with the schema that knows it.
+/// The columns listed for each table are compared with the schema.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_list_of_tables_knows_their_columns() {
     let t = TestApp::new(Backend::Postgres).await;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use stateright::{Checker, Model, Property};
 
-/// What the design could have got wrong.
+/// Design faults that the search must catch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Broken {
     Nothing,

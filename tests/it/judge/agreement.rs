@@ -22,7 +22,7 @@ fn kappa(counts: [f64; 4]) -> (f64, f64) {
     (agreement, (agreement - chance) / (1.0 - chance))
 }
 
-/// What the judge said about labelled sessions.
+/// Verdicts of the judge on labelled sessions, counted.
 #[derive(Default)]
 struct Tally {
     success: [f64; 4],

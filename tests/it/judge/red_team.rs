@@ -96,7 +96,8 @@ async fn every_attempt_is_flagged_or_says_why_it_cannot_be() {
     assert!(undetectable <= 5, "{undetectable} attempts go unseen");
 }
 
-/// Whatever is inside stays inside: our own fence lines are the only ones, and the order is JSON-escaped data.
+/// Material stays inside the fence: our own fence lines are the only ones, and the order is JSON-escaped
+/// data.
 #[tokio::test]
 async fn no_order_leaves_the_fence() {
     for attempt in Attempt::all() {

@@ -22,7 +22,7 @@ use crate::support::{NOW, Process};
 
 const KEY: &str = "sk-test-0123456789-secret";
 
-/// What the server answers.
+/// Scripted answer of the server.
 #[derive(Clone)]
 struct Script {
     status: u16,

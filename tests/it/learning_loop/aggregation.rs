@@ -109,7 +109,7 @@ async fn what_is_rejected_does_not_come_back_unchanged(t: TestApp) {
     let other = "Always quote delivery times in working days.";
     teach_all(&t, &server, other).await;
     assert_eq!(agent_playbooks(&server).await.len(), 2);
-    // What is open again may grow again.
+    // A reopened playbook may gain sources again.
     decide(&server, &rejected, "pending").await;
     assert_eq!(t.number("SELECT COUNT(*) FROM rejected_ideas").await, 0);
     teach(&t, &server, &[("max", "Always quote prices with tax.")]).await;

@@ -181,7 +181,7 @@ async fn proposals_are_checked_against_the_window(t: TestApp) {
         t.number("SELECT COUNT(*) FROM learning_proposals WHERE outcome = 'refused'").await,
         2
     );
-    // What the model is shown is fenced, and only ada's.
+    // The prompt is fenced, and holds only ada's words.
     let call = model
         .calls()
         .into_iter()

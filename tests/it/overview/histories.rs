@@ -124,7 +124,7 @@ impl History {
         self.t.sql(&format!("DELETE FROM subjects WHERE user_id = '{user}'")).await.unwrap();
     }
 
-    /// What the rows themselves must agree on.
+    /// Invariants of the stored rows.
     async fn check(&self, number: usize) {
         assert_eq!(wrong_sums(&self.t).await, [], "after step {number}");
         let none = [

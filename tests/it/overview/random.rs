@@ -78,7 +78,7 @@ pub struct Data {
 }
 
 impl Data {
-    /// Whether the version is asked for.
+    /// True if the version is asked for.
     pub fn has(&self, version: &str) -> bool {
         self.version.is_none_or(|only| only == version)
     }

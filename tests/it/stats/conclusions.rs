@@ -191,7 +191,7 @@ fn symmetric_look(comparison: &Comparison<'_>, planned: u64) -> Defined<Look> {
 /// One kind of experiment: its arms' success rates, and how many of its runs conclude something on some day.
 struct World {
     holdout_share: f64,
-    /// Of treatment and holdout.
+    /// Success rates of treatment and holdout.
     rates: [f64; 2],
     users_per_day: u64,
 }

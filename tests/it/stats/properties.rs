@@ -1,4 +1,4 @@
-//! What has to hold for any experiment, not only for the reference cases.
+//! Properties of any experiment, not only of the reference cases.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use base::vocabulary::Vocabulary;

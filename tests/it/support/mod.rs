@@ -1,4 +1,4 @@
-//! What the tests stand on: an app per test on either engine, a server around it, and the real binary.
+//! Test support: an app per test on either engine, a server around it, and the real binary.
 
 mod contract;
 mod model;

@@ -11,18 +11,18 @@ use serde_json::{Value, json};
 /// Calls by the digits that follow the marker.
 pub type Calls = Arc<Mutex<BTreeMap<String, usize>>>;
 
-/// What a model is like.
+/// A model stub: its marker, latency and answers.
 #[derive(Clone, Copy)]
 pub struct Model {
     /// Stands before the number of the session or person in what it is sent.
     pub marker: &'static str,
     pub takes: Duration,
-    /// What it answers to a text.
+    /// Answer to a text.
     pub answers: fn(&str) -> Value,
 }
 
 impl Model {
-    /// Its calls, and where it is.
+    /// Starts it; gives its call counts and its URL.
     pub async fn start(self) -> (Calls, String) {
         let calls = Calls::default();
         let router = Router::new().fallback(answer).with_state((self, calls.clone()));

@@ -19,7 +19,7 @@ pub struct Server {
     stop: CancellationToken,
 }
 
-/// What came back.
+/// Response of the server.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,

@@ -16,7 +16,7 @@ use serde::Deserialize;
 /// The longest vector that a model may give.
 pub const DIMENSIONS: usize = 4096;
 
-/// Why there is no vector.
+/// An embedding failure.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct EmbedderError(String);

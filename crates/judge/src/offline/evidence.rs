@@ -27,8 +27,8 @@ pub fn is_question(text: &str) -> bool {
     text.trim_end().ends_with(['?', '？'])
 }
 
-/// Whether what the user said last ends the session well. Thanks for an answer that says that it could not are good
-/// manners; then only a user who says that it is done is believed.
+/// True if the user's last words end the session well. Thanks for an answer that admits failure are good
+/// manners; then the user must say that it is done.
 pub fn settles(user: &Heard, answer: &Heard) -> bool {
     is_content(&user.plain) && (!could_not(answer) || has(&user.plain, DONE))
 }
@@ -69,8 +69,9 @@ fn is_closing(turns: &[Heard], at: usize) -> bool {
     closed && turn.tools.is_empty() && !refuses(turn)
 }
 
-/// Whether the user complained about an answer and neither took it back nor got what they asked for instead. An
-/// apology takes nothing back. What a user complains of before there is an answer, or when asked, is the matter itself.
+/// True if a complaint about an answer was neither taken back nor answered with what the user asked for
+/// instead. An apology takes nothing back. A complaint before there is an answer, or in reply to a question,
+/// is the user's issue itself.
 pub fn complaint_stands(turns: &[Heard]) -> bool {
     (0..turns.len()).any(|at| {
         let Some(before) = turns[..at].iter().rfind(|turn| !turn.user && !turn.text.is_empty())
@@ -86,8 +87,8 @@ pub fn complaint_stands(turns: &[Heard]) -> bool {
     })
 }
 
-/// Whether a later turn of the user, after an answer, takes back what the first of these turns complains of: thanks
-/// that stand before a new wish are for what was answered, those behind it for what is yet to be done.
+/// True if a later turn of the user, after an answer, takes back the complaint in the first of these turns:
+/// thanks before a new request are for the answer given, thanks behind it for work yet to be done.
 fn taken_back(turns: &[Heard]) -> bool {
     let Some(answer) = turns.iter().position(|turn| !turn.user) else { return false };
     turns[answer..].iter().filter(|turn| turn.user && !complains(&turn.plain)).any(|turn| {
@@ -97,7 +98,8 @@ fn taken_back(turns: &[Heard]) -> bool {
     })
 }
 
-/// Whether the first of these turns says what is wanted instead, and an answer follows that is more than an apology.
+/// True if the first of these turns says what is wanted instead, and an answer follows that is neither a
+/// refusal nor a mere apology.
 fn repaired(turns: &[Heard]) -> bool {
     let asked = &turns[0];
     let text = asked.text.to_lowercase();

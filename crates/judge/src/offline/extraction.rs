@@ -137,7 +137,7 @@ fn session(turns: &[Turn], experts: &[(i64, String)], proposals: &mut Vec<Value>
     }
 }
 
-/// What the user asked before the answer that a correction points at.
+/// The user's question before the answer that a correction points at.
 fn asked_before(heard: &[Heard], correction: usize) -> String {
     let answer = heard[..correction].iter().rposition(|turn| !turn.user);
     let asked = answer.and_then(|at| heard[..at].iter().rfind(|turn| turn.user));

@@ -1,4 +1,4 @@
-//! How a session went, by rules. They are asked in order; the first that applies decides.
+//! Rule-based verdict on a session's success. Rules are tried in order; the first that applies decides.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ use crate::words::FailureType;
 /// A turn as the rules hear it.
 pub struct Heard {
     pub user: bool,
-    /// What was said, up to an order to a judge.
+    /// The spoken text, up to an order to a judge.
     pub text: String,
     pub plain: String,
     /// Each tool's name, and whether its call failed.
@@ -37,7 +37,7 @@ pub fn judge(turns: &[Turn]) -> Value {
     })
 }
 
-/// Whether a text is a complaint or a correction: for the rules about learnings.
+/// True if a text is a complaint or a correction: for the rules about learnings.
 pub fn is_displeased(text: &str) -> bool {
     let plain = plain(&heard(text).join(" "));
     complains(&plain) || has(&plain, POINTING)
@@ -71,7 +71,7 @@ fn failed(status: &str, data: &Value) -> bool {
     TOOL_FAILED.contains(&status.as_str()) || error
 }
 
-/// Why the session failed, if a rule says so.
+/// Failure type and reason of the session, if a rule finds one.
 fn failure(turns: &[Heard], escalated: bool) -> Option<(FailureType, &'static str)> {
     let Some(answer) = last_answer(turns) else {
         return Some((FailureType::SystemError, "The agent never answered."));
@@ -140,7 +140,7 @@ fn failure(turns: &[Heard], escalated: bool) -> Option<(FailureType, &'static st
     None
 }
 
-/// Which kind of failure the reply before the end points to.
+/// Failure type that the reply before the end points to.
 fn failure_kind(turns: &[Heard], answer: usize) -> FailureType {
     let reply = &turns[answer];
     if !recovered(turns) {
@@ -154,7 +154,7 @@ fn failure_kind(turns: &[Heard], answer: usize) -> FailureType {
     }
 }
 
-/// Whether the last tool call of the session worked; without any there was nothing to fail.
+/// True if the session's last tool call succeeded, or it had none.
 fn recovered(turns: &[Heard]) -> bool {
     turns.iter().flat_map(|turn| &turn.tools).next_back().is_none_or(|(_, failed)| !failed)
 }

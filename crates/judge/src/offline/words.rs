@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::detector::{detect, ends, fold};
 use crate::words::VerdictFlag;
 
-/// How many sentences an order is looked for across.
+/// Longest span of sentences that is searched for an order.
 const SPREAD: usize = 6;
 
 /// The sentences of a text up to the first one that speaks to a judge or poses as somebody else. Of a very long
@@ -55,11 +55,11 @@ pub fn plain(text: &str) -> String {
     plain
 }
 
-/// How far apart the two parts of a phrase may stand, in bytes: a short clause.
+/// Largest gap between the two parts of a phrase, in bytes: a short clause.
 const GAP: usize = 80;
 
-/// Whether `plain` has one of the phrases: Latin and Cyrillic ones as whole words, a `*` at the end as a beginning
-/// of a word, ` … ` as other words between, phrases of scripts without blanks anywhere.
+/// True if `plain` has one of the phrases: Latin and Cyrillic ones as whole words, a `*` at the end as a
+/// beginning of a word, ` … ` as other words between, phrases of scripts without blanks anywhere.
 pub fn has(plain: &str, phrases: &[&str]) -> bool {
     phrases.iter().any(|phrase| {
         if let Some((first, second)) = phrase.split_once(" … ") {

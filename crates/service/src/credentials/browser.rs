@@ -16,7 +16,7 @@ pub const SIGNED_IN_SECONDS: i64 = 12 * 3600;
 /// A browser that is signed in.
 pub struct Browser {
     pub credential: Credential,
-    /// What its changes must carry in a header.
+    /// CSRF token that its changes must carry in a header.
     pub csrf: String,
 }
 

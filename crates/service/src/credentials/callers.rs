@@ -1,4 +1,4 @@
-//! Who is calling, and what they may do.
+//! Authentication and authorization of callers.
 //!
 //! Handlers ask for a [`Caller`] (agent or dashboard), an [`Operator`] (dashboard only) or a [`Governor`] (governance)
 //! and get one only if the credential allows it. All count against the credential's rate limit.
@@ -19,10 +19,10 @@ use storage::error::{Code, Error, Result};
 #[derive(Clone, Debug)]
 pub struct Caller {
     pub org_id: String,
-    /// Which credential it is: for the audit chain, as a reference.
+    /// Id of the credential: for the audit chain, as a reference.
     pub credential_id: String,
     pub role: Role,
-    /// Whether the governance endpoints are open to it.
+    /// True if it may call the governance endpoints.
     pub governance: bool,
     /// Inspection by a person: never subject to an experiment's arm.
     pub inspection: bool,
@@ -175,7 +175,8 @@ pub(super) async fn local_caller(parts: &Parts, app: &App) -> Result<Caller> {
     })
 }
 
-/// Whether a proxy passed the request on: it says so in a header, or speaks HTTP/1.0 as nginx does by default.
+/// True if a proxy passed the request on: it says so in a header, or speaks HTTP/1.0 as nginx does by
+/// default.
 fn came_through_proxy(parts: &Parts) -> bool {
     let forwarding = |name: &HeaderName| {
         let name = name.as_str();

@@ -21,7 +21,7 @@ struct Whoami {
     success: bool,
     org_id: String,
     storage_type: Option<Engine>,
-    /// Where the data goes, without credentials.
+    /// Storage location, without credentials.
     storage_label: Option<String>,
     storage_configured: bool,
     message: String,
@@ -29,7 +29,7 @@ struct Whoami {
     grants: Vec<Grant>,
 }
 
-/// Who am I, and where does my data go?
+/// The caller's organization and role, and the storage of its data.
 #[utoipa::path(get, path = "/api/whoami", tag = "operations",
     responses((status = 200, body = Whoami)))]
 async fn whoami(State(app): State<Arc<App>>, caller: Caller) -> Json<Whoami> {

@@ -1,4 +1,4 @@
-//! Who may call: bearer tokens, their roles, and the organization they belong to.
+//! Credentials: bearer tokens, their roles, and the organization they belong to.
 //!
 //! A token is shown once and stored only as its SHA-256. The organization always comes from the credential.
 //! Every request looks its credential up, so a revocation holds from the next request on, on every replica.
@@ -35,7 +35,7 @@ base::vocabulary! {
 }
 
 base::vocabulary! {
-    /// What a credential may do beyond its role.
+    /// Permission of a credential beyond its role.
     pub enum Grant {
         /// Export and erase.
         Governance = "governance",
@@ -54,14 +54,14 @@ pub struct Credential {
     pub credential_id: String,
     pub org_id: String,
     pub role: Role,
-    /// Whether it may call the governance endpoints.
+    /// True if it may call the governance endpoints.
     pub governance: bool,
     pub name: String,
     pub created_at: i64,
     pub revoked_at: Option<i64>,
 }
 
-/// What is stored of a token.
+/// SHA-256 of a token, the only form in which it is stored.
 fn token_digest(token: &str) -> String {
     hex::encode(Sha256::digest(token.as_bytes()))
 }

@@ -57,7 +57,7 @@ pub async fn create_by(
     Ok((credential, token))
 }
 
-/// What the audit chain keeps of a credential's beginning and end: references, and its role as a count.
+/// Audit record of a credential's creation or revocation: references, and its role as a count.
 struct KeyEvent {
     org_id: String,
     actor_ref: String,
@@ -104,7 +104,7 @@ pub async fn find(app: &App, token: &str) -> Result<Option<Credential>> {
         .await
 }
 
-/// Whether any credential was ever made: local mode ends with the first one.
+/// True if any credential was ever made: local mode ends with the first one.
 pub async fn any_exist(app: &App) -> Result<bool> {
     if !app.state::<GivenCredentials>().is_empty() {
         return Ok(true);

@@ -37,14 +37,14 @@ base::vocabulary! {
     }
 }
 
-/// How this browser stands with the server.
+/// Sign-in state of this browser.
 #[derive(Serialize)]
 struct Session {
     state: SignInState,
     org_id: Option<String>,
-    /// What the header `X-Evenhand-CSRF` must say when something is changed.
+    /// CSRF token: the header `X-Evenhand-CSRF` must carry it when something is changed.
     csrf: Option<String>,
-    /// Whether exports and erasures are open to it.
+    /// True if it may export and erase.
     governance: bool,
 }
 

@@ -74,12 +74,12 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
 }
 
 base::vocabulary! {
-    /// How far the verdicts on a session's retrieved learnings are.
+    /// Completeness of the verdicts on a session's retrieved learnings.
     pub enum RetrievedLearningStatus {
         Complete = "complete",
         /// Some have no verdict on their relevance or their impact.
         Degraded = "degraded",
-        /// None has.
+        /// No learning has a verdict.
         Failed = "failed",
         /// The judge could not be asked yet.
         Pending = "pending",
@@ -101,7 +101,7 @@ pub struct EvaluationResult {
     pub failure_type: FailureType,
     pub failure_reason: String,
     pub evaluation_name: String,
-    /// When the session's first request happened: a regrade keeps its place on every chart.
+    /// Time of the session's first request: a regrade keeps its place on every chart.
     pub created_at: i64,
     /// null without shadow comparisons.
     pub regular_vs_shadow: Option<ShadowPreference>,
@@ -124,7 +124,7 @@ pub struct EvaluationResult {
     pub latency_ms: i64,
     /// Calls made for this verdict.
     pub attempts: i64,
-    /// What the transcript tried, and whether it was cut.
+    /// Manipulation attempts found in the transcript, and its truncation.
     #[schema(value_type = Vec<VerdictFlag>)]
     pub flags: Json<Vec<VerdictFlag>>,
     #[serde(skip_serializing)]

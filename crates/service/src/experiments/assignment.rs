@@ -1,4 +1,4 @@
-//! Which arm a user is in: a pure function, the same on every replica and for ever.
+//! Assignment of users to arms: a pure function, the same on every replica and for ever.
 
 use sha2::{Digest, Sha256};
 
@@ -18,7 +18,7 @@ base::vocabulary! {
 impl Arm {
     pub const BOTH: [Arm; 2] = [Arm::Treatment, Arm::Holdout];
 
-    /// Its place where numbers are kept by arm.
+    /// Index of the arm in arrays by arm.
     pub const fn index(self) -> usize {
         match self {
             Arm::Treatment => 0,
@@ -40,7 +40,7 @@ fn arm_at(position: f64, holdout_percentage: f64) -> Arm {
     if position < holdout_percentage / 100.0 { Arm::Holdout } else { Arm::Treatment }
 }
 
-/// Where a user stands in [0, 1): the first 53 bits of SHA-256.
+/// Position of a user in [0, 1): the first 53 bits of SHA-256.
 fn position(org_id: &str, experiment_id: &str, user_id: &str) -> f64 {
     #[allow(clippy::cast_precision_loss)] // 53 bits fit exactly
     let bits = (first_bits(org_id, experiment_id, user_id) >> 11) as f64;

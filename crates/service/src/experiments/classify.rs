@@ -18,7 +18,7 @@ const WEEK: i64 = 7 * 86_400;
 pub struct Verdict {
     pub user_id: String,
     pub session_id: String,
-    /// When the session's first request happened.
+    /// Time of the session's first request.
     pub created_at: i64,
     pub is_success: bool,
     pub number_of_corrections: i64,
@@ -37,7 +37,7 @@ pub struct Published {
     pub user_id: String,
     pub session_id: String,
     pub arm: Arm,
-    /// When the last request of the whole session happened.
+    /// Time of the whole session's last request.
     pub last_request_at: i64,
     /// Output tokens of the whole session, and its turns whose tokens are unknown.
     pub tokens: i64,
@@ -46,7 +46,7 @@ pub struct Published {
     pub carried: i64,
 }
 
-/// What was found for a session.
+/// Exposure of a session: learnings found and served by its searches.
 #[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct Exposure {
     pub user_id: String,
@@ -98,7 +98,7 @@ impl View<'_> {
         }
     }
 
-    /// Whether a session without attribution is history of a user who was exposed.
+    /// True if a session without attribution lies within [`HISTORY`] before the user's first exposure.
     fn is_history(&self, verdict: &Verdict) -> bool {
         let before = |first: i64| (first - HISTORY..first).contains(&verdict.created_at);
         self.first_exposed_at.is_some_and(before)

@@ -10,7 +10,7 @@ use storage::error::{Error, Result};
 /// Users per page: the export is sent while it is made, and memory stays flat.
 const AT_ONCE: i64 = 500;
 
-/// Where an export stands.
+/// Cursor of an export.
 pub struct Export {
     app: Arc<App>,
     org_id: String,

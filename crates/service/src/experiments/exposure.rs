@@ -1,5 +1,5 @@
-//! What a search means while an experiment runs: the user's arm applies, and what was or would have been served is
-//! counted, on disk before the answer leaves.
+//! Searches while an experiment runs: the user's arm applies, and the learnings that were or would have been
+//! served are counted, on disk before the answer leaves.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use storage::db::Tx;
 use storage::error::{Code, Error, Result};
 use storage::subjects::barrier;
 
-/// What a search found for a user.
+/// Learnings that a search found for a user.
 pub struct NewExposure {
     pub org_id: String,
     pub user_id: String,
     pub session_id: Option<String>,
-    /// When each learning that was found was made.
+    /// Creation time of each learning found.
     pub made_at: Vec<i64>,
     /// The agent playbooks among them.
     pub agent_playbooks: Vec<i64>,
@@ -25,12 +25,12 @@ pub struct NewExposure {
 pub struct Exposed {
     pub attribution: Attribution,
     pub withheld: bool,
-    /// Why nothing was recorded, if nothing was.
+    /// Reason for a missing record of the exposure.
     pub not_recorded: Option<&'static str>,
 }
 
-/// Whether some experiment of the organization is active: one probe of an index, asked whenever learnings are handed
-/// over. It is not remembered, because another replica may start or stop one.
+/// True if some experiment of the organization is active: one probe of an index, asked whenever learnings are
+/// handed over. It is not cached, because another replica may start or stop one.
 pub async fn is_active(app: &App, org_id: &str) -> Result<bool> {
     app.db
         .lookup("experiments.active", org_id.to_owned(), |tx, org_id| {

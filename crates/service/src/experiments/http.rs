@@ -120,7 +120,7 @@ impl Read for ResultsQuery {
     }
 }
 
-/// What an experiment shows so far.
+/// Results of an experiment so far.
 #[utoipa::path(get, path = "/api/retrieval_experiments/{experiment_id}/results", tag = "experiments",
     params(("experiment_id" = String, Path), ResultsQuery),
     responses((status = 200, body = RetrievalExperimentResultsResponse)))]
@@ -166,7 +166,7 @@ impl Read for PlanQuery {
     }
 }
 
-/// How many users and days an experiment needs, judging by past sessions.
+/// Numbers of users and days an experiment needs, judging by past sessions.
 #[utoipa::path(get, path = "/api/retrieval_experiments/plan", tag = "experiments", params(PlanQuery),
     responses((status = 200, body = RetrievalExperimentPlan)))]
 async fn get_plan(

@@ -12,7 +12,7 @@ pub const PLANNED_USERS: i64 = 5000;
 /// The smallest lift that matters, in percentage points, when the start does not say.
 pub const MARGIN: f64 = 2.0;
 
-/// What to start.
+/// Parameters of a new experiment.
 #[derive(Clone, Debug)]
 pub struct NewExperiment {
     pub experiment_id: String,

@@ -81,7 +81,7 @@ pub struct Experiment {
     /// Its place in the order of starts.
     pub number: i64,
     pub holdout_percentage: f64,
-    /// How many users it is planned for, fixed at the start: where the always-valid interval is tightest.
+    /// Planned number of users, fixed at the start: the always-valid interval is tightest there.
     pub planned_users: i64,
     /// The smallest lift that matters, fixed at the start.
     pub margin_percentage_points: f64,

@@ -11,7 +11,7 @@ use storage::error::Result;
 
 const DAY: i64 = 86_400;
 
-/// What is asked.
+/// Parameters of a plan.
 #[derive(Clone, Debug)]
 pub struct PlanQuery {
     pub holdout_percentage: f64,
@@ -33,7 +33,7 @@ impl Default for PlanQuery {
 }
 
 part! {
-    /// What an experiment of this size could see, judging by past sessions.
+    /// Power analysis of an experiment of this size, judging by past sessions.
     pub struct RetrievalExperimentPlan {
         pub holdout_percentage: f64,
         pub effect_percentage_points: f64,
@@ -43,9 +43,9 @@ part! {
         pub past_users: u64,
         pub past_sessions: u64,
         pub success_rate: Defined<f64>,
-        /// How alike the sessions of one user are: 0 not at all, 1 all the same.
+        /// Correlation of one user's sessions: 0 not alike at all, 1 all the same.
         pub intraclass_correlation: Defined<f64>,
-        /// How many times more sessions are needed because they come in users.
+        /// Factor by which the clustering of sessions in users raises the number of sessions needed.
         pub design_effect: Defined<f64>,
         /// The smallest lift that as many users as there were would show.
         pub smallest_detectable_effect_percentage_points: Defined<f64>,
@@ -54,7 +54,7 @@ part! {
         pub holdout_users_needed: Defined<u64>,
         /// Days until they have come, if new users come as the past ones did.
         pub days_needed: Defined<u64>,
-        /// How many times the detectable effect of an even split this holdout costs.
+        /// Factor by which this holdout raises the detectable effect of an even split.
         pub small_holdout_price: Defined<f64>,
         pub warnings: Vec<String>,
     }

@@ -14,14 +14,14 @@ use storage::error::{Error, Result};
 const LISTED: i64 = 50;
 
 part! {
-    /// What an experiment shows so far. A part that cannot be given is null beside its `…_null_reason`.
+    /// Results of an experiment so far. A part that cannot be given is null beside its `…_null_reason`.
     pub struct RetrievalExperimentResultsResponse {
         pub experiment: RetrievalExperimentRecord,
         pub numbers: Flat<Analysis>,
     }
 }
 
-/// What one snapshot holds of an experiment.
+/// An experiment with its sums and looks, read in one snapshot.
 struct Snapshot {
     experiment: Experiment,
     lines: String,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::Arm;
 
 base::vocabulary! {
-    /// What became of an evaluated session.
+    /// Attribution of an evaluated session, or the reason for having none.
     pub enum Reason {
         /// It counts.
         Attributed = "attributed",
@@ -24,7 +24,7 @@ base::vocabulary! {
 }
 
 impl Reason {
-    /// What cannot happen unless arms are stored wrongly.
+    /// Reasons that occur only if arms are stored wrongly.
     pub const IMPOSSIBLE: [Reason; 3] =
         [Reason::MixedArms, Reason::ArmMismatch, Reason::UserInBothArms];
 }
@@ -40,12 +40,12 @@ pub struct Row {
     /// The verdict; absent when the session was published and not judged.
     #[serde(deserialize_with = "yes_or_no")]
     pub success: Option<bool>,
-    /// Why the verdict counts or not; absent means that it does, if there is an arm.
+    /// Reason that the verdict counts or not; absent means that it does, if there is an arm.
     pub reason: Option<Reason>,
-    /// Whether its first request precedes the user's first search. It counts all the same.
+    /// True if its first request precedes the user's first search. It counts all the same.
     #[serde(deserialize_with = "flag")]
     pub began_before_exposure: bool,
-    /// Whether its last request follows the stop. It counts all the same.
+    /// True if its last request follows the stop. It counts all the same.
     #[serde(deserialize_with = "flag")]
     pub ended_after_stop: bool,
     pub corrections: Option<i64>,
@@ -64,10 +64,10 @@ pub struct Row {
     pub agent_version: Option<String>,
     pub judge: Option<String>,
     pub prompt_version: Option<String>,
-    /// What a person says of the session.
+    /// A person's label of the session.
     #[serde(deserialize_with = "yes_or_no")]
     pub label: Option<bool>,
-    /// Whether a search was recorded; absent means that it was.
+    /// True if a search was recorded; absent means that it was.
     #[serde(deserialize_with = "yes_or_no")]
     pub exposed: Option<bool>,
     /// Learnings found by its searches: served to treatment, withheld from the holdout.
@@ -75,7 +75,7 @@ pub struct Row {
     pub served: u64,
     pub served_new: u64,
     pub served_from_holdout: u64,
-    /// Whether its turns carried learnings.
+    /// True if its turns carried learnings.
     #[serde(deserialize_with = "flag")]
     pub carried: bool,
 }

@@ -1,4 +1,4 @@
-//! What became of the sessions that were served an agent playbook, beside those of the holdout.
+//! Success of the sessions that were served an agent playbook, beside those of the holdout.
 //!
 //! A description, not the experiment's estimate: users are held out at random, but a playbook is served where it seems
 //! to fit, so its sessions are not like all others. The lift of the experiment itself is in `results.rs`.
@@ -32,7 +32,7 @@ pub struct ServedLift {
     pub holdout_users: usize,
 }
 
-/// What the newest experiment of an organization says about agent playbooks.
+/// Success by served agent playbook and of the holdout, in an organization's newest experiment.
 #[derive(Default)]
 pub struct ServedLifts {
     experiment_id: String,
@@ -62,7 +62,7 @@ impl ServedLifts {
     }
 }
 
-/// What the newest experiment says; nothing when there was none.
+/// Success by served playbook in the newest experiment; `None` when there was none.
 pub async fn served_lifts(app: &Arc<App>, org_id: &str) -> Result<Option<ServedLifts>> {
     let newest = app
         .db

@@ -17,7 +17,7 @@ pub struct Recorded {
     users: Vec<(String, UserSum)>,
 }
 
-/// What the assignments gave.
+/// Result of the simulated assignments: false alarms and mean interval width.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Simulation {
     pub users: usize,
@@ -26,7 +26,7 @@ pub struct Simulation {
     pub assignments: u32,
     /// Assignments that had an interval at all.
     pub intervals: u32,
-    /// Those of them whose interval excludes zero, and their share.
+    /// Assignments whose interval excludes zero, and their share of `intervals`.
     pub intervals_excluding_zero: u32,
     pub false_alarm_rate: Option<f64>,
     pub sample_ratio_alarms: u32,

@@ -11,7 +11,7 @@ use super::rows::{Reason, Row};
 use stats::UserSum;
 use stats::agreement::Confusion;
 
-/// Where a session belongs when experiments are looked at in parts.
+/// Stratum of a session: the values by which an experiment is broken down.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, sqlx_macros::FromRow)]
 pub struct Stratum {
     pub source: String,

@@ -30,7 +30,7 @@ pub fn new(ids: &Ids) -> String {
 /// Looks for canaries in bytes and files.
 pub struct Scanner {
     patterns: AhoCorasick,
-    /// Which canary each pattern is of.
+    /// Canary of each pattern, by index.
     of: Vec<usize>,
     longest: usize,
 }
@@ -106,7 +106,7 @@ fn forms(canary: &str) -> Vec<Vec<u8>> {
         end.iter().flat_map(|byte| [0, *byte]).collect(),
         hex::encode(end).into_bytes(),
     ];
-    // What base64 makes of a text depends on where it begins; characters that it shares with others are cut off.
+    // Base64 of a text depends on its offset; characters that it shares with its neighbours are cut off.
     for shift in 0..3 {
         let shifted = [&b"xxx"[..shift], end].concat();
         let encoded = STANDARD_NO_PAD.encode(shifted);

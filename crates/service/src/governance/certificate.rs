@@ -17,7 +17,7 @@ use storage::subjects::sealing::{self, Signed};
 const DAY: i64 = 86_400;
 
 base::vocabulary! {
-    /// How far the bytes are gone.
+    /// Depth of an erasure.
     pub enum ErasureLevel {
         /// From the tables.
         Logical = "logical",
@@ -26,7 +26,7 @@ base::vocabulary! {
     }
 }
 
-/// What was erased, when, by which version, and how far the bytes are gone.
+/// Certificate of an erasure: rows erased, time, version and depth.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Certificate {
     certificate_version: i64,
@@ -113,15 +113,15 @@ pub fn sign(app: &App, certificate: &impl Serialize) -> Result<Signed> {
     app.subject_keys.sign(message(&value).as_bytes())
 }
 
-/// What is signed: the certificate as JSON with sorted names and no white space.
+/// The message that is signed: the certificate as JSON with sorted names and no white space.
 fn message(certificate: &Value) -> String {
     let mut sorted = certificate.clone();
     sorted.sort_all_objects();
     format!("evenhand-certificate-v1\n{sorted}")
 }
 
-/// Whether a signed certificate is whole; its public key then. With nothing but the file, this says that nobody changed
-/// it since it was signed; who signed it, only a public key from elsewhere says.
+/// Verifies a signed certificate and gives its public key. With nothing but the file, this says that nobody
+/// changed it since it was signed; the signer is known only by a public key from elsewhere.
 pub fn check(signed: &Value) -> Result<String, String> {
     let text = |name: &str| signed[name].as_str().ok_or(format!("it has no {name}"));
     let (public_key, signature) = (text("public_key")?, text("signature")?);

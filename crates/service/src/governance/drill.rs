@@ -142,7 +142,7 @@ fn publish(user_id: &str, session_id: &str, canary: &mut impl FnMut() -> String)
     })
 }
 
-/// How many canaries stand in the files of the installation; nothing where they are on another machine.
+/// Number of canaries in the files of the installation; `None` where they are on another machine.
 fn find(app: &App, scanner: &Scanner) -> Result<Option<usize>> {
     if app.db.engine() != Some(Engine::Sqlite) {
         return Ok(None);

@@ -47,7 +47,7 @@ const STALLED: Duration = Duration::from_secs(30);
 /// Pictures read at a time.
 const PICTURES: i64 = 4;
 
-/// What an export says of itself.
+/// Header of an export.
 #[derive(Clone, Debug, Serialize)]
 pub struct Export {
     pub subject_ref: String,

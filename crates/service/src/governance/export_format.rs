@@ -1,4 +1,4 @@
-//! How an export is written: one JSON document for programs, an archive of files for people.
+//! Export formats: one JSON document for programs, an archive of files for people.
 
 use std::collections::BTreeMap;
 
@@ -13,14 +13,14 @@ use super::zip::Zip;
 use storage::error::{Error, Result};
 
 base::vocabulary! {
-    /// How an export comes: as one document, or as an archive of lists and pictures with a README.
+    /// Export format: one document, or an archive of lists and pictures with a README.
     pub enum ExportFormat {
         Json = "json",
         Zip = "zip",
     }
 }
 
-/// How many rows a section has, and the SHA-256 of its rows, each with a newline after it.
+/// Row count of a section, and the SHA-256 of its rows, each with a newline after it.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct SectionManifest {
     pub count: u64,
@@ -40,7 +40,7 @@ pub struct ExportBundle {
     pub manifest: BTreeMap<String, SectionManifest>,
 }
 
-/// What each section holds, by its name.
+/// Manifest of each section, by its name.
 pub type Sections = BTreeMap<String, SectionManifest>;
 
 /// Writes the parts of an export in their order.
@@ -111,7 +111,7 @@ impl Shape {
             Some((head, text)) if head.ends_with(";base64") => (head, text),
             _ => ("", encoding),
         };
-        // What cannot be read as a picture is in interactions.ndjson as it was sent.
+        // An image that cannot be decoded is in interactions.ndjson as it was sent.
         let Ok(bytes) = STANDARD.decode(text.trim()) else { return };
         if bytes.is_empty() {
             return;

@@ -214,7 +214,7 @@ async fn purge_operations(
     Ok(Json(PurgeOperations { purge_operations }))
 }
 
-/// How far an erasure is.
+/// Progress of an erasure.
 #[utoipa::path(get, path = "/api/governance/purge-operations/{purge_id}", tag = "governance",
     params(("purge_id" = String, Path)), responses((status = 200, body = PurgeOperation)))]
 async fn purge_operation(
@@ -245,7 +245,7 @@ struct Preview {
     total: u64,
 }
 
-/// What an export or an erasure would touch: counts only.
+/// Row counts that an export or an erasure would touch.
 #[utoipa::path(post, path = "/api/governance/preview-user", tag = "governance", request_body = PreviewRequest,
     responses((status = 200, body = Preview)))]
 async fn preview_user(

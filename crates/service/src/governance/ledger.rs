@@ -20,7 +20,7 @@ use base::private_files;
 use storage::error::{Error, Result};
 
 const FILE: &str = "erasures.ledger";
-/// How long a start waits for one erasure to be done again.
+/// Longest wait at the start for one erasure to be done again.
 const PATIENCE: Duration = Duration::from_secs(3600);
 
 /// One line. The hash is over the line as it reads with an empty hash.
@@ -49,7 +49,7 @@ impl Entry {
     }
 }
 
-/// Where the ledger of an installation is; on PostgreSQL there is one if the settings name it.
+/// Path of an installation's ledger; on PostgreSQL there is one if the settings name it.
 fn path(app: &App) -> Option<PathBuf> {
     let governance = &app.settings.governance;
     if !governance.ledger_file.as_os_str().is_empty() {

@@ -10,7 +10,7 @@ use storage::error::{Code, Error, Result};
 use storage::subjects::SubjectState;
 use storage::subjects::audit::{self, NewEvent, Operation};
 
-/// What an export or an erasure of a person would touch, by target.
+/// Row counts that an export or an erasure of a person would touch, by target.
 pub async fn preview(app: &App, org_id: &str, user_id: &str) -> Result<Counts> {
     let input = (org_id.to_owned(), user_id.to_owned());
     app.db

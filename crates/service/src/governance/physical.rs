@@ -23,7 +23,7 @@ const KIND: &str = "scrub_files";
 
 /// Measured on one disk of 2026; the estimate need not be better than its order of magnitude.
 const BYTES_PER_SECOND: u64 = 100 << 20;
-/// How long an erasure waits for readers to let go of the write-ahead log.
+/// Longest wait of an erasure for readers of the write-ahead log.
 const PATIENCE: Duration = Duration::from_secs(8);
 
 /// Cleans the files and gives when that was done; nothing if it follows later.

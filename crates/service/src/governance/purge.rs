@@ -32,7 +32,7 @@ pub const SHARED_TEXTS: &str = "shared_texts_masked";
 const ATTEMPTS: i64 = 1_000_000_000;
 
 base::vocabulary! {
-    /// How far an erasure is.
+    /// Status of an erasure.
     pub enum PurgeStatus {
         Pending = "pending",
         Running = "running",
@@ -43,7 +43,7 @@ base::vocabulary! {
 }
 
 base::vocabulary! {
-    /// Why an erasure did not get on. Says nothing of the person.
+    /// Reason for a failed erasure. Says nothing of the person.
     pub enum PurgeErrorCode {
         DeleteFailed = "erase_delete_failed",
         NotEmpty = "erase_not_empty",
@@ -72,9 +72,9 @@ pub struct Purge {
     pub deleted_counts: Json<Counts>,
     pub error_code: Option<PurgeErrorCode>,
     pub error_detail: Option<String>,
-    /// When it began: what is dated before does not come back.
+    /// Start of the erasure: data dated before it is not accepted again.
     pub fence_at: i64,
-    /// When the bytes were gone from the files of this server, if they are.
+    /// Time at which the bytes were gone from the files of this server, if they are.
     pub physical_at: Option<i64>,
     pub audit_sequence: Option<i64>,
     pub audit_hash: Option<String>,
@@ -101,7 +101,7 @@ impl Purge {
     }
 }
 
-/// Who asks for what to be erased.
+/// Request to erase or export a person's data.
 #[derive(Clone)]
 pub struct EraseRequest {
     pub org_id: String,
@@ -120,7 +120,7 @@ pub async fn erase(app: &Arc<App>, request: EraseRequest, patience: Duration) ->
         return Ok(purge);
     }
     app.faults.reach("erase.before_begin")?;
-    // What this process does for the person ends before the barrier stands.
+    // This process ends its work for the person before the barrier stands.
     let closing = app.in_flight.close(&request.org_id, &request.user_id).await;
     let purge = begin(app, request).await?;
     drop(closing);

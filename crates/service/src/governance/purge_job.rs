@@ -51,7 +51,7 @@ impl Handler<App> for EraseUser {
     }
 }
 
-/// Why an erasure did not get on. Neither the code nor its text says anything of the person.
+/// Reason for a failed erasure. Neither the code nor its text says anything of the person.
 #[derive(Debug)]
 pub struct Failure {
     code: PurgeErrorCode,
@@ -60,7 +60,7 @@ pub struct Failure {
 
 impl Failure {
     pub fn new(code: PurgeErrorCode, cause: Error) -> Self {
-        // Whatever step it came from: without storage, none gets on.
+        // Without storage every step fails, so the step's own code would mislead.
         if cause.code() == Code::Unavailable && code != PurgeErrorCode::ScrubBusy {
             return Failure { code: PurgeErrorCode::StorageUnavailable, cause };
         }
@@ -220,7 +220,7 @@ impl Purge {
     }
 }
 
-/// Whose rows go: those from before `epoch`.
+/// A person whose rows from before `epoch` are deleted.
 #[derive(Clone)]
 struct Person {
     org_id: String,

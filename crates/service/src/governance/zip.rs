@@ -89,7 +89,7 @@ impl Zip {
     }
 }
 
-/// What both headers of a file have in common, up to the length of its extra field.
+/// Fields that the local and the central header of a file share, up to the length of its extra field.
 fn common(name: &str, checksum: u32, extra: u16, out: &mut Vec<u8>) {
     for number in [VERSION, FLAGS, 0, 0, DATE] {
         out.extend(number.to_le_bytes());

@@ -90,7 +90,8 @@ fn file(path: &str, headers: &HeaderMap) -> Option<Response> {
     Some(response)
 }
 
-/// Whether a list such as `gzip;q=0.5, br` accepts an encoding; a quality of 0 refuses it, `*` stands for all others.
+/// True if a list such as `gzip;q=0.5, br` accepts an encoding; a quality of 0 refuses it, `*` stands for all
+/// others.
 fn accepts(list: &str, encoding: &str) -> bool {
     let quality = |wanted: &str| {
         list.split(',').find_map(|entry| {
@@ -103,7 +104,7 @@ fn accepts(list: &str, encoding: &str) -> bool {
     quality(encoding).or_else(|| quality("*")).is_some_and(|quality| quality > 0.0)
 }
 
-/// Whether `If-None-Match` names the tag: in a list, as a weak one, or by `*`.
+/// True if `If-None-Match` names the tag: in a list, as a weak one, or by `*`.
 fn names_tag(list: &str, tag: &str) -> bool {
     let plain = |entry: &str| entry.trim().trim_start_matches("W/") == tag;
     list.trim() == "*" || list.split(',').any(plain)

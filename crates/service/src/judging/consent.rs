@@ -1,4 +1,4 @@
-//! Whether people's words may still be shown to a judge: asked of the barrier before each call and during it.
+//! Consent to show people's words to a judge: checked at the barrier before each call and during it.
 
 use std::time::Duration;
 
@@ -8,8 +8,8 @@ use judge::Consent;
 use storage::db::Db;
 use storage::subjects::barrier;
 
-/// How often the barrier is looked at while a call is under way. Work of the process that erases is cancelled by it
-/// directly; this is for the other replicas.
+/// Polling interval of the barrier while a call is under way. Work of the process that erases is cancelled by
+/// it directly; this is for the other replicas.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// Holds as long as the person is active under the epoch their session was read in.

@@ -44,7 +44,7 @@ struct LearningStatusResponse {
     reason: Option<String>,
 }
 
-/// Where a published request stands with learning.
+/// Learning status of a published request.
 #[utoipa::path(get, path = "/api/learning_status", tag = "sessions", params(LearningStatusQuery),
     responses((status = 200, body = LearningStatusResponse)))]
 async fn learning_status(

@@ -57,7 +57,7 @@ pub struct Masked {
 #[derive(Default)]
 struct UsedWords {
     words: HashSet<String>,
-    /// Those that are written as names.
+    /// Words that are written as names.
     names: HashSet<String>,
     tokens: HashSet<String>,
     runs: HashSet<Run>,

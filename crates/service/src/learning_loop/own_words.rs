@@ -204,7 +204,7 @@ fn word(text: &str, start: usize, end: usize, begins: bool) -> Word {
     Word { lower, start, end, has_digit, is_name_like }
 }
 
-/// Whether a word says nothing about who it is of, however it is written.
+/// True if a word identifies nobody, with or without a capital.
 fn names_nobody(lower: &str) -> bool {
     is_common(lower) || CAPITALISED.binary_search(&lower).is_ok()
 }
@@ -214,7 +214,7 @@ pub fn runs(words: &[Word]) -> impl Iterator<Item = Run> {
     words.windows(3).map(|three| [0, 1, 2].map(|place| three[place].lower.clone()))
 }
 
-/// Whether a run says more than how a sentence is put together.
+/// True if a run has a word that is no stop word.
 pub fn says_something(run: &Run) -> bool {
     run.iter().any(|word| !is_common(word))
 }
@@ -228,7 +228,7 @@ pub fn tokens(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Whether a token is an e-mail address, a link or a domain.
+/// True if a token is an e-mail address, a link or a domain.
 pub fn is_address(token: &str) -> bool {
     let labels = token.split(['/', '?', '#', ':']).next().unwrap_or(token).rsplit_once('.');
     let is_domain = labels.is_some_and(|(before, last)| {

@@ -1,5 +1,5 @@
-//! Where a learning came from: the turns, the windows they were read in, what was merged into it or replaced by it, and
-//! what people decided.
+//! Provenance of a learning: its turns, the windows they were read in, merges, replacements and people's
+//! decisions.
 
 use std::collections::BTreeSet;
 
@@ -16,15 +16,15 @@ use judge::LearningKind;
 use storage::db::Tx;
 use storage::error::{Error, Result};
 
-/// How far back a chain of replacements is followed.
+/// Longest chain of replacements that is followed back.
 const GENERATIONS: usize = 50;
 
-/// Where a learning came from.
+/// Provenance of a learning.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Provenance {
     pub kind: LearningKind,
     pub learning_id: String,
-    /// Whose it is; null for agent playbooks.
+    /// Owner; null for agent playbooks.
     pub user_id: Option<String>,
     /// Null when it is current.
     pub status: Option<LearningStatus>,
@@ -32,9 +32,10 @@ pub struct Provenance {
     pub interactions: Vec<SourceTurn>,
     /// Cited turns that were deleted since.
     pub deleted_interaction_ids: Vec<i64>,
-    /// What was proposed, merged and replaced on the way to it, oldest first. Empty for what was added through the API.
+    /// Proposals, merges and replacements that led to it, oldest first. Empty for a learning added through
+    /// the API.
     pub proposals: Vec<ProposalRecord>,
-    /// What took its place, if something did.
+    /// Id of the learning that replaced it, if one did.
     pub superseded_by: Option<String>,
     /// Of agent playbooks: the user playbooks it came from, with their own way.
     pub sources: Vec<PlaybookSource>,

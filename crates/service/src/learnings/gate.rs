@@ -15,7 +15,7 @@ use storage::error::{Code, Error, Result};
 
 pub use crate::experiments::Attribution;
 
-/// For whom learnings were asked.
+/// The user, session and request that learnings are handed over to.
 #[derive(Clone, Debug, Default)]
 pub struct Recipient {
     pub user_id: Option<String>,
@@ -23,7 +23,7 @@ pub struct Recipient {
     pub request_id: Option<String>,
 }
 
-/// What the caller gets.
+/// Learnings handed over to the caller.
 pub struct HandOver {
     pub learnings: Learnings,
     /// Null while no experiment runs.

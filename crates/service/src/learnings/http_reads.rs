@@ -39,7 +39,7 @@ const QUERY_LENGTH: usize = 20_000;
 
 // ── what requests have in common ────────────────────────────────────────────────────────────────────
 
-/// Who asks for whom, and what it is narrowed by.
+/// Recipient and filter of a read.
 struct Narrowed {
     recipient: Recipient,
     filter: Filter,
@@ -246,9 +246,9 @@ struct SearchResponse {
     user_playbooks: Vec<UserPlaybook>,
     agent_playbooks: Vec<AgentPlaybook>,
     msg: Option<String>,
-    /// Whether a part of the search was missing.
+    /// True if a part of the search was missing.
     degraded: bool,
-    /// By what learnings were actually found.
+    /// Search mode that was actually used.
     search_mode_effective: SearchMode,
     experiment: Option<Attribution>,
 }
@@ -316,9 +316,9 @@ macro_rules! search_of {
             success: bool,
             $list: Vec<$item>,
             msg: Option<String>,
-            /// Whether a part of the search was missing.
+            /// True if a part of the search was missing.
             degraded: bool,
-            /// By what learnings were actually found.
+            /// Search mode that was actually used.
             search_mode_effective: SearchMode,
             experiment: Option<Attribution>,
         }

@@ -1,4 +1,4 @@
-//! How alike two learnings are: by their words, and by their vectors where there are any.
+//! Similarity of two learnings: by their words, and by their vectors where there are any.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use base::words;
 const SAME_WORDS: f64 = 0.8;
 /// From this share on, they are about the same thing.
 const RELATED_WORDS: f64 = 0.6;
-/// The same, as the cosine of vectors.
+/// From this cosine of their vectors on, two texts say the same.
 const SAME_VECTORS: f32 = 0.92;
 
 /// A text as it is compared.
@@ -21,7 +21,7 @@ pub struct Likeness {
     vector: Option<Vec<u8>>,
 }
 
-/// What a new text is to an older one.
+/// Relation of a new text to an older one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
     Same,
@@ -70,7 +70,7 @@ impl Likeness {
         dice(&self.terms, &other.terms)
     }
 
-    /// What this, the newer, is to `older`.
+    /// Relation of this text, the newer, to `older`.
     pub fn relation(&self, older: &Self) -> Relation {
         let words = self.common(older);
         let same = words >= SAME_WORDS || self.cosine(older) >= SAME_VECTORS;
@@ -83,7 +83,7 @@ impl Likeness {
         }
     }
 
-    /// Whether two people mean the same by it.
+    /// True if both texts mean the same, from different people.
     pub fn agrees(&self, other: &Self) -> bool {
         let alike = self.common(other) >= RELATED_WORDS || self.cosine(other) >= SAME_VECTORS;
         alike && self.is_negative == other.is_negative

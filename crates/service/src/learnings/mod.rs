@@ -66,7 +66,7 @@ pub fn handlers() -> Vec<Arc<dyn Handler<App>>> {
 pub const NEVER: i64 = 4_102_444_800;
 
 base::vocabulary! {
-    /// How a learning stands. Clients read `current` as null.
+    /// Status of a learning. Clients read `current` as null.
     pub enum LearningStatus {
         Current = "current",
         /// Neither served nor aggregated until a person has looked at it.
@@ -94,7 +94,7 @@ base::vocabulary! {
 }
 
 base::vocabulary! {
-    /// How long a profile is kept.
+    /// Time to live of a profile.
     pub enum TimeToLive {
         OneDay = "one_day",
         OneWeek = "one_week",
@@ -106,7 +106,7 @@ base::vocabulary! {
 }
 
 impl TimeToLive {
-    /// When something with this time to live that begins at `from` ends.
+    /// Expiration time, counted from `from`.
     pub fn expiration(self, from: i64) -> i64 {
         let days = match self {
             TimeToLive::OneDay => 1,
@@ -120,7 +120,7 @@ impl TimeToLive {
     }
 }
 
-/// What the index puts before each term of a scope.
+/// Index prefix of each term of a scope.
 fn scope_prefix(kind: LearningKind, scope: i64) -> String {
     let letter = match kind {
         LearningKind::Profile => 'p',
@@ -164,7 +164,7 @@ pub struct Profile {
     pub source_interaction_ids: Json<Vec<i64>>,
 }
 
-/// How to handle something, learned from one person's sessions.
+/// Instruction for a recurring situation, learned from one person's sessions.
 #[derive(Clone, Debug, Serialize, Deserialize, sqlx_macros::FromRow, ToSchema)]
 pub struct UserPlaybook {
     pub user_playbook_id: i64,
@@ -188,7 +188,8 @@ pub struct UserPlaybook {
     pub tags: Json<Vec<String>>,
 }
 
-/// How to handle something, put together from several people's playbooks. The organization's own.
+/// Instruction for a recurring situation, put together from several people's playbooks. The organization's
+/// own.
 #[derive(Clone, Debug, Serialize, Deserialize, sqlx_macros::FromRow, ToSchema)]
 pub struct AgentPlaybook {
     pub agent_playbook_id: i64,
@@ -208,16 +209,16 @@ pub struct AgentPlaybook {
     pub status: LearningStatus,
     #[schema(value_type = Vec<String>)]
     pub tags: Json<Vec<String>>,
-    /// What it came from; null in search results.
+    /// User playbooks it came from, with their turns; null in search results.
     #[serde(default)]
     #[sqlx(skip)]
     pub source_windows: Option<Vec<SourceWindow>>,
-    /// How many different people it came from, of those who are still there; null in search results.
+    /// Number of different people it came from, of those who are still there; null in search results.
     #[serde(default)]
     #[sqlx(skip)]
     pub source_user_count: Option<i64>,
-    /// Whether aggregation proposed it, it is pending, and fewer than `min_users` of its people are still there; null in
-    /// search results.
+    /// True if aggregation proposed it, it is pending, and fewer than `min_users` of its people are still
+    /// there; null in search results.
     #[serde(default)]
     #[sqlx(skip)]
     pub below_min_users: Option<bool>,

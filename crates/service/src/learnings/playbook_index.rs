@@ -1,5 +1,5 @@
-//! What an organization's agent playbooks are found by, in memory: their words, their vectors, and what searches
-//! are narrowed by.
+//! In-memory search index of an organization's agent playbooks: their words, their vectors, and the columns
+//! that searches filter by.
 //!
 //! An index never changes; the next one is made of it. Rows keep their places: one that changed or went leaves
 //! its place dead and its words forgotten, and the new text gets a new one. An index only proposes: what is
@@ -14,12 +14,12 @@ use storage::db::TextTerm;
 
 #[derive(Clone, Default)]
 pub struct PlaybookIndex {
-    /// What the database counted when this was read.
+    /// The database's version counter when this was read.
     pub version: i64,
     rows: Vec<Row>,
     /// The places of living rows by their numbers.
     places: HashMap<i64, usize>,
-    /// Where each word is, in the order of places.
+    /// Postings by word, in the order of places.
     postings: BTreeMap<Box<str>, Vec<Posting>>,
     /// Words of all living rows together.
     length: f64,
@@ -40,7 +40,7 @@ struct Posting {
 }
 
 impl PlaybookIndex {
-    /// Whether most of it is dead, so that reading all anew is better than going on.
+    /// True if most rows are dead, so that reading all anew is better than going on.
     pub fn is_worn(&self) -> bool {
         self.rows.len() > 2 * self.places.len()
     }
@@ -137,7 +137,7 @@ impl PlaybookIndex {
         rank::best(scored.map(|(score, row)| (score, row.traits.no)).collect(), most)
     }
 
-    /// Where a term is among what passes, and how much that counts.
+    /// Postings of a term among the rows that pass, and their weight.
     fn having(
         &self,
         term: &TextTerm,
@@ -188,7 +188,7 @@ impl PlaybookIndex {
         rank::best(near.collect(), most)
     }
 
-    /// Whether some row that passes has no vector yet.
+    /// True if some row that passes has no vector yet.
     pub fn lacks_vectors(&self, filter: &Filter) -> bool {
         let mut unembedded = self.rows.iter().filter(|row| row.is_alive && row.vector.is_none());
         unembedded.any(|row| row.traits.pass(filter))

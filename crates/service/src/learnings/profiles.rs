@@ -128,7 +128,7 @@ async fn apply(
 ) -> Result<()> {
     let ProfileChange { user_id, profile_id, .. } = change;
     let held = sql::profiles::hold(tx, org_id, user_id, profile_id).await?;
-    // What has expired is gone, even if the sweep has not been there yet.
+    // An expired profile is gone, even if the sweep has not been there yet.
     let held = held.filter(|profile| profile.expiration_timestamp > now);
     let mut profile = held.ok_or_else(|| Error::not_found("profile"))?;
     let subject = barrier::open(tx, &app.subject_keys, org_id, user_id, now).await?;

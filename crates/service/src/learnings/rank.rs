@@ -19,7 +19,7 @@ pub struct Candidate {
 
 const K1: f64 = 1.2;
 const B: f64 = 0.5;
-/// What a word that is only similar counts, compared with the word itself.
+/// Weight of a word that is only similar, relative to an exact match.
 pub const SIMILAR_WEIGHT: f64 = 0.6;
 /// The constant of reciprocal rank fusion.
 const FUSION_K: f64 = 60.0;
@@ -36,13 +36,13 @@ impl Bm25 {
         Bm25 { rows, average: (length / rows.max(1.0)).max(1.0) }
     }
 
-    /// What a term is worth that so many rows have.
+    /// IDF weight of a term found in `having` rows.
     pub fn rarity(&self, having: usize) -> f64 {
         let having = having as f64;
         (1.0 + (self.rows - having + 0.5) / (having + 0.5)).ln()
     }
 
-    /// How much of it a row of this length earns by having it this often.
+    /// BM25 weight of a term frequency, normalized by the row's length.
     pub fn share(&self, frequency: f64, length: f64) -> f64 {
         let norm = K1 * (1.0 - B + B * length / self.average);
         frequency * (K1 + 1.0) / (frequency + norm)
@@ -188,7 +188,7 @@ pub fn beginning(term: &str) -> &str {
     term.char_indices().nth(3).map_or(term, |(end, _)| &term[..end])
 }
 
-/// Whether one begins with the other, they share all but their endings, or they differ by a slip or two.
+/// True if one begins with the other, they share all but their endings, or they differ by a slip or two.
 pub fn is_similar(word: &str, term: &str) -> bool {
     let (longer, shorter) = if word.len() > term.len() { (word, term) } else { (term, word) };
     let (long, short) = (longer.chars().count(), shorter.chars().count());
@@ -202,7 +202,7 @@ pub fn is_similar(word: &str, term: &str) -> bool {
     long - short <= slips && within(longer, shorter, slips)
 }
 
-/// Whether at most `most` insertions, deletions, replacements or swaps of neighbours lead from one to the other.
+/// True if the edit distance is at most `most`: insertions, deletions, replacements and swaps of neighbours.
 fn within(a: &str, b: &str, most: usize) -> bool {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut before: Vec<usize> = Vec::new();

@@ -21,10 +21,10 @@ pub const FEW: i64 = 300;
 const CANDIDATES: i64 = 500;
 /// Vectors that are read of one person who has more, the newest.
 const VECTORS: i64 = 20_000;
-/// How deep each ranking goes into the fusion.
+/// Number of rows of each ranking that enter the fusion.
 const DEPTH: usize = 100;
 
-/// What to rank by.
+/// A search with its terms and its query vector.
 pub struct Ranker<'a> {
     pub app: &'a Arc<App>,
     pub search: &'a Search,

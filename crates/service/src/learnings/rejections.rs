@@ -38,7 +38,7 @@ pub async fn forget_rejection(tx: &mut Tx, org_id: &str, playbook: &AgentPlayboo
     sql::delete_rejected(tx, org_id, playbook.agent_playbook_id).await
 }
 
-/// Whether an idea was rejected before, much as it is.
+/// True if much the same idea was rejected before.
 pub fn is_rejected(rejected: &[BTreeSet<String>], trigger: &str, content: &str) -> bool {
     let words = words(trigger, content);
     rejected.iter().any(|other| dice(&words, other) >= UNCHANGED)

@@ -1,4 +1,4 @@
-//! What adding and changing learnings may contain, and the rule of each field.
+//! Requests that add and change learnings, and the rule of each field.
 
 use serde_json::{Map, Value};
 
@@ -90,7 +90,7 @@ pub struct PlaybookChange {
     pub rationale: Option<String>,
     pub status: Option<LearningStatus>,
     pub tags: Option<Vec<String>>,
-    /// Of agent playbooks.
+    /// Approval, of agent playbooks only.
     pub playbook_status: Option<PlaybookStatus>,
     pub playbook_metadata: Option<Value>,
 }
@@ -223,7 +223,7 @@ impl PlaybookChange {
 }
 
 impl PlaybookChange {
-    /// Whether the words that search finds it by change.
+    /// True if the words that search finds it by change.
     pub fn touches_text(&self) -> bool {
         let texts = [&self.playbook_name, &self.content, &self.trigger, &self.rationale];
         texts.iter().any(|text| text.is_some()) || self.tags.is_some()

@@ -13,7 +13,7 @@ pub struct Resolved {
     pub kind: LearningKind,
     pub learning_id: String,
     pub content: String,
-    /// When a playbook applies; empty for profiles.
+    /// Situation in which a playbook applies; empty for profiles.
     pub trigger: String,
 }
 

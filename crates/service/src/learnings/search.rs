@@ -27,7 +27,7 @@ base::vocabulary! {
     }
 }
 
-/// What to look for.
+/// Parameters of a search.
 #[derive(Clone, Debug)]
 pub struct Search {
     /// Without one, the newest rows that pass the filter.
@@ -40,13 +40,13 @@ pub struct Search {
     pub filter: Filter,
 }
 
-/// What was found, and by which means.
+/// Learnings found, and the search mode that found them.
 #[derive(Debug)]
 pub struct Found {
     pub learnings: Learnings,
-    /// Whether an experiment of the organization was active when they were read.
+    /// True if an experiment of the organization was active when they were read.
     pub experiment_runs: bool,
-    /// Whether a part that was asked for, or is configured, could not take part.
+    /// True if a part that was asked for, or is configured, could not take part.
     pub degraded: bool,
     pub effective: SearchMode,
     pub msg: Option<String>,
@@ -87,7 +87,7 @@ pub async fn search(app: &Arc<App>, search: Search) -> Result<Found> {
     Ok(Found { learnings, experiment_runs, degraded, effective, msg })
 }
 
-/// What a person's learnings are ranked by.
+/// A person's learnings with the terms and vectors they are ranked by.
 async fn owned(app: &App, search: &Search) -> Result<Owns> {
     let filter = &search.filter;
     let kinds: Vec<LearningKind> = search.kinds_within_reach().collect();

@@ -30,7 +30,7 @@ impl Compact {
         bytes
     }
 
-    /// What [`Compact::to_bytes`] wrote; none of bytes that are no vector.
+    /// Reads the bytes of [`Compact::to_bytes`]; `None` if they are no vector.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (scale, values) = bytes.split_first_chunk::<4>()?;
         let values = values.iter().map(|v| v.cast_signed()).collect();

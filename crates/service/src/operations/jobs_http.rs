@@ -20,7 +20,7 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
 #[derive(Serialize, utoipa::ToSchema)]
 struct JobsSummary {
     jobs: Vec<JobCount>,
-    /// How long the oldest due job has been waiting; 0 when nothing is late.
+    /// Waiting time of the oldest due job; 0 when nothing is late.
     oldest_due_age_seconds: i64,
 }
 

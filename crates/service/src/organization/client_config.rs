@@ -19,7 +19,7 @@ const SECRETS: &[&str] =
 const HIDDEN: &str = "***";
 
 base::vocabulary! {
-    /// How much the public Python client lets its own extractor read at a time.
+    /// Window preset of the public Python client's own extractor.
     pub enum ExtractionPreset {
         QuickChat = "quick_chat",
         Standard = "standard",

@@ -44,7 +44,7 @@ pub struct ToolCanUse {
     pub tool_description: String,
 }
 
-/// What is judged, and how much of it.
+/// Scope and sampling rates of evaluation.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct AgentSuccessConfig {
     pub success_definition_prompt: String,
@@ -58,7 +58,7 @@ pub struct AgentSuccessConfig {
     pub stride_size_override: Option<i64>,
 }
 
-/// Which rubrics judge. `null` means the newest this server has.
+/// Rubric versions of the judge. `null` means the newest this server has.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq)]
 pub struct JudgeConfig {
     pub model: Option<String>,
@@ -136,7 +136,7 @@ crate::request_body!(OrganizationConfig, "OrganizationConfig");
 impl Read for OrganizationConfig {
     fn read(f: &mut Fields<'_>) -> Self {
         let default = OrganizationConfig::default();
-        // Whoever writes compares it; here it is only described.
+        // The version is compared when the configuration is written; here it is only described.
         f.about("Of the configuration that is changed: refused when somebody else changed something in between.")
             .integer("version", 0..=i64::MAX);
         let config = OrganizationConfig {

@@ -22,7 +22,7 @@ pub struct Evaluator {
     pub rule: Rule,
 }
 
-/// What makes a session a success.
+/// Success rule of an evaluator.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Rule {

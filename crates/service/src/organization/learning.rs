@@ -1,4 +1,4 @@
-//! What an organization sets about learning from its sessions.
+//! An organization's settings for learning from its sessions.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use super::config::prompt_version;
 use crate::http::fields::{Fields, Read};
 use judge::prompts::Kind;
 
-/// How learnings are extracted, aggregated and tuned.
+/// Settings of extraction, aggregation and tuning.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct LearningConfig {
     pub enabled: bool,

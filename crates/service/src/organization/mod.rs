@@ -1,4 +1,5 @@
-//! What an organization sets for itself: how its agent is described to the judge, what is evaluated, how much.
+//! An organization's settings: the description of its agent for the judge, its evaluations and their
+//! sampling.
 //!
 //! - The configuration is one document with a version. A write that names a version is refused when another one
 //!   came in between.

@@ -45,8 +45,8 @@ pub async fn config_in(tx: &mut Tx, org_id: &str) -> Result<Versioned> {
     Ok(Versioned { version, config: from_storage(document) })
 }
 
-/// What was stored was valid when it was stored. A field that a newer server no longer accepts falls back to its
-/// default instead of stopping every evaluation.
+/// Reads a stored configuration, which was valid when it was stored. A field that a newer server no longer
+/// accepts falls back to its default instead of stopping every evaluation.
 fn from_storage(document: Map<String, Value>) -> OrganizationConfig {
     let whole = Value::Object(document);
     if let Ok(Outcome { value, .. }) = fields::read_body::<OrganizationConfig>(&whole) {

@@ -38,7 +38,7 @@ pub mod rows {
     };
 }
 
-/// Whether a turn of this role is the person's own; all others are the agent's side.
+/// True if a turn of this role is the person's own; all others are the agent's side.
 pub fn is_user(role: &str) -> bool {
     role.trim().eq_ignore_ascii_case("user")
 }
@@ -73,7 +73,7 @@ base::vocabulary! {
 }
 
 base::vocabulary! {
-    /// How a request feeds learning.
+    /// Learning mode of a request.
     pub enum LearningMode {
         On = "on",
         WithoutAggregation = "without_aggregation",
@@ -82,7 +82,7 @@ base::vocabulary! {
 }
 
 base::vocabulary! {
-    /// How sessions are picked by their newest verdict.
+    /// Filter of sessions by their newest verdict.
     pub enum VerdictFilter {
         Success = "success",
         Failure = "failure",
@@ -149,7 +149,7 @@ pub struct Interaction {
 }
 
 impl Interaction {
-    /// Whether it is the person's own turn.
+    /// True if it is the person's own turn.
     pub fn is_user(&self) -> bool {
         is_user(&self.role)
     }
@@ -183,10 +183,10 @@ pub struct Request {
 pub struct SessionSummary {
     pub user_id: String,
     pub session_id: String,
-    /// When its first request happened; dates its verdicts.
+    /// Time of its first request; dates its verdicts.
     pub first_request_at: i64,
     pub last_request_at: i64,
-    /// When it was declared finished, if it was and has not grown since.
+    /// Time at which it was declared finished, if it was and has not grown since.
     pub finished_at: Option<i64>,
     /// The source of its first request.
     pub source: String,

@@ -70,12 +70,12 @@ fn starts_with_ignoring_case(text: &str, prefix: &str) -> bool {
 }
 
 impl InteractionData {
-    /// Whether it is a response with another one beside it.
+    /// True if it is a response with a shadow response.
     pub fn has_shadow(&self) -> bool {
         !super::is_user(&self.role) && !self.shadow_content.trim().is_empty()
     }
 
-    /// Whether it says nothing and records nothing.
+    /// True if it has neither text nor an image, action, tool, citation or learning.
     pub fn is_empty(&self) -> bool {
         let texts = [
             &self.content,

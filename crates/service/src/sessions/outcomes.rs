@@ -49,7 +49,7 @@ pub struct ListedOutcome {
     pub created_at: i64,
 }
 
-/// Which outcomes a list has. `None` means any.
+/// Filter of outcomes. `None` means any.
 #[derive(Clone, Debug, Default)]
 pub struct OutcomeFilter {
     pub session_ids: Option<Vec<String>>,

@@ -15,7 +15,7 @@ use storage::error::{Code, Error, Result};
 /// A `get_requests` call.
 pub struct GetRequests {
     pub filter: RequestFilter,
-    /// How many sessions.
+    /// Largest number of sessions.
     pub top_k: i64,
     pub offset: i64,
 }

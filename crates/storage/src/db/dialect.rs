@@ -20,7 +20,7 @@ use super::Tx;
 use crate::error::{Error, Result};
 
 base::vocabulary! {
-    /// Where the data is stored.
+    /// Database engine.
     pub enum Engine {
         Sqlite = "sqlite",
         Postgres = "postgres",

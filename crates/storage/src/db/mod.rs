@@ -75,7 +75,7 @@ pub type Work<'t, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 't>>;
 #[derive(Clone)]
 pub struct Db {
     storage: Storage,
-    /// When a write was last committed; None after one that failed, and before the first.
+    /// Time of the last committed write; None after one that failed, and before the first.
     last_commit: Arc<Mutex<Option<Instant>>>,
 }
 
@@ -85,7 +85,7 @@ enum Reading {
     OneStatement,
 }
 
-/// How what is left of deleted rows is removed from a file.
+/// Method of removing the remains of deleted rows from a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scrub {
     Rewrite,
@@ -190,7 +190,7 @@ impl Db {
         result
     }
 
-    /// Whether the last write was committed, at most this long ago.
+    /// True if the last write was committed, at most this long ago.
     pub fn committed_within(&self, period: Duration) -> bool {
         let last_commit = self.last_commit.lock().unwrap_or_else(PoisonError::into_inner);
         last_commit.is_some_and(|at| at.elapsed() < period)

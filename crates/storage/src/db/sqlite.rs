@@ -205,7 +205,7 @@ pub(super) enum Turn {
     Alone(Alone, oneshot::Sender<Result<bool>>),
 }
 
-/// How the body of a write ended.
+/// Result of the body of a write.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ran {
     /// Its changes are to be committed.

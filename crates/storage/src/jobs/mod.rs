@@ -75,7 +75,7 @@ impl Planned {
     }
 }
 
-/// How a job gathers: enqueueing adds weight, and the job is due when it has enough, or at its time.
+/// Batching of a job: enqueueing adds weight, and the job is due when it has enough, or at its time.
 #[derive(Clone, Copy)]
 pub struct Gathering {
     pub weight: i64,
@@ -139,23 +139,23 @@ pub struct HeldJob {
 }
 
 impl HeldJob {
-    /// Whether it was enqueued again since it was claimed.
+    /// True if it was enqueued again since it was claimed.
     pub fn was_moved_since(&self, claim: &Claim) -> bool {
         self.moves != claim.moves
     }
 }
 
-/// How a held job goes on after this turn.
+/// Next run of a held job.
 pub struct GoOn<'a> {
     pub run_at: i64,
     pub weight: i64,
     pub payload: Value,
-    /// Why it waits, if something failed.
+    /// Error for which it waits, if something failed.
     pub error: Option<&'a str>,
 }
 
 base::vocabulary! {
-    /// What became of a job.
+    /// State of a job.
     pub enum JobState {
         Open = "open",
         Done = "done",
@@ -166,7 +166,7 @@ base::vocabulary! {
 }
 
 base::vocabulary! {
-    /// Where a job stands in the queue.
+    /// State of a job in the queue.
     pub enum QueueState {
         /// Not due yet.
         Waiting = "waiting",
@@ -201,13 +201,13 @@ pub struct Child {
 }
 
 impl Child {
-    /// What the child was enqueued with.
+    /// Payload of the child.
     pub fn payload<T: DeserializeOwned>(&self) -> Result<T> {
         read(&self.payload, &self.kind)
     }
 }
 
-/// How many children of a parent are in which state.
+/// Numbers of a parent's children by state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Children {
     pub open: i64,
@@ -248,7 +248,7 @@ pub trait Handler<C>: Send + Sync {
     }
 }
 
-/// How the queue is worked on.
+/// Settings of the queue's workers.
 #[derive(Clone, Debug, serde::Deserialize)]
 pub struct JobSettings {
     pub concurrency: usize,

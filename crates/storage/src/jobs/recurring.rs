@@ -12,10 +12,10 @@ use crate::error::Result;
 pub trait Recurring<C: Context>: Send + Sync {
     const KIND: &'static str;
     const EVERY_SECONDS: i64;
-    /// How long after the start of an installation it is done first.
+    /// Delay of the first run after the start of an installation.
     const FIRST_AFTER_SECONDS: i64 = Self::EVERY_SECONDS;
 
-    /// Whether the settings ask for it.
+    /// True if the settings ask for it.
     fn is_wanted(_context: &C) -> bool {
         true
     }

@@ -13,7 +13,7 @@ use crate::subjects::SubjectWrite;
 
 /// The longest pause between two attempts.
 const LONGEST_PAUSE: i64 = 3600;
-/// How much of an error is kept. Errors name codes and places, never content.
+/// Longest error text that is kept. Errors name codes and places, never content.
 const ERROR_LENGTH: usize = 500;
 
 /// Puts work into the queue as part of `tx` and gives its id (the open job's, if it was a duplicate). Call
@@ -286,7 +286,7 @@ pub async fn cancel_children(tx: &mut Tx, parent_id: &str, now: i64) -> Result<u
     sql::cancel_children(tx, parent_id, now).await
 }
 
-/// How far a parent's children are.
+/// Counts a parent's children by state.
 pub async fn children(tx: &mut Tx, parent_id: &str) -> Result<Children> {
     let mut counted = Children::default();
     for (state, count) in sql::count_children(tx, parent_id).await? {

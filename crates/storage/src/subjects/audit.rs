@@ -32,7 +32,7 @@ base::vocabulary! {
 }
 
 base::vocabulary! {
-    /// How what an event tells about went.
+    /// Status of an audited operation.
     pub enum AuditStatus {
         Ok = "ok",
         Error = "error",

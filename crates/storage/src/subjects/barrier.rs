@@ -59,7 +59,7 @@ impl SubjectWrite {
 }
 
 base::vocabulary! {
-    /// How a person stands.
+    /// Erasure state of a person.
     pub enum SubjectState {
         Active = "active",
         Erasing = "erasing",
@@ -68,7 +68,7 @@ base::vocabulary! {
 }
 
 base::vocabulary! {
-    /// What comes of writing for a person who was erased.
+    /// Policy for writes for a person who was erased.
     pub enum ReturnPolicy {
         /// It is refused until they are readmitted.
         Blocked = "blocked",
@@ -293,7 +293,7 @@ macro_rules! erasing {
 }
 pub use erasing;
 
-/// Why somebody who is being erased right now is not read for.
+/// Error for reads for somebody who is being erased right now.
 pub fn is_erasing() -> Error {
     Error::refused(Code::SubjectErasing, "This user is being erased.")
 }

@@ -71,7 +71,7 @@ pub struct Signed {
     pub signature: String,
 }
 
-/// Whether `signature` over `message` was made with the secret behind `public_key`; all in hex.
+/// True if `signature` over `message` was made with the secret behind `public_key`; both in hex.
 pub fn is_signed(public_key: &str, message: &[u8], signature: &str) -> bool {
     let (Ok(key), Ok(signature)) = (hex::decode(public_key), hex::decode(signature)) else {
         return false;

@@ -12,9 +12,9 @@ pub struct UserTable {
     pub table: &'static str,
     /// The name people see in exports, counts and certificates.
     pub target: &'static str,
-    /// Whether rows without a user may be in it too (`user_id IS NULL`: not user-owned).
+    /// True if rows without a user may be in it too (`user_id IS NULL`: not user-owned).
     pub user_optional: bool,
-    /// Whether SQLite numbers its rows; tables that it keeps in the order of their key alone have no such number.
+    /// True if SQLite numbers its rows; `WITHOUT ROWID` tables have no such number.
     pub has_rowid: bool,
     /// The columns that tell a person's rows apart, in the order in which an export lists them.
     pub key: &'static str,
@@ -55,7 +55,7 @@ impl UserTable {
         tx.change(statement, &[org_id, user_id]).await
     }
 
-    /// How many rows a person had before `epoch`.
+    /// Number of a person's rows from before `epoch`.
     pub async fn count(&self, tx: &mut Tx, org_id: &str, user_id: &str, epoch: i64) -> Result<u64> {
         let query = format!(
             "SELECT COUNT(*) FROM {} WHERE org_id = $1 AND user_id = $2 AND epoch < {epoch}",
@@ -64,7 +64,7 @@ impl UserTable {
         tx.number(query, &[org_id, user_id]).await
     }
 
-    /// Whether a person has rows from before `epoch`.
+    /// True if a person has no rows from before `epoch`.
     pub async fn is_empty(
         &self,
         tx: &mut Tx,

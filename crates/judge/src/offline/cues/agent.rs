@@ -1,4 +1,4 @@
-//! What agents say.
+//! Phrases of agents.
 
 /// The agent hands over.
 pub const HANDOVER: &[&str] = &[

@@ -1,4 +1,4 @@
-//! What tools are called, and how their calls end.
+//! Names of handover tools, and statuses of failed tool calls.
 
 /// Parts of the names of tools that hand over.
 pub const HANDOVER_TOOLS: &[&str] = &[

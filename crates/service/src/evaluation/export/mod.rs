@@ -30,7 +30,7 @@ base::vocabulary! {
     }
 }
 
-/// What is exported.
+/// Format, time range and sources of an export.
 #[derive(Clone, Debug)]
 pub struct ExportRequest {
     pub format: ExportFormat,

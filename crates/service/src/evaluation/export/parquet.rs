@@ -24,7 +24,7 @@ impl Parquet {
         Ok(Parquet { writer })
     }
 
-    /// What was written since the last time.
+    /// Takes the bytes written since the last call.
     fn written(&mut self) -> Result<Vec<u8>> {
         self.writer.flush().map_err(|e| Error::Internal(e.to_string()))?;
         Ok(std::mem::take(self.writer.inner_mut()))

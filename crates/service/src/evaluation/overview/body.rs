@@ -28,7 +28,7 @@ impl Serialize for List {
     }
 }
 
-/// How a mark begins once it is JSON; its place and a quote follow.
+/// Beginning of a mark in JSON; its place and a quote follow.
 const MARK: &str = "\"\\u0000";
 
 /// The lists of an answer, in the order of their places.
@@ -39,7 +39,7 @@ pub struct Lists {
     specs: Vec<Spec>,
 }
 
-/// What is in a list, and how far it was sent.
+/// Contents of a list, and the cursor up to which it was sent.
 enum Spec {
     Sessions { sources: Vec<String>, with_users: bool, after: AfterResult },
     Citing { rule: (CitationKind, String), sources: Option<Vec<String>>, after: AfterCitation },

@@ -35,7 +35,7 @@ use windows::{Bucket, ROWS, Windows, ranges};
 pub use numbers::{ContextTile, HeroBucket, PartnerTileRow, ScoreDistribution, ShadowWinRateTrend};
 pub use sql::rollups::{gaps, install, mismatches, rebuild};
 
-/// What an overview is asked for.
+/// Parameters of an overview.
 #[derive(Clone, Debug)]
 pub struct OverviewRequest {
     pub from_ts: i64,
@@ -56,9 +56,9 @@ pub struct SourceSet {
 }
 
 base::vocabulary! {
-    /// How much an overview can say. `empty`: no results. `shadow_off`: no shadow comparison in the window, or none
-    /// asked for. `early`: the first result is less than 14 days old, or there are fewer than 500 shadow verdicts. Else
-    /// `full`.
+    /// Amount of evidence behind an overview. `empty`: no results. `shadow_off`: no shadow comparison in the
+    /// window, or none asked for. `early`: the first result is less than 14 days old, or there are fewer than
+    /// 500 shadow verdicts. Else `full`.
     pub enum HeroState {
         Empty = "empty",
         ShadowOff = "shadow_off",

@@ -70,7 +70,7 @@ pub struct ContextTile {
     pub escalation: RateTile,
 }
 
-/// How many sessions took how many corrections.
+/// Histogram of corrections per session.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct ScoreDistribution {
     pub current_bins: [i64; 6],
@@ -208,7 +208,7 @@ impl<'a> Part<'a> {
         self.sources.is_none_or(|sources| sources.iter().any(|one| one == source))
     }
 
-    /// What verdicts count in a window, line by line.
+    /// Verdict lines with their sign in a window, see [`share`].
     fn verdicts(&self, window: i64) -> impl Iterator<Item = (i64, &VerdictLine)> {
         let lines = self.material.sums.verdicts.iter().filter(|(_, line)| self.has(&line.source));
         lines.map(move |(tag, line)| (share(tag, window), line))

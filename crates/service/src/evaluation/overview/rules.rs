@@ -1,4 +1,4 @@
-//! Which rules are cited by the sessions that go well, and which by those that do not.
+//! Attribution of successes and failures to the rules that sessions cite.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};

@@ -9,7 +9,7 @@ pub struct Span {
     pub high: i64,
 }
 
-/// What an overview is about.
+/// Time windows of an overview.
 #[derive(Clone, Copy, Debug)]
 pub struct Windows {
     /// All that was asked for.
@@ -31,7 +31,7 @@ impl Windows {
 }
 
 base::vocabulary! {
-    /// How long a bar of the charts is, in UTC.
+    /// Bucket of the charts, in UTC.
     pub enum Bucket {
         Day = "day",
         /// From Monday on.
@@ -110,9 +110,9 @@ fn fill(span: Span, sign: i64, grains: &[(i64, i64)], stretches: &mut Vec<Stretc
 /// The covers of several windows, as `{ranges:$n}` takes them.
 #[derive(Clone, Debug, Default)]
 pub struct Ranges {
-    /// Of lines of sums.
+    /// Ranges of rollup lines, as JSON.
     pub lines: String,
-    /// Of rows.
+    /// Ranges of single rows, as JSON.
     pub rows: String,
 }
 
@@ -138,7 +138,7 @@ pub fn ranges(windows: &[(i64, Span)], coarsest: i64) -> Ranges {
     Ranges { lines: json(&lines), rows: json(&rows) }
 }
 
-/// What a line with this tag counts in a window: once, not at all, or taken away.
+/// Sign of a line with this tag in a window: 1 added, 0 not part of it, −1 subtracted.
 pub fn share(tag: i64, window: i64) -> i64 {
     if tag.abs() & window == 0 { 0 } else { tag.signum() }
 }
@@ -175,7 +175,7 @@ mod tests {
             };
             let high = low + below(longest) + 1;
             for coarsest in [1, HOUR, DAY, WEEK, FOUR_WEEKS] {
-                // How much more often a second is covered than the one before.
+                // Changes of the cover count from one second to the next.
                 let mut changes: BTreeMap<i64, i64> = [(low, -1), (high, 1)].into();
                 for Stretch { sign, grain, span } in cover(Span { low, high }, coarsest) {
                     assert!(span.high > span.low && grain <= coarsest.max(1));

@@ -48,7 +48,7 @@ pub struct FlipView {
     pub failure_reason: String,
 }
 
-/// How far a diff is and what it found so far.
+/// Progress of a judge diff, and its flips so far.
 pub async fn diff(app: &App, org_id: &str, job_id: &str) -> Result<JudgeDiff> {
     let input = (org_id.to_owned(), job_id.to_owned());
     let (progress, pairs) = app

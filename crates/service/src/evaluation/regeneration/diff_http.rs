@@ -63,7 +63,7 @@ async fn start_judge_diff(
     Ok(Json(Started { job_id, total }))
 }
 
-/// What the other rubric says: paired flips and McNemar's test.
+/// Result of a judge diff: paired flips and McNemar's test.
 #[utoipa::path(get, path = "/api/evaluations/judge_diffs/{job_id}", tag = "evaluation",
     params(("job_id" = String, Path)), responses((status = 200, body = JudgeDiff)))]
 async fn get_judge_diff(

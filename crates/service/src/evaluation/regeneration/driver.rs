@@ -101,7 +101,7 @@ struct Work {
     spent: std::sync::Mutex<f64>,
 }
 
-/// What became of one child.
+/// Result of one child job.
 enum ChildEnd {
     Saved,
     /// No verdict can be had now.
@@ -110,16 +110,16 @@ enum ChildEnd {
     Left,
 }
 
-/// What became of judging one session.
+/// Result of judging one session.
 enum Judgement {
     Found(Found),
-    /// There is none, and never will be.
+    /// No verdict is possible, for this reason.
     Nothing(&'static str),
     Failed(JudgeError),
     TooDear,
 }
 
-/// What was found out about one session.
+/// New verdicts on one session.
 enum Found {
     Session(Box<NewResult>),
     Shadow(Vec<shadow::NewComparison>),
@@ -431,7 +431,7 @@ fn died(error: JoinError) -> Error {
     Error::Internal(format!("the work on a session died: {error}"))
 }
 
-/// What is being fetched, or never.
+/// Awaits the batch being fetched; pending for ever without one.
 async fn next(fetching: &mut Option<BoxFuture<'_, Result<Vec<Child>>>>) -> Result<Vec<Child>> {
     match fetching {
         Some(fetching) => fetching.await,

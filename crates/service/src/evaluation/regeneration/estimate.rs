@@ -1,4 +1,4 @@
-//! What judging will take, before and while it happens.
+//! Cost estimates of a regeneration, before and while it runs.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use storage::jobs;
 /// Sessions whose cost is estimated.
 const ESTIMATED: i64 = 20;
 
-/// What a regeneration would do.
+/// Size and cost of a regeneration that has not started.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct RegenerationPreview {
     /// Sessions of the window.
@@ -28,7 +28,7 @@ pub struct RegenerationPreview {
     pub total: i64,
     /// US dollars; null if the model is unpriced.
     pub estimated_cost_usd: Option<f64>,
-    /// Who would judge: `offline`, or provider/model.
+    /// Judge that would be used: `offline`, or provider/model.
     pub judge: String,
 }
 
@@ -59,7 +59,7 @@ pub async fn preview(
     // Spread over the window: what is judged is listed by user.
     let step = (sampled.len() / usize::try_from(ESTIMATED).unwrap_or(1)).max(1);
     let some = sampled.into_iter().step_by(step).map(|s| (s.user_id, s.session_id)).collect();
-    // What a comparison costs depends on its turns: it is not estimated.
+    // The cost of a comparison depends on its turns: it is not estimated.
     let each = match name.as_str() {
         SHADOW_COMPARISON => None,
         name => average_cost(app, org_id, name, None, some).await?,
@@ -111,12 +111,12 @@ pub async fn estimate(app: &Arc<App>, org_id: &str, job_id: &str) -> Result<()> 
         .await
 }
 
-/// Whether the cost cannot be known without looking at sessions.
+/// True if the cost cannot be known without looking at sessions.
 fn some_are_needed(evaluation_name: &str, total: i64) -> bool {
     evaluation_name == AGENT_SUCCESS && total > 0
 }
 
-/// What one of these sessions costs on average; nothing if the model is unpriced. Rules cost nothing.
+/// Average cost of judging one of these sessions; `None` if the model is unpriced. Rules cost nothing.
 async fn average_cost(
     app: &Arc<App>,
     org_id: &str,

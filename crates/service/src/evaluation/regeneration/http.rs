@@ -92,7 +92,7 @@ async fn list_regenerations(
     Ok(Json(Regenerations { regenerations }))
 }
 
-/// What a regeneration would judge and cost, without starting it.
+/// Preview of a regeneration: its sessions and its cost, without starting it.
 #[utoipa::path(post, path = "/api/evaluations/regenerate/preview", tag = "evaluation",
     request_body = NewRegeneration, responses((status = 200, body = RegenerationPreview)))]
 async fn preview_regeneration(
@@ -103,7 +103,7 @@ async fn preview_regeneration(
     Ok(Json(estimate::preview(&app, &operator.0.org_id, input.value).await?))
 }
 
-/// How far a regeneration is.
+/// Progress of a regeneration.
 #[utoipa::path(get, path = "/api/evaluations/regenerate/{job_id}", tag = "evaluation",
     params(("job_id" = String, Path)), responses((status = 200, body = Progress)))]
 async fn get_regeneration(

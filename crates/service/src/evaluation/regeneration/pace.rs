@@ -1,4 +1,4 @@
-//! How fast a regeneration goes, as somebody who follows it sees it.
+//! Observed speed of a regeneration, for progress displays.
 
 use tokio::time::Instant;
 

@@ -29,7 +29,7 @@ const REASON_LENGTH: usize = 200;
 const ATTEMPTS: i64 = i32::MAX as i64;
 
 base::vocabulary! {
-    /// Where a regeneration stands.
+    /// Status of a regeneration.
     pub enum RegenerationStatus {
         Running = "running",
         Completed = "completed",
@@ -39,16 +39,16 @@ base::vocabulary! {
     }
 }
 
-/// What the child of one session carries.
+/// Payload of one session's child job.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct ChildPayload {
     pub session_id: String,
-    /// What judging it cost; nothing before, and if the model is unpriced.
+    /// Cost of judging it; absent before, and if the model is unpriced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
 }
 
-/// What is asked for.
+/// Parameters of a regeneration.
 #[derive(Clone, Debug)]
 pub struct NewRegeneration {
     pub evaluation_name: String,
@@ -91,7 +91,7 @@ pub struct Failure {
     pub reason: String,
 }
 
-/// How far it is.
+/// Progress of a regeneration.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = RegenerateStatusResponse)]
 pub struct Progress {
@@ -113,7 +113,7 @@ pub struct Progress {
     pub total_candidates: i64,
     pub sampled_count: i64,
     pub concurrency_limit: i64,
-    /// Why it ended early, or why it waits.
+    /// Reason for an early end or a wait.
     pub reason: Option<String>,
     /// US dollars; null while unknown or if the model is unpriced.
     pub estimated_cost_usd: Option<f64>,
@@ -279,7 +279,7 @@ fn sample(candidates: Vec<SessionInWindow>, seed: &str, most: usize) -> Vec<Sess
     sampled
 }
 
-/// How far a regeneration is.
+/// Reads the progress of a regeneration.
 pub async fn progress(app: &App, org_id: &str, job_id: &str) -> Result<Progress> {
     app.db
         .read(
@@ -335,7 +335,7 @@ pub async fn progress_in(tx: &mut Tx, regeneration: Regeneration) -> Result<Prog
         .collect();
     let left = usize::try_from(FAILURES).unwrap_or(0).saturating_sub(failures.len());
     failures.extend((0..gone).take(left).map(|_| Failure {
-        // Whose it was is no longer known, and must not be.
+        // The session is no longer known, and must not be.
         session_id: String::new(),
         reason: "the user was erased or their data cleared".to_owned(),
     }));

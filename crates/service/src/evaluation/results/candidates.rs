@@ -1,5 +1,5 @@
-//! Which learnings of a session are judged: the references its turns carry that lead to a learning the user may
-//! see.
+//! Selection of the learnings of a session that are judged: the references its turns carry that lead to a
+//! learning the user may see.
 
 use std::collections::{BTreeMap, BTreeSet};
 

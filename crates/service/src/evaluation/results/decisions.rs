@@ -1,4 +1,4 @@
-//! Why a session has a verdict, or has none: readable for every session.
+//! Evaluation decisions: the reason for every session's verdict, or for its absence.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -12,7 +12,7 @@ use storage::error::{Error, Result};
 use storage::jobs::{self, JobState, JobView};
 
 base::vocabulary! {
-    /// Where the evaluation of a session stands.
+    /// Evaluation state of a session.
     pub enum EvaluationDecision {
         /// It may still grow.
         NotYetQuiet = "not_yet_quiet",
@@ -24,7 +24,7 @@ base::vocabulary! {
     }
 }
 
-/// Where a session stands.
+/// Evaluation decision on a session.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Decision {
     pub user_id: String,
@@ -32,12 +32,12 @@ pub struct Decision {
     pub decision: EvaluationDecision,
     /// In words; empty where the decision says it all.
     pub reason: String,
-    /// When it is or was due, while it waits.
+    /// Due time, while it waits.
     pub due_at: Option<i64>,
     pub decided_at: Option<i64>,
 }
 
-/// Which sessions are asked about.
+/// Filter of the sessions.
 pub struct DecisionQuery {
     pub user_id: Option<String>,
     pub session_id: Option<String>,

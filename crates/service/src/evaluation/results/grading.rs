@@ -68,7 +68,7 @@ pub async fn load(
 }
 
 impl Material {
-    /// Of a publish that was for evaluation alone.
+    /// True if all its requests were published for evaluation alone.
     pub fn is_evaluation_only(&self) -> bool {
         self.transcript.requests.iter().all(|request| request.evaluation_only)
     }

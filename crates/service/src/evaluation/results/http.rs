@@ -132,7 +132,7 @@ struct DecisionsResponse {
     decisions: Vec<Decision>,
 }
 
-/// Why a session has a verdict, or has none yet.
+/// Evaluation decisions: the reason for a session's verdict, or for its absence.
 #[utoipa::path(get, path = "/api/evaluations/decisions", tag = "evaluation", params(DecisionQuery),
     responses((status = 200, body = DecisionsResponse)))]
 async fn get_decisions(

@@ -45,7 +45,7 @@ pub struct LearningVerdict {
     pub diagnosis: Option<Json<Diagnosis>>,
     /// SHA-256 of the playbook's content and trigger as judged.
     pub evaluated_playbook_digest: Option<String>,
-    /// Whether the judge saw the whole session.
+    /// True if the judge saw the whole session.
     pub diagnosis_evidence_complete: bool,
     pub created_at: i64,
     pub judge: String,
@@ -72,7 +72,7 @@ pub struct NewLearningVerdict {
     pub origin: Origin,
 }
 
-/// What judging a session's learnings gave.
+/// New verdicts on a session's learnings.
 #[derive(Clone, Debug)]
 pub struct LearningSet {
     pub status: RetrievedLearningStatus,
@@ -138,7 +138,7 @@ pub async fn judge(app: &App, material: &Material, agent_version: &str) -> Resul
     Ok(LearningSet { status, rows: Some(rows), snapshot: material.snapshot })
 }
 
-/// Whether the learnings of this session are judged.
+/// True if the session is in the sample whose learnings are judged.
 pub fn is_sampled(material: &Material) -> bool {
     let session = &material.transcript.session;
     let rate = material.config.agent_success_config.retrieved_learning_sampling_rate.unwrap_or(1.0);
@@ -212,7 +212,7 @@ fn digest(candidate: &RetrievedAt) -> Option<String> {
     Some(learning_digest(&learning.content, &learning.trigger))
 }
 
-/// What stands for a learning's text as it was judged.
+/// SHA-256 of a learning's text as it was judged.
 pub fn learning_digest(content: &str, trigger: &str) -> String {
     let mut digest = Sha256::new();
     for part in [content, trigger] {
@@ -275,7 +275,7 @@ pub fn replace<'a>(
     Ok(true)
 }
 
-/// What `get_retrieved_learning_evaluation_results` is asked for.
+/// Filters of `get_retrieved_learning_evaluation_results`.
 pub struct LearningQuery {
     pub user_id: Option<String>,
     pub session_id: Option<String>,

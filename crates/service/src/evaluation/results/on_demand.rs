@@ -40,7 +40,7 @@ pub struct GradeRequest {
     pub refresh: bool,
 }
 
-/// What the job carries.
+/// Payload of the job.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 struct GradePayload {
     session_id: String,
@@ -59,7 +59,7 @@ impl GradePayload {
 }
 
 base::vocabulary! {
-    /// Why a session was not graded.
+    /// Reason for not grading a session.
     pub enum SkippedReason {
         NoRequests = "NO_REQUESTS",
         NoInteractions = "NO_INTERACTIONS",
@@ -80,14 +80,14 @@ pub struct Grade {
     pub stale: bool,
 }
 
-/// What there is before anything is done.
+/// State of a session before grading: not gradable, graded already, or due.
 enum Look {
     Skipped(SkippedReason),
     Cached(Grade),
     Due(String),
 }
 
-/// Grades a session, or says what is known already.
+/// Grades a session, or gives the stored grade.
 pub async fn grade_on_demand(app: &Arc<App>, org_id: &str, request: GradeRequest) -> Result<Grade> {
     let request = Arc::new(request);
     let user_id = match look(app, org_id, request.clone()).await? {
@@ -279,7 +279,7 @@ async fn wait(app: &Arc<App>, job_id: &str) -> Result<()> {
     }
 }
 
-/// What a job that ended without a verdict says.
+/// Error of a job that ended without a verdict.
 fn failure(view: &JobView) -> Error {
     let reason = view.last_error.clone().unwrap_or_default();
     match reason.strip_prefix("judge_unavailable: ") {

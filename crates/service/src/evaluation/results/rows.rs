@@ -14,7 +14,7 @@ use storage::db::{Changes, Tx};
 use storage::error::{Error, Result};
 use storage::subjects::SubjectWrite;
 
-/// What `get_agent_success_evaluation_results` is asked for. Times are those of the sessions' first requests.
+/// Filters of `get_agent_success_evaluation_results`. Times are those of the sessions' first requests.
 #[derive(Default)]
 pub struct ResultQuery {
     pub agent_version: Option<String>,

@@ -18,7 +18,7 @@ pub fn evaluate_all(material: &Material) -> Vec<NewResult> {
     evaluators.filter_map(|evaluator| evaluate(evaluator, material)).collect()
 }
 
-/// What one evaluator says; nothing when it has no opinion.
+/// Result of one evaluator; `None` when it has no opinion.
 pub fn evaluate(evaluator: &Evaluator, material: &Material) -> Option<NewResult> {
     let turns = &material.transcript.interactions;
     let outcome = material.transcript.outcomes.last().map(|outcome| outcome.outcome);

@@ -1,9 +1,9 @@
-//! Which sessions are judged: by hash, so that every replica decides the same, a session keeps its place, and a
+//! Sampling of sessions by hash, so that every replica decides the same, a session keeps its place, and a
 //! higher rate takes in all that a lower one did.
 
 use sha2::{Digest, Sha256};
 
-/// Where these parts fall in `0.0..1.0`. `salt` keeps samples for different purposes apart.
+/// Hash of these parts, scaled to `0.0..1.0`. `salt` keeps samples for different purposes apart.
 pub fn fraction(salt: &str, parts: &[&str]) -> f64 {
     #[allow(clippy::cast_precision_loss)] // 53 bits fit exactly
     let value = (hash(salt, parts) >> 11) as f64;
@@ -21,7 +21,7 @@ pub fn hash(salt: &str, parts: &[&str]) -> u64 {
     bytes[..8].iter().fold(0, |value, byte| value << 8 | u64::from(*byte))
 }
 
-/// Whether a session is in a sample of this share.
+/// True if a session is in a sample of this rate.
 pub fn is_sampled(salt: &str, org_id: &str, user_id: &str, session_id: &str, rate: f64) -> bool {
     fraction(salt, &[org_id, user_id, session_id]) < rate
 }

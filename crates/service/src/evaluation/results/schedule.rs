@@ -1,4 +1,5 @@
-//! When a session is due: what publishing, finishing, reporting an outcome and deleting mean for its evaluation.
+//! Scheduling of evaluations: publishing, finishing, reporting an outcome and deleting set a session's due
+//! time.
 
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use storage::subjects::SubjectWrite;
 /// Attempts at one judgement that fail for its own sake (a malformed answer, a refusal) before it is given up.
 pub const ATTEMPTS: i64 = 5;
 
-/// What the jobs of a session carry.
+/// Payload of a session's jobs.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct SessionPayload {
     pub session_id: String,

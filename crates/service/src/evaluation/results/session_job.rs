@@ -114,7 +114,7 @@ async fn evaluate(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
     }
 }
 
-/// Whether the session is as it was when it was judged, and so were its learnings.
+/// True if the session is unchanged since its verdict, and its learnings were judged too.
 async fn is_judged(app: &App, material: &Material) -> Result<bool> {
     let session = &material.transcript.session;
     let input = (material.org_id.clone(), session.clone());
@@ -141,7 +141,7 @@ async fn is_judged(app: &App, material: &Material) -> Result<bool> {
     }))
 }
 
-/// What becomes of a session, before anything is paid for.
+/// Decision on a session before anything is paid for.
 #[derive(Debug, PartialEq)]
 enum Triage {
     Judge,
@@ -178,7 +178,7 @@ struct Written {
     decision: Option<(EvaluationDecision, String)>,
 }
 
-/// What becomes of the job.
+/// Next state of the job.
 enum Then {
     Finish,
     /// Dead, with the reason.
@@ -187,7 +187,7 @@ enum Then {
     GoOn,
 }
 
-/// Writes what there is to write, and what becomes of the job, in one transaction.
+/// Writes the results and the job's next state in one transaction.
 async fn write(
     app: &Arc<App>,
     job: &Claim,

@@ -1,4 +1,4 @@
-//! How well the judge agrees with people, and what the success rate is when its errors are taken out.
+//! Agreement of the judge with people, and the success rate corrected for the judge's errors.
 
 use std::collections::BTreeMap;
 
@@ -18,11 +18,11 @@ use storage::error::Result;
 
 /// False passes that are listed.
 const FALSE_PASSES: usize = 100;
-/// How well expert annotators agree with each other on the success of agents.
+/// Cohen's κ of expert annotators among each other on the success of agents.
 const HUMAN_CEILING: f64 = 0.74;
 
 base::vocabulary! {
-    /// What verdicts are measured against.
+    /// Ground truth that verdicts are measured against.
     pub enum GroundTruth {
         Labels = "labels",
         Outcomes = "outcomes",
@@ -31,7 +31,7 @@ base::vocabulary! {
     }
 }
 
-/// Which verdicts are compared, and with what.
+/// Filters of the verdicts, and their ground truth.
 pub struct AgreementQuery {
     pub evaluation_name: String,
     pub from: Option<i64>,
@@ -47,7 +47,7 @@ pub struct Agreement {
     pub ground_truth: GroundTruth,
     /// Judged sessions in the window.
     pub judged: u64,
-    /// Those of them with ground truth.
+    /// Verdicts with ground truth.
     pub n: u64,
     pub confusion: ConfusionTable,
     /// Share on which both agree.

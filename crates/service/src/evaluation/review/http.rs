@@ -48,7 +48,7 @@ struct SessionLabels {
     labels: Vec<LabelView>,
 }
 
-/// What people said of a session.
+/// People's labels of a session.
 #[utoipa::path(get, path = "/api/evaluations/labels", tag = "evaluation", params(SessionKey),
     responses((status = 200, body = SessionLabels)))]
 async fn get_labels(
@@ -60,7 +60,8 @@ async fn get_labels(
     Ok(Json(SessionLabels { labels }))
 }
 
-/// How the judge is doing: paused or not, spending, decisions of the last seven days and why there are none.
+/// Health of the judge: paused or not, spending, decisions of the last seven days and the reasons for missing
+/// verdicts.
 #[utoipa::path(get, path = "/api/evaluations/judge_health", tag = "evaluation",
     responses((status = 200, body = JudgeHealth)))]
 async fn get_judge_health(
@@ -109,7 +110,7 @@ impl Read for AgreementQuery {
     }
 }
 
-/// How well the judge agrees with people, and the success rate with its errors taken out.
+/// Agreement of the judge with people, and the success rate corrected for the judge's errors.
 #[utoipa::path(get, path = "/api/evaluations/agreement", tag = "evaluation", params(AgreementQuery),
     responses((status = 200, body = Agreement)))]
 async fn get_agreement(

@@ -1,4 +1,4 @@
-//! How the judge is doing: who judges, whether it is paused, what it decided lately and why it failed.
+//! Health of the judge: its model, pauses, recent decisions and failure reasons.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -9,13 +9,13 @@ use crate::evaluation::sql;
 use judge::JudgeState;
 use storage::error::Result;
 
-/// What "lately" means.
+/// Length of the window of recent decisions.
 const WINDOW_SECONDS: i64 = 7 * 86_400;
 /// Failure reasons that are listed.
 const REASONS: i64 = 10;
 
 base::vocabulary! {
-    /// Whether the judge works.
+    /// Running state of the judge.
     pub enum JudgeActivity {
         Running = "running",
         Paused = "paused",
@@ -30,7 +30,7 @@ pub struct JudgeHealth {
     /// Verdicts come from rules, not from a model.
     pub offline: bool,
     pub state: JudgeActivity,
-    /// Why it is paused, in words.
+    /// Reason for the pause, in words.
     pub paused_reason: Option<String>,
     pub paused_since: Option<i64>,
     /// Calls under way in this process.
@@ -41,7 +41,7 @@ pub struct JudgeHealth {
     pub daily_budget_usd: f64,
     /// The newest decision of every session decided in the last seven days, by kind.
     pub decisions: Vec<DecisionCount>,
-    /// Why sessions of these seven days have no verdict, most frequent first.
+    /// Reasons for missing verdicts in these seven days, most frequent first.
     pub reasons: Vec<ReasonCount>,
 }
 

@@ -1,4 +1,4 @@
-//! What people say of sessions: the ground truth a judge is measured against.
+//! People's labels of sessions: the ground truth a judge is measured against.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ pub struct LabelView {
     pub labelled_at: i64,
 }
 
-/// What people say of a session, newest first.
+/// People's labels of a session, newest first.
 pub async fn labels_of(
     app: &App,
     org_id: &str,

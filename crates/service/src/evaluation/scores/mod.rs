@@ -24,7 +24,7 @@ pub struct NewScore {
     pub source_run_id: String,
 }
 
-/// Whose session the score is of, and whether it is new.
+/// Owner of the scored session; `recorded` is false for a repeated import.
 pub struct Imported {
     pub user_id: String,
     pub recorded: bool,

@@ -1,10 +1,11 @@
-//! How two calls become one verdict, and a session's verdicts one preference.
+//! Combination of two calls into one verdict, and of a session's verdicts into one preference.
 
 use judge::BetterRequest;
 use judge::verdicts::ShadowVerdict;
 
 base::vocabulary! {
-    /// Which responses the comparisons of a session prefer: those it was given, or those published beside them.
+    /// Preference of a session's comparisons: for the responses it was given, or for those published beside
+    /// them.
     pub enum ShadowPreference {
         RegularIsBetter = "regular_is_better",
         RegularIsSlightlyBetter = "regular_is_slightly_better",
@@ -14,7 +15,7 @@ base::vocabulary! {
     }
 }
 
-/// What two calls about one pair come to, in the positions of the first.
+/// Combined verdict of two calls on one pair, in the positions of the first.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Combined {
     pub better_request: BetterRequest,
@@ -43,7 +44,7 @@ pub fn combine(first: &ShadowVerdict, swapped: &ShadowVerdict) -> Combined {
     }
 }
 
-/// What a turn says for the service: 2 or 1 for a win, −2 or −1 for a loss, 0 for a tie.
+/// Score of a turn for the service: 2 or 1 for a win, −2 or −1 for a loss, 0 for a tie.
 pub fn score(service_is_request_1: bool, better: BetterRequest, significantly: bool) -> i64 {
     let size = if significantly { 2 } else { 1 };
     match better {

@@ -18,7 +18,7 @@ use storage::subjects::SubjectWrite;
 
 const KIND: &str = "compare_shadow";
 
-/// What the job carries.
+/// Payload of the job.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 struct ShadowPayload {
     session_id: String,

@@ -18,7 +18,7 @@ pub fn rubric(material: &Material) -> Result<&'static Rubric> {
     })
 }
 
-/// Whether a turn is a response with another one beside it.
+/// True if a turn is a response with a shadow response.
 pub fn is_pair(turn: &Interaction) -> bool {
     !turn.is_user() && !turn.shadow_content.trim().is_empty()
 }
@@ -83,7 +83,7 @@ fn alone(verdict: ShadowVerdict) -> Combined {
     }
 }
 
-/// What both calls took together.
+/// Tokens, cost, latency and attempts of both calls together.
 fn sum(first: Graded<ShadowVerdict>, second: &Graded<ShadowVerdict>) -> Provenance {
     let (mut whole, other) = (first.provenance, &second.provenance);
     whole.input_tokens += other.input_tokens;

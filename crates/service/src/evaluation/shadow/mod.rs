@@ -25,13 +25,13 @@ use storage::subjects::SubjectWrite;
 
 pub use combine::{ShadowPreference, preference};
 
-/// What a regeneration names to compare again instead of judging success again.
+/// Evaluation name of a regeneration that compares again instead of judging success again.
 pub const SHADOW_COMPARISON: &str = "shadow_comparison";
 
 /// Verdicts older than this are not listed as recent.
 const LOOKBACK: i64 = 30 * 86_400;
 
-/// What the judge says of a pair.
+/// The judge's verdict on a pair.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct ShadowComparisonOutput {
     pub better_request: BetterRequest,
@@ -46,16 +46,16 @@ pub struct ShadowComparisonVerdict {
     pub interaction_id: String,
     pub session_id: String,
     pub agent_version: String,
-    /// Whether the service's response was response 1 of the first call.
+    /// True if the service's response was response 1 of the first call.
     pub service_is_request_1: bool,
     pub output: ShadowComparisonOutput,
     pub judge_prompt_version: String,
-    /// When the turn happened (RFC 3339, UTC): a verdict keeps its place when it is judged again.
+    /// Time of the turn (RFC 3339, UTC): a verdict keeps its place when it is judged again.
     pub created_at: String,
     pub user_id: String,
-    /// Whether both orders gave the same answer; null when one order was judged.
+    /// True if both orders gave the same answer; null when one order was judged.
     pub order_consistent: Option<bool>,
-    /// When it was judged (RFC 3339, UTC).
+    /// Time of the judgement (RFC 3339, UTC).
     pub judged_at: String,
     pub judge: String,
     pub rubric_hash: String,

@@ -86,7 +86,7 @@ pub async fn judged(
     Ok(found.into_iter().map(|(id,)| id).collect())
 }
 
-/// What each turn of a session says for the service under this rubric.
+/// Score of each turn of a session for the service under this rubric.
 pub async fn scores(
     tx: &mut Tx,
     subject: &SubjectWrite,

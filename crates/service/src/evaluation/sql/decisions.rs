@@ -79,7 +79,7 @@ pub async fn sessions_to_explain(
     )
 }
 
-/// How many sessions were last decided how, since then.
+/// Number of sessions by newest decision, decided since `since`.
 pub async fn decision_counts(tx: &mut Tx, org_id: &str, since: i64) -> Result<Vec<DecisionCount>> {
     rows!(
         tx,
@@ -91,7 +91,7 @@ pub async fn decision_counts(tx: &mut Tx, org_id: &str, since: i64) -> Result<Ve
     )
 }
 
-/// Why sessions have no verdict, most frequent first.
+/// Reasons for missing verdicts, most frequent first.
 pub async fn undecided_reasons(
     tx: &mut Tx,
     org_id: &str,

@@ -37,7 +37,7 @@ pub async fn put_label(
     Ok(())
 }
 
-/// What people say of a session, newest first.
+/// People's labels of a session, newest first.
 pub async fn labels_of(
     tx: &mut Tx,
     org_id: &str,

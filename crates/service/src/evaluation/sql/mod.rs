@@ -28,7 +28,7 @@ use storage::db::Tx;
 use storage::error::Result;
 use storage::{row, run};
 
-/// What the verdicts cost that were written since then, by whomever.
+/// Cost of all verdicts written since `since`, by any process.
 pub async fn spent_since(tx: &mut Tx, since: i64) -> Result<f64> {
     let found = row!(
         tx,

@@ -102,7 +102,7 @@ pub fn unmark_others<'a>(
     );
 }
 
-/// How the session went by its newest verdict.
+/// Success of the session by its newest verdict.
 pub async fn newest_success(
     tx: &mut Tx,
     subject: &SubjectWrite,

@@ -122,7 +122,7 @@ fn segment(label: &SegmentLabel, lift: &Defined<SegmentLift>) -> LiftSegment {
 }
 
 part! {
-    /// How the lift changes from week to week.
+    /// Change of the lift from week to week.
     pub struct ExperimentTrend {
         pub weeks: Vec<WeeklyLift>,
         pub slope_pp_per_week: Defined<f64>,
@@ -185,7 +185,7 @@ part! {
     /// An outcome that must not get worse, and whether it did.
     pub struct ExperimentGuardrail {
         pub name: GuardrailName,
-        /// How much harm is tolerable, in the unit of the outcome.
+        /// Tolerable harm, in the unit of the outcome.
         pub margin: f64,
         /// Treatment minus holdout; positive is worse.
         pub harm: Defined<f64>,

@@ -1,4 +1,4 @@
-//! What treatment really got, and what of the holdout's reached it.
+//! Delivery of learnings to treatment, and interference from the holdout.
 
 use super::health::{SampleRatioTest, sample_ratio};
 use super::{ArmUsers, Arms, Design};
@@ -32,7 +32,8 @@ part! {
 }
 
 part! {
-    /// How much of what treatment got comes from holdout users, or was made after the start.
+    /// Shares of the learnings served to treatment that come from holdout users, or were made after the
+    /// start.
     pub struct ExperimentInterference {
         pub served_learnings: u64,
         pub share_from_playbooks_with_holdout_sources: f64,

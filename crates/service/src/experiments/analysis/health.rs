@@ -18,10 +18,10 @@ const HOW_TO_ATTRIBUTE: &str = "send the session_id with each search, or with ea
     and retrieval_experiment_arm that the search answered with";
 
 part! {
-    /// Whether the numbers can be trusted. An unhealthy experiment has no decision, and keeps its numbers.
+    /// Health checks of an experiment. An unhealthy experiment has no decision, and keeps its numbers.
     pub struct ExperimentHealth {
         pub healthy: bool,
-        /// What is wrong, for people.
+        /// Problems found, for people.
         pub problems: Vec<String>,
         pub sample_ratio: SampleRatios,
         pub evaluation_rate: EvaluationRates,
@@ -29,14 +29,14 @@ part! {
         pub worst_case_lift_pp: Defined<Pair>,
         /// Holdout sessions whose turns carried learnings.
         pub contaminated_holdout_session_count: u64,
-        /// Some of them.
+        /// Some of these sessions.
         pub contaminated_holdout_sessions: Vec<ContaminatedSession>,
         pub attribution: AttributionCounts,
     }
 }
 
 part! {
-    /// Whether users are split as planned, at each stage.
+    /// Sample ratio tests of the users at each stage.
     pub struct SampleRatios {
         pub exposed: SampleRatioTest,
         pub published: SampleRatioTest,
@@ -53,7 +53,7 @@ part! {
         pub observed_holdout_share: Defined<f64>,
         pub chi_square: Defined<f64>,
         pub p_value: Defined<f64>,
-        /// Whether `p_value` is that of the exact binomial test, because few users are expected.
+        /// True if `p_value` is that of the exact binomial test, because few users are expected.
         pub exact: bool,
         /// Over all looks; may be read every day.
         pub sequential_p_value: Defined<f64>,
@@ -62,7 +62,7 @@ part! {
 }
 
 part! {
-    /// Whether the arms are judged equally often.
+    /// Evaluation rates of the arms, and a test of their difference.
     pub struct EvaluationRates {
         pub treatment: Defined<f64>,
         pub holdout: Defined<f64>,
@@ -182,7 +182,7 @@ fn counts(arm: &super::ArmUsers<'_>) -> EvaluationCounts {
     }
 }
 
-/// Whether the arms are judged equally often.
+/// Tests the evaluation rates of the arms for a difference.
 fn evaluation_rate(arms: &Arms<'_>, problems: &mut Vec<String>) -> EvaluationRates {
     let [treatment, holdout] = [&arms.treatment, &arms.holdout].map(|arm| {
         let index = arm.arm.index();

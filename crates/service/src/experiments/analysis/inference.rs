@@ -14,7 +14,7 @@ const ESTIMAND: &str = "The difference in success rate per session between users
     everybody, to users of treatment.";
 
 part! {
-    /// How sure the lift is.
+    /// Statistical inference on the lift.
     pub struct ExperimentInference {
         /// The quantity that the lift estimates, for people.
         pub estimand: &'static str,
@@ -34,7 +34,7 @@ part! {
         pub intervals_95_pp: LiftIntervals,
         pub relative_interval_95: Defined<Pair>,
         pub effective_sample_size: NumberByArm,
-        /// How many times more sessions are needed because they come in users.
+        /// Factor by which the clustering of sessions in users raises the number of sessions needed.
         pub design_effect: NumberByArm,
         pub effective_users: NumberByArm,
     }
@@ -75,10 +75,10 @@ part! {
     pub struct AlwaysValidLift {
         pub interval_pp: Defined<Pair>,
         pub p_value: f64,
-        /// What the intervals of all looks have in common.
+        /// Intersection of the intervals of all looks.
         pub running_interval_pp: Defined<Pair>,
         pub running_p_value: Defined<f64>,
-        /// Where the interval is tightest.
+        /// Number of users at which the interval is tightest.
         pub planned_users: u64,
     }
 }
@@ -97,7 +97,7 @@ part! {
 }
 
 part! {
-    /// Whether the lift hangs on a few users.
+    /// Robustness of the lift against single users.
     pub struct ExperimentRobustness {
         pub user_weighted_lift_pp: Defined<f64>,
         pub user_weighted_interval_95_pp: Defined<Pair>,

@@ -1,4 +1,4 @@
-//! Who judged, and the lift with the judge's errors taken out.
+//! Judges of the sessions, and the lift corrected for the judge's errors.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,9 +10,9 @@ use stats::judge_correction::{JudgedUser, Tuning, prediction_powered_lift, rogan
 use stats::{self, Comparison, Defined, UserSum};
 
 part! {
-    /// Who judged, and the lift with the judge's errors taken out.
+    /// Judges of the sessions, and the lift corrected for the judge's errors.
     pub struct ExperimentJudges {
-        /// Whether there are several epochs: compare with care.
+        /// True if there are several epochs: compare with care.
         pub mixed: bool,
         pub epochs: Vec<JudgeEpoch>,
         pub labelled_sessions: u64,

@@ -36,13 +36,13 @@ use judge::ExperimentJudges;
 /// Goes up when the same input gives other numbers.
 const VERSION: &str = "2";
 
-/// What was planned before anything was seen.
+/// Design of an experiment, fixed before anything was seen.
 #[derive(Clone, Debug)]
 pub struct Design {
     pub holdout_percentage: f64,
     pub planned_users: u64,
     pub margin_percentage_points: f64,
-    /// Of the documented interval.
+    /// Method of the documented interval.
     pub ci_method: CiMethod,
 }
 
@@ -147,7 +147,7 @@ impl Sample {
 #[derive(Default)]
 struct Packed {
     bytes: Vec<u8>,
-    /// Of the user at hand.
+    /// Scratch space: the cells of the user being added.
     cells: Vec<Cell>,
 }
 
@@ -212,7 +212,7 @@ part! {
 }
 
 part! {
-    /// What an experiment says so far, safe to read every day.
+    /// Decision of an experiment so far, safe to read every day.
     pub struct ExperimentDecision {
         /// null while something is wrong.
         pub decision: Defined<LiftDecision>,
@@ -225,11 +225,11 @@ part! {
 }
 
 part! {
-    /// How the numbers were made: the same input and version give the same numbers.
+    /// Provenance of the numbers: the same input and version give the same numbers.
     pub struct AnalysisStamp {
         pub version: &'static str,
         pub as_of: i64,
-        /// How users are assigned.
+        /// Version of the assignment hash.
         pub hash_version: &'static str,
         pub ci_method: CiMethod,
         /// A digest of everything the numbers depend on.
@@ -260,7 +260,7 @@ pub fn analyse(sample: &Sample, design: &Design, as_of: i64, looks: &mut Looks) 
     })
 }
 
-/// What a thread gives; its panic goes on here.
+/// Result of a thread; resumes its panic here.
 fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

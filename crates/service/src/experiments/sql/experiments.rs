@@ -47,7 +47,7 @@ macro_rules! one_runs {
 }
 pub(crate) use one_runs;
 
-/// Whether an experiment is active.
+/// True if an experiment is active.
 pub async fn is_active(tx: &mut Tx, org_id: &str) -> Result<bool> {
     let found = row!(tx, (bool,), concat!("SELECT ", one_runs!("$1")), org_id)?;
     Ok(found == Some((true,)))

@@ -46,7 +46,7 @@ pub async fn stale_experiments(tx: &mut Tx) -> Result<Vec<(String, String)>> {
     )
 }
 
-/// Those of the users whose marks nobody else holds; they are held until the transaction ends.
+/// The users whose stale marks no other transaction has locked; locks them until the transaction ends.
 pub async fn hold_marks(
     tx: &mut Tx,
     org_id: &str,
@@ -347,7 +347,7 @@ pub fn json_list(users: &[String]) -> Result<String> {
     serde_json::to_string(users).map_err(|e| Error::Internal(e.to_string()))
 }
 
-/// How many users had how many judged sessions, and successes among them: `(sessions, successes, users)`.
+/// Number of users by judged sessions and successes among them: `(sessions, successes, users)`.
 pub async fn past_sums(
     tx: &mut Tx,
     org_id: &str,

@@ -44,7 +44,7 @@ pub struct Fields<'a> {
     /// Query parameters are all text: numbers and booleans are read from it.
     from_query: bool,
     asked: BTreeSet<&'static str>,
-    /// Nothing is unknown to who takes everything.
+    /// True if the object is taken whole, so that no field is unknown.
     whole: bool,
     problems: &'a mut Vec<InputProblem>,
     unknown: &'a mut Vec<String>,
@@ -265,7 +265,7 @@ impl<'a> Fields<'a> {
         None
     }
 
-    /// Whether something at this field, or inside it, was refused.
+    /// True if something at this field, or inside it, was refused.
     pub fn is_refused(&self, name: &str) -> bool {
         let field = format!("{}/{name}", self.pointer);
         let inside = |pointer: &str| {

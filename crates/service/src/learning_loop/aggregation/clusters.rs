@@ -1,4 +1,4 @@
-//! Which playbooks say the same.
+//! Clusters of playbooks that say the same.
 
 use std::collections::{BTreeSet, HashMap};
 

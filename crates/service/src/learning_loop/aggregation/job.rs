@@ -40,13 +40,13 @@ impl Handler<App> for AggregatePlaybooks {
     }
 }
 
-/// What an agent version has, read in one snapshot.
+/// Playbooks and learning settings of an agent version, read in one snapshot.
 struct Material {
     learning: LearningConfig,
     members: Vec<Member>,
     /// Agent playbooks that are not rejected.
     served: Vec<AgentPlaybook>,
-    /// Which user playbooks they came from, as `(agent playbook, user playbook)`.
+    /// Sources of the served playbooks, as `(agent playbook, user playbook)`.
     links: BTreeSet<(i64, i64)>,
     rejected: Vec<BTreeSet<String>>,
 }
@@ -58,7 +58,7 @@ impl Material {
     }
 }
 
-/// What is to be written.
+/// An agent playbook to write, new or with more sources.
 struct Proposed {
     /// An agent playbook that is there already, or the text of a new one.
     to: Result<i64, Wording>,
@@ -126,7 +126,7 @@ async fn load(app: &App, job: &Claim, version: &str) -> Result<Material> {
         .await
 }
 
-/// What a cluster comes to: more sources of a playbook that is there, a new one, or nothing.
+/// Proposal for a cluster: more sources of an existing playbook, a new one, or nothing.
 async fn propose(
     app: &App,
     job: &Claim,

@@ -61,18 +61,19 @@ impl People {
         People { used, identifiers }
     }
 
-    /// How many different people they are.
+    /// Number of people.
     pub fn count(&self) -> usize {
         self.used.len()
     }
 
-    /// Whether every word of the text was used by at least `least` of them.
+    /// True if every word of the text was used by at least `least` of them.
     pub fn is_common(&self, text: &str, least: usize) -> bool {
         let having = |term: &String| self.used.iter().filter(|u| u.terms.contains(term)).count();
         words::terms(text).iter().all(|term| having(term) >= least)
     }
 
-    /// Whether nothing in the text is of one of them. What stands in `public`, which serves everybody already, may stay.
+    /// True if nothing in the text is personal to one of them. Words of `public`, which serves everybody
+    /// already, may stay.
     pub fn is_impersonal(&self, text: &str, public: &str) -> bool {
         let (words, known) = (own_words::words(text), own_words::words(public));
         let known_words: BTreeSet<&str> = known.iter().map(|word| word.lower.as_str()).collect();
@@ -94,7 +95,7 @@ impl People {
             })
     }
 
-    /// Whether an identifier stands there with separators between its letters.
+    /// True if an identifier is written with separators between its letters.
     fn is_squeezed_in(&self, words: &[&Word]) -> bool {
         let squeezed: String = words.iter().map(|word| word.lower.as_str()).collect();
         self.identifiers.iter().any(|identifier| {

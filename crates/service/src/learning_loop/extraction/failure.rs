@@ -23,7 +23,7 @@ const TRIES: i64 = 5;
 const STALLS: i64 = 3;
 const STALL_SECONDS: i64 = 86_400;
 const PAUSED_SECONDS: i64 = 60;
-/// How the reason of a stalled stream begins.
+/// Prefix of a stalled stream's reason.
 pub const STALLED: &str = "stalled: ";
 
 pub async fn after(

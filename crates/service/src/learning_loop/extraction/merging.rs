@@ -1,4 +1,4 @@
-//! Where a proposal goes: beside what is known already, into it, or in its place.
+//! Placement of a proposal: beside the known learnings, into one of them, or in its place.
 //!
 //! Decided outside of any transaction and checked again when it is saved. A suspect proposal never takes the place of
 //! anything.
@@ -25,7 +25,7 @@ const COMPARED: i64 = 500;
 pub struct Placed {
     pub examined: Examined,
     pub placement: Placement,
-    /// Of the last turn it cites.
+    /// Agent version and request of the last turn it cites.
     pub agent_version: String,
     pub request_id: String,
 }
@@ -120,7 +120,7 @@ fn nearest(
     }
 }
 
-/// What is compared of a learning.
+/// Text by which learnings are compared.
 fn text(trigger: &str, content: &str) -> String {
     format!("{trigger} {content}")
 }

@@ -40,7 +40,7 @@ struct StreamJob {
     flush: bool,
     /// The window's own failures since it stalled last.
     failures: i64,
-    /// How often it stalled.
+    /// Number of stalls.
     stalls: i64,
 }
 

@@ -24,12 +24,12 @@ use storage::error::{Error, Result};
 use storage::jobs::{self, Claim, GoOn, Outcome};
 use storage::subjects::{SubjectWrite, barrier};
 
-/// What became of a window.
+/// Result of reading a window.
 pub struct Extracted {
     pub window: Window,
     pub placed: Vec<Placed>,
     pub origin: Origin,
-    /// Why nothing could be had of it, if it is left behind.
+    /// Reason for passing the window over, if it is left behind.
     pub passed_over: Option<String>,
 }
 
@@ -62,7 +62,7 @@ base::vocabulary! {
     }
 }
 
-/// What became of a proposal, as it is stored.
+/// Stored result of a proposal.
 #[derive(Debug)]
 pub struct Saved {
     pub outcome: ProposalOutcome,
@@ -169,7 +169,7 @@ async fn aggregate(
     Ok(())
 }
 
-/// Which of the cited turns were not deleted meanwhile.
+/// Cited turns that were not deleted meanwhile.
 async fn still_there(
     tx: &mut Tx,
     subject: &SubjectWrite,
@@ -283,7 +283,7 @@ struct Learning<'a> {
 }
 
 impl Learning<'_> {
-    /// Who extracted it, in the learning's `source`.
+    /// The learning's `source`: extracted by rules or by a model.
     fn source(&self) -> String {
         let by = if self.origin.judge == "offline" { "rules" } else { "model" };
         format!("extraction/{by}")

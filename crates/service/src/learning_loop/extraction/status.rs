@@ -1,4 +1,4 @@
-//! Where a published request stands with learning.
+//! Learning status of a published request.
 
 use super::EXTRACT;
 use super::failure::STALLED;
@@ -10,7 +10,7 @@ use storage::error::{Error, Result};
 use storage::jobs::{self, JobState, JobView};
 
 base::vocabulary! {
-    /// How a published request stands with learning. What failed is tried again once a day.
+    /// Learning status of a published request. A failure is tried again once a day.
     pub enum LearningProgress {
         Pending = "pending",
         Processing = "processing",
@@ -19,7 +19,7 @@ base::vocabulary! {
     }
 }
 
-/// How a request stands, and why.
+/// Learning status of a request, and its reason.
 pub async fn status(
     app: &App,
     org_id: &str,

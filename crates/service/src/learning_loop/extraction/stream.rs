@@ -1,4 +1,4 @@
-//! What a publish means for its person's stream: one statement in the publish's own transaction.
+//! Effect of a publish on its person's stream: one statement in the publish's own transaction.
 
 use serde_json::json;
 
@@ -15,7 +15,7 @@ use storage::subjects::SubjectWrite;
 const ATTEMPTS: i64 = 100;
 
 base::vocabulary! {
-    /// How a publish stands with learning when it is answered.
+    /// Learning status in the answer to a publish.
     pub enum PublishLearningStatus {
         Done = "done",
         /// Learning from it waits in the queue.
@@ -23,7 +23,7 @@ base::vocabulary! {
     }
 }
 
-/// How a publish feeds learning, decided before it is written and stored with it.
+/// Learning decision on a publish, made before it is written and stored with it.
 #[derive(Clone, Debug)]
 pub enum Feeding {
     /// Not at all, and why.
@@ -38,7 +38,7 @@ pub enum Feeding {
 }
 
 impl Feeding {
-    /// As it is stored with the request.
+    /// Learning mode stored with the request.
     pub fn mode(&self) -> LearningMode {
         match self {
             Feeding::Off(_) => LearningMode::Off,
@@ -47,7 +47,7 @@ impl Feeding {
         }
     }
 
-    /// Whether it is read at once.
+    /// True if extraction reads it at once.
     pub fn is_urgent(&self) -> bool {
         matches!(self, Feeding::On { urgent: true, .. })
     }

@@ -12,13 +12,13 @@ use judge::proposals::Proposal;
 #[derive(Clone, Debug)]
 pub struct Examined {
     pub proposal: Proposal,
-    /// Why it is not taken at all.
+    /// Reason for refusing the proposal.
     pub refused: Option<&'static str>,
-    /// Its evidence speaks to the machinery.
+    /// True if its text or its evidence gives orders to this system.
     pub is_suspect: bool,
 }
 
-/// Words that speak to whoever stores learnings.
+/// Phrases that give orders about storing learnings.
 const ORDERS: &[&str] = &[
     "for all users",
     "for every user",

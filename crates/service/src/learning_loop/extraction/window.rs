@@ -11,10 +11,10 @@ use judge::{self, Turn};
 use storage::error::Result;
 use storage::jobs::Claim;
 
-/// What a job works on, read in one snapshot.
+/// Turns that a job reads, with the configuration, in one snapshot.
 pub struct Window {
     pub config: OrganizationConfig,
-    /// How far the stream was read before.
+    /// Read position of the stream before this window.
     pub stream: Stream,
     /// In the order of arrival.
     pub arrivals: Vec<Arrival>,
@@ -50,7 +50,8 @@ impl Window {
         i64::try_from(self.arrivals.len()).is_ok_and(|n| n >= self.config.learning.window)
     }
 
-    /// How far the stream is read after this window. A full one leaves its last turns to the next as context.
+    /// Read position of the stream after this window. A full one leaves its last turns to the next as
+    /// context.
     pub fn after(&self) -> Stream {
         let seen = self.ids().next_back().unwrap_or(self.stream.seen);
         let stride = usize::try_from(self.config.learning.stride).unwrap_or(1).max(1);

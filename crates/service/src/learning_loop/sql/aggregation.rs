@@ -33,7 +33,7 @@ pub async fn members(
     )
 }
 
-/// Whether a member is still current and says what it said; held until the transaction ends.
+/// True if a member is still current with the same text; locked until the transaction ends.
 pub async fn still_says(tx: &mut Tx, org_id: &str, member: &Member) -> Result<bool> {
     let found = row!(
         tx,

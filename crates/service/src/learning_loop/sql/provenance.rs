@@ -31,7 +31,7 @@ pub async fn proposals_of(
     )
 }
 
-/// What took a learning's place.
+/// Id of the learning that replaced this one.
 pub async fn successor(
     tx: &mut Tx,
     org_id: &str,

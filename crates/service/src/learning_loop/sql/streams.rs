@@ -8,7 +8,7 @@ use storage::error::Result;
 use storage::subjects::SubjectWrite;
 use storage::{row, run};
 
-/// How far a person's stream was read.
+/// Read position in a person's stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, sqlx_macros::FromRow)]
 pub struct Stream {
     /// The next window begins after this turn.
@@ -126,7 +126,7 @@ pub async fn insert_proposal(
     Ok(())
 }
 
-/// What reading windows cost since a time, as far as the models are priced.
+/// Cost of reading windows since a time, as far as the models are priced.
 pub async fn spent_since(tx: &mut Tx, since: i64) -> Result<f64> {
     let found = row!(
         tx,

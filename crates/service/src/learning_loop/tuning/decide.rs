@@ -25,7 +25,7 @@ pub struct TuningProposal {
     pub proposal_id: String,
     pub kind: LearningKind,
     pub learning_id: String,
-    /// Whose it is; null for agent playbooks.
+    /// Owner; null for agent playbooks.
     pub user_id: Option<String>,
     pub action: TuningAction,
     /// The proposed wording, for an edit.
@@ -87,7 +87,7 @@ pub async fn list(
         .await
 }
 
-/// What a person accepts: the proposal, perhaps with a wording of their own.
+/// A person's acceptance of a proposal, perhaps with a wording of their own.
 #[derive(Clone, Debug, Default)]
 pub struct Acceptance {
     pub proposal_id: String,

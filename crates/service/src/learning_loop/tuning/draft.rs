@@ -1,5 +1,5 @@
-//! What is proposed for a learning that hurts: a better wording if the evidence shows what is wrong with it and a model
-//! can write one, archiving otherwise.
+//! Drafts for a learning that hurts: a better wording if the evidence shows its fault and a model can write
+//! one, archiving otherwise.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -21,14 +21,14 @@ use storage::subjects::barrier;
 const PROBLEMS: usize = 10;
 const TURNS: usize = 40;
 
-/// What a person is asked to decide.
+/// Draft that a person is asked to decide on.
 #[derive(Clone, Debug)]
 pub struct TuningDraft {
     pub action: TuningAction,
     pub content: String,
     pub trigger: String,
     pub rationale: String,
-    /// Who wrote it: `rules`, or provider/model as reported.
+    /// Author: `rules`, or provider/model as reported.
     pub drafted_by: String,
 }
 
@@ -95,7 +95,7 @@ pub async fn make(
         drafted_by: graded.provenance.judge,
     };
     if score.user_id.is_none() {
-        // What serves everybody must not carry anything of those whose sessions showed the problem.
+        // A shared playbook must not carry anything of the people whose sessions showed the problem.
         let people = People::new(evidence.into_iter().map(Evidence::person).collect());
         let present = format!("{} {}", score.trigger, score.content);
         let may_share = |text: &str| people.is_impersonal(text, &present);
@@ -111,7 +111,7 @@ pub async fn make(
     Ok(if useless { TuningDraft::archive(score) } else { draft })
 }
 
-/// What one person's sessions show, and what is known about that person.
+/// The cited turns of one person, and the texts known about that person.
 struct Evidence {
     turns: Vec<Interaction>,
     known: Vec<String>,

@@ -45,11 +45,11 @@ impl Read for ScorecardQuery {
 #[derive(Serialize, ToSchema)]
 struct Scorecard {
     success: bool,
-    /// Those that hurt first, then those that help.
+    /// Harmful learnings first, then helpful ones.
     scores: Vec<Score>,
 }
 
-/// What verdicts say about each learning: relevance, impact with its interval, verified diagnoses.
+/// Scorecard of learnings: relevance, impact with its interval, verified diagnoses.
 #[utoipa::path(get, path = "/api/learnings/scorecard", tag = "learnings", params(ScorecardQuery),
     responses((status = 200, body = Scorecard)))]
 async fn scorecard(
@@ -62,7 +62,7 @@ async fn scorecard(
 }
 
 base::vocabulary! {
-    /// Which tuning proposals are listed.
+    /// Status filter of tuning proposals.
     pub enum TuningStatusFilter {
         Open = "open",
         Accepted = "accepted",

@@ -35,5 +35,5 @@ base::vocabulary! {
     }
 }
 
-/// How far back verdicts count.
+/// Age up to which verdicts count.
 const LOOKBACK_SECONDS: i64 = 90 * 86_400;

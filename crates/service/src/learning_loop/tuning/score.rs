@@ -42,7 +42,7 @@ base::vocabulary! {
     }
 }
 
-/// What the scorecard is asked for. Times are those of the judged turns.
+/// Filters of the scorecard. Times are those of the judged turns.
 #[derive(Clone, Debug, Default)]
 pub struct ScorecardQuery {
     pub kind: Option<LearningKind>,
@@ -53,19 +53,19 @@ pub struct ScorecardQuery {
     pub limit: usize,
 }
 
-/// What verdicts say about one learning.
+/// Scorecard of one learning.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Score {
     pub kind: LearningKind,
     pub learning_id: String,
-    /// Whose it is; null for agent playbooks.
+    /// Owner; null for agent playbooks.
     pub user_id: Option<String>,
     pub agent_version: String,
     /// The beginning of its text.
     pub title: String,
     /// Null when it is current.
     pub status: Option<LearningStatus>,
-    /// Of agent playbooks.
+    /// Approval, of agent playbooks only.
     pub playbook_status: Option<PlaybookStatus>,
     pub relevance: Relevance,
     /// Over all verdicts on its present text.
@@ -89,7 +89,7 @@ pub struct Score {
     pub arm_lift_reason: Option<&'static str>,
     /// The open proposal about it, if there is one.
     pub proposal_id: Option<String>,
-    /// What the judge saw, as proposals name it.
+    /// Digest of the present text, as in proposals.
     #[serde(skip)]
     pub digest: String,
     #[serde(skip)]
@@ -124,7 +124,7 @@ pub struct Impact {
     #[schema(value_type = Option<Vec<f64>>)]
     pub ci95: Option<(f64, f64)>,
     pub clustered_by: ClusteredBy,
-    /// How many of them there are.
+    /// Number of clusters.
     pub clusters: i64,
 }
 

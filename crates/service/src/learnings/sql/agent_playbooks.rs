@@ -29,7 +29,8 @@ macro_rules! columns {
     };
 }
 
-/// What passes a [`Filter`], with the parameters of `filtered!`. [`Traits::pass`] says the same in memory.
+/// SQL condition of a [`Filter`], with the parameters of `filtered!`. [`Traits::pass`] says the same in
+/// memory.
 macro_rules! passing {
     () => {
         concat!(
@@ -42,7 +43,7 @@ macro_rules! passing {
 }
 pub(super) use {columns, passing};
 
-/// What searches for a playbook are narrowed by.
+/// Columns by which searches for a playbook are filtered.
 #[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct Traits {
     pub no: i64,
@@ -174,7 +175,7 @@ pub async fn list(tx: &mut Tx, filter: &Filter, limit: i64) -> Result<Vec<AgentP
 
 // ── for the index in memory ─────────────────────────────────────────────────────────────────────────
 
-/// Of all playbooks of the organization.
+/// Filter columns of all playbooks of the organization.
 pub async fn traits(tx: &mut Tx, org_id: &str) -> Result<Vec<Traits>> {
     rows!(
         tx,
@@ -186,7 +187,7 @@ pub async fn traits(tx: &mut Tx, org_id: &str) -> Result<Vec<Traits>> {
     )
 }
 
-/// Of these playbooks.
+/// Terms of these playbooks.
 pub async fn terms(tx: &mut Tx, org_id: &str, numbers: &[i64]) -> Result<Vec<(i64, String)>> {
     rows!(
         tx,
@@ -238,7 +239,7 @@ pub async fn windows(
     )
 }
 
-/// How many different people these agent playbooks came from.
+/// Number of different people each of these agent playbooks came from.
 pub async fn source_users(
     tx: &mut Tx,
     org_id: &str,
@@ -254,7 +255,7 @@ pub async fn source_users(
     )
 }
 
-/// Those of these agent playbooks that aggregation proposed.
+/// Agent playbooks of this list that aggregation proposed.
 pub async fn aggregated(tx: &mut Tx, org_id: &str, agent_playbook_ids: &[i64]) -> Result<Vec<i64>> {
     let found = rows!(
         tx,

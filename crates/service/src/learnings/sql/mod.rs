@@ -15,7 +15,7 @@ use storage::error::{Error, Result};
 use storage::subjects::SubjectWrite;
 use storage::{row, run};
 
-/// What lists and searches are narrowed by. `None` means any.
+/// Filter of lists and searches. `None` means any.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     pub org_id: String,
@@ -30,7 +30,7 @@ pub struct Filter {
     /// At or after, before: when a profile was last modified, when a playbook was made.
     pub from: Option<i64>,
     pub to: Option<i64>,
-    /// What has expired by then is not there.
+    /// Rows that have expired by this time are left out.
     pub now: i64,
 }
 
@@ -79,7 +79,7 @@ pub async fn scope(tx: &mut Tx, org_id: &str, user_id: &str) -> Result<Option<i6
     Ok(found.map(|(scope,)| scope))
 }
 
-/// The same, made if it is not there.
+/// [`scope`], which is made if it is not there.
 pub async fn admit_scope(tx: &mut Tx, subject: &SubjectWrite) -> Result<i64> {
     if let Some(scope) = scope(tx, subject.org_id(), subject.user_id()).await? {
         return Ok(scope);

@@ -32,7 +32,7 @@ macro_rules! columns {
     };
 }
 
-/// What passes a [`Filter`], with the parameters of `filtered!`.
+/// SQL condition of a [`Filter`], with the parameters of `filtered!`.
 macro_rules! passing {
     () => {
         concat!(

@@ -13,23 +13,23 @@ use storage::subjects::barrier;
 /// A person's row as search looks at it: its number, its terms, its vector in hexadecimal digits.
 pub type Owned = (i64, String, Option<String>);
 
-/// What there is to rank.
+/// A person's rows to rank.
 pub struct Owns {
-    /// Whether the person is being erased.
+    /// True if the person is being erased.
     pub is_erasing: bool,
-    /// How often the organization's playbooks have changed.
+    /// Change counter of the organization's playbooks.
     pub version: i64,
     pub profiles: Vec<Owned>,
     pub user_playbooks: Vec<Owned>,
 }
 
-/// What is asked of a person's learnings, besides the filter.
+/// Parameters of [`owned()`], besides the filter.
 pub struct Asked<'a> {
     /// The model of the vectors to read.
     pub model: Option<&'a str>,
     /// The person's references.
     pub subject_refs: Vec<String>,
-    /// How many rows of each kind.
+    /// Row limit of each kind.
     pub profiles: i64,
     pub user_playbooks: i64,
 }
@@ -98,7 +98,7 @@ pub async fn owned(tx: &mut Tx, filter: &Filter, asked: &Asked<'_>) -> Result<Ow
     })
 }
 
-/// The numbers of what won.
+/// Row numbers of the best-ranked learnings.
 #[derive(Debug, Default)]
 pub struct Winners {
     pub profiles: Vec<i64>,
@@ -125,7 +125,7 @@ macro_rules! won {
     };
 }
 
-/// Those of the winners that are there and pass the filter, in any order, and whether an experiment is active.
+/// Winners that are still there and pass the filter, in any order, and whether an experiment is active.
 pub async fn won(tx: &mut Tx, filter: &Filter, winners: &Winners) -> Result<(Learnings, bool)> {
     let found = filtered!(
         tx,

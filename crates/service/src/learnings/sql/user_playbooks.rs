@@ -30,7 +30,7 @@ macro_rules! columns {
     };
 }
 
-/// What passes a [`Filter`] but for the user, with the parameters of `filtered!`.
+/// SQL condition of a [`Filter`] but for the user, with the parameters of `filtered!`.
 macro_rules! passing {
     () => {
         concat!(
@@ -166,7 +166,7 @@ pub async fn hold(tx: &mut Tx, org_id: &str, id: i64) -> Result<Option<UserPlayb
     )
 }
 
-/// Whose playbook it is.
+/// Owner of the playbook.
 pub async fn owner(tx: &mut Tx, org_id: &str, id: i64) -> Result<Option<String>> {
     let found = row!(
         tx,

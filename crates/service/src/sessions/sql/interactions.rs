@@ -140,7 +140,8 @@ pub async fn said(
     )
 }
 
-/// How many such turns there are, and when the last of them was received.
+/// Number of a person's turns after `after` that learning reads, and the time at which the last of them was
+/// received.
 pub async fn count_arrivals(
     tx: &mut Tx,
     org_id: &str,
@@ -161,7 +162,7 @@ pub async fn count_arrivals(
     Ok(found.unwrap_or((0, None)))
 }
 
-/// Those of these turns that are the user's and still there, oldest first.
+/// The user's turns with these ids that are still there, oldest first.
 pub async fn interactions_by_ids(
     tx: &mut Tx,
     org_id: &str,

@@ -34,7 +34,7 @@ pub struct NewRequest<'a> {
     pub content_sha256: &'a str,
     /// The answer to a repeat; the turns' ids and the attribution are read from their rows.
     pub answer: serde_json::Value,
-    /// How it feeds learning.
+    /// Learning mode of the request.
     pub learning: LearningMode,
     /// The turns, with the tokens of their content.
     pub items: &'a [(InteractionData, i64)],
@@ -96,7 +96,7 @@ pub async fn find_attribution(
 pub struct Stored {
     /// In order.
     pub interaction_ids: Vec<i64>,
-    /// Whether the request carries an attribution: the one that was sent, or that of its session's exposure.
+    /// True if the request carries an attribution: the one that was sent, or that of its session's exposure.
     pub attributed: bool,
 }
 

@@ -12,7 +12,7 @@ macro_rules! request_columns {
     };
 }
 
-/// Which requests `get_requests` is asked for.
+/// Filter of `get_requests`.
 #[derive(Clone, Default)]
 pub struct RequestFilter {
     pub user_id: Option<String>,
@@ -166,7 +166,7 @@ pub async fn delete_request(
     Ok(())
 }
 
-/// Whether the session has any request left.
+/// True if the session has any request left.
 pub async fn has_requests(
     tx: &mut Tx,
     org_id: &str,

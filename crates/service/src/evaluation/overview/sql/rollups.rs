@@ -11,7 +11,7 @@
 use storage::db::{Engine, Objects, Tx};
 use storage::error::Result;
 
-/// What the names of all triggers begin with, whatever was counted when they were made.
+/// Common prefix of all rollup triggers, of any version.
 const FAMILY: &str = "rollup_v";
 const PREFIX: &str = "rollup_v2";
 
@@ -34,16 +34,16 @@ pub const FOUR_WEEKS: i64 = 4 * WEEK;
 struct Rollup {
     /// The rows that are counted; all have `org_id` and `created_at`.
     facts: &'static str,
-    /// Which of them.
+    /// SQL condition of the rows that count.
     counted: &'static str,
     lines: &'static str,
-    /// Besides organization, grain and start: `(column, expression)`.
+    /// Key columns besides organization, grain and start: `(column, expression)`.
     keys: &'static [(&'static str, &'static str)],
-    /// Besides `n`.
+    /// Summed columns besides `n`: `(column, expression)`.
     sums: &'static [(&'static str, &'static str)],
     /// The longest lines that are kept.
     coarsest: i64,
-    /// Whether every row counts once more, for all sources together.
+    /// True if every row counts once more, for all sources together.
     all_sources: bool,
 }
 
@@ -143,7 +143,8 @@ impl Rollup {
         keys.fold("org_id, grain, start".to_owned(), |all, (name, _)| format!("{all}, {name}"))
     }
 
-    /// What rows count for, line by line. `row` is how a row is named; `from` where rows come from, if anywhere.
+    /// SELECT of the lines that rows count for. `row` is the name of a row; `from` an optional join that
+    /// supplies rows.
     fn counts(&self, row: &str, from: &str, sign: i64, summed: bool) -> String {
         let mut columns = format!(
             "{row}.org_id, g.grain, {row}.created_at - ({row}.created_at + g.shift) % g.grain"

@@ -1,4 +1,4 @@
-//! What there is in windows: sums of whole weeks, days and hours from the rollups, and the rows at the ragged ends, by the
+//! Sums over windows: whole weeks, days and hours from the rollups, and the rows at the ragged ends, by the
 //! covers of `windows::ranges`.
 //!
 //! Lines come as they are, range by range, as JSON in one row: SQLite would have to sort them to sum them up, and to
@@ -20,7 +20,7 @@ use storage::row;
 pub struct Lines<L>(Vec<(i64, Vec<L>)>);
 
 impl<L: for<'a> Deserialize<'a>> Lines<L> {
-    /// Those of rollups, and one for each row.
+    /// Lines of rollups, and one for each row.
     fn new(lines: &str, rows: &str) -> Result<Self> {
         let mut all: Vec<(i64, Vec<L>)> = listed(lines)?;
         all.append(&mut listed(rows)?);
@@ -46,10 +46,10 @@ impl Lines<VerdictLine> {
     }
 }
 
-/// What verdicts of one source and version of the agent come to.
+/// Verdict counts of one source and agent version.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct VerdictLine {
-    /// From when on they are.
+    /// Start of the line's period.
     pub start: i64,
     pub source: String,
     pub agent_version: String,
@@ -69,7 +69,7 @@ pub struct VerdictLine {
     pub escalations: i64,
 }
 
-/// What the shadow preferences of sessions of one source come to.
+/// Counts of the shadow preferences of one source's sessions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct ShadowLine {
     pub start: i64,
@@ -79,7 +79,7 @@ pub struct ShadowLine {
     pub shadow_better: i64,
 }
 
-/// What shadow verdicts on turns come to.
+/// Counts of shadow verdicts on turns.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct TurnLine {
     pub start: i64,
@@ -100,17 +100,18 @@ pub struct ScoreLine {
     pub total: f64,
 }
 
-/// What [`sums`] is asked for.
+/// Parameters of [`sums`].
 pub struct Asked<'a> {
     pub org_id: &'a str,
     pub verdicts: Ranges,
-    /// Of sessions with shadow comparisons.
+    /// Ranges of the sessions with shadow comparisons.
     pub shadows: Ranges,
-    /// Of single comparisons.
+    /// Ranges of the single comparisons.
     pub turns: Ranges,
     pub judge_prompt_version: &'a str,
     pub scores: Ranges,
-    /// What shadow comparisons, scores and `first_at` are about; all when absent. Verdicts come of all versions.
+    /// Agent version of shadow comparisons, scores and `first_at`; all when absent. Verdicts come of all
+    /// versions.
     pub agent_version: Option<&'a str>,
 }
 
@@ -119,7 +120,7 @@ pub struct Sums {
     pub shadows: Lines<ShadowLine>,
     pub turns: Lines<TurnLine>,
     pub scores: Vec<ScoreLine>,
-    /// When the first session with a verdict began.
+    /// Start of the first session with a verdict.
     pub first_at: Option<i64>,
 }
 
@@ -236,7 +237,7 @@ pub async fn sums(tx: &mut Tx, asked: &Asked<'_>) -> Result<Sums> {
 #[derive(Debug, Deserialize)]
 pub struct CitedRules<'a> {
     pub tag: i64,
-    /// As the rollups name it.
+    /// Source key of the rollups: `ALL_SOURCES` or that of `one_source`.
     #[serde(borrow)]
     pub source: Cow<'a, str>,
     #[serde(borrow)]
@@ -322,8 +323,8 @@ pub async fn rules_of_version(
     Ok(found.into_iter().map(|(rows,)| rows).collect())
 }
 
-/// What rules, each a kind and an id, were called when they were last cited in the window, by a session judged for a
-/// version of the agent, or by any: kind, id, title.
+/// Titles of rules, each given by kind and id, at their last citation in the window by a session judged for
+/// an agent version, or for any: kind, id, title.
 pub async fn rule_titles(
     tx: &mut Tx,
     org_id: &str,
