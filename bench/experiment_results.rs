@@ -120,7 +120,7 @@ async fn fill(data_dir: &std::path::Path, users: usize) {
     for some in everyone.chunks(500) {
         let rows = some.iter().map(|n| {
             let user = format!("user-{n}");
-            let arm = assign("default", "bench", &user, PERCENTAGE);
+            let arm = assign(&"default".into(), "bench", &user.as_str().into(), PERCENTAGE);
             format!("({n}, '{user}', '{}')", arm.as_str())
         });
         let rows: Vec<String> = rows.collect();

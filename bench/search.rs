@@ -103,7 +103,8 @@ async fn measure(options: &Options, size: usize) {
     let app = App::open_with(settings, clock, ids, Schema::Migrate, given).await.unwrap();
     // An organization of its own: sizes measured on one PostgreSQL do not see each other.
     let org = format!("bench-{size}");
-    let (_, token) = credentials::create(&app, &org, Role::Agent, false, "bench").await.unwrap();
+    let (_, token) =
+        credentials::create(&app, &org.as_str().into(), Role::Agent, false, "bench").await.unwrap();
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let router = service::router::router(app.clone());

@@ -1,5 +1,6 @@
 //! `evenhand evaluate regenerate|check`.
 
+use base::owner::OrgId;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,7 +39,7 @@ pub struct Regenerate {
     #[command(flatten)]
     installation: Installation,
     #[arg(long, default_value = DEFAULT_ORG)]
-    org: String,
+    org: OrgId,
     /// Sessions that began at or after: 2026-01-31T12:00:00Z, 2026-01-31, unix seconds, or 7d (ago)
     #[arg(long)]
     from: String,
@@ -58,7 +59,7 @@ pub struct Check {
     #[command(flatten)]
     installation: Installation,
     #[arg(long, default_value = DEFAULT_ORG)]
-    org: String,
+    org: OrgId,
     /// The smallest share of successes that passes, from 0 to 1
     #[arg(long)]
     min_success: f64,
@@ -126,7 +127,7 @@ impl Regenerate {
 }
 
 /// Shows progress, rate, time left and spend until the end.
-async fn follow(app: &Arc<App>, org: &str, job_id: &str) -> Result<Progress> {
+async fn follow(app: &Arc<App>, org: &OrgId, job_id: &str) -> Result<Progress> {
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
     let style = "{bar:40} {pos}/{len}  {msg}";
     bar.set_style(ProgressStyle::with_template(style).map_err(|e| anyhow!(e))?);

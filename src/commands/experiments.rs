@@ -1,5 +1,6 @@
 //! `evenhand experiments analyse|simulate`.
 
+use base::owner::OrgId;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -64,7 +65,7 @@ pub struct Simulate {
     #[command(flatten)]
     installation: Installation,
     #[arg(long, default_value = DEFAULT_ORG)]
-    org: String,
+    org: OrgId,
     #[arg(long, default_value_t = 10.0)]
     holdout_percentage: f64,
     /// Number of times everyone is assigned

@@ -1,5 +1,6 @@
 //! `evenhand governance …`: what the endpoints do, for operators, by the same code.
 
+use base::owner::{OrgId, UserId};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -46,10 +47,10 @@ pub struct Person {
     #[command(flatten)]
     installation: Installation,
     #[arg(long, default_value = DEFAULT_ORG)]
-    org: String,
+    org: OrgId,
     /// The user's id, as it is published
     #[arg(long)]
-    user: String,
+    user: UserId,
     /// Your own id for this request: the same one is the same operation
     #[arg(long, value_name = "ID")]
     request: String,
@@ -69,7 +70,7 @@ pub struct Status {
     #[command(flatten)]
     installation: Installation,
     #[arg(long, default_value = DEFAULT_ORG)]
-    org: String,
+    org: OrgId,
     purge_id: String,
     /// Print the certificate of a complete erasure
     #[arg(long)]
@@ -81,9 +82,9 @@ pub struct Preview {
     #[command(flatten)]
     installation: Installation,
     #[arg(long, default_value = DEFAULT_ORG)]
-    org: String,
+    org: OrgId,
     #[arg(long)]
-    user: String,
+    user: UserId,
 }
 
 #[derive(Args)]
@@ -109,8 +110,11 @@ impl Governance {
     }
 }
 
-fn checked(name: &str, id: &str) -> Result<String> {
-    check_id(id, ID_LENGTH).or_else(|(_, problem)| bail!("--{name} {problem}"))
+fn checked<T: From<String>>(name: &str, id: &str) -> Result<T> {
+    match check_id(id, ID_LENGTH) {
+        Ok(id) => Ok(id.into()),
+        Err((_, problem)) => bail!("--{name} {problem}"),
+    }
 }
 
 impl Person {

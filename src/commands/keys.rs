@@ -1,5 +1,6 @@
 //! `evenhand keys create|list|revoke`.
 
+use base::owner::OrgId;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
@@ -26,7 +27,7 @@ pub struct Create {
     installation: Installation,
     /// The organization whose data the credential reaches
     #[arg(long, default_value = DEFAULT_ORG)]
-    org: String,
+    org: OrgId,
     /// agent: publishes, searches, reads. dashboard: runs the installation. governance: exports and erases
     #[arg(long, value_enum)]
     role: Role,
@@ -44,7 +45,7 @@ pub struct List {
     installation: Installation,
     /// Only this organization
     #[arg(long)]
-    org: Option<String>,
+    org: Option<OrgId>,
 }
 
 #[derive(Args)]
@@ -69,7 +70,7 @@ impl Keys {
 impl Create {
     async fn run(self) -> Result<()> {
         let org = match check_id(&self.org, ID_LENGTH) {
-            Ok(org) => org,
+            Ok(org) => OrgId::from(org),
             Err((_, problem)) => bail!("--org {problem}"),
         };
         let app = self.installation.open(Schema::Migrate).await?;
@@ -90,7 +91,7 @@ impl List {
     async fn run(self) -> Result<()> {
         let app = self.installation.open(Schema::MustBeCurrent).await?;
         say_line!("{:36}  {:10}  {:20}  {:8}  name", "id", "role", "organization", "state");
-        for c in credentials::list(&app, self.org.as_deref()).await? {
+        for c in credentials::list(&app, self.org.as_ref()).await? {
             let role = match (c.role, c.governance) {
                 (Role::Dashboard, true) => "dashboard+",
                 (role, _) => role.as_str(),

@@ -132,8 +132,9 @@ fn empty_objects(spec: &Value, schema: &Value) -> Vec<(Place, BTreeSet<String>)>
 
 /// A server with a credential that may call everything: reading is what is tested here.
 pub async fn may_call_all(t: &TestApp, server: &Server) -> Server {
-    let granted = service::credentials::create(&t.app, "default", Role::Dashboard, true, "test");
-    server.with_token(&granted.await.unwrap().1)
+    let org = "default".into();
+    let granted = service::credentials::create(&t.app, &org, Role::Dashboard, true, "test").await;
+    server.with_token(&granted.unwrap().1)
 }
 
 async fn problems(

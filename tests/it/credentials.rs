@@ -59,7 +59,8 @@ async fn each_role_may_call_what_it_is_for(t: TestApp) {
     let agent = server.with_token(&t.key("one", Role::Agent).await);
     let dashboard = server.with_token(&t.key("one", Role::Dashboard).await);
     let governance = server.with_token(&t.key("one", Role::Governance).await);
-    let (_, granted) = credentials::create(&t.app, "one", Role::Dashboard, true, "").await.unwrap();
+    let (_, granted) =
+        credentials::create(&t.app, &"one".into(), Role::Dashboard, true, "").await.unwrap();
     let granted = server.with_token(&granted);
     let spec = specification();
     for (method, path, operation) in operations(&spec) {
@@ -98,7 +99,7 @@ async fn each_role_may_call_what_it_is_for(t: TestApp) {
         (&json!("one"), &json!("agent"), &json!([]))
     );
     assert_eq!(granted.get("/api/whoami").await.ok()["grants"], json!(["governance"]));
-    assert!(credentials::create(&t.app, "one", Role::Agent, true, "").await.is_err());
+    assert!(credentials::create(&t.app, &"one".into(), Role::Agent, true, "").await.is_err());
 }
 
 #[apply(both_backends)]
@@ -148,7 +149,7 @@ async fn a_revocation_holds_from_the_next_request_on_also_elsewhere(t: TestApp) 
     let server = t.serve().await;
     let other = t.replica().await;
     let (credential, token) =
-        credentials::create(&t.app, "one", Role::Agent, false, "").await.unwrap();
+        credentials::create(&t.app, &"one".into(), Role::Agent, false, "").await.unwrap();
     let (here, there) = (server.with_token(&token), other.serve().await);
     here.get("/api/whoami").await.ok();
     there.with_token(&token).get("/api/whoami").await.ok();
@@ -235,7 +236,7 @@ async fn credentials_given_in_the_environment_work_and_are_written_nowhere() {
     let (agent, dashboard) =
         ("a-very-long-agent-key-from-outside-1234", "a-very-long-dashboard-key-from-outside");
     let given = [(Role::Agent, agent.to_owned()), (Role::Dashboard, dashboard.to_owned())];
-    let app = open_given(&t, GivenCredentials::new("acme", &given)).await;
+    let app = open_given(&t, GivenCredentials::new(&"acme".into(), &given)).await;
     let server = Server::start(app).await;
     let who = server.with_token(agent).get("/api/whoami").await.ok();
     assert_eq!((&who["org_id"], &who["role"]), (&json!("acme"), &json!("agent")));

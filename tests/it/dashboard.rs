@@ -43,7 +43,7 @@ impl<'a> Browser<'a> {
 async fn a_browser_signs_in_and_its_changes_prove_where_they_come_from(t: TestApp) {
     let server = t.serve().await;
     let (credential, token) =
-        credentials::create(&t.app, "one", Role::Dashboard, true, "kim").await.unwrap();
+        credentials::create(&t.app, &"one".into(), Role::Dashboard, true, "kim").await.unwrap();
     let look = async || server.get("/auth/session").await.ok();
     assert_eq!(
         look().await,
@@ -100,12 +100,12 @@ async fn a_browser_erases_with_the_grant_and_the_proof(t: TestApp) {
     // Being on the same machine is not enough.
     server.post(path, &person).await.problem(401, "unauthenticated");
     let (_, plain) =
-        credentials::create(&t.app, "one", Role::Dashboard, false, "lee").await.unwrap();
+        credentials::create(&t.app, &"one".into(), Role::Dashboard, false, "lee").await.unwrap();
     let plain = Browser::sign_in(&server, &plain).await;
     plain.call("POST", path, Some(&person)).await.problem(403, "credential_not_governance");
     plain.call("GET", listed, None).await.problem(403, "credential_not_governance");
     let (_, granted) =
-        credentials::create(&t.app, "one", Role::Dashboard, true, "kim").await.unwrap();
+        credentials::create(&t.app, &"one".into(), Role::Dashboard, true, "kim").await.unwrap();
     let granted = Browser::sign_in(&server, &granted).await;
     let forged =
         Browser { csrf: plain.csrf.clone(), cookie: granted.cookie.clone(), server: &server };
@@ -146,7 +146,7 @@ async fn keys_are_made_listed_and_ended_by_operators(t: TestApp) {
     server.get("/api/keys").await.problem(401, "unauthenticated");
     let operator = server.with_token(made["token"].as_str().unwrap());
     let (_, granted) =
-        credentials::create(&t.app, "default", Role::Dashboard, true, "").await.unwrap();
+        credentials::create(&t.app, &"default".into(), Role::Dashboard, true, "").await.unwrap();
     let granted = server.with_token(&granted);
     for key in &governing {
         operator.post("/api/keys", key).await.problem(403, "forbidden");
@@ -165,7 +165,7 @@ async fn keys_are_made_listed_and_ended_by_operators(t: TestApp) {
     assert!(!listed.to_string().contains("eh_"), "tokens are shown once");
     // Another organization's key is none of theirs.
     let (elsewhere, _) =
-        credentials::create(&t.app, "other", Role::Agent, false, "").await.unwrap();
+        credentials::create(&t.app, &"other".into(), Role::Agent, false, "").await.unwrap();
     let path = |id: &str| format!("/api/keys/{id}");
     operator.call("DELETE", &path(&elsewhere.credential_id), None).await.problem(404, "not_found");
     operator.call("DELETE", &path("none"), None).await.problem(404, "not_found");
@@ -313,7 +313,7 @@ async fn a_credential_of_the_environment_signs_in_and_ends_with_it() {
     let t = TestApp::new(Backend::Sqlite).await;
     let token = "a-very-long-dashboard-key-from-outside";
     let open = async |token: &str| {
-        let given = GivenCredentials::new("acme", &[(Role::Dashboard, token.to_owned())]);
+        let given = GivenCredentials::new(&"acme".into(), &[(Role::Dashboard, token.to_owned())]);
         let ids = base::ids::Ids::seeded(t.clock().clone(), 7);
         let schema = service::app::Schema::Migrate;
         let settings = t.settings().clone();

@@ -48,14 +48,15 @@ async fn enqueue(app: &Arc<App>, job: Job) -> String {
         .write("test.enqueue", (app.clone(), job), |tx, (app, job)| {
             Box::pin(async move {
                 let subject = match job.user {
-                    Some(user) => {
-                        Some(barrier::open(tx, &app.subject_keys, "org", user, NOW).await?)
-                    }
+                    Some(user) => Some(
+                        barrier::open(tx, &app.subject_keys, &"org".into(), &user.into(), NOW)
+                            .await?,
+                    ),
                     None => None,
                 };
                 let new = NewJob {
                     kind: job.kind,
-                    org_id: "org",
+                    org_id: &"org".into(),
                     subject: subject.as_ref(),
                     parent_id: job.parent.as_deref(),
                     payload: job.payload.clone(),
@@ -82,7 +83,7 @@ async fn finish(app: &App, job: &Claim) -> Result<()> {
 
 /// The queue as operators see it: `kind state count` lines.
 async fn states(app: &App) -> Vec<String> {
-    let (counts, _) = jobs::summary(app, Some("org")).await.unwrap();
+    let (counts, _) = jobs::summary(app, Some(&"org".into())).await.unwrap();
     counts.iter().map(|c| format!("{} {} {}", c.kind, c.state, c.count)).collect()
 }
 
@@ -140,9 +141,9 @@ async fn due_jobs_are_claimed_oldest_first_and_only_once(t: TestApp) {
     assert_eq!(rest, [middle, late]);
     assert!(claim(app, 10).await.is_empty());
     assert_eq!(states(app).await, ["other due 1", "test running 3", "test waiting 1"]);
-    let (_, oldest) = jobs::summary(app, Some("org")).await.unwrap();
+    let (_, oldest) = jobs::summary(app, Some(&"org".into())).await.unwrap();
     assert_eq!(oldest, 500);
-    assert_eq!(jobs::summary(app, Some("elsewhere")).await.unwrap().1, 0);
+    assert_eq!(jobs::summary(app, Some(&"elsewhere".into())).await.unwrap().1, 0);
     t.clock().advance(1);
     assert_eq!(claim(app, 10).await.len(), 1);
 }

@@ -1,8 +1,9 @@
 //! Basics of every crate: the time and randomness (both controlled by tests), files that only their owner can read,
-//! vocabularies, and the words of a text.
+//! vocabularies, the keys of organizations and users, and the words of a text.
 
 pub mod clock;
 pub mod ids;
+pub mod owner;
 pub mod private_files;
 pub mod vocabulary;
 pub mod words;

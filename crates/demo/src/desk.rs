@@ -41,7 +41,7 @@ impl Desk {
         let (status, answer) = if status == 401 {
             let name = if self.role == Role::Agent { "demo customers" } else { "demo desk" };
             let (_, token) =
-                credentials::create(&self.app, DEFAULT_ORG, self.role, false, name).await?;
+                credentials::create(&self.app, &DEFAULT_ORG.into(), self.role, false, name).await?;
             *self.token.lock().unwrap_or_else(PoisonError::into_inner) = Some(token);
             self.send(path, body).await?
         } else {

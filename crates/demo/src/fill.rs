@@ -1,5 +1,6 @@
 //! Living the story: the clock is moved forward a day at a time; who comes is served, what is due is judged.
 
+use base::owner::UserId;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,7 +34,7 @@ const LEARNS_FROM: i64 = 83;
 
 /// The end of a visit, for people who look at sessions afterwards.
 struct Went {
-    user: String,
+    user: UserId,
     session_id: String,
     ended_at: i64,
     well: bool,
@@ -52,7 +53,7 @@ struct Life<'a> {
     desk: Desk,
     story: &'a Story,
     lessons: Vec<Lesson>,
-    profiles: BTreeMap<String, Profile>,
+    profiles: BTreeMap<UserId, Profile>,
 }
 
 /// Lives the story; gives how many sessions it came to.
@@ -112,7 +113,7 @@ impl Life<'_> {
         let (customer, on_day) = FORGOTTEN;
         if day == on_day {
             let request = EraseRequest {
-                org_id: DEFAULT_ORG.to_owned(),
+                org_id: DEFAULT_ORG.into(),
                 user_id: user_id(customer),
                 request_id: "letter-2041".to_owned(),
                 actor: COMMAND_LINE.to_owned(),

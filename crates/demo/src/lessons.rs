@@ -1,5 +1,6 @@
 //! The desk's learnings: playbooks with their sources, and profiles of its customers.
 
+use base::owner::UserId;
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
@@ -178,7 +179,7 @@ pub async fn teach(desk: &Desk, seed: u64, day: i64, now: i64) -> Result<Vec<Les
 }
 
 /// Profiles of some customers.
-pub async fn get_to_know(desk: &Desk, seed: u64, now: i64) -> Result<BTreeMap<String, Profile>> {
+pub async fn get_to_know(desk: &Desk, seed: u64, now: i64) -> Result<BTreeMap<UserId, Profile>> {
     let mut users = Vec::new();
     let mut profiles: Vec<Value> = Vec::new();
     for n in 0..700_u64 {

@@ -3,6 +3,7 @@
 
 use base::clock::Clock;
 use base::ids::Ids;
+use base::owner::UserId;
 
 pub const DAY: i64 = 86_400;
 pub const DAYS: i64 = 90;
@@ -28,7 +29,7 @@ pub struct Story {
 pub struct Visit {
     pub number: u64,
     pub starts_at: i64,
-    pub user: String,
+    pub user: UserId,
     /// The number in the user's id.
     pub customer: u64,
     pub source: &'static str,
@@ -44,8 +45,8 @@ impl Visit {
     }
 }
 
-pub fn user_id(customer: u64) -> String {
-    format!("customer-{customer:04}")
+pub fn user_id(customer: u64) -> UserId {
+    format!("customer-{customer:04}").into()
 }
 
 /// Random choices that belong to one visit.
@@ -160,7 +161,7 @@ mod tests {
             Story::new(1, 5000, 1_768_478_400),
             Story::new(2, 5000, 1_768_478_400),
         );
-        let told = |story: &Story| -> Vec<(u64, i64, String)> {
+        let told = |story: &Story| -> Vec<(u64, i64, UserId)> {
             let days = (0..DAYS).flat_map(|day| story.visits(day));
             days.map(|visit| (visit.number, visit.starts_at, visit.user)).collect()
         };

@@ -78,7 +78,7 @@ pub async fn expose(
         return Ok(Some(found));
     };
     let new = NewExposure {
-        org_id: DEFAULT_ORG.to_owned(),
+        org_id: DEFAULT_ORG.into(),
         user_id: visit.user.clone(),
         session_id: Some(visit.session_id()),
         made_at: found.made_at(),

@@ -35,7 +35,7 @@ pub async fn stop(server: &Server, id: &str) -> Value {
 pub fn users(org: &str, experiment: &str, percentage: f64, arm: Arm, count: usize) -> Vec<String> {
     (0..)
         .map(|n| format!("user-{n}"))
-        .filter(|user| assign(org, experiment, user, percentage) == arm)
+        .filter(|user| assign(&org.into(), experiment, &user.as_str().into(), percentage) == arm)
         .take(count)
         .collect()
 }

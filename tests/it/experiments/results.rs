@@ -34,7 +34,7 @@ async fn fill(t: &TestApp, dice: &mut Dice, sessions: std::ops::Range<u64>) {
         let (user, session) = (format!("user-{}", dice.below(USERS)), format!("s{n}"));
         let began = NOW - i64::try_from(dice.below(30_000)).unwrap();
         let one_arm = dice.below(4) > 0;
-        let hashed = assign("org", "exp", &user, 40.0);
+        let hashed = assign(&"org".into(), "exp", &user.as_str().into(), 40.0);
         let other = if hashed == Arm::Holdout { Arm::Treatment } else { Arm::Holdout };
         let named = dice.below(10);
         for r in 0..=dice.below(3) {
@@ -142,7 +142,7 @@ async fn brute_force(t: &TestApp) -> Value {
         if arms.is_empty() && !in_window {
             continue;
         }
-        let hashed = assign("org", "exp", user, 40.0).as_str();
+        let hashed = assign(&"org".into(), "exp", &user.as_str().into(), 40.0).as_str();
         let of_user: BTreeSet<&str> =
             requests.iter().filter(|r| r.0 == *user).map(|r| r.3.as_str()).collect();
         let first = exposures.iter().filter(|e| e.0 == *user).map(|e| e.1).min();

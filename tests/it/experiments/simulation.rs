@@ -113,7 +113,11 @@ async fn arms_hold_whatever_happens(t: TestApp) {
     let observed: Vec<_> = join_all(workers).await.into_iter().flatten().collect();
     assert!(observed.len() > 50, "{}", observed.len());
     for (user, experiment, arm, learnings) in &observed {
-        assert_eq!(assign("default", experiment, user, percentages[experiment]).as_str(), arm);
+        assert_eq!(
+            assign(&"default".into(), experiment, &user.as_str().into(), percentages[experiment])
+                .as_str(),
+            arm
+        );
         assert!(
             arm == "treatment" || *learnings == 0,
             "{user} of the holdout of {experiment} got {learnings}"
@@ -128,7 +132,11 @@ async fn arms_hold_whatever_happens(t: TestApp) {
     })).await.unwrap();
     assert!(!stored.0.is_empty() && !stored.1.is_empty());
     for (user, experiment, arm) in stored.0.iter().chain(&stored.1) {
-        assert_eq!(assign("default", experiment, user, percentages[experiment]).as_str(), arm);
+        assert_eq!(
+            assign(&"default".into(), experiment, &user.as_str().into(), percentages[experiment])
+                .as_str(),
+            arm
+        );
     }
     // Nothing was exposed or recorded outside of its experiment's time, and at most one is active.
     let outside = t.number("SELECT COUNT(*) FROM experiment_exposures x JOIN experiments e ON e.org_id = x.org_id

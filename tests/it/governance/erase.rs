@@ -1,5 +1,6 @@
 //! Erasing: everything goes, once, whatever else is going on; and nothing comes back.
 
+use base::owner::{OrgId, UserId};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
@@ -81,7 +82,7 @@ impl Judge for Watching {
         Box::pin(async move {
             let user = call.user.split("I am ").nth(1).and_then(|rest| rest.split('.').next());
             if let Some(user) = user {
-                let input = ("org".to_owned(), user.to_owned());
+                let input = (OrgId::from("org"), UserId::from(user));
                 let db = self.db.get().unwrap();
                 let open = db.lookup("test.barrier", input, |tx, (org, user)| {
                     Box::pin(barrier::open_epoch(tx, org, user))
@@ -216,8 +217,10 @@ async fn what_was_asked_before_a_key_rotation_is_known_after_it(t: TestApp) {
     let rotated = format!("{},k2:{}", crate::governance::current_keys(&t).trim(), "ab".repeat(32));
     let app = crate::governance::reopened(&t, &rotated).await.unwrap();
     let server = Server::start(app.clone()).await;
-    let token =
-        service::credentials::create(&app, "org", Role::Governance, true, "").await.unwrap().1;
+    let token = service::credentials::create(&app, &"org".into(), Role::Governance, true, "")
+        .await
+        .unwrap()
+        .1;
     let governor = server.with_token(&token);
     assert_eq!(
         governor.post("/api/governance/erase-user", &pair("ada", "dsr-1")).await.ok(),
@@ -406,7 +409,7 @@ async fn keys_and_configuration_changes_are_in_the_chain(t: TestApp) {
     let both = Both::new(&t).await;
     both.agent.post("/api/update_config", &json!({"eval_concurrency_limit": 3})).await.ok();
     let (credential, _) =
-        service::credentials::create(&t.app, "org", Role::Agent, false, "x").await.unwrap();
+        service::credentials::create(&t.app, &"org".into(), Role::Agent, false, "x").await.unwrap();
     for _ in 0..2 {
         service::credentials::revoke(&t.app, &credential.credential_id).await.unwrap();
     }
@@ -432,7 +435,7 @@ async fn the_chain_holds_under_concurrent_appends(t: TestApp) {
     let other = t.replica().await;
     let keys = (0..40).map(async |n| {
         let app = if n % 2 == 0 { &t.app } else { &other.app };
-        service::credentials::create(app, "org", Role::Agent, false, "x").await.unwrap();
+        service::credentials::create(app, &"org".into(), Role::Agent, false, "x").await.unwrap();
     });
     join_all(keys).await;
     let verified = audit::verify(&t.app.db).await.unwrap();

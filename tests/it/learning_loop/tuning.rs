@@ -323,7 +323,9 @@ async fn a_model_drafts_an_edit_from_verified_diagnoses(t: TestApp) {
         .write("test.tune", t.app.clone(), |tx, app| {
             Box::pin(async move {
                 service::evaluation::results::grading::announce_learning_verdicts(
-                    tx, app, "default",
+                    tx,
+                    app,
+                    &"default".into(),
                 )
                 .await
             })

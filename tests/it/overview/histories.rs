@@ -1,5 +1,5 @@
 //! Random histories of publishes, verdicts, regrades, deletions and erasures: the sums follow every one of them.
-
+use base::owner::{OrgId, UserId};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -111,9 +111,9 @@ impl History {
         let mut tables: Vec<&UserTable> = USER_TABLES.iter().collect();
         while !tables.is_empty() {
             let index = self.dice.below(tables.len());
-            let input = (tables[index], user.to_owned());
-            let batch = self.t.app.db.write("test.batch", input, |tx, (table, user)| {
-                Box::pin(table.delete_batch(tx, "default", user, i64::MAX, 2))
+            let input = (tables[index], OrgId::from("default"), UserId::from(user));
+            let batch = self.t.app.db.write("test.batch", input, |tx, (table, org, user)| {
+                Box::pin(table.delete_batch(tx, org, user, i64::MAX, 2))
             });
             if batch.await.unwrap() == 0 {
                 tables.remove(index);

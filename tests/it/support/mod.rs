@@ -129,7 +129,7 @@ impl TestApp {
 
     /// A new credential's token.
     pub async fn key(&self, org: &str, role: Role) -> String {
-        credentials::create(&self.app, org, role, false, "test").await.unwrap().1
+        credentials::create(&self.app, &org.into(), role, false, "test").await.unwrap().1
     }
 
     pub async fn serve(&self) -> Server {

@@ -3,6 +3,7 @@
 //! Handlers ask for a [`Caller`] (agent or dashboard), an [`Operator`] (dashboard only) or a [`Governor`] (governance)
 //! and get one only if the credential allows it. All count against the credential's rate limit.
 
+use base::owner::OrgId;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ use storage::error::{Code, Error, Result};
 /// A caller that may publish, search and read.
 #[derive(Clone, Debug)]
 pub struct Caller {
-    pub org_id: String,
+    pub org_id: OrgId,
     /// Id of the credential: for the audit chain, as a reference.
     pub credential_id: String,
     pub role: Role,
@@ -47,7 +48,7 @@ impl Caller {
 /// A caller that may export and erase: a governance credential, or a dashboard one with the grant. Being on the same
 /// machine is never enough.
 pub struct Governor {
-    pub org_id: String,
+    pub org_id: OrgId,
     pub credential_id: String,
 }
 
@@ -166,7 +167,7 @@ pub(super) async fn local_caller(parts: &Parts, app: &App) -> Result<Caller> {
     app.state::<RateLimits>().check("local")?;
     let inspection = header(HeaderName::from_static("x-evenhand-caller")) == Some("dashboard");
     Ok(Caller {
-        org_id: DEFAULT_ORG.to_owned(),
+        org_id: DEFAULT_ORG.into(),
         credential_id: "local".to_owned(),
         role: Role::Dashboard,
         governance: false,

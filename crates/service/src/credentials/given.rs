@@ -1,5 +1,6 @@
 //! Credentials handed over in the environment, for containers: never written anywhere.
 
+use base::owner::OrgId;
 use subtle::ConstantTimeEq;
 
 use super::{Credential, DEFAULT_ORG, Role, token_digest};
@@ -7,7 +8,7 @@ use super::{Credential, DEFAULT_ORG, Role, token_digest};
 /// The environment's credentials, as digests.
 #[derive(Default)]
 pub struct GivenCredentials {
-    org_id: String,
+    org_id: OrgId,
     digests: Vec<(Role, String)>,
 }
 
@@ -29,10 +30,10 @@ impl GivenCredentials {
                 given.push((role, token));
             }
         }
-        Ok(Self::new(&org_id, &given))
+        Ok(Self::new(&org_id.into(), &given))
     }
 
-    pub fn new(org_id: &str, tokens: &[(Role, String)]) -> Self {
+    pub fn new(org_id: &OrgId, tokens: &[(Role, String)]) -> Self {
         let digests = tokens.iter().map(|(role, token)| (*role, token_digest(token))).collect();
         GivenCredentials { org_id: org_id.to_owned(), digests }
     }

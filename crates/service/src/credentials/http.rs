@@ -1,5 +1,6 @@
 //! `GET /api/whoami`: what a credential is and where its data goes.
 
+use base::owner::OrgId;
 use std::sync::Arc;
 
 use axum::Json;
@@ -19,7 +20,7 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
 #[derive(Serialize, utoipa::ToSchema)]
 struct Whoami {
     success: bool,
-    org_id: String,
+    org_id: OrgId,
     storage_type: Option<Engine>,
     /// Storage location, without credentials.
     storage_label: Option<String>,

@@ -12,6 +12,7 @@ mod rules;
 pub mod sign_in_http;
 mod sql;
 
+use base::owner::OrgId;
 use sha2::{Digest, Sha256};
 
 pub use callers::{Caller, Governor, Operator};
@@ -52,7 +53,7 @@ impl Grant {
 #[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct Credential {
     pub credential_id: String,
-    pub org_id: String,
+    pub org_id: OrgId,
     pub role: Role,
     /// True if it may call the governance endpoints.
     pub governance: bool,

@@ -1,5 +1,6 @@
 //! Making, finding and revoking credentials.
 
+use base::owner::OrgId;
 use std::collections::BTreeMap;
 
 use super::{Credential, GivenCredentials, Role, sql, token_digest};
@@ -12,7 +13,7 @@ use storage::subjects::audit::{self, NewEvent, Operation};
 /// Makes a credential from the command line and gives its token, which is shown once and not kept.
 pub async fn create(
     app: &App,
-    org_id: &str,
+    org_id: &OrgId,
     role: Role,
     governance_grant: bool,
     name: &str,
@@ -24,7 +25,7 @@ pub async fn create(
 pub async fn create_by(
     app: &App,
     actor: &str,
-    org_id: &str,
+    org_id: &OrgId,
     role: Role,
     governance_grant: bool,
     name: &str,
@@ -59,7 +60,7 @@ pub async fn create_by(
 
 /// Audit record of a credential's creation or revocation: references, and its role as a count.
 struct KeyEvent {
-    org_id: String,
+    org_id: OrgId,
     actor_ref: String,
     credential_ref: String,
     role: Role,
@@ -116,10 +117,10 @@ pub async fn any_exist(app: &App) -> Result<bool> {
 }
 
 /// All credentials, revoked ones included, newest first.
-pub async fn list(app: &App, org_id: Option<&str>) -> Result<Vec<Credential>> {
-    let org_id = org_id.map(str::to_owned);
+pub async fn list(app: &App, org_id: Option<&OrgId>) -> Result<Vec<Credential>> {
+    let org_id = org_id.cloned();
     app.db
-        .read("credentials.list", org_id, |tx, org_id| Box::pin(sql::list(tx, org_id.as_deref())))
+        .read("credentials.list", org_id, |tx, org_id| Box::pin(sql::list(tx, org_id.as_ref())))
         .await
 }
 
@@ -129,11 +130,11 @@ pub async fn revoke(app: &App, credential_id: &str) -> Result<()> {
 }
 
 /// [`revoke`], by another credential of the same organization.
-pub async fn revoke_by(app: &App, actor: &str, org_id: &str, credential_id: &str) -> Result<()> {
+pub async fn revoke_by(app: &App, actor: &str, org_id: &OrgId, credential_id: &str) -> Result<()> {
     end(app, actor, Some(org_id), credential_id).await
 }
 
-async fn end(app: &App, actor: &str, org_id: Option<&str>, credential_id: &str) -> Result<()> {
+async fn end(app: &App, actor: &str, org_id: Option<&OrgId>, credential_id: &str) -> Result<()> {
     let all = list(app, org_id).await?;
     let Some(credential) = all.into_iter().find(|c| c.credential_id == credential_id) else {
         return Err(Error::refused(

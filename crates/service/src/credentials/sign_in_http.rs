@@ -3,6 +3,7 @@
 //! The cookie is HttpOnly and SameSite=Strict. What a browser changes with it carries [`CSRF_HEADER`]; the value
 //! comes with the answer to signing in and to `GET /auth/session`, which no other site's page can read.
 
+use base::owner::OrgId;
 use std::sync::Arc;
 
 use axum::extract::{FromRequestParts, State};
@@ -41,7 +42,7 @@ base::vocabulary! {
 #[derive(Serialize)]
 struct Session {
     state: SignInState,
-    org_id: Option<String>,
+    org_id: Option<OrgId>,
     /// CSRF token: the header `X-Evenhand-CSRF` must carry it when something is changed.
     csrf: Option<String>,
     /// True if it may export and erase.

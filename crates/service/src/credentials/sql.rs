@@ -1,6 +1,7 @@
 //! SQL of the table `credentials`.
 
 use super::Credential;
+use base::owner::OrgId;
 use storage::db::Tx;
 use storage::error::Result;
 use storage::{row, rows, run};
@@ -51,7 +52,7 @@ pub async fn any(tx: &mut Tx) -> Result<bool> {
     Ok(row!(tx, (String,), "SELECT credential_id FROM credentials LIMIT 1")?.is_some())
 }
 
-pub async fn list(tx: &mut Tx, org_id: Option<&str>) -> Result<Vec<Credential>> {
+pub async fn list(tx: &mut Tx, org_id: Option<&OrgId>) -> Result<Vec<Credential>> {
     rows!(
         tx,
         Credential,

@@ -19,6 +19,7 @@ mod shadow;
 mod sql;
 mod window;
 
+use base::owner::UserId;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -93,7 +94,7 @@ base::vocabulary! {
 #[schema(as = AgentSuccessEvaluationResult)]
 pub struct EvaluationResult {
     pub result_id: i64,
-    pub user_id: String,
+    pub user_id: UserId,
     pub agent_version: String,
     pub session_id: String,
     pub is_success: bool,

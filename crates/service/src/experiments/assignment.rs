@@ -1,5 +1,6 @@
 //! Assignment of users to arms: a pure function, the same on every replica and for ever.
 
+use base::owner::{OrgId, UserId};
 use sha2::{Digest, Sha256};
 
 /// Says how users are assigned; a new way gets a new tag, so that a running experiment is never assigned anew.
@@ -31,7 +32,12 @@ impl Arm {
 ///
 /// Every part is hashed with its length before it, so that ("ab", "c") and ("a", "bc") stay apart. Comparing with a
 /// threshold is monotone: a user held out at 5 % is held out at 10 %.
-pub fn assign(org_id: &str, experiment_id: &str, user_id: &str, holdout_percentage: f64) -> Arm {
+pub fn assign(
+    org_id: &OrgId,
+    experiment_id: &str,
+    user_id: &UserId,
+    holdout_percentage: f64,
+) -> Arm {
     arm_at(position(org_id, experiment_id, user_id), holdout_percentage)
 }
 
@@ -41,13 +47,13 @@ fn arm_at(position: f64, holdout_percentage: f64) -> Arm {
 }
 
 /// Position of a user in [0, 1): the first 53 bits of SHA-256.
-fn position(org_id: &str, experiment_id: &str, user_id: &str) -> f64 {
+fn position(org_id: &OrgId, experiment_id: &str, user_id: &UserId) -> f64 {
     #[allow(clippy::cast_precision_loss)] // 53 bits fit exactly
     let bits = (first_bits(org_id, experiment_id, user_id) >> 11) as f64;
     bits * (-53f64).exp2()
 }
 
-fn first_bits(org_id: &str, experiment_id: &str, user_id: &str) -> u64 {
+fn first_bits(org_id: &OrgId, experiment_id: &str, user_id: &UserId) -> u64 {
     let mut hash = Sha256::new();
     for part in [HASH_VERSION, org_id, experiment_id, user_id] {
         hash.update((part.len() as u64).to_be_bytes());
@@ -69,7 +75,8 @@ mod tests {
         assert!(vectors.len() >= 8);
         for vector in vectors {
             let part = |name: &str| vector[name].as_str().unwrap();
-            let (org, experiment, user) = (part("org"), part("experiment_id"), part("user_id"));
+            let experiment = part("experiment_id");
+            let (org, user) = (&part("org").into(), &part("user_id").into());
             let bits: u64 = part("u64_be").parse().unwrap();
             assert_eq!(first_bits(org, experiment, user), bits);
             let place = vector["u"].as_f64().unwrap();
@@ -86,7 +93,7 @@ mod tests {
         let mut bins = [0u32; 20];
         let n = 40_000;
         for user in 0..n {
-            let place = position("org", "uniform", &format!("user-{user}"));
+            let place = position(&"org".into(), "uniform", &format!("user-{user}").into());
             assert!((0.0..1.0).contains(&place));
             bins[(place * 20.0) as usize] += 1;
         }
@@ -100,8 +107,10 @@ mod tests {
         let n = 20_000;
         let both = (0..n)
             .filter(|user| {
-                let user = format!("user-{user}");
-                ["exp-a", "exp-b"].iter().all(|e| assign("org", e, &user, 50.0) == Arm::Holdout)
+                let user = UserId::from(format!("user-{user}"));
+                ["exp-a", "exp-b"]
+                    .iter()
+                    .all(|e| assign(&"org".into(), e, &user, 50.0) == Arm::Holdout)
             })
             .count();
         let (expected, sd) = (f64::from(n) / 4.0, (f64::from(n) * 3.0 / 16.0).sqrt());
@@ -114,7 +123,8 @@ mod tests {
         for percentage in [0.1, 1.0, 5.0, 12.345, 50.0, 99.9] {
             let held = (0..n)
                 .filter(|user| {
-                    assign("org", "share", &format!("ü-{user}"), percentage) == Arm::Holdout
+                    assign(&"org".into(), "share", &format!("ü-{user}").into(), percentage)
+                        == Arm::Holdout
                 })
                 .count() as f64;
             let share: f64 = percentage / 100.0;
@@ -126,14 +136,17 @@ mod tests {
     #[test]
     fn the_boundary_goes_to_treatment_and_shares_are_nested() {
         for user in 0..2000 {
-            let user = format!("user-{user}");
-            if assign("o", "e", &user, 5.0) == Arm::Holdout {
-                assert_eq!(assign("o", "e", &user, 10.0), Arm::Holdout);
+            let user = UserId::from(format!("user-{user}"));
+            let org = &"o".into();
+            if assign(org, "e", &user, 5.0) == Arm::Holdout {
+                assert_eq!(assign(org, "e", &user, 10.0), Arm::Holdout);
             }
         }
         assert_eq!(arm_at(0.5, 50.0), Arm::Treatment);
         assert_eq!(arm_at(0.5_f64.next_down(), 50.0), Arm::Holdout);
-        assert_ne!(first_bits("ab", "c", "d"), first_bits("a", "bc", "d"));
-        assert_ne!(first_bits("o", "e", &"x".repeat(255)), first_bits("o", "e", &"x".repeat(254)));
+        let bits =
+            |org: &str, experiment, user: &str| first_bits(&org.into(), experiment, &user.into());
+        assert_ne!(bits("ab", "c", "d"), bits("a", "bc", "d"));
+        assert_ne!(bits("o", "e", &"x".repeat(255)), bits("o", "e", &"x".repeat(254)));
     }
 }

@@ -1,6 +1,7 @@
 //! The attribution that a client sends with a publish.
 
 use super::{Arm, sql};
+use base::owner::{OrgId, UserId};
 use storage::db::Tx;
 use storage::error::{Code, Error, Result};
 
@@ -9,8 +10,8 @@ use storage::error::{Code, Error, Result};
 /// by the statement that inserts the request.
 pub async fn check_pair(
     tx: &mut Tx,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     experiment_id: &str,
     arm: Arm,
 ) -> Result<()> {

@@ -4,6 +4,7 @@
 //! arm is a hash of the user, so that a session that began with a greeting before the first search, or went on after
 //! the stop, cannot be in the wrong one. Such sessions are counted beside the reason.
 
+use base::owner::{OrgId, UserId};
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::rows::{Reason, Row};
@@ -16,7 +17,7 @@ const WEEK: i64 = 7 * 86_400;
 /// The newest verdict on a session.
 #[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct Verdict {
-    pub user_id: String,
+    pub user_id: UserId,
     pub session_id: String,
     /// Time of the session's first request.
     pub created_at: i64,
@@ -34,7 +35,7 @@ pub struct Verdict {
 /// A session that has requests under one arm of the experiment.
 #[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct Published {
-    pub user_id: String,
+    pub user_id: UserId,
     pub session_id: String,
     pub arm: Arm,
     /// Time of the whole session's last request.
@@ -49,7 +50,7 @@ pub struct Published {
 /// Exposure of a session: learnings found and served by its searches.
 #[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct Exposure {
-    pub user_id: String,
+    pub user_id: UserId,
     pub session_id: String,
     pub arm: Arm,
     pub first_exposed_at: i64,
@@ -106,7 +107,12 @@ impl View<'_> {
 }
 
 /// The rows of one user.
-pub fn rows_of(org_id: &str, user_id: &str, experiment: &Experiment, stored: &Stored) -> Vec<Row> {
+pub fn rows_of(
+    org_id: &OrgId,
+    user_id: &UserId,
+    experiment: &Experiment,
+    stored: &Stored,
+) -> Vec<Row> {
     let mut arms: BTreeMap<&str, BTreeSet<Arm>> = BTreeMap::new();
     for published in &stored.published {
         arms.entry(&published.session_id).or_default().insert(published.arm);

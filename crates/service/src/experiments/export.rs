@@ -1,5 +1,5 @@
 //! The rows of an experiment, with references in the place of ids: whoever has them can compute its numbers anew.
-
+use base::owner::{OrgId, UserId};
 use std::sync::Arc;
 
 use super::classify::rows_of;
@@ -13,14 +13,14 @@ const AT_ONCE: i64 = 500;
 /// Cursor of an export.
 pub struct Export {
     app: Arc<App>,
-    org_id: String,
+    org_id: OrgId,
     experiment_id: String,
     /// The last user of the page before; `None` when all are through.
-    after: Option<String>,
+    after: Option<UserId>,
 }
 
 /// Begins an export; unknown experiments are an error before anything is sent.
-pub async fn begin(app: &Arc<App>, org_id: &str, experiment_id: String) -> Result<Export> {
+pub async fn begin(app: &Arc<App>, org_id: &OrgId, experiment_id: String) -> Result<Export> {
     let input = (org_id.to_owned(), experiment_id.clone());
     let found = app
         .db
@@ -32,7 +32,7 @@ pub async fn begin(app: &Arc<App>, org_id: &str, experiment_id: String) -> Resul
         return Err(Error::not_found("experiment"));
     }
     refresh::refresh(app, org_id, &experiment_id).await?;
-    let after = Some(String::new());
+    let after = Some(UserId::default());
     Ok(Export { app: app.clone(), org_id: org_id.to_owned(), experiment_id, after })
 }
 
@@ -76,7 +76,7 @@ impl Export {
                 let both = format!("{}:{}{session}", row.user.len(), row.user);
                 *session = keys.session_ref(&self.org_id, &both);
             }
-            row.user = keys.subject_ref(&self.org_id, &row.user);
+            row.user = keys.subject_ref(&self.org_id, &row.user).into();
             lines += &serde_json::to_string(&row).map_err(|e| Error::Internal(e.to_string()))?;
             lines.push('\n');
         }

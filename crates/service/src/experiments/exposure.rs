@@ -1,6 +1,7 @@
 //! Searches while an experiment runs: the user's arm applies, and the learnings that were or would have been
 //! served are counted, on disk before the answer leaves.
 
+use base::owner::{OrgId, UserId};
 use std::sync::Arc;
 
 use super::{Arm, Attribution, sql};
@@ -11,8 +12,8 @@ use storage::subjects::barrier;
 
 /// Learnings that a search found for a user.
 pub struct NewExposure {
-    pub org_id: String,
-    pub user_id: String,
+    pub org_id: OrgId,
+    pub user_id: UserId,
     pub session_id: Option<String>,
     /// Creation time of each learning found.
     pub made_at: Vec<i64>,
@@ -31,7 +32,7 @@ pub struct Exposed {
 
 /// True if some experiment of the organization is active: one probe of an index, asked whenever learnings are
 /// handed over. It is not cached, because another replica may start or stop one.
-pub async fn is_active(app: &App, org_id: &str) -> Result<bool> {
+pub async fn is_active(app: &App, org_id: &OrgId) -> Result<bool> {
     app.db
         .lookup("experiments.active", org_id.to_owned(), |tx, org_id| {
             Box::pin(sql::is_active(tx, org_id))
@@ -81,8 +82,8 @@ async fn record(tx: &mut Tx, app: &App, new: &NewExposure, now: i64) -> Result<O
 /// Deletes the exposures of a session, in the transaction that deletes the session.
 pub async fn forget_session(
     tx: &mut Tx,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     session_id: &str,
 ) -> Result<()> {
     sql::delete_exposures(tx, org_id, user_id, session_id).await

@@ -1,5 +1,6 @@
 //! Starting, stopping and listing experiments.
 
+use base::owner::OrgId;
 use std::sync::Arc;
 
 use super::{Experiment, RetrievalExperimentListResponse, sql};
@@ -22,13 +23,13 @@ pub struct NewExperiment {
 }
 
 /// All experiments of an organization.
-pub async fn list(app: &App, org_id: &str) -> Result<RetrievalExperimentListResponse> {
+pub async fn list(app: &App, org_id: &OrgId) -> Result<RetrievalExperimentListResponse> {
     app.db
         .lookup("experiments.list", org_id.to_owned(), |tx, org_id| Box::pin(listed(tx, org_id)))
         .await
 }
 
-async fn listed(tx: &mut Tx, org_id: &str) -> Result<RetrievalExperimentListResponse> {
+async fn listed(tx: &mut Tx, org_id: &OrgId) -> Result<RetrievalExperimentListResponse> {
     let experiments = sql::list(tx, org_id).await?;
     let active = experiments.iter().find(|experiment| experiment.ended_at.is_none());
     Ok(RetrievalExperimentListResponse {
@@ -41,7 +42,7 @@ async fn listed(tx: &mut Tx, org_id: &str) -> Result<RetrievalExperimentListResp
 /// unique indexes stand behind it.
 pub async fn start(
     app: &Arc<App>,
-    org_id: &str,
+    org_id: &OrgId,
     new: NewExperiment,
 ) -> Result<RetrievalExperimentListResponse> {
     let input = (org_id.to_owned(), new, app.clock.now());
@@ -83,7 +84,7 @@ pub async fn start(
 /// Stops the active experiment. Nobody is assigned from then on; what was stored stays.
 pub async fn stop(
     app: &Arc<App>,
-    org_id: &str,
+    org_id: &OrgId,
     experiment_id: String,
 ) -> Result<RetrievalExperimentListResponse> {
     let input = (org_id.to_owned(), experiment_id, app.clock.now());

@@ -28,6 +28,7 @@ pub mod simulate;
 mod sql;
 pub mod sums;
 
+use base::owner::{OrgId, UserId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -91,7 +92,7 @@ pub struct Experiment {
 
 impl Experiment {
     /// The arm of a user.
-    pub fn arm_of(&self, org_id: &str, user_id: &str) -> Arm {
+    pub fn arm_of(&self, org_id: &OrgId, user_id: &UserId) -> Arm {
         assign(org_id, &self.experiment_id, user_id, self.holdout_percentage)
     }
 

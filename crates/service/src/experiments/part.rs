@@ -3,6 +3,7 @@
 //! A field of type `Defined<T>` is written twice: under its name the value or null, and under `…_null_reason` why it is
 //! null. [`part!`] makes struct, JSON and specification of one declaration.
 
+use base::owner::UserId;
 use serde::Serialize;
 use serde::ser::SerializeMap;
 use utoipa::PartialSchema;
@@ -33,7 +34,7 @@ macro_rules! plain {
     };
 }
 
-plain!(bool, f64, i64, u32, u64, String, &'static str);
+plain!(bool, f64, i64, u32, u64, String, UserId, &'static str);
 
 /// Values that have a schema with a name of its own.
 macro_rules! shown_by_name {

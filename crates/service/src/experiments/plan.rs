@@ -3,6 +3,7 @@
 use super::part::{part, points};
 use super::sql;
 use crate::app::App;
+use base::owner::OrgId;
 use stats::power::{
     Clustering, DEFAULT_POWER, Planner, SMALLEST_ADVISABLE_HOLDOUT, small_holdout_price,
 };
@@ -61,7 +62,7 @@ part! {
 }
 
 /// Plans an experiment.
-pub async fn plan(app: &App, org_id: &str, query: PlanQuery) -> Result<RetrievalExperimentPlan> {
+pub async fn plan(app: &App, org_id: &OrgId, query: PlanQuery) -> Result<RetrievalExperimentPlan> {
     let now = app.clock.now();
     let input = (org_id.to_owned(), now - query.days * DAY, now);
     let sums = app

@@ -2,7 +2,7 @@
 //!
 //! Triggers mark a user when anything that an experiment counts of them changes. A marked user is summed up anew from
 //! the stored rows, never changed by a difference, so a sum cannot drift.
-
+use base::owner::{OrgId, UserId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ const AT_ONCE: i64 = 400;
 
 /// Sums up everyone who is marked. Those that another replica is summing up, or whose data is being written right
 /// now, are left to it.
-pub async fn refresh(app: &Arc<App>, org_id: &str, experiment_id: &str) -> Result<()> {
+pub async fn refresh(app: &Arc<App>, org_id: &OrgId, experiment_id: &str) -> Result<()> {
     loop {
         let input = (org_id.to_owned(), experiment_id.to_owned());
         let stale = app
@@ -48,13 +48,18 @@ pub async fn refresh(app: &Arc<App>, org_id: &str, experiment_id: &str) -> Resul
     }
 }
 
-async fn sum_up(tx: &mut Tx, org_id: &str, experiment_id: &str, users: &[String]) -> Result<usize> {
+async fn sum_up(
+    tx: &mut Tx,
+    org_id: &OrgId,
+    experiment_id: &str,
+    users: &[UserId],
+) -> Result<usize> {
     let Some(experiment) = sql::find(tx, org_id, experiment_id).await? else {
         return Ok(0);
     };
     // The barrier first, as everyone who writes for a user does: two locks in one order.
     let subjects = barrier::open_known(tx, org_id, users).await?;
-    let open: Vec<String> = subjects.keys().cloned().collect();
+    let open: Vec<UserId> = subjects.keys().cloned().collect();
     let held = sql::hold_marks(tx, org_id, experiment_id, &sql::json_list(&open)?).await?;
     if held.is_empty() {
         return Ok(0);

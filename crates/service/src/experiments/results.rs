@@ -1,5 +1,6 @@
 //! The results of an experiment as they are answered.
 
+use base::owner::OrgId;
 use std::sync::Arc;
 
 use super::analysis::{self, Analysis, ContaminatedSession, Design, Sample};
@@ -32,7 +33,7 @@ struct Snapshot {
 /// The results of an experiment so far, with a given method for the documented interval.
 pub async fn results(
     app: &Arc<App>,
-    org_id: &str,
+    org_id: &OrgId,
     experiment_id: &str,
     ci_method: CiMethod,
 ) -> Result<RetrievalExperimentResultsResponse> {
@@ -61,7 +62,7 @@ pub async fn results(
     Ok(RetrievalExperimentResultsResponse { experiment: experiment.record(), numbers: Flat(found) })
 }
 
-async fn snapshot(app: &Arc<App>, org_id: &str, experiment_id: &str) -> Result<Snapshot> {
+async fn snapshot(app: &Arc<App>, org_id: &OrgId, experiment_id: &str) -> Result<Snapshot> {
     let input = (org_id.to_owned(), experiment_id.to_owned());
     app.db
         .read("experiments.results", input, |tx, (org_id, experiment_id)| {
@@ -83,7 +84,7 @@ async fn snapshot(app: &Arc<App>, org_id: &str, experiment_id: &str) -> Result<S
 /// Examples of what should not be, read only when there is any.
 async fn contaminated_sessions(
     app: &App,
-    org_id: &str,
+    org_id: &OrgId,
     experiment_id: &str,
 ) -> Result<Vec<ContaminatedSession>> {
     let input = (org_id.to_owned(), experiment_id.to_owned());
@@ -98,7 +99,7 @@ async fn contaminated_sessions(
 }
 
 /// Keeps what was seen, together with what others saw meanwhile.
-async fn remember(app: &Arc<App>, org_id: &str, experiment_id: &str, seen: Looks) -> Result<()> {
+async fn remember(app: &Arc<App>, org_id: &OrgId, experiment_id: &str, seen: Looks) -> Result<()> {
     let input = (org_id.to_owned(), experiment_id.to_owned(), seen);
     app.db
         .write("experiments.look", input, |tx, (org_id, experiment_id, seen)| {

@@ -3,6 +3,7 @@
 //!
 //! Everything a number depends on is in here, so that whoever has the rows can compute the number again.
 
+use base::owner::UserId;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::Arm;
@@ -33,7 +34,7 @@ impl Reason {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Row {
-    pub user: String,
+    pub user: UserId,
     /// The stored arm; absent where the session names no experiment.
     pub arm: Option<Arm>,
     pub session: Option<String>,
@@ -125,7 +126,7 @@ mod tests {
     #[test]
     fn a_row_is_read_as_it_was_written() {
         let row = Row {
-            user: "u".to_owned(),
+            user: "u".into(),
             arm: Some(Arm::Holdout),
             session: Some("s".to_owned()),
             success: Some(true),

@@ -3,6 +3,7 @@
 //! A description, not the experiment's estimate: users are held out at random, but a playbook is served where it seems
 //! to fit, so its sessions are not like all others. The lift of the experiment itself is in `results.rs`.
 
+use base::owner::OrgId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -63,7 +64,7 @@ impl ServedLifts {
 }
 
 /// Success by served playbook in the newest experiment; `None` when there was none.
-pub async fn served_lifts(app: &Arc<App>, org_id: &str) -> Result<Option<ServedLifts>> {
+pub async fn served_lifts(app: &Arc<App>, org_id: &OrgId) -> Result<Option<ServedLifts>> {
     let newest = app
         .db
         .lookup("experiments.newest", org_id.to_owned(), |tx, org_id| {

@@ -2,7 +2,7 @@
 //!
 //! The share of intervals that exclude zero is the false alarm rate on this installation's own users; it should be
 //! near 5 %. The share of sample-ratio alarms should be near 0.1 %.
-
+use base::owner::{OrgId, UserId};
 use serde::Serialize;
 
 use super::{Arm, assign, sql};
@@ -13,8 +13,8 @@ use storage::error::Result;
 
 /// Recorded users with their sessions and successes.
 pub struct Recorded {
-    org_id: String,
-    users: Vec<(String, UserSum)>,
+    org_id: OrgId,
+    users: Vec<(UserId, UserSum)>,
 }
 
 /// Result of the simulated assignments: false alarms and mean interval width.
@@ -35,7 +35,7 @@ pub struct Simulation {
 }
 
 /// Reads the users with judged sessions of the last `days`.
-pub async fn recorded(app: &App, org_id: &str, days: i64) -> Result<Recorded> {
+pub async fn recorded(app: &App, org_id: &OrgId, days: i64) -> Result<Recorded> {
     let now = app.clock.now();
     let input = (org_id.to_owned(), now - days * 86_400, now);
     let users = app
@@ -44,14 +44,14 @@ pub async fn recorded(app: &App, org_id: &str, days: i64) -> Result<Recorded> {
             Box::pin(sql::past_users(tx, org_id, *from, *to))
         })
         .await?;
-    let sum = |(user, sessions, total): (String, i64, i64)| {
+    let sum = |(user, sessions, total): (UserId, i64, i64)| {
         (user, UserSum { sessions: u64::try_from(sessions).unwrap_or(0), total })
     };
     Ok(Recorded { org_id: org_id.to_owned(), users: users.into_iter().map(sum).collect() })
 }
 
 impl Recorded {
-    pub fn of(org_id: &str, users: Vec<(String, UserSum)>) -> Self {
+    pub fn of(org_id: &OrgId, users: Vec<(UserId, UserSum)>) -> Self {
         Recorded { org_id: org_id.to_owned(), users }
     }
 
@@ -111,14 +111,14 @@ mod tests {
         let users = (0..400).map(|n: i64| {
             let sessions = 1 + n as u64 % 5;
             let total = (0..sessions as i64).filter(|s| (n * 7 + s * 13) % 10 < 8).count() as i64;
-            (format!("user-{n}"), UserSum { sessions, total })
+            (format!("user-{n}").into(), UserSum { sessions, total })
         });
         let mut steps = 0;
-        let found = Recorded::of("org", users.collect()).simulate(20.0, 300, || steps += 1);
+        let found = Recorded::of(&"org".into(), users.collect()).simulate(20.0, 300, || steps += 1);
         assert_eq!((steps, found.intervals, found.users), (300, 300, 400));
         assert!(found.false_alarm_rate.unwrap() < 0.10, "{found:?}");
         assert!(found.sample_ratio_alarm_rate.unwrap() < 0.02, "{found:?}");
-        let nobody = Recorded::of("org", Vec::new()).simulate(20.0, 3, || ());
+        let nobody = Recorded::of(&"org".into(), Vec::new()).simulate(20.0, 3, || ());
         assert_eq!((nobody.intervals, nobody.false_alarm_rate), (0, None));
     }
 }

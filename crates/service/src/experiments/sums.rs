@@ -340,7 +340,7 @@ mod tests {
 
     fn row(arm: Option<Arm>, success: Option<bool>) -> Row {
         let session = Some("s".to_owned());
-        Row { user: "u".to_owned(), arm, session, success, ..Row::default() }
+        Row { user: "u".into(), arm, session, success, ..Row::default() }
     }
 
     #[test]

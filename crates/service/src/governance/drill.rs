@@ -1,6 +1,7 @@
 //! The drill: a synthetic person with canaries in every field, through the public interface, then erased and looked for
 //! in the files. Proof on the installation itself.
 
+use base::owner::UserId;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -52,7 +53,8 @@ impl Client {
 /// Plants, erases, looks, and gives the signed result; `passed` in it says how it went.
 pub async fn run(app: &Arc<App>, router: Router) -> Result<Value> {
     let name = "made for a drill, revoked after it";
-    let (credential, token) = credentials::create(app, ORG, Role::Dashboard, true, name).await?;
+    let (credential, token) =
+        credentials::create(app, &ORG.into(), Role::Dashboard, true, name).await?;
     let client = Client { router, token };
     let result = drill(app, &client).await;
     credentials::revoke(app, &credential.credential_id).await?;
@@ -67,8 +69,8 @@ pub async fn run(app: &Arc<App>, router: Router) -> Result<Value> {
 }
 
 async fn drill(app: &Arc<App>, client: &Client) -> Result<Value> {
-    let user_id = canaries::new(&app.ids);
-    let mut planted = vec![user_id.clone()];
+    let user_id = UserId::from(canaries::new(&app.ids));
+    let mut planted = vec![user_id.to_string()];
     let mut canary = || {
         let new = canaries::new(&app.ids);
         planted.push(new.clone());
@@ -129,7 +131,7 @@ async fn drill(app: &Arc<App>, client: &Client) -> Result<Value> {
     }))
 }
 
-fn publish(user_id: &str, session_id: &str, canary: &mut impl FnMut() -> String) -> Value {
+fn publish(user_id: &UserId, session_id: &str, canary: &mut impl FnMut() -> String) -> Value {
     json!({
         "user_id": user_id, "session_id": session_id, "request_id": canary(), "agent_version": "drill",
         "interaction_data_list": [

@@ -155,7 +155,7 @@ impl Reading {
         for table in USER_TABLES.iter().rev() {
             writer.begin_section(table.target);
             let query = table.export_query(tx).await?;
-            let whose = [self.request.org_id.clone(), self.request.user_id.clone()];
+            let whose = [self.request.org_id.to_string(), self.request.user_id.to_string()];
             tx.stream_texts(query, whose, &mut writer).await?;
             writer.end_section(table.target);
         }

@@ -1,5 +1,6 @@
 //! Export, erasure and what belongs to them, for governance credentials only.
 
+use base::owner::UserId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,7 +41,7 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
 
 /// A person, and the caller's own id for what is asked: the same pair is the same operation.
 struct GovernanceRequest {
-    user_id: String,
+    user_id: UserId,
     request_id: String,
 }
 
@@ -65,7 +66,7 @@ impl GovernanceRequest {
 }
 
 struct PreviewRequest {
-    user_id: String,
+    user_id: UserId,
 }
 
 crate::request_body!(PreviewRequest, "PreviewRequest");

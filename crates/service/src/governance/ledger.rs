@@ -4,6 +4,7 @@
 //! erasure that the database does not know is done again. Lines are only ever added, each with the hash of the line
 //! before it, and on disk before the erasure they tell of is complete.
 
+use base::owner::OrgId;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -27,7 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(3600);
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Entry {
     pub sequence: u64,
-    pub org_id: String,
+    pub org_id: OrgId,
     pub subject_ref: String,
     pub request_ref: String,
     pub actor_ref: String,

@@ -1,5 +1,6 @@
 //! Looking at what is there of a person, and letting somebody who was erased come back.
 
+use base::owner::{OrgId, UserId};
 use std::sync::Arc;
 
 use super::purge::{self, Counts, EraseRequest};
@@ -11,7 +12,7 @@ use storage::subjects::SubjectState;
 use storage::subjects::audit::{self, NewEvent, Operation};
 
 /// Row counts that an export or an erasure of a person would touch, by target.
-pub async fn preview(app: &App, org_id: &str, user_id: &str) -> Result<Counts> {
+pub async fn preview(app: &App, org_id: &OrgId, user_id: &UserId) -> Result<Counts> {
     let input = (org_id.to_owned(), user_id.to_owned());
     app.db
         .read("governance.preview", input, |tx, (org_id, user_id)| {

@@ -4,6 +4,7 @@
 //! take too long follows as a job of its own, and raises the level of the erasure then. PostgreSQL rewrites tables
 //! and recycles its log in its own time: there, physically gone is a date (`certificate.rs`).
 
+use base::owner::OrgId;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -136,7 +137,7 @@ async fn plan(app: &Arc<App>) -> Result<()> {
             Box::pin(async move {
                 let job = NewJob {
                     kind: KIND,
-                    org_id: "",
+                    org_id: &OrgId::default(),
                     subject: None,
                     parent_id: None,
                     payload: json!({}),

@@ -6,6 +6,7 @@
 //!   is sealed. Rows are deleted by epoch, so that repeating never touches what came after.
 //! - `complete` is written with the final empty check, the audit event and the subject's end, or not at all.
 
+use base::owner::{OrgId, UserId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -58,7 +59,7 @@ base::vocabulary! {
 #[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct Purge {
     pub purge_id: String,
-    pub org_id: String,
+    pub org_id: OrgId,
     pub subject_ref: String,
     pub request_ref: String,
     pub actor_ref: String,
@@ -104,8 +105,8 @@ impl Purge {
 /// Request to erase or export a person's data.
 #[derive(Clone)]
 pub struct EraseRequest {
-    pub org_id: String,
-    pub user_id: String,
+    pub org_id: OrgId,
+    pub user_id: UserId,
     pub request_id: String,
     /// A credential's id, or the command line.
     pub actor: String,
@@ -142,8 +143,8 @@ async fn find_pair(app: &App, request: &EraseRequest) -> Result<Option<Purge>> {
 /// A person's and a request's references under every key, each as a JSON list.
 pub(super) fn pair(
     keys: &SubjectKeys,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     request_id: &str,
 ) -> Result<(String, String)> {
     Ok((
@@ -192,8 +193,8 @@ async fn begin(app: &Arc<App>, request: EraseRequest) -> Result<Purge> {
 /// The person's row, made if there is none, held until the transaction ends.
 pub(super) async fn hold_subject(
     tx: &mut Tx,
-    org_id: &str,
-    user_id: Option<&str>,
+    org_id: &OrgId,
+    user_id: Option<&UserId>,
     subject_ref: &str,
     refs: &str,
     now: i64,
@@ -213,19 +214,19 @@ pub(super) struct NewPurge<'a> {
     pub request_ref: String,
     pub actor_ref: String,
     /// Nothing when nobody of that reference is known here.
-    pub user_id: Option<&'a str>,
+    pub user_id: Option<&'a UserId>,
     pub fence_at: i64,
 }
 
 pub(super) async fn write(
     tx: &mut Tx,
     app: &App,
-    org_id: &str,
+    org_id: &OrgId,
     subject: &SubjectRow,
     new: NewPurge<'_>,
 ) -> Result<Purge> {
     let now = app.clock.now();
-    let user_id = new.user_id.or(subject.user_id.as_deref());
+    let user_id = new.user_id.or(subject.user_id.as_ref());
     let sealed_user = user_id.map(|user_id| app.subject_keys.seal(new.purge_id, user_id));
     let mut purge = Purge {
         purge_id: new.purge_id.to_owned(),
@@ -320,7 +321,7 @@ async fn look(app: &App, begun: &Purge) -> Result<(Purge, Vec<Purge>)> {
 }
 
 /// An organization's erasure.
-pub async fn find(app: &App, org_id: &str, purge_id: &str) -> Result<Purge> {
+pub async fn find(app: &App, org_id: &OrgId, purge_id: &str) -> Result<Purge> {
     let found = app
         .db
         .lookup("governance.get_purge", purge_id.to_owned(), |tx, purge_id| {
@@ -331,7 +332,7 @@ pub async fn find(app: &App, org_id: &str, purge_id: &str) -> Result<Purge> {
 }
 
 /// An organization's newest erasures, the newest first.
-pub async fn newest(app: &App, org_id: &str, limit: i64) -> Result<Vec<Purge>> {
+pub async fn newest(app: &App, org_id: &OrgId, limit: i64) -> Result<Vec<Purge>> {
     app.db
         .read("governance.newest_purges", org_id.to_owned(), move |tx, org_id| {
             Box::pin(sql::purges::newest(tx, org_id, limit))

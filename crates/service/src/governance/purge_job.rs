@@ -1,6 +1,7 @@
 //! The steps of an erasure: shared texts, deletes, physical, final. Each can be repeated, and each writes under the
 //! job's lease: a worker that lost it changes nothing more.
 
+use base::owner::{OrgId, UserId};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -175,7 +176,7 @@ async fn take(app: &Arc<App>, job: &Claim) -> Result<Taken> {
 async fn steps(app: &Arc<App>, job: &Claim, purge: &Purge) -> Result<(), Failure> {
     let user_id = match &purge.sealed_user {
         Some(sealed) => app.subject_keys.unseal(&purge.purge_id, sealed),
-        None => Ok(String::new()),
+        None => Ok(UserId::default()),
     };
     let user_id = user_id.map_err(failing(PurgeErrorCode::DeleteFailed))?;
     let person = Person { org_id: purge.org_id.clone(), user_id, epoch: purge.epoch };
@@ -223,8 +224,8 @@ impl Purge {
 /// A person whose rows from before `epoch` are deleted.
 #[derive(Clone)]
 struct Person {
-    org_id: String,
-    user_id: String,
+    org_id: OrgId,
+    user_id: UserId,
     epoch: i64,
 }
 

@@ -1,5 +1,6 @@
 //! Deleting turns, requests, sessions, and all the sessions of a user.
 
+use base::owner::{OrgId, UserId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -16,8 +17,8 @@ use storage::subjects::barrier;
 /// Deletes one turn.
 pub async fn delete_interaction(
     app: &Arc<App>,
-    org_id: &str,
-    user_id: String,
+    org_id: &OrgId,
+    user_id: UserId,
     interaction_id: i64,
 ) -> Result<()> {
     let input = (app.clone(), org_id.to_owned(), user_id, interaction_id);
@@ -35,7 +36,7 @@ pub async fn delete_interaction(
 /// Deletes requests with their turns and gives how many there were; none of them known is an error.
 pub async fn delete_requests(
     app: &Arc<App>,
-    org_id: &str,
+    org_id: &OrgId,
     request_ids: Vec<String>,
 ) -> Result<usize> {
     let input = (app.clone(), org_id.to_owned(), request_ids);
@@ -66,15 +67,15 @@ pub async fn delete_requests(
 /// Deletes a session with everything that hangs on it; gives how many requests it had.
 pub async fn delete_session(
     app: &App,
-    org_id: &str,
+    org_id: &OrgId,
     session_id: String,
-    user_id: Option<String>,
+    user_id: Option<UserId>,
 ) -> Result<u64> {
     let input = (org_id.to_owned(), session_id, user_id);
     app.db
         .write("sessions.delete_session", input, |tx, (org_id, session_id, user_id)| {
             Box::pin(async move {
-                let user_id = sessions::owner(tx, org_id, session_id, user_id.as_deref()).await?;
+                let user_id = sessions::owner(tx, org_id, session_id, user_id.as_ref()).await?;
                 // Gone meanwhile: what a publish brings back now is not what was asked about.
                 if !rows::lock_session(tx, org_id, &user_id, session_id).await? {
                     return Err(Error::not_found("session"));
@@ -89,8 +90,8 @@ pub async fn delete_session(
 /// forgetting a person with proof, there is erasure.
 pub async fn clear_user_data(
     app: &Arc<App>,
-    org_id: &str,
-    user_id: String,
+    org_id: &OrgId,
+    user_id: UserId,
 ) -> Result<BTreeMap<String, u64>> {
     let input = (app.clone(), org_id.to_owned(), user_id);
     app.db
@@ -121,8 +122,8 @@ pub async fn clear_user_data(
 async fn settle(
     tx: &mut Tx,
     app: &App,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     session_id: &str,
 ) -> Result<()> {
     // Without the row there is nothing to sum up, and nothing that would keep a publish from coming in between.
@@ -143,8 +144,8 @@ async fn settle(
 /// Deletes a session that is locked with everything that was written about it; gives how many requests it had.
 async fn delete_with_findings(
     tx: &mut Tx,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     session_id: &str,
 ) -> Result<u64> {
     learning_loop::forget_session(tx, org_id, user_id, session_id).await?;

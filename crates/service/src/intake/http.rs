@@ -1,5 +1,6 @@
 //! The endpoints that publish, end a session and say what became of it; those that delete are in `http_deletes.rs`.
 
+use base::owner::UserId;
 use std::sync::Arc;
 
 use axum::Json;
@@ -61,7 +62,7 @@ async fn publish_interaction(
 struct FinalizeResponse {
     success: bool,
     message: String,
-    user_id: String,
+    user_id: UserId,
     session_id: String,
     finished_at: i64,
 }
@@ -114,7 +115,7 @@ struct SessionOutcomeResponse {
     #[schema(value_type = Option<String>)]
     reason: Option<()>,
     message: String,
-    user_id: String,
+    user_id: UserId,
     /// The source of the session's first request.
     source: String,
 }

@@ -1,5 +1,6 @@
 //! The endpoints that delete interactions, requests, sessions and all of a user.
 
+use base::owner::UserId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -27,7 +28,7 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
 }
 
 struct DeleteInteractionRequest {
-    user_id: String,
+    user_id: UserId,
     interaction_id: i64,
 }
 
@@ -67,7 +68,7 @@ impl Read for DeleteRequestsByIdsRequest {
 }
 
 struct UserKey {
-    user_id: String,
+    user_id: UserId,
 }
 
 crate::request_body!(UserKey, "ClearUserDataRequest");

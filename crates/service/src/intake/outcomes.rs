@@ -1,5 +1,6 @@
 //! Ending a session and recording what became of it, with the work that follows from either.
 
+use base::owner::{OrgId, UserId};
 use std::sync::Arc;
 
 use crate::app::App;
@@ -13,17 +14,21 @@ use storage::subjects::barrier;
 pub struct Recorded {
     /// False when the same outcome was there already.
     pub new: bool,
-    pub user_id: String,
+    pub user_id: UserId,
     pub source: String,
 }
 
 /// Stores an outcome. A repeat of the current one changes nothing.
-pub async fn record_outcome(app: &Arc<App>, org_id: &str, outcome: NewOutcome) -> Result<Recorded> {
+pub async fn record_outcome(
+    app: &Arc<App>,
+    org_id: &OrgId,
+    outcome: NewOutcome,
+) -> Result<Recorded> {
     let input = (app.clone(), org_id.to_owned(), outcome);
     app.db
         .write("sessions.record_outcome", input, |tx, (app, org_id, outcome)| {
             Box::pin(async move {
-                let user_id = outcome.user_id.as_deref();
+                let user_id = outcome.user_id.as_ref();
                 let user_id = sessions::owner(tx, org_id, &outcome.session_id, user_id).await?;
                 let now = app.clock.now();
                 let subject = barrier::open(tx, &app.subject_keys, org_id, &user_id, now).await?;
@@ -48,16 +53,16 @@ pub async fn record_outcome(app: &Arc<App>, org_id: &str, outcome: NewOutcome) -
 /// Declares a session finished; gives its user and the time.
 pub async fn finalize(
     app: &Arc<App>,
-    org_id: &str,
+    org_id: &OrgId,
     session_id: String,
-    user_id: Option<String>,
-) -> Result<(String, i64)> {
+    user_id: Option<UserId>,
+) -> Result<(UserId, i64)> {
     let input = (app.clone(), org_id.to_owned(), session_id, user_id);
     let finalized = app
         .db
         .write("sessions.finalize", input, |tx, (app, org_id, session_id, user_id)| {
             Box::pin(async move {
-                let user_id = sessions::owner(tx, org_id, session_id, user_id.as_deref()).await?;
+                let user_id = sessions::owner(tx, org_id, session_id, user_id.as_ref()).await?;
                 let now = app.clock.now();
                 let subject = barrier::open(tx, &app.subject_keys, org_id, &user_id, now).await?;
                 rows::finish_session(tx, &subject, session_id, now).await?;

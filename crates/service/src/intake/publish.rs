@@ -1,5 +1,6 @@
 //! Publishing: checked, counted, stored in one transaction, answered once it is on disk.
 
+use base::owner::OrgId;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -40,7 +41,7 @@ pub struct PublishResponse {
 /// Everything the writing transaction needs, decided before it begins.
 pub(super) struct Publish {
     pub app: Arc<App>,
-    pub org_id: String,
+    pub org_id: OrgId,
     pub request_id: String,
     /// The id was minted here, so nobody can have used it before.
     pub minted: bool,
@@ -60,7 +61,7 @@ pub(super) struct Publish {
 /// Stores one request of a session. `unknown` are the fields the caller sent that nothing reads.
 pub async fn publish(
     app: &Arc<App>,
-    org_id: &str,
+    org_id: &OrgId,
     mut request: PublishRequest,
     unknown: Vec<String>,
 ) -> Result<PublishResponse> {
@@ -184,7 +185,7 @@ async fn store(tx: &mut Tx, publish: &Publish) -> Result<PublishResponse> {
 /// The pair that was sent, checked.
 async fn attribution(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     request: &PublishRequest,
 ) -> Result<Option<Attribution>> {
     let pair = (&request.retrieval_experiment_id, request.retrieval_experiment_arm);

@@ -1,5 +1,6 @@
 //! The fields of a publish and their rules.
 
+use base::owner::UserId;
 use serde::Serialize;
 
 use crate::experiments::Arm;
@@ -14,7 +15,7 @@ const EXPERIMENT_ID_LENGTH: usize = 128;
 pub struct PublishRequest {
     #[serde(skip)]
     pub request_id: Option<String>,
-    pub user_id: String,
+    pub user_id: UserId,
     pub session_id: String,
     pub interaction_data_list: Vec<InteractionData>,
     pub source: String,

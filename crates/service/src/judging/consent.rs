@@ -1,5 +1,6 @@
 //! Consent to show people's words to a judge: checked at the barrier before each call and during it.
 
+use base::owner::{OrgId, UserId};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -16,8 +17,8 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 #[derive(Clone)]
 pub struct SubjectConsent {
     pub db: Db,
-    pub org_id: String,
-    pub user_id: String,
+    pub org_id: OrgId,
+    pub user_id: UserId,
     pub epoch: i64,
 }
 

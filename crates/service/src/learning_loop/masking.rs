@@ -6,6 +6,7 @@
 //! sources used, are masked in place, in the transaction that removes their links. The playbook itself stays, with its
 //! approval.
 
+use base::owner::{OrgId, UserId};
 use std::collections::{BTreeMap, HashSet};
 
 use serde_json::Value;
@@ -31,8 +32,8 @@ const TURNS: i64 = 1000;
 
 /// Shared texts, and what one of their sources said.
 pub struct Comparison {
-    org_id: String,
-    user_id: String,
+    org_id: OrgId,
+    user_id: UserId,
     epoch: i64,
     own: UsedWords,
     shared: Vec<Shared>,
@@ -93,8 +94,8 @@ impl Shared {
 /// when there are none.
 pub async fn compare(
     tx: &mut Tx,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     epoch: i64,
 ) -> Result<Option<Comparison>> {
     let linked = rows::linked(tx, org_id, user_id, epoch, BATCH).await?;
@@ -135,7 +136,12 @@ fn strings<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
 }
 
 /// The part of `wanted` that a person wrote.
-async fn own(tx: &mut Tx, org_id: &str, user_id: &str, wanted: &UsedWords) -> Result<UsedWords> {
+async fn own(
+    tx: &mut Tx,
+    org_id: &OrgId,
+    user_id: &UserId,
+    wanted: &UsedWords,
+) -> Result<UsedWords> {
     let mut own = UsedWords::default();
     own.hear(user_id, Some(wanted));
     own.names.extend(own_words::id_parts(user_id));
@@ -323,7 +329,7 @@ mod tests {
         let wanted = vocabulary(&[text]);
         let mut mine = UsedWords::default();
         own.iter().chain([&user_id]).for_each(|text| mine.hear(text, Some(&wanted)));
-        mine.names.extend(own_words::id_parts(user_id));
+        mine.names.extend(own_words::id_parts(&user_id.into()));
         let others = vocabulary(others);
         Masking { own: &mine, others: &others, id: own_words::words(user_id) }.masked(text)
     }

@@ -1,5 +1,6 @@
 //! Words as people are told apart by them: which stand where in a text, and which could name somebody.
 
+use base::owner::UserId;
 use std::collections::BTreeSet;
 
 use base::words::is_common;
@@ -240,7 +241,7 @@ pub fn is_address(token: &str) -> bool {
 }
 
 /// The parts of a user id that could name its person, lower case.
-pub fn id_parts(user_id: &str) -> BTreeSet<String> {
+pub fn id_parts(user_id: &UserId) -> BTreeSet<String> {
     let parts = words(user_id).into_iter().map(|word| word.lower);
     parts.filter(|p| p.chars().count() >= 3 && !GENERIC.contains(&p.as_str())).collect()
 }
@@ -311,7 +312,7 @@ mod tests {
         assert_eq!(of("Grace works in Arlington. It is far."), ["grace"]);
         assert!(of("I am in hospital and I'm German.").is_empty());
         assert_eq!(
-            id_parts("ada.lovelace@example.org").into_iter().collect::<Vec<_>>(),
+            id_parts(&"ada.lovelace@example.org".into()).into_iter().collect::<Vec<_>>(),
             ["ada", "lovelace"]
         );
     }

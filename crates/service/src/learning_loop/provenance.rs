@@ -1,6 +1,7 @@
 //! Provenance of a learning: its turns, the windows they were read in, merges, replacements and people's
 //! decisions.
 
+use base::owner::{OrgId, UserId};
 use std::collections::BTreeSet;
 
 use serde::Serialize;
@@ -25,7 +26,7 @@ pub struct Provenance {
     pub kind: LearningKind,
     pub learning_id: String,
     /// Owner; null for agent playbooks.
-    pub user_id: Option<String>,
+    pub user_id: Option<UserId>,
     /// Null when it is current.
     pub status: Option<LearningStatus>,
     /// The turns it stands on, of people who are still there.
@@ -49,7 +50,7 @@ pub struct Provenance {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct SourceTurn {
     pub interaction_id: i64,
-    pub user_id: String,
+    pub user_id: UserId,
     pub session_id: String,
     pub request_id: String,
     pub created_at: i64,
@@ -59,7 +60,7 @@ pub struct SourceTurn {
 /// A proposal and what became of it.
 #[derive(Clone, Debug, Serialize, sqlx_macros::FromRow, ToSchema)]
 pub struct ProposalRecord {
-    pub user_id: String,
+    pub user_id: UserId,
     /// The number of the window in its person's stream.
     pub window_no: i64,
     pub content: String,
@@ -84,14 +85,14 @@ pub struct ProposalRecord {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct PlaybookSource {
     pub user_playbook_id: i64,
-    pub user_id: String,
+    pub user_id: UserId,
     pub source_interaction_ids: Vec<i64>,
     pub proposals: Vec<ProposalRecord>,
 }
 
 pub async fn provenance(
     app: &App,
-    org_id: &str,
+    org_id: &OrgId,
     kind: LearningKind,
     learning_id: String,
 ) -> Result<Provenance> {
@@ -102,7 +103,7 @@ pub async fn provenance(
         .await
 }
 
-async fn trace(tx: &mut Tx, org_id: &str, kind: LearningKind, id: &str) -> Result<Provenance> {
+async fn trace(tx: &mut Tx, org_id: &OrgId, kind: LearningKind, id: &str) -> Result<Provenance> {
     let key = (kind, id.to_owned());
     let present = tuning::present(tx, org_id, [&key]).await?.into_iter().next();
     let present = present.ok_or_else(|| Error::not_found("learning"))?;
@@ -119,7 +120,7 @@ async fn trace(tx: &mut Tx, org_id: &str, kind: LearningKind, id: &str) -> Resul
         source_user_count: None,
         decisions: Vec::new(),
     };
-    let mut cited: BTreeSet<(String, i64)> = BTreeSet::new();
+    let mut cited: BTreeSet<(UserId, i64)> = BTreeSet::new();
     if let Some(user_id) = found.user_id.clone() {
         found.proposals = way_to(tx, org_id, kind, id).await?;
         found.superseded_by = lineage::successor(tx, org_id, kind, id).await?;
@@ -153,7 +154,7 @@ async fn trace(tx: &mut Tx, org_id: &str, kind: LearningKind, id: &str) -> Resul
 /// Every proposal on the way to a learning, through what it replaced, oldest first.
 async fn way_to(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     kind: LearningKind,
     id: &str,
 ) -> Result<Vec<ProposalRecord>> {
@@ -175,11 +176,11 @@ async fn way_to(
 /// Looks the cited turns up.
 async fn turns(
     tx: &mut Tx,
-    org_id: &str,
-    cited: BTreeSet<(String, i64)>,
+    org_id: &OrgId,
+    cited: BTreeSet<(UserId, i64)>,
     found: &mut Provenance,
 ) -> Result<()> {
-    let users: BTreeSet<&String> = cited.iter().map(|(user_id, _)| user_id).collect();
+    let users: BTreeSet<&UserId> = cited.iter().map(|(user_id, _)| user_id).collect();
     for user_id in users {
         let ids: Vec<i64> =
             cited.iter().filter(|(user, _)| user == user_id).map(|(_, id)| *id).collect();

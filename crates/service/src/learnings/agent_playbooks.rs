@@ -1,5 +1,5 @@
 //! Adding, changing and approving agent playbooks, and where they came from.
-
+use base::owner::{OrgId, UserId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ struct Made {
 /// Adds agent playbooks with their source windows, all or none, and gives their numbers.
 pub async fn add(
     app: &Arc<App>,
-    org_id: &str,
+    org_id: &OrgId,
     new: Vec<NewAgentPlaybook>,
     decider: Decider,
 ) -> Result<Vec<i64>> {
@@ -86,7 +86,7 @@ fn terms(playbook: &AgentPlaybook) -> Vec<String> {
 async fn store(
     tx: &mut Tx,
     app: &App,
-    org_id: &str,
+    org_id: &OrgId,
     made: &[Made],
     decider: &Decider,
 ) -> Result<Vec<i64>> {
@@ -124,9 +124,9 @@ async fn store(
 /// nowhere is a problem.
 async fn owners<'a>(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     made: &'a [Made],
-) -> Result<BTreeMap<String, Vec<(usize, &'a SourceWindow)>>> {
+) -> Result<BTreeMap<UserId, Vec<(usize, &'a SourceWindow)>>> {
     let (mut owners, mut problems) = (BTreeMap::new(), Vec::new());
     for (place, made) in made.iter().enumerate() {
         for (index, window) in made.windows.iter().enumerate() {
@@ -149,7 +149,7 @@ async fn owners<'a>(
 }
 
 /// Writes one new playbook and gives its number.
-pub async fn put(tx: &mut Tx, org_id: &str, mut playbook: AgentPlaybook) -> Result<i64> {
+pub async fn put(tx: &mut Tx, org_id: &OrgId, mut playbook: AgentPlaybook) -> Result<i64> {
     playbook.agent_playbook_id = tx.next_numbers(Sequence::AgentPlaybooks, 1).await?[0];
     let scope = sql::admit_organization_scope(tx, org_id).await?;
     sql::next_version(tx, org_id).await?;
@@ -159,7 +159,12 @@ pub async fn put(tx: &mut Tx, org_id: &str, mut playbook: AgentPlaybook) -> Resu
 }
 
 /// Stores a text that is no longer what it was, with what it is found by. The vector of the old one goes.
-pub async fn rewrite(tx: &mut Tx, app: &App, org_id: &str, playbook: &AgentPlaybook) -> Result<()> {
+pub async fn rewrite(
+    tx: &mut Tx,
+    app: &App,
+    org_id: &OrgId,
+    playbook: &AgentPlaybook,
+) -> Result<()> {
     let scope = sql::admit_organization_scope(tx, org_id).await?;
     let terms = scoped_terms(LearningKind::AgentPlaybook, scope, &terms(playbook));
     sql::agent_playbooks::update(tx, org_id, playbook, Some(&terms)).await?;
@@ -170,7 +175,7 @@ pub async fn rewrite(tx: &mut Tx, app: &App, org_id: &str, playbook: &AgentPlayb
 /// Changes an agent playbook; what the change does not name stays.
 pub async fn change(
     app: &Arc<App>,
-    org_id: &str,
+    org_id: &OrgId,
     change: PlaybookChange,
     decider: Decider,
 ) -> Result<()> {
@@ -188,7 +193,7 @@ pub async fn change(
 pub async fn apply(
     tx: &mut Tx,
     app: &App,
-    org_id: &str,
+    org_id: &OrgId,
     change: &PlaybookChange,
     decider: &Decider,
 ) -> Result<()> {

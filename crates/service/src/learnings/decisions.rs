@@ -1,6 +1,7 @@
 //! Decisions about agent playbooks. The one place that records it: for whoever asks where a playbook came
 //! from, and in the audit chain.
 
+use base::owner::OrgId;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -91,7 +92,7 @@ impl Decider {
 pub async fn record(
     tx: &mut Tx,
     app: &App,
-    org_id: &str,
+    org_id: &OrgId,
     agent_playbook_id: i64,
     decision: DecisionKind,
     decider: &Decider,
@@ -109,7 +110,7 @@ pub async fn record(
 pub async fn record_added(
     tx: &mut Tx,
     app: &App,
-    org_id: &str,
+    org_id: &OrgId,
     added: &[(i64, PlaybookStatus)],
     decider: &Decider,
 ) -> Result<()> {
@@ -131,7 +132,7 @@ pub async fn record_added(
 async fn note(
     tx: &mut Tx,
     app: &App,
-    org_id: &str,
+    org_id: &OrgId,
     agent_playbook_id: i64,
     decision: DecisionKind,
     decider: &Decider,
@@ -143,7 +144,7 @@ async fn note(
 async fn tell_audit(
     tx: &mut Tx,
     app: &App,
-    org_id: &str,
+    org_id: &OrgId,
     counts: BTreeMap<String, u64>,
     decider: &Decider,
 ) -> Result<()> {

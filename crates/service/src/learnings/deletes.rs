@@ -3,10 +3,11 @@
 
 use super::sql;
 use crate::app::App;
+use base::owner::{OrgId, UserId};
 use storage::error::{Error, Result};
 
 /// Deletes one profile of a user.
-pub async fn profile(app: &App, org_id: &str, user_id: String, profile_id: String) -> Result<()> {
+pub async fn profile(app: &App, org_id: &OrgId, user_id: UserId, profile_id: String) -> Result<()> {
     let input = (org_id.to_owned(), user_id, profile_id);
     let deleted = app
         .db
@@ -18,7 +19,7 @@ pub async fn profile(app: &App, org_id: &str, user_id: String, profile_id: Strin
 }
 
 /// Deletes profiles and gives how many there were; none is an error.
-pub async fn profiles(app: &App, org_id: &str, ids: Vec<String>) -> Result<u64> {
+pub async fn profiles(app: &App, org_id: &OrgId, ids: Vec<String>) -> Result<u64> {
     let ids = serde_json::to_string(&ids).map_err(|e| Error::Internal(e.to_string()))?;
     let deleted = app
         .db
@@ -30,7 +31,7 @@ pub async fn profiles(app: &App, org_id: &str, ids: Vec<String>) -> Result<u64> 
 }
 
 /// Deletes user playbooks and gives how many there were; none is an error.
-pub async fn user_playbooks(app: &App, org_id: &str, ids: Vec<i64>) -> Result<u64> {
+pub async fn user_playbooks(app: &App, org_id: &OrgId, ids: Vec<i64>) -> Result<u64> {
     let input = (org_id.to_owned(), ids);
     let deleted = app
         .db
@@ -42,7 +43,7 @@ pub async fn user_playbooks(app: &App, org_id: &str, ids: Vec<i64>) -> Result<u6
 }
 
 /// Deletes agent playbooks and gives how many there were; none is an error.
-pub async fn agent_playbooks(app: &App, org_id: &str, ids: Vec<i64>) -> Result<u64> {
+pub async fn agent_playbooks(app: &App, org_id: &OrgId, ids: Vec<i64>) -> Result<u64> {
     let input = (org_id.to_owned(), ids);
     let deleted = app
         .db

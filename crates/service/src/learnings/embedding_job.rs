@@ -1,6 +1,7 @@
 //! The job that makes vectors: for one person, or for the organization's own playbooks. It looks for rows whose
 //! vector is missing or behind, so it can run again at any time and stops when there is nothing left to do.
 
+use base::owner::{OrgId, UserId};
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
@@ -50,7 +51,7 @@ impl Handler<App> for Embed {
 pub async fn enqueue(
     tx: &mut Tx,
     app: &App,
-    org_id: &str,
+    org_id: &OrgId,
     subject: Option<&SubjectWrite>,
 ) -> Result<()> {
     if app.embedder.model().is_none() {
@@ -88,7 +89,7 @@ async fn schedule(app: &Arc<App>) -> Result<()> {
             .write("learnings.plan_embedding", input, |tx, (app, whose)| {
                 Box::pin(async move {
                     for (org_id, user_id) in whose {
-                        plan(tx, app, org_id, user_id.as_deref()).await?;
+                        plan(tx, app, org_id, user_id.as_ref()).await?;
                     }
                     Ok(())
                 })
@@ -98,7 +99,7 @@ async fn schedule(app: &Arc<App>) -> Result<()> {
     Ok(())
 }
 
-async fn plan(tx: &mut Tx, app: &App, org_id: &str, user_id: Option<&str>) -> Result<()> {
+async fn plan(tx: &mut Tx, app: &App, org_id: &OrgId, user_id: Option<&UserId>) -> Result<()> {
     let Some(user_id) = user_id else {
         return enqueue(tx, app, org_id, None).await;
     };
@@ -119,7 +120,7 @@ async fn embed_some(app: &Arc<App>, job: &Claim, kind: LearningKind) -> Result<b
     let rows = app
         .db
         .read("learnings.unembedded_rows", input, |tx, (org_id, user_id, model)| {
-            Box::pin(sql::vectors::unembedded(tx, kind, org_id, user_id.as_deref(), model, BATCH))
+            Box::pin(sql::vectors::unembedded(tx, kind, org_id, user_id.as_ref(), model, BATCH))
         })
         .await?;
     if rows.is_empty() {

@@ -4,6 +4,7 @@
 //! and for whom. What leaves is what the caller gets, and the attribution that its answer carries. While an
 //! experiment runs, production traffic of its holdout gets nothing; inspection is never subject to an arm.
 
+use base::owner::{OrgId, UserId};
 use std::sync::Arc;
 
 use super::{Learnings, PlaybookStatus};
@@ -18,7 +19,7 @@ pub use crate::experiments::Attribution;
 /// The user, session and request that learnings are handed over to.
 #[derive(Clone, Debug, Default)]
 pub struct Recipient {
-    pub user_id: Option<String>,
+    pub user_id: Option<UserId>,
     pub session_id: Option<String>,
     pub request_id: Option<String>,
 }
@@ -32,7 +33,7 @@ pub struct HandOver {
 }
 
 /// The approval that agent playbooks must have to be served to an organization's agents.
-pub async fn served_statuses(app: &App, org_id: &str) -> Result<&'static [PlaybookStatus]> {
+pub async fn served_statuses(app: &App, org_id: &OrgId) -> Result<&'static [PlaybookStatus]> {
     let serves_pending = organization::recent(app, org_id).await?.serve_pending;
     Ok(match serves_pending {
         true => &[PlaybookStatus::Approved, PlaybookStatus::Pending],

@@ -1,5 +1,6 @@
 //! The endpoints that add, change and delete learnings; those that read and search are in `http_reads.rs`.
 
+use base::owner::UserId;
 use std::sync::Arc;
 
 use axum::Json;
@@ -260,7 +261,7 @@ fn person(caller: &Caller) -> Decider {
 // ── deleting ────────────────────────────────────────────────────────────────────────────────────────
 
 struct DeleteProfileRequest {
-    user_id: String,
+    user_id: UserId,
     profile_id: String,
 }
 

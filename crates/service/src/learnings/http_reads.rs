@@ -1,5 +1,5 @@
 //! The endpoints that read and search learnings. All of them hand over through the gate.
-
+use base::owner::{OrgId, UserId};
 use std::sync::Arc;
 
 use axum::Json;
@@ -50,7 +50,7 @@ struct Narrowed {
 impl Narrowed {
     fn read(
         f: &mut Fields<'_>,
-        user_id: Option<String>,
+        user_id: Option<UserId>,
         approval: Option<Vec<PlaybookStatus>>,
     ) -> Self {
         let (from, to) = f.time_range();
@@ -60,7 +60,7 @@ impl Narrowed {
             request_id: f.optional_id("request_id"),
         };
         let filter = Filter {
-            org_id: String::new(),
+            org_id: OrgId::default(),
             user_id: recipient.user_id.clone(),
             statuses: statuses(f),
             source: f.optional_text("source", 128),
@@ -131,7 +131,7 @@ impl SearchInput {
     fn read(
         f: &mut Fields<'_>,
         query: Option<String>,
-        user_id: Option<String>,
+        user_id: Option<UserId>,
         approval: Option<Vec<PlaybookStatus>>,
         top_k: i64,
     ) -> Self {
@@ -370,7 +370,7 @@ struct List {
 
 impl List {
     /// Reads the rest of a list: besides its user.
-    fn read(f: &mut Fields<'_>, user_id: Option<String>, limit: i64) -> Self {
+    fn read(f: &mut Fields<'_>, user_id: Option<UserId>, limit: i64) -> Self {
         let other = f.about("The same as `top_k`.").integer("limit", 1..=MAX_LIST);
         let limit = f.integer_or("top_k", 1..=MAX_LIST, other.unwrap_or(limit));
         let approval = f.about(LISTED_APPROVAL).words("playbook_status_filter");

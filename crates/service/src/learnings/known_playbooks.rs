@@ -4,6 +4,7 @@
 //! what it ranks; when it is ahead of the index, the index is brought up to it first. So a write is found by the next
 //! search on every replica, and a search without one in between reads nothing of the organization but the count.
 
+use base::owner::OrgId;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,7 +16,7 @@ use storage::error::Result;
 
 #[derive(Default)]
 pub struct KnownPlaybooks {
-    organizations: Mutex<HashMap<String, Arc<Known>>>,
+    organizations: Mutex<HashMap<OrgId, Arc<Known>>>,
 }
 
 #[derive(Default)]
@@ -26,7 +27,7 @@ struct Known {
 }
 
 /// The organization's index at `version` or a newer one.
-pub async fn at(app: &App, org_id: &str, version: i64) -> Result<Arc<PlaybookIndex>> {
+pub async fn at(app: &App, org_id: &OrgId, version: i64) -> Result<Arc<PlaybookIndex>> {
     let known = app.state::<KnownPlaybooks>().of(org_id);
     let index = known.index();
     if index.version >= version {
@@ -53,7 +54,7 @@ pub async fn at(app: &App, org_id: &str, version: i64) -> Result<Arc<PlaybookInd
 /// The next index after `index`.
 async fn newer(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     model: Option<&str>,
     index: &PlaybookIndex,
 ) -> Result<PlaybookIndex> {
@@ -76,7 +77,7 @@ async fn newer(
 }
 
 impl KnownPlaybooks {
-    fn of(&self, org_id: &str) -> Arc<Known> {
+    fn of(&self, org_id: &OrgId) -> Arc<Known> {
         let mut organizations = self.organizations.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = organizations.get(org_id) {
             return known.clone();

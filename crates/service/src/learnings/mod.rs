@@ -31,6 +31,7 @@ mod sweep;
 pub mod user_playbooks;
 pub mod vectors;
 
+use base::owner::UserId;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize, Serializer};
@@ -144,7 +145,7 @@ pub struct Profile {
     #[serde(skip_serializing)]
     pub profile_no: i64,
     pub profile_id: String,
-    pub user_id: String,
+    pub user_id: UserId,
     pub content: String,
     pub last_modified_timestamp: i64,
     pub generated_from_request_id: String,
@@ -168,7 +169,7 @@ pub struct Profile {
 #[derive(Clone, Debug, Serialize, Deserialize, sqlx_macros::FromRow, ToSchema)]
 pub struct UserPlaybook {
     pub user_playbook_id: i64,
-    pub user_id: String,
+    pub user_id: UserId,
     pub agent_version: String,
     pub request_id: String,
     pub playbook_name: String,

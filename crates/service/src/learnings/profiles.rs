@@ -1,5 +1,6 @@
 //! Adding and changing profiles.
 
+use base::owner::OrgId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use storage::error::{Code, Error, Result};
 use storage::subjects::{SubjectWrite, barrier};
 
 /// Adds profiles, all or none, and gives their ids.
-pub async fn add(app: &Arc<App>, org_id: &str, new: Vec<NewProfile>) -> Result<Vec<String>> {
+pub async fn add(app: &Arc<App>, org_id: &OrgId, new: Vec<NewProfile>) -> Result<Vec<String>> {
     let now = app.clock.now();
     let made: Vec<(Profile, Vec<String>)> = new
         .into_iter()
@@ -66,7 +67,7 @@ fn terms(profile: &Profile) -> Vec<String> {
 async fn store(
     tx: &mut Tx,
     app: &App,
-    org_id: &str,
+    org_id: &OrgId,
     made: &[(Profile, Vec<String>)],
     now: i64,
 ) -> Result<()> {
@@ -108,7 +109,7 @@ pub async fn put(tx: &mut Tx, subject: &SubjectWrite, mut profile: Profile) -> R
 }
 
 /// Changes a profile; what the change does not name stays.
-pub async fn change(app: &Arc<App>, org_id: &str, change: ProfileChange) -> Result<()> {
+pub async fn change(app: &Arc<App>, org_id: &OrgId, change: ProfileChange) -> Result<()> {
     let input = (app.clone(), org_id.to_owned(), change, app.clock.now());
     app.db
         .write("learnings.change_profile", input, |tx, (app, org_id, change, now)| {
@@ -122,7 +123,7 @@ pub async fn change(app: &Arc<App>, org_id: &str, change: ProfileChange) -> Resu
 async fn apply(
     tx: &mut Tx,
     app: &App,
-    org_id: &str,
+    org_id: &OrgId,
     change: &ProfileChange,
     now: i64,
 ) -> Result<()> {

@@ -131,7 +131,7 @@ impl Ranker<'_> {
 /// beginnings, so that a slip or an unfinished word does not hide a learning.
 async fn many_by_text(tx: &mut Tx, ranker: &Ranker<'_>, kind: LearningKind) -> Result<Vec<i64>> {
     let filter = &ranker.search.filter;
-    let user_id = filter.user_id.as_deref().unwrap_or_default();
+    let user_id = filter.user_id.as_ref().unwrap_or_default();
     let Some(scope) = sql::scope(tx, &filter.org_id, user_id).await? else {
         return Ok(Vec::new());
     };

@@ -1,6 +1,7 @@
 //! Ideas that people rejected. Kept as the words of the impersonal playbook they rejected, so that nothing of anybody is
 //! in them and the idea is known again whoever has it.
 
+use base::owner::OrgId;
 use std::collections::BTreeSet;
 
 use sha2::{Digest, Sha256};
@@ -24,7 +25,7 @@ fn words(trigger: &str, content: &str) -> BTreeSet<String> {
 pub async fn remember_rejection(
     tx: &mut Tx,
     app: &App,
-    org_id: &str,
+    org_id: &OrgId,
     playbook: &AgentPlaybook,
 ) -> Result<()> {
     let words = words(&playbook.trigger, &playbook.content);
@@ -34,7 +35,7 @@ pub async fn remember_rejection(
 }
 
 /// The idea is open again.
-pub async fn forget_rejection(tx: &mut Tx, org_id: &str, playbook: &AgentPlaybook) -> Result<()> {
+pub async fn forget_rejection(tx: &mut Tx, org_id: &OrgId, playbook: &AgentPlaybook) -> Result<()> {
     sql::delete_rejected(tx, org_id, playbook.agent_playbook_id).await
 }
 
@@ -47,7 +48,7 @@ pub fn is_rejected(rejected: &[BTreeSet<String>], trigger: &str, content: &str) 
 /// The words of ideas that were rejected for this agent version.
 pub async fn rejected(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     agent_version: &str,
 ) -> Result<Vec<BTreeSet<String>>> {
     sql::rejected(tx, org_id, agent_version).await

@@ -1,5 +1,6 @@
 //! Requests that add and change learnings, and the rule of each field.
 
+use base::owner::UserId;
 use serde_json::{Map, Value};
 
 use super::{LearningStatus, PlaybookStatus, SourceWindow, TimeToLive};
@@ -20,7 +21,7 @@ const FEATURES_BYTES: usize = 64 * 1024;
 #[derive(Clone, Debug)]
 pub struct NewProfile {
     pub profile_id: Option<String>,
-    pub user_id: String,
+    pub user_id: UserId,
     pub content: String,
     pub last_modified_timestamp: Option<i64>,
     pub generated_from_request_id: String,
@@ -36,7 +37,7 @@ pub struct NewProfile {
 /// A user playbook to be added; its number is given by the server.
 #[derive(Clone, Debug)]
 pub struct NewUserPlaybook {
-    pub user_id: String,
+    pub user_id: UserId,
     pub agent_version: String,
     pub request_id: String,
     pub playbook_name: String,
@@ -69,7 +70,7 @@ pub struct NewAgentPlaybook {
 /// Changes to a profile: what is absent stays.
 #[derive(Clone, Debug)]
 pub struct ProfileChange {
-    pub user_id: String,
+    pub user_id: UserId,
     pub profile_id: String,
     pub content: Option<String>,
     pub custom_features: Option<Map<String, Value>>,

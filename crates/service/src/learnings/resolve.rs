@@ -1,5 +1,6 @@
 //! From a reference to the learning behind it, for evaluation: what was put before an agent, as it is now.
 
+use base::owner::{OrgId, UserId};
 use std::collections::BTreeSet;
 
 use super::sql;
@@ -21,8 +22,8 @@ pub struct Resolved {
 /// and the organization's playbooks. What expired or was rejected is left out.
 pub async fn resolve(
     tx: &mut Tx,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     references: &BTreeSet<(LearningKind, &str)>,
     now: i64,
 ) -> Result<Vec<Resolved>> {

@@ -1,5 +1,6 @@
 //! Adding and changing user playbooks.
 
+use base::owner::OrgId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ use storage::jobs::{self, NewJob, OnDuplicate};
 use storage::subjects::{SubjectWrite, barrier};
 
 /// Adds user playbooks, all or none, and gives their numbers.
-pub async fn add(app: &Arc<App>, org_id: &str, new: Vec<NewUserPlaybook>) -> Result<Vec<i64>> {
+pub async fn add(app: &Arc<App>, org_id: &OrgId, new: Vec<NewUserPlaybook>) -> Result<Vec<i64>> {
     let now = app.clock.now();
     let made: Vec<(UserPlaybook, Vec<String>)> = new
         .into_iter()
@@ -71,7 +72,7 @@ fn terms(playbook: &UserPlaybook) -> Vec<String> {
 async fn store(
     tx: &mut Tx,
     app: &App,
-    org_id: &str,
+    org_id: &OrgId,
     made: &[(UserPlaybook, Vec<String>)],
     now: i64,
 ) -> Result<Vec<i64>> {
@@ -109,7 +110,7 @@ pub async fn put(tx: &mut Tx, subject: &SubjectWrite, mut playbook: UserPlaybook
 }
 
 /// Changes a user playbook; what the change does not name stays.
-pub async fn change(app: &Arc<App>, org_id: &str, change: PlaybookChange) -> Result<()> {
+pub async fn change(app: &Arc<App>, org_id: &OrgId, change: PlaybookChange) -> Result<()> {
     let input = (app.clone(), org_id.to_owned(), change, app.clock.now());
     app.db
         .write("learnings.change_user_playbook", input, |tx, (app, org_id, change, now)| {
@@ -124,7 +125,7 @@ pub async fn change(app: &Arc<App>, org_id: &str, change: PlaybookChange) -> Res
 pub async fn apply(
     tx: &mut Tx,
     app: &App,
-    org_id: &str,
+    org_id: &OrgId,
     change: &PlaybookChange,
     now: i64,
 ) -> Result<()> {
@@ -176,7 +177,7 @@ const GATHER_SECONDS: i64 = 10;
 pub async fn announce_change(
     tx: &mut Tx,
     app: &App,
-    org_id: &str,
+    org_id: &OrgId,
     agent_version: &str,
 ) -> Result<()> {
     let job = NewJob {

@@ -193,7 +193,7 @@ crate::request_body!(ToolCanUse, "ToolCanUse");
 
 impl Read for ToolCanUse {
     fn read(f: &mut Fields<'_>) -> Self {
-        let tool_name = f.id("tool_name");
+        let tool_name: String = f.id("tool_name");
         let tool_description = text_unless(f, "tool_description", 4000, &tool_name);
         ToolCanUse { tool_name, tool_description }
     }

@@ -47,7 +47,7 @@ crate::request_body!(Evaluator, "Evaluator");
 
 impl Read for Evaluator {
     fn read(f: &mut Fields<'_>) -> Self {
-        let evaluation_name = f.id("evaluation_name");
+        let evaluation_name: String = f.id("evaluation_name");
         if RESERVED.contains(&evaluation_name.as_str()) {
             f.problem("evaluation_name", "reserved", "is the judge's own name; take another");
         }

@@ -1,5 +1,6 @@
 //! Reading and changing the configuration.
 
+use base::owner::OrgId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -28,7 +29,7 @@ pub struct Versioned {
 }
 
 /// The configuration in force.
-pub async fn get(app: &App, org_id: &str) -> Result<Versioned> {
+pub async fn get(app: &App, org_id: &OrgId) -> Result<Versioned> {
     app.db
         .lookup("organization.get_config", org_id.to_owned(), |tx, org_id| {
             Box::pin(config_in(tx, org_id))
@@ -37,7 +38,7 @@ pub async fn get(app: &App, org_id: &str) -> Result<Versioned> {
 }
 
 /// The configuration in force, read as part of a transaction.
-pub async fn config_in(tx: &mut Tx, org_id: &str) -> Result<Versioned> {
+pub async fn config_in(tx: &mut Tx, org_id: &OrgId) -> Result<Versioned> {
     let stored = sql::find(tx, org_id).await?;
     let Some((version, Json(document))) = stored else {
         return Ok(Versioned { version: 0, config: OrganizationConfig::default() });
@@ -78,7 +79,7 @@ fn from_storage(document: Map<String, Value>) -> OrganizationConfig {
 /// public client cannot carry: it reads, changes and writes, and must not reset what it does not know.
 pub async fn set(
     app: &Arc<App>,
-    org_id: &str,
+    org_id: &OrgId,
     actor: &str,
     document: Map<String, Value>,
 ) -> Result<Versioned> {
@@ -99,7 +100,7 @@ pub async fn set(
 /// public client are replaced, as it expects: half of one storage merged into another is neither.
 pub async fn update(
     app: &Arc<App>,
-    org_id: &str,
+    org_id: &OrgId,
     actor: &str,
     document: Map<String, Value>,
 ) -> Result<Versioned> {
@@ -116,7 +117,7 @@ pub async fn update(
 /// Makes one version of the session rubric the one that judges: what promoting a judge diff does.
 pub async fn pin_session_success(
     app: &Arc<App>,
-    org_id: &str,
+    org_id: &OrgId,
     actor: &str,
     version: &str,
 ) -> Result<Versioned> {
@@ -129,7 +130,7 @@ pub async fn pin_session_success(
 
 async fn change(
     app: &Arc<App>,
-    org_id: &str,
+    org_id: &OrgId,
     actor: &str,
     mut given: Map<String, Value>,
     combine: fn(Document, Document) -> Result<Document>,

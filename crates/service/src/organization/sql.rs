@@ -1,5 +1,6 @@
 //! SQL of the table `organization_configs`.
 
+use base::owner::OrgId;
 use serde_json::{Map, Value};
 use sqlx::types::Json;
 
@@ -8,7 +9,7 @@ use storage::db::{Engine, Tx};
 use storage::error::Result;
 use storage::{row, run};
 
-pub async fn find(tx: &mut Tx, org_id: &str) -> Result<Option<(i64, Json<Map<String, Value>>)>> {
+pub async fn find(tx: &mut Tx, org_id: &OrgId) -> Result<Option<(i64, Json<Map<String, Value>>)>> {
     row!(
         tx,
         (i64, Json<Map<String, Value>>),
@@ -18,7 +19,7 @@ pub async fn find(tx: &mut Tx, org_id: &str) -> Result<Option<(i64, Json<Map<Str
 }
 
 /// Changes of one organization's configuration come one after the other, also the first two.
-pub async fn lock(tx: &mut Tx, org_id: &str) -> Result<()> {
+pub async fn lock(tx: &mut Tx, org_id: &OrgId) -> Result<()> {
     if tx.engine() == Engine::Postgres {
         let _ = row!(
             tx,
@@ -32,7 +33,7 @@ pub async fn lock(tx: &mut Tx, org_id: &str) -> Result<()> {
 
 pub async fn put(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     version: i64,
     config: &Json<&OrganizationConfig>,
     now: i64,

@@ -1,5 +1,6 @@
 //! The endpoints that read sessions, requests, interactions and outcomes.
 
+use base::owner::UserId;
 use std::sync::Arc;
 
 use axum::Json;
@@ -32,7 +33,7 @@ const MAX_PAGE: i64 = 200;
 /// A session by its id.
 pub struct SessionKey {
     pub session_id: String,
-    pub user_id: Option<String>,
+    pub user_id: Option<UserId>,
 }
 
 crate::request_body!(SessionKey, "SessionKey");

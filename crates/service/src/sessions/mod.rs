@@ -9,6 +9,7 @@ mod outcomes;
 mod reads;
 mod sql;
 
+use base::owner::UserId;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sqlx::types::Json;
@@ -126,7 +127,7 @@ pub struct RetrievedLearning {
 #[derive(Clone, Debug, Serialize, sqlx_macros::FromRow, ToSchema)]
 pub struct Interaction {
     pub interaction_id: i64,
-    pub user_id: String,
+    pub user_id: UserId,
     #[serde(skip)]
     pub session_id: String,
     pub request_id: String,
@@ -168,7 +169,7 @@ pub struct Arrival {
 #[derive(Clone, Debug, Serialize, sqlx_macros::FromRow, ToSchema)]
 pub struct Request {
     pub request_id: String,
-    pub user_id: String,
+    pub user_id: UserId,
     pub created_at: i64,
     pub source: String,
     pub agent_version: String,
@@ -181,7 +182,7 @@ pub struct Request {
 /// A session in a list.
 #[derive(Clone, Debug, Serialize, sqlx_macros::FromRow, ToSchema)]
 pub struct SessionSummary {
-    pub user_id: String,
+    pub user_id: UserId,
     pub session_id: String,
     /// Time of its first request; dates its verdicts.
     pub first_request_at: i64,

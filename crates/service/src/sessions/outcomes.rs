@@ -1,5 +1,6 @@
 //! Outcomes: the end of a session as the customer reports it, ground truth beside every judge.
 
+use base::owner::{OrgId, UserId};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use sqlx::types::Json;
@@ -19,13 +20,13 @@ pub struct NewOutcome {
     pub value: Option<f64>,
     pub metadata: Option<Map<String, Value>>,
     /// Needed when several users have a session of this id.
-    pub user_id: Option<String>,
+    pub user_id: Option<UserId>,
 }
 
 /// An outcome as it is stored; a different report later is a new revision.
 #[derive(Clone, Debug, Serialize, sqlx_macros::FromRow, ToSchema)]
 pub struct SessionOutcome {
-    pub user_id: String,
+    pub user_id: UserId,
     pub session_id: String,
     pub revision: i64,
     pub outcome: SessionOutcomeKind,
@@ -53,7 +54,7 @@ pub struct ListedOutcome {
 #[derive(Clone, Debug, Default)]
 pub struct OutcomeFilter {
     pub session_ids: Option<Vec<String>>,
-    pub user_id: Option<String>,
+    pub user_id: Option<UserId>,
     pub source: Option<String>,
     pub outcome: Option<SessionOutcomeKind>,
     pub label: Option<String>,
@@ -99,7 +100,7 @@ fn same(a: &Value, b: &Value) -> bool {
 /// The current outcomes of sessions, newest first.
 pub async fn list_outcomes(
     app: &App,
-    org_id: &str,
+    org_id: &OrgId,
     filter: OutcomeFilter,
 ) -> Result<Vec<ListedOutcome>> {
     app.db

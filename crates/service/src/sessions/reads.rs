@@ -1,5 +1,6 @@
 //! Reading sessions back: by session, by turn, as a list, and one whole transcript.
 
+use base::owner::{OrgId, UserId};
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -36,7 +37,7 @@ pub struct RequestWithInteractions {
 /// Sessions with their requests, newest session first; and whether there are more.
 pub async fn get_requests(
     app: &App,
-    org_id: &str,
+    org_id: &OrgId,
     input: GetRequests,
 ) -> Result<(Vec<SessionRequests>, bool)> {
     app.db
@@ -78,7 +79,7 @@ fn group(requests: Vec<Request>, turns: Vec<Interaction>) -> Vec<RequestWithInte
 
 /// A `get_interactions` call.
 pub struct GetInteractions {
-    pub user_id: String,
+    pub user_id: UserId,
     pub from: Option<i64>,
     pub to: Option<i64>,
     pub top_k: i64,
@@ -87,7 +88,7 @@ pub struct GetInteractions {
 /// The newest turns of a user, in the order in which they happened.
 pub async fn get_interactions(
     app: &App,
-    org_id: &str,
+    org_id: &OrgId,
     input: GetInteractions,
 ) -> Result<Vec<Interaction>> {
     app.db
@@ -105,7 +106,7 @@ pub async fn get_interactions(
 
 /// A page of the session list.
 pub struct ListSessions {
-    pub user_id: Option<String>,
+    pub user_id: Option<UserId>,
     pub source: Option<String>,
     pub agent_version: Option<String>,
     pub verdict: Option<VerdictFilter>,
@@ -120,7 +121,7 @@ pub struct ListSessions {
 /// One page of sessions, newest activity first, and the cursor of the next page.
 pub async fn list(
     app: &App,
-    org_id: &str,
+    org_id: &OrgId,
     input: ListSessions,
 ) -> Result<(Vec<ListedSession>, Option<String>)> {
     let filter = SessionFilter {
@@ -180,8 +181,8 @@ pub struct Transcript {
 /// A session as it was published, read as part of a transaction.
 pub async fn transcript_in(
     tx: &mut Tx,
-    org: &str,
-    user: &str,
+    org: &OrgId,
+    user: &UserId,
     id: &str,
 ) -> Result<Option<Transcript>> {
     let Some(session) = sql::find_session(tx, org, user, id).await? else {
@@ -201,7 +202,7 @@ pub async fn older_than(
     app: &App,
     before: i64,
     limit: i64,
-) -> Result<Vec<(String, String, String)>> {
+) -> Result<Vec<(OrgId, UserId, String)>> {
     app.db
         .read("sessions.older_than", (before, limit), |tx, (before, limit)| {
             Box::pin(sql::older_than(tx, *before, *limit))
@@ -213,8 +214,8 @@ pub async fn older_than(
 /// gives the state of its turns, or nothing when there is no such session.
 pub async fn hold(
     tx: &mut Tx,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     session_id: &str,
 ) -> Result<Option<Snapshot>> {
     if !sql::lock_session(tx, org_id, user_id, session_id).await? {
@@ -243,10 +244,10 @@ impl Snapshot {
 /// The one user who has this session, or `user_id` if they have it.
 pub async fn owner(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     session_id: &str,
-    user_id: Option<&str>,
-) -> Result<String> {
+    user_id: Option<&UserId>,
+) -> Result<UserId> {
     if let Some(user_id) = user_id {
         let found = sql::find_session(tx, org_id, user_id, session_id).await?;
         return found.map(|s| s.user_id).ok_or_else(|| Error::not_found("session"));
@@ -269,7 +270,7 @@ mod tests {
     #[test]
     fn cursors_come_back_and_inventions_are_refused() {
         let session = SessionSummary {
-            user_id: "ü|1".to_owned(),
+            user_id: "ü|1".into(),
             session_id: "s".to_owned(),
             first_request_at: 1,
             last_request_at: 5,

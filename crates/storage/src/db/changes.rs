@@ -5,6 +5,7 @@
 //! PostgreSQL one after the other. Use it where throughput counts; elsewhere `run!` is simpler.
 #![allow(clippy::disallowed_types)] // the texts are compiled in; only their parameters are counted on
 
+use base::owner::{OrgId, UserId};
 use serde::Serialize;
 use sqlx::types::Json;
 use sqlx::{AssertSqlSafe, SqlSafeStr};
@@ -31,6 +32,18 @@ impl<'a> From<&'a str> for Value<'a> {
 impl<'a> From<&'a String> for Value<'a> {
     fn from(text: &'a String) -> Self {
         Value::Text(Some(text))
+    }
+}
+
+impl<'a> From<&'a OrgId> for Value<'a> {
+    fn from(id: &'a OrgId) -> Self {
+        Value::Text(Some(id))
+    }
+}
+
+impl<'a> From<&'a UserId> for Value<'a> {
+    fn from(id: &'a UserId) -> Self {
+        Value::Text(Some(id))
     }
 }
 

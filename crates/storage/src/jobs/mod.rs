@@ -18,6 +18,7 @@ mod rules;
 mod runner;
 mod sql;
 
+use base::owner::{OrgId, UserId};
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -40,7 +41,7 @@ pub use runner::{Runner, drive, run_until_idle, run_until_idle_by};
 /// Work to be enqueued.
 pub struct NewJob<'a> {
     pub kind: &'static str,
-    pub org_id: &'a str,
+    pub org_id: &'a OrgId,
     /// The person whose data the work touches; it ends with them.
     pub subject: Option<&'a SubjectWrite>,
     pub parent_id: Option<&'a str>,
@@ -54,8 +55,8 @@ pub struct NewJob<'a> {
 /// An enqueueing that is decided and goes with other changes in one hand-over; a duplicate is moved.
 pub struct Planned {
     job_id: String,
-    org_id: String,
-    user_id: Option<String>,
+    org_id: OrgId,
+    user_id: Option<UserId>,
     epoch: Option<i64>,
     kind: &'static str,
     payload: Value,
@@ -100,8 +101,8 @@ pub enum OnDuplicate {
 #[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct Claim {
     pub job_id: String,
-    pub org_id: String,
-    pub user_id: Option<String>,
+    pub org_id: OrgId,
+    pub user_id: Option<UserId>,
     pub epoch: Option<i64>,
     pub kind: String,
     pub parent_id: Option<String>,
@@ -194,7 +195,7 @@ pub struct JobView {
 #[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct Child {
     pub job_id: String,
-    pub user_id: Option<String>,
+    pub user_id: Option<UserId>,
     pub epoch: Option<i64>,
     pub kind: String,
     pub payload: sqlx::types::Json<Value>,

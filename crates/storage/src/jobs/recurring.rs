@@ -1,5 +1,6 @@
 //! Work of the whole installation that comes back: one open job per kind.
 
+use base::owner::OrgId;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
@@ -61,7 +62,7 @@ async fn plan<C: Context, T: Recurring<C>>(
             Box::pin(async move {
                 let job = NewJob {
                     kind: T::KIND,
-                    org_id: "",
+                    org_id: &OrgId::default(),
                     subject: None,
                     parent_id: None,
                     payload: json!({}),

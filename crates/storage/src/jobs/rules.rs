@@ -1,5 +1,6 @@
 //! Enqueueing, claiming and ending jobs.
 
+use base::owner::{OrgId, UserId};
 use serde_json::Value;
 
 use super::{
@@ -195,8 +196,8 @@ pub async fn find(tx: &mut Tx, job_id: &str) -> Result<Option<JobView>> {
 /// The newest job of this kind and dedupe key for a person, whatever became of it.
 pub async fn latest(
     tx: &mut Tx,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     kind: &str,
     dedupe_key: &str,
 ) -> Result<Option<JobView>> {
@@ -219,7 +220,7 @@ pub struct NewChild<'a> {
 /// them itself, so that its limit on concurrency holds whatever else runs.
 pub async fn enqueue_children(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     kind: &'static str,
     parent_id: &str,
     children: &[NewChild<'_>],
@@ -301,14 +302,14 @@ pub async fn children(tx: &mut Tx, parent_id: &str) -> Result<Children> {
 }
 
 /// Counts by kind and state, and how long the oldest due job has been waiting: of one organization, or of all.
-pub async fn summary(runtime: &Runtime, org_id: Option<&str>) -> Result<(Vec<JobCount>, i64)> {
-    let input = (org_id.map(str::to_owned), runtime.clock.now());
+pub async fn summary(runtime: &Runtime, org_id: Option<&OrgId>) -> Result<(Vec<JobCount>, i64)> {
+    let input = (org_id.cloned(), runtime.clock.now());
     runtime
         .db
         .read("jobs.summary", input, |tx, (org_id, now)| {
             Box::pin(async move {
-                let counts = sql::counts(tx, org_id.as_deref(), *now).await?;
-                let oldest = sql::oldest_due(tx, org_id.as_deref(), *now).await?;
+                let counts = sql::counts(tx, org_id.as_ref(), *now).await?;
+                let oldest = sql::oldest_due(tx, org_id.as_ref(), *now).await?;
                 Ok((counts, oldest.map_or(0, |run_at| (now - run_at).max(0))))
             })
         })

@@ -98,7 +98,7 @@ async fn work<C: Context>(
         return;
     };
     // Refused while their erasure begins: the job goes with the person.
-    let user_id = job.user_id.as_deref();
+    let user_id = job.user_id.as_ref();
     let Ok(person) = user_id.map(|user| context.in_flight.enter(&job.org_id, user)).transpose()
     else {
         return;

@@ -1,5 +1,6 @@
 //! SQL of the table `jobs`.
 
+use base::owner::{OrgId, UserId};
 use sqlx::types::Json;
 
 use serde_json::Value;
@@ -159,8 +160,8 @@ pub async fn find(tx: &mut Tx, job_id: &str) -> Result<Option<JobView>> {
 
 pub async fn latest(
     tx: &mut Tx,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     kind: &str,
     dedupe_key: &str,
 ) -> Result<Option<JobView>> {
@@ -207,7 +208,7 @@ const CHILDREN_AT_ONCE: usize = 100;
 
 pub async fn insert_children(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     kind: &'static str,
     parent_id: &str,
     children: &[NewChild<'_>],
@@ -491,7 +492,7 @@ pub async fn count_children(tx: &mut Tx, parent_id: &str) -> Result<Vec<(JobStat
     )
 }
 
-pub async fn counts(tx: &mut Tx, org_id: Option<&str>, now: i64) -> Result<Vec<JobCount>> {
+pub async fn counts(tx: &mut Tx, org_id: Option<&OrgId>, now: i64) -> Result<Vec<JobCount>> {
     rows!(
         tx,
         JobCount,
@@ -507,7 +508,7 @@ pub async fn counts(tx: &mut Tx, org_id: Option<&str>, now: i64) -> Result<Vec<J
     )
 }
 
-pub async fn oldest_due(tx: &mut Tx, org_id: Option<&str>, now: i64) -> Result<Option<i64>> {
+pub async fn oldest_due(tx: &mut Tx, org_id: Option<&OrgId>, now: i64) -> Result<Option<i64>> {
     let found = row!(
         tx,
         (Option<i64>,),

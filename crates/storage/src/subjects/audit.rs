@@ -5,6 +5,7 @@
 //! before it: nothing can be changed, left out or put in between without [`verify`] noticing. An event is written
 //! in the transaction of what it tells about.
 
+use base::owner::OrgId;
 use std::collections::BTreeMap;
 
 use sha2::{Digest, Sha256};
@@ -41,7 +42,7 @@ base::vocabulary! {
 
 /// An event to be appended.
 pub struct NewEvent<'a> {
-    pub org_id: &'a str,
+    pub org_id: &'a OrgId,
     pub operation: Operation,
     pub ok: bool,
     pub actor_ref: &'a str,
@@ -56,7 +57,7 @@ pub struct NewEvent<'a> {
 #[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct AuditEvent {
     pub sequence: i64,
-    pub org_id: String,
+    pub org_id: OrgId,
     pub operation: String,
     pub status: String,
     pub actor_ref: String,

@@ -1,5 +1,6 @@
 //! The subject barrier: nobody writes for a person without passing here, inside the writing transaction.
 
+use base::owner::{OrgId, UserId};
 use std::collections::BTreeMap;
 
 use super::SubjectKeys;
@@ -10,8 +11,8 @@ use crate::{row, rows, run};
 /// The right to write rows of one person, in the transaction that [`open`] was called in. Every function that
 /// inserts or updates user-owned rows takes one, so forgetting the barrier does not compile.
 pub struct SubjectWrite {
-    org_id: String,
-    user_id: String,
+    org_id: OrgId,
+    user_id: UserId,
     epoch: i64,
     fence: Option<Fence>,
 }
@@ -27,11 +28,11 @@ struct Fence {
 const UNDATED_SECONDS: i64 = 86_400;
 
 impl SubjectWrite {
-    pub fn org_id(&self) -> &str {
+    pub fn org_id(&self) -> &OrgId {
         &self.org_id
     }
 
-    pub fn user_id(&self) -> &str {
+    pub fn user_id(&self) -> &UserId {
         &self.user_id
     }
 
@@ -93,8 +94,8 @@ struct Subject {
 pub async fn open(
     tx: &mut Tx,
     keys: &SubjectKeys,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     now: i64,
 ) -> Result<SubjectWrite> {
     let subject = match known(tx, org_id, user_id).await? {
@@ -125,8 +126,8 @@ pub async fn open(
 pub async fn open_again(
     tx: &mut Tx,
     keys: &SubjectKeys,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     epoch: Option<i64>,
     now: i64,
 ) -> Result<SubjectWrite> {
@@ -140,15 +141,15 @@ pub async fn open_again(
 /// Opens the barrier for those of `users` it is open for; the others are left out.
 pub async fn open_known(
     tx: &mut Tx,
-    org_id: &str,
-    users: &[String],
-) -> Result<BTreeMap<String, SubjectWrite>> {
+    org_id: &OrgId,
+    users: &[UserId],
+) -> Result<BTreeMap<UserId, SubjectWrite>> {
     let mut open = BTreeMap::new();
     for some in users.chunks(1000) {
         let list = serde_json::to_string(some).map_err(|e| Error::Internal(e.to_string()))?;
         let found = rows!(
             tx,
-            (String, i64),
+            (UserId, i64),
             "SELECT user_id, epoch FROM subjects
              WHERE org_id = $1 AND user_id IN {texts:$2} AND state = 'active' {for_share}",
             org_id,
@@ -171,8 +172,8 @@ pub async fn open_known(
 pub async fn lock(
     tx: &mut Tx,
     keys: &SubjectKeys,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     now: i64,
 ) -> Result<()> {
     if !hold(tx, org_id, user_id).await? {
@@ -183,7 +184,7 @@ pub async fn lock(
     Ok(())
 }
 
-async fn hold(tx: &mut Tx, org_id: &str, user_id: &str) -> Result<bool> {
+async fn hold(tx: &mut Tx, org_id: &OrgId, user_id: &UserId) -> Result<bool> {
     let found = row!(
         tx,
         (i64,),
@@ -194,7 +195,7 @@ async fn hold(tx: &mut Tx, org_id: &str, user_id: &str) -> Result<bool> {
     Ok(found.is_some())
 }
 
-async fn known(tx: &mut Tx, org_id: &str, user_id: &str) -> Result<Option<Subject>> {
+async fn known(tx: &mut Tx, org_id: &OrgId, user_id: &UserId) -> Result<Option<Subject>> {
     row!(
         tx,
         Subject,
@@ -210,8 +211,8 @@ async fn known(tx: &mut Tx, org_id: &str, user_id: &str) -> Result<Option<Subjec
 async fn admit(
     tx: &mut Tx,
     keys: &SubjectKeys,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     now: i64,
 ) -> Result<Subject> {
     let refs = keys.all_subject_refs(org_id, user_id);
@@ -248,8 +249,8 @@ async fn admit(
 /// their erasure began.
 async fn come_back(
     tx: &mut Tx,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     mut subject: Subject,
 ) -> Result<Subject> {
     if subject.state == SubjectState::Erased && subject.return_policy == ReturnPolicy::Fenced {
@@ -267,7 +268,7 @@ async fn come_back(
 }
 
 /// The epoch of a person whom the barrier is open for; nothing for anyone else.
-pub async fn open_epoch(tx: &mut Tx, org_id: &str, user_id: &str) -> Result<Option<i64>> {
+pub async fn open_epoch(tx: &mut Tx, org_id: &OrgId, user_id: &UserId) -> Result<Option<i64>> {
     let found = row!(
         tx,
         (i64,),
@@ -302,8 +303,8 @@ pub fn is_erasing() -> Error {
 pub async fn not_erasing(
     tx: &mut Tx,
     keys: &SubjectKeys,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
 ) -> Result<()> {
     let refs = serde_json::to_string(&keys.all_subject_refs(org_id, user_id))
         .map_err(|e| Error::Internal(e.to_string()))?;
@@ -314,7 +315,7 @@ pub async fn not_erasing(
     }
 }
 
-async fn erased(tx: &mut Tx, org_id: &str, refs: &[String]) -> Result<Option<Subject>> {
+async fn erased(tx: &mut Tx, org_id: &OrgId, refs: &[String]) -> Result<Option<Subject>> {
     let refs = serde_json::to_string(refs).map_err(|e| Error::Internal(e.to_string()))?;
     row!(
         tx,

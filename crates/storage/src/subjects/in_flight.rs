@@ -4,6 +4,7 @@
 //! when the barrier stands, nothing of this process still holds the person's words. Other replicas look at the
 //! barrier itself before each call (`judging/consent.rs` of the service).
 
+use base::owner::{OrgId, UserId};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -17,7 +18,7 @@ use crate::error::Result;
 /// Work that does not end when it is cancelled is not waited for longer than this.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-type Person = (String, String);
+type Person = (OrgId, UserId);
 
 /// The work under way, by person. Cheap to clone.
 #[derive(Clone, Default)]
@@ -52,7 +53,7 @@ pub struct Closing {
 
 impl InFlight {
     /// Registers work on a person's data; refused while an erasure is closing the door.
-    pub fn enter(&self, org_id: &str, user_id: &str) -> Result<Work> {
+    pub fn enter(&self, org_id: &OrgId, user_id: &UserId) -> Result<Work> {
         let person = (org_id.to_owned(), user_id.to_owned());
         let mut people = self.0.people();
         let running = people.entry(person.clone()).or_default();
@@ -65,7 +66,7 @@ impl InFlight {
     }
 
     /// Closes the door, cancels what runs for the person and waits until it has ended.
-    pub async fn close(&self, org_id: &str, user_id: &str) -> Closing {
+    pub async fn close(&self, org_id: &OrgId, user_id: &UserId) -> Closing {
         let person = (org_id.to_owned(), user_id.to_owned());
         {
             let mut people = self.0.people();
@@ -141,19 +142,20 @@ mod tests {
     #[tokio::test]
     async fn closing_waits_for_what_runs_and_refuses_what_comes() {
         let in_flight = InFlight::default();
-        let work = in_flight.enter("org", "ada").unwrap();
-        let other = in_flight.enter("org", "bob").unwrap();
-        let closed = in_flight.close("org", "ada");
+        let (org, ada) = (OrgId::from("org"), UserId::from("ada"));
+        let work = in_flight.enter(&org, &ada).unwrap();
+        let other = in_flight.enter(&org, &UserId::from("bob")).unwrap();
+        let closed = in_flight.close(&org, &ada);
         tokio::pin!(closed);
         assert!(futures_util::poll!(closed.as_mut()).is_pending());
         work.cancelled().await;
-        assert!(in_flight.enter("org", "ada").is_err());
+        assert!(in_flight.enter(&org, &ada).is_err());
         assert!(!other.cancelled.is_cancelled());
         drop(work);
         let closing = closed.await;
-        assert!(in_flight.enter("org", "ada").is_err(), "until the barrier stands");
+        assert!(in_flight.enter(&org, &ada).is_err(), "until the barrier stands");
         drop(closing);
-        let again = in_flight.enter("org", "ada").unwrap();
+        let again = in_flight.enter(&org, &ada).unwrap();
         assert!(!again.cancelled.is_cancelled());
         drop((again, other));
         assert!(in_flight.0.people().is_empty());

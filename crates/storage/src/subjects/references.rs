@@ -4,6 +4,7 @@
 //! are never used: an e-mail address can be guessed. The keys live outside the database. Each has an id; the
 //! last one in the file makes new references, the older ones stay readable, so a rotation lifts no barrier.
 
+use base::owner::{OrgId, UserId};
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -71,17 +72,17 @@ impl SubjectKeys {
     }
 
     /// The reference of a person under the current key.
-    pub fn subject_ref(&self, org_id: &str, user_id: &str) -> String {
+    pub fn subject_ref(&self, org_id: &OrgId, user_id: &UserId) -> String {
         self.keys.last().map(|key| key.reference("subref_v1_", org_id, user_id)).unwrap_or_default()
     }
 
     /// The reference of a session under the current key.
-    pub fn session_ref(&self, org_id: &str, session: &str) -> String {
+    pub fn session_ref(&self, org_id: &OrgId, session: &str) -> String {
         self.keys.last().map(|key| key.reference("sesref_v1_", org_id, session)).unwrap_or_default()
     }
 
     /// The references of a person under every key, the current one first; never empty.
-    pub fn all_subject_refs(&self, org_id: &str, user_id: &str) -> Vec<String> {
+    pub fn all_subject_refs(&self, org_id: &OrgId, user_id: &UserId) -> Vec<String> {
         self.keys.iter().rev().map(|key| key.reference("subref_v1_", org_id, user_id)).collect()
     }
 
@@ -91,12 +92,12 @@ impl SubjectKeys {
     }
 
     /// The references of a request under every key, the current one first; never empty.
-    pub fn all_request_refs(&self, org_id: &str, request_id: &str) -> Vec<String> {
+    pub fn all_request_refs(&self, org_id: &OrgId, request_id: &str) -> Vec<String> {
         self.keys.iter().rev().map(|key| key.reference("reqref_v1_", org_id, request_id)).collect()
     }
 
     /// The reference of who did something: a credential's id, or [`COMMAND_LINE`].
-    pub fn actor_ref(&self, org_id: &str, actor: &str) -> String {
+    pub fn actor_ref(&self, org_id: &OrgId, actor: &str) -> String {
         self.keys.last().map(|key| key.reference("actref_v1_", org_id, actor)).unwrap_or_default()
     }
 
@@ -126,12 +127,12 @@ impl Key {
         mac.finalize().into_bytes().into()
     }
 
-    fn reference(&self, prefix: &str, org_id: &str, value: &str) -> String {
+    fn reference(&self, prefix: &str, scope: &str, value: &str) -> String {
         // HMAC takes keys of any length: this cannot fail.
         let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.secret) else {
             return String::new();
         };
-        for part in [prefix, org_id, value] {
+        for part in [prefix, scope, value] {
             mac.update(&(part.len() as u64).to_be_bytes());
             mac.update(part.as_bytes());
         }
@@ -162,10 +163,10 @@ mod tests {
     #[test]
     fn references_tell_people_and_organizations_apart() {
         let keys = SubjectKeys::parse(&key("k1", 1)).unwrap();
-        let one = keys.subject_ref("org", "ada");
-        assert_eq!(one, keys.subject_ref("org", "ada"));
-        assert_ne!(one, keys.subject_ref("or", "gada"));
-        assert_ne!(one, keys.subject_ref("org2", "ada"));
+        let one = keys.subject_ref(&"org".into(), &"ada".into());
+        assert_eq!(one, keys.subject_ref(&"org".into(), &"ada".into()));
+        assert_ne!(one, keys.subject_ref(&"or".into(), &"gada".into()));
+        assert_ne!(one, keys.subject_ref(&"org2".into(), &"ada".into()));
         assert!(one.starts_with("subref_v1_") && one.len() == 10 + 32);
     }
 
@@ -173,9 +174,9 @@ mod tests {
     fn a_rotation_keeps_old_references_readable() {
         let old = SubjectKeys::parse(&key("k1", 1)).unwrap();
         let rotated = SubjectKeys::parse(&format!("{}\n{}", key("k1", 1), key("k2", 2))).unwrap();
-        let refs = rotated.all_subject_refs("org", "ada");
-        assert_eq!(refs[0], rotated.subject_ref("org", "ada"));
-        assert_eq!(refs[1], old.subject_ref("org", "ada"));
+        let refs = rotated.all_subject_refs(&"org".into(), &"ada".into());
+        assert_eq!(refs[0], rotated.subject_ref(&"org".into(), &"ada".into()));
+        assert_eq!(refs[1], old.subject_ref(&"org".into(), &"ada".into()));
     }
 
     #[test]
@@ -194,7 +195,10 @@ mod tests {
         let ids = Ids::system(Clock::System);
         let first = SubjectKeys::load_or_create(&file, &ids).unwrap();
         let again = SubjectKeys::load_or_create(&file, &ids).unwrap();
-        assert_eq!(first.subject_ref("o", "u"), again.subject_ref("o", "u"));
+        assert_eq!(
+            first.subject_ref(&"o".into(), &"u".into()),
+            again.subject_ref(&"o".into(), &"u".into())
+        );
         assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     }
 }

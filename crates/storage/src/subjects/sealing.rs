@@ -1,6 +1,7 @@
 //! Uses of the governance keys besides references: hiding a user id from the database while its erasure
 //! runs, and signing certificates. The keys themselves are never in the database.
 
+use base::owner::UserId;
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 
@@ -23,7 +24,7 @@ fn nonce() -> Nonce {
 
 impl SubjectKeys {
     /// The user id as the workers of one erasure can read it, and nobody who has the database alone.
-    pub fn seal(&self, purge_id: &str, user_id: &str) -> Result<String> {
+    pub fn seal(&self, purge_id: &str, user_id: &UserId) -> Result<String> {
         let (key_id, secret) = self.derive(&format!("seal/{purge_id}"));
         let mut bytes = user_id.as_bytes().to_vec();
         cipher(&secret)?
@@ -32,7 +33,7 @@ impl SubjectKeys {
         Ok(format!("{key_id}:{}", hex::encode(bytes)))
     }
 
-    pub fn unseal(&self, purge_id: &str, sealed: &str) -> Result<String> {
+    pub fn unseal(&self, purge_id: &str, sealed: &str) -> Result<UserId> {
         let (key_id, text) = sealed.split_once(':').ok_or_else(|| fault("unsealing"))?;
         let secret = self
             .derive_by(key_id, &format!("seal/{purge_id}"))
@@ -41,7 +42,8 @@ impl SubjectKeys {
         let plain = cipher(&secret)?
             .open_in_place(nonce(), Aad::from(purge_id.as_bytes()), &mut bytes)
             .map_err(|_| fault("unsealing"))?;
-        String::from_utf8(plain.to_vec()).map_err(|_| fault("unsealing"))
+        let text = String::from_utf8(plain.to_vec()).map_err(|_| fault("unsealing"))?;
+        Ok(text.into())
     }
 
     /// The signature of `message`, the public key that checks it, and the id of the governance key behind both.
@@ -92,7 +94,7 @@ mod tests {
     #[test]
     fn a_sealed_user_is_read_with_the_keys_only_also_after_a_rotation() {
         let old = keys(&[("k1", 1)]);
-        let sealed = old.seal("p1", "ada@example.org").unwrap();
+        let sealed = old.seal("p1", &"ada@example.org".into()).unwrap();
         assert!(!sealed.contains("ada"));
         let rotated = keys(&[("k1", 1), ("k2", 2)]);
         assert_eq!(rotated.unseal("p1", &sealed).unwrap(), "ada@example.org");

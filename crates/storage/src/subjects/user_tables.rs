@@ -3,6 +3,7 @@
 
 use crate::db::{Engine, Tx};
 use crate::error::Result;
+use base::owner::{OrgId, UserId};
 
 /// One user-owned table. Every one of them has the columns `org_id`, `user_id` and `epoch`.
 ///
@@ -28,7 +29,7 @@ const NOT_EXPORTED: &[&str] = &["org_id", "epoch", "terms", "document"];
 
 impl UserTable {
     /// Deletes a person's rows and gives how many there were.
-    pub async fn delete_rows(&self, tx: &mut Tx, org_id: &str, user_id: &str) -> Result<u64> {
+    pub async fn delete_rows(&self, tx: &mut Tx, org_id: &OrgId, user_id: &UserId) -> Result<u64> {
         let statement = format!("DELETE FROM {} WHERE org_id = $1 AND user_id = $2", self.table);
         tx.change(statement, &[org_id, user_id]).await
     }
@@ -37,8 +38,8 @@ impl UserTable {
     pub async fn delete_batch(
         &self,
         tx: &mut Tx,
-        org_id: &str,
-        user_id: &str,
+        org_id: &OrgId,
+        user_id: &UserId,
         epoch: i64,
         limit: u64,
     ) -> Result<u64> {
@@ -56,7 +57,13 @@ impl UserTable {
     }
 
     /// Number of a person's rows from before `epoch`.
-    pub async fn count(&self, tx: &mut Tx, org_id: &str, user_id: &str, epoch: i64) -> Result<u64> {
+    pub async fn count(
+        &self,
+        tx: &mut Tx,
+        org_id: &OrgId,
+        user_id: &UserId,
+        epoch: i64,
+    ) -> Result<u64> {
         let query = format!(
             "SELECT COUNT(*) FROM {} WHERE org_id = $1 AND user_id = $2 AND epoch < {epoch}",
             self.table
@@ -68,8 +75,8 @@ impl UserTable {
     pub async fn is_empty(
         &self,
         tx: &mut Tx,
-        org_id: &str,
-        user_id: &str,
+        org_id: &OrgId,
+        user_id: &UserId,
         epoch: i64,
     ) -> Result<bool> {
         let query = format!(

@@ -8,6 +8,7 @@ mod parquet;
 mod sql;
 mod text;
 
+use base::owner::{OrgId, UserId};
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
@@ -44,7 +45,7 @@ pub struct ExportRequest {
 #[derive(Debug, sqlx_macros::FromRow)]
 pub struct ExportedVerdict {
     pub result_id: i64,
-    pub user_id: String,
+    pub user_id: UserId,
     pub session_id: String,
     pub agent_version: String,
     pub source: String,
@@ -110,7 +111,7 @@ impl ExportedVerdict {
     fn blank() -> Self {
         ExportedVerdict {
             result_id: 0,
-            user_id: String::new(),
+            user_id: UserId::default(),
             session_id: String::new(),
             agent_version: String::new(),
             source: String::new(),
@@ -143,7 +144,7 @@ trait Form: Send {
 }
 
 /// The export as it is sent. The first page is read before the answer begins, so that a refusal still is one.
-pub async fn export(app: &Arc<App>, org_id: &str, request: ExportRequest) -> Result<Body> {
+pub async fn export(app: &Arc<App>, org_id: &OrgId, request: ExportRequest) -> Result<Body> {
     let mut form: Box<dyn Form> = match request.format {
         ExportFormat::Csv => Box::new(text::Csv),
         ExportFormat::Ndjson => Box::new(text::Ndjson),
@@ -175,7 +176,7 @@ pub async fn export(app: &Arc<App>, org_id: &str, request: ExportRequest) -> Res
 
 struct ExportStream {
     app: Arc<App>,
-    org_id: String,
+    org_id: OrgId,
     request: ExportRequest,
     form: Box<dyn Form>,
     after: (i64, i64),

@@ -2,6 +2,7 @@
 
 use super::{ExportRequest, ExportedVerdict};
 use crate::evaluation::shadow;
+use base::owner::OrgId;
 use storage::db::Tx;
 use storage::error::{Error, Result};
 use storage::rows;
@@ -9,7 +10,7 @@ use storage::rows;
 /// The verdicts after one, oldest session first.
 pub async fn page(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     request: &ExportRequest,
     after: (i64, i64),
     limit: i64,

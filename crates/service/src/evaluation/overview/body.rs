@@ -4,6 +4,7 @@
 //! A [`List`] is written as a mark that no text of ours can contain (texts with U+0000 are refused at the door); the
 //! answer is cut at the marks, and each is replaced by its list while the client reads.
 
+use base::owner::OrgId;
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
@@ -81,7 +82,7 @@ impl Lists {
 }
 
 /// The answer as it is sent.
-pub fn stream(app: Arc<App>, org_id: String, text: String, lists: Lists) -> Body {
+pub fn stream(app: Arc<App>, org_id: OrgId, text: String, lists: Lists) -> Body {
     if lists.specs.is_empty() {
         return Body::from(text);
     }
@@ -102,7 +103,7 @@ pub fn stream(app: Arc<App>, org_id: String, text: String, lists: Lists) -> Body
 
 struct OverviewStream {
     app: Arc<App>,
-    org_id: String,
+    org_id: OrgId,
     text: String,
     at: usize,
     lists: Lists,

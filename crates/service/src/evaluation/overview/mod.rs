@@ -14,6 +14,7 @@ mod rules;
 pub mod sql;
 mod windows;
 
+use base::owner::{OrgId, UserId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -111,7 +112,7 @@ pub struct SourceSessions {
 /// A session and whose it is.
 #[derive(Serialize, ToSchema)]
 pub struct SessionKeyView {
-    pub user_id: String,
+    pub user_id: UserId,
     pub session_id: String,
 }
 
@@ -198,7 +199,7 @@ impl JudgeShare {
 /// Answers an overview: everything that is short at once, then the lists.
 pub async fn overview(
     app: &Arc<App>,
-    org_id: &str,
+    org_id: &OrgId,
     request: OverviewRequest,
 ) -> Result<axum::body::Body> {
     let input = (org_id.to_owned(), request, app.clock.now());
@@ -218,7 +219,7 @@ const ENOUGH: i64 = 500;
 
 async fn compute(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     request: &OverviewRequest,
     now: i64,
 ) -> Result<(Overview, Lists)> {

@@ -1,5 +1,6 @@
 //! Attribution of successes and failures to the rules that sessions cite.
 
+use base::owner::OrgId;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 
@@ -49,7 +50,7 @@ impl Cited<'_> {
 
 pub async fn attribution(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     window: Span,
     request: &OverviewRequest,
     lists: &mut Lists,

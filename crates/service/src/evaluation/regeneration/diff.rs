@@ -1,6 +1,7 @@
 //! Judge diff: what another version of the rubric would say, beside what the live one says. Live numbers stay
 //! untouched until the candidate is promoted.
 
+use base::owner::{OrgId, UserId};
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -40,7 +41,7 @@ pub struct JudgeDiff {
 
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct FlipView {
-    pub user_id: String,
+    pub user_id: UserId,
     pub session_id: String,
     pub live_is_success: bool,
     pub candidate_is_success: bool,
@@ -49,7 +50,7 @@ pub struct FlipView {
 }
 
 /// Progress of a judge diff, and its flips so far.
-pub async fn diff(app: &App, org_id: &str, job_id: &str) -> Result<JudgeDiff> {
+pub async fn diff(app: &App, org_id: &OrgId, job_id: &str) -> Result<JudgeDiff> {
     let input = (org_id.to_owned(), job_id.to_owned());
     let (progress, pairs) = app
         .db
@@ -113,7 +114,7 @@ pub async fn diff(app: &App, org_id: &str, job_id: &str) -> Result<JudgeDiff> {
 /// that are there stay until they are regenerated.
 pub async fn promote(
     app: &Arc<App>,
-    org_id: &str,
+    org_id: &OrgId,
     actor: &str,
     job_id: &str,
 ) -> Result<(String, i64)> {

@@ -223,7 +223,7 @@ impl Work {
 
     /// Works on one session, unless its user is being erased: the child goes with them, and is counted by its absence.
     async fn child(self: Arc<Self>, child: Child) -> Result<ChildEnd> {
-        let user_id = child.user_id.as_deref().unwrap_or_default();
+        let user_id = child.user_id.as_ref().unwrap_or_default();
         let Ok(work) = self.app.in_flight.enter(&self.job.org_id, user_id) else {
             return Ok(ChildEnd::Saved);
         };
@@ -452,7 +452,7 @@ impl Saved {
     async fn save(&self, tx: &mut storage::db::Tx) -> Result<()> {
         let (app, child, org_id) = (&self.app, &self.child, &self.parent.org_id);
         let now = app.clock.now();
-        let user_id = child.user_id.as_deref().unwrap_or_default();
+        let user_id = child.user_id.as_ref().unwrap_or_default();
         let session_id = &self.session_id;
         let mut payload = ChildPayload { session_id: session_id.clone(), cost_usd: None };
         let subject = match grading::open_subject(tx, app, org_id, user_id, child.epoch).await {

@@ -1,5 +1,5 @@
 //! Cost estimates of a regeneration, before and while it runs.
-
+use base::owner::{OrgId, UserId};
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -35,7 +35,7 @@ pub struct RegenerationPreview {
 /// Looks at a regeneration without starting it.
 pub async fn preview(
     app: &Arc<App>,
-    org_id: &str,
+    org_id: &OrgId,
     new: NewRegeneration,
 ) -> Result<RegenerationPreview> {
     let name = new.evaluation_name.clone();
@@ -76,7 +76,7 @@ pub async fn preview(
 }
 
 /// Estimates what a regeneration will cost from its first sessions, and stores it.
-pub async fn estimate(app: &Arc<App>, org_id: &str, job_id: &str) -> Result<()> {
+pub async fn estimate(app: &Arc<App>, org_id: &OrgId, job_id: &str) -> Result<()> {
     let input = (org_id.to_owned(), job_id.to_owned());
     let (regeneration, children) = app
         .db
@@ -91,7 +91,7 @@ pub async fn estimate(app: &Arc<App>, org_id: &str, job_id: &str) -> Result<()> 
     if regeneration.evaluation_name == SHADOW_COMPARISON {
         return Ok(());
     }
-    let some: Vec<(String, String)> = children
+    let some: Vec<(UserId, String)> = children
         .into_iter()
         .filter_map(|child| {
             let ChildPayload { session_id, .. } = child.payload().ok()?;
@@ -119,10 +119,10 @@ fn some_are_needed(evaluation_name: &str, total: i64) -> bool {
 /// Average cost of judging one of these sessions; `None` if the model is unpriced. Rules cost nothing.
 async fn average_cost(
     app: &Arc<App>,
-    org_id: &str,
+    org_id: &OrgId,
     evaluation_name: &str,
     candidate: Option<&'static Rubric>,
-    sessions: Vec<(String, String)>,
+    sessions: Vec<(UserId, String)>,
 ) -> Result<Option<f64>> {
     let (mut sum, mut known) = (0.0, 0.0);
     if evaluation_name == AGENT_SUCCESS {

@@ -1,5 +1,6 @@
 //! Endpoints of regenerations: start, look, follow, cancel.
 
+use base::owner::OrgId;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
@@ -166,7 +167,7 @@ async fn regeneration_events(
 
 struct Follow {
     app: Arc<App>,
-    org_id: String,
+    org_id: OrgId,
     job_id: String,
     /// Read already, not yet sent.
     last: Option<Progress>,

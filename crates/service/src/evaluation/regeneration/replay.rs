@@ -2,7 +2,7 @@
 //!
 //! The parent, its children and the row that describes them are written in one transaction. Progress is counted
 //! from the children while it runs and frozen when it ends. `driver.rs` does the work.
-
+use base::owner::{OrgId, UserId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -124,7 +124,7 @@ pub struct Progress {
 }
 
 /// Starts one; gives its id and how many sessions will be judged.
-pub async fn start(app: &Arc<App>, org_id: &str, new: NewRegeneration) -> Result<(String, i64)> {
+pub async fn start(app: &Arc<App>, org_id: &OrgId, new: NewRegeneration) -> Result<(String, i64)> {
     let input = (app.clone(), org_id.to_owned(), new, app.ids.key_hex());
     let started = app
         .db
@@ -160,7 +160,7 @@ fn already_running(job_id: &str) -> Error {
 async fn store(
     tx: &mut Tx,
     app: &Arc<App>,
-    org_id: &str,
+    org_id: &OrgId,
     new: &NewRegeneration,
     seed: &str,
 ) -> Result<(String, i64)> {
@@ -187,7 +187,7 @@ async fn store(
     let window = (new.from_ts, to_ts);
     let (sampled, total_candidates) =
         sampled_sessions(tx, org_id, window, is_shadow, seed, per_stratum).await?;
-    let users: Vec<String> = sampled
+    let users: Vec<UserId> = sampled
         .iter()
         .map(|s| s.user_id.clone())
         .collect::<std::collections::BTreeSet<_>>()
@@ -244,7 +244,7 @@ async fn store(
 /// The sessions of a window that a regeneration with this seed judges, and how many there are in all.
 pub(super) async fn sampled_sessions(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     (from, to): (i64, i64),
     is_shadow: bool,
     seed: &str,
@@ -280,7 +280,7 @@ fn sample(candidates: Vec<SessionInWindow>, seed: &str, most: usize) -> Vec<Sess
 }
 
 /// Reads the progress of a regeneration.
-pub async fn progress(app: &App, org_id: &str, job_id: &str) -> Result<Progress> {
+pub async fn progress(app: &App, org_id: &OrgId, job_id: &str) -> Result<Progress> {
     app.db
         .read(
             "evaluation.regeneration_progress",
@@ -297,7 +297,7 @@ pub async fn progress(app: &App, org_id: &str, job_id: &str) -> Result<Progress>
 }
 
 /// The organization's newest regenerations, newest first.
-pub async fn newest(app: &App, org_id: &str, limit: i64) -> Result<Vec<Progress>> {
+pub async fn newest(app: &App, org_id: &OrgId, limit: i64) -> Result<Vec<Progress>> {
     app.db
         .read("evaluation.newest_regenerations", org_id.to_owned(), move |tx, org_id| {
             Box::pin(async move {
@@ -378,7 +378,7 @@ pub async fn counts(tx: &mut Tx, r: &Regeneration) -> Result<(i64, i64, f64, i64
 
 /// Ends one at once: no verdict is written from now on, and the driver stops within a second. One that has ended
 /// stays as it is.
-pub async fn cancel(app: &Arc<App>, org_id: &str, job_id: &str) -> Result<RegenerationStatus> {
+pub async fn cancel(app: &Arc<App>, org_id: &OrgId, job_id: &str) -> Result<RegenerationStatus> {
     let input = (org_id.to_owned(), job_id.to_owned(), app.clock.now());
     app.db
         .write("evaluation.cancel_regeneration", input, |tx, (org_id, job_id, now)| {
@@ -407,7 +407,7 @@ mod tests {
     #[test]
     fn every_day_and_source_has_its_own_sample() {
         let session = |n: i64, day: i64, source: &str| SessionInWindow {
-            user_id: format!("u{n}"),
+            user_id: format!("u{n}").into(),
             session_id: "s".to_owned(),
             first_request_at: day * 86_400 + n,
             source: source.to_owned(),

@@ -1,6 +1,7 @@
 //! Selection of the learnings of a session that are judged: the references its turns carry that lead to a
 //! learning the user may see.
 
+use base::owner::{OrgId, UserId};
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::learnings::{self, Resolved};
@@ -23,8 +24,8 @@ pub struct RetrievedAt {
 /// The candidates of a session, in the order of its turns; each learning once per turn.
 pub async fn find(
     tx: &mut Tx,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     turns: &[Interaction],
     now: i64,
 ) -> Result<Vec<RetrievedAt>> {

@@ -1,5 +1,6 @@
 //! Evaluation decisions: the reason for every session's verdict, or for its absence.
 
+use base::owner::{OrgId, UserId};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -27,7 +28,7 @@ base::vocabulary! {
 /// Evaluation decision on a session.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Decision {
-    pub user_id: String,
+    pub user_id: UserId,
     pub session_id: String,
     pub decision: EvaluationDecision,
     /// In words; empty where the decision says it all.
@@ -39,13 +40,13 @@ pub struct Decision {
 
 /// Filter of the sessions.
 pub struct DecisionQuery {
-    pub user_id: Option<String>,
+    pub user_id: Option<UserId>,
     pub session_id: Option<String>,
     pub limit: i64,
 }
 
 /// The decisions of a session (of every user who has one of this id) or of a user's newest sessions.
-pub async fn decisions(app: &App, org_id: &str, query: DecisionQuery) -> Result<Vec<Decision>> {
+pub async fn decisions(app: &App, org_id: &OrgId, query: DecisionQuery) -> Result<Vec<Decision>> {
     let input = (org_id.to_owned(), query, app.clock.now());
     let found = app
         .db
@@ -64,8 +65,8 @@ pub async fn decisions(app: &App, org_id: &str, query: DecisionQuery) -> Result<
 
 async fn explain(
     tx: &mut Tx,
-    org_id: &str,
-    user_id: String,
+    org_id: &OrgId,
+    user_id: UserId,
     session_id: String,
     now: i64,
 ) -> Result<Decision> {

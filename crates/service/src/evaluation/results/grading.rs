@@ -1,5 +1,6 @@
 //! From a session to a verdict: what is read, what the judge is told, and how what it says is written.
 
+use base::owner::{OrgId, UserId};
 use std::sync::Arc;
 
 use serde_json::json;
@@ -21,7 +22,7 @@ use storage::subjects::{SubjectWrite, barrier};
 
 /// Everything about a session that judging it needs, read in one snapshot.
 pub struct Material {
-    pub org_id: String,
+    pub org_id: OrgId,
     pub transcript: Transcript,
     pub snapshot: Snapshot,
     pub config: OrganizationConfig,
@@ -32,8 +33,8 @@ pub struct Material {
 /// Reads a session; nothing when there is none, or when its user is being erased.
 pub async fn load(
     app: &App,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     session_id: &str,
 ) -> Result<Option<Material>> {
     let person = (app.db.clone(), org_id.to_owned(), user_id.to_owned());
@@ -122,7 +123,7 @@ pub const LEARNING_VERDICTS_CHANGED: &str = "tune_learnings";
 const GATHER_SECONDS: i64 = 60;
 
 /// Announces new verdicts on an organization's learnings, in the transaction that writes them.
-pub async fn announce_learning_verdicts(tx: &mut Tx, app: &App, org_id: &str) -> Result<()> {
+pub async fn announce_learning_verdicts(tx: &mut Tx, app: &App, org_id: &OrgId) -> Result<()> {
     let job = NewJob {
         kind: LEARNING_VERDICTS_CHANGED,
         org_id,
@@ -164,8 +165,8 @@ pub async fn judge_all(
 pub async fn open_subject(
     tx: &mut Tx,
     app: &App,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     epoch: Option<i64>,
 ) -> Result<SubjectWrite> {
     let now = app.clock.now();

@@ -4,6 +4,7 @@
 //! set `degraded`. The whole set is replaced in one transaction, and only if the session's turns are still those
 //! that were judged. Rows are made from our own list of candidates, never from what a judge names.
 
+use base::owner::{OrgId, UserId};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use sqlx::types::Json;
@@ -30,7 +31,7 @@ use storage::subjects::SubjectWrite;
 #[schema(as = RetrievedLearningEvaluationResult)]
 pub struct LearningVerdict {
     pub result_id: i64,
-    pub user_id: String,
+    pub user_id: UserId,
     pub session_id: String,
     pub agent_version: String,
     pub interaction_id: Option<i64>,
@@ -227,7 +228,7 @@ pub fn learning_digest(content: &str, trigger: &str) -> String {
 pub struct VerdictOnLearning {
     pub kind: LearningKind,
     pub learning_id: String,
-    pub user_id: String,
+    pub user_id: UserId,
     pub session_id: String,
     pub interaction_id: i64,
     pub is_relevant: Option<bool>,
@@ -277,7 +278,7 @@ pub fn replace<'a>(
 
 /// Filters of `get_retrieved_learning_evaluation_results`.
 pub struct LearningQuery {
-    pub user_id: Option<String>,
+    pub user_id: Option<UserId>,
     pub session_id: Option<String>,
     pub from: Option<i64>,
     pub to: Option<i64>,
@@ -285,7 +286,7 @@ pub struct LearningQuery {
 }
 
 /// Stored verdicts, newest turn first.
-pub async fn list(app: &App, org_id: &str, query: LearningQuery) -> Result<Vec<LearningVerdict>> {
+pub async fn list(app: &App, org_id: &OrgId, query: LearningQuery) -> Result<Vec<LearningVerdict>> {
     app.db
         .read(
             "evaluation.list_learning_verdicts",

@@ -3,6 +3,7 @@
 //! The work is a job with a dedupe key: the request that gets its lease does it, the others wait for its end. A
 //! request whose client hung up leaves the job to finish; a process that dies leaves it to whoever looks next.
 
+use base::owner::{OrgId, UserId};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,7 +36,7 @@ pub struct GradeRequest {
     pub session_id: String,
     pub agent_version: String,
     pub evaluation_name: String,
-    pub user_id: Option<String>,
+    pub user_id: Option<UserId>,
     /// Grade again, whatever there is.
     pub refresh: bool,
 }
@@ -84,11 +85,15 @@ pub struct Grade {
 enum Look {
     Skipped(SkippedReason),
     Cached(Grade),
-    Due(String),
+    Due(UserId),
 }
 
 /// Grades a session, or gives the stored grade.
-pub async fn grade_on_demand(app: &Arc<App>, org_id: &str, request: GradeRequest) -> Result<Grade> {
+pub async fn grade_on_demand(
+    app: &Arc<App>,
+    org_id: &OrgId,
+    request: GradeRequest,
+) -> Result<Grade> {
     let request = Arc::new(request);
     let user_id = match look(app, org_id, request.clone()).await? {
         Look::Skipped(reason) => {
@@ -120,14 +125,14 @@ pub async fn grade_on_demand(app: &Arc<App>, org_id: &str, request: GradeRequest
         .await
 }
 
-async fn look(app: &App, org_id: &str, request: Arc<GradeRequest>) -> Result<Look> {
+async fn look(app: &App, org_id: &OrgId, request: Arc<GradeRequest>) -> Result<Look> {
     let fresh_since = app.clock.now() - CACHE_SECONDS;
     let input = (org_id.to_owned(), request, fresh_since);
     app.db
         .read("evaluation.look_to_grade", input, |tx, (org_id, request, fresh_since)| {
             Box::pin(async move {
                 check_name(tx, org_id, &request.evaluation_name).await?;
-                let user_id = request.user_id.as_deref();
+                let user_id = request.user_id.as_ref();
                 let owner = sessions::owner(tx, org_id, &request.session_id, user_id).await;
                 let user_id = match owner {
                     Ok(user_id) => user_id,
@@ -160,7 +165,7 @@ async fn look(app: &App, org_id: &str, request: Arc<GradeRequest>) -> Result<Loo
 }
 
 /// `agent_success`, or an evaluator of the organization.
-pub async fn check_name(tx: &mut Tx, org_id: &str, name: &str) -> Result<()> {
+pub async fn check_name(tx: &mut Tx, org_id: &OrgId, name: &str) -> Result<()> {
     if name == AGENT_SUCCESS {
         return Ok(());
     }
@@ -177,8 +182,8 @@ pub async fn check_name(tx: &mut Tx, org_id: &str, name: &str) -> Result<()> {
 
 async fn find(
     tx: &mut Tx,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     request: &GradeRequest,
 ) -> Result<Option<EvaluationResult>> {
     let GradeRequest { session_id, agent_version, evaluation_name, .. } = request;
@@ -187,8 +192,8 @@ async fn find(
 
 async fn current(
     tx: &mut Tx,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     request: &GradeRequest,
 ) -> Result<Option<Grade>> {
     let Some(result) = find(tx, org_id, user_id, request).await? else { return Ok(None) };
@@ -209,8 +214,8 @@ fn as_grade(result: &EvaluationResult, there: Snapshot) -> Grade {
 
 async fn enqueue(
     app: &Arc<App>,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     request: Arc<GradeRequest>,
 ) -> Result<String> {
     let input = (app.clone(), org_id.to_owned(), user_id.to_owned(), request);
@@ -344,7 +349,7 @@ async fn grade(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
 async fn save(
     app: &Arc<App>,
     job: &Claim,
-    user_id: String,
+    user_id: UserId,
     session_id: String,
     grade: SessionGrade,
 ) -> Result<Outcome> {

@@ -1,5 +1,6 @@
 //! Writing and reading verdicts on sessions.
 
+use base::owner::{OrgId, UserId};
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -19,7 +20,7 @@ use storage::subjects::SubjectWrite;
 pub struct ResultQuery {
     pub agent_version: Option<String>,
     pub evaluation_name: Option<String>,
-    pub user_id: Option<String>,
+    pub user_id: Option<UserId>,
     pub session_id: Option<String>,
     pub from: Option<i64>,
     pub to: Option<i64>,
@@ -27,7 +28,7 @@ pub struct ResultQuery {
 }
 
 /// Verdicts, newest session first.
-pub async fn list(app: &App, org_id: &str, query: ResultQuery) -> Result<Vec<EvaluationResult>> {
+pub async fn list(app: &App, org_id: &OrgId, query: ResultQuery) -> Result<Vec<EvaluationResult>> {
     app.db
         .read("evaluation.list_results", (org_id.to_owned(), query), |tx, (org_id, query)| {
             Box::pin(async move {
@@ -52,8 +53,8 @@ pub struct SessionVerdicts {
 /// The verdicts on a session, its retrieved learnings and its shadow responses.
 pub async fn of_session(
     tx: &mut Tx,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     session_id: &str,
 ) -> Result<SessionVerdicts> {
     let (user, session) = (Some(user_id.to_owned()), Some(session_id.to_owned()));
@@ -124,7 +125,7 @@ async fn cited(tx: &mut Tx, subject: &SubjectWrite, session_id: &str) -> Result<
 }
 
 /// Successes and verdicts of the judge over the sessions that began in `[from, to)`.
-pub async fn success_rate(app: &App, org_id: &str, from: i64, to: i64) -> Result<(i64, i64)> {
+pub async fn success_rate(app: &App, org_id: &OrgId, from: i64, to: i64) -> Result<(i64, i64)> {
     app.db
         .lookup(
             "evaluation.success_rate",

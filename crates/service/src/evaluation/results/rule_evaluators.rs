@@ -118,7 +118,7 @@ mod tests {
         let text = |text: &str| text.to_owned();
         Interaction {
             interaction_id: 1,
-            user_id: text("u"),
+            user_id: "u".into(),
             session_id: text("s"),
             request_id: text("r"),
             created_at: 1,

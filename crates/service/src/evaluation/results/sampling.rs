@@ -1,6 +1,7 @@
 //! Sampling of sessions by hash, so that every replica decides the same, a session keeps its place, and a
 //! higher rate takes in all that a lower one did.
 
+use base::owner::{OrgId, UserId};
 use sha2::{Digest, Sha256};
 
 /// Hash of these parts, scaled to `0.0..1.0`. `salt` keeps samples for different purposes apart.
@@ -22,7 +23,13 @@ pub fn hash(salt: &str, parts: &[&str]) -> u64 {
 }
 
 /// True if a session is in a sample of this rate.
-pub fn is_sampled(salt: &str, org_id: &str, user_id: &str, session_id: &str, rate: f64) -> bool {
+pub fn is_sampled(
+    salt: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
+    session_id: &str,
+    rate: f64,
+) -> bool {
     fraction(salt, &[org_id, user_id, session_id]) < rate
 }
 
@@ -34,7 +41,8 @@ mod tests {
     fn samples_are_nested_and_as_large_as_their_rate() {
         let sample = |rate: f64| -> Vec<bool> {
             let session = |n: i32| format!("s{n}");
-            (0..20_000).map(|n| is_sampled("evaluation", "org", "ada", &session(n), rate)).collect()
+            let (org, user) = (&"org".into(), &"ada".into());
+            (0..20_000).map(|n| is_sampled("evaluation", org, user, &session(n), rate)).collect()
         };
         let mut smaller = sample(0.0);
         assert!(!smaller.contains(&true));

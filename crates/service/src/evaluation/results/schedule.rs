@@ -1,6 +1,7 @@
 //! Scheduling of evaluations: publishing, finishing, reporting an outcome and deleting set a session's due
 //! time.
 
+use base::owner::UserId;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -30,7 +31,7 @@ pub fn is_zero(times: &i64) -> bool {
 }
 
 /// The key that keeps one session's work together; users and sessions cannot run into each other.
-pub fn session_key(user_id: &str, session_id: &str) -> String {
+pub fn session_key(user_id: &UserId, session_id: &str) -> String {
     format!("{}:{user_id}:{session_id}", user_id.len())
 }
 

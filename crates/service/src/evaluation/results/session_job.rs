@@ -62,7 +62,7 @@ impl Handler<App> for EvaluateRules {
 }
 
 async fn material(app: &App, job: &Claim, session_id: &str) -> Result<Option<Material>> {
-    let user_id = job.user_id.as_deref().unwrap_or_default();
+    let user_id = job.user_id.as_ref().unwrap_or_default();
     grading::load(app, &job.org_id, user_id, session_id).await
 }
 
@@ -200,7 +200,7 @@ async fn write(
     app.db
         .write("evaluation.save", input, |tx, (app, job, session_id, written, then)| {
             Box::pin(async move {
-                let user_id = job.user_id.as_deref().unwrap_or_default();
+                let user_id = job.user_id.as_ref().unwrap_or_default();
                 let now = app.clock.now();
                 let subject =
                     grading::open_subject(tx, app, &job.org_id, user_id, job.epoch).await?;

@@ -1,5 +1,6 @@
 //! Agreement of the judge with people, and the success rate corrected for the judge's errors.
 
+use base::owner::{OrgId, UserId};
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -87,13 +88,13 @@ pub struct ConfusionTable {
 
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct FalsePass {
-    pub user_id: String,
+    pub user_id: UserId,
     pub session_id: String,
     pub result_id: i64,
 }
 
 /// Measures the judge.
-pub async fn agreement(app: &App, org_id: &str, query: AgreementQuery) -> Result<Agreement> {
+pub async fn agreement(app: &App, org_id: &OrgId, query: AgreementQuery) -> Result<Agreement> {
     let name = query.evaluation_name.clone();
     let ground_truth = query.ground_truth;
     let sessions = app
@@ -196,7 +197,7 @@ mod tests {
     ) -> JudgedSession {
         JudgedSession {
             result_id: n,
-            user_id: format!("u{}", n % 7),
+            user_id: format!("u{}", n % 7).into(),
             session_id: format!("s{n}"),
             is_success: judge,
             label,

@@ -131,5 +131,5 @@ async fn get_session(
     ids: PathIds<2>,
 ) -> Result<Json<SessionView>> {
     let PathIds([user_id, session_id]) = ids;
-    Ok(Json(session_view::view(&app, &caller.org_id, &user_id, &session_id).await?))
+    Ok(Json(session_view::view(&app, &caller.org_id, &user_id.into(), &session_id).await?))
 }

@@ -1,5 +1,6 @@
 //! Health of the judge: its model, pauses, recent decisions and failure reasons.
 
+use base::owner::OrgId;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -58,7 +59,7 @@ pub struct ReasonCount {
     pub count: i64,
 }
 
-pub async fn judge_health(app: &App, org_id: &str) -> Result<JudgeHealth> {
+pub async fn judge_health(app: &App, org_id: &OrgId) -> Result<JudgeHealth> {
     let input = (org_id.to_owned(), app.clock.now() - WINDOW_SECONDS);
     let (decisions, reasons) = app
         .db

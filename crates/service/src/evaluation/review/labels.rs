@@ -1,5 +1,6 @@
 //! People's labels of sessions: the ground truth a judge is measured against.
 
+use base::owner::{OrgId, UserId};
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -17,7 +18,7 @@ use storage::subjects::barrier;
 #[derive(Clone, Debug)]
 pub struct NewLabel {
     pub session_id: String,
-    pub user_id: Option<String>,
+    pub user_id: Option<UserId>,
     pub evaluation_name: String,
     pub is_success: bool,
     pub failure_type: FailureType,
@@ -28,7 +29,7 @@ pub struct NewLabel {
 /// A label as it is read back.
 #[derive(Clone, Debug, Serialize, sqlx_macros::FromRow, ToSchema)]
 pub struct LabelView {
-    pub user_id: String,
+    pub user_id: UserId,
     pub session_id: String,
     pub evaluation_name: String,
     pub is_success: bool,
@@ -42,15 +43,15 @@ pub struct LabelView {
 /// People's labels of a session, newest first.
 pub async fn labels_of(
     app: &App,
-    org_id: &str,
-    user_id: Option<String>,
+    org_id: &OrgId,
+    user_id: Option<UserId>,
     session_id: String,
 ) -> Result<Vec<LabelView>> {
     let input = (org_id.to_owned(), user_id, session_id);
     app.db
         .read("evaluation.labels_of", input, |tx, (org_id, user_id, session_id)| {
             Box::pin(async move {
-                let owner = sessions::owner(tx, org_id, session_id, user_id.as_deref()).await?;
+                let owner = sessions::owner(tx, org_id, session_id, user_id.as_ref()).await?;
                 sql::labels_of(tx, org_id, &owner, session_id).await
             })
         })
@@ -81,14 +82,14 @@ impl Read for NewLabel {
 }
 
 /// Stores labels, all or none. A label of the same person on the same session takes the place of the old one.
-pub async fn label(app: &Arc<App>, org_id: &str, labels: Vec<NewLabel>) -> Result<usize> {
+pub async fn label(app: &Arc<App>, org_id: &OrgId, labels: Vec<NewLabel>) -> Result<usize> {
     let count = labels.len();
     let input = (app.clone(), org_id.to_owned(), labels);
     app.db
         .write("evaluation.label", input, |tx, (app, org_id, labels)| {
             Box::pin(async move {
                 for label in labels {
-                    let user_id = label.user_id.as_deref();
+                    let user_id = label.user_id.as_ref();
                     let user_id = sessions::owner(tx, org_id, &label.session_id, user_id).await?;
                     let now = app.clock.now();
                     let subject =

@@ -1,5 +1,6 @@
 //! One session, whole, with everything that was judged about it.
 
+use base::owner::{OrgId, UserId};
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -21,8 +22,8 @@ pub struct SessionView {
 
 pub async fn view(
     app: &Arc<App>,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     session_id: &str,
 ) -> Result<SessionView> {
     let input = (org_id.to_owned(), user_id.to_owned(), session_id.to_owned());

@@ -1,5 +1,6 @@
 //! Endpoint of imported scores.
 
+use base::owner::UserId;
 use std::sync::Arc;
 
 use axum::Json;
@@ -44,7 +45,7 @@ struct ImportScoreResponse {
     success: bool,
     /// False when this score was imported before.
     recorded: bool,
-    user_id: String,
+    user_id: UserId,
 }
 
 /// Import a score that another program gave to a session; partner tiles show them.

@@ -6,6 +6,7 @@
 pub mod http;
 mod sql;
 
+use base::owner::{OrgId, UserId};
 use std::sync::Arc;
 
 use crate::app::App;
@@ -18,7 +19,7 @@ use storage::subjects::barrier;
 pub struct NewScore {
     pub scorer_name: String,
     pub session_id: String,
-    pub user_id: Option<String>,
+    pub user_id: Option<UserId>,
     pub value: f64,
     pub ts: i64,
     pub source_run_id: String,
@@ -26,16 +27,16 @@ pub struct NewScore {
 
 /// Owner of the scored session; `recorded` is false for a repeated import.
 pub struct Imported {
-    pub user_id: String,
+    pub user_id: UserId,
     pub recorded: bool,
 }
 
-pub async fn import(app: &Arc<App>, org_id: &str, score: NewScore) -> Result<Imported> {
+pub async fn import(app: &Arc<App>, org_id: &OrgId, score: NewScore) -> Result<Imported> {
     let input = (app.clone(), org_id.to_owned(), score);
     app.db
         .write("imported_scores.import", input, |tx, (app, org_id, score)| {
             Box::pin(async move {
-                let user_id = score.user_id.as_deref();
+                let user_id = score.user_id.as_ref();
                 let user_id = sessions::owner(tx, org_id, &score.session_id, user_id).await?;
                 let now = app.clock.now();
                 let subject = barrier::open(tx, &app.subject_keys, org_id, &user_id, now).await?;

@@ -1,6 +1,7 @@
 //! SQL of the table `imported_scores`.
 
 use super::NewScore;
+use base::owner::{OrgId, UserId};
 use storage::db::Tx;
 use storage::error::Result;
 use storage::subjects::SubjectWrite;
@@ -8,7 +9,7 @@ use storage::{row, run};
 
 #[derive(sqlx_macros::FromRow)]
 pub struct Known {
-    user_id: String,
+    user_id: UserId,
     session_id: String,
     scorer_name: String,
     value: f64,
@@ -16,7 +17,7 @@ pub struct Known {
 }
 
 impl Known {
-    pub fn is(&self, user_id: &str, score: &NewScore) -> bool {
+    pub fn is(&self, user_id: &UserId, score: &NewScore) -> bool {
         self.user_id == user_id
             && self.session_id == score.session_id
             && self.scorer_name == score.scorer_name
@@ -25,7 +26,7 @@ impl Known {
     }
 }
 
-pub async fn find_run(tx: &mut Tx, org_id: &str, source_run_id: &str) -> Result<Option<Known>> {
+pub async fn find_run(tx: &mut Tx, org_id: &OrgId, source_run_id: &str) -> Result<Option<Known>> {
     row!(
         tx,
         Known,

@@ -12,6 +12,7 @@ pub mod job;
 pub mod judging;
 pub mod sql;
 
+use base::owner::{OrgId, UserId};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -52,7 +53,7 @@ pub struct ShadowComparisonVerdict {
     pub judge_prompt_version: String,
     /// Time of the turn (RFC 3339, UTC): a verdict keeps its place when it is judged again.
     pub created_at: String,
-    pub user_id: String,
+    pub user_id: UserId,
     /// True if both orders gave the same answer; null when one order was judged.
     pub order_consistent: Option<bool>,
     /// Time of the judgement (RFC 3339, UTC).
@@ -83,7 +84,7 @@ pub struct NewComparison {
 }
 
 /// The newest verdicts of the pinned rubric, of the last 30 days.
-pub async fn recent(app: &App, org_id: &str, limit: i64) -> Result<Vec<ShadowComparisonVerdict>> {
+pub async fn recent(app: &App, org_id: &OrgId, limit: i64) -> Result<Vec<ShadowComparisonVerdict>> {
     let input = (org_id.to_owned(), app.clock.now() - LOOKBACK, limit);
     app.db
         .read("evaluation.recent_shadow", input, |tx, (org_id, since, limit)| {
@@ -96,7 +97,7 @@ pub async fn recent(app: &App, org_id: &str, limit: i64) -> Result<Vec<ShadowCom
 }
 
 /// The rubric version whose verdicts count.
-pub async fn pinned(tx: &mut Tx, org_id: &str) -> Result<String> {
+pub async fn pinned(tx: &mut Tx, org_id: &OrgId) -> Result<String> {
     let config = organization::config_in(tx, org_id).await?.config;
     Ok(config.shadow_comparison_judge_prompt_version)
 }

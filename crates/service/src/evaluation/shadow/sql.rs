@@ -1,5 +1,6 @@
 //! SQL of the tables `shadow_verdicts` and `shadow_sessions`.
 
+use base::owner::{OrgId, UserId};
 use std::collections::BTreeSet;
 
 use super::combine::score;
@@ -68,8 +69,8 @@ pub async fn put(
 /// The turns of a session that have a verdict of this rubric.
 pub async fn judged(
     tx: &mut Tx,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     session_id: &str,
     version: &str,
 ) -> Result<BTreeSet<i64>> {
@@ -174,7 +175,7 @@ pub async fn delete_orphans(
 struct Row {
     verdict_id: i64,
     interaction_id: i64,
-    user_id: String,
+    user_id: UserId,
     session_id: String,
     agent_version: String,
     service_is_request_1: bool,
@@ -239,7 +240,7 @@ macro_rules! select {
 /// The newest verdicts since a time.
 pub async fn recent(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     version: &str,
     since: i64,
     limit: i64,
@@ -259,8 +260,8 @@ pub async fn recent(
 /// The verdicts on one session, in the order of its turns.
 pub async fn of_session(
     tx: &mut Tx,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     session_id: &str,
     version: &str,
 ) -> Result<Vec<ShadowComparisonVerdict>> {

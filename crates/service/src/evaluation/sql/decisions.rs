@@ -2,6 +2,7 @@
 
 use crate::evaluation::results::decisions::{DecisionQuery, EvaluationDecision};
 use crate::evaluation::review::judge_health::{DecisionCount, ReasonCount};
+use base::owner::{OrgId, UserId};
 use storage::db::Tx;
 use storage::error::Result;
 use storage::subjects::SubjectWrite;
@@ -35,8 +36,8 @@ pub async fn put_decision(
 
 pub async fn find_decision(
     tx: &mut Tx,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     session_id: &str,
 ) -> Result<Option<(EvaluationDecision, String, i64)>> {
     row!(
@@ -53,9 +54,9 @@ pub async fn find_decision(
 /// The sessions a question is about, newest activity first.
 pub async fn sessions_to_explain(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     query: &DecisionQuery,
-) -> Result<Vec<(String, String)>> {
+) -> Result<Vec<(UserId, String)>> {
     let sql = match &query.user_id {
         Some(_) => {
             "SELECT user_id, session_id FROM sessions
@@ -70,17 +71,21 @@ pub async fn sessions_to_explain(
     };
     rows!(
         tx,
-        (String, String),
+        (UserId, String),
         sql,
         org_id,
-        query.user_id.as_deref(),
+        query.user_id.as_ref(),
         query.session_id.as_deref(),
         query.limit
     )
 }
 
 /// Number of sessions by newest decision, decided since `since`.
-pub async fn decision_counts(tx: &mut Tx, org_id: &str, since: i64) -> Result<Vec<DecisionCount>> {
+pub async fn decision_counts(
+    tx: &mut Tx,
+    org_id: &OrgId,
+    since: i64,
+) -> Result<Vec<DecisionCount>> {
     rows!(
         tx,
         DecisionCount,
@@ -94,7 +99,7 @@ pub async fn decision_counts(tx: &mut Tx, org_id: &str, since: i64) -> Result<Ve
 /// Reasons for missing verdicts, most frequent first.
 pub async fn undecided_reasons(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     since: i64,
     limit: i64,
 ) -> Result<Vec<ReasonCount>> {

@@ -3,6 +3,7 @@
 use crate::evaluation::review::agreement::AgreementQuery;
 use crate::evaluation::review::labels::{LabelView, NewLabel};
 use crate::sessions::SessionOutcomeKind;
+use base::owner::{OrgId, UserId};
 use storage::db::Tx;
 use storage::error::Result;
 use storage::subjects::SubjectWrite;
@@ -40,8 +41,8 @@ pub async fn put_label(
 /// People's labels of a session, newest first.
 pub async fn labels_of(
     tx: &mut Tx,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     session_id: &str,
 ) -> Result<Vec<LabelView>> {
     rows!(
@@ -60,7 +61,7 @@ pub async fn labels_of(
 #[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct JudgedSession {
     pub result_id: i64,
-    pub user_id: String,
+    pub user_id: UserId,
     pub session_id: String,
     pub is_success: bool,
     /// The newest label.
@@ -72,7 +73,7 @@ pub struct JudgedSession {
 /// The newest verdict of every judged session in the window, with its ground truth where there is one.
 pub async fn judged_sessions(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     query: &AgreementQuery,
 ) -> Result<Vec<JudgedSession>> {
     rows!(

@@ -4,6 +4,7 @@ use crate::evaluation::RetrievedLearningStatus;
 use crate::evaluation::results::learning_verdicts::{
     LearningQuery, LearningVerdict, NewLearningVerdict, VerdictOnLearning,
 };
+use base::owner::OrgId;
 use judge::LearningKind;
 use storage::db::{Changes, Tx, Value};
 use storage::error::Result;
@@ -84,7 +85,7 @@ pub async fn set_learning_status(
 
 pub async fn list_learning_verdicts(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     query: &LearningQuery,
 ) -> Result<Vec<LearningVerdict>> {
     macro_rules! list {
@@ -112,7 +113,7 @@ pub async fn list_learning_verdicts(
         LearningVerdict,
         sql,
         org_id,
-        query.user_id.as_deref(),
+        query.user_id.as_ref(),
         query.session_id.as_deref(),
         query.from,
         query.to,
@@ -123,7 +124,7 @@ pub async fn list_learning_verdicts(
 /// Verdicts on learnings at turns from `from` on, newest first.
 pub async fn verdicts_on_learnings(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     kind: Option<LearningKind>,
     learning_id: Option<&str>,
     from: i64,

@@ -7,6 +7,7 @@ mod learnings;
 mod regenerations;
 mod results;
 
+use base::owner::{OrgId, UserId};
 pub use cited_rules::replace_cited_rules;
 pub use decisions::{
     decision_counts, find_decision, put_decision, sessions_to_explain, undecided_reasons,
@@ -46,8 +47,8 @@ pub async fn spent_since(tx: &mut Tx, since: i64) -> Result<f64> {
 /// Deletes everything that was written about a session.
 pub async fn forget_session(
     tx: &mut Tx,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     session_id: &str,
 ) -> Result<()> {
     for sql in [

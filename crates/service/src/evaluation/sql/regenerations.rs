@@ -2,6 +2,7 @@
 
 use crate::evaluation::NewResult;
 use crate::evaluation::regeneration::replay::{Regeneration, RegenerationStatus};
+use base::owner::{OrgId, UserId};
 use storage::db::Tx;
 use storage::error::Result;
 use storage::subjects::SubjectWrite;
@@ -15,7 +16,7 @@ macro_rules! columns {
     };
 }
 
-pub async fn insert_regeneration(tx: &mut Tx, org_id: &str, new: &Regeneration) -> Result<()> {
+pub async fn insert_regeneration(tx: &mut Tx, org_id: &OrgId, new: &Regeneration) -> Result<()> {
     run!(
         tx,
         "INSERT INTO regenerations
@@ -50,7 +51,7 @@ pub async fn set_estimate(tx: &mut Tx, job_id: &str, dollars: Option<f64>) -> Re
 }
 
 /// The id of the organization's running one, if there is one.
-pub async fn running_regeneration(tx: &mut Tx, org_id: &str) -> Result<Option<String>> {
+pub async fn running_regeneration(tx: &mut Tx, org_id: &OrgId) -> Result<Option<String>> {
     let found = row!(
         tx,
         (String,),
@@ -63,7 +64,7 @@ pub async fn running_regeneration(tx: &mut Tx, org_id: &str) -> Result<Option<St
 /// The newest ones, also those that ended.
 pub async fn newest_regenerations(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     limit: i64,
 ) -> Result<Vec<Regeneration>> {
     rows!(
@@ -81,7 +82,7 @@ pub async fn newest_regenerations(
 
 pub async fn find_regeneration(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     job_id: &str,
 ) -> Result<Option<Regeneration>> {
     row!(
@@ -176,14 +177,14 @@ pub async fn put_candidate_verdict(
 /// A session with the live verdict and the candidate's.
 #[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct Flip {
-    pub user_id: String,
+    pub user_id: UserId,
     pub session_id: String,
     pub live_success: Option<bool>,
     pub is_success: bool,
     pub failure_reason: String,
 }
 
-pub async fn candidate_flips(tx: &mut Tx, org_id: &str, job_id: &str) -> Result<Vec<Flip>> {
+pub async fn candidate_flips(tx: &mut Tx, org_id: &OrgId, job_id: &str) -> Result<Vec<Flip>> {
     rows!(
         tx,
         Flip,

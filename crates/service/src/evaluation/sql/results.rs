@@ -2,6 +2,7 @@
 
 use crate::evaluation::results::rows::ResultQuery;
 use crate::evaluation::{AGENT_SUCCESS, EvaluationResult, NewResult};
+use base::owner::{OrgId, UserId};
 use storage::db::{Changes, Tx, Value, listed};
 use storage::error::Result;
 use storage::row;
@@ -123,8 +124,8 @@ pub async fn newest_success(
 /// One verdict, without what shadow comparisons say of its session.
 pub async fn find_result(
     tx: &mut Tx,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     session_id: &str,
     evaluation_name: &str,
     agent_version: &str,
@@ -150,7 +151,7 @@ pub async fn find_result(
 /// Verdicts, newest session first, with the preference of their sessions under a rubric of shadow comparisons.
 pub async fn list_results(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     query: &ResultQuery,
     shadow_version: &str,
 ) -> Result<Vec<EvaluationResult>> {
@@ -181,7 +182,7 @@ pub async fn list_results(
         (String,),
         sql,
         org_id,
-        query.user_id.as_deref(),
+        query.user_id.as_ref(),
         query.session_id.as_deref(),
         query.agent_version.as_deref(),
         query.evaluation_name.as_deref(),
@@ -198,7 +199,7 @@ pub async fn list_results(
 /// Successes and all verdicts of the sessions that began in `[from, to)`.
 pub async fn success_counts(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     evaluation_name: &str,
     from: i64,
     to: i64,

@@ -5,6 +5,7 @@ use crate::experiments::looks::{self, Looks};
 use crate::experiments::part::{Pair, pair_points, part, points};
 use crate::experiments::rows::Reason;
 use crate::experiments::sums::UserSums;
+use base::owner::UserId;
 use stats::Defined;
 use stats::missing::{DifferentialEvaluation, EvaluationCounts, PublishedUser, worst_case_bounds};
 use stats::sample_ratio::{MISMATCH_P, SEQUENTIAL_MISMATCH_P, SampleRatio};
@@ -95,7 +96,7 @@ part! {
 part! {
     /// A holdout session whose turns carried learnings.
     pub struct ContaminatedSession {
-        pub user_id: String,
+        pub user_id: UserId,
         pub session_id: String,
     }
 }

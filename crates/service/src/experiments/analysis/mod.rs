@@ -9,6 +9,7 @@ mod health;
 mod inference;
 mod judge;
 
+use base::owner::UserId;
 use std::collections::BTreeMap;
 
 use sha2::{Digest, Sha256};
@@ -85,7 +86,7 @@ impl Sample {
 
     /// Sums up rows, which may come in any order.
     pub fn of_rows(rows: Vec<Row>) -> Self {
-        let mut by_user: BTreeMap<String, Vec<Row>> = BTreeMap::new();
+        let mut by_user: BTreeMap<UserId, Vec<Row>> = BTreeMap::new();
         for row in rows {
             by_user.entry(row.user.clone()).or_default().push(row);
         }
@@ -363,7 +364,7 @@ mod tests {
 
     fn rows(order: impl Iterator<Item = u32>) -> Vec<Row> {
         let row = |n: u32| Row {
-            user: format!("u{}", n % 40),
+            user: format!("u{}", n % 40).into(),
             arm: Some(if n.is_multiple_of(2) { Arm::Treatment } else { Arm::Holdout }),
             session: Some(format!("s{n}")),
             success: Some(!n.is_multiple_of(3)),

@@ -1,6 +1,7 @@
 //! SQL of the table `experiments`.
 
 use crate::experiments::Experiment;
+use base::owner::OrgId;
 use storage::db::Tx;
 use storage::error::Result;
 use storage::{row, rows, run};
@@ -12,7 +13,7 @@ macro_rules! columns {
 }
 
 /// All experiments of an organization, the newest start first.
-pub async fn list(tx: &mut Tx, org_id: &str) -> Result<Vec<Experiment>> {
+pub async fn list(tx: &mut Tx, org_id: &OrgId) -> Result<Vec<Experiment>> {
     rows!(
         tx,
         Experiment,
@@ -21,7 +22,7 @@ pub async fn list(tx: &mut Tx, org_id: &str) -> Result<Vec<Experiment>> {
     )
 }
 
-pub async fn find(tx: &mut Tx, org_id: &str, experiment_id: &str) -> Result<Option<Experiment>> {
+pub async fn find(tx: &mut Tx, org_id: &OrgId, experiment_id: &str) -> Result<Option<Experiment>> {
     row!(
         tx,
         Experiment,
@@ -48,13 +49,13 @@ macro_rules! one_runs {
 pub(crate) use one_runs;
 
 /// True if an experiment is active.
-pub async fn is_active(tx: &mut Tx, org_id: &str) -> Result<bool> {
+pub async fn is_active(tx: &mut Tx, org_id: &OrgId) -> Result<bool> {
     let found = row!(tx, (bool,), concat!("SELECT ", one_runs!("$1")), org_id)?;
     Ok(found == Some((true,)))
 }
 
 /// The active experiment, which stays active until the transaction ends.
-pub async fn hold_active(tx: &mut Tx, org_id: &str) -> Result<Option<Experiment>> {
+pub async fn hold_active(tx: &mut Tx, org_id: &OrgId) -> Result<Option<Experiment>> {
     row!(
         tx,
         Experiment,
@@ -67,7 +68,7 @@ pub async fn hold_active(tx: &mut Tx, org_id: &str) -> Result<Option<Experiment>
     )
 }
 
-pub async fn insert(tx: &mut Tx, org_id: &str, new: &Experiment) -> Result<()> {
+pub async fn insert(tx: &mut Tx, org_id: &OrgId, new: &Experiment) -> Result<()> {
     run!(
         tx,
         "INSERT INTO experiments
@@ -87,7 +88,7 @@ pub async fn insert(tx: &mut Tx, org_id: &str, new: &Experiment) -> Result<()> {
 }
 
 /// Ends an experiment; false if it is not active.
-pub async fn end(tx: &mut Tx, org_id: &str, experiment_id: &str, now: i64) -> Result<bool> {
+pub async fn end(tx: &mut Tx, org_id: &OrgId, experiment_id: &str, now: i64) -> Result<bool> {
     let ended = run!(
         tx,
         "UPDATE experiments SET ended_at = $3
@@ -102,7 +103,7 @@ pub async fn end(tx: &mut Tx, org_id: &str, experiment_id: &str, now: i64) -> Re
 /// Marks the users whose judged sessions began at or after a moment.
 pub async fn mark_judged_since(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     experiment_id: &str,
     since: i64,
 ) -> Result<()> {

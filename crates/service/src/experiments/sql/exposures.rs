@@ -1,6 +1,7 @@
 //! SQL of the table `experiment_exposures`.
 
 use crate::experiments::{Arm, Experiment, NewExposure};
+use base::owner::{OrgId, UserId};
 use storage::db::Tx;
 use storage::error::{Error, Result};
 use storage::run;
@@ -61,8 +62,8 @@ pub async fn put_exposure(
 
 pub async fn delete_exposures(
     tx: &mut Tx,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     session_id: &str,
 ) -> Result<()> {
     run!(

@@ -1,11 +1,12 @@
 //! SQL of the table `experiment_looks`.
 
 use crate::experiments::looks::Looks;
+use base::owner::OrgId;
 use storage::db::Tx;
 use storage::error::Result;
 use storage::{row, run};
 
-pub async fn find_looks(tx: &mut Tx, org_id: &str, experiment_id: &str) -> Result<Option<Looks>> {
+pub async fn find_looks(tx: &mut Tx, org_id: &OrgId, experiment_id: &str) -> Result<Option<Looks>> {
     row!(
         tx,
         Looks,
@@ -18,7 +19,7 @@ pub async fn find_looks(tx: &mut Tx, org_id: &str, experiment_id: &str) -> Resul
 
 pub async fn put_looks(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     experiment_id: &str,
     looks: &Looks,
 ) -> Result<()> {

@@ -1,6 +1,6 @@
 //! SQL of `experiment_user_sums`, `experiment_stale_users` and `experiment_strata`, and of the rows that sums are
 //! made of.
-
+use base::owner::{OrgId, UserId};
 use std::collections::BTreeMap;
 
 use crate::experiments::Experiment;
@@ -18,13 +18,13 @@ const ROWS_AT_ONCE: usize = 200;
 /// Some users whose sums are behind, and who are there to be summed up.
 pub async fn stale_users(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     experiment_id: &str,
     limit: i64,
-) -> Result<Vec<String>> {
+) -> Result<Vec<UserId>> {
     let found = rows!(
         tx,
-        (String,),
+        (UserId,),
         "SELECT m.user_id FROM experiment_stale_users m
          WHERE m.org_id = $1 AND m.experiment_id = $2 AND EXISTS (
                SELECT 1 FROM subjects s
@@ -38,10 +38,10 @@ pub async fn stale_users(
 }
 
 /// The experiments, with their organizations, that have users whose sums are behind.
-pub async fn stale_experiments(tx: &mut Tx) -> Result<Vec<(String, String)>> {
+pub async fn stale_experiments(tx: &mut Tx) -> Result<Vec<(OrgId, String)>> {
     rows!(
         tx,
-        (String, String),
+        (OrgId, String),
         "SELECT DISTINCT org_id, experiment_id FROM experiment_stale_users ORDER BY org_id, experiment_id"
     )
 }
@@ -49,13 +49,13 @@ pub async fn stale_experiments(tx: &mut Tx) -> Result<Vec<(String, String)>> {
 /// The users whose stale marks no other transaction has locked; locks them until the transaction ends.
 pub async fn hold_marks(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     experiment_id: &str,
     users: &str,
-) -> Result<Vec<String>> {
+) -> Result<Vec<UserId>> {
     let found = rows!(
         tx,
-        (String,),
+        (UserId,),
         "SELECT user_id FROM experiment_stale_users
          WHERE org_id = $1 AND experiment_id = $2 AND user_id IN {texts:$3} ORDER BY user_id {skip_locked}",
         org_id,
@@ -68,11 +68,11 @@ pub async fn hold_marks(
 /// Everything stored of these users that the experiment may count. `users` is a JSON list.
 pub async fn stored(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     experiment: &Experiment,
     users: &str,
-) -> Result<BTreeMap<String, Stored>> {
-    let mut all: BTreeMap<String, Stored> = BTreeMap::new();
+) -> Result<BTreeMap<UserId, Stored>> {
+    let mut all: BTreeMap<UserId, Stored> = BTreeMap::new();
     for verdict in verdicts(tx, org_id, experiment, users).await? {
         let of_user = &mut all.entry(verdict.user_id.clone()).or_default().verdicts;
         // The newest of each session comes first.
@@ -91,7 +91,7 @@ pub async fn stored(
 
 async fn verdicts(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     experiment: &Experiment,
     users: &str,
 ) -> Result<Vec<Verdict>> {
@@ -122,7 +122,7 @@ async fn verdicts(
 
 async fn published(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     experiment_id: &str,
     users: &str,
 ) -> Result<Vec<Published>> {
@@ -152,7 +152,7 @@ async fn published(
 
 async fn exposures(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     experiment_id: &str,
     users: &str,
 ) -> Result<Vec<Exposure>> {
@@ -172,7 +172,7 @@ async fn exposures(
 /// The strata of an experiment with their numbers.
 pub async fn strata(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     experiment_id: &str,
 ) -> Result<BTreeMap<u32, Stratum>> {
     let found = rows!(
@@ -192,7 +192,7 @@ pub async fn strata(
 
 pub async fn insert_stratum(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     experiment_id: &str,
     number: u32,
     stratum: &Stratum,
@@ -217,7 +217,7 @@ pub async fn insert_stratum(
 /// of them; those without sums have none from here on.
 pub async fn replace_sums(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     experiment_id: &str,
     users: &str,
     sums: &[(&SubjectWrite, UserSums)],
@@ -256,7 +256,7 @@ pub async fn replace_sums(
 }
 
 /// The sums of all users of an experiment, a line each.
-pub async fn lines(tx: &mut Tx, org_id: &str, experiment_id: &str) -> Result<String> {
+pub async fn lines(tx: &mut Tx, org_id: &OrgId, experiment_id: &str) -> Result<String> {
     let found = row!(
         tx,
         (Option<String>,),
@@ -270,14 +270,14 @@ pub async fn lines(tx: &mut Tx, org_id: &str, experiment_id: &str) -> Result<Str
 /// Users from `after` on that an export has rows of, in the order of their ids.
 pub async fn summed_users(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     experiment_id: &str,
     after: &str,
     limit: i64,
-) -> Result<Vec<String>> {
+) -> Result<Vec<UserId>> {
     let found = rows!(
         tx,
-        (String,),
+        (UserId,),
         "SELECT user_id FROM experiment_user_sums
          WHERE org_id = $1 AND experiment_id = $2 AND user_id > $3 ORDER BY user_id {limit:$4}",
         org_id,
@@ -292,13 +292,13 @@ pub async fn summed_users(
 /// beginning with all turns of the organization.
 pub async fn contaminated_sessions(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     experiment_id: &str,
     limit: i64,
-) -> Result<Vec<(String, String)>> {
+) -> Result<Vec<(UserId, String)>> {
     rows!(
         tx,
-        (String, String),
+        (UserId, String),
         "SELECT DISTINCT q.user_id, q.session_id
            FROM experiment_user_sums u CROSS JOIN requests q CROSS JOIN interactions i
           WHERE u.org_id = $1 AND u.experiment_id = $2 AND u.contaminated > 0
@@ -316,7 +316,7 @@ pub async fn contaminated_sessions(
 /// `(agent playbook, sessions and successes of one user)` of judged sessions of the treatment that were served it.
 pub async fn served_sums(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     experiment_id: &str,
 ) -> Result<Vec<(String, UserSum)>> {
     let found = rows!(
@@ -343,14 +343,14 @@ pub async fn served_sums(
 }
 
 /// A list of users as it is bound.
-pub fn json_list(users: &[String]) -> Result<String> {
+pub fn json_list(users: &[UserId]) -> Result<String> {
     serde_json::to_string(users).map_err(|e| Error::Internal(e.to_string()))
 }
 
 /// Number of users by judged sessions and successes among them: `(sessions, successes, users)`.
 pub async fn past_sums(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     from: i64,
     to: i64,
 ) -> Result<Vec<(i64, i64, i64)>> {
@@ -372,13 +372,13 @@ pub async fn past_sums(
 /// Users with their judged sessions of a time, and the successes among them.
 pub async fn past_users(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     from: i64,
     to: i64,
-) -> Result<Vec<(String, i64, i64)>> {
+) -> Result<Vec<(UserId, i64, i64)>> {
     rows!(
         tx,
-        (String, i64, i64),
+        (UserId, i64, i64),
         "SELECT user_id, COUNT(*), COUNT(CASE WHEN is_success THEN 1 END)
            FROM evaluation_results
           WHERE org_id = $1 AND evaluation_name = 'agent_success' AND created_at >= $2 AND created_at <= $3

@@ -1,12 +1,13 @@
 //! SQL of the table `governance_exports`.
 
+use base::owner::{OrgId, UserId};
 use storage::db::Tx;
 use storage::error::Result;
 use storage::{row, run};
 
 pub async fn find(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     subject_refs: &str,
     request_refs: &str,
 ) -> Result<Option<String>> {
@@ -24,7 +25,7 @@ pub async fn find(
 
 pub async fn insert(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     export_id: &str,
     subject_ref: &str,
     request_ref: &str,
@@ -46,8 +47,8 @@ pub async fn insert(
 /// Pictures that are stored with a person's turns: `(turn, its URL, its bytes as text)` after a turn, in order.
 pub async fn pictures(
     tx: &mut Tx,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     after: i64,
     limit: i64,
 ) -> Result<Vec<(i64, String, String)>> {

@@ -1,5 +1,6 @@
 //! SQL of the table `purge_operations`.
 
+use base::owner::OrgId;
 use sqlx::types::Json;
 
 use crate::governance::purge::{Counts, Purge, PurgeErrorCode, PurgeStatus};
@@ -24,7 +25,7 @@ pub async fn find(tx: &mut Tx, purge_id: &str) -> Result<Option<Purge>> {
 }
 
 /// An organization's erasures, the newest first.
-pub async fn newest(tx: &mut Tx, org_id: &str, limit: i64) -> Result<Vec<Purge>> {
+pub async fn newest(tx: &mut Tx, org_id: &OrgId, limit: i64) -> Result<Vec<Purge>> {
     rows!(
         tx,
         Purge,
@@ -37,7 +38,7 @@ pub async fn newest(tx: &mut Tx, org_id: &str, limit: i64) -> Result<Vec<Purge>>
 /// The erasure that a pair of person and request asked for, under whatever keys.
 pub async fn find_pair(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     subject_refs: &str,
     request_refs: &str,
 ) -> Result<Option<Purge>> {
@@ -55,7 +56,7 @@ pub async fn find_pair(
 }
 
 /// Unfinished erasures of one person, the oldest first.
-pub async fn unfinished_of(tx: &mut Tx, org_id: &str, subject_ref: &str) -> Result<Vec<Purge>> {
+pub async fn unfinished_of(tx: &mut Tx, org_id: &OrgId, subject_ref: &str) -> Result<Vec<Purge>> {
     rows!(
         tx,
         Purge,

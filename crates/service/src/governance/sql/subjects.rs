@@ -1,5 +1,6 @@
 //! SQL of the table `subjects`, for those who close and open the barrier.
 
+use base::owner::{OrgId, UserId};
 use storage::db::Tx;
 use storage::error::Result;
 use storage::subjects::SubjectState;
@@ -9,7 +10,7 @@ use storage::{row, run};
 #[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct SubjectRow {
     pub subject_ref: String,
-    pub user_id: Option<String>,
+    pub user_id: Option<UserId>,
     pub state: SubjectState,
     pub epoch: i64,
 }
@@ -17,8 +18,8 @@ pub struct SubjectRow {
 /// The person's row, by their id or one of their references, locked against writers until the transaction ends.
 pub async fn hold(
     tx: &mut Tx,
-    org_id: &str,
-    user_id: Option<&str>,
+    org_id: &OrgId,
+    user_id: Option<&UserId>,
     refs: &str,
 ) -> Result<Option<SubjectRow>> {
     let found = row!(
@@ -44,7 +45,7 @@ pub async fn hold(
 }
 
 /// Makes a row for a person nobody has seen, with the barrier closed.
-pub async fn insert_closed(tx: &mut Tx, org_id: &str, subject_ref: &str, now: i64) -> Result<()> {
+pub async fn insert_closed(tx: &mut Tx, org_id: &OrgId, subject_ref: &str, now: i64) -> Result<()> {
     run!(
         tx,
         "INSERT INTO subjects (org_id, subject_ref, user_id, state, epoch, created_at)
@@ -59,7 +60,7 @@ pub async fn insert_closed(tx: &mut Tx, org_id: &str, subject_ref: &str, now: i6
 /// Closes the barrier: from here on nothing is written for the person, and what is under way cannot finish.
 pub async fn close(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     subject_ref: &str,
     epoch: i64,
     fence_at: i64,
@@ -79,7 +80,7 @@ pub async fn close(
 /// The end of an erasure, unless another one of the same person is still to be done.
 pub async fn set_erased(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     subject_ref: &str,
     return_policy: &str,
 ) -> Result<()> {
@@ -96,7 +97,12 @@ pub async fn set_erased(
     Ok(())
 }
 
-pub async fn readmit(tx: &mut Tx, org_id: &str, subject_ref: &str, user_id: &str) -> Result<bool> {
+pub async fn readmit(
+    tx: &mut Tx,
+    org_id: &OrgId,
+    subject_ref: &str,
+    user_id: &UserId,
+) -> Result<bool> {
     let touched = run!(
         tx,
         "UPDATE subjects SET state = 'active', user_id = $3, return_policy = 'readmitted'

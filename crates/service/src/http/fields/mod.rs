@@ -122,12 +122,12 @@ impl<'a> Fields<'a> {
     // ── identifiers and text ────────────────────────────────────────────────────────────────────────
 
     /// A required identifier: trimmed, 1 to 255 characters, no control characters.
-    pub fn id(&mut self, name: &'static str) -> String {
+    pub fn id<T: From<String> + Default>(&mut self, name: &'static str) -> T {
         self.required(name, |f| f.optional_id(name))
     }
 
-    pub fn optional_id(&mut self, name: &'static str) -> Option<String> {
-        self.id_up_to(name, ID_LENGTH)
+    pub fn optional_id<T: From<String>>(&mut self, name: &'static str) -> Option<T> {
+        self.id_up_to(name, ID_LENGTH).map(T::from)
     }
 
     /// An optional identifier with a length of its own.

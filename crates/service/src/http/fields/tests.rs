@@ -1,11 +1,12 @@
 //! Reading and describing, over small request types.
 
 use super::*;
+use base::owner::UserId;
 use serde_json::json;
 
 #[derive(Debug, PartialEq)]
 struct Sample {
-    user: String,
+    user: UserId,
     count: Option<i64>,
     share: f64,
     rate: Option<f64>,

@@ -1,5 +1,6 @@
 //! Clusters of playbooks that say the same.
 
+use base::owner::UserId;
 use std::collections::{BTreeSet, HashMap};
 
 use crate::learnings::likeness::Likeness;
@@ -8,7 +9,7 @@ use crate::learnings::likeness::Likeness;
 #[derive(Clone, Debug, Default, sqlx_macros::FromRow)]
 pub struct Member {
     pub user_playbook_id: i64,
-    pub user_id: String,
+    pub user_id: UserId,
     pub content: String,
     pub trigger: String,
     pub source_interaction_ids: sqlx::types::Json<Vec<i64>>,
@@ -95,7 +96,7 @@ mod tests {
     fn member(id: i64, user: &str, content: &str) -> Member {
         Member {
             user_playbook_id: id,
-            user_id: user.to_owned(),
+            user_id: user.into(),
             content: content.to_owned(),
             ..Member::default()
         }

@@ -1,5 +1,6 @@
 //! The job of an agent version: find what several people taught, propose it, close the job.
 
+use base::owner::UserId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -206,9 +207,9 @@ async fn save(
 ) -> Result<()> {
     let now = app.clock.now();
     jobs::hold(tx, job).await?;
-    let users: BTreeSet<String> =
+    let users: BTreeSet<UserId> =
         proposed.iter().flat_map(|p| p.sources.iter().map(|m| m.user_id.clone())).collect();
-    let users: Vec<String> = users.into_iter().collect();
+    let users: Vec<UserId> = users.into_iter().collect();
     let subjects = barrier::open_known(tx, &job.org_id, &users).await?;
     let (mut made, mut has_changed) = (0, false);
     for Proposed { to, sources } in proposed {

@@ -6,6 +6,7 @@
 //!
 //! Several accounts of one person are one person: who shares a contact, an order or a long phrase is counted once.
 
+use base::owner::UserId;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::learning_loop::own_words::{self, Run, Word};
@@ -14,7 +15,7 @@ use base::words;
 /// One source person, as far as they can be recognised.
 #[derive(Clone, Debug, Default)]
 pub struct Person {
-    pub user_id: String,
+    pub user_id: UserId,
     /// Their user playbooks of this idea.
     pub texts: Vec<String>,
     /// The other texts that are stored about them.
@@ -176,7 +177,7 @@ mod tests {
             sources
                 .iter()
                 .map(|(user_id, text, known)| Person {
-                    user_id: (*user_id).to_owned(),
+                    user_id: (*user_id).into(),
                     texts: vec![(*text).to_owned()],
                     known: vec![(*known).to_owned()],
                 })

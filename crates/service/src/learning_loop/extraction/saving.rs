@@ -105,7 +105,7 @@ pub async fn save(app: &Arc<App>, job: &Claim, extracted: Extracted) -> Result<O
 async fn write(tx: &mut Tx, app: &App, job: &Claim, extracted: &Extracted) -> Result<Vec<Saved>> {
     let now = app.clock.now();
     let window = &extracted.window;
-    let user_id = job.user_id.as_deref().unwrap_or_default();
+    let user_id = job.user_id.as_ref().unwrap_or_default();
     let keys = &app.subject_keys;
     let subject = barrier::open_again(tx, keys, &job.org_id, user_id, job.epoch, now).await?;
     let held = jobs::lock_held(tx, job).await?;

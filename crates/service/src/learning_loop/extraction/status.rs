@@ -6,6 +6,7 @@ use crate::app::App;
 use crate::learning_loop::sql::streams;
 use crate::organization;
 use crate::sessions::{self, LearningMode};
+use base::owner::OrgId;
 use storage::error::{Error, Result};
 use storage::jobs::{self, JobState, JobView};
 
@@ -22,7 +23,7 @@ base::vocabulary! {
 /// Learning status of a request, and its reason.
 pub async fn status(
     app: &App,
-    org_id: &str,
+    org_id: &OrgId,
     request_id: String,
 ) -> Result<(LearningProgress, Option<String>)> {
     let input = (org_id.to_owned(), request_id, app.clock.now());

@@ -1,5 +1,6 @@
 //! Effect of a publish on its person's stream: one statement in the publish's own transaction.
 
+use base::owner::OrgId;
 use serde_json::json;
 
 use super::{EXTRACT, StreamJob};
@@ -81,7 +82,7 @@ pub struct LearningFlags {
 }
 
 /// Decides how a publish feeds learning.
-pub async fn feeding(app: &App, org_id: &str, flags: LearningFlags) -> Result<Feeding> {
+pub async fn feeding(app: &App, org_id: &OrgId, flags: LearningFlags) -> Result<Feeding> {
     if flags.evaluation_only {
         return Ok(Feeding::Off("evaluation_only: kept out of learning"));
     }
@@ -136,7 +137,7 @@ fn job<'a>(app: &App, subject: &'a SubjectWrite, flush: bool, wait: i64) -> NewJ
         subject: Some(subject),
         parent_id: None,
         payload: json!(StreamJob { flush, ..StreamJob::default() }),
-        dedupe_key: Some(subject.user_id().to_owned()),
+        dedupe_key: Some(subject.user_id().to_string()),
         on_duplicate: OnDuplicate::Move,
         run_at: app.clock.now() + wait,
         max_attempts: ATTEMPTS,

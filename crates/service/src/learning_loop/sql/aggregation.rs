@@ -2,6 +2,7 @@
 
 use crate::learning_loop::aggregation::Member;
 use crate::learnings::AgentPlaybook;
+use base::owner::OrgId;
 use storage::db::Tx;
 use storage::error::Result;
 use storage::{row, rows};
@@ -12,7 +13,7 @@ const KNOWN: i64 = 5000;
 /// The newest current user playbooks of an agent version, with their vectors by `model`.
 pub async fn members(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     agent_version: &str,
     model: &str,
     limit: i64,
@@ -34,7 +35,7 @@ pub async fn members(
 }
 
 /// True if a member is still current with the same text; locked until the transaction ends.
-pub async fn still_says(tx: &mut Tx, org_id: &str, member: &Member) -> Result<bool> {
+pub async fn still_says(tx: &mut Tx, org_id: &OrgId, member: &Member) -> Result<bool> {
     let found = row!(
         tx,
         (String, String),
@@ -49,7 +50,11 @@ pub async fn still_says(tx: &mut Tx, org_id: &str, member: &Member) -> Result<bo
 }
 
 /// Agent playbooks of a version that are served or may be.
-pub async fn served(tx: &mut Tx, org_id: &str, agent_version: &str) -> Result<Vec<AgentPlaybook>> {
+pub async fn served(
+    tx: &mut Tx,
+    org_id: &OrgId,
+    agent_version: &str,
+) -> Result<Vec<AgentPlaybook>> {
     rows!(
         tx,
         AgentPlaybook,
@@ -63,7 +68,7 @@ pub async fn served(tx: &mut Tx, org_id: &str, agent_version: &str) -> Result<Ve
 }
 
 /// `(user, text)` of what is stored about these people (a JSON list): their profiles and playbooks.
-pub async fn known_of(tx: &mut Tx, org_id: &str, users: &str) -> Result<Vec<(String, String)>> {
+pub async fn known_of(tx: &mut Tx, org_id: &OrgId, users: &str) -> Result<Vec<(String, String)>> {
     let mut found = rows!(
         tx,
         (String, String),

@@ -1,5 +1,6 @@
 //! SQL of what is compared with a person's words, and masked, before the person is erased.
 
+use base::owner::{OrgId, UserId};
 use sqlx::types::Json;
 
 use storage::db::Tx;
@@ -19,8 +20,8 @@ pub struct ProposalTexts {
 /// Agent playbooks that a person was a source of before `epoch`.
 pub async fn linked(
     tx: &mut Tx,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     epoch: i64,
     limit: i64,
 ) -> Result<Vec<i64>> {
@@ -40,8 +41,8 @@ pub async fn linked(
 /// `(agent playbook, text)` of the sources that are other people's.
 pub async fn others(
     tx: &mut Tx,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     ids: &[i64],
 ) -> Result<Vec<(i64, String)>> {
     rows!(
@@ -58,7 +59,7 @@ pub async fn others(
     )
 }
 
-pub async fn drafts(tx: &mut Tx, org_id: &str, ids: &[i64]) -> Result<Vec<ProposalTexts>> {
+pub async fn drafts(tx: &mut Tx, org_id: &OrgId, ids: &[i64]) -> Result<Vec<ProposalTexts>> {
     let ids: Vec<String> = ids.iter().map(i64::to_string).collect();
     rows!(
         tx,
@@ -71,7 +72,7 @@ pub async fn drafts(tx: &mut Tx, org_id: &str, ids: &[i64]) -> Result<Vec<Propos
     )
 }
 
-pub async fn rewrite_draft(tx: &mut Tx, org_id: &str, draft: &ProposalTexts) -> Result<()> {
+pub async fn rewrite_draft(tx: &mut Tx, org_id: &OrgId, draft: &ProposalTexts) -> Result<()> {
     run!(
         tx,
         "UPDATE tuning_proposals SET content = $3, \"trigger\" = $4, rationale = $5
@@ -86,7 +87,7 @@ pub async fn rewrite_draft(tx: &mut Tx, org_id: &str, draft: &ProposalTexts) -> 
 }
 
 /// The texts learned about a person, in all versions.
-pub async fn learned(tx: &mut Tx, org_id: &str, user_id: &str) -> Result<Vec<String>> {
+pub async fn learned(tx: &mut Tx, org_id: &OrgId, user_id: &UserId) -> Result<Vec<String>> {
     let found = rows!(
         tx,
         (String,),

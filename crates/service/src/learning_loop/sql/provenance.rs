@@ -1,5 +1,5 @@
 //! SQL that follows a learning back to where it came from.
-
+use base::owner::{OrgId, UserId};
 use sqlx::types::Json;
 
 use crate::learning_loop::provenance::ProposalRecord;
@@ -11,7 +11,7 @@ use storage::{row, rows};
 /// Proposals that became, or were merged into, one of these learnings.
 pub async fn proposals_of(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     kind: LearningKind,
     learning_ids: &[String],
 ) -> Result<Vec<ProposalRecord>> {
@@ -34,7 +34,7 @@ pub async fn proposals_of(
 /// Id of the learning that replaced this one.
 pub async fn successor(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     kind: LearningKind,
     id: &str,
 ) -> Result<Option<String>> {
@@ -53,7 +53,7 @@ pub async fn successor(
 /// The turns a person's learning says it came from.
 pub async fn source_turns(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     kind: LearningKind,
     id: &str,
 ) -> Result<Vec<i64>> {
@@ -81,12 +81,12 @@ pub async fn source_turns(
 /// `(user playbook, user, turns)` that an agent playbook came from.
 pub async fn sources(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     agent_playbook_id: i64,
-) -> Result<Vec<(i64, String, Json<Vec<i64>>)>> {
+) -> Result<Vec<(i64, UserId, Json<Vec<i64>>)>> {
     rows!(
         tx,
-        (i64, String, Json<Vec<i64>>),
+        (i64, UserId, Json<Vec<i64>>),
         "SELECT user_playbook_id, user_id, source_interaction_ids FROM agent_playbook_sources
          WHERE org_id = $1 AND agent_playbook_id = $2 ORDER BY user_playbook_id",
         org_id,

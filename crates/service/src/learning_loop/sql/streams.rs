@@ -1,5 +1,6 @@
 //! SQL of the tables `learning_streams`, `learning_windows` and `learning_proposals`.
 
+use base::owner::{OrgId, UserId};
 use sqlx::types::Json;
 
 use crate::learning_loop::extraction::{Extracted, Placed, Saved};
@@ -19,7 +20,7 @@ pub struct Stream {
     pub windows: i64,
 }
 
-pub async fn find(tx: &mut Tx, org_id: &str, user_id: &str) -> Result<Option<Stream>> {
+pub async fn find(tx: &mut Tx, org_id: &OrgId, user_id: &UserId) -> Result<Option<Stream>> {
     row!(
         tx,
         Stream,

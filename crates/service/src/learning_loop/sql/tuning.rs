@@ -1,5 +1,6 @@
 //! SQL of the tables `tuning_proposals` and `tuning_evidence`, and of learnings as they are scored.
 
+use base::owner::{OrgId, UserId};
 use std::collections::BTreeSet;
 
 use sqlx::types::Json;
@@ -24,7 +25,7 @@ macro_rules! columns {
 /// These learnings, `(kind, id)`, as they are now.
 pub async fn present<'a>(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     keys: impl IntoIterator<Item = &'a (LearningKind, String)>,
 ) -> Result<Vec<Present>> {
     let keys: Vec<&(LearningKind, String)> = keys.into_iter().collect();
@@ -67,7 +68,7 @@ pub async fn present<'a>(
 /// `(kind, learning, proposal)` of what is open.
 pub async fn open_proposals(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
 ) -> Result<Vec<(LearningKind, String, String)>> {
     rows!(
         tx,
@@ -80,7 +81,7 @@ pub async fn open_proposals(
 /// `(kind, learning, digest)` of everything that was ever proposed.
 pub async fn proposed(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
 ) -> Result<BTreeSet<(LearningKind, String, String)>> {
     let found = rows!(
         tx,
@@ -94,7 +95,7 @@ pub async fn proposed(
 /// Stores a proposal; false when this text was proposed before.
 pub async fn insert_proposal(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     owner: Option<&SubjectWrite>,
     proposal_id: &str,
     score: &Score,
@@ -155,7 +156,7 @@ pub async fn insert_evidence(
 
 pub async fn list(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     status: Option<TuningStatus>,
 ) -> Result<Vec<TuningProposal>> {
     rows!(
@@ -173,7 +174,7 @@ pub async fn list(
 }
 
 /// The evidence of all proposals of an organization.
-pub async fn evidence(tx: &mut Tx, org_id: &str) -> Result<Vec<TuningEvidence>> {
+pub async fn evidence(tx: &mut Tx, org_id: &OrgId) -> Result<Vec<TuningEvidence>> {
     rows!(
         tx,
         TuningEvidence,
@@ -184,7 +185,11 @@ pub async fn evidence(tx: &mut Tx, org_id: &str) -> Result<Vec<TuningEvidence>> 
 }
 
 /// One proposal, held until the transaction ends.
-pub async fn hold(tx: &mut Tx, org_id: &str, proposal_id: &str) -> Result<Option<TuningProposal>> {
+pub async fn hold(
+    tx: &mut Tx,
+    org_id: &OrgId,
+    proposal_id: &str,
+) -> Result<Option<TuningProposal>> {
     row!(
         tx,
         TuningProposal,
@@ -201,7 +206,7 @@ pub async fn hold(tx: &mut Tx, org_id: &str, proposal_id: &str) -> Result<Option
 /// Records what was decided; a person's proposal through the right to write for them.
 pub async fn settle(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     owner: Option<&SubjectWrite>,
     proposal_id: &str,
     status: TuningStatus,
@@ -223,8 +228,8 @@ pub async fn settle(
 /// Evidence goes with the session it is of.
 pub async fn forget_session(
     tx: &mut Tx,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     session_id: &str,
 ) -> Result<()> {
     run!(

@@ -1,5 +1,6 @@
 //! People decide about tuning proposals.
 
+use base::owner::{OrgId, UserId};
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -26,7 +27,7 @@ pub struct TuningProposal {
     pub kind: LearningKind,
     pub learning_id: String,
     /// Owner; null for agent playbooks.
-    pub user_id: Option<String>,
+    pub user_id: Option<UserId>,
     pub action: TuningAction,
     /// The proposed wording, for an edit.
     pub content: String,
@@ -53,7 +54,7 @@ pub struct TuningProposal {
 pub struct TuningEvidence {
     #[serde(skip)]
     pub proposal_id: String,
-    pub user_id: String,
+    pub user_id: UserId,
     pub session_id: String,
     /// The turn the learning was judged at.
     pub interaction_id: i64,
@@ -68,7 +69,7 @@ pub struct TuningEvidence {
 /// Proposals, newest first.
 pub async fn list(
     app: &App,
-    org_id: &str,
+    org_id: &OrgId,
     status: Option<TuningStatus>,
 ) -> Result<Vec<TuningProposal>> {
     app.db
@@ -98,7 +99,7 @@ pub struct Acceptance {
 /// Carries a proposal out, on behalf of a person with this credential.
 pub async fn accept(
     app: &Arc<App>,
-    org_id: &str,
+    org_id: &OrgId,
     credential_id: &str,
     acceptance: Acceptance,
 ) -> Result<()> {
@@ -118,7 +119,7 @@ pub async fn accept(
 }
 
 /// Leaves the learning as it is. The same text is not proposed again.
-pub async fn decline(app: &Arc<App>, org_id: &str, proposal_id: String) -> Result<()> {
+pub async fn decline(app: &Arc<App>, org_id: &OrgId, proposal_id: String) -> Result<()> {
     let input = (app.clone(), org_id.to_owned(), proposal_id);
     app.db
         .write("learnings.decline_tuning", input, |tx, (app, org_id, proposal_id)| {
@@ -130,7 +131,7 @@ pub async fn decline(app: &Arc<App>, org_id: &str, proposal_id: String) -> Resul
         .await
 }
 
-async fn open(tx: &mut Tx, org_id: &str, proposal_id: &str) -> Result<TuningProposal> {
+async fn open(tx: &mut Tx, org_id: &OrgId, proposal_id: &str) -> Result<TuningProposal> {
     let found = sql::hold(tx, org_id, proposal_id).await?;
     let proposal = found.ok_or_else(|| Error::not_found("tuning proposal"))?;
     if proposal.status != TuningStatus::Open {
@@ -143,7 +144,7 @@ async fn open(tx: &mut Tx, org_id: &str, proposal_id: &str) -> Result<TuningProp
 async fn settle(
     tx: &mut Tx,
     app: &App,
-    org_id: &str,
+    org_id: &OrgId,
     proposal: &TuningProposal,
     status: TuningStatus,
 ) -> Result<()> {
@@ -159,7 +160,7 @@ async fn settle(
 async fn carry_out(
     tx: &mut Tx,
     app: &App,
-    org_id: &str,
+    org_id: &OrgId,
     proposal: &TuningProposal,
     acceptance: &Acceptance,
     decider: &Decider,
@@ -180,7 +181,7 @@ async fn carry_out(
             let detail = "a profile is archived; change its text with update_user_profile";
             return Err(Error::invalid_field(Code::InvalidInput, "/content", detail));
         }
-        let user_id = present.user_id.as_deref().unwrap_or_default();
+        let user_id = present.user_id.as_ref().unwrap_or_default();
         let now = app.clock.now();
         let subject = barrier::open(tx, &app.subject_keys, org_id, user_id, now).await?;
         let (id, archived) = (&proposal.learning_id, LearningStatus::Archived);

@@ -1,6 +1,6 @@
 //! Drafts for a learning that hurts: a better wording if the evidence shows its fault and a model can write
 //! one, archiving otherwise.
-
+use base::owner::{OrgId, UserId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ impl TuningDraft {
 /// Drafts what to do about a learning. Fails when the model cannot be asked right now.
 pub async fn make(
     app: &App,
-    org_id: &str,
+    org_id: &OrgId,
     config: &OrganizationConfig,
     score: &Score,
 ) -> Result<TuningDraft> {
@@ -65,7 +65,7 @@ pub async fn make(
         return Ok(TuningDraft::archive(score));
     }
     let problems = defects.iter().map(|verdict| verdict.diagnosis_reason().to_owned()).collect();
-    let mut cited: BTreeMap<String, BTreeSet<i64>> = BTreeMap::new();
+    let mut cited: BTreeMap<UserId, BTreeSet<i64>> = BTreeMap::new();
     for verdict in &defects {
         cited.entry(verdict.user_id.clone()).or_default().extend(verdict.evidence());
     }
@@ -128,8 +128,8 @@ impl Evidence {
 /// The cited turns of each person who is not being erased.
 async fn load(
     app: &App,
-    org_id: &str,
-    cited: BTreeMap<String, BTreeSet<i64>>,
+    org_id: &OrgId,
+    cited: BTreeMap<UserId, BTreeSet<i64>>,
 ) -> Result<Vec<Evidence>> {
     let input = (app.db.clone(), org_id.to_owned(), cited);
     app.db

@@ -1,5 +1,6 @@
 //! The job of an organization: look at the scores, propose what to do about learnings that hurt.
 
+use base::owner::UserId;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -78,14 +79,14 @@ async fn save(
 ) -> Result<()> {
     let now = app.clock.now();
     jobs::hold(tx, job).await?;
-    let users: BTreeSet<String> = proposals
+    let users: BTreeSet<UserId> = proposals
         .iter()
         .flat_map(|(score, _)| {
             score.user_id.iter().chain(score.against.iter().map(|verdict| &verdict.user_id))
         })
         .cloned()
         .collect();
-    let users: Vec<String> = users.into_iter().collect();
+    let users: Vec<UserId> = users.into_iter().collect();
     let subjects = barrier::open_known(tx, &job.org_id, &users).await?;
     for (score, draft) in proposals {
         let owner = score.user_id.as_ref().map(|user| subjects.get(user));

@@ -1,5 +1,6 @@
 //! The scorecard: what verdicts say about each learning, with how sure that is.
 
+use base::owner::{OrgId, UserId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -59,7 +60,7 @@ pub struct Score {
     pub kind: LearningKind,
     pub learning_id: String,
     /// Owner; null for agent playbooks.
-    pub user_id: Option<String>,
+    pub user_id: Option<UserId>,
     pub agent_version: String,
     /// The beginning of its text.
     pub title: String,
@@ -130,7 +131,7 @@ pub struct Impact {
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ToSchema)]
 pub struct CitedSession {
-    pub user_id: String,
+    pub user_id: UserId,
     pub session_id: String,
 }
 
@@ -139,7 +140,7 @@ pub struct CitedSession {
 pub struct Present {
     pub kind: LearningKind,
     pub learning_id: String,
-    pub user_id: Option<String>,
+    pub user_id: Option<UserId>,
     pub agent_version: String,
     pub content: String,
     pub trigger: String,
@@ -148,7 +149,11 @@ pub struct Present {
 }
 
 /// The scores of an organization's learnings: those that hurt most first, then those that help most.
-pub async fn scorecard(app: &Arc<App>, org_id: &str, query: ScorecardQuery) -> Result<Vec<Score>> {
+pub async fn scorecard(
+    app: &Arc<App>,
+    org_id: &OrgId,
+    query: ScorecardQuery,
+) -> Result<Vec<Score>> {
     let input = (org_id.to_owned(), query, app.clock.now());
     let mut scores = app
         .db
@@ -182,7 +187,7 @@ impl Score {
 /// [`scorecard`] as part of a transaction.
 pub async fn scores(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     query: &ScorecardQuery,
     now: i64,
 ) -> Result<Vec<Score>> {
@@ -376,7 +381,7 @@ mod tests {
         VerdictOnLearning {
             kind: LearningKind::UserPlaybook,
             learning_id: "1".to_owned(),
-            user_id: user.to_owned(),
+            user_id: user.into(),
             session_id: session.to_owned(),
             interaction_id: 1,
             is_relevant: None,

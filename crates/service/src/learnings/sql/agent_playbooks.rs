@@ -1,5 +1,6 @@
 //! SQL of the tables `agent_playbooks` and `agent_playbook_sources`.
 
+use base::owner::{OrgId, UserId};
 use sqlx::types::Json;
 
 use super::{Filter, filtered, has_tag};
@@ -75,7 +76,7 @@ impl Traits {
 /// Stores a new playbook.
 pub async fn insert(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     playbook: &AgentPlaybook,
     terms: &str,
 ) -> Result<()> {
@@ -105,7 +106,7 @@ pub async fn insert(
 /// Stores what may change of a playbook. With new terms its vector is behind.
 pub async fn update(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     playbook: &AgentPlaybook,
     new_terms: Option<&str>,
 ) -> Result<()> {
@@ -132,7 +133,7 @@ pub async fn update(
 }
 
 /// One playbook, held until the transaction ends.
-pub async fn hold(tx: &mut Tx, org_id: &str, id: i64) -> Result<Option<AgentPlaybook>> {
+pub async fn hold(tx: &mut Tx, org_id: &OrgId, id: i64) -> Result<Option<AgentPlaybook>> {
     row!(
         tx,
         AgentPlaybook,
@@ -147,7 +148,7 @@ pub async fn hold(tx: &mut Tx, org_id: &str, id: i64) -> Result<Option<AgentPlay
 }
 
 /// Deletes these; their source windows and vectors go with them.
-pub async fn delete_by_ids(tx: &mut Tx, org_id: &str, ids: &[i64]) -> Result<u64> {
+pub async fn delete_by_ids(tx: &mut Tx, org_id: &OrgId, ids: &[i64]) -> Result<u64> {
     run!(
         tx,
         "DELETE FROM agent_playbooks WHERE org_id = $1 AND agent_playbook_id IN {integers:$2}",
@@ -176,7 +177,7 @@ pub async fn list(tx: &mut Tx, filter: &Filter, limit: i64) -> Result<Vec<AgentP
 // ── for the index in memory ─────────────────────────────────────────────────────────────────────────
 
 /// Filter columns of all playbooks of the organization.
-pub async fn traits(tx: &mut Tx, org_id: &str) -> Result<Vec<Traits>> {
+pub async fn traits(tx: &mut Tx, org_id: &OrgId) -> Result<Vec<Traits>> {
     rows!(
         tx,
         Traits,
@@ -188,7 +189,7 @@ pub async fn traits(tx: &mut Tx, org_id: &str) -> Result<Vec<Traits>> {
 }
 
 /// Terms of these playbooks.
-pub async fn terms(tx: &mut Tx, org_id: &str, numbers: &[i64]) -> Result<Vec<(i64, String)>> {
+pub async fn terms(tx: &mut Tx, org_id: &OrgId, numbers: &[i64]) -> Result<Vec<(i64, String)>> {
     rows!(
         tx,
         (i64, String),
@@ -226,7 +227,7 @@ pub async fn link(
 /// The source windows of these agent playbooks, as `(agent playbook, user playbook, interactions)`.
 pub async fn windows(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     agent_playbook_ids: &[i64],
 ) -> Result<Vec<(i64, i64, Json<Vec<i64>>)>> {
     rows!(
@@ -242,7 +243,7 @@ pub async fn windows(
 /// Number of different people each of these agent playbooks came from.
 pub async fn source_users(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     agent_playbook_ids: &[i64],
 ) -> Result<Vec<(i64, i64)>> {
     rows!(
@@ -256,7 +257,11 @@ pub async fn source_users(
 }
 
 /// Agent playbooks of this list that aggregation proposed.
-pub async fn aggregated(tx: &mut Tx, org_id: &str, agent_playbook_ids: &[i64]) -> Result<Vec<i64>> {
+pub async fn aggregated(
+    tx: &mut Tx,
+    org_id: &OrgId,
+    agent_playbook_ids: &[i64],
+) -> Result<Vec<i64>> {
     let found = rows!(
         tx,
         (i64,),
@@ -271,8 +276,8 @@ pub async fn aggregated(tx: &mut Tx, org_id: &str, agent_playbook_ids: &[i64]) -
 /// Removes a person's links to an agent playbook from before `epoch` and gives how many there were.
 pub async fn unlink(
     tx: &mut Tx,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     epoch: i64,
     agent_playbook_id: i64,
 ) -> Result<u64> {
@@ -287,7 +292,7 @@ pub async fn unlink(
     )
 }
 
-pub async fn by_ids(tx: &mut Tx, org_id: &str, ids: &[i64]) -> Result<Vec<AgentPlaybook>> {
+pub async fn by_ids(tx: &mut Tx, org_id: &OrgId, ids: &[i64]) -> Result<Vec<AgentPlaybook>> {
     rows!(
         tx,
         AgentPlaybook,

@@ -2,6 +2,7 @@
 
 use crate::learnings::PlaybookDecision;
 use crate::learnings::decisions::{DeciderKind, DecisionKind};
+use base::owner::OrgId;
 use storage::db::Tx;
 use storage::error::Result;
 use storage::{rows, run};
@@ -9,7 +10,7 @@ use storage::{rows, run};
 #[allow(clippy::too_many_arguments)] // a row
 pub async fn insert_decision(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     agent_playbook_id: i64,
     decision_id: &str,
     decision: DecisionKind,
@@ -34,7 +35,7 @@ pub async fn insert_decision(
 /// Decisions about an agent playbook, oldest first; within one second the proposal comes first.
 pub async fn decisions(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     agent_playbook_id: i64,
 ) -> Result<Vec<PlaybookDecision>> {
     rows!(

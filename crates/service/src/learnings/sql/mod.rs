@@ -10,6 +10,7 @@ pub mod user_playbooks;
 pub mod vectors;
 
 use crate::learnings::{LearningStatus, PlaybookStatus};
+use base::owner::{OrgId, UserId};
 use storage::db::{Engine, Sequence, Tx};
 use storage::error::{Error, Result};
 use storage::subjects::SubjectWrite;
@@ -18,8 +19,8 @@ use storage::{row, run};
 /// Filter of lists and searches. `None` means any.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    pub org_id: String,
-    pub user_id: Option<String>,
+    pub org_id: OrgId,
+    pub user_id: Option<UserId>,
     pub statuses: Vec<LearningStatus>,
     pub source: Option<String>,
     /// Any of these.
@@ -44,7 +45,7 @@ macro_rules! filtered {
             $row,
             $sql,
             &$filter.org_id,
-            $filter.user_id.as_deref(),
+            $filter.user_id.as_ref(),
             $filter.now,
             ::sqlx::types::Json(&$filter.statuses),
             ::sqlx::types::Json(&$filter.playbook_statuses),
@@ -68,7 +69,7 @@ macro_rules! has_tag {
 use has_tag;
 
 /// The number that stands for a person in the full-text index, if they have any learning.
-pub async fn scope(tx: &mut Tx, org_id: &str, user_id: &str) -> Result<Option<i64>> {
+pub async fn scope(tx: &mut Tx, org_id: &OrgId, user_id: &UserId) -> Result<Option<i64>> {
     let found = row!(
         tx,
         (i64,),
@@ -100,7 +101,7 @@ pub async fn admit_scope(tx: &mut Tx, subject: &SubjectWrite) -> Result<i64> {
 }
 
 /// The organization's number in the full-text index, and how often its playbooks have changed.
-pub async fn organization_scope(tx: &mut Tx, org_id: &str) -> Result<Option<(i64, i64)>> {
+pub async fn organization_scope(tx: &mut Tx, org_id: &OrgId) -> Result<Option<(i64, i64)>> {
     row!(
         tx,
         (i64, i64),
@@ -109,7 +110,7 @@ pub async fn organization_scope(tx: &mut Tx, org_id: &str) -> Result<Option<(i64
     )
 }
 
-pub async fn admit_organization_scope(tx: &mut Tx, org_id: &str) -> Result<i64> {
+pub async fn admit_organization_scope(tx: &mut Tx, org_id: &OrgId) -> Result<i64> {
     if let Some((scope, _)) = organization_scope(tx, org_id).await? {
         return Ok(scope);
     }
@@ -129,7 +130,7 @@ pub async fn admit_organization_scope(tx: &mut Tx, org_id: &str) -> Result<i64> 
 
 /// Counts a change of what the organization's playbooks are found by, and holds the count until the transaction
 /// ends, so that versions become visible in their order. Comes before the change itself: everyone waits in one queue.
-pub async fn next_version(tx: &mut Tx, org_id: &str) -> Result<i64> {
+pub async fn next_version(tx: &mut Tx, org_id: &OrgId) -> Result<i64> {
     let found = row!(
         tx,
         (i64,),

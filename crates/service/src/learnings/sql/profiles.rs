@@ -3,6 +3,7 @@
 use super::{Filter, filtered, has_tag};
 use crate::learnings::rank::Candidate;
 use crate::learnings::{LearningStatus, Profile};
+use base::owner::{OrgId, UserId};
 use storage::db::Tx;
 use storage::error::Result;
 use storage::subjects::SubjectWrite;
@@ -163,8 +164,8 @@ pub async fn set_status(
 /// One profile, held until the transaction ends.
 pub async fn hold(
     tx: &mut Tx,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     profile_id: &str,
 ) -> Result<Option<Profile>> {
     row!(
@@ -181,7 +182,12 @@ pub async fn hold(
     )
 }
 
-pub async fn delete(tx: &mut Tx, org_id: &str, user_id: &str, profile_id: &str) -> Result<u64> {
+pub async fn delete(
+    tx: &mut Tx,
+    org_id: &OrgId,
+    user_id: &UserId,
+    profile_id: &str,
+) -> Result<u64> {
     run!(
         tx,
         "DELETE FROM profiles WHERE org_id = $1 AND user_id = $2 AND profile_id = $3",
@@ -191,7 +197,7 @@ pub async fn delete(tx: &mut Tx, org_id: &str, user_id: &str, profile_id: &str) 
     )
 }
 
-pub async fn delete_by_ids(tx: &mut Tx, org_id: &str, profile_ids: &str) -> Result<u64> {
+pub async fn delete_by_ids(tx: &mut Tx, org_id: &OrgId, profile_ids: &str) -> Result<u64> {
     run!(
         tx,
         "DELETE FROM profiles WHERE org_id = $1 AND profile_id IN {texts:$2}",

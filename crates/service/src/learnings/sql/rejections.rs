@@ -1,5 +1,6 @@
 //! SQL of the table `rejected_ideas`.
 
+use base::owner::OrgId;
 use std::collections::BTreeSet;
 
 use sqlx::types::Json;
@@ -11,7 +12,7 @@ use storage::{rows, run};
 
 pub async fn put_rejected(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     playbook: &AgentPlaybook,
     fingerprint: &str,
     terms: &BTreeSet<String>,
@@ -33,7 +34,7 @@ pub async fn put_rejected(
     Ok(())
 }
 
-pub async fn delete_rejected(tx: &mut Tx, org_id: &str, agent_playbook_id: i64) -> Result<()> {
+pub async fn delete_rejected(tx: &mut Tx, org_id: &OrgId, agent_playbook_id: i64) -> Result<()> {
     run!(
         tx,
         "DELETE FROM rejected_ideas WHERE org_id = $1 AND agent_playbook_id = $2",
@@ -46,7 +47,7 @@ pub async fn delete_rejected(tx: &mut Tx, org_id: &str, agent_playbook_id: i64) 
 /// The words of ideas that were rejected for this agent version.
 pub async fn rejected(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     agent_version: &str,
 ) -> Result<Vec<BTreeSet<String>>> {
     let found = rows!(

@@ -1,14 +1,15 @@
 //! Learnings by their ids, as evaluation shows them to a judge.
 
 use crate::learnings::resolve::Resolved;
+use base::owner::{OrgId, UserId};
 use storage::db::Tx;
 use storage::error::{Error, Result};
 use storage::rows;
 
 pub async fn profiles(
     tx: &mut Tx,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     ids: &[&str],
     now: i64,
 ) -> Result<Vec<Resolved>> {
@@ -30,8 +31,8 @@ pub async fn profiles(
 
 pub async fn user_playbooks(
     tx: &mut Tx,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     ids: &[i64],
 ) -> Result<Vec<Resolved>> {
     if ids.is_empty() {
@@ -50,7 +51,7 @@ pub async fn user_playbooks(
     )
 }
 
-pub async fn agent_playbooks(tx: &mut Tx, org_id: &str, ids: &[i64]) -> Result<Vec<Resolved>> {
+pub async fn agent_playbooks(tx: &mut Tx, org_id: &OrgId, ids: &[i64]) -> Result<Vec<Resolved>> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }

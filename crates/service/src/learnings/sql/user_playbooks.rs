@@ -1,5 +1,5 @@
 //! SQL of the table `user_playbooks`.
-
+use base::owner::{OrgId, UserId};
 use sqlx::types::Json;
 
 use super::{Filter, filtered, has_tag};
@@ -152,7 +152,7 @@ pub async fn set_status(
 }
 
 /// One playbook, held until the transaction ends.
-pub async fn hold(tx: &mut Tx, org_id: &str, id: i64) -> Result<Option<UserPlaybook>> {
+pub async fn hold(tx: &mut Tx, org_id: &OrgId, id: i64) -> Result<Option<UserPlaybook>> {
     row!(
         tx,
         UserPlaybook,
@@ -167,10 +167,10 @@ pub async fn hold(tx: &mut Tx, org_id: &str, id: i64) -> Result<Option<UserPlayb
 }
 
 /// Owner of the playbook.
-pub async fn owner(tx: &mut Tx, org_id: &str, id: i64) -> Result<Option<String>> {
+pub async fn owner(tx: &mut Tx, org_id: &OrgId, id: i64) -> Result<Option<UserId>> {
     let found = row!(
         tx,
-        (String,),
+        (UserId,),
         "SELECT user_id FROM user_playbooks WHERE org_id = $1 AND user_playbook_id = $2",
         org_id,
         id
@@ -179,7 +179,7 @@ pub async fn owner(tx: &mut Tx, org_id: &str, id: i64) -> Result<Option<String>>
 }
 
 /// Deletes these; their source windows and vectors go with them.
-pub async fn delete_by_ids(tx: &mut Tx, org_id: &str, ids: &[i64]) -> Result<u64> {
+pub async fn delete_by_ids(tx: &mut Tx, org_id: &OrgId, ids: &[i64]) -> Result<u64> {
     run!(
         tx,
         "DELETE FROM user_playbooks WHERE org_id = $1 AND user_playbook_id IN {integers:$2}",

@@ -1,5 +1,6 @@
 //! SQL of the vector tables.
 
+use base::owner::{OrgId, UserId};
 use judge::LearningKind;
 use storage::db::Tx;
 use storage::error::Result;
@@ -18,8 +19,8 @@ pub struct Unembedded {
 pub async fn unembedded(
     tx: &mut Tx,
     kind: LearningKind,
-    org_id: &str,
-    user_id: Option<&str>,
+    org_id: &OrgId,
+    user_id: Option<&UserId>,
     model: &str,
     limit: i64,
 ) -> Result<Vec<Unembedded>> {
@@ -90,7 +91,7 @@ pub async fn store(
 /// Stores an agent playbook's vector, unless the row has changed or gone since its text was read.
 pub async fn store_of_organization(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     row: &Unembedded,
     model: &str,
     vector: &[u8],
@@ -117,7 +118,7 @@ pub async fn store_of_organization(
 /// Vectors of the organization that are newer than `version`: number, revision, vector.
 pub async fn newer_than(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     model: &str,
     version: i64,
 ) -> Result<Vec<(i64, i64, Vec<u8>)>> {
@@ -133,10 +134,10 @@ pub async fn newer_than(
 }
 
 /// People, and organizations (without a person), who have rows without a vector by `model`.
-pub async fn behind(tx: &mut Tx, model: &str, limit: i64) -> Result<Vec<(String, Option<String>)>> {
+pub async fn behind(tx: &mut Tx, model: &str, limit: i64) -> Result<Vec<(OrgId, Option<UserId>)>> {
     rows!(
         tx,
-        (String, Option<String>),
+        (OrgId, Option<UserId>),
         "SELECT DISTINCT org_id, user_id FROM (
             SELECT b.org_id, b.user_id FROM profiles b WHERE NOT EXISTS (
                 SELECT 1 FROM profile_vectors v WHERE v.org_id = b.org_id AND v.user_id = b.user_id
@@ -157,7 +158,7 @@ pub async fn behind(tx: &mut Tx, model: &str, limit: i64) -> Result<Vec<(String,
 }
 
 /// Deletes the vector of an agent playbook's text.
-pub async fn delete_of_agent_playbook(tx: &mut Tx, org_id: &str, id: i64) -> Result<()> {
+pub async fn delete_of_agent_playbook(tx: &mut Tx, org_id: &OrgId, id: i64) -> Result<()> {
     run!(
         tx,
         "DELETE FROM agent_playbook_vectors WHERE org_id = $1 AND agent_playbook_id = $2",

@@ -1,5 +1,6 @@
 //! SQL of the table `interactions`: the turns of sessions.
 
+use base::owner::{OrgId, UserId};
 use sqlx::types::Json;
 
 use crate::sessions::{Arrival, Citation, Interaction};
@@ -18,8 +19,8 @@ macro_rules! interaction_columns {
 /// The turns of one session, oldest first.
 pub async fn interactions_of_session(
     tx: &mut Tx,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     session_id: &str,
 ) -> Result<Vec<Interaction>> {
     rows!(
@@ -40,8 +41,8 @@ pub async fn interactions_of_session(
 /// The newest turns of a user within a time range, newest first.
 pub async fn newest_interactions(
     tx: &mut Tx,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     from: Option<i64>,
     to: Option<i64>,
     limit: i64,
@@ -67,8 +68,8 @@ pub async fn newest_interactions(
 /// The citations of a session's turns, oldest turn first.
 pub async fn citations(
     tx: &mut Tx,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     session_id: &str,
 ) -> Result<Vec<Citation>> {
     let found = rows!(
@@ -86,8 +87,8 @@ pub async fn citations(
 /// A person's turns that feed learning after `after`, in the order of their arrival.
 pub async fn arrivals(
     tx: &mut Tx,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     after: i64,
     limit: i64,
 ) -> Result<Vec<Arrival>> {
@@ -123,8 +124,8 @@ pub struct Said {
 /// A person's turns after `after`, in the order of their arrival.
 pub async fn said(
     tx: &mut Tx,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     after: i64,
     limit: i64,
 ) -> Result<Vec<Said>> {
@@ -144,8 +145,8 @@ pub async fn said(
 /// received.
 pub async fn count_arrivals(
     tx: &mut Tx,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     after: i64,
 ) -> Result<(i64, Option<i64>)> {
     let found = row!(
@@ -165,8 +166,8 @@ pub async fn count_arrivals(
 /// The user's turns with these ids that are still there, oldest first.
 pub async fn interactions_by_ids(
     tx: &mut Tx,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     ids: &[i64],
 ) -> Result<Vec<Interaction>> {
     rows!(
@@ -187,8 +188,8 @@ pub async fn interactions_by_ids(
 /// Deletes one turn and gives the session it was in.
 pub async fn delete_interaction(
     tx: &mut Tx,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     interaction_id: i64,
 ) -> Result<Option<String>> {
     let found = row!(

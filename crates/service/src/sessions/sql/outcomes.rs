@@ -1,5 +1,6 @@
 //! SQL of the table `session_outcomes`.
 
+use base::owner::{OrgId, UserId};
 use sqlx::types::Json;
 
 use crate::sessions::SessionOutcome;
@@ -67,7 +68,7 @@ pub async fn insert_outcome(
 /// The current outcome of each session that passes the filter; of every user who has such a session.
 pub async fn current_outcomes(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     filter: &OutcomeFilter,
 ) -> Result<Vec<ListedOutcome>> {
     macro_rules! list {
@@ -103,7 +104,7 @@ pub async fn current_outcomes(
         sql,
         org_id,
         session_ids,
-        filter.user_id.as_deref(),
+        filter.user_id.as_ref(),
         filter.source.as_deref(),
         filter.outcome,
         filter.label.as_deref(),
@@ -117,8 +118,8 @@ pub async fn current_outcomes(
 /// All revisions of one session's outcome, oldest first.
 pub async fn outcome_history(
     tx: &mut Tx,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     session_id: &str,
 ) -> Result<Vec<SessionOutcome>> {
     rows!(

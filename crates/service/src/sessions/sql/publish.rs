@@ -1,5 +1,6 @@
 //! SQL of a publish: its turns, its request, and what it adds to its session.
 
+use base::owner::OrgId;
 use sqlx::types::Json;
 
 use crate::experiments::{Arm, Attribution};
@@ -43,7 +44,7 @@ pub struct NewRequest<'a> {
 /// The answer that was given to a request id, if it was published before.
 pub async fn find_answer(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     request_id: &str,
 ) -> Result<Option<StoredAnswer>> {
     let found = row!(
@@ -78,7 +79,7 @@ pub async fn find_answer(
 /// The attribution stored with a request.
 pub async fn find_attribution(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     request_id: &str,
 ) -> Result<Option<Attribution>> {
     let found = row!(

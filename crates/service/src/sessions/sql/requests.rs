@@ -1,6 +1,7 @@
 //! SQL of the table `requests`.
 
 use crate::sessions::{LearningMode, Request};
+use base::owner::{OrgId, UserId};
 use storage::db::Tx;
 use storage::error::Result;
 use storage::{row, rows, run};
@@ -15,7 +16,7 @@ macro_rules! request_columns {
 /// Filter of `get_requests`.
 #[derive(Clone, Default)]
 pub struct RequestFilter {
-    pub user_id: Option<String>,
+    pub user_id: Option<UserId>,
     pub session_id: Option<String>,
     pub request_id: Option<String>,
     pub source: Option<String>,
@@ -35,11 +36,11 @@ macro_rules! matching_requests {
 /// Sessions that have a matching request, newest activity first.
 pub async fn sessions_with_requests(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     filter: &RequestFilter,
     limit: i64,
     offset: i64,
-) -> Result<Vec<(String, String)>> {
+) -> Result<Vec<(UserId, String)>> {
     macro_rules! page {
         ($of_user:literal) => {
             concat!(
@@ -59,10 +60,10 @@ pub async fn sessions_with_requests(
     };
     rows!(
         tx,
-        (String, String),
+        (UserId, String),
         sql,
         org_id,
-        filter.user_id.as_deref(),
+        filter.user_id.as_ref(),
         filter.session_id.as_deref(),
         filter.request_id.as_deref(),
         filter.source.as_deref(),
@@ -77,8 +78,8 @@ pub async fn sessions_with_requests(
 /// The matching requests of one session, oldest first.
 pub async fn requests_of_session(
     tx: &mut Tx,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     session_id: &str,
     filter: &RequestFilter,
 ) -> Result<Vec<Request>> {
@@ -107,12 +108,12 @@ pub async fn requests_of_session(
 /// The user of a request, whether it feeds learning, whether it was for evaluation only, and its last turn.
 pub async fn request_for_learning(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     request_id: &str,
-) -> Result<Option<(String, LearningMode, bool, i64)>> {
+) -> Result<Option<(UserId, LearningMode, bool, i64)>> {
     row!(
         tx,
-        (String, LearningMode, bool, i64),
+        (UserId, LearningMode, bool, i64),
         "SELECT r.user_id, r.learning, r.evaluation_only,
                 (SELECT COALESCE(MAX(i.interaction_id), 0) FROM interactions i
                   WHERE i.org_id = r.org_id AND i.user_id = r.user_id AND i.session_id = r.session_id
@@ -126,12 +127,12 @@ pub async fn request_for_learning(
 /// The user and session of a request.
 pub async fn locate_request(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     request_id: &str,
-) -> Result<Option<(String, String)>> {
+) -> Result<Option<(UserId, String)>> {
     row!(
         tx,
-        (String, String),
+        (UserId, String),
         "SELECT user_id, session_id FROM requests WHERE org_id = $1 AND request_id = $2",
         org_id,
         request_id
@@ -140,8 +141,8 @@ pub async fn locate_request(
 
 pub async fn delete_request(
     tx: &mut Tx,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     session_id: &str,
     request_id: &str,
 ) -> Result<()> {
@@ -169,8 +170,8 @@ pub async fn delete_request(
 /// True if the session has any request left.
 pub async fn has_requests(
     tx: &mut Tx,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     session_id: &str,
 ) -> Result<bool> {
     let found = row!(

@@ -2,6 +2,7 @@
 
 use crate::sessions::reads::Snapshot;
 use crate::sessions::{ListedSession, SessionSummary, VerdictFilter};
+use base::owner::{OrgId, UserId};
 use storage::db::Tx;
 use storage::error::Result;
 use storage::subjects::SubjectWrite;
@@ -32,10 +33,10 @@ pub async fn finish_session(
 }
 
 /// The users who have a session of this id; two are enough to know that the id is ambiguous.
-pub async fn owners(tx: &mut Tx, org_id: &str, session_id: &str) -> Result<Vec<String>> {
+pub async fn owners(tx: &mut Tx, org_id: &OrgId, session_id: &str) -> Result<Vec<UserId>> {
     let found = rows!(
         tx,
-        (String,),
+        (UserId,),
         "SELECT user_id FROM sessions WHERE org_id = $1 AND session_id = $2 ORDER BY user_id LIMIT 2",
         org_id,
         session_id
@@ -45,8 +46,8 @@ pub async fn owners(tx: &mut Tx, org_id: &str, session_id: &str) -> Result<Vec<S
 
 pub async fn find_session(
     tx: &mut Tx,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     session_id: &str,
 ) -> Result<Option<SessionSummary>> {
     row!(
@@ -66,7 +67,7 @@ pub async fn find_session(
 /// Filter of a list of sessions. `None` means any.
 #[derive(Clone, Default)]
 pub struct SessionFilter {
-    pub user_id: Option<String>,
+    pub user_id: Option<UserId>,
     pub source: Option<String>,
     pub agent_version: Option<String>,
     /// By the newest verdict of success.
@@ -85,7 +86,7 @@ pub struct SessionFilter {
 /// Newest activity first, ties by user and session.
 pub async fn list_sessions(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     filter: &SessionFilter,
     limit: i64,
 ) -> Result<Vec<ListedSession>> {
@@ -133,7 +134,7 @@ pub async fn list_sessions(
         ListedSession,
         sql,
         org_id,
-        filter.user_id.as_deref(),
+        filter.user_id.as_ref(),
         filter.source.as_deref(),
         filter.agent_version.as_deref(),
         filter.from,
@@ -152,8 +153,8 @@ pub async fn list_sessions(
 /// and what is counted afterwards are the same rows. False when there is no such session.
 pub async fn lock_session(
     tx: &mut Tx,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     session_id: &str,
 ) -> Result<bool> {
     let found = row!(
@@ -170,8 +171,8 @@ pub async fn lock_session(
 
 pub async fn snapshot(
     tx: &mut Tx,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     session_id: &str,
 ) -> Result<Snapshot> {
     let found = row!(
@@ -189,7 +190,7 @@ pub async fn snapshot(
 /// A session in a time window, as samples are drawn from.
 #[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct SessionInWindow {
-    pub user_id: String,
+    pub user_id: UserId,
     pub session_id: String,
     pub first_request_at: i64,
     pub source: String,
@@ -199,7 +200,7 @@ pub struct SessionInWindow {
 /// response.
 pub async fn in_window(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     from: i64,
     to: i64,
     with_shadow: bool,
@@ -224,10 +225,10 @@ pub async fn older_than(
     tx: &mut Tx,
     before: i64,
     limit: i64,
-) -> Result<Vec<(String, String, String)>> {
+) -> Result<Vec<(OrgId, UserId, String)>> {
     rows!(
         tx,
-        (String, String, String),
+        (OrgId, UserId, String),
         "SELECT org_id, user_id, session_id FROM sessions WHERE last_request_at < $1
          ORDER BY last_request_at, org_id, user_id, session_id {limit:$2}",
         before,
@@ -238,8 +239,8 @@ pub async fn older_than(
 /// Deletes a session with everything in it; gives how many requests it had. Lock it first.
 pub async fn delete_session(
     tx: &mut Tx,
-    org_id: &str,
-    user_id: &str,
+    org_id: &OrgId,
+    user_id: &UserId,
     session_id: &str,
 ) -> Result<u64> {
     let mut requests = 0;

@@ -1,5 +1,6 @@
 //! Long lists of sessions, page by page, each page as the JSON list it is sent as.
 
+use base::owner::OrgId;
 use sqlx::types::Json;
 
 use crate::evaluation::overview::windows::Span;
@@ -35,7 +36,7 @@ pub fn at_start(window: Span) -> AfterResult {
 /// window: their ids, or with their users.
 pub async fn sessions_of_source(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     source: &str,
     agent_version: Option<&str>,
     window: Span,
@@ -95,7 +96,7 @@ pub type AfterCitation = (i64, String, String);
 /// the agent, or for any.
 pub async fn citing_sessions(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     (kind, rule_id): (CitationKind, &str),
     sources: Option<&[String]>,
     agent_version: Option<&str>,

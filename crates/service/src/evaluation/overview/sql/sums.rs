@@ -4,6 +4,7 @@
 //! Lines come as they are, range by range, as JSON in one row: SQLite would have to sort them to sum them up, and to
 //! hand rows over one by one takes longer than to find them. They are added up in `numbers.rs` and `rules.rs`.
 
+use base::owner::OrgId;
 use std::borrow::Cow;
 
 use serde::Deserialize;
@@ -102,7 +103,7 @@ pub struct ScoreLine {
 
 /// Parameters of [`sums`].
 pub struct Asked<'a> {
-    pub org_id: &'a str,
+    pub org_id: &'a OrgId,
     pub verdicts: Ranges,
     /// Ranges of the sessions with shadow comparisons.
     pub shadows: Ranges,
@@ -257,7 +258,7 @@ pub struct RuleLine<'a> {
 /// JSON lists of [`CitedRules`], from sums and from rows, of these sources, named as the rollups name them.
 pub async fn cited_rules(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     ranges: &Ranges,
     sources: &[String],
 ) -> Result<Vec<String>> {
@@ -293,7 +294,7 @@ pub async fn cited_rules(
 /// SQLite's sake: to group by the columns it would walk the index of rules, which has all times in it.
 pub async fn rules_of_version(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     agent_version: &str,
     ranges: &Ranges,
     sources: &[String],
@@ -327,7 +328,7 @@ pub async fn rules_of_version(
 /// an agent version, or for any: kind, id, title.
 pub async fn rule_titles(
     tx: &mut Tx,
-    org_id: &str,
+    org_id: &OrgId,
     rules: &[(CitationKind, &str)],
     window: Span,
     agent_version: Option<&str>,
