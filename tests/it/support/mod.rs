@@ -233,6 +233,15 @@ pub async fn within(seconds: u64, what: &str, mut done: impl AsyncFnMut() -> boo
     }
 }
 
+/// Watches for so many seconds that something stays so.
+pub async fn throughout(seconds: u64, what: &str, mut holds: impl AsyncFnMut() -> bool) {
+    let begun = std::time::Instant::now();
+    while begun.elapsed().as_secs() < seconds {
+        assert!(holds().await, "no longer after {:?}: {what}", begun.elapsed());
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+}
+
 /// Notes that a test had nothing to test here, and why. `make test` prints the notes after the tests, whose
 /// own output nobody sees when they pass.
 pub fn not_run(test: &str, why: &str) {
