@@ -13,6 +13,12 @@ base::vocabulary! {
     }
 }
 
+impl Default for FailureType {
+    fn default() -> Self {
+        FailureType::None
+    }
+}
+
 impl FailureType {
     /// Failure types that name a cause.
     pub const NAMED: [FailureType; 5] = [

@@ -1,10 +1,10 @@
 //! Consent to show people's words to a judge: checked at the barrier before each call and during it.
 
-use base::owner::{OrgId, UserId};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
+use base::owner::{OrgId, UserId};
 use judge::Consent;
 use storage::db::Db;
 use storage::subjects::barrier;

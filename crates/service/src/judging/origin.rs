@@ -18,17 +18,17 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// All but the flags, in the order of the fields, which is that of the columns.
-    pub fn values(&self) -> [Value<'_>; 8] {
+    /// The columns of all but the flags.
+    pub fn columns(&self) -> [(&'static str, Value<'_>); 8] {
         [
-            (&self.judge).into(),
-            (&self.prompt_version).into(),
-            (&self.rubric_hash).into(),
-            self.input_tokens.into(),
-            self.output_tokens.into(),
-            self.cost_usd.into(),
-            self.latency_ms.into(),
-            self.attempts.into(),
+            ("judge", (&self.judge).into()),
+            ("prompt_version", (&self.prompt_version).into()),
+            ("rubric_hash", (&self.rubric_hash).into()),
+            ("input_tokens", self.input_tokens.into()),
+            ("output_tokens", self.output_tokens.into()),
+            ("cost_usd", self.cost_usd.into()),
+            ("latency_ms", self.latency_ms.into()),
+            ("attempts", self.attempts.into()),
         ]
     }
 }

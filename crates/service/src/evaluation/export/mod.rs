@@ -1,6 +1,6 @@
 //! Exports: every verdict of success in a window, as CSV, NDJSON or Parquet, streamed page by page.
 //!
-//! One list of columns ([`ExportedVerdict::cells`]) serves all three forms. A page is a snapshot; pages follow each other by
+//! One list of columns ([`EvaluationResult::exported`]) serves all three forms. A page is a snapshot; pages follow each other by
 //! `(created_at, result_id)`, so no verdict comes twice.
 
 pub mod http;
@@ -8,15 +8,14 @@ mod parquet;
 mod sql;
 mod text;
 
-use base::owner::{OrgId, UserId};
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
 use futures_util::stream;
 
 use crate::app::App;
-use crate::evaluation::ShadowPreference;
-use judge::FailureType;
+use crate::evaluation::EvaluationResult;
+use base::owner::OrgId;
 use storage::error::Result;
 
 /// Verdicts of one page: a row group of Parquet.
@@ -41,105 +40,10 @@ pub struct ExportRequest {
     pub sources: Option<Vec<String>>,
 }
 
-/// One verdict, flat.
-#[derive(Debug, sqlx_macros::FromRow)]
-pub struct ExportedVerdict {
-    pub result_id: i64,
-    pub user_id: UserId,
-    pub session_id: String,
-    pub agent_version: String,
-    pub source: String,
-    pub created_at: i64,
-    pub evaluated_at: i64,
-    pub is_success: bool,
-    pub failure_type: FailureType,
-    pub failure_reason: String,
-    pub number_of_corrections: i64,
-    pub user_turns_to_resolution: Option<i64>,
-    pub is_escalated: bool,
-    pub regular_vs_shadow: Option<ShadowPreference>,
-    pub judge: String,
-    pub prompt_version: String,
-    pub rubric_hash: String,
-    pub input_tokens: i64,
-    pub output_tokens: i64,
-    pub cost_usd: Option<f64>,
-    pub latency_ms: i64,
-    pub attempts: i64,
-}
-
-/// A value of a column; `None` is null.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Cell<'a> {
-    Text(Option<&'a str>),
-    Integer(Option<i64>),
-    Number(Option<f64>),
-    Flag(bool),
-}
-
-impl ExportedVerdict {
-    /// The columns of an export, by the names of the API.
-    fn cells(&self) -> [(&'static str, Cell<'_>); 22] {
-        use Cell::{Flag, Integer, Number, Text};
-        [
-            ("result_id", Integer(Some(self.result_id))),
-            ("user_id", Text(Some(&self.user_id))),
-            ("session_id", Text(Some(&self.session_id))),
-            ("agent_version", Text(Some(&self.agent_version))),
-            ("source", Text(Some(&self.source))),
-            ("created_at", Integer(Some(self.created_at))),
-            ("evaluated_at", Integer(Some(self.evaluated_at))),
-            ("is_success", Flag(self.is_success)),
-            ("failure_type", Text(Some(self.failure_type.as_str()))),
-            ("failure_reason", Text(Some(&self.failure_reason))),
-            ("number_of_correction_per_session", Integer(Some(self.number_of_corrections))),
-            ("user_turns_to_resolution", Integer(self.user_turns_to_resolution)),
-            ("is_escalated", Flag(self.is_escalated)),
-            ("regular_vs_shadow", Text(self.regular_vs_shadow.map(ShadowPreference::as_str))),
-            ("judge", Text(Some(&self.judge))),
-            ("prompt_version", Text(Some(&self.prompt_version))),
-            ("rubric_hash", Text(Some(&self.rubric_hash))),
-            ("input_tokens", Integer(Some(self.input_tokens))),
-            ("output_tokens", Integer(Some(self.output_tokens))),
-            ("cost_usd", Number(self.cost_usd)),
-            ("latency_ms", Integer(Some(self.latency_ms))),
-            ("attempts", Integer(Some(self.attempts))),
-        ]
-    }
-
-    /// A row of nothing, for the columns alone.
-    fn blank() -> Self {
-        ExportedVerdict {
-            result_id: 0,
-            user_id: UserId::default(),
-            session_id: String::new(),
-            agent_version: String::new(),
-            source: String::new(),
-            created_at: 0,
-            evaluated_at: 0,
-            is_success: false,
-            failure_type: FailureType::None,
-            failure_reason: String::new(),
-            number_of_corrections: 0,
-            user_turns_to_resolution: None,
-            is_escalated: false,
-            regular_vs_shadow: None,
-            judge: String::new(),
-            prompt_version: String::new(),
-            rubric_hash: String::new(),
-            input_tokens: 0,
-            output_tokens: 0,
-            cost_usd: None,
-            latency_ms: 0,
-            attempts: 0,
-        }
-    }
-}
-
 /// A form that verdicts are written in, page by page.
 trait Form: Send {
     fn head(&mut self) -> Result<Vec<u8>>;
-    fn page(&mut self, verdicts: &[ExportedVerdict]) -> Result<Vec<u8>>;
+    fn page(&mut self, verdicts: &[EvaluationResult]) -> Result<Vec<u8>>;
     fn foot(&mut self) -> Result<Vec<u8>>;
 }
 

@@ -9,7 +9,9 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::Type;
 
-use super::{Cell, ExportedVerdict, Form};
+use super::Form;
+use crate::evaluation::EvaluationResult;
+use crate::evaluation::verdict::Cell;
 use storage::error::{Error, Result};
 
 pub struct Parquet {
@@ -36,8 +38,8 @@ impl Form for Parquet {
         self.written()
     }
 
-    fn page(&mut self, verdicts: &[ExportedVerdict]) -> Result<Vec<u8>> {
-        let rows: Vec<_> = verdicts.iter().map(ExportedVerdict::cells).collect();
+    fn page(&mut self, verdicts: &[EvaluationResult]) -> Result<Vec<u8>> {
+        let rows: Vec<_> = verdicts.iter().map(EvaluationResult::exported).collect();
         let mut group = self.writer.next_row_group().map_err(failed)?;
         let mut index = 0;
         while let Some(mut column) = group.next_column().map_err(failed)? {
@@ -61,8 +63,8 @@ fn failed(error: ParquetError) -> Error {
 }
 
 fn schema() -> std::result::Result<Type, ParquetError> {
-    let blank = ExportedVerdict::blank();
-    let fields = blank.cells().map(|(name, cell)| {
+    let blank = EvaluationResult::default();
+    let fields = blank.exported().map(|(name, cell)| {
         let (physical, repetition) = match cell {
             Cell::Text(_) => (Physical::BYTE_ARRAY, Repetition::OPTIONAL),
             Cell::Integer(_) => (Physical::INT64, Repetition::OPTIONAL),

@@ -2,7 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::{Cell, ExportedVerdict, Form};
+use super::Form;
+use crate::evaluation::EvaluationResult;
+use crate::evaluation::verdict::Cell;
 use storage::error::{Error, Result};
 
 /// RFC 4180, with a header. Null is empty; text that a spreadsheet would take for a formula gets a quote in front.
@@ -10,14 +12,14 @@ pub struct Csv;
 
 impl Form for Csv {
     fn head(&mut self) -> Result<Vec<u8>> {
-        let blank = ExportedVerdict::blank();
-        written(|csv| csv.write_record(blank.cells().iter().map(|(name, _)| *name)))
+        let blank = EvaluationResult::default();
+        written(|csv| csv.write_record(blank.exported().iter().map(|(name, _)| *name)))
     }
 
-    fn page(&mut self, verdicts: &[ExportedVerdict]) -> Result<Vec<u8>> {
+    fn page(&mut self, verdicts: &[EvaluationResult]) -> Result<Vec<u8>> {
         written(|csv| {
             verdicts.iter().try_for_each(|verdict| {
-                csv.write_record(verdict.cells().map(|(_, cell)| field(&cell)))
+                csv.write_record(verdict.exported().map(|(_, cell)| field(&cell)))
             })
         })
     }
@@ -57,7 +59,7 @@ impl Form for Ndjson {
         Ok(Vec::new())
     }
 
-    fn page(&mut self, verdicts: &[ExportedVerdict]) -> Result<Vec<u8>> {
+    fn page(&mut self, verdicts: &[EvaluationResult]) -> Result<Vec<u8>> {
         let mut bytes = Vec::with_capacity(verdicts.len() * 600);
         for verdict in verdicts {
             let value = |cell: Cell<'_>| match cell {
@@ -67,7 +69,7 @@ impl Form for Ndjson {
                 Cell::Flag(flag) => Value::from(flag),
             };
             let line: Map<String, Value> = verdict
-                .cells()
+                .exported()
                 .map(|(name, cell)| (name.to_owned(), value(cell)))
                 .into_iter()
                 .collect();

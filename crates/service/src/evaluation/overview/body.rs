@@ -4,7 +4,6 @@
 //! A [`List`] is written as a mark that no text of ours can contain (texts with U+0000 are refused at the door); the
 //! answer is cut at the marks, and each is replaced by its list while the client reads.
 
-use base::owner::OrgId;
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
@@ -15,6 +14,7 @@ use super::sql::{self, AfterCitation, AfterResult};
 use super::windows::Span;
 use crate::app::App;
 use crate::sessions::CitationKind;
+use base::owner::OrgId;
 use storage::error::Result;
 
 /// A list in an answer: empty, or the place of one that is sent later.

@@ -14,7 +14,6 @@ mod rules;
 pub mod sql;
 mod windows;
 
-use base::owner::{OrgId, UserId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -25,6 +24,7 @@ use super::results::rows::ResultQuery;
 use super::{AGENT_SUCCESS, EvaluationResult, shadow};
 use crate::app::App;
 use crate::sessions::CitationKind;
+use base::owner::{OrgId, UserId};
 use body::{List, Lists};
 use judge::offline;
 use numbers::{OverviewSums, Part};
@@ -34,6 +34,7 @@ use storage::error::{Error, Result};
 use windows::{Bucket, ROWS, Windows, ranges};
 
 pub use numbers::{ContextTile, HeroBucket, PartnerTileRow, ScoreDistribution, ShadowWinRateTrend};
+pub use sql::prepare;
 pub use sql::rollups::{gaps, install, mismatches, rebuild};
 
 /// Parameters of an overview.

@@ -1,6 +1,5 @@
 //! Attribution of successes and failures to the rules that sessions cite.
 
-use base::owner::OrgId;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 
@@ -10,6 +9,7 @@ use super::sql::{self, CitedRules};
 use super::windows::{ROWS, Span, ranges, share};
 use super::{OverviewRequest, RuleAttributionRow};
 use crate::sessions::CitationKind;
+use base::owner::OrgId;
 use storage::db::{Tx, listed};
 use storage::error::Result;
 

@@ -107,7 +107,7 @@ fn fill(span: Span, sign: i64, grains: &[(i64, i64)], stretches: &mut Vec<Stretc
     stretches.push(Stretch { sign, grain: seconds, span: Span { low: first, high: last } });
 }
 
-/// The covers of several windows, as `{ranges:$n}` takes them.
+/// The covers of several windows, as JSON lists of `[tag, grain, low, high]`.
 #[derive(Clone, Debug, Default)]
 pub struct Ranges {
     /// Ranges of rollup lines, as JSON.

@@ -1,7 +1,6 @@
 //! Judge diff: what another version of the rubric would say, beside what the live one says. Live numbers stay
 //! untouched until the candidate is promoted.
 
-use base::owner::{OrgId, UserId};
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -13,6 +12,7 @@ use crate::app::App;
 use crate::evaluation::review::agreement::Number;
 use crate::evaluation::sql;
 use crate::organization;
+use base::owner::{OrgId, UserId};
 use stats::agreement::mcnemar;
 use storage::error::{Code, Error, Result};
 

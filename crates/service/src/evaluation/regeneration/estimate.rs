@@ -1,5 +1,5 @@
 //! Cost estimates of a regeneration, before and while it runs.
-use base::owner::{OrgId, UserId};
+
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -12,6 +12,7 @@ use crate::evaluation::results::{grading, on_demand};
 use crate::evaluation::shadow::SHADOW_COMPARISON;
 use crate::evaluation::{AGENT_SUCCESS, sql};
 use crate::organization;
+use base::owner::{OrgId, UserId};
 use judge::prompts::Rubric;
 use storage::error::Result;
 use storage::jobs;

@@ -1,6 +1,5 @@
 //! Endpoints of regenerations: start, look, follow, cancel.
 
-use base::owner::OrgId;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,6 +23,7 @@ use crate::evaluation::AGENT_SUCCESS;
 use crate::evaluation::window::read_closed_window;
 use crate::http::fields::{Fields, Read};
 use crate::http::{Input, PathId, Result};
+use base::owner::OrgId;
 
 pub fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()

@@ -2,7 +2,7 @@
 //!
 //! The parent, its children and the row that describes them are written in one transaction. Progress is counted
 //! from the children while it runs and frozen when it ends. `driver.rs` does the work.
-use base::owner::{OrgId, UserId};
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -17,6 +17,7 @@ use crate::evaluation::shadow::SHADOW_COMPARISON;
 use crate::evaluation::{AGENT_SUCCESS, sql};
 use crate::organization;
 use crate::sessions::{self, SessionInWindow};
+use base::owner::{OrgId, UserId};
 use storage::db::Tx;
 use storage::error::{Code, Error, Result};
 use storage::jobs::{self, JobView, NewChild, NewJob, OnDuplicate};

@@ -1,11 +1,11 @@
 //! Selection of the learnings of a session that are judged: the references its turns carry that lead to a
 //! learning the user may see.
 
-use base::owner::{OrgId, UserId};
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::learnings::{self, Resolved};
 use crate::sessions::Interaction;
+use base::owner::{OrgId, UserId};
 use judge::LearningKind;
 use storage::db::Tx;
 use storage::error::Result;

@@ -1,6 +1,5 @@
 //! Evaluation decisions: the reason for every session's verdict, or for its absence.
 
-use base::owner::{OrgId, UserId};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -8,6 +7,7 @@ use super::schedule::session_key;
 use super::session_job;
 use crate::app::App;
 use crate::evaluation::sql;
+use base::owner::{OrgId, UserId};
 use storage::db::Tx;
 use storage::error::{Error, Result};
 use storage::jobs::{self, JobState, JobView};

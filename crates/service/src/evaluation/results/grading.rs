@@ -1,6 +1,5 @@
 //! From a session to a verdict: what is read, what the judge is told, and how what it says is written.
 
-use base::owner::{OrgId, UserId};
 use std::sync::Arc;
 
 use serde_json::json;
@@ -9,10 +8,11 @@ use super::candidates::{self, RetrievedAt};
 use super::learning_verdicts::{self, LearningSet};
 use super::{rows as results, schedule};
 use crate::app::App;
-use crate::evaluation::{AGENT_SUCCESS, NewResult, RetrievedLearningStatus, sql};
+use crate::evaluation::{NewResult, RetrievedLearningStatus, sql};
 use crate::judging::{self, SubjectConsent};
 use crate::organization::{self, OrganizationConfig};
 use crate::sessions::{self, Snapshot, Transcript};
+use base::owner::{OrgId, UserId};
 use judge::prompts::{Kind, Rubric};
 use judge::{Context, JudgeError, Turn};
 use storage::db::{Changes, Tx};
@@ -101,20 +101,7 @@ pub async fn judge_session(
     agent_version: &str,
 ) -> std::result::Result<NewResult, JudgeError> {
     let graded = app.judge.session(rubric, &material.context(), &material.turns()).await?;
-    let verdict = graded.verdict;
-    Ok(NewResult {
-        evaluation_name: AGENT_SUCCESS.to_owned(),
-        agent_version: agent_version.to_owned(),
-        is_success: verdict.is_success,
-        failure_type: verdict.failure_type,
-        failure_reason: verdict.failure_reason,
-        corrections: i64::from(verdict.number_of_corrections),
-        user_turns_to_resolution: verdict.is_success.then(|| material.user_turns()),
-        is_escalated: verdict.is_escalated,
-        learning_status: RetrievedLearningStatus::NotApplicable,
-        snapshot: material.snapshot,
-        origin: graded.provenance.into(),
-    })
+    Ok(NewResult::judged(agent_version, material, graded))
 }
 
 /// The kind of the job that follows new verdicts on an organization's learnings; who handles it is wired.

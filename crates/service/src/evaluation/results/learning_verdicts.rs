@@ -4,7 +4,6 @@
 //! set `degraded`. The whole set is replaced in one transaction, and only if the session's turns are still those
 //! that were judged. Rows are made from our own list of candidates, never from what a judge names.
 
-use base::owner::{OrgId, UserId};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use sqlx::types::Json;
@@ -17,6 +16,7 @@ use crate::app::App;
 use crate::evaluation::{RetrievedLearningStatus, sql};
 use crate::judging::{Origin, rubric};
 use crate::sessions::Snapshot;
+use base::owner::{OrgId, UserId};
 use judge::prompts::Kind;
 use judge::verdicts::{Diagnosis, ImpactVerdict, RelevanceVerdict};
 use judge::{

@@ -3,7 +3,6 @@
 //! The work is a job with a dedupe key: the request that gets its lease does it, the others wait for its end. A
 //! request whose client hung up leaves the job to finish; a process that dies leaves it to whoever looks next.
 
-use base::owner::{OrgId, UserId};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,6 +20,7 @@ use crate::evaluation::{AGENT_SUCCESS, EvaluationResult, RetrievedLearningStatus
 use crate::judging;
 use crate::organization;
 use crate::sessions::{self, Snapshot};
+use base::owner::{OrgId, UserId};
 use storage::db::Tx;
 use storage::error::{Code, Error, Result};
 use storage::jobs::{self, Claim, Handler, JobState, JobView, NewJob, OnDuplicate, Outcome};

@@ -1,6 +1,5 @@
 //! Writing and reading verdicts on sessions.
 
-use base::owner::{OrgId, UserId};
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -11,6 +10,7 @@ use crate::app::App;
 use crate::evaluation::shadow::{self, ShadowComparisonVerdict};
 use crate::evaluation::{AGENT_SUCCESS, EvaluationResult, NewResult, sql};
 use crate::sessions::{self, CitationKind};
+use base::owner::{OrgId, UserId};
 use storage::db::{Changes, Tx};
 use storage::error::{Error, Result};
 use storage::subjects::SubjectWrite;

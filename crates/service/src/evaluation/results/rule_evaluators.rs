@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 
 use super::grading::Material;
-use crate::evaluation::{NewResult, RetrievedLearningStatus};
+use crate::evaluation::NewResult;
 use crate::judging::Origin;
 use crate::organization::{Evaluator, PATTERN_SIZE, Rule};
 use crate::sessions::{Interaction, SessionOutcomeKind};
@@ -22,28 +22,17 @@ pub fn evaluate_all(material: &Material) -> Vec<NewResult> {
 pub fn evaluate(evaluator: &Evaluator, material: &Material) -> Option<NewResult> {
     let turns = &material.transcript.interactions;
     let outcome = material.transcript.outcomes.last().map(|outcome| outcome.outcome);
-    let (is_success, failure_type, failure_reason) = check(&evaluator.rule, turns, outcome)?;
+    let checked = check(&evaluator.rule, turns, outcome)?;
     let described = serde_json::to_vec(&evaluator.rule).unwrap_or_default();
-    Some(NewResult {
-        evaluation_name: evaluator.evaluation_name.clone(),
-        agent_version: material.transcript.session.agent_version.clone(),
-        is_success,
-        failure_type: if is_success { FailureType::None } else { failure_type },
-        failure_reason: if is_success { String::new() } else { failure_reason },
-        corrections: 0,
-        user_turns_to_resolution: is_success.then(|| material.user_turns()),
-        is_escalated: false,
-        learning_status: RetrievedLearningStatus::NotApplicable,
-        snapshot: material.snapshot,
-        origin: Origin {
-            judge: "rule".to_owned(),
-            prompt_version: "rule".to_owned(),
-            rubric_hash: hex::encode(Sha256::digest(described)),
-            cost_usd: Some(0.0),
-            attempts: 1,
-            ..Origin::default()
-        },
-    })
+    let origin = Origin {
+        judge: "rule".to_owned(),
+        prompt_version: "rule".to_owned(),
+        rubric_hash: hex::encode(Sha256::digest(described)),
+        cost_usd: Some(0.0),
+        attempts: 1,
+        ..Origin::default()
+    };
+    Some(NewResult::ruled(evaluator, material, checked, origin))
 }
 
 type Checked = (bool, FailureType, String);

@@ -1,13 +1,13 @@
 //! Scheduling of evaluations: publishing, finishing, reporting an outcome and deleting set a session's due
 //! time.
 
-use base::owner::UserId;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::session_job;
 use crate::app::App;
+use base::owner::UserId;
 use judge::JudgeState;
 use storage::db::Tx;
 use storage::error::Result;

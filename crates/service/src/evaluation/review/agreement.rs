@@ -1,6 +1,5 @@
 //! Agreement of the judge with people, and the success rate corrected for the judge's errors.
 
-use base::owner::{OrgId, UserId};
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -9,6 +8,7 @@ use utoipa::ToSchema;
 use crate::app::App;
 use crate::evaluation::sql::{self, JudgedSession};
 use crate::sessions::SessionOutcomeKind;
+use base::owner::{OrgId, UserId};
 use stats::agreement::Confusion;
 use stats::distributions::normal_critical_value;
 use stats::judge_correction::rogan_gladen_rate;

@@ -1,12 +1,12 @@
 //! Health of the judge: its model, pauses, recent decisions and failure reasons.
 
-use base::owner::OrgId;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::app::App;
 use crate::evaluation::results::decisions::EvaluationDecision;
 use crate::evaluation::sql;
+use base::owner::OrgId;
 use judge::JudgeState;
 use storage::error::Result;
 

@@ -1,6 +1,5 @@
 //! People's labels of sessions: the ground truth a judge is measured against.
 
-use base::owner::{OrgId, UserId};
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -10,6 +9,7 @@ use crate::app::App;
 use crate::evaluation::{AGENT_SUCCESS, sql};
 use crate::http::fields::{Fields, Read};
 use crate::sessions;
+use base::owner::{OrgId, UserId};
 use judge::FailureType;
 use storage::error::Result;
 use storage::subjects::barrier;

@@ -1,6 +1,5 @@
 //! One session, whole, with everything that was judged about it.
 
-use base::owner::{OrgId, UserId};
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -9,6 +8,7 @@ use utoipa::ToSchema;
 use crate::app::App;
 use crate::evaluation::{SessionVerdicts, of_session};
 use crate::sessions::{Transcript, transcript_in};
+use base::owner::{OrgId, UserId};
 use storage::error::{Error, Result};
 
 /// One session, whole, with everything that was judged about it.

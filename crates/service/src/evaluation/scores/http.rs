@@ -1,6 +1,5 @@
 //! Endpoint of imported scores.
 
-use base::owner::UserId;
 use std::sync::Arc;
 
 use axum::Json;
@@ -16,6 +15,7 @@ use crate::credentials::Caller;
 use crate::evaluation::window::moment;
 use crate::http::fields::{Fields, Read};
 use crate::http::{Input, Result};
+use base::owner::UserId;
 
 pub fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new().routes(routes!(import_score))

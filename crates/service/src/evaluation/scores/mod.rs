@@ -6,11 +6,11 @@
 pub mod http;
 mod sql;
 
-use base::owner::{OrgId, UserId};
 use std::sync::Arc;
 
 use crate::app::App;
 use crate::sessions;
+use base::owner::{OrgId, UserId};
 use storage::error::{Code, Error, Result};
 use storage::subjects::barrier;
 

@@ -12,13 +12,13 @@ pub mod job;
 pub mod judging;
 pub mod sql;
 
-use base::owner::{OrgId, UserId};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::app::App;
 use crate::judging::Origin;
 use crate::organization;
+use base::owner::{OrgId, UserId};
 use judge::BetterRequest;
 use storage::db::Tx;
 use storage::error::Result;

@@ -1,11 +1,11 @@
 //! SQL of the tables `shadow_verdicts` and `shadow_sessions`.
 
-use base::owner::{OrgId, UserId};
 use std::collections::BTreeSet;
 
 use super::combine::score;
 use super::{NewComparison, ShadowComparisonOutput, ShadowComparisonVerdict, ShadowPreference};
 use base::clock::rfc3339;
+use base::owner::{OrgId, UserId};
 use judge::BetterRequest;
 use storage::db::Tx;
 use storage::error::Result;
@@ -248,7 +248,7 @@ pub async fn recent(
     let found = rows!(
         tx,
         Row,
-        select!("AND created_at >= $3 ORDER BY created_at DESC, verdict_id DESC {limit:$4}"),
+        select!("AND created_at >= $3 ORDER BY created_at DESC, verdict_id DESC LIMIT $4 + 0"),
         org_id,
         version,
         since,

@@ -61,12 +61,12 @@ pub async fn sessions_to_explain(
         Some(_) => {
             "SELECT user_id, session_id FROM sessions
              WHERE org_id = $1 AND user_id = $2 AND ($3 IS NULL OR session_id = $3)
-             ORDER BY last_request_at DESC, session_id DESC {limit:$4}"
+             ORDER BY last_request_at DESC, session_id DESC LIMIT $4 + 0"
         }
         None => {
             "SELECT user_id, session_id FROM sessions
              WHERE org_id = $1 AND $2 IS NULL AND session_id = $3
-             ORDER BY last_request_at DESC, user_id DESC {limit:$4}"
+             ORDER BY last_request_at DESC, user_id DESC LIMIT $4 + 0"
         }
     };
     rows!(
@@ -108,7 +108,7 @@ pub async fn undecided_reasons(
         ReasonCount,
         "SELECT decision, reason, COUNT(*) AS count FROM evaluation_decisions
          WHERE org_id = $1 AND decided_at >= $2 AND decision <> 'judged'
-         GROUP BY decision, reason ORDER BY count DESC, decision, reason {limit:$3}",
+         GROUP BY decision, reason ORDER BY count DESC, decision, reason LIMIT $3 + 0",
         org_id,
         since,
         limit

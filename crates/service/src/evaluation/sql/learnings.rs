@@ -4,6 +4,7 @@ use crate::evaluation::RetrievedLearningStatus;
 use crate::evaluation::results::learning_verdicts::{
     LearningQuery, LearningVerdict, NewLearningVerdict, VerdictOnLearning,
 };
+
 use base::owner::OrgId;
 use judge::LearningKind;
 use storage::db::{Changes, Tx, Value};
@@ -45,7 +46,7 @@ pub fn replace_learning_verdicts<'a>(
             evidence_complete.into(),
             now.into(),
         ];
-        values.extend(new.origin.values());
+        values.extend(new.origin.columns().map(|(_, value)| value));
         changes.add(
             "INSERT INTO learning_verdicts
                (org_id, user_id, session_id, interaction_id, kind, learning_id, epoch, agent_version,
@@ -90,7 +91,7 @@ pub async fn list_learning_verdicts(
 ) -> Result<Vec<LearningVerdict>> {
     macro_rules! list {
         ($of_user:literal) => {
-            concat!(
+            storage::statement!(concat!(
                 "SELECT result_id, user_id, session_id, agent_version, interaction_id,
                         interaction_created_at, kind, learning_id, is_relevant, relevance_reason, impact,
                         impact_reason, diagnosis, evaluated_playbook_digest, diagnosis_evidence_complete,
@@ -100,8 +101,8 @@ pub async fn list_learning_verdicts(
                 $of_user,
                 " AND ($3 IS NULL OR session_id = $3) AND ($4 IS NULL OR interaction_created_at >= $4)
                   AND ($5 IS NULL OR interaction_created_at < $5)
-                  ORDER BY interaction_created_at DESC, result_id DESC {limit:$6}"
-            )
+                  ORDER BY interaction_created_at DESC, result_id DESC LIMIT $6 + 0"
+            ))
         };
     }
     let sql = match query.user_id {
@@ -139,7 +140,7 @@ pub async fn verdicts_on_learnings(
          FROM learning_verdicts
          WHERE org_id = $1 AND ($2 IS NULL OR kind = $2) AND ($3 IS NULL OR learning_id = $3)
            AND interaction_created_at >= $4 AND ($5 IS NULL OR interaction_created_at < $5)
-         ORDER BY interaction_created_at DESC, result_id DESC {limit:$6}",
+         ORDER BY interaction_created_at DESC, result_id DESC LIMIT $6 + 0",
         org_id,
         kind,
         learning_id,

@@ -7,7 +7,6 @@ mod learnings;
 mod regenerations;
 mod results;
 
-use base::owner::{OrgId, UserId};
 pub use cited_rules::replace_cited_rules;
 pub use decisions::{
     decision_counts, find_decision, put_decision, sessions_to_explain, undecided_reasons,
@@ -25,6 +24,7 @@ pub use results::{
     find_result, list_results, newest_success, put_result, success_counts, unmark_others,
 };
 
+use base::owner::{OrgId, UserId};
 use storage::db::Tx;
 use storage::error::Result;
 use storage::{row, run};

@@ -1,12 +1,13 @@
 //! Long lists of sessions, page by page, each page as the JSON list it is sent as.
 
-use base::owner::OrgId;
+use serde::{Deserialize, Serialize};
 use sqlx::types::Json;
 
 use crate::evaluation::overview::windows::Span;
 use crate::sessions::CitationKind;
-use storage::db::Tx;
-use storage::error::Result;
+use base::owner::{OrgId, UserId};
+use storage::db::{Tx, listed};
+use storage::error::{Error, Result};
 use storage::row;
 
 /// Sessions of one page.
@@ -22,6 +23,13 @@ impl<K> Page<K> {
     fn new(json: String, n: i64, last: Option<K>) -> Self {
         Page { json, next: last.filter(|_| n == PAGE) }
     }
+}
+
+/// A session with its user, selected as a pair and sent as an object.
+#[derive(Deserialize, Serialize)]
+struct UserSession {
+    user_id: UserId,
+    session_id: String,
 }
 
 /// The last `(created_at, result_id)` that was sent.
@@ -45,20 +53,20 @@ pub async fn sessions_of_source(
 ) -> Result<Page<AfterResult>> {
     macro_rules! page {
         ($listed:literal, $judged:literal) => {
-            concat!(
+            storage::statement!(concat!(
                 "WITH page AS MATERIALIZED (
                      SELECT created_at, result_id, user_id, session_id FROM evaluation_results
                      WHERE org_id = $1 AND source = $2 AND ",
                 $judged,
                 " AND (created_at, result_id) > ($3, $4) AND created_at < $5
-                     ORDER BY created_at, result_id {limit:$6})
+                     ORDER BY created_at, result_id LIMIT $6 + 0)
                  SELECT CAST(",
                 $listed,
                 " AS TEXT), COUNT(*),
                     (SELECT created_at FROM page ORDER BY created_at DESC, result_id DESC LIMIT 1),
                     (SELECT result_id FROM page ORDER BY created_at DESC, result_id DESC LIMIT 1)
                  FROM page"
-            )
+            ))
         };
     }
     // Only the newest verdicts are found by their source.
@@ -72,7 +80,11 @@ pub async fn sessions_of_source(
             }
         };
     }
-    let sql = if with_users { judged!("{session_pairs}") } else { judged!("{listed:session_id}") };
+    let sql = if with_users {
+        judged!("{json_rows:user_id, session_id}")
+    } else {
+        judged!("{json_values:session_id}")
+    };
     let found = row!(
         tx,
         (String, i64, Option<i64>, Option<i64>),
@@ -85,7 +97,11 @@ pub async fn sessions_of_source(
         PAGE,
         agent_version
     )?;
-    let (json, n, at, id) = found.unwrap_or_default();
+    let (mut json, n, at, id) = found.unwrap_or_default();
+    if with_users {
+        let pairs: Vec<UserSession> = listed(&json)?;
+        json = serde_json::to_string(&pairs).map_err(|e| Error::Internal(e.to_string()))?;
+    }
     Ok(Page::new(json, n, at.zip(id)))
 }
 
@@ -114,10 +130,10 @@ pub async fn citing_sessions(
                AND ($11 IS NULL OR EXISTS (SELECT 1 FROM evaluation_results v
                     WHERE v.org_id = $1 AND v.user_id = c.user_id AND v.session_id = c.session_id
                       AND v.evaluation_name = 'agent_success' AND v.agent_version = $11))
-             ORDER BY created_at, user_id, session_id {limit:$10}),
+             ORDER BY created_at, user_id, session_id LIMIT $10 + 0),
          last AS (SELECT created_at, user_id, session_id FROM page
              ORDER BY created_at DESC, user_id DESC, session_id DESC LIMIT 1)
-         SELECT CAST({listed:session_id} AS TEXT), COUNT(*), (SELECT created_at FROM last),
+         SELECT CAST({json_values:session_id} AS TEXT), COUNT(*), (SELECT created_at FROM last),
                 (SELECT user_id FROM last), (SELECT session_id FROM last)
          FROM page",
         org_id,

@@ -5,9 +5,10 @@
 //! one batch of an erasure. Every row carries all that it is counted by, so no trigger looks at another table; the one
 //! on `sessions` carries a first request that changed over to the rows. See docs/decisions/0012-rollups.md.
 //!
-//! To change what is counted, change the list and give the triggers a new `PREFIX`: they are made and the sums
+//! To change what is counted, change `metrics.rs` and give the triggers a new `PREFIX`: they are made and the sums
 //! computed anew when the program starts.
 
+use super::metrics::{RULE_SUMS, ShadowLine, Sum, TurnLine, VerdictLine};
 use storage::db::{Engine, Objects, Tx};
 use storage::error::Result;
 
@@ -40,7 +41,7 @@ struct Rollup {
     /// Key columns besides organization, grain and start: `(column, expression)`.
     keys: &'static [(&'static str, &'static str)],
     /// Summed columns besides `n`: `(column, expression)`.
-    sums: &'static [(&'static str, &'static str)],
+    sums: &'static [Sum],
     /// The longest lines that are kept.
     coarsest: i64,
     /// True if every row counts once more, for all sources together.
@@ -53,21 +54,7 @@ const ROLLUPS: [Rollup; 4] = [
         counted: "@.evaluation_name = 'agent_success'",
         lines: "evaluation_rollups",
         keys: &[("source", "@.source"), ("agent_version", "@.agent_version")],
-        sums: &[
-            ("sessions", "CASE WHEN @.is_newest THEN 1 ELSE 0 END"),
-            ("successes", "CASE WHEN @.is_success THEN 1 ELSE 0 END"),
-            ("system_errors", "CASE WHEN @.failure_type = 'system_error' THEN 1 ELSE 0 END"),
-            ("corrections", "@.number_of_corrections"),
-            ("corrected_0", "CASE WHEN @.number_of_corrections <= 0 THEN 1 ELSE 0 END"),
-            ("corrected_1", "CASE WHEN @.number_of_corrections = 1 THEN 1 ELSE 0 END"),
-            ("corrected_2", "CASE WHEN @.number_of_corrections = 2 THEN 1 ELSE 0 END"),
-            ("corrected_3", "CASE WHEN @.number_of_corrections = 3 THEN 1 ELSE 0 END"),
-            ("corrected_4", "CASE WHEN @.number_of_corrections = 4 THEN 1 ELSE 0 END"),
-            ("corrected_5", "CASE WHEN @.number_of_corrections >= 5 THEN 1 ELSE 0 END"),
-            ("turns_n", "CASE WHEN @.user_turns_to_resolution IS NULL THEN 0 ELSE 1 END"),
-            ("turns", "COALESCE(@.user_turns_to_resolution, 0)"),
-            ("escalations", "CASE WHEN @.is_escalated THEN 1 ELSE 0 END"),
-        ],
+        sums: VerdictLine::SUMS,
         coarsest: WEEK,
         all_sources: false,
     },
@@ -80,7 +67,7 @@ const ROLLUPS: [Rollup; 4] = [
             ("kind", "@.kind"),
             ("rule_id", "@.rule_id"),
         ],
-        sums: &[("successes", "CASE WHEN @.is_success THEN 1 ELSE 0 END")],
+        sums: RULE_SUMS,
         // There are as many lines as rules, and no chart of them by week.
         coarsest: FOUR_WEEKS,
         all_sources: true,
@@ -90,10 +77,7 @@ const ROLLUPS: [Rollup; 4] = [
         counted: "TRUE",
         lines: "shadow_session_rollups",
         keys: &[("judge_prompt_version", "@.judge_prompt_version"), ("source", "@.source")],
-        sums: &[
-            ("regular_better", "CASE WHEN @.regular_vs_shadow LIKE 'regular%' THEN 1 ELSE 0 END"),
-            ("shadow_better", "CASE WHEN @.regular_vs_shadow LIKE 'shadow%' THEN 1 ELSE 0 END"),
-        ],
+        sums: ShadowLine::SUMS,
         coarsest: WEEK,
         all_sources: false,
     },
@@ -102,23 +86,7 @@ const ROLLUPS: [Rollup; 4] = [
         counted: "TRUE",
         lines: "shadow_turn_rollups",
         keys: &[("judge_prompt_version", "@.judge_prompt_version")],
-        sums: &[
-            (
-                "wins",
-                "CASE WHEN @.better_request <> 'tie'
-                    AND (@.better_request = '1') = @.service_is_request_1 THEN 1 ELSE 0 END",
-            ),
-            (
-                "losses",
-                "CASE WHEN @.better_request <> 'tie'
-                    AND (@.better_request = '1') <> @.service_is_request_1 THEN 1 ELSE 0 END",
-            ),
-            ("both_orders", "CASE WHEN @.order_consistent IS NULL THEN 0 ELSE 1 END"),
-            (
-                "flips",
-                "CASE WHEN @.order_consistent IS NULL OR @.order_consistent THEN 0 ELSE 1 END",
-            ),
-        ],
+        sums: TurnLine::SUMS,
         coarsest: WEEK,
         all_sources: false,
     },

@@ -4,17 +4,19 @@
 //! Lines come as they are, range by range, as JSON in one row: SQLite would have to sort them to sum them up, and to
 //! hand rows over one by one takes longer than to find them. They are added up in `numbers.rs` and `rules.rs`.
 
-use base::owner::OrgId;
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use serde::Deserialize;
 use sqlx::types::Json;
 
+use super::metrics::{Line, RULE_SUMS, ShadowLine, TurnLine, VerdictLine};
 use crate::evaluation::overview::windows::{Ranges, Span};
 use crate::sessions::CitationKind;
-use storage::db::{Tx, listed};
+use base::owner::OrgId;
+use storage::db::{Tx, composed, listed};
 use storage::error::Result;
-use storage::row;
+use storage::{row, rows};
 
 /// Lines by range: the tag of the range says what they count, see `windows::share`.
 #[derive(Debug)]
@@ -47,52 +49,8 @@ impl Lines<VerdictLine> {
     }
 }
 
-/// Verdict counts of one source and agent version.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-pub struct VerdictLine {
-    /// Start of the line's period.
-    pub start: i64,
-    pub source: String,
-    pub agent_version: String,
-    pub n: i64,
-    pub sessions: i64,
-    pub successes: i64,
-    pub system_errors: i64,
-    pub corrections: i64,
-    pub corrected_0: i64,
-    pub corrected_1: i64,
-    pub corrected_2: i64,
-    pub corrected_3: i64,
-    pub corrected_4: i64,
-    pub corrected_5: i64,
-    pub turns_n: i64,
-    pub turns: i64,
-    pub escalations: i64,
-}
-
-/// Counts of the shadow preferences of one source's sessions.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-pub struct ShadowLine {
-    pub start: i64,
-    pub source: String,
-    pub n: i64,
-    pub regular_better: i64,
-    pub shadow_better: i64,
-}
-
-/// Counts of shadow verdicts on turns.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-pub struct TurnLine {
-    pub start: i64,
-    pub n: i64,
-    pub wins: i64,
-    pub losses: i64,
-    pub both_orders: i64,
-    pub flips: i64,
-}
-
 /// Imported scores of one scorer and source.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, sqlx_macros::FromRow)]
 pub struct ScoreLine {
     pub tag: i64,
     pub scorer_name: String,
@@ -125,94 +83,101 @@ pub struct Sums {
     pub first_at: Option<i64>,
 }
 
+/// The ranges of a JSON list of `[tag, grain, low, high]`.
+fn ranges(parameter: &str) -> String {
+    format!(
+        "(SELECT CAST(value ->> 0 AS BIGINT) AS tag, CAST(value ->> 1 AS BIGINT) AS grain,
+                 CAST(value ->> 2 AS BIGINT) AS low, CAST(value ->> 3 AS BIGINT) AS high
+          FROM {{lists:{parameter}}})"
+    )
+}
+
+/// The lines of a rollup in ranges, by the tag of the range.
+fn rollup_lines<L: Line>(rollup: &str, parameter: &str, condition: &str) -> String {
+    format!(
+        "(SELECT CAST({{json_rows:c.tag, (
+              SELECT {{json_rows:{}}} FROM {rollup} e
+              WHERE e.org_id = $1 AND e.grain = c.grain AND e.start >= c.low AND e.start < c.high {condition})}} AS TEXT)
+          FROM {} c)",
+        L::of_rollup(),
+        ranges(parameter)
+    )
+}
+
+/// A line for each row in ranges, by the tag of the range.
+fn row_lines<L: Line>(table: &str, parameter: &str, condition: &str) -> String {
+    format!(
+        "(SELECT CAST({{json_rows:c.tag, (
+              SELECT {{json_rows:{}}} FROM {table} r
+              WHERE r.org_id = $1 AND r.created_at >= c.low AND r.created_at < c.high {condition})}} AS TEXT)
+          FROM {} c)",
+        L::of_row(),
+        ranges(parameter)
+    )
+}
+
+static SUMS: LazyLock<String> = LazyLock::new(|| {
+    let parts = [
+        rollup_lines::<VerdictLine>("evaluation_rollups", "$2", ""),
+        row_lines::<VerdictLine>(
+            "evaluation_results",
+            "$3",
+            "AND r.evaluation_name = 'agent_success'",
+        ),
+        rollup_lines::<ShadowLine>(
+            "shadow_session_rollups",
+            "$4",
+            "AND e.judge_prompt_version = $8",
+        ),
+        row_lines::<ShadowLine>(
+            "shadow_sessions",
+            "$5",
+            "AND r.judge_prompt_version = $8
+             AND ($9 IS NULL OR EXISTS (SELECT 1 FROM sessions s
+                  WHERE s.org_id = $1 AND s.user_id = r.user_id AND s.session_id = r.session_id
+                    AND s.agent_version = $9))",
+        ),
+        rollup_lines::<TurnLine>("shadow_turn_rollups", "$6", "AND e.judge_prompt_version = $8"),
+        row_lines::<TurnLine>(
+            "shadow_verdicts",
+            "$7",
+            "AND r.judge_prompt_version = $8 AND ($9 IS NULL OR r.agent_version = $9)",
+        ),
+        "(SELECT MIN(r.created_at) FROM evaluation_results r
+          JOIN (SELECT MIN(start) AS hour FROM evaluation_rollups
+                WHERE org_id = $1 AND grain = 3600 AND ($9 IS NULL OR agent_version = $9)) oldest
+            ON r.created_at >= oldest.hour AND r.created_at < oldest.hour + 3600
+          WHERE r.org_id = $1 AND r.evaluation_name = 'agent_success'
+            AND ($9 IS NULL OR r.agent_version = $9))"
+            .to_owned(),
+    ];
+    composed(format!("SELECT {}", parts.join(", ")))
+});
+
+static SCORES: LazyLock<String> = LazyLock::new(|| {
+    composed(format!(
+        "SELECT c.tag, i.scorer_name, s.source, COUNT(*) AS n, SUM(i.value) AS total
+         FROM {} c CROSS JOIN imported_scores i
+         JOIN sessions s ON s.org_id = i.org_id AND s.user_id = i.user_id AND s.session_id = i.session_id
+         WHERE i.org_id = $1 AND i.ts >= c.low AND i.ts < c.high AND ($3 IS NULL OR s.agent_version = $3)
+         GROUP BY 1, 2, 3",
+        ranges("$2")
+    ))
+});
+
+/// Makes the statements of this file, so that a wrong one stops the program when it starts.
+pub fn prepare() {
+    for statement in [&SUMS, &SCORES, &CITED_RULES, &RULES_OF_VERSION] {
+        LazyLock::force(statement);
+    }
+}
+
 pub async fn sums(tx: &mut Tx, asked: &Asked<'_>) -> Result<Sums> {
+    let sql = SUMS.as_str();
     let found = row!(
         tx,
-        (String, String, String, String, String, String, String, Option<i64>),
-        "SELECT (
-             SELECT {rows_listed}c.tag, (
-                 SELECT {rows_listed}e.start, e.source, e.agent_version, e.n, e.sessions, e.successes, e.system_errors,
-                        e.corrections, e.corrected_0, e.corrected_1, e.corrected_2, e.corrected_3, e.corrected_4, e.corrected_5,
-                        e.turns_n, e.turns, e.escalations{end_nested}
-                 FROM evaluation_rollups e
-                 WHERE e.org_id = $1 AND e.grain = c.grain AND e.start >= c.low AND e.start < c.high){end_listed}
-             FROM {ranges:$2} c
-         ), (
-             SELECT {rows_listed}c.tag, (
-                 SELECT {rows_listed}r.created_at, r.source, r.agent_version, 1, CASE WHEN r.is_newest THEN 1 ELSE 0 END,
-                        CASE WHEN r.is_success THEN 1 ELSE 0 END,
-                        CASE WHEN r.failure_type = 'system_error' THEN 1 ELSE 0 END, r.number_of_corrections,
-                        CASE WHEN r.number_of_corrections <= 0 THEN 1 ELSE 0 END,
-                        CASE WHEN r.number_of_corrections = 1 THEN 1 ELSE 0 END,
-                        CASE WHEN r.number_of_corrections = 2 THEN 1 ELSE 0 END,
-                        CASE WHEN r.number_of_corrections = 3 THEN 1 ELSE 0 END,
-                        CASE WHEN r.number_of_corrections = 4 THEN 1 ELSE 0 END,
-                        CASE WHEN r.number_of_corrections >= 5 THEN 1 ELSE 0 END,
-                        CASE WHEN r.user_turns_to_resolution IS NULL THEN 0 ELSE 1 END,
-                        COALESCE(r.user_turns_to_resolution, 0),
-                        CASE WHEN r.is_escalated THEN 1 ELSE 0 END{end_nested}
-                 FROM evaluation_results r
-                 WHERE r.org_id = $1 AND r.created_at >= c.low AND r.created_at < c.high
-                   AND r.evaluation_name = 'agent_success'){end_listed}
-             FROM {ranges:$3} c
-         ), (
-             SELECT {rows_listed}c.tag, (
-                 SELECT {rows_listed}e.start, e.source, e.n, e.regular_better, e.shadow_better{end_nested}
-                 FROM shadow_session_rollups e
-                 WHERE e.org_id = $1 AND e.grain = c.grain AND e.judge_prompt_version = $8
-                   AND e.start >= c.low AND e.start < c.high){end_listed}
-             FROM {ranges:$4} c
-         ), (
-             SELECT {rows_listed}c.tag, (
-                 SELECT {rows_listed}p.created_at, p.source, 1,
-                        CASE WHEN p.regular_vs_shadow LIKE 'regular%' THEN 1 ELSE 0 END,
-                        CASE WHEN p.regular_vs_shadow LIKE 'shadow%' THEN 1 ELSE 0 END{end_nested}
-                 FROM shadow_sessions p
-                 WHERE p.org_id = $1 AND p.judge_prompt_version = $8
-                   AND p.created_at >= c.low AND p.created_at < c.high
-                   AND ($10 IS NULL OR EXISTS (SELECT 1 FROM sessions s
-                        WHERE s.org_id = $1 AND s.user_id = p.user_id AND s.session_id = p.session_id
-                          AND s.agent_version = $10))){end_listed}
-             FROM {ranges:$5} c
-         ), (
-             SELECT {rows_listed}c.tag, (
-                 SELECT {rows_listed}e.start, e.n, e.wins, e.losses, e.both_orders, e.flips{end_nested}
-                 FROM shadow_turn_rollups e
-                 WHERE e.org_id = $1 AND e.grain = c.grain AND e.judge_prompt_version = $8
-                   AND e.start >= c.low AND e.start < c.high){end_listed}
-             FROM {ranges:$6} c
-         ), (
-             SELECT {rows_listed}c.tag, (
-                 SELECT {rows_listed}v.created_at, 1,
-                        CASE WHEN v.better_request <> 'tie'
-                            AND (v.better_request = '1') = v.service_is_request_1 THEN 1 ELSE 0 END,
-                        CASE WHEN v.better_request <> 'tie'
-                            AND (v.better_request = '1') <> v.service_is_request_1 THEN 1 ELSE 0 END,
-                        CASE WHEN v.order_consistent IS NULL THEN 0 ELSE 1 END,
-                        CASE WHEN v.order_consistent IS NULL OR v.order_consistent THEN 0 ELSE 1 END{end_nested}
-                 FROM shadow_verdicts v
-                 WHERE v.org_id = $1 AND v.judge_prompt_version = $8
-                   AND v.created_at >= c.low AND v.created_at < c.high
-                   AND ($10 IS NULL OR v.agent_version = $10)){end_listed}
-             FROM {ranges:$7} c
-         ), (
-             SELECT {rows_listed}tag, scorer_name, source, n, {fraction:total}{end_listed}
-             FROM (
-                 SELECT c.tag, i.scorer_name, s.source, COUNT(*) AS n, SUM(i.value) AS total
-                 FROM {ranges:$9} c CROSS JOIN imported_scores i
-                 JOIN sessions s ON s.org_id = i.org_id AND s.user_id = i.user_id AND s.session_id = i.session_id
-                 WHERE i.org_id = $1 AND i.ts >= c.low AND i.ts < c.high
-                   AND ($10 IS NULL OR s.agent_version = $10)
-                 GROUP BY 1, 2, 3
-             ) scores
-         ), (
-             SELECT MIN(r.created_at) FROM evaluation_results r
-             JOIN (SELECT MIN(start) AS hour FROM evaluation_rollups
-                   WHERE org_id = $1 AND grain = 3600 AND ($10 IS NULL OR agent_version = $10)) oldest
-               ON r.created_at >= oldest.hour AND r.created_at < oldest.hour + 3600
-             WHERE r.org_id = $1 AND r.evaluation_name = 'agent_success'
-               AND ($10 IS NULL OR r.agent_version = $10)
-         )",
+        (String, String, String, String, String, String, Option<i64>),
+        sql,
         asked.org_id,
         &asked.verdicts.lines,
         &asked.verdicts.rows,
@@ -221,16 +186,16 @@ pub async fn sums(tx: &mut Tx, asked: &Asked<'_>) -> Result<Sums> {
         &asked.turns.lines,
         &asked.turns.rows,
         asked.judge_prompt_version,
-        &asked.scores.rows,
         asked.agent_version
     )?;
     let found = found.unwrap_or_default();
+    let sql = SCORES.as_str();
     Ok(Sums {
         verdicts: Lines::new(&found.0, &found.1)?,
         shadows: Lines::new(&found.2, &found.3)?,
         turns: Lines::new(&found.4, &found.5)?,
-        scores: listed(&found.6)?,
-        first_at: found.7,
+        scores: rows!(tx, ScoreLine, sql, asked.org_id, &asked.scores.rows, asked.agent_version)?,
+        first_at: found.6,
     })
 }
 
@@ -255,6 +220,49 @@ pub struct RuleLine<'a> {
     pub successes: i64,
 }
 
+static CITED_RULES: LazyLock<String> = LazyLock::new(|| {
+    let is_success = RULE_SUMS[0].1.replace('@', "r");
+    composed(format!(
+        "SELECT (
+             SELECT CAST({{json_rows:c.tag, s.value, (
+                 SELECT {{json_rows:e.kind, e.rule_id, e.n, e.successes}}
+                 FROM rule_rollups e
+                 WHERE e.org_id = $1 AND e.grain = c.grain AND e.source = s.value
+                   AND e.start >= c.low AND e.start < c.high)}} AS TEXT)
+             FROM {} c CROSS JOIN {{texts:$4}} s
+         ), (
+             SELECT CAST({{json_rows:c.tag, s.value, (
+                 SELECT {{json_rows:r.kind, r.rule_id, 1, {is_success}}}
+                 FROM cited_rules r
+                 WHERE r.org_id = $1 AND r.created_at >= c.low AND r.created_at < c.high
+                   AND (s.value = '*' OR s.value = '=' || r.source))}} AS TEXT)
+             FROM {} c CROSS JOIN {{texts:$4}} s
+         )",
+        ranges("$2"),
+        ranges("$3")
+    ))
+});
+
+static RULES_OF_VERSION: LazyLock<String> = LazyLock::new(|| {
+    composed(format!(
+        "SELECT CAST({{json_rows:c.tag, s.value, (
+             SELECT {{json_rows:kind, rule_id, n, successes}}
+             FROM (
+                 SELECT r.kind || '' AS kind, r.rule_id || '' AS rule_id, COUNT(*) AS n,
+                        COUNT(CASE WHEN v.is_success THEN 1 END) AS successes
+                 FROM cited_rules r
+                 JOIN evaluation_results v
+                   ON v.org_id = r.org_id AND v.user_id = r.user_id AND v.session_id = r.session_id
+                  AND v.evaluation_name = 'agent_success' AND v.agent_version = $2
+                 WHERE r.org_id = $1 AND r.created_at >= c.low AND r.created_at < c.high
+                   AND (s.value = '*' OR s.value = '=' || r.source)
+                 GROUP BY 1, 2
+             ) rules)}} AS TEXT)
+         FROM {} c CROSS JOIN {{texts:$4}} s",
+        ranges("$3")
+    ))
+});
+
 /// JSON lists of [`CitedRules`], from sums and from rows, of these sources, named as the rollups name them.
 pub async fn cited_rules(
     tx: &mut Tx,
@@ -262,29 +270,9 @@ pub async fn cited_rules(
     ranges: &Ranges,
     sources: &[String],
 ) -> Result<Vec<String>> {
-    let found = row!(
-        tx,
-        (String, String),
-        "SELECT (
-             SELECT {rows_listed}c.tag, s.value, (
-                 SELECT {rows_listed}e.kind, e.rule_id, e.n, e.successes{end_nested}
-                 FROM rule_rollups e
-                 WHERE e.org_id = $1 AND e.grain = c.grain AND e.source = s.value
-                   AND e.start >= c.low AND e.start < c.high){end_listed}
-             FROM {ranges:$2} c CROSS JOIN {each:$4} s
-         ), (
-             SELECT {rows_listed}c.tag, s.value, (
-                 SELECT {rows_listed}r.kind, r.rule_id, 1, CASE WHEN r.is_success THEN 1 ELSE 0 END{end_nested}
-                 FROM cited_rules r
-                 WHERE r.org_id = $1 AND r.created_at >= c.low AND r.created_at < c.high
-                   AND (s.value = '*' OR s.value = '=' || r.source)){end_listed}
-             FROM {ranges:$3} c CROSS JOIN {each:$4} s
-         )",
-        org_id,
-        &ranges.lines,
-        &ranges.rows,
-        Json(sources)
-    )?;
+    let sql = CITED_RULES.as_str();
+    let found =
+        row!(tx, (String, String), sql, org_id, &ranges.lines, &ranges.rows, Json(sources))?;
     let (lines, rows) = found.unwrap_or_default();
     Ok(vec![lines, rows])
 }
@@ -299,28 +287,8 @@ pub async fn rules_of_version(
     ranges: &Ranges,
     sources: &[String],
 ) -> Result<Vec<String>> {
-    let found = row!(
-        tx,
-        (String,),
-        "SELECT {rows_listed}c.tag, s.value, (
-             SELECT {rows_listed}kind, rule_id, n, successes{end_nested}
-             FROM (
-                 SELECT r.kind || '' AS kind, r.rule_id || '' AS rule_id, COUNT(*) AS n,
-                        COUNT(CASE WHEN v.is_success THEN 1 END) AS successes
-                 FROM cited_rules r
-                 JOIN evaluation_results v
-                   ON v.org_id = r.org_id AND v.user_id = r.user_id AND v.session_id = r.session_id
-                  AND v.evaluation_name = 'agent_success' AND v.agent_version = $2
-                 WHERE r.org_id = $1 AND r.created_at >= c.low AND r.created_at < c.high
-                   AND (s.value = '*' OR s.value = '=' || r.source)
-                 GROUP BY 1, 2
-             ) rules){end_listed}
-         FROM {ranges:$3} c CROSS JOIN {each:$4} s",
-        org_id,
-        agent_version,
-        &ranges.rows,
-        Json(sources)
-    )?;
+    let sql = RULES_OF_VERSION.as_str();
+    let found = row!(tx, (String,), sql, org_id, agent_version, &ranges.rows, Json(sources))?;
     Ok(found.into_iter().map(|(rows,)| rows).collect())
 }
 
@@ -336,17 +304,17 @@ pub async fn rule_titles(
     let found = row!(
         tx,
         (String,),
-        "SELECT {rows_listed}kind, rule_id, title{end_listed}
+        "SELECT CAST({json_rows:kind, rule_id, title} AS TEXT)
          FROM (
-             SELECT k.a AS kind, k.b AS rule_id, (
+             SELECT k.kind, k.rule_id, (
                  SELECT t.title FROM cited_rules t
-                 WHERE t.org_id = $1 AND t.kind = k.a AND t.rule_id = k.b
+                 WHERE t.org_id = $1 AND t.kind = k.kind AND t.rule_id = k.rule_id
                    AND t.created_at >= $3 AND t.created_at < $4
                    AND ($5 IS NULL OR EXISTS (SELECT 1 FROM evaluation_results v
                         WHERE v.org_id = $1 AND v.user_id = t.user_id AND v.session_id = t.session_id
                           AND v.evaluation_name = 'agent_success' AND v.agent_version = $5))
                  ORDER BY t.created_at DESC, t.user_id DESC, t.session_id DESC LIMIT 1) AS title
-             FROM {pairs:$2} k
+             FROM (SELECT value ->> 0 AS kind, value ->> 1 AS rule_id FROM {lists:$2}) k
          ) titles WHERE title IS NOT NULL",
         org_id,
         Json(rules),
