@@ -298,6 +298,9 @@ async fn results_are_what_a_plain_count_gives(t: TestApp) {
     let after = dashboard.get(&format!("{PATH}/exp/results")).await.ok();
     assert_eq!(before["analysis"]["input_digest"], after["analysis"]["input_digest"]);
     assert_eq!(before, after);
+    // Sums that a program with another encoding has left are computed anew.
+    t.sql("UPDATE experiment_user_sums SET sums = '9' || sums").await.unwrap();
+    assert_eq!(dashboard.get(&format!("{PATH}/exp/results")).await.ok(), before);
 }
 
 #[apply(both_backends)]

@@ -4,11 +4,11 @@
 //! arm is a hash of the user, so that a session that began with a greeting before the first search, or went on after
 //! the stop, cannot be in the wrong one. Such sessions are counted beside the reason.
 
-use base::owner::{OrgId, UserId};
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::rows::{Reason, Row};
 use super::{Arm, Experiment};
+use base::owner::{OrgId, UserId};
 
 /// Seconds before first exposure that count as a user's history.
 pub const HISTORY: i64 = 30 * 86_400;

@@ -1,10 +1,11 @@
 //! The rows of an experiment, with references in the place of ids: whoever has them can compute its numbers anew.
-use base::owner::{OrgId, UserId};
+
 use std::sync::Arc;
 
 use super::classify::rows_of;
 use super::{refresh, sql};
 use crate::app::App;
+use base::owner::{OrgId, UserId};
 use storage::error::{Error, Result};
 
 /// Users per page: the export is sent while it is made, and memory stays flat.

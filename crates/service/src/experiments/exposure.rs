@@ -1,11 +1,11 @@
 //! Searches while an experiment runs: the user's arm applies, and the learnings that were or would have been
 //! served are counted, on disk before the answer leaves.
 
-use base::owner::{OrgId, UserId};
 use std::sync::Arc;
 
 use super::{Arm, Attribution, sql};
 use crate::app::App;
+use base::owner::{OrgId, UserId};
 use storage::db::Tx;
 use storage::error::{Code, Error, Result};
 use storage::subjects::barrier;

@@ -1,10 +1,10 @@
 //! Starting, stopping and listing experiments.
 
-use base::owner::OrgId;
 use std::sync::Arc;
 
 use super::{Experiment, RetrievalExperimentListResponse, sql};
 use crate::app::App;
+use base::owner::OrgId;
 use storage::db::Tx;
 use storage::error::{Code, Error, Result};
 

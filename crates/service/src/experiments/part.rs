@@ -3,13 +3,13 @@
 //! A field of type `Defined<T>` is written twice: under its name the value or null, and under `…_null_reason` why it is
 //! null. [`part!`] makes struct, JSON and specification of one declaration.
 
-use base::owner::UserId;
 use serde::Serialize;
 use serde::ser::SerializeMap;
 use utoipa::PartialSchema;
 use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, SchemaType, Type};
 use utoipa::openapi::{OneOfBuilder, RefOr, Schema};
 
+use base::owner::UserId;
 use stats::{Defined, Interval, NullReason};
 
 /// Named schemas, as they are collected for the specification.

@@ -2,7 +2,7 @@
 //!
 //! Triggers mark a user when anything that an experiment counts of them changes. A marked user is summed up anew from
 //! the stored rows, never changed by a difference, so a sum cannot drift.
-use base::owner::{OrgId, UserId};
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -10,6 +10,7 @@ use super::classify::{Stored, rows_of};
 use super::sql;
 use super::sums::{Stratum, UserSums};
 use crate::app::App;
+use base::owner::{OrgId, UserId};
 use storage::db::Tx;
 use storage::error::Result;
 use storage::subjects::barrier;
@@ -46,6 +47,16 @@ pub async fn refresh(app: &Arc<App>, org_id: &OrgId, experiment_id: &str) -> Res
             return Ok(());
         }
     }
+}
+
+/// Marks every user who has sums, so that the next [`refresh`] computes them anew.
+pub async fn mark_all(app: &App, org_id: &OrgId, experiment_id: &str) -> Result<()> {
+    let input = (org_id.to_owned(), experiment_id.to_owned());
+    app.db
+        .write("experiments.mark_all", input, |tx, (org_id, experiment_id)| {
+            Box::pin(sql::mark_summed(tx, org_id, experiment_id))
+        })
+        .await
 }
 
 async fn sum_up(

@@ -1,6 +1,5 @@
 //! The results of an experiment as they are answered.
 
-use base::owner::OrgId;
 use std::sync::Arc;
 
 use super::analysis::{self, Analysis, ContaminatedSession, Design, Sample};
@@ -8,6 +7,7 @@ use super::looks::Looks;
 use super::part::{Flat, part};
 use super::{Experiment, RetrievalExperimentRecord, refresh, sql};
 use crate::app::App;
+use base::owner::OrgId;
 use stats::CiMethod;
 use storage::error::{Error, Result};
 
@@ -30,6 +30,31 @@ struct Snapshot {
     looks: Option<Looks>,
 }
 
+/// An experiment with its users as they are now, and its looks. Sums of an older encoding are computed anew.
+async fn sample(
+    app: &Arc<App>,
+    org_id: &OrgId,
+    experiment_id: &str,
+) -> Result<(Experiment, Sample, Option<Looks>)> {
+    for _ in 0..2 {
+        refresh::refresh(app, org_id, experiment_id).await?;
+        let Snapshot { experiment, lines, strata, looks } =
+            snapshot(app, org_id, experiment_id).await?;
+        if let Some(sample) = computed(move || Sample::parse(&lines, strata)).await? {
+            return Ok((experiment, sample, looks));
+        }
+        refresh::mark_all(app, org_id, experiment_id).await?;
+    }
+    Err(Error::Internal("sums of an experiment cannot be read".to_owned()))
+}
+
+/// Computes on a thread of its own: numbers of a hundred thousand users take longer than a thread that answers
+/// requests may be held.
+async fn computed<T: Send + 'static>(compute: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+    let computed = tokio::task::spawn_blocking(compute).await;
+    computed.map_err(|e| Error::Internal(format!("an analysis failed: {e}")))
+}
+
 /// The results of an experiment so far, with a given method for the documented interval.
 pub async fn results(
     app: &Arc<App>,
@@ -37,21 +62,15 @@ pub async fn results(
     experiment_id: &str,
     ci_method: CiMethod,
 ) -> Result<RetrievalExperimentResultsResponse> {
-    refresh::refresh(app, org_id, experiment_id).await?;
-    let Snapshot { experiment, lines, strata, looks: before } =
-        snapshot(app, org_id, experiment_id).await?;
+    let (experiment, sample, before) = sample(app, org_id, experiment_id).await?;
     let design = Design::of(&experiment, ci_method);
     let as_of = app.clock.now();
-    // Numbers of a hundred thousand users take a while: not on a thread that answers requests.
-    let (mut found, looks) = tokio::task::spawn_blocking(move || {
-        let sample = Sample::parse(&lines, strata)
-            .ok_or_else(|| Error::Internal("sums of an experiment cannot be read".to_owned()))?;
+    let (mut found, looks) = computed(move || {
         let mut looks = before.unwrap_or_default();
         let found = analysis::analyse(&sample, &design, as_of, &mut looks);
-        Ok::<_, Error>((found, looks))
+        (found, looks)
     })
-    .await
-    .map_err(|e| Error::Internal(format!("an analysis failed: {e}")))??;
+    .await?;
     if before != Some(looks) {
         remember(app, org_id, experiment_id, looks).await?;
     }

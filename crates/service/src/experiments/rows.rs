@@ -3,10 +3,10 @@
 //!
 //! Everything a number depends on is in here, so that whoever has the rows can compute the number again.
 
-use base::owner::UserId;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::Arm;
+use base::owner::UserId;
 
 base::vocabulary! {
     /// Attribution of an evaluated session, or the reason for having none.

@@ -3,7 +3,6 @@
 //! A description, not the experiment's estimate: users are held out at random, but a playbook is served where it seems
 //! to fit, so its sessions are not like all others. The lift of the experiment itself is in `results.rs`.
 
-use base::owner::OrgId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -14,6 +13,7 @@ use super::analysis::Sample;
 use super::sums::UserSums;
 use super::{Arm, refresh, sql};
 use crate::app::App;
+use base::owner::OrgId;
 use stats::{self, CiMethod, Comparison, UserSum};
 use storage::error::{Error, Result};
 

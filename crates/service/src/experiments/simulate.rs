@@ -2,11 +2,12 @@
 //!
 //! The share of intervals that exclude zero is the false alarm rate on this installation's own users; it should be
 //! near 5 %. The share of sample-ratio alarms should be near 0.1 %.
-use base::owner::{OrgId, UserId};
+
 use serde::Serialize;
 
 use super::{Arm, assign, sql};
 use crate::app::App;
+use base::owner::{OrgId, UserId};
 use stats::sample_ratio::SampleRatio;
 use stats::{self, CiMethod, Comparison, UserSum};
 use storage::error::Result;

@@ -36,6 +36,9 @@ impl Cell {
     }
 }
 
+/// Version of the stored line, its first number. Raise it when the numbers of a line change: lines of another version
+/// are computed anew.
+const ENCODING: i64 = 1;
 /// Numbers of a line before its cells.
 const FIXED: usize = 35;
 
@@ -200,7 +203,7 @@ impl UserSums {
     /// The line that [`UserSums::parse`] reads.
     pub fn line(&self) -> String {
         let mut line = String::with_capacity(128);
-        for number in self.numbers() {
+        for number in std::iter::once(ENCODING).chain(self.numbers()) {
             // Writing to a text cannot fail.
             let _ = write!(line, "{number} ");
         }
@@ -261,10 +264,13 @@ impl UserSums {
         ]
     }
 
-    /// Reads a line; `None` if it is none.
+    /// Reads a line; `None` if it is none, or of another encoding.
     pub fn parse(line: &str) -> Option<Self> {
         let mut numbers = Numbers { rest: line.as_bytes() };
         let mut next = || numbers.next()?;
+        if next()? != ENCODING {
+            return None;
+        }
         let mut sums = Self::default();
         for pair in [
             &mut sums.exposed,
@@ -372,7 +378,8 @@ mod tests {
         assert_eq!(sums.before, UserSum { sessions: 1, total: 0 });
         assert_eq!(sums.cells.len(), 2);
         assert_eq!((sums.delivered, sums.labelled.false_passes, sums.tokens), (1, 1, [12, 0]));
-        for broken in ["", "1", "1 x", &format!("{} 1", sums.line())] {
+        let other_version = format!("{}{}", ENCODING + 1, &sums.line()[1..]);
+        for broken in ["", "1", "1 x", &format!("{} 1", sums.line()), &other_version] {
             assert_eq!(UserSums::parse(broken), None, "{broken}");
         }
     }

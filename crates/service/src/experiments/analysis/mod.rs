@@ -9,7 +9,6 @@ mod health;
 mod inference;
 mod judge;
 
-use base::owner::UserId;
 use std::collections::BTreeMap;
 
 use sha2::{Digest, Sha256};
@@ -20,6 +19,7 @@ use super::part::{Pair, pair_points, part};
 use super::rows::Row;
 use super::sums::{Cell, Stratum, UserSums};
 use super::{Arm, Experiment};
+use base::owner::UserId;
 use stats::always_valid::SMALLEST_ARM;
 use stats::decision::LiftDecision;
 use stats::missing::evaluated_session_coverage;

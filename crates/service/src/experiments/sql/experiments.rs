@@ -62,7 +62,7 @@ pub async fn hold_active(tx: &mut Tx, org_id: &OrgId) -> Result<Option<Experimen
         concat!(
             "SELECT ",
             columns!(),
-            " FROM experiments WHERE org_id = $1 AND ended_at IS NULL {for_share}"
+            " FROM experiments WHERE org_id = $1 AND ended_at IS NULL {lock:SHARE}"
         ),
         org_id
     )

@@ -10,6 +10,7 @@ pub use experiments::{end, find, hold_active, insert, is_active, list, mark_judg
 pub use exposures::{delete_exposures, put_exposure};
 pub use looks::{find_looks, put_looks};
 pub use sums::{
-    contaminated_sessions, hold_marks, insert_stratum, json_list, lines, past_sums, past_users,
-    replace_sums, served_sums, stale_experiments, stale_users, stored, strata, summed_users,
+    contaminated_sessions, hold_marks, insert_stratum, json_list, lines, mark_summed, past_sums,
+    past_users, replace_sums, served_sums, stale_experiments, stale_users, stored, strata,
+    summed_users,
 };

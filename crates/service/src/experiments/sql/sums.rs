@@ -1,11 +1,12 @@
 //! SQL of `experiment_user_sums`, `experiment_stale_users` and `experiment_strata`, and of the rows that sums are
 //! made of.
-use base::owner::{OrgId, UserId};
+
 use std::collections::BTreeMap;
 
 use crate::experiments::Experiment;
 use crate::experiments::classify::{Exposure, HISTORY, Published, Stored, Verdict};
 use crate::experiments::sums::{Stratum, UserSums};
+use base::owner::{OrgId, UserId};
 use stats::UserSum;
 use storage::db::{Changes, Tx, Value};
 use storage::error::{Error, Result};
@@ -29,7 +30,7 @@ pub async fn stale_users(
          WHERE m.org_id = $1 AND m.experiment_id = $2 AND EXISTS (
                SELECT 1 FROM subjects s
                 WHERE s.org_id = m.org_id AND s.user_id = m.user_id AND s.state = 'active')
-         ORDER BY m.user_id {limit:$3}",
+         ORDER BY m.user_id LIMIT $3 + 0",
         org_id,
         experiment_id,
         limit
@@ -57,7 +58,7 @@ pub async fn hold_marks(
         tx,
         (UserId,),
         "SELECT user_id FROM experiment_stale_users
-         WHERE org_id = $1 AND experiment_id = $2 AND user_id IN {texts:$3} ORDER BY user_id {skip_locked}",
+         WHERE org_id = $1 AND experiment_id = $2 AND user_id IN {texts:$3} ORDER BY user_id {lock:UPDATE SKIP LOCKED}",
         org_id,
         experiment_id,
         users
@@ -223,10 +224,14 @@ pub async fn replace_sums(
     sums: &[(&SubjectWrite, UserSums)],
 ) -> Result<()> {
     for sql in [
-        "DELETE FROM experiment_user_sums
-          WHERE org_id = $1 AND experiment_id = $2 AND user_id IN {texts:$3}",
-        "DELETE FROM experiment_stale_users
-          WHERE org_id = $1 AND experiment_id = $2 AND user_id IN {texts:$3}",
+        storage::statement!(
+            "DELETE FROM experiment_user_sums
+              WHERE org_id = $1 AND experiment_id = $2 AND user_id IN {texts:$3}"
+        ),
+        storage::statement!(
+            "DELETE FROM experiment_stale_users
+              WHERE org_id = $1 AND experiment_id = $2 AND user_id IN {texts:$3}"
+        ),
     ] {
         run!(tx, sql, org_id, experiment_id, users)?;
     }
@@ -255,12 +260,28 @@ pub async fn replace_sums(
     Ok(())
 }
 
+/// Marks the users who have sums.
+pub async fn mark_summed(tx: &mut Tx, org_id: &OrgId, experiment_id: &str) -> Result<()> {
+    run!(
+        tx,
+        "INSERT INTO experiment_stale_users (org_id, experiment_id, user_id, epoch, marks)
+         SELECT u.org_id, u.experiment_id, u.user_id, s.epoch, 1
+           FROM experiment_user_sums u
+           JOIN subjects s ON s.org_id = u.org_id AND s.user_id = u.user_id AND s.state = 'active'
+          WHERE u.org_id = $1 AND u.experiment_id = $2
+         ON CONFLICT DO NOTHING",
+        org_id,
+        experiment_id
+    )?;
+    Ok(())
+}
+
 /// The sums of all users of an experiment, a line each.
 pub async fn lines(tx: &mut Tx, org_id: &OrgId, experiment_id: &str) -> Result<String> {
     let found = row!(
         tx,
         (Option<String>,),
-        "SELECT {lines:sums} FROM experiment_user_sums WHERE org_id = $1 AND experiment_id = $2",
+        "SELECT string_agg(sums, '\n') FROM experiment_user_sums WHERE org_id = $1 AND experiment_id = $2",
         org_id,
         experiment_id
     )?;
@@ -279,7 +300,7 @@ pub async fn summed_users(
         tx,
         (UserId,),
         "SELECT user_id FROM experiment_user_sums
-         WHERE org_id = $1 AND experiment_id = $2 AND user_id > $3 ORDER BY user_id {limit:$4}",
+         WHERE org_id = $1 AND experiment_id = $2 AND user_id > $3 ORDER BY user_id LIMIT $4 + 0",
         org_id,
         experiment_id,
         after,
@@ -306,7 +327,7 @@ pub async fn contaminated_sessions(
             AND q.retrieval_experiment_id = u.experiment_id AND q.retrieval_experiment_arm = 'holdout'
             AND i.org_id = q.org_id AND i.user_id = q.user_id AND i.session_id = q.session_id
             AND i.request_id = q.request_id AND i.retrieved_learnings <> '[]'
-          ORDER BY q.user_id, q.session_id {limit:$3}",
+          ORDER BY q.user_id, q.session_id LIMIT $3 + 0",
         org_id,
         experiment_id,
         limit
