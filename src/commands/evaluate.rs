@@ -1,6 +1,5 @@
 //! `evenhand evaluate regenerate|check`.
 
-use base::owner::OrgId;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,6 +9,7 @@ use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::Installation;
+use base::owner::OrgId;
 use service::app::{App, Schema};
 use service::credentials::DEFAULT_ORG;
 use service::evaluation;

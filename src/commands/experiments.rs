@@ -1,6 +1,5 @@
 //! `evenhand experiments analyse|simulate`.
 
-use base::owner::OrgId;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -12,6 +11,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget};
 
 use super::Installation;
 use base::clock::Clock;
+use base::owner::OrgId;
 use base::vocabulary::Vocabulary;
 use service::app::Schema;
 use service::credentials::DEFAULT_ORG;

@@ -1,6 +1,5 @@
 //! `evenhand governance …`: what the endpoints do, for operators, by the same code.
 
-use base::owner::{OrgId, UserId};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -13,6 +12,7 @@ use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 
 use super::Installation;
+use base::owner::{OrgId, UserId};
 use base::private_files;
 use service::app::{App, Schema};
 use service::credentials::DEFAULT_ORG;

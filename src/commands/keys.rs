@@ -1,12 +1,12 @@
 //! `evenhand keys create|list|revoke`.
 
-use base::owner::OrgId;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 
 use super::Installation;
+use base::owner::OrgId;
 use service::app::Schema;
 use service::credentials::{self, DEFAULT_ORG, Role};
 use service::http::fields::{ID_LENGTH, check_id};

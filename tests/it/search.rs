@@ -464,8 +464,10 @@ async fn index_entries(t: &TestApp) -> i64 {
         Backend::Sqlite => "SELECT COUNT(*) FROM profiles_index_docsize",
         Backend::Postgres => "SELECT COUNT(*) FROM profiles",
     };
-    let read =
-        t.app.db.read("test.count", sql, |tx, sql| Box::pin(async move { row!(tx, (i64,), *sql) }));
+    let read = t.app.db.read("test.count", sql, |tx, sql: &&'static str| {
+        let sql = *sql;
+        Box::pin(async move { row!(tx, (i64,), sql) })
+    });
     read.await.unwrap().map_or(0, |(count,)| count)
 }
 

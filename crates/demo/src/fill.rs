@@ -1,6 +1,5 @@
 //! Living the story: the clock is moved forward a day at a time; who comes is served, what is due is judged.
 
-use base::owner::UserId;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +14,7 @@ use super::lessons::{self, Lesson, Profile};
 use super::story::{DAY, DAYS, Dice, FORGOTTEN, Story, Visit, user_id};
 use super::talk::{self, Given, Topic};
 use super::trials;
+use base::owner::UserId;
 use service::app::App;
 use service::credentials::DEFAULT_ORG;
 use service::governance::purge::{self, EraseRequest};

@@ -1,6 +1,5 @@
 //! The desk's learnings: playbooks with their sources, and profiles of its customers.
 
-use base::owner::UserId;
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
@@ -8,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::desk::Desk;
 use super::story::{Dice, user_id};
+use base::owner::UserId;
 
 /// An agent playbook as conversations use it.
 #[derive(Clone)]

@@ -95,6 +95,7 @@ impl App {
     }
 
     async fn prepare_schema(&self, schema: Schema) -> Result<()> {
+        evaluation::overview::prepare();
         match schema {
             Schema::Migrate => {
                 let applied = MIGRATIONS.migrate(&self.db, self.clock.now()).await?;

@@ -1,9 +1,9 @@
 //! Erasing: everything goes, once, whatever else is going on; and nothing comes back.
 
-use base::owner::{OrgId, UserId};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
+use base::owner::{OrgId, UserId};
 use futures_util::future::{BoxFuture, join_all};
 use judge::recorded::{RecordedJudge, Scripted};
 use judge::{Answer as JudgeAnswer, Call, Judge, JudgeError};

@@ -1,7 +1,8 @@
 //! Random histories of publishes, verdicts, regrades, deletions and erasures: the sums follow every one of them.
-use base::owner::{OrgId, UserId};
+
 use std::sync::Arc;
 
+use base::owner::{OrgId, UserId};
 use serde_json::{Value, json};
 use service::user_tables::USER_TABLES;
 use storage::subjects::user_tables::UserTable;

@@ -329,7 +329,8 @@ pub async fn store(t: &TestApp, data: &Data) {
         .write("test.store", statements, |tx, statements| {
             Box::pin(async move {
                 for statement in statements {
-                    storage::run!(tx, *statement)?;
+                    let statement = *statement;
+                    storage::run!(tx, statement)?;
                 }
                 Ok(())
             })

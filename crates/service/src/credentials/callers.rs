@@ -3,7 +3,6 @@
 //! Handlers ask for a [`Caller`] (agent or dashboard), an [`Operator`] (dashboard only) or a [`Governor`] (governance)
 //! and get one only if the credential allows it. All count against the credential's rate limit.
 
-use base::owner::OrgId;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
@@ -14,6 +13,7 @@ use axum::http::{HeaderMap, HeaderName, Version, header};
 use super::{Credential, DEFAULT_ORG, Role, any_exist, find, sign_in_http};
 use crate::app::App;
 use crate::http::{HttpError, RateLimits};
+use base::owner::OrgId;
 use storage::error::{Code, Error, Result};
 
 /// A caller that may publish, search and read.

@@ -1,9 +1,9 @@
 //! Credentials handed over in the environment, for containers: never written anywhere.
 
-use base::owner::OrgId;
 use subtle::ConstantTimeEq;
 
 use super::{Credential, DEFAULT_ORG, Role, token_digest};
+use base::owner::OrgId;
 
 /// The environment's credentials, as digests.
 #[derive(Default)]

@@ -1,6 +1,5 @@
 //! `GET /api/whoami`: what a credential is and where its data goes.
 
-use base::owner::OrgId;
 use std::sync::Arc;
 
 use axum::Json;
@@ -11,6 +10,7 @@ use utoipa_axum::routes;
 
 use super::{Caller, Grant, Role};
 use crate::app::App;
+use base::owner::OrgId;
 use storage::db::Engine;
 
 pub fn routes() -> OpenApiRouter<Arc<App>> {

@@ -1,10 +1,10 @@
 //! Making, finding and revoking credentials.
 
-use base::owner::OrgId;
 use std::collections::BTreeMap;
 
 use super::{Credential, GivenCredentials, Role, sql, token_digest};
 use crate::app::App;
+use base::owner::OrgId;
 use storage::db::Tx;
 use storage::error::{Code, Error, Result};
 use storage::subjects::COMMAND_LINE;

@@ -3,7 +3,6 @@
 //! The cookie is HttpOnly and SameSite=Strict. What a browser changes with it carries [`CSRF_HEADER`]; the value
 //! comes with the answer to signing in and to `GET /auth/session`, which no other site's page can read.
 
-use base::owner::OrgId;
 use std::sync::Arc;
 
 use axum::extract::{FromRequestParts, State};
@@ -20,6 +19,7 @@ use super::callers::{self, Caller};
 use crate::app::App;
 use crate::http::fields::{Fields, Read};
 use crate::http::{HttpError, Input, RateLimits, Result};
+use base::owner::OrgId;
 use storage::error::{Code, Error};
 
 pub const CSRF_HEADER: &str = "x-evenhand-csrf";

@@ -1,7 +1,6 @@
 //! The drill: a synthetic person with canaries in every field, through the public interface, then erased and looked for
 //! in the files. Proof on the installation itself.
 
-use base::owner::UserId;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,6 +15,7 @@ use super::canaries::{self, Scanner};
 use super::certificate;
 use crate::app::App;
 use crate::credentials::{self, Role};
+use base::owner::UserId;
 use storage::db::Engine;
 use storage::error::{Error, Result};
 use storage::subjects::sealing::Signed;

@@ -1,6 +1,5 @@
 //! Export, erasure and what belongs to them, for governance credentials only.
 
-use base::owner::UserId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,6 +23,7 @@ use crate::app::App;
 use crate::credentials::Governor;
 use crate::http::fields::{Fields, Read};
 use crate::http::{Input, PathId, QueryInput, Result};
+use base::owner::UserId;
 
 /// Erasures in a list.
 const LISTED: i64 = 100;

@@ -4,7 +4,6 @@
 //! erasure that the database does not know is done again. Lines are only ever added, each with the hash of the line
 //! before it, and on disk before the erasure they tell of is complete.
 
-use base::owner::OrgId;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -17,6 +16,7 @@ use sha2::{Digest, Sha256};
 use super::purge::{self, NewPurge, Purge};
 use super::sql;
 use crate::app::App;
+use base::owner::OrgId;
 use base::private_files;
 use storage::error::{Error, Result};
 

@@ -1,12 +1,12 @@
 //! Looking at what is there of a person, and letting somebody who was erased come back.
 
-use base::owner::{OrgId, UserId};
 use std::sync::Arc;
 
 use super::purge::{self, Counts, EraseRequest};
 use super::sql;
 use crate::app::App;
 use crate::user_tables::USER_TABLES;
+use base::owner::{OrgId, UserId};
 use storage::error::{Code, Error, Result};
 use storage::subjects::SubjectState;
 use storage::subjects::audit::{self, NewEvent, Operation};

@@ -4,7 +4,6 @@
 //! take too long follows as a job of its own, and raises the level of the erasure then. PostgreSQL rewrites tables
 //! and recycles its log in its own time: there, physically gone is a date (`certificate.rs`).
 
-use base::owner::OrgId;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,6 +15,7 @@ use super::purge_job::{Failure, failing};
 use super::sql;
 use crate::app::App;
 use crate::learnings;
+use base::owner::OrgId;
 use storage::db::{Engine, Scrub};
 use storage::error::{Error, Result};
 use storage::jobs::{self, Claim, Handler, NewJob, OnDuplicate, Outcome};

@@ -6,11 +6,11 @@
 //!   is sealed. Rows are deleted by epoch, so that repeating never touches what came after.
 //! - `complete` is written with the final empty check, the audit event and the subject's end, or not at all.
 
-use base::owner::{OrgId, UserId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use base::owner::{OrgId, UserId};
 use base::vocabulary::Vocabulary;
 use serde_json::json;
 use sqlx::types::Json;

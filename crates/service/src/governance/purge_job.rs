@@ -1,7 +1,6 @@
 //! The steps of an erasure: shared texts, deletes, physical, final. Each can be repeated, and each writes under the
 //! job's lease: a worker that lost it changes nothing more.
 
-use base::owner::{OrgId, UserId};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,6 +11,7 @@ use super::{ledger, physical, sql};
 use crate::app::App;
 use crate::learning_loop;
 use crate::user_tables::{LINKS, USER_TABLES};
+use base::owner::{OrgId, UserId};
 use storage::db::Tx;
 use storage::error::{Code, Error, Result};
 use storage::jobs::{self, Claim, Handler, OnDuplicate, Outcome};

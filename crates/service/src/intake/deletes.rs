@@ -1,6 +1,5 @@
 //! Deleting turns, requests, sessions, and all the sessions of a user.
 
-use base::owner::{OrgId, UserId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -10,6 +9,7 @@ use crate::experiments;
 use crate::learning_loop;
 use crate::sessions::{self, rows};
 use crate::user_tables::{LINKS, USER_TABLES};
+use base::owner::{OrgId, UserId};
 use storage::db::Tx;
 use storage::error::{Error, Result};
 use storage::subjects::barrier;

@@ -1,6 +1,5 @@
 //! The endpoints that publish, end a session and say what became of it; those that delete are in `http_deletes.rs`.
 
-use base::owner::UserId;
 use std::sync::Arc;
 
 use axum::Json;
@@ -17,6 +16,7 @@ use crate::http::fields::{Fields, Read};
 use crate::http::{Input, QueryInput, Result};
 use crate::sessions::NewOutcome;
 use crate::sessions::http::SessionKey;
+use base::owner::UserId;
 
 pub fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()

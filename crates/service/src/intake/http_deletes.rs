@@ -1,6 +1,5 @@
 //! The endpoints that delete interactions, requests, sessions and all of a user.
 
-use base::owner::UserId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -17,6 +16,7 @@ use crate::credentials::Operator;
 use crate::http::fields::{Fields, Read};
 use crate::http::{Input, Result};
 use crate::sessions::http::SessionKey;
+use base::owner::UserId;
 
 pub fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()

@@ -1,12 +1,12 @@
 //! Ending a session and recording what became of it, with the work that follows from either.
 
-use base::owner::{OrgId, UserId};
 use std::sync::Arc;
 
 use crate::app::App;
 use crate::evaluation;
 use crate::learning_loop::extraction;
 use crate::sessions::{self, NewOutcome, rows};
+use base::owner::{OrgId, UserId};
 use storage::error::{Error, Result};
 use storage::subjects::barrier;
 

@@ -1,6 +1,5 @@
 //! Publishing: checked, counted, stored in one transaction, answered once it is on disk.
 
-use base::owner::OrgId;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -15,6 +14,7 @@ use crate::experiments::{self, Attribution};
 use crate::learning_loop::extraction::{self, Feeding, PublishLearningStatus};
 use crate::sessions::InteractionData;
 use crate::sessions::rows::{self, NewRequest, StoredAnswer};
+use base::owner::OrgId;
 use storage::db::Tx;
 use storage::error::{Code, Error, InputProblem, Result};
 use storage::subjects::barrier;

@@ -1,12 +1,12 @@
 //! The fields of a publish and their rules.
 
-use base::owner::UserId;
 use serde::Serialize;
 
 use crate::experiments::Arm;
 use crate::http::fields::{Fields, Read};
 use crate::learning_loop::extraction::LearningFlags;
 use crate::sessions::{ITEMS, InteractionData, LEARNINGS_PER_REQUEST};
+use base::owner::UserId;
 
 const EXPERIMENT_ID_LENGTH: usize = 128;
 

@@ -6,7 +6,6 @@
 //! sources used, are masked in place, in the transaction that removes their links. The playbook itself stays, with its
 //! approval.
 
-use base::owner::{OrgId, UserId};
 use std::collections::{BTreeMap, HashSet};
 
 use serde_json::Value;
@@ -20,6 +19,7 @@ use crate::learnings::{
     AgentPlaybook, PROPOSED, PlaybookStatus, agent_playbooks, rejections, rows as sql,
 };
 use crate::sessions;
+use base::owner::{OrgId, UserId};
 use base::words;
 use storage::db::Tx;
 use storage::error::Result;

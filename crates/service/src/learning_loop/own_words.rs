@@ -1,8 +1,8 @@
 //! Words as people are told apart by them: which stand where in a text, and which could name somebody.
 
-use base::owner::UserId;
 use std::collections::BTreeSet;
 
+use base::owner::UserId;
 use base::words::is_common;
 
 /// A word of a text and the bytes it takes there.

@@ -1,7 +1,6 @@
 //! Provenance of a learning: its turns, the windows they were read in, merges, replacements and people's
 //! decisions.
 
-use base::owner::{OrgId, UserId};
 use std::collections::BTreeSet;
 
 use serde::Serialize;
@@ -13,6 +12,7 @@ use super::sql::{provenance as lineage, tuning};
 use crate::app::App;
 use crate::learnings::{LearningStatus, PlaybookDecision, rows};
 use crate::sessions;
+use base::owner::{OrgId, UserId};
 use judge::LearningKind;
 use storage::db::Tx;
 use storage::error::{Error, Result};

@@ -1,5 +1,5 @@
 //! Adding, changing and approving agent playbooks, and where they came from.
-use base::owner::{OrgId, UserId};
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ use super::{
     scoped_terms, sql,
 };
 use crate::app::App;
+use base::owner::{OrgId, UserId};
 use base::words;
 use judge::LearningKind;
 use storage::db::{Sequence, Tx};

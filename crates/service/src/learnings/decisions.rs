@@ -1,7 +1,6 @@
 //! Decisions about agent playbooks. The one place that records it: for whoever asks where a playbook came
 //! from, and in the audit chain.
 
-use base::owner::OrgId;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -9,6 +8,7 @@ use utoipa::ToSchema;
 
 use super::{PlaybookStatus, sql};
 use crate::app::App;
+use base::owner::OrgId;
 use storage::db::Tx;
 use storage::error::Result;
 use storage::subjects::audit::{self, NewEvent, Operation};

@@ -1,7 +1,6 @@
 //! The job that makes vectors: for one person, or for the organization's own playbooks. It looks for rows whose
 //! vector is missing or behind, so it can run again at any time and stops when there is nothing left to do.
 
-use base::owner::{OrgId, UserId};
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
@@ -10,6 +9,7 @@ use serde_json::json;
 use super::sql::{self, vectors::Unembedded};
 use super::vectors::Compact;
 use crate::app::App;
+use base::owner::{OrgId, UserId};
 use judge::LearningKind;
 use storage::db::Tx;
 use storage::error::{Error, Result};

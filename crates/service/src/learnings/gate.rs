@@ -4,7 +4,6 @@
 //! and for whom. What leaves is what the caller gets, and the attribution that its answer carries. While an
 //! experiment runs, production traffic of its holdout gets nothing; inspection is never subject to an arm.
 
-use base::owner::{OrgId, UserId};
 use std::sync::Arc;
 
 use super::{Learnings, PlaybookStatus};
@@ -12,6 +11,7 @@ use crate::app::App;
 use crate::credentials::Caller;
 use crate::experiments::{self, Exposed, NewExposure};
 use crate::organization;
+use base::owner::{OrgId, UserId};
 use storage::error::{Code, Error, Result};
 
 pub use crate::experiments::Attribution;

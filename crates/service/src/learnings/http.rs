@@ -1,6 +1,5 @@
 //! The endpoints that add, change and delete learnings; those that read and search are in `http_reads.rs`.
 
-use base::owner::UserId;
 use std::sync::Arc;
 
 use axum::Json;
@@ -19,6 +18,7 @@ use crate::app::App;
 use crate::credentials::{Caller, Operator, Role};
 use crate::http::fields::{Fields, Read};
 use crate::http::{Input, Result};
+use base::owner::UserId;
 
 pub fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()

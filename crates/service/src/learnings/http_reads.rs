@@ -1,5 +1,5 @@
 //! The endpoints that read and search learnings. All of them hand over through the gate.
-use base::owner::{OrgId, UserId};
+
 use std::sync::Arc;
 
 use axum::Json;
@@ -19,6 +19,7 @@ use crate::app::App;
 use crate::credentials::Caller;
 use crate::http::fields::{Fields, Read};
 use crate::http::{Input, Result};
+use base::owner::{OrgId, UserId};
 use base::vocabulary::Vocabulary;
 use judge::LearningKind;
 

@@ -4,13 +4,13 @@
 //! what it ranks; when it is ahead of the index, the index is brought up to it first. So a write is found by the next
 //! search on every replica, and a search without one in between reads nothing of the organization but the count.
 
-use base::owner::OrgId;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::playbook_index::PlaybookIndex;
 use super::sql;
 use crate::app::App;
+use base::owner::OrgId;
 use storage::db::Tx;
 use storage::error::Result;
 

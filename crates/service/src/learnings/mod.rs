@@ -31,7 +31,6 @@ mod sweep;
 pub mod user_playbooks;
 pub mod vectors;
 
-use base::owner::UserId;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize, Serializer};
@@ -40,7 +39,9 @@ use sqlx::types::Json;
 use utoipa::ToSchema;
 
 use crate::app::App;
+use base::owner::UserId;
 use judge::LearningKind;
+use storage::db;
 use storage::jobs::Handler;
 
 pub use decisions::{DecisionKind, PlaybookDecision};
@@ -153,6 +154,7 @@ pub struct Profile {
     /// From then on it is not returned; 4102444800 means never.
     pub expiration_timestamp: i64,
     #[schema(value_type = Option<Object>)]
+    #[serde(deserialize_with = "db::json_text")]
     pub custom_features: Option<Json<Map<String, Value>>>,
     pub source: String,
     /// Null when it is current.
@@ -160,8 +162,10 @@ pub struct Profile {
     #[schema(value_type = Option<LearningStatus>)]
     pub status: LearningStatus,
     #[schema(value_type = Vec<String>)]
+    #[serde(deserialize_with = "db::json_text")]
     pub tags: Json<Vec<String>>,
     #[schema(value_type = Vec<i64>)]
+    #[serde(deserialize_with = "db::json_text")]
     pub source_interaction_ids: Json<Vec<i64>>,
 }
 
@@ -184,8 +188,10 @@ pub struct UserPlaybook {
     pub status: LearningStatus,
     pub source: String,
     #[schema(value_type = Vec<i64>)]
+    #[serde(deserialize_with = "db::json_text")]
     pub source_interaction_ids: Json<Vec<i64>>,
     #[schema(value_type = Vec<String>)]
+    #[serde(deserialize_with = "db::json_text")]
     pub tags: Json<Vec<String>>,
 }
 
@@ -203,12 +209,14 @@ pub struct AgentPlaybook {
     pub rationale: String,
     pub playbook_status: PlaybookStatus,
     #[schema(value_type = Value)]
+    #[serde(deserialize_with = "db::json_text")]
     pub playbook_metadata: Json<Value>,
     /// Null when it is current.
     #[serde(serialize_with = "null_when_current")]
     #[schema(value_type = Option<LearningStatus>)]
     pub status: LearningStatus,
     #[schema(value_type = Vec<String>)]
+    #[serde(deserialize_with = "db::json_text")]
     pub tags: Json<Vec<String>>,
     /// User playbooks it came from, with their turns; null in search results.
     #[serde(default)]

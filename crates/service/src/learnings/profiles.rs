@@ -1,6 +1,5 @@
 //! Adding and changing profiles.
 
-use base::owner::OrgId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -9,6 +8,7 @@ use sqlx::types::Json;
 use super::requests::{NewProfile, ProfileChange};
 use super::{Profile, embedding_job, scoped_terms, sql};
 use crate::app::App;
+use base::owner::OrgId;
 use base::words;
 use judge::LearningKind;
 use storage::db::{Sequence, Tx};

@@ -1,7 +1,6 @@
 //! Ideas that people rejected. Kept as the words of the impersonal playbook they rejected, so that nothing of anybody is
 //! in them and the idea is known again whoever has it.
 
-use base::owner::OrgId;
 use std::collections::BTreeSet;
 
 use sha2::{Digest, Sha256};
@@ -10,6 +9,7 @@ use super::AgentPlaybook;
 use super::likeness::{Likeness, dice};
 use super::sql::rejections as sql;
 use crate::app::App;
+use base::owner::OrgId;
 use storage::db::Tx;
 use storage::error::Result;
 

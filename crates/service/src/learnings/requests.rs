@@ -1,11 +1,11 @@
 //! Requests that add and change learnings, and the rule of each field.
 
-use base::owner::UserId;
 use serde_json::{Map, Value};
 
 use super::{LearningStatus, PlaybookStatus, SourceWindow, TimeToLive};
 use crate::http::fields::describe::Shape;
 use crate::http::fields::{Fields, Read, check_id};
+use base::owner::UserId;
 use storage::error::{Error, InputProblem, Result};
 
 pub const BATCH: usize = 1000;

@@ -1,9 +1,9 @@
 //! From a reference to the learning behind it, for evaluation: what was put before an agent, as it is now.
 
-use base::owner::{OrgId, UserId};
 use std::collections::BTreeSet;
 
 use super::sql;
+use base::owner::{OrgId, UserId};
 use judge::LearningKind;
 use storage::db::Tx;
 use storage::error::Result;

@@ -1,6 +1,5 @@
 //! Adding and changing user playbooks.
 
-use base::owner::OrgId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -9,6 +8,7 @@ use sqlx::types::Json;
 use super::requests::{NewUserPlaybook, PlaybookChange};
 use super::{UserPlaybook, embedding_job, scoped_terms, sql};
 use crate::app::App;
+use base::owner::OrgId;
 use base::words;
 use judge::LearningKind;
 use serde::{Deserialize, Serialize};

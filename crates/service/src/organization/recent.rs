@@ -3,12 +3,12 @@
 //! A change made by this process is seen at once, one made elsewhere within `FRESH_SECONDS`. Use it for what may
 //! lag so little; what must not reads [`super::config_in`] in its own transaction.
 
-use base::owner::OrgId;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{OrganizationConfig, rules};
 use crate::app::App;
+use base::owner::OrgId;
 use storage::error::Result;
 
 const FRESH_SECONDS: i64 = 5;

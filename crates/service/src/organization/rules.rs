@@ -1,6 +1,5 @@
 //! Reading and changing the configuration.
 
-use base::owner::OrgId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -14,6 +13,7 @@ use super::{OrganizationConfig, RecentConfigs, sql};
 use crate::app::App;
 use crate::config::nearest;
 use crate::http::fields::{self, Outcome};
+use base::owner::OrgId;
 use storage::db::Tx;
 use storage::error::{Code, Error, InputProblem, Result};
 use storage::subjects::audit::{self, NewEvent, Operation};

@@ -1,10 +1,10 @@
 //! SQL of the table `organization_configs`.
 
-use base::owner::OrgId;
 use serde_json::{Map, Value};
 use sqlx::types::Json;
 
 use super::OrganizationConfig;
+use base::owner::OrgId;
 use storage::db::{Engine, Tx};
 use storage::error::Result;
 use storage::{row, run};

@@ -1,6 +1,5 @@
 //! The endpoints that read sessions, requests, interactions and outcomes.
 
-use base::owner::UserId;
 use std::sync::Arc;
 
 use axum::Json;
@@ -13,6 +12,7 @@ use utoipa_axum::routes;
 use super::reads::{self, GetInteractions, GetRequests, ListSessions, SessionRequests};
 use super::rows::RequestFilter;
 use super::{Interaction, ListedOutcome, ListedSession, OutcomeFilter};
+use base::owner::UserId;
 
 use crate::app::App;
 use crate::credentials::Caller;

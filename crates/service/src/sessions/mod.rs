@@ -9,13 +9,13 @@ mod outcomes;
 mod reads;
 mod sql;
 
-use base::owner::UserId;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sqlx::types::Json;
 use utoipa::ToSchema;
 
 use crate::experiments::Arm;
+use base::owner::UserId;
 use judge::{FailureType, LearningKind};
 
 pub use new_turn::{ITEMS, InteractionData, LEARNINGS_PER_REQUEST};

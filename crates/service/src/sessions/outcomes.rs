@@ -1,6 +1,5 @@
 //! Outcomes: the end of a session as the customer reports it, ground truth beside every judge.
 
-use base::owner::{OrgId, UserId};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use sqlx::types::Json;
@@ -8,6 +7,7 @@ use utoipa::ToSchema;
 
 use super::{SessionOutcomeKind, sql};
 use crate::app::App;
+use base::owner::{OrgId, UserId};
 use storage::error::Result;
 
 /// An outcome as it is reported.

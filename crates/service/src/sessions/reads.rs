@@ -1,6 +1,5 @@
 //! Reading sessions back: by session, by turn, as a list, and one whole transcript.
 
-use base::owner::{OrgId, UserId};
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -10,6 +9,7 @@ use super::VerdictFilter;
 use super::sql::{self, RequestFilter, SessionFilter};
 use super::{Interaction, ListedSession, Request, SessionOutcome, SessionSummary};
 use crate::app::App;
+use base::owner::{OrgId, UserId};
 use storage::db::{Tx, like_pattern};
 use storage::error::{Code, Error, Result};
 

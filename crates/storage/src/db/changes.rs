@@ -5,7 +5,6 @@
 //! PostgreSQL one after the other. Use it where throughput counts; elsewhere `run!` is simpler.
 #![allow(clippy::disallowed_types)] // the texts are compiled in; only their parameters are counted on
 
-use base::owner::{OrgId, UserId};
 use serde::Serialize;
 use sqlx::types::Json;
 use sqlx::{AssertSqlSafe, SqlSafeStr};
@@ -13,6 +12,7 @@ use sqlx::{AssertSqlSafe, SqlSafeStr};
 use super::Tx;
 use super::dialect::{for_rows, renumber};
 use crate::error::{Error, Result};
+use base::owner::{OrgId, UserId};
 
 /// A parameter of either engine. `NULL` keeps its type: PostgreSQL asks for it.
 pub enum Value<'a> {

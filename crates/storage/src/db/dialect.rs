@@ -1,6 +1,6 @@
 //! The few places where the engines' SQL differs, each under a name.
 //!
-//! SQL texts write a fragment as `{name}` (or `{name:$1}` with its parameter); [`Tx::sql`] puts in the engine's
+//! SQL texts write a fragment as `{name:$1}`, with its parameter; [`Tx::sql`] puts in the engine's
 //! own words.
 #![allow(clippy::disallowed_types)] // dynamic SQL lives here: the place the ban points to
 
@@ -27,72 +27,94 @@ base::vocabulary! {
     }
 }
 
-/// `(name, SQLite, PostgreSQL)`; `?` stands for the fragment's parameter.
+/// `(name, SQLite, PostgreSQL)`; `?` stands for the fragment's parameter, which may hold further fragments.
 pub const FRAGMENTS: &[(&str, &str, &str)] = &[
-    // Writers on SQLite are alone, so there is nothing to lock.
-    ("for_share", "", "FOR SHARE"),
-    ("for_update", "", "FOR UPDATE"),
-    ("skip_locked", "", "FOR UPDATE SKIP LOCKED"),
-    // A list bound as one JSON text.
-    ("texts", "(SELECT value FROM json_each(?))", "(SELECT jsonb_array_elements_text(?::jsonb))"),
+    // Row locks: `{lock:SHARE}`. Writers on SQLite are alone, so there is nothing to lock.
+    ("lock", "", "FOR ?"),
+    // The items of a JSON list bound as one text, in the column `value`: of texts, of integers, and of lists, whose
+    // items are `value ->> 0`, `value ->> 1`, …
+    (
+        "texts",
+        "(SELECT value FROM json_each(?))",
+        "(SELECT value FROM jsonb_array_elements_text(?::jsonb))",
+    ),
     (
         "integers",
         "(SELECT value FROM json_each(?))",
-        "(SELECT jsonb_array_elements_text(?::jsonb)::bigint)",
+        "(SELECT CAST(value AS BIGINT) AS value FROM jsonb_array_elements_text(?::jsonb))",
     ),
-    // The cost in the payload of a job.
     (
-        "payload_cost",
-        "CAST(json_extract(payload, '$.cost_usd') AS REAL)",
-        "(payload->>'cost_usd')::double precision",
+        "lists",
+        "(SELECT value FROM json_each(?))",
+        "(SELECT value FROM jsonb_array_elements(?::jsonb))",
     ),
-    // Case-insensitive substring, with % and _ in the parameter already escaped by `like_pattern`.
-    ("contains", "LIKE ? ESCAPE '\\'", "ILIKE ? ESCAPE '\\'"),
-    // Full text, by a query from `Tx::any_of`: `FROM {found_in:t} WHERE {matches:$1}` gives the rows `b` of a table
-    // t that has a column of terms; `SELECT {found:key} FROM {index_of:t} WHERE {matches:$1}` gives their keys
-    // alone. CROSS JOIN: the index first, then the rows.
+    // Full text, by a query from `Tx::any_of`: `FROM {found_in:t} WHERE {matches:$1}` gives the rows `b` of a table t
+    // that has a column of terms, and `{found:key}` their key, by which the index is sorted. CROSS JOIN: the index
+    // first, then the rows.
     ("found_in", "?_index i CROSS JOIN ? b ON b.rowid = i.rowid", "? b"),
-    ("index_of", "?_index i", "? b"),
-    // SQLite compiles a statement anew each time its plain `LIMIT $1` is bound, because the plan may depend on it;
-    // a sum is taken as it comes.
-    ("limit", "LIMIT ? + 0", "LIMIT ?"),
-    // All rows as one JSON text, a list for each: `SELECT {rows_listed}a, {json:b}, {hex:c}{end_listed} FROM …`. Columns
-    // that hold JSON stand in it as such, flags as true and false, fractions with all their digits, bytes as hexadecimal
-    // digits. The rows of a subquery, as one column, end with `{end_nested}`.
-    ("rows_listed", "json_group_array(json_array(", "COALESCE(json_agg(json_build_array("),
-    ("end_listed", "))", ")), '[]'::json)::text"),
-    ("end_nested", "))", ")), '[]'::json)"),
-    ("json", "json(?)", "?"),
-    ("flag", "json(iif(?, 'true', 'false'))", "?"),
-    ("fraction", "json(iif(? IS NULL, NULL, printf('%!.17g', ?)))", "?"),
-    ("hex", "hex(?)", "encode(?, 'hex')"),
-    // The rows of a JSON list bound as one text, under `value`; and a column of integers as such a list.
-    ("each", "json_each(?)", "jsonb_array_elements_text(?::jsonb)"),
-    ("listed", "json_group_array(?)", "COALESCE(jsonb_agg(?), '[]'::jsonb)"),
-    // All texts of a column as one, a line each.
-    ("lines", "group_concat(?, char(10))", "string_agg(?, chr(10))"),
-    (
-        "session_pairs",
-        "json_group_array(json_object('user_id', user_id, 'session_id', session_id))",
-        "COALESCE(jsonb_agg(jsonb_build_object('user_id', user_id, 'session_id', session_id)), '[]'::jsonb)",
-    ),
-    // A JSON list of [tag, grain, low, high], bound as one text.
-    (
-        "ranges",
-        "(SELECT json_extract(value, '$[0]') AS tag, json_extract(value, '$[1]') AS grain,
-                 json_extract(value, '$[2]') AS low, json_extract(value, '$[3]') AS high FROM json_each(?))",
-        "(SELECT (value->>0)::bigint AS tag, (value->>1)::bigint AS grain, (value->>2)::bigint AS low,
-                 (value->>3)::bigint AS high FROM jsonb_array_elements(?::jsonb))",
-    ),
-    // A JSON list of pairs of texts.
-    (
-        "pairs",
-        "(SELECT json_extract(value, '$[0]') AS a, json_extract(value, '$[1]') AS b FROM json_each(?))",
-        "(SELECT value->>0 AS a, value->>1 AS b FROM jsonb_array_elements(?::jsonb))",
-    ),
-    ("found", "i.rowid", "b.?"),
     ("matches", "i.terms MATCH ?", "b.document @@ (?)::tsquery"),
+    ("found", "i.rowid", "b.?"),
+    // All rows as one JSON list of lists, and all values of one column as a JSON list.
+    (
+        "json_rows",
+        "json_group_array(json_array(?))",
+        "COALESCE(json_agg(json_build_array(?)), '[]'::json)",
+    ),
+    ("json_values", "json_group_array(?)", "COALESCE(jsonb_agg(?), '[]'::jsonb)"),
+    // Bytes as hexadecimal digits.
+    ("hex", "hex(?)", "encode(?, 'hex')"),
 ];
+
+/// The statement, if all its fragments are known; else the program does not compile. `{rows}` is that of
+/// [`Changes::add_rows`](super::Changes::add_rows).
+pub const fn checked(statement: &'static str) -> &'static str {
+    assert!(knows_fragments(statement), "a statement names a fragment that is not in FRAGMENTS");
+    statement
+}
+
+/// [`checked`] for a statement that is put together when the program starts.
+pub fn composed(statement: String) -> String {
+    assert!(knows_fragments(&statement), "unknown fragment in {statement}");
+    statement
+}
+
+const fn knows_fragments(statement: &str) -> bool {
+    let bytes = statement.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        if bytes[at] == b'{' {
+            let start = at + 1;
+            let mut end = start;
+            while end < bytes.len() && (bytes[end].is_ascii_lowercase() || bytes[end] == b'_') {
+                end += 1;
+            }
+            // Braces without a name are those of a JSON text.
+            if end > start && !is_fragment(bytes, start, end) {
+                return false;
+            }
+            at = end;
+        } else {
+            at += 1;
+        }
+    }
+    true
+}
+
+const fn is_fragment(bytes: &[u8], start: usize, end: usize) -> bool {
+    let mut index = 0;
+    while index < FRAGMENTS.len() {
+        let name = FRAGMENTS[index].0.as_bytes();
+        let mut same = 0;
+        while same < name.len() && start + same < end && name[same] == bytes[start + same] {
+            same += 1;
+        }
+        if same == name.len() && same == end - start {
+            return true;
+        }
+        index += 1;
+    }
+    false
+}
 
 impl Tx {
     pub fn engine(&self) -> Engine {
@@ -293,7 +315,7 @@ pub(super) fn renumber(text: &str, offset: usize, out: &mut String) {
     out.push_str(rest);
 }
 
-/// Escapes what a person typed for use with `{contains:$n}`.
+/// The pattern for `LIKE … ESCAPE '\\'` that finds what a person typed anywhere.
 pub fn like_pattern(text: &str) -> String {
     let mut pattern = String::with_capacity(text.len() + 2);
     pattern.push('%');
@@ -323,14 +345,14 @@ fn rendered(engine: Engine, text: &'static str) -> &'static str {
     words
 }
 
-fn render(engine: Engine, text: &'static str) -> Cow<'static, str> {
+fn render(engine: Engine, text: &str) -> Cow<'_, str> {
     if !text.contains('{') {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 64);
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('{') {
-        let Some((fragment, after)) = after.split_once('}') else {
+        let Some((fragment, after)) = split_at_end(after) else {
             break;
         };
         let (name, parameter) = fragment.split_once(':').unwrap_or((fragment, ""));
@@ -338,15 +360,28 @@ fn render(engine: Engine, text: &'static str) -> Cow<'static, str> {
         match FRAGMENTS.iter().find(|(known, ..)| *known == name) {
             Some((_, sqlite, postgres)) => {
                 let words = if engine == Engine::Sqlite { sqlite } else { postgres };
-                out.push_str(&words.replace('?', parameter));
+                out.push_str(&words.replace('?', &render(engine, parameter)));
             }
-            // Left as it is: no engine runs it, where without it the statement would be another one.
             None => out.push_str(&format!("{{{fragment}}}")),
         }
         rest = after;
     }
     out.push_str(rest);
     Cow::Owned(out)
+}
+
+/// A fragment up to the brace that closes it, and the text after that brace.
+fn split_at_end(text: &str) -> Option<(&str, &str)> {
+    let mut open = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'{' => open += 1,
+            b'}' if open == 0 => return Some((&text[..at], &text[at + 1..])),
+            b'}' => open -= 1,
+            _ => {}
+        }
+    }
+    None
 }
 
 /// The message of the triggers in `governance/wall.rs`.
@@ -389,17 +424,20 @@ mod tests {
 
     #[test]
     fn fragments_take_their_parameter() {
-        let sql = "SELECT 1 FROM t WHERE id IN {texts:$2} {for_share}";
+        let sql = "SELECT {json_rows:a, (SELECT {hex:b} FROM u)} FROM t {lock:SHARE}";
         assert_eq!(
             render(Engine::Sqlite, sql),
-            "SELECT 1 FROM t WHERE id IN (SELECT value FROM json_each($2)) "
+            "SELECT json_group_array(json_array(a, (SELECT hex(b) FROM u))) FROM t "
         );
         assert_eq!(
             render(Engine::Postgres, sql),
-            "SELECT 1 FROM t WHERE id IN (SELECT jsonb_array_elements_text($2::jsonb)) FOR SHARE"
+            "SELECT COALESCE(json_agg(json_build_array(a, (SELECT encode(b, 'hex') FROM u))), '[]'::json) \
+             FROM t FOR SHARE"
         );
         assert!(matches!(render(Engine::Sqlite, "SELECT 1"), Cow::Borrowed(_)));
-        assert_eq!(render(Engine::Sqlite, "SELECT 1 {for_ever}"), "SELECT 1 {for_ever}");
+        assert!(knows_fragments(sql) && knows_fragments("SELECT '{}'"));
+        assert!(!knows_fragments("SELECT 1 {for_ever}") && !knows_fragments("{tex:$1}"));
+        assert!(FRAGMENTS.len() <= 10);
     }
 
     #[test]

@@ -24,7 +24,9 @@ use sqlx::{Database, Postgres, Sqlite, Transaction};
 use crate::error::{Code, Error, Result};
 pub use base::words::TextTerm;
 pub use changes::{Changes, Value};
-pub use dialect::{Engine, FRAGMENTS, Objects, Sequence, TextSink, WALL_MESSAGE, like_pattern};
+pub use dialect::{
+    Engine, Objects, Sequence, TextSink, WALL_MESSAGE, checked, composed, like_pattern,
+};
 
 /// A transaction of either engine. SQL runs on it through the [`rows!`](crate::rows), [`row!`](crate::row)
 /// and [`run!`](crate::run) macros.
@@ -331,38 +333,68 @@ macro_rules! on {
     };
 }
 
-/// Rows that came as one text from `{rows_listed}`, their columns in the order of the fields.
+/// Rows that came as one text from `{json_rows:…}`, their columns in the order of the fields.
 pub fn listed<'a, T: serde::Deserialize<'a>>(text: &'a str) -> Result<Vec<T>> {
     serde_json::from_str(text)
         .map_err(|e| Error::Internal(format!("a statement gave odd rows: {e}")))
 }
 
-/// All rows: `rows!(tx, Row, "SELECT …", a, b)`.
+/// A column of such rows that holds JSON, `CAST(… AS TEXT)`.
+pub fn json_text<'de, T, D>(deserializer: D) -> std::result::Result<T, D::Error>
+where
+    T: serde::de::DeserializeOwned,
+    D: serde::Deserializer<'de>,
+{
+    let text: Option<std::borrow::Cow<'de, str>> = serde::Deserialize::deserialize(deserializer)?;
+    serde_json::from_str(text.as_deref().unwrap_or("null")).map_err(serde::de::Error::custom)
+}
+
+/// A statement that is kept in a variable: one with an unknown fragment does not compile.
+#[macro_export]
+macro_rules! statement {
+    ($sql:expr) => {
+        const { $crate::db::checked($sql) }
+    };
+}
+
+/// All rows: `rows!(tx, Row, "SELECT …", a, b)`, or with a variable from [`statement!`](crate::statement).
 #[macro_export]
 macro_rules! rows {
-    ($tx:expr, $row:ty, $sql:expr $(, $bind:expr)* $(,)?) => {{
+    ($tx:expr, $row:ty, $sql:ident $(, $bind:expr)* $(,)?) => {{
         let sql = $tx.sql($sql);
         $crate::on!($tx, conn => $crate::sqlx::query_as::<_, $row>(sql)$(.bind($bind))*.fetch_all(conn).await)
             .map_err($crate::error::Error::from)
+    }};
+    ($tx:expr, $row:ty, $sql:expr $(, $bind:expr)* $(,)?) => {{
+        let sql = $crate::statement!($sql);
+        $crate::rows!($tx, $row, sql $(, $bind)*)
     }};
 }
 
 /// One row or none: `row!(tx, Row, "SELECT …", a, b)`.
 #[macro_export]
 macro_rules! row {
-    ($tx:expr, $row:ty, $sql:expr $(, $bind:expr)* $(,)?) => {{
+    ($tx:expr, $row:ty, $sql:ident $(, $bind:expr)* $(,)?) => {{
         let sql = $tx.sql($sql);
         $crate::on!($tx, conn => $crate::sqlx::query_as::<_, $row>(sql)$(.bind($bind))*.fetch_optional(conn).await)
             .map_err($crate::error::Error::from)
+    }};
+    ($tx:expr, $row:ty, $sql:expr $(, $bind:expr)* $(,)?) => {{
+        let sql = $crate::statement!($sql);
+        $crate::row!($tx, $row, sql $(, $bind)*)
     }};
 }
 
 /// A statement without rows; gives the number of rows it touched.
 #[macro_export]
 macro_rules! run {
-    ($tx:expr, $sql:expr $(, $bind:expr)* $(,)?) => {{
+    ($tx:expr, $sql:ident $(, $bind:expr)* $(,)?) => {{
         let sql = $tx.sql($sql);
         $crate::on!($tx, conn => $crate::sqlx::query(sql)$(.bind($bind))*.execute(conn).await.map(|done| done.rows_affected()))
             .map_err($crate::error::Error::from)
+    }};
+    ($tx:expr, $sql:expr $(, $bind:expr)* $(,)?) => {{
+        let sql = $crate::statement!($sql);
+        $crate::run!($tx, sql $(, $bind)*)
     }};
 }

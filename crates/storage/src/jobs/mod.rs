@@ -18,7 +18,6 @@ mod rules;
 mod runner;
 mod sql;
 
-use base::owner::{OrgId, UserId};
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -28,6 +27,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::runtime::Runtime;
 use crate::subjects::SubjectWrite;
+use base::owner::{OrgId, UserId};
 
 pub use recurring::Recurring;
 pub use rules::{

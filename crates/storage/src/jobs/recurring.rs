@@ -1,6 +1,5 @@
 //! Work of the whole installation that comes back: one open job per kind.
 
-use base::owner::OrgId;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
@@ -8,6 +7,7 @@ use serde_json::json;
 
 use super::{Claim, Context, Handler, NewJob, OnDuplicate, Outcome, rules};
 use crate::error::Result;
+use base::owner::OrgId;
 
 /// Work that is done every so often, by whichever replica comes to it first.
 pub trait Recurring<C: Context>: Send + Sync {

@@ -1,6 +1,5 @@
 //! Enqueueing, claiming and ending jobs.
 
-use base::owner::{OrgId, UserId};
 use serde_json::Value;
 
 use super::{
@@ -11,6 +10,7 @@ use crate::db::Tx;
 use crate::error::{Error, Result};
 use crate::runtime::Runtime;
 use crate::subjects::SubjectWrite;
+use base::owner::{OrgId, UserId};
 
 /// The longest pause between two attempts.
 const LONGEST_PAUSE: i64 = 3600;

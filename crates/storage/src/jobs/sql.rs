@@ -1,6 +1,5 @@
 //! SQL of the table `jobs`.
 
-use base::owner::{OrgId, UserId};
 use sqlx::types::Json;
 
 use serde_json::Value;
@@ -12,6 +11,7 @@ use super::{
 use crate::db::{Changes, Tx, Value as Parameter};
 use crate::error::{Error, Result};
 use crate::{row, rows, run};
+use base::owner::{OrgId, UserId};
 
 macro_rules! insert {
     ($on_duplicate:expr) => {
@@ -95,7 +95,7 @@ pub async fn claim(
                AND (user_id IS NULL OR EXISTS (
                      SELECT 1 FROM subjects s WHERE s.org_id = jobs.org_id AND s.user_id = jobs.user_id
                         AND s.state = 'active' AND s.epoch = jobs.epoch))
-             ORDER BY run_at, job_id {limit:$5} {skip_locked})
+             ORDER BY run_at, job_id LIMIT $5 + 0 {lock:UPDATE SKIP LOCKED})
          UPDATE jobs SET lease_until = $3, lease_token = $4, attempts = attempts + 1
          WHERE job_id IN (SELECT job_id FROM due)
          RETURNING job_id, org_id, user_id, epoch, kind, parent_id, payload, run_at, attempts, max_attempts,
@@ -141,7 +141,7 @@ pub async fn is_held(tx: &mut Tx, job: &Claim) -> Result<bool> {
     let found = row!(
         tx,
         (String,),
-        "SELECT job_id FROM jobs WHERE job_id = $1 AND lease_token = $2 AND state = 'open' {for_share}",
+        "SELECT job_id FROM jobs WHERE job_id = $1 AND lease_token = $2 AND state = 'open' {lock:SHARE}",
         &job.job_id,
         &job.lease_token
     )?;
@@ -309,7 +309,7 @@ pub async fn lock_held(tx: &mut Tx, job: &Claim) -> Result<Option<HeldJob>> {
         tx,
         HeldJob,
         "SELECT payload, weight, moves FROM jobs
-         WHERE job_id = $1 AND lease_token = $2 AND state = 'open' {for_update}",
+         WHERE job_id = $1 AND lease_token = $2 AND state = 'open' {lock:UPDATE}",
         &job.job_id,
         &job.lease_token
     )
@@ -353,7 +353,7 @@ pub async fn open_children(
         tx,
         Child,
         "SELECT job_id, user_id, epoch, kind, payload FROM jobs
-         WHERE parent_id = $1 AND state = 'open' AND job_id > $2 ORDER BY job_id {limit:$3}",
+         WHERE parent_id = $1 AND state = 'open' AND job_id > $2 ORDER BY job_id LIMIT $3 + 0",
         parent_id,
         after,
         limit
@@ -389,7 +389,7 @@ pub async fn failed_children(
         tx,
         (Json<Value>, Option<String>),
         "SELECT payload, last_error FROM jobs WHERE parent_id = $1 AND state = 'dead'
-         ORDER BY finished_at DESC, job_id DESC {limit:$2}",
+         ORDER BY finished_at DESC, job_id DESC LIMIT $2 + 0",
         parent_id,
         limit
     )?;
@@ -400,7 +400,7 @@ pub async fn child_costs(tx: &mut Tx, parent_id: &str) -> Result<f64> {
     let found = row!(
         tx,
         (Option<f64>,),
-        "SELECT SUM({payload_cost}) FROM jobs WHERE parent_id = $1",
+        "SELECT SUM(CAST(payload ->> 'cost_usd' AS DOUBLE PRECISION)) FROM jobs WHERE parent_id = $1",
         parent_id
     )?;
     Ok(found.and_then(|(sum,)| sum).unwrap_or(0.0))
@@ -542,7 +542,7 @@ pub async fn delete_finished_before(tx: &mut Tx, before: i64, limit: i64) -> Res
              WHERE j.finished_at < $1 AND NOT EXISTS (
                  SELECT 1 FROM jobs p WHERE p.job_id = j.parent_id
                     AND (p.finished_at IS NULL OR p.finished_at >= $1))
-             {limit:$2})",
+             LIMIT $2 + 0)",
         before,
         limit
     )

@@ -5,7 +5,6 @@
 //! before it: nothing can be changed, left out or put in between without [`verify`] noticing. An event is written
 //! in the transaction of what it tells about.
 
-use base::owner::OrgId;
 use std::collections::BTreeMap;
 
 use sha2::{Digest, Sha256};
@@ -14,6 +13,7 @@ use sqlx::types::Json;
 use super::sql;
 use crate::db::{Db, Tx};
 use crate::error::Result;
+use base::owner::OrgId;
 
 /// The predecessor of the first event.
 const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000000";

@@ -1,12 +1,12 @@
 //! The subject barrier: nobody writes for a person without passing here, inside the writing transaction.
 
-use base::owner::{OrgId, UserId};
 use std::collections::BTreeMap;
 
 use super::SubjectKeys;
 use crate::db::Tx;
 use crate::error::{Code, Error, Result};
 use crate::{row, rows, run};
+use base::owner::{OrgId, UserId};
 
 /// The right to write rows of one person, in the transaction that [`open`] was called in. Every function that
 /// inserts or updates user-owned rows takes one, so forgetting the barrier does not compile.
@@ -151,7 +151,7 @@ pub async fn open_known(
             tx,
             (UserId, i64),
             "SELECT user_id, epoch FROM subjects
-             WHERE org_id = $1 AND user_id IN {texts:$2} AND state = 'active' {for_share}",
+             WHERE org_id = $1 AND user_id IN {texts:$2} AND state = 'active' {lock:SHARE}",
             org_id,
             list
         )?;
@@ -188,7 +188,7 @@ async fn hold(tx: &mut Tx, org_id: &OrgId, user_id: &UserId) -> Result<bool> {
     let found = row!(
         tx,
         (i64,),
-        "SELECT epoch FROM subjects WHERE org_id = $1 AND user_id = $2 {for_update}",
+        "SELECT epoch FROM subjects WHERE org_id = $1 AND user_id = $2 {lock:UPDATE}",
         org_id,
         user_id
     )?;
@@ -200,7 +200,7 @@ async fn known(tx: &mut Tx, org_id: &OrgId, user_id: &UserId) -> Result<Option<S
         tx,
         Subject,
         "SELECT subject_ref, state, epoch, fence_at, return_policy FROM subjects
-         WHERE org_id = $1 AND user_id = $2 {for_share}",
+         WHERE org_id = $1 AND user_id = $2 {lock:SHARE}",
         org_id,
         user_id
     )
@@ -321,7 +321,7 @@ async fn erased(tx: &mut Tx, org_id: &OrgId, refs: &[String]) -> Result<Option<S
         tx,
         Subject,
         "SELECT subject_ref, state, epoch, fence_at, return_policy FROM subjects
-         WHERE org_id = $1 AND subject_ref IN {texts:$2} AND user_id IS NULL {for_share}",
+         WHERE org_id = $1 AND subject_ref IN {texts:$2} AND user_id IS NULL {lock:SHARE}",
         org_id,
         refs
     )

@@ -4,7 +4,6 @@
 //! when the barrier stands, nothing of this process still holds the person's words. Other replicas look at the
 //! barrier itself before each call (`judging/consent.rs` of the service).
 
-use base::owner::{OrgId, UserId};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -14,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::barrier;
 use crate::error::Result;
+use base::owner::{OrgId, UserId};
 
 /// Work that does not end when it is cancelled is not waited for longer than this.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -4,7 +4,6 @@
 //! are never used: an e-mail address can be guessed. The keys live outside the database. Each has an id; the
 //! last one in the file makes new references, the older ones stay readable, so a rotation lifts no barrier.
 
-use base::owner::{OrgId, UserId};
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -13,6 +12,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
 use base::ids::Ids;
+use base::owner::{OrgId, UserId};
 use base::private_files;
 
 /// The actor of what operators do on the command line.

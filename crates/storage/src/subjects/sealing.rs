@@ -1,12 +1,12 @@
 //! Uses of the governance keys besides references: hiding a user id from the database while its erasure
 //! runs, and signing certificates. The keys themselves are never in the database.
 
-use base::owner::UserId;
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 
 use super::SubjectKeys;
 use crate::error::{Error, Result};
+use base::owner::UserId;
 
 fn fault(what: &str) -> Error {
     Error::Internal(format!("{what} failed"))

@@ -1,9 +1,9 @@
 //! SQL of the table `purge_operations`.
 
-use base::owner::OrgId;
 use sqlx::types::Json;
 
 use crate::governance::purge::{Counts, Purge, PurgeErrorCode, PurgeStatus};
+use base::owner::OrgId;
 use storage::db::Tx;
 use storage::error::Result;
 use storage::{row, rows, run};
@@ -29,7 +29,7 @@ pub async fn newest(tx: &mut Tx, org_id: &OrgId, limit: i64) -> Result<Vec<Purge
     rows!(
         tx,
         Purge,
-        select!("WHERE org_id = $1 ORDER BY created_at DESC, purge_id DESC {limit:$2}"),
+        select!("WHERE org_id = $1 ORDER BY created_at DESC, purge_id DESC LIMIT $2 + 0"),
         org_id,
         limit
     )

@@ -38,7 +38,7 @@ pub async fn hold(
         tx,
         SubjectRow,
         "SELECT subject_ref, user_id, state, epoch FROM subjects
-         WHERE org_id = $1 AND subject_ref = $2 {for_update}",
+         WHERE org_id = $1 AND subject_ref = $2 {lock:UPDATE}",
         org_id,
         subject_ref
     )

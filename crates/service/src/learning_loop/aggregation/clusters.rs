@@ -1,9 +1,9 @@
 //! Clusters of playbooks that say the same.
 
-use base::owner::UserId;
 use std::collections::{BTreeSet, HashMap};
 
 use crate::learnings::likeness::Likeness;
+use base::owner::UserId;
 
 /// A user playbook as it is compared.
 #[derive(Clone, Debug, Default, sqlx_macros::FromRow)]

@@ -1,6 +1,5 @@
 //! The job of an agent version: find what several people taught, propose it, close the job.
 
-use base::owner::UserId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -21,6 +20,7 @@ use crate::learnings::{
     UserPlaybooksChanged, agent_playbooks, embedding_job, rejections, user_playbooks,
 };
 use crate::organization::{self, LearningConfig};
+use base::owner::UserId;
 use storage::db::Tx;
 use storage::error::{Error, Result};
 use storage::jobs::{self, Claim, Handler, Outcome};

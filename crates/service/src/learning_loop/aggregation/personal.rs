@@ -6,10 +6,10 @@
 //!
 //! Several accounts of one person are one person: who shares a contact, an order or a long phrase is counted once.
 
-use base::owner::UserId;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::learning_loop::own_words::{self, Run, Word};
+use base::owner::UserId;
 use base::words;
 
 /// One source person, as far as they can be recognised.

@@ -1,12 +1,12 @@
 //! Effect of a publish on its person's stream: one statement in the publish's own transaction.
 
-use base::owner::OrgId;
 use serde_json::json;
 
 use super::{EXTRACT, StreamJob};
 use crate::app::App;
 use crate::organization;
 use crate::sessions::LearningMode;
+use base::owner::OrgId;
 use storage::db::{Changes, Tx};
 use storage::error::Result;
 use storage::jobs::{self, Gathering, NewJob, OnDuplicate, Planned};

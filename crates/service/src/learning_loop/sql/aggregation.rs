@@ -26,7 +26,7 @@ pub async fn members(
             ON v.org_id = b.org_id AND v.user_id = b.user_id AND v.user_playbook_id = b.user_playbook_id
             AND v.revision = b.revision AND v.model = $3
          WHERE b.org_id = $1 AND b.agent_version = $2 AND b.status = 'current'
-         ORDER BY b.user_playbook_id DESC {limit:$4}",
+         ORDER BY b.user_playbook_id DESC LIMIT $4 + 0",
         org_id,
         agent_version,
         model,
@@ -40,7 +40,7 @@ pub async fn still_says(tx: &mut Tx, org_id: &OrgId, member: &Member) -> Result<
         tx,
         (String, String),
         "SELECT content, \"trigger\" FROM user_playbooks
-         WHERE org_id = $1 AND user_id = $2 AND user_playbook_id = $3 AND status = 'current' {for_share}",
+         WHERE org_id = $1 AND user_id = $2 AND user_playbook_id = $3 AND status = 'current' {lock:SHARE}",
         org_id,
         &member.user_id,
         member.user_playbook_id
@@ -73,7 +73,7 @@ pub async fn known_of(tx: &mut Tx, org_id: &OrgId, users: &str) -> Result<Vec<(S
         tx,
         (String, String),
         "SELECT user_id, content FROM profiles WHERE org_id = $1 AND user_id IN {texts:$2}
-         ORDER BY profile_no DESC {limit:$3}",
+         ORDER BY profile_no DESC LIMIT $3 + 0",
         org_id,
         users,
         KNOWN
@@ -82,7 +82,7 @@ pub async fn known_of(tx: &mut Tx, org_id: &OrgId, users: &str) -> Result<Vec<(S
         tx,
         (String, String),
         "SELECT user_id, \"trigger\" || ' ' || content FROM user_playbooks
-         WHERE org_id = $1 AND user_id IN {texts:$2} ORDER BY user_playbook_id DESC {limit:$3}",
+         WHERE org_id = $1 AND user_id IN {texts:$2} ORDER BY user_playbook_id DESC LIMIT $3 + 0",
         org_id,
         users,
         KNOWN

@@ -1,8 +1,8 @@
 //! SQL of what is compared with a person's words, and masked, before the person is erased.
 
-use base::owner::{OrgId, UserId};
 use sqlx::types::Json;
 
+use base::owner::{OrgId, UserId};
 use storage::db::Tx;
 use storage::error::Result;
 use storage::{rows, run};
@@ -29,7 +29,7 @@ pub async fn linked(
         tx,
         (i64,),
         "SELECT DISTINCT agent_playbook_id FROM agent_playbook_sources
-         WHERE org_id = $1 AND user_id = $2 AND epoch < $3 ORDER BY agent_playbook_id {limit:$4}",
+         WHERE org_id = $1 AND user_id = $2 AND epoch < $3 ORDER BY agent_playbook_id LIMIT $4 + 0",
         org_id,
         user_id,
         epoch,

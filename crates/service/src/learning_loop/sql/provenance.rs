@@ -1,8 +1,9 @@
 //! SQL that follows a learning back to where it came from.
-use base::owner::{OrgId, UserId};
+
 use sqlx::types::Json;
 
 use crate::learning_loop::provenance::ProposalRecord;
+use base::owner::{OrgId, UserId};
 use judge::LearningKind;
 use storage::db::Tx;
 use storage::error::Result;

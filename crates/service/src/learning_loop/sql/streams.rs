@@ -1,9 +1,9 @@
 //! SQL of the tables `learning_streams`, `learning_windows` and `learning_proposals`.
 
-use base::owner::{OrgId, UserId};
 use sqlx::types::Json;
 
 use crate::learning_loop::extraction::{Extracted, Placed, Saved};
+use base::owner::{OrgId, UserId};
 use storage::db::Tx;
 use storage::error::Result;
 use storage::subjects::SubjectWrite;

@@ -1,6 +1,5 @@
 //! SQL of the tables `tuning_proposals` and `tuning_evidence`, and of learnings as they are scored.
 
-use base::owner::{OrgId, UserId};
 use std::collections::BTreeSet;
 
 use sqlx::types::Json;
@@ -9,6 +8,7 @@ use crate::evaluation::VerdictOnLearning;
 use crate::learning_loop::tuning::{
     Present, Score, TuningDraft, TuningEvidence, TuningProposal, TuningStatus,
 };
+use base::owner::{OrgId, UserId};
 use judge::{DiagnosisCategory, LearningKind};
 use storage::db::Tx;
 use storage::error::Result;
@@ -196,7 +196,7 @@ pub async fn hold(
         concat!(
             "SELECT ",
             columns!(),
-            " FROM tuning_proposals WHERE org_id = $1 AND proposal_id = $2 {for_update}"
+            " FROM tuning_proposals WHERE org_id = $1 AND proposal_id = $2 {lock:UPDATE}"
         ),
         org_id,
         proposal_id

@@ -1,6 +1,5 @@
 //! People decide about tuning proposals.
 
-use base::owner::{OrgId, UserId};
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -15,6 +14,7 @@ use crate::learnings::decisions::Decider;
 use crate::learnings::requests::PlaybookChange;
 use crate::learnings::rows::profiles as profile_rows;
 use crate::learnings::{LearningStatus, agent_playbooks, user_playbooks};
+use base::owner::{OrgId, UserId};
 use judge::LearningKind;
 use storage::db::Tx;
 use storage::error::{Code, Error, Result};

@@ -1,6 +1,6 @@
 //! Drafts for a learning that hurts: a better wording if the evidence shows its fault and a model can write
 //! one, archiving otherwise.
-use base::owner::{OrgId, UserId};
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ use crate::learning_loop::aggregation::{People, Person};
 use crate::learning_loop::sql::aggregation::known_of;
 use crate::organization::OrganizationConfig;
 use crate::sessions::{self, Interaction};
+use base::owner::{OrgId, UserId};
 use judge::prompts::Kind;
 use judge::{DiagnosisCategory, Flawed, JudgeError, LearningKind};
 use storage::error::Result;

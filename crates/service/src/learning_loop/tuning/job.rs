@@ -1,6 +1,5 @@
 //! The job of an organization: look at the scores, propose what to do about learnings that hurt.
 
-use base::owner::UserId;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -13,6 +12,7 @@ use crate::evaluation::LEARNING_VERDICTS_CHANGED;
 use crate::learning_loop::sql::tuning as sql;
 use crate::learnings::PlaybookStatus;
 use crate::organization;
+use base::owner::UserId;
 use storage::db::Tx;
 use storage::error::Result;
 use storage::jobs::{self, Claim, Handler, Outcome};

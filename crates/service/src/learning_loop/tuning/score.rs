@@ -1,6 +1,5 @@
 //! The scorecard: what verdicts say about each learning, with how sure that is.
 
-use base::owner::{OrgId, UserId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -13,6 +12,7 @@ use crate::evaluation::{self, VerdictOnLearning};
 use crate::experiments::{self, ServedLift, ServedLifts};
 use crate::learning_loop::sql::tuning as sql;
 use crate::learnings::{LearningStatus, PlaybookStatus};
+use base::owner::{OrgId, UserId};
 use judge::{DiagnosisCategory, LearningImpact, LearningKind};
 use stats::distributions::student_t_critical_value;
 use stats::wilson::wilson;

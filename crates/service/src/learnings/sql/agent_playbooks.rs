@@ -1,10 +1,10 @@
 //! SQL of the tables `agent_playbooks` and `agent_playbook_sources`.
 
-use base::owner::{OrgId, UserId};
 use sqlx::types::Json;
 
 use super::{Filter, filtered, has_tag};
 use crate::learnings::{AgentPlaybook, LearningStatus, PlaybookStatus, SourceWindow};
+use base::owner::{OrgId, UserId};
 use storage::db::Tx;
 use storage::error::Result;
 use storage::subjects::SubjectWrite;
@@ -14,7 +14,7 @@ macro_rules! columns {
     () => {
         columns!("b.", "")
     };
-    // With what is to stand before and after the name of a column that holds JSON.
+    // Columns that hold JSON stand between these two.
     ($json:literal, $end:literal) => {
         concat!(
             "b.agent_playbook_id, b.playbook_name, b.agent_version, b.created_at, b.content, b.\"trigger\",
@@ -140,7 +140,7 @@ pub async fn hold(tx: &mut Tx, org_id: &OrgId, id: i64) -> Result<Option<AgentPl
         concat!(
             "SELECT ",
             columns!(),
-            " FROM agent_playbooks b WHERE b.org_id = $1 AND b.agent_playbook_id = $2 {for_update}"
+            " FROM agent_playbooks b WHERE b.org_id = $1 AND b.agent_playbook_id = $2 {lock:UPDATE}"
         ),
         org_id,
         id
@@ -168,7 +168,7 @@ pub async fn list(tx: &mut Tx, filter: &Filter, limit: i64) -> Result<Vec<AgentP
             columns!(),
             " FROM agent_playbooks b WHERE ",
             passing!(),
-            " ORDER BY b.agent_playbook_id DESC {limit:$12}"
+            " ORDER BY b.agent_playbook_id DESC LIMIT $12 + 0"
         ),
         limit
     )

@@ -39,7 +39,7 @@ pub struct Filter {
 /// `$5` approval, `$6` source, `$7` tags, `$8` agent version, `$9` playbook name, `$10` and `$11` times. What the
 /// statement adds begins with `$12`.
 macro_rules! filtered {
-    ($tx:expr, $row:ty, $filter:expr, $sql:expr $(, $bind:expr)* $(,)?) => {
+    ($tx:expr, $row:ty, $filter:expr, $sql:ident $(, $bind:expr)* $(,)?) => {
         ::storage::rows!(
             $tx,
             $row,
@@ -58,6 +58,10 @@ macro_rules! filtered {
             $(, $bind)*
         )
     };
+    ($tx:expr, $row:ty, $filter:expr, $sql:expr $(, $bind:expr)* $(,)?) => {{
+        let sql = ::storage::statement!($sql);
+        filtered!($tx, $row, $filter, sql $(, $bind)*)
+    }};
 }
 use filtered;
 

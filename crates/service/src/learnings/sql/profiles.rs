@@ -13,7 +13,7 @@ macro_rules! columns {
     () => {
         columns!("b.", "")
     };
-    // With what is to stand before and after the name of a column that holds JSON.
+    // Columns that hold JSON stand between these two.
     ($json:literal, $end:literal) => {
         concat!(
             "b.profile_no, b.profile_id, b.user_id, b.content, b.last_modified_timestamp,
@@ -174,7 +174,7 @@ pub async fn hold(
         concat!(
             "SELECT ",
             columns!(),
-            " FROM profiles b WHERE b.org_id = $1 AND b.user_id = $2 AND b.profile_id = $3 {for_update}"
+            " FROM profiles b WHERE b.org_id = $1 AND b.user_id = $2 AND b.profile_id = $3 {lock:UPDATE}"
         ),
         org_id,
         user_id,
@@ -212,7 +212,7 @@ pub async fn delete_expired(tx: &mut Tx, now: i64, limit: i64) -> Result<u64> {
         tx,
         "DELETE FROM profiles WHERE (org_id, profile_id) IN (
              SELECT org_id, profile_id FROM profiles WHERE expiration_timestamp <= $1
-             ORDER BY expiration_timestamp {limit:$2})",
+             ORDER BY expiration_timestamp LIMIT $2 + 0)",
         now,
         limit
     )
@@ -229,7 +229,7 @@ pub async fn list(tx: &mut Tx, filter: &Filter, limit: i64) -> Result<Vec<Profil
             columns!(),
             " FROM profiles b WHERE ",
             passing!(),
-            " ORDER BY b.last_modified_timestamp DESC, b.profile_no DESC {limit:$12}"
+            " ORDER BY b.last_modified_timestamp DESC, b.profile_no DESC LIMIT $12 + 0"
         ),
         limit
     )
@@ -249,7 +249,7 @@ pub async fn candidates(
         concat!(
             "SELECT b.profile_no AS no, b.terms FROM {found_in:profiles} WHERE {matches:$12} AND ",
             passing!(),
-            " ORDER BY {found:profile_no} DESC {limit:$13}"
+            " ORDER BY {found:profile_no} DESC LIMIT $13 + 0"
         ),
         query,
         limit
@@ -274,7 +274,7 @@ pub async fn vectors(
                 AND v.revision = b.revision AND v.model = $12
              WHERE ",
             passing!(),
-            " ORDER BY b.profile_no DESC {limit:$13}"
+            " ORDER BY b.profile_no DESC LIMIT $13 + 0"
         ),
         model,
         limit

@@ -1,11 +1,11 @@
 //! SQL of the table `rejected_ideas`.
 
-use base::owner::OrgId;
 use std::collections::BTreeSet;
 
 use sqlx::types::Json;
 
 use crate::learnings::AgentPlaybook;
+use base::owner::OrgId;
 use storage::db::Tx;
 use storage::error::Result;
 use storage::{rows, run};

@@ -37,7 +37,7 @@ pub struct Asked<'a> {
 macro_rules! owned {
     ($table:literal, $vectors:literal, $key:literal, $limit:literal, $passing:expr) => {
         concat!(
-            "(SELECT {rows_listed}b.no, b.terms, b.vector{end_listed} FROM (
+            "(SELECT CAST({json_rows:b.no, b.terms, b.vector} AS TEXT) FROM (
                 SELECT b.",
             $key,
             " AS no, b.terms, CASE WHEN $12 IS NULL THEN NULL ELSE (
@@ -57,9 +57,9 @@ macro_rules! owned {
             "
                 ORDER BY b.",
             $key,
-            " DESC {limit:",
+            " DESC LIMIT ",
             $limit,
-            "}) AS b)"
+            " + 0) AS b)"
         )
     };
 }
@@ -109,9 +109,9 @@ pub struct Winners {
 macro_rules! won {
     ($table:literal, $key:literal, $numbers:literal, $columns:expr, $passing:expr) => {
         concat!(
-            "(SELECT {rows_listed}",
+            "(SELECT CAST({json_rows:",
             $columns,
-            "{end_listed} FROM ",
+            "} AS TEXT) FROM ",
             $table,
             " b
               WHERE b.",
@@ -139,7 +139,7 @@ pub async fn won(tx: &mut Tx, filter: &Filter, winners: &Winners) -> Result<(Lea
                 "profiles",
                 "profile_no",
                 "$12",
-                profiles::columns!("{json:b.", "}"),
+                profiles::columns!("CAST(b.", " AS TEXT)"),
                 profiles::passing!()
             ),
             ", ",
@@ -147,7 +147,7 @@ pub async fn won(tx: &mut Tx, filter: &Filter, winners: &Winners) -> Result<(Lea
                 "user_playbooks",
                 "user_playbook_id",
                 "$13",
-                user_playbooks::columns!("{json:b.", "}"),
+                user_playbooks::columns!("CAST(b.", " AS TEXT)"),
                 concat!("b.user_id = $2 AND ", user_playbooks::passing!())
             ),
             ", ",
@@ -155,7 +155,7 @@ pub async fn won(tx: &mut Tx, filter: &Filter, winners: &Winners) -> Result<(Lea
                 "agent_playbooks",
                 "agent_playbook_id",
                 "$14",
-                agent_playbooks::columns!("{json:b.", "}"),
+                agent_playbooks::columns!("CAST(b.", " AS TEXT)"),
                 agent_playbooks::passing!()
             )
         ),

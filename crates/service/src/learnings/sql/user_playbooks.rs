@@ -1,10 +1,11 @@
 //! SQL of the table `user_playbooks`.
-use base::owner::{OrgId, UserId};
+
 use sqlx::types::Json;
 
 use super::{Filter, filtered, has_tag};
 use crate::learnings::rank::Candidate;
 use crate::learnings::{LearningStatus, UserPlaybook};
+use base::owner::{OrgId, UserId};
 use storage::db::Tx;
 use storage::error::Result;
 use storage::subjects::SubjectWrite;
@@ -14,7 +15,7 @@ macro_rules! columns {
     () => {
         columns!("b.", "")
     };
-    // With what is to stand before and after the name of a column that holds JSON.
+    // Columns that hold JSON stand between these two.
     ($json:literal, $end:literal) => {
         concat!(
             "b.user_playbook_id, b.user_id, b.agent_version, b.request_id, b.playbook_name, b.created_at,
@@ -159,7 +160,7 @@ pub async fn hold(tx: &mut Tx, org_id: &OrgId, id: i64) -> Result<Option<UserPla
         concat!(
             "SELECT ",
             columns!(),
-            " FROM user_playbooks b WHERE b.org_id = $1 AND b.user_playbook_id = $2 {for_update}"
+            " FROM user_playbooks b WHERE b.org_id = $1 AND b.user_playbook_id = $2 {lock:UPDATE}"
         ),
         org_id,
         id
@@ -192,15 +193,15 @@ pub async fn delete_by_ids(tx: &mut Tx, org_id: &OrgId, ids: &[i64]) -> Result<u
 pub async fn list(tx: &mut Tx, filter: &Filter, limit: i64) -> Result<Vec<UserPlaybook>> {
     macro_rules! list {
         ($of_user:literal) => {
-            concat!(
+            storage::statement!(concat!(
                 "SELECT ",
                 columns!(),
                 " FROM user_playbooks b WHERE ",
                 passing!(),
                 " AND ",
                 $of_user,
-                " ORDER BY b.user_playbook_id DESC {limit:$12}"
-            )
+                " ORDER BY b.user_playbook_id DESC LIMIT $12 + 0"
+            ))
         };
     }
     let sql = match filter.user_id {
@@ -225,7 +226,7 @@ pub async fn candidates(
             "SELECT b.user_playbook_id AS no, b.terms FROM {found_in:user_playbooks}
              WHERE {matches:$12} AND b.user_id = $2 AND ",
             passing!(),
-            " ORDER BY {found:user_playbook_id} DESC {limit:$13}"
+            " ORDER BY {found:user_playbook_id} DESC LIMIT $13 + 0"
         ),
         query,
         limit
@@ -250,7 +251,7 @@ pub async fn vectors(
                 AND v.revision = b.revision AND v.model = $12
              WHERE b.user_id = $2 AND ",
             passing!(),
-            " ORDER BY b.user_playbook_id DESC {limit:$13}"
+            " ORDER BY b.user_playbook_id DESC LIMIT $13 + 0"
         ),
         model,
         limit

@@ -30,21 +30,21 @@ pub async fn unembedded(
              FROM profiles b LEFT JOIN profile_vectors v
                 ON v.org_id = b.org_id AND v.user_id = b.user_id AND v.profile_no = b.profile_no
                 AND v.revision = b.revision AND v.model = $3
-             WHERE b.org_id = $1 AND b.user_id = $2 AND v.model IS NULL ORDER BY b.profile_no {limit:$4}"
+             WHERE b.org_id = $1 AND b.user_id = $2 AND v.model IS NULL ORDER BY b.profile_no LIMIT $4 + 0"
         }
         LearningKind::UserPlaybook => {
             "SELECT b.user_playbook_id AS no, b.revision, b.\"trigger\" || ' ' || b.content AS text
              FROM user_playbooks b LEFT JOIN user_playbook_vectors v
                 ON v.org_id = b.org_id AND v.user_id = b.user_id AND v.user_playbook_id = b.user_playbook_id
                 AND v.revision = b.revision AND v.model = $3
-             WHERE b.org_id = $1 AND b.user_id = $2 AND v.model IS NULL ORDER BY b.user_playbook_id {limit:$4}"
+             WHERE b.org_id = $1 AND b.user_id = $2 AND v.model IS NULL ORDER BY b.user_playbook_id LIMIT $4 + 0"
         }
         LearningKind::AgentPlaybook => {
             "SELECT b.agent_playbook_id AS no, b.revision, b.\"trigger\" || ' ' || b.content AS text
              FROM agent_playbooks b LEFT JOIN agent_playbook_vectors v
                 ON v.org_id = b.org_id AND v.agent_playbook_id = b.agent_playbook_id
                 AND v.revision = b.revision AND v.model = $3
-             WHERE b.org_id = $1 AND $2 IS NULL AND v.model IS NULL ORDER BY b.agent_playbook_id {limit:$4}"
+             WHERE b.org_id = $1 AND $2 IS NULL AND v.model IS NULL ORDER BY b.agent_playbook_id LIMIT $4 + 0"
         }
     };
     rows!(tx, Unembedded, sql, org_id, user_id, model, limit)
@@ -151,7 +151,7 @@ pub async fn behind(tx: &mut Tx, model: &str, limit: i64) -> Result<Vec<(OrgId, 
                 SELECT 1 FROM agent_playbook_vectors v WHERE v.org_id = b.org_id
                    AND v.agent_playbook_id = b.agent_playbook_id AND v.revision = b.revision
                    AND v.model = $1)) AS rows_behind
-         {limit:$2}",
+         LIMIT $2 + 0",
         model,
         limit
     )

@@ -1,9 +1,9 @@
 //! SQL of the table `interactions`: the turns of sessions.
 
-use base::owner::{OrgId, UserId};
 use sqlx::types::Json;
 
 use crate::sessions::{Arrival, Citation, Interaction};
+use base::owner::{OrgId, UserId};
 use storage::db::Tx;
 use storage::error::Result;
 use storage::{row, rows};
@@ -55,7 +55,7 @@ pub async fn newest_interactions(
             interaction_columns!(),
             " FROM interactions WHERE org_id = $1 AND user_id = $2
               AND ($3 IS NULL OR created_at >= $3) AND ($4 IS NULL OR created_at < $4)
-              ORDER BY created_at DESC, interaction_id DESC {limit:$5}"
+              ORDER BY created_at DESC, interaction_id DESC LIMIT $5 + 0"
         ),
         org_id,
         user_id,
@@ -102,7 +102,7 @@ pub async fn arrivals(
          FROM interactions i JOIN requests r ON r.org_id = i.org_id AND r.user_id = i.user_id
               AND r.session_id = i.session_id AND r.request_id = i.request_id
          WHERE i.org_id = $1 AND i.user_id = $2 AND i.interaction_id > $3 AND r.learning <> 'off'
-         ORDER BY i.interaction_id {limit:$4}",
+         ORDER BY i.interaction_id LIMIT $4 + 0",
         org_id,
         user_id,
         after,
@@ -133,7 +133,7 @@ pub async fn said(
         tx,
         Said,
         "SELECT interaction_id, session_id, request_id, role, content, user_action_description FROM interactions
-         WHERE org_id = $1 AND user_id = $2 AND interaction_id > $3 ORDER BY interaction_id {limit:$4}",
+         WHERE org_id = $1 AND user_id = $2 AND interaction_id > $3 ORDER BY interaction_id LIMIT $4 + 0",
         org_id,
         user_id,
         after,

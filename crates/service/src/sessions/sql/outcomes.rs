@@ -1,10 +1,10 @@
 //! SQL of the table `session_outcomes`.
 
-use base::owner::{OrgId, UserId};
 use sqlx::types::Json;
 
 use crate::sessions::SessionOutcome;
 use crate::sessions::{ListedOutcome, NewOutcome, OutcomeFilter};
+use base::owner::{OrgId, UserId};
 use storage::db::Tx;
 use storage::error::Result;
 use storage::subjects::SubjectWrite;
@@ -73,7 +73,7 @@ pub async fn current_outcomes(
 ) -> Result<Vec<ListedOutcome>> {
     macro_rules! list {
         ($of_sessions:literal) => {
-            concat!(
+            storage::statement!(concat!(
                 "SELECT ",
                 outcome_columns!(),
                 ", s.source, o.recorded_at AS created_at
@@ -86,8 +86,8 @@ pub async fn current_outcomes(
                   AND ($7 IS NULL OR o.occurred_at >= $7) AND ($8 IS NULL OR o.occurred_at <= $8)
                   AND o.revision = (SELECT MAX(revision) FROM session_outcomes n
                       WHERE n.org_id = o.org_id AND n.user_id = o.user_id AND n.session_id = o.session_id)
-                  ORDER BY o.occurred_at DESC, o.session_id, o.user_id {limit:$9} OFFSET $10"
-            )
+                  ORDER BY o.occurred_at DESC, o.session_id, o.user_id LIMIT $9 + 0 OFFSET $10"
+            ))
         };
     }
     // Two texts, so that sessions asked for by id are found by it.

@@ -1,10 +1,10 @@
 //! SQL of a publish: its turns, its request, and what it adds to its session.
 
-use base::owner::OrgId;
 use sqlx::types::Json;
 
 use crate::experiments::{Arm, Attribution};
 use crate::sessions::{InteractionData, LearningMode};
+use base::owner::OrgId;
 use storage::db::{Changes, Tx, Value};
 use storage::error::Result;
 use storage::jobs::Planned;

@@ -43,15 +43,15 @@ pub async fn sessions_with_requests(
 ) -> Result<Vec<(UserId, String)>> {
     macro_rules! page {
         ($of_user:literal) => {
-            concat!(
+            storage::statement!(concat!(
                 "SELECT s.user_id, s.session_id FROM sessions s WHERE s.org_id = $1 AND ",
                 $of_user,
                 " AND ($3 IS NULL OR s.session_id = $3) AND EXISTS (
                     SELECT 1 FROM requests r WHERE r.org_id = s.org_id AND r.user_id = s.user_id
                        AND r.session_id = s.session_id",
                 matching_requests!(),
-                ") ORDER BY s.last_request_at DESC, s.user_id DESC, s.session_id DESC {limit:$9} OFFSET $10"
-            )
+                ") ORDER BY s.last_request_at DESC, s.user_id DESC, s.session_id DESC LIMIT $9 + 0 OFFSET $10"
+            ))
         };
     }
     let sql = match filter.user_id {

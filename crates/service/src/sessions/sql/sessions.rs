@@ -92,7 +92,7 @@ pub async fn list_sessions(
 ) -> Result<Vec<ListedSession>> {
     macro_rules! list {
         ($of_user:literal) => {
-            concat!(
+            storage::statement!(concat!(
                 "SELECT ",
                 session_columns!(),
                 ", v.is_success, v.failure_type,
@@ -109,13 +109,13 @@ pub async fn list_sessions(
                   AND ($8 IS NULL OR (s.last_request_at, s.user_id, s.session_id) < ($8, $9, $10))
                   AND ($7 IS NULL OR EXISTS (
                         SELECT 1 FROM interactions i WHERE i.org_id = s.org_id AND i.user_id = s.user_id
-                           AND i.session_id = s.session_id AND i.content {contains:$7}))
+                           AND i.session_id = s.session_id AND LOWER(i.content) LIKE LOWER($7) ESCAPE '\\'))
                   AND ($12 IS NULL OR ($12 = 'none' AND v.result_id IS NULL)
                        OR ($12 = 'success' AND v.is_success = TRUE)
                        OR ($12 = 'failure' AND v.is_success = FALSE))
                   AND ($13 IS NULL OR s.session_id IN {texts:$13})
-                  ORDER BY s.last_request_at DESC, s.user_id DESC, s.session_id DESC {limit:$11}"
-            )
+                  ORDER BY s.last_request_at DESC, s.user_id DESC, s.session_id DESC LIMIT $11 + 0"
+            ))
         };
     }
     // Two texts, so that each is answered from its index.
@@ -161,7 +161,7 @@ pub async fn lock_session(
         tx,
         (String,),
         "SELECT session_id FROM sessions
-         WHERE org_id = $1 AND user_id = $2 AND session_id = $3 {for_update}",
+         WHERE org_id = $1 AND user_id = $2 AND session_id = $3 {lock:UPDATE}",
         org_id,
         user_id,
         session_id
@@ -230,7 +230,7 @@ pub async fn older_than(
         tx,
         (OrgId, UserId, String),
         "SELECT org_id, user_id, session_id FROM sessions WHERE last_request_at < $1
-         ORDER BY last_request_at, org_id, user_id, session_id {limit:$2}",
+         ORDER BY last_request_at, org_id, user_id, session_id LIMIT $2 + 0",
         before,
         limit
     )

@@ -53,7 +53,7 @@ pub async fn after(tx: &mut Tx, after: i64, limit: i64) -> Result<Vec<AuditEvent
         AuditEvent,
         "SELECT sequence, org_id, operation, status, actor_ref, subject_ref, request_ref, counts, created_at,
                 previous_hash, hash
-         FROM audit_events WHERE sequence > $1 ORDER BY sequence {limit:$2}",
+         FROM audit_events WHERE sequence > $1 ORDER BY sequence LIMIT $2 + 0",
         after,
         limit
     )
