@@ -5,8 +5,11 @@
 //! one batch of an erasure. Every row carries all that it is counted by, so no trigger looks at another table; the one
 //! on `sessions` carries a first request that changed over to the rows. See docs/decisions/0012-rollups.md.
 //!
-//! To change what is counted, change `metrics.rs` and give the triggers a new `PREFIX`: they are made and the sums
-//! computed anew when the program starts.
+//! To change what is counted, change `metrics.rs`: triggers are made and sums computed anew when the program starts.
+
+use std::sync::LazyLock;
+
+use sha2::{Digest, Sha256};
 
 use super::metrics::{RULE_SUMS, ShadowLine, Sum, TurnLine, VerdictLine};
 use storage::db::{Engine, Objects, Tx};
@@ -14,7 +17,13 @@ use storage::error::Result;
 
 /// Common prefix of all rollup triggers, of any version.
 const FAMILY: &str = "rollup_v";
-const PREFIX: &str = "rollup_v2";
+
+/// Prefix of the names of the triggers, with a digest of what they count: when a definition changes, its triggers are
+/// missing, are made in the place of the older ones, and all sums are computed anew.
+static PREFIX: LazyLock<String> = LazyLock::new(|| {
+    let digest = Sha256::digest(format!("{ROLLUPS:?}"));
+    format!("{FAMILY}3_{}", hex::encode(&digest[..4]))
+});
 
 /// The source under which the rules of all sources are counted together.
 pub const ALL_SOURCES: &str = "*";
@@ -32,6 +41,7 @@ pub const WEEK: i64 = 7 * DAY;
 pub const FOUR_WEEKS: i64 = 4 * WEEK;
 
 /// In the expressions `@` stands for the row.
+#[derive(Debug)]
 struct Rollup {
     /// The rows that are counted; all have `org_id` and `created_at`.
     facts: &'static str,
@@ -178,26 +188,27 @@ impl Rollup {
     }
 
     fn triggers(&self, engine: Engine) -> String {
+        let prefix = PREFIX.as_str();
         let (facts, add, remove) = (self.facts, self.add("NEW", 1), self.add("OLD", -1));
         let sweep = self.sweep("OLD");
         match engine {
             Engine::Sqlite => [("insert", add.clone()), ("update", format!("{remove}{add}{sweep}")), ("delete", format!("{remove}{sweep}"))]
                 .map(|(event, body)| {
                     format!(
-                        "CREATE TRIGGER {PREFIX}_{facts}_{event} AFTER {event} ON {facts} BEGIN {body} END;\n"
+                        "CREATE TRIGGER {prefix}_{facts}_{event} AFTER {event} ON {facts} BEGIN {body} END;\n"
                     )
                 })
                 .concat(),
             Engine::Postgres => format!(
-                "CREATE OR REPLACE FUNCTION {PREFIX}_{facts}() RETURNS trigger LANGUAGE plpgsql AS $$
+                "CREATE OR REPLACE FUNCTION {prefix}_{facts}() RETURNS trigger LANGUAGE plpgsql AS $$
                  BEGIN
                      IF TG_OP <> 'INSERT' THEN {remove} END IF;
                      IF TG_OP <> 'DELETE' THEN {add} END IF;
                      IF TG_OP <> 'INSERT' THEN {sweep} END IF;
                      RETURN NULL;
                  END $$;
-                 CREATE TRIGGER {PREFIX}_{facts} AFTER INSERT OR UPDATE OR DELETE ON {facts}
-                 FOR EACH ROW EXECUTE FUNCTION {PREFIX}_{facts}();\n"
+                 CREATE TRIGGER {prefix}_{facts} AFTER INSERT OR UPDATE OR DELETE ON {facts}
+                 FOR EACH ROW EXECUTE FUNCTION {prefix}_{facts}();\n"
             ),
         }
     }
@@ -212,6 +223,7 @@ impl Rollup {
 
 /// Carries a first request that changed over to what is counted by it.
 fn session_trigger(engine: Engine) -> String {
+    let prefix = PREFIX.as_str();
     let body: String = DATED
         .map(|table| {
             format!(
@@ -224,26 +236,27 @@ fn session_trigger(engine: Engine) -> String {
     let changed = "OLD.first_request_at <> NEW.first_request_at OR OLD.source <> NEW.source";
     match engine {
         Engine::Sqlite => {
-            format!("CREATE TRIGGER {PREFIX}_sessions {event} WHEN {changed} BEGIN {body} END;\n")
+            format!("CREATE TRIGGER {prefix}_sessions {event} WHEN {changed} BEGIN {body} END;\n")
         }
         Engine::Postgres => format!(
-            "CREATE OR REPLACE FUNCTION {PREFIX}_sessions() RETURNS trigger LANGUAGE plpgsql AS $$
+            "CREATE OR REPLACE FUNCTION {prefix}_sessions() RETURNS trigger LANGUAGE plpgsql AS $$
              BEGIN {body} RETURN NULL; END $$;
-             CREATE TRIGGER {PREFIX}_sessions {event} FOR EACH ROW WHEN ({changed})
-             EXECUTE FUNCTION {PREFIX}_sessions();\n"
+             CREATE TRIGGER {prefix}_sessions {event} FOR EACH ROW WHEN ({changed})
+             EXECUTE FUNCTION {prefix}_sessions();\n"
         ),
     }
 }
 
 fn trigger_names(engine: Engine) -> Vec<String> {
-    let mut names = vec![format!("{PREFIX}_sessions")];
+    let prefix = PREFIX.as_str();
+    let mut names = vec![format!("{prefix}_sessions")];
     for rollup in &ROLLUPS {
         let facts = rollup.facts;
         match engine {
             Engine::Sqlite => names.extend(
-                ["insert", "update", "delete"].map(|event| format!("{PREFIX}_{facts}_{event}")),
+                ["insert", "update", "delete"].map(|event| format!("{prefix}_{facts}_{event}")),
             ),
-            Engine::Postgres => names.push(format!("{PREFIX}_{facts}")),
+            Engine::Postgres => names.push(format!("{prefix}_{facts}")),
         }
     }
     names
