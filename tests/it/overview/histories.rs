@@ -245,12 +245,10 @@ async fn verdicts_from_before_the_sums_are_counted(t: TestApp) {
     t.clock().advance(600);
     work(&t).await;
     // As a database is that has the tables but never had the triggers.
-    let name = if t.backend == Backend::Sqlite {
-        "rollup_v2_sessions"
-    } else {
-        "rollup_v2_sessions ON sessions"
-    };
-    t.sql(&format!("DROP TRIGGER {name}")).await.unwrap();
+    let names = service::evaluation::overview::trigger_names(t.app.db.engine().unwrap());
+    let name = names.iter().find(|name| name.ends_with("_sessions")).unwrap();
+    let of_table = if t.backend == Backend::Sqlite { "" } else { "ON sessions" };
+    t.sql(&format!("DROP TRIGGER {name} {of_table}")).await.unwrap();
     t.sql("DELETE FROM evaluation_rollups").await.unwrap();
     // And one of an earlier version, which would count everything twice.
     let of_before: &[&str] = if t.backend == Backend::Sqlite {

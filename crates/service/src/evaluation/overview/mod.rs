@@ -35,7 +35,7 @@ use windows::{Bucket, ROWS, Windows, ranges};
 
 pub use numbers::{ContextTile, HeroBucket, PartnerTileRow, ScoreDistribution, ShadowWinRateTrend};
 pub use sql::prepare;
-pub use sql::rollups::{gaps, install, mismatches, rebuild};
+pub use sql::rollups::{gaps, install, mismatches, rebuild, trigger_names};
 
 /// Parameters of an overview.
 #[derive(Clone, Debug)]

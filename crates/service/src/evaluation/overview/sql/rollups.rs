@@ -247,7 +247,8 @@ fn session_trigger(engine: Engine) -> String {
     }
 }
 
-fn trigger_names(engine: Engine) -> Vec<String> {
+/// The names of all triggers.
+pub fn trigger_names(engine: Engine) -> Vec<String> {
     let prefix = PREFIX.as_str();
     let mut names = vec![format!("{prefix}_sessions")];
     for rollup in &ROLLUPS {
