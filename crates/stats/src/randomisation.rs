@@ -1,0 +1,312 @@
+//! Tests by assigning the users anew (Fisher, 1935): what the difference would be had the hash fallen
+//! otherwise.
+//!
+//! The arm of a user is a hash, so the distribution of any statistic under "retrieval changes nothing" is
+//! known without a model of the outcome: assign the same users with other salts and look how often the
+//! statistic is as large. Users keep all their sessions, so that no independence between sessions or segments
+//! is assumed.
+
+use super::cluster::UserSum;
+use super::reason::{Defined, NullReason};
+use super::summation::sum;
+use std::collections::BTreeMap;
+
+/// How often users are assigned anew unless something else is asked.
+pub const REPETITIONS: u32 = 999;
+
+/// The result of assigning users anew.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RandomisationTest {
+    /// The statistic of the assignment that was made.
+    pub statistic: f64,
+    /// `(1 + how often it was reached) / (1 + repetitions)`, which is valid for any number of repetitions
+    /// (Phipson and Smyth, 2010).
+    pub p_value: f64,
+    /// How often users were assigned anew.
+    pub repetitions: u32,
+}
+
+/// Assignments that depend on a seed, a salt and the number of a user, for a given share of the holdout.
+///
+/// The service passes the experiment's own hash with other salts instead; this serves simulations and tests.
+pub fn seeded(seed: u64, holdout_share: f64) -> impl Fn(u32, usize) -> bool {
+    move |salt, user| {
+        let mut z = seed
+            .wrapping_add(u64::from(salt).wrapping_mul(0xD1B5_4A32_D192_ED03))
+            .wrapping_add((user as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        // SplitMix64 (Steele, Lea and Flood, 2014), twice: salts and users differ in few bits.
+        for _ in 0..2 {
+            z = z.wrapping_add(0x9E37_79B9_7F4A_7C15);
+            z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+            z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+            z ^= z >> 31;
+        }
+        ((z >> 11) as f64) < holdout_share * (1_u64 << 53) as f64
+    }
+}
+
+/// The randomisation p-value of no lift.
+///
+/// Users are numbered from 0, those of treatment first; `is_held_out(salt, user)` assigns them anew. The
+/// statistic is `|p_T − p_C|/SE0` with the variance of pooled residuals ([`super::pooled`]), which is the
+/// same for every assignment but for the arms' numbers of sessions. An assignment that leaves an arm empty is
+/// not counted as reaching it.
+///
+/// Null if an arm has no evaluated session, and when all users have the same mean.
+pub fn lift_by_reassignment(
+    treatment: &[UserSum],
+    holdout: &[UserSum],
+    repetitions: u32,
+    is_held_out: impl Fn(u32, usize) -> bool,
+) -> Defined<RandomisationTest> {
+    let one_segment = |users: &[UserSum]| -> Vec<Vec<(u32, UserSum)>> {
+        users.iter().map(|u| vec![(0, *u)]).collect()
+    };
+    let users = Users::new(&[0], &one_segment(treatment), &one_segment(holdout))?;
+    let z = |users: &Users, held_out: &dyn Fn(usize) -> bool| {
+        let [segment] = users.segments(held_out).try_into().ok()?;
+        let Segment { difference, information } = segment?;
+        Some(difference.abs() * information.sqrt())
+    };
+    users.test(z, repetitions, is_held_out)
+}
+
+/// The randomisation p-value of "the lift is the same in all segments".
+///
+/// `labels` are the segments to test; users carry their sums by label, and may appear in several. The common
+/// lift is taken out of the outcome first (Freedman and Lane, 1983), so that a lift that is the same
+/// everywhere is no difference. The statistic is Cochran's Q, `Σ w·(D − D̄)²`, with weights from the variance
+/// of pooled residuals, so that a uniform segment is not certain. Users are numbered as in
+/// [`lift_by_reassignment`].
+///
+/// Null with fewer than two segments, if an arm of a segment has no evaluated session, and when nothing
+/// varies.
+pub fn interaction_by_reassignment(
+    labels: &[u32],
+    treatment: &[Vec<(u32, UserSum)>],
+    holdout: &[Vec<(u32, UserSum)>],
+    repetitions: u32,
+    is_held_out: impl Fn(u32, usize) -> bool,
+) -> Defined<RandomisationTest> {
+    if labels.len() < 2 {
+        return Err(NullReason::FewerThanTwoSegments);
+    }
+    let users = Users::new(labels, treatment, holdout)?.without_common_lift()?;
+    let q = |users: &Users, held_out: &dyn Fn(usize) -> bool| {
+        let segments: Vec<Segment> = users.segments(held_out).into_iter().collect::<Option<_>>()?;
+        let weight = sum(segments.iter().map(|s| s.information));
+        let mean = sum(segments.iter().map(|s| s.information * s.difference)) / weight;
+        Some(sum(segments.iter().map(|s| s.information * (s.difference - mean).powi(2))))
+    };
+    users.test(q, repetitions, is_held_out)
+}
+
+/// One user's sessions in one segment, and the residual of the outcome.
+#[derive(Clone, Copy)]
+struct Cell {
+    segment: usize,
+    sessions: f64,
+    residual: f64,
+}
+
+/// The difference of the means of residuals in one segment, and the inverse of its variance.
+#[derive(Clone, Copy)]
+struct Segment {
+    difference: f64,
+    information: f64,
+}
+
+struct Users {
+    cells: Vec<Vec<Cell>>,
+    treatment: usize,
+    segments: usize,
+    /// `τ²`: the residual variance per squared number of sessions, over all users and segments.
+    spread: f64,
+}
+
+impl Users {
+    fn new(
+        labels: &[u32],
+        treatment: &[Vec<(u32, UserSum)>],
+        holdout: &[Vec<(u32, UserSum)>],
+    ) -> Defined<Self> {
+        let places: BTreeMap<u32, usize> = labels.iter().copied().zip(0..).collect();
+        let mut totals = vec![(0.0, 0.0); labels.len()];
+        let all = || treatment.iter().chain(holdout);
+        for (label, sums) in all().flatten() {
+            if let Some(total) = places.get(label).and_then(|place| totals.get_mut(*place)) {
+                total.0 += sums.sessions as f64;
+                total.1 += sums.total as f64;
+            }
+        }
+        let cell = |(label, sums): &(u32, UserSum)| {
+            let segment = *places.get(label)?;
+            let (sessions, total) = totals.get(segment)?;
+            let own = sums.sessions as f64;
+            let residual = sums.total as f64 - total / sessions * own;
+            (sums.sessions > 0).then_some(Cell { segment, sessions: own, residual })
+        };
+        let cells: Vec<Vec<Cell>> =
+            all().map(|user| user.iter().filter_map(cell).collect()).collect();
+        let users = Self { cells, treatment: treatment.len(), segments: labels.len(), spread: 0.0 };
+        users.with_spread()
+    }
+
+    fn with_spread(mut self) -> Defined<Self> {
+        let over = |term: fn(&Cell) -> f64| sum(self.cells.iter().flatten().map(term));
+        let (residuals, squares) =
+            (over(|cell| cell.residual.powi(2)), over(|cell| cell.sessions.powi(2)));
+        self.spread = residuals / squares;
+        // Of a residual that should be zero, rounding leaves less than this share of a session.
+        if squares <= 0.0 {
+            Err(NullReason::ArmWithoutEvaluatedSessions)
+        } else if self.spread <= 1e-24 {
+            Err(NullReason::ZeroVariance)
+        } else {
+            Ok(self)
+        }
+    }
+
+    fn was_held_out(&self, user: usize) -> bool {
+        user >= self.treatment
+    }
+
+    /// What is left of the residuals when every segment has the same lift.
+    fn without_common_lift(self) -> Defined<Self> {
+        let segments: Vec<Segment> = self
+            .segments(&|user| self.was_held_out(user))
+            .into_iter()
+            .collect::<Option<_>>()
+            .ok_or(NullReason::ArmWithoutEvaluatedSessions)?;
+        let weight = sum(segments.iter().map(|s| s.information));
+        let lift = sum(segments.iter().map(|s| s.information * s.difference)) / weight;
+        let mut sessions = vec![[0.0; 2]; self.segments];
+        for (user, cells) in self.cells.iter().enumerate() {
+            for cell in cells {
+                if let Some(of_arm) = sessions.get_mut(cell.segment) {
+                    of_arm[usize::from(self.was_held_out(user))] += cell.sessions;
+                }
+            }
+        }
+        let treatment = self.treatment;
+        let mut cells = self.cells;
+        for (user, cells) in cells.iter_mut().enumerate() {
+            for cell in cells {
+                let Some([of_treatment, of_holdout]) = sessions.get(cell.segment) else { continue };
+                let share = of_treatment / (of_treatment + of_holdout);
+                let arm = if user < treatment { 1.0 } else { 0.0 };
+                cell.residual -= lift * (arm - share) * cell.sessions;
+            }
+        }
+        Self { cells, ..self }.with_spread()
+    }
+
+    /// Every segment under an assignment; `None` for one that has an empty arm.
+    fn segments(&self, held_out: &dyn Fn(usize) -> bool) -> Vec<Option<Segment>> {
+        #[derive(Clone, Copy, Default)]
+        struct Sums {
+            sessions: f64,
+            squares: f64,
+            residuals: f64,
+        }
+        let mut sums = vec![[Sums::default(); 2]; self.segments];
+        for (user, cells) in self.cells.iter().enumerate() {
+            let arm = usize::from(held_out(user));
+            for cell in cells {
+                if let Some(of_arm) = sums.get_mut(cell.segment) {
+                    of_arm[arm].sessions += cell.sessions;
+                    of_arm[arm].squares += cell.sessions * cell.sessions;
+                    of_arm[arm].residuals += cell.residual;
+                }
+            }
+        }
+        let segment = |arms: &[Sums; 2]| {
+            let [t, c] = arms;
+            (t.sessions > 0.0 && c.sessions > 0.0).then(|| Segment {
+                difference: t.residuals / t.sessions - c.residuals / c.sessions,
+                information: (self.spread
+                    * (t.squares / t.sessions.powi(2) + c.squares / c.sessions.powi(2)))
+                .recip(),
+            })
+        };
+        sums.iter().map(segment).collect()
+    }
+
+    fn test(
+        &self,
+        statistic: impl Fn(&Self, &dyn Fn(usize) -> bool) -> Option<f64>,
+        repetitions: u32,
+        is_held_out: impl Fn(u32, usize) -> bool,
+    ) -> Defined<RandomisationTest> {
+        let observed = statistic(self, &|user| self.was_held_out(user))
+            .ok_or(NullReason::ArmWithoutEvaluatedSessions)?;
+        // Assignments that tie with the observed one must not be split by rounding.
+        let limit = observed * (1.0 - 1e-9);
+        let reached = (0..repetitions)
+            .filter(|salt| {
+                let anew = statistic(self, &|user| is_held_out(*salt, user));
+                anew.is_some_and(|value| value >= limit)
+            })
+            .count();
+        Ok(RandomisationTest {
+            statistic: observed,
+            p_value: (1.0 + reached as f64) / (1.0 + f64::from(repetitions)),
+            repetitions,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn users(count: u64, failures: u64) -> Vec<UserSum> {
+        (0..count)
+            .map(|n| UserSum {
+                sessions: 1 + n % 3,
+                total: if n < failures { 0 } else { (1 + n % 3) as i64 },
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_large_lift_is_reached_by_no_other_assignment() {
+        let held_out = seeded(1, 0.3);
+        let (t, c) = (users(140, 10), users(60, 40));
+        let test = lift_by_reassignment(&t, &c, 199, &held_out);
+        assert!(test.is_ok_and(|test| (test.p_value - 1.0 / 200.0).abs() < 1e-12));
+        let none = lift_by_reassignment(&users(140, 28), &users(60, 12), 199, &held_out);
+        assert!(none.is_ok_and(|test| test.p_value > 0.2), "{none:?}");
+        let uniform = lift_by_reassignment(&users(140, 0), &users(60, 0), 199, &held_out);
+        assert_eq!(uniform, Err(NullReason::ZeroVariance));
+    }
+
+    #[test]
+    fn a_lift_that_is_the_same_everywhere_is_no_interaction() {
+        let held_out = seeded(2, 0.5);
+        let in_segment = |label: u32, users: Vec<UserSum>| -> Vec<Vec<(u32, UserSum)>> {
+            users.into_iter().map(|user| vec![(label, user)]).collect()
+        };
+        let same = |label| in_segment(label, users(60, 10));
+        let worse = |label| in_segment(label, users(60, 40));
+        let treatment = [same(0), same(1)].concat();
+        let holdout = [worse(0), worse(1)].concat();
+        let test = interaction_by_reassignment(&[0, 1], &treatment, &holdout, 199, &held_out);
+        assert!(test.is_ok_and(|test| test.p_value > 0.5), "{test:?}");
+        let opposite = [worse(0), same(1)].concat();
+        let treatment = [same(0), worse(1)].concat();
+        let test = interaction_by_reassignment(&[0, 1], &treatment, &opposite, 199, &held_out);
+        assert!(test.is_ok_and(|test| test.p_value < 0.01), "{test:?}");
+        let one = interaction_by_reassignment(&[0], &treatment, &opposite, 9, &held_out);
+        assert_eq!(one, Err(NullReason::FewerThanTwoSegments));
+    }
+
+    #[test]
+    fn seeded_assignments_have_their_share_and_differ_by_salt() {
+        let held_out = seeded(3, 0.2);
+        let count = (0..10_000).filter(|user| held_out(0, *user)).count();
+        assert!((1_800..2_200).contains(&count), "{count}");
+        let both = (0..10_000).filter(|user| held_out(0, *user) && held_out(1, *user)).count();
+        assert!((300..500).contains(&both), "{both}");
+    }
+}
