@@ -29,6 +29,7 @@ mod linear;
 pub mod missing;
 pub mod multiplicity;
 pub mod newcombe;
+pub mod planning;
 pub mod pooled;
 pub mod power;
 pub mod randomisation;

@@ -83,6 +83,8 @@ base::vocabulary! {
         TooFewUsers = "too_few_users",
         /// No session that cites the rule has one to be compared with.
         NothingToCompareWith = "nothing_to_compare_with",
+        /// No number of users, or none of those there are, decides about such an effect.
+        OutOfReach = "out_of_reach",
     }
 }
 

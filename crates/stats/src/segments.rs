@@ -9,7 +9,7 @@ use super::events::require_events;
 use super::heterogeneity::{ChiSquareTest, TestedSegment, cochran_q, interaction};
 use super::interval::Interval;
 use super::multiplicity::benjamini_hochberg;
-use super::randomisation::{RandomisationTest, interaction_by_reassignment};
+use super::randomisation::{RandomisationTest, segments_by_reassignment};
 use super::reason::{Defined, NullReason};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -129,6 +129,10 @@ impl Segments {
 pub struct SegmentFamily {
     /// By label, the pooled segment last. Null for segments of fewer than five people; interval and p-value
     /// are null under `too_few_events`, each segment by itself.
+    ///
+    /// The adjusted p-value is the larger of two: after Benjamini and Hochberg, which goes with the interval,
+    /// and after Westfall and Young by assigning users anew, which holds when few users have the rarer
+    /// outcome and intervals of segments cover less than they promise.
     pub segments: BTreeMap<SegmentLabel, Defined<SegmentLift>>,
     /// Whether the lift is the same in all segments of sufficient size, by assigning users anew. Null with
     /// fewer than two of them, or when nothing varies.
@@ -173,16 +177,16 @@ impl SegmentFamily {
             .filter(|(_, comparison)| is_large(user_counts(comparison)))
             .map(|(label, _)| label)
             .collect();
-        Self {
-            segments,
-            interaction: interaction_by_reassignment(
-                &tested,
-                &treatment,
-                &holdout,
-                repetitions,
-                is_held_out,
-            ),
+        let tests =
+            segments_by_reassignment(&tested, &treatment, &holdout, repetitions, is_held_out);
+        for (label, by_reassignment) in tested.iter().zip(tests.adjusted_p_values) {
+            let segment = labels.labels.get(*label as usize).and_then(|l| segments.get_mut(l));
+            if let Some(Ok(segment)) = segment {
+                segment.adjusted_p_value =
+                    segment.adjusted_p_value.and_then(|p| Ok(p.max(by_reassignment?)));
+            }
         }
+        Self { segments, interaction: tests.interaction }
     }
 }
 
