@@ -89,6 +89,26 @@ impl Arm {
         Self { alike, users: users.len(), sessions, total }
     }
 
+    /// Collects an arm of users who are already counted together, in any order.
+    #[must_use]
+    pub fn of_alike(alike: impl IntoIterator<Item = Alike>) -> Self {
+        let is_user = |alike: &Alike| alike.user.sessions > 0 && alike.count > 0;
+        let mut given: Vec<_> = alike.into_iter().filter(is_user).collect();
+        given.sort_unstable_by_key(|alike| alike.user);
+        let mut arm = Self::default();
+        for Alike { user, count } in given {
+            let total = user.total.saturating_mul(i64::try_from(count).unwrap_or(i64::MAX));
+            arm.users = arm.users.saturating_add(usize::try_from(count).unwrap_or(usize::MAX));
+            arm.sessions = arm.sessions.saturating_add(user.sessions.saturating_mul(count));
+            arm.total = arm.total.saturating_add(total);
+            match arm.alike.last_mut().filter(|last| last.user == user) {
+                Some(last) => last.count = last.count.saturating_add(count),
+                None => arm.alike.push(Alike { user, count }),
+            }
+        }
+        arm
+    }
+
     /// The users, by number of sessions and total, ascending; those who contribute the same together.
     #[must_use]
     pub fn alike(&self) -> &[Alike] {
@@ -255,7 +275,7 @@ impl Arm {
     /// The CR2 variance rests on the residuals of the other users, and on one residual of the dominating
     /// user, which its own pull on the mean makes small: without the factor the interval covers down to 87 %
     /// at `f = 0.3` and to 74 % at `f = 0.7`. The factor is 1 at `f₀`, so that the interval does not jump.
-    /// Its power and `f₀` were chosen by simulation (`examples/truth.rs`).
+    /// Its power and `f₀` were chosen by simulation (`examples/truth`).
     pub fn headline_sample_size(&self) -> Defined<f64> {
         let size = self.effective_sample_size()?;
         let (share, threshold) = (self.largest_share(), self.dominating_share());
