@@ -275,7 +275,7 @@ impl Arm {
     /// The CR2 variance rests on the residuals of the other users, and on one residual of the dominating
     /// user, which its own pull on the mean makes small: without the factor the interval covers down to 87 %
     /// at `f = 0.3` and to 74 % at `f = 0.7`. The factor is 1 at `f₀`, so that the interval does not jump.
-    /// Its power and `f₀` were chosen by simulation (`examples/truth`).
+    /// Its power and `f₀` were chosen by simulation (`bench/truth`).
     pub fn headline_sample_size(&self) -> Defined<f64> {
         let size = self.effective_sample_size()?;
         let (share, threshold) = (self.largest_share(), self.dominating_share());
