@@ -1,7 +1,7 @@
 //! What else is read on sixty days of an experiment in which the arms differ in nothing: guardrails, health.
 
 use super::HOLDOUTS;
-use super::chance::Dice;
+use super::chance::{Dice, Person};
 use super::report::{Bound, Report, Tally};
 use super::stream::{DAYS, Daily, Stream};
 use stats::guardrails::{Guardrail, GuardrailVerdict, HarmfulChange, assess_always_valid};
@@ -33,20 +33,21 @@ pub fn guardrails(report: &mut Report) {
         for _ in 0..replications {
             let stream = Stream::draw(dice, world.users_per_day, world.holdout);
             // How talkative, and how ready to escalate, a user is.
-            let users: Vec<(f64, f64)> = stream
+            let mut users: Vec<(f64, Person)> = stream
                 .users
                 .iter()
-                .map(|_| ((0.6 * dice.normal()).exp(), dice.rate(world.rate, world.icc)))
+                .map(|_| ((0.6 * dice.normal()).exp(), Person::new(world.rate, world.icc)))
                 .collect();
             let mut sums = vec![[UserSum::default(); 4]; users.len()];
             let mut has_failed = false;
             for day in 0..DAYS {
                 for &user in &stream.sessions[day] {
-                    let (talk, escalates) = users[user];
+                    let (talk, person) = &mut users[user];
+                    let talk = *talk;
                     let corrections = dice.geometric(1.0 + 0.4 * talk) - 1;
                     let turns = 1 + dice.geometric(1.0 + 3.0 * talk);
                     let tokens = (300.0 * talk * (0.9 * dice.normal()).exp()) as i64;
-                    let escalated = i64::from(dice.chance(escalates));
+                    let escalated = i64::from(person.succeeds(dice));
                     let values = [corrections as i64, turns as i64, escalated, tokens];
                     for (sum, total) in sums[user].iter_mut().zip(values) {
                         *sum = sum.plus(UserSum { sessions: 1, total });
@@ -104,8 +105,7 @@ pub fn health(report: &mut Report) {
         let mut tally = Tally::default();
         for _ in 0..replications {
             let stream = Stream::draw(dice, world.users_per_day, world.holdout);
-            let rates: Vec<f64> =
-                stream.users.iter().map(|_| dice.rate(world.rate, world.icc)).collect();
+            let mut people = vec![Person::new(world.rate, world.icc); stream.users.len()];
             // Stages 0 to 2, sources 3 to 5, versions 6 and 7, triggered 8: who is counted in each.
             let member: Vec<[bool; 9]> = stream
                 .users
@@ -137,7 +137,7 @@ pub fn health(report: &mut Report) {
                 }
                 for &user in &stream.sessions[day] {
                     published[user].published += 1;
-                    published[user].evaluated += u64::from(dice.chance(rates[user]));
+                    published[user].evaluated += u64::from(people[user].succeeds(dice));
                 }
                 let of_arm = |held_out: bool| {
                     let users = stream.users.iter().zip(&published);

@@ -2,7 +2,7 @@
 //! planner promises what happens.
 
 use super::HOLDOUTS;
-use super::chance::Dice;
+use super::chance::{Counted, Dice, Person};
 use super::intervals::{BASES, CORRELATIONS};
 use super::report::{Bound, Cell, Report, Tally};
 use super::stream::{DAYS, Daily, Stream};
@@ -10,28 +10,7 @@ use stats::always_valid::AlwaysValid;
 use stats::decision::LiftDecision;
 use stats::planning::DecisionPlanner;
 use stats::power::Clustering;
-use stats::{Alike, Arm, Comparison, UserSum};
-use std::collections::BTreeMap;
-
-/// The users of an arm, those who contribute the same counted together, from day to day.
-#[derive(Default)]
-struct Growing(BTreeMap<UserSum, u64>);
-
-impl Growing {
-    fn replace(&mut self, before: UserSum, after: UserSum) {
-        if before == after {
-            return;
-        }
-        if let Some(count) = self.0.get_mut(&before) {
-            *count -= 1;
-        }
-        *self.0.entry(after).or_default() += 1;
-    }
-
-    fn arm(&self) -> Arm {
-        Arm::of_alike(self.0.iter().map(|(user, count)| Alike { user: *user, count: *count }))
-    }
-}
+use stats::{Comparison, UserSum};
 
 /// Whether the decision was ever positive, ever negative, and positive on the last day.
 struct Outcome {
@@ -48,28 +27,29 @@ fn read_daily(
     is_heavy: bool,
     dice: &mut Dice,
 ) -> Outcome {
-    let own: Vec<f64> = stream
+    let mut people: Vec<Person> = stream
         .users
         .iter()
-        .map(|user| dice.rate(rates[usize::from(user.is_held_out)], icc))
+        .map(|user| Person::new(rates[usize::from(user.is_held_out)], icc))
         .collect();
-    let heavy_rate = dice.rate(rates[1], icc);
-    let mut heavy = UserSum::default();
+    let mut heavy = (UserSum::default(), Person::new(rates[1], icc));
     let mut sums = vec![UserSum::default(); stream.users.len()];
-    let mut arms = [Growing::default(), Growing::default()];
+    let mut arms = [Counted::default(), Counted::default()];
     let mut outcome = Outcome { ever: [false; 2], at_last: false };
     for of_day in &stream.sessions {
         for &user in of_day {
-            let after = sums[user].plus(dice.sum(1, own[user]));
+            let after = sums[user].plus(dice.sum(1, &mut people[user]));
             arms[usize::from(stream.users[user].is_held_out)].replace(sums[user], after);
             sums[user] = after;
         }
         if is_heavy {
-            let others = arms[1].arm().session_count().saturating_sub(heavy.sessions);
-            let wanted = (others as f64 * 3.0 / 7.0) as u64;
-            let after = heavy.plus(dice.sum(wanted.saturating_sub(heavy.sessions), heavy_rate));
-            arms[1].replace(heavy, after);
-            heavy = after;
+            let (before, person) = &mut heavy;
+            let wanted = ((arms[1].sessions - before.sessions) as f64 * 3.0 / 7.0) as u64;
+            if wanted > before.sessions {
+                let after = before.plus(dice.sum(wanted - before.sessions, person));
+                arms[1].replace(*before, after);
+                *before = after;
+            }
         }
         let [treatment, holdout] = [arms[0].arm(), arms[1].arm()];
         let look = sequence.look(&Comparison::new(&treatment, &holdout));

@@ -1,7 +1,7 @@
 //! One look at an experiment in which the arms differ in nothing: how often the interval contains 0.
 
 use super::HOLDOUTS;
-use super::chance::Dice;
+use super::chance::{Dice, Person};
 use super::report::{Bound, Cell, Report, Tally};
 use stats::cuped::{Ancova, UserHistory};
 use stats::judge_correction::{PredictionPowered, ReviewedUser};
@@ -140,7 +140,7 @@ pub fn p_values(report: &mut Report) {
                         let half = (rate * 2.0).round() as i64;
                         return UserSum { sessions: 2 * sessions, total: half * sessions as i64 };
                     }
-                    dice.sum(sessions, rate)
+                    dice.sum(sessions, &mut Person::new(rate, 0.0))
                 };
                 (0..users).map(|_| user(dice)).collect::<Arm>()
             });
@@ -166,10 +166,13 @@ pub fn cuped(report: &mut Report) {
         let mut tally = Tally::default();
         for _ in 0..replications {
             let user = |dice: &mut Dice| {
-                let rate = dice.rate(world.base, world.icc);
+                let mut person = Person::new(world.base, world.icc);
                 let (during, before) = (dice.visits(), dice.visits());
                 let before = if dice.chance(0.3) { 0 } else { before };
-                UserHistory { during: dice.sum(during, rate), before: dice.sum(before, rate) }
+                UserHistory {
+                    during: dice.sum(during, &mut person),
+                    before: dice.sum(before, &mut person),
+                }
             };
             let mut arm = |users: usize| -> Vec<_> { (0..users).map(|_| user(dice)).collect() };
             let (treatment, holdout) = (arm(world.users - held_out), arm(held_out));
@@ -195,10 +198,10 @@ pub fn prediction_powered(report: &mut Report) {
         let mut tally = Tally::default();
         for _ in 0..replications {
             let user = |dice: &mut Dice, sensitivity: f64, specificity: f64| {
-                let rate = dice.rate(world.base, world.icc);
+                let mut person = Person::new(world.base, world.icc);
                 let mut user = ReviewedUser::default();
                 for _ in 0..dice.visits() {
-                    let truth = dice.chance(rate);
+                    let truth = person.succeeds(dice);
                     let judge = dice.chance(if truth { sensitivity } else { 1.0 - specificity });
                     user.judged += 1;
                     user.passes += u64::from(judge);
@@ -237,13 +240,13 @@ pub fn segments(report: &mut Report) {
             let mut arms: [Vec<NumberedUser>; 2] = Default::default();
             for _ in 0..world.users {
                 let arm = usize::from(dice.chance(world.holdout));
-                let rate = dice.rate(world.base, world.icc);
+                let mut person = Person::new(world.base, world.icc);
                 let favourite = dice.below(names.len()) as u32;
                 let mut user = NumberedUser::new();
                 for _ in 0..dice.visits() {
                     let other = dice.chance(0.3);
                     let segment = if other { dice.below(names.len()) as u32 } else { favourite };
-                    user.push((segment, dice.sum(1, rate)));
+                    user.push((segment, dice.sum(1, &mut person)));
                 }
                 arms[arm].push(user);
             }

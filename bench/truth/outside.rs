@@ -1,6 +1,6 @@
 //! Outside experiments: rates and changes of the overview, and rules that change nothing.
 
-use super::chance::Dice;
+use super::chance::{Dice, Person};
 use super::report::{Bound, Cell, Report, Tally};
 use stats::UserSum;
 use stats::association::{Association, CitingUser, mark};
@@ -42,20 +42,20 @@ pub fn overview(report: &mut Report) {
         let mut tallies = [Tally::default(); 2];
         for _ in 0..replications {
             let (mut now, mut before) = (GroupSums::default(), GroupSums::default());
-            let visit = |sums: &mut GroupSums, dice: &mut Dice, rate: f64, group: usize| {
-                let sessions = dice.geometric(world.sessions);
-                let sum = dice.sum(sessions, rate);
-                sums.add(group, sum.sessions as f64, sum.total as f64);
-            };
+            let visit =
+                |sums: &mut GroupSums, dice: &mut Dice, (person, group): &mut (Person, usize)| {
+                    let sessions = dice.geometric(world.sessions);
+                    let sum = dice.sum(sessions, person);
+                    sums.add(*group, sum.sessions as f64, sum.total as f64);
+                };
+            let new = |dice: &mut Dice| (Person::new(world.base, world.icc), dice.below(GROUPS));
             for _ in 0..world.users {
-                let (rate, group) = (dice.rate(world.base, world.icc), dice.below(GROUPS));
-                visit(&mut before, dice, rate, group);
-                if dice.chance(world.overlap) {
-                    visit(&mut now, dice, rate, group);
-                } else {
-                    let (rate, group) = (dice.rate(world.base, world.icc), dice.below(GROUPS));
-                    visit(&mut now, dice, rate, group);
+                let mut user = new(dice);
+                visit(&mut before, dice, &mut user);
+                if !dice.chance(world.overlap) {
+                    user = new(dice);
                 }
+                visit(&mut now, dice, &mut user);
             }
             let rate = grouped_rate(&now);
             tallies[0].count_if_given(rate.map(|r| r.rate.interval.contains(world.base)));
@@ -102,7 +102,7 @@ pub fn rules(report: &mut Report) {
             let mut rows: Vec<Vec<CitingUser>> = vec![Vec::new(); RULES];
             for user in 0..world.users {
                 let stratum = dice.below(4) as u32;
-                let rate = dice.rate(world.base, world.icc);
+                let mut person = Person::new(world.base, world.icc);
                 let sessions: Vec<(i64, Vec<usize>)> = (0..dice.geometric(6.0))
                     .map(|_| {
                         let topic = (user * 7) % 25;
@@ -113,7 +113,7 @@ pub fn rules(report: &mut Report) {
                                 of * 20 + rule
                             })
                             .collect();
-                        (i64::from(dice.chance(rate)), cited)
+                        (i64::from(person.succeeds(dice)), cited)
                     })
                     .collect();
                 let all = sessions.iter().fold(UserSum::default(), |sum, (total, _)| {
