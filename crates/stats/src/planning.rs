@@ -56,14 +56,16 @@ impl DecisionPlanner {
     /// z = the critical value at which the interval of rates p + effect and p touches 0, n_eff = users·m/DEFF
     /// k = the multiplier of the sequence at the planned number of users
     /// c = the slope of t ↦ k(t)·√t at t = 1,   a = k − c,   μ = z − c
-    /// power = Φ(z − k) + exp(2aμ)·Φ(−μ − a)
+    /// σ = z·√(Σ p(1−p)/n_eff) / effect
+    /// power = Φ((z − k)/σ) + exp(2aμ/σ²)·Φ(−(μ + a)/σ)
     /// ```
     ///
     /// The first term is the chance that the last look decides; the second that an earlier one did, for a
     /// straight line in the place of the curve `k(t)·√t` (Anderson, 1960), which it touches at the end.
-    /// Taking `z` from the interval itself accounts for its asymmetry at high success rates.
+    /// Taking `z` from the interval itself accounts for its asymmetry at high success rates; `σ`, for rates
+    /// that vary by more or less than the interval supposes at the point where it touches 0.
     ///
-    /// Null when an assumption is out of range, and with fewer than 30 users in an arm.
+    /// Null when an assumption is out of range, the effect is 0, and with fewer than 30 users in an arm.
     pub fn power_at(&self, effect: f64, users: f64, clustering: &Clustering) -> Defined<f64> {
         let [treatment, holdout] = [1.0 - self.holdout_share, self.holdout_share];
         let rates = [self.baseline + effect, self.baseline];
@@ -85,6 +87,12 @@ impl DecisionPlanner {
             [(rates[0], users * treatment * per_user), (rates[1], users * holdout * per_user)];
         let z = critical_value_touching(sizes, 0.0);
         let (k, slope) = AlwaysValid::planned_for(1)?.at_planned_users();
+        let variance: f64 = sizes.iter().map(|(rate, size)| rate * (1.0 - rate) / size).sum();
+        let deviation = z * variance.sqrt() / effect.abs();
+        if effect == 0.0 || z == 0.0 {
+            return Err(NullReason::InputOutOfRange);
+        }
+        let [k, z, slope] = [k, z, slope].map(|value| value / deviation);
         let (start, drift) = (k - slope, z - slope);
         let earlier = (2.0 * start * drift).exp() * normal_upper_tail(drift + start);
         let power = normal_upper_tail(k - z) + if earlier.is_finite() { earlier } else { 0.0 };
@@ -102,9 +110,6 @@ impl DecisionPlanner {
             Err(NullReason::FewerThanThirtyEvaluatedUsersInAnArm) => Ok(false),
             Err(reason) => Err(reason),
         };
-        if effect == 0.0 {
-            return Err(NullReason::InputOutOfRange);
-        }
         if !suffices(MOST_USERS)? {
             return Err(NullReason::OutOfReach);
         }
@@ -154,9 +159,6 @@ impl DecisionPlanner {
         longest: u64,
     ) -> Defined<DecisionTime> {
         self.require_power()?;
-        if effect == 0.0 {
-            return Err(NullReason::InputOutOfRange);
-        }
         for days in 1..=longest {
             let reach = base.within(days as f64);
             match self.power_at(effect, reach.users, &reach.clustering) {

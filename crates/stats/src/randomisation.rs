@@ -171,6 +171,7 @@ fn p_value(reached: u32, repetitions: u32) -> f64 {
 /// One user's sessions in one segment, and the residual of the outcome.
 #[derive(Clone, Copy)]
 struct Cell {
+    user: usize,
     segment: usize,
     sessions: f64,
     residual: f64,
@@ -184,11 +185,37 @@ struct Segment {
     spread: f64,
 }
 
+/// Sums over the users of one arm in one segment.
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    sessions: f64,
+    squares: f64,
+    residuals: f64,
+}
+
+impl Sums {
+    fn add(&mut self, cell: &Cell) {
+        self.sessions += cell.sessions;
+        self.squares += cell.sessions * cell.sessions;
+        self.residuals += cell.residual;
+    }
+
+    fn without(self, part: Self) -> Self {
+        Self {
+            sessions: self.sessions - part.sessions,
+            squares: self.squares - part.squares,
+            residuals: self.residuals - part.residuals,
+        }
+    }
+}
+
 #[derive(Clone)]
 struct Users {
-    cells: Vec<Vec<Cell>>,
+    cells: Vec<Cell>,
+    users: usize,
     treatment: usize,
-    segments: usize,
+    /// Of each segment, both arms together.
+    segments: Vec<Sums>,
     /// `τ²`: the residual variance per squared number of sessions, over all users and segments.
     spread: f64,
 }
@@ -208,21 +235,30 @@ impl Users {
                 total.1 += sums.total as f64;
             }
         }
-        let cell = |(label, sums): &(u32, UserSum)| {
+        let cell = |user: usize, (label, sums): &(u32, UserSum)| {
             let segment = *places.get(label)?;
             let (sessions, total) = totals.get(segment)?;
             let own = sums.sessions as f64;
             let residual = sums.total as f64 - total / sessions * own;
-            (sums.sessions > 0).then_some(Cell { segment, sessions: own, residual })
+            (sums.sessions > 0).then_some(Cell { user, segment, sessions: own, residual })
         };
-        let cells: Vec<Vec<Cell>> =
-            all().map(|user| user.iter().filter_map(cell).collect()).collect();
-        let users = Self { cells, treatment: treatment.len(), segments: labels.len(), spread: 0.0 };
-        users.with_spread()
+        let cells = all()
+            .enumerate()
+            .flat_map(|(user, of)| of.iter().filter_map(move |sums| cell(user, sums)))
+            .collect();
+        let users = Self {
+            cells,
+            users: treatment.len() + holdout.len(),
+            treatment: treatment.len(),
+            segments: vec![Sums::default(); labels.len()],
+            spread: 0.0,
+        };
+        users.with_sums()
     }
 
-    fn with_spread(mut self) -> Defined<Self> {
-        let over = |term: fn(&Cell) -> f64| sum(self.cells.iter().flatten().map(term));
+    fn with_sums(mut self) -> Defined<Self> {
+        self.segments = self.sums_over(|_| true);
+        let over = |term: fn(&Cell) -> f64| sum(self.cells.iter().map(term));
         let (residuals, squares) =
             (over(|cell| cell.residual.powi(2)), over(|cell| cell.sessions.powi(2)));
         self.spread = residuals / squares;
@@ -235,24 +271,35 @@ impl Users {
         }
     }
 
+    /// Of each segment, over the users that are wanted.
+    fn sums_over(&self, is_wanted: impl Fn(usize) -> bool) -> Vec<Sums> {
+        let mut sums = vec![Sums::default(); self.segments.len()];
+        for cell in self.cells.iter().filter(|cell| is_wanted(cell.user)) {
+            if let Some(sums) = sums.get_mut(cell.segment) {
+                sums.add(cell);
+            }
+        }
+        sums
+    }
+
     fn was_held_out(&self, user: usize) -> bool {
         user >= self.treatment
     }
 
     fn as_made(&self) -> Vec<bool> {
-        (0..self.cells.len()).map(|user| self.was_held_out(user)).collect()
+        (0..self.users).map(|user| self.was_held_out(user)).collect()
     }
 
     /// `τ²` of each segment by itself.
     fn spreads(&self) -> Vec<f64> {
-        let mut sums = vec![(0.0, 0.0); self.segments];
-        for cell in self.cells.iter().flatten() {
-            if let Some((residuals, squares)) = sums.get_mut(cell.segment) {
+        let mut residuals = vec![0.0; self.segments.len()];
+        for cell in &self.cells {
+            if let Some(residuals) = residuals.get_mut(cell.segment) {
                 *residuals += cell.residual.powi(2);
-                *squares += cell.sessions.powi(2);
             }
         }
-        sums.into_iter().map(|(residuals, squares): (f64, f64)| residuals / squares).collect()
+        let squares = self.segments.iter().map(|sums| sums.squares);
+        residuals.into_iter().zip(squares).map(|(residuals, squares)| residuals / squares).collect()
     }
 
     /// `|D|/SE0` of each segment.
@@ -285,54 +332,32 @@ impl Users {
             .collect::<Option<_>>()
             .ok_or(NullReason::ArmWithoutEvaluatedSessions)?;
         let lift = common_difference(&segments);
-        let mut sessions = vec![[0.0; 2]; self.segments];
-        for (user, cells) in self.cells.iter().enumerate() {
-            for cell in cells {
-                if let Some(of_arm) = sessions.get_mut(cell.segment) {
-                    of_arm[usize::from(self.was_held_out(user))] += cell.sessions;
-                }
-            }
-        }
-        let treatment = self.treatment;
-        let mut cells = self.cells;
-        for (user, cells) in cells.iter_mut().enumerate() {
-            for cell in cells {
-                let Some([of_treatment, of_holdout]) = sessions.get(cell.segment) else { continue };
-                let share = of_treatment / (of_treatment + of_holdout);
-                let arm = if user < treatment { 1.0 } else { 0.0 };
-                cell.residual -= lift * (arm - share) * cell.sessions;
-            }
-        }
-        Self { cells, ..self }.with_spread()
+        let treated = self.sums_over(|user| !self.was_held_out(user));
+        let share = |segment: usize| {
+            let (treated, all) = (treated.get(segment)?, self.segments.get(segment)?);
+            Some(treated.sessions / all.sessions)
+        };
+        let left = |cell: &Cell| {
+            let arm = if self.was_held_out(cell.user) { 0.0 } else { 1.0 };
+            let expected = lift * (arm - share(cell.segment)?) * cell.sessions;
+            Some(Cell { residual: cell.residual - expected, ..*cell })
+        };
+        let cells = self.cells.iter().filter_map(left).collect();
+        Self { cells, ..self }.with_sums()
     }
 
-    /// Every segment under an assignment; `None` for one that has an empty arm.
+    /// Every segment under an assignment; `None` for one that has an empty arm. Only the users of the holdout
+    /// are added up, who are the fewer.
     fn segments(&self, held_out: &[bool]) -> Vec<Option<Segment>> {
-        #[derive(Clone, Copy, Default)]
-        struct Sums {
-            sessions: f64,
-            squares: f64,
-            residuals: f64,
-        }
-        let mut sums = vec![[Sums::default(); 2]; self.segments];
-        for (held_out, cells) in held_out.iter().zip(&self.cells) {
-            let arm = usize::from(*held_out);
-            for cell in cells {
-                if let Some(of_arm) = sums.get_mut(cell.segment) {
-                    of_arm[arm].sessions += cell.sessions;
-                    of_arm[arm].squares += cell.sessions * cell.sessions;
-                    of_arm[arm].residuals += cell.residual;
-                }
-            }
-        }
-        let segment = |arms: &[Sums; 2]| {
-            let [t, c] = arms;
+        let held_out = self.sums_over(|user| held_out.get(user).is_some_and(|held_out| *held_out));
+        let segment = |(all, c): (&Sums, &Sums)| {
+            let t = all.without(*c);
             (t.sessions > 0.0 && c.sessions > 0.0).then(|| Segment {
                 difference: t.residuals / t.sessions - c.residuals / c.sessions,
                 spread: t.squares / t.sessions.powi(2) + c.squares / c.sessions.powi(2),
             })
         };
-        sums.iter().map(segment).collect()
+        self.segments.iter().zip(&held_out).map(segment).collect()
     }
 }
 
