@@ -219,7 +219,7 @@ impl Line<'_> {
             |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.3}"));
         let share = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.2}"));
         println!(
-            "| {:<28} | {:<11} | {:>5} | {:>6} | {:>5} | {:>5} | {} |",
+            "| {:<28} | {:<12} | {:>5} | {:>6} | {:>5} | {:>5} | {} |",
             self.what,
             self.bound,
             self.cells,
@@ -233,6 +233,6 @@ impl Line<'_> {
 
 /// The heading of all lines.
 pub fn print_heading() {
-    println!("| {:<28} | {:<11} | cells | median | worst | given | worst in |", "what", "bound");
-    println!("|{:-<30}|{:-<13}|------:|-------:|------:|------:|----------|", "", "");
+    println!("| {:<28} | {:<12} | cells | median | worst | given | worst in |", "what", "bound");
+    println!("|{:-<30}|{:-<14}|------:|-------:|------:|------:|----------|", "", "");
 }
