@@ -190,7 +190,7 @@ pub fn planner(report: &mut Report) {
     let [ever, at_last] = [0, 1].map(|n| results.iter().map(|r| r[n]).collect::<Vec<Tally>>());
     report.judge("planner, power for 0.8", &cells, &ever, Bound::Between(0.75, 0.85));
     let mean = at_last.iter().map(Tally::share).sum::<f64>() / at_last.len() as f64;
-    report.note("planner, on the last day", "mean of the cells above", mean);
+    report.judge_one("  on the last day", "mean of the cells above", mean, Bound::None, 0.0);
 }
 
 fn planned_stream(users: usize, world: &Planned, is_finite: bool, dice: &mut Dice) -> Stream {

@@ -1,12 +1,13 @@
 //! Do the intervals and decisions hold what they promise? Simulated, so that the truth is known.
 //!
-//!   cargo run -p stats --example truth -- \
-//!     [--quick] [--replications N] [--seed N] [--sessions MEAN] [--threads N] [--only NAME]
+//!   cargo run -p stats --example truth -- [--quick] [--replications N] [--seed N] [--sessions MEAN] \
+//!     [--threads N] [--only TABLE] [--within PART OF A CELL'S NAME] [--cells]
 //!
 //! Every line has a floor or a ceiling; the program ends with 1 when a cell is beyond it. With 2,000
 //! replications or more a cell is compared with the bound itself; with fewer, it fails when it is beyond the
-//! bound by more than 2.5 standard errors of the simulation. `--quick` takes a reduced grid. Seeds are those
-//! of the cells, so that a run is the same whatever the number of threads.
+//! bound by more than 2.5 standard errors of the simulation. Lines without a bound are for comparison.
+//! `--quick` takes a reduced grid, `--cells` prints every cell and not only the worst of a line. Seeds are
+//! those of the cells, so that a run is the same whatever the number of threads.
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr)]
 
 mod chance;
@@ -31,6 +32,8 @@ fn main() -> ExitCode {
         sessions: 3.0,
         threads: std::thread::available_parallelism().map_or(2, usize::from),
         only: None,
+        within: None,
+        cells: false,
     };
     let mut replications = None;
     let mut arguments = std::env::args().skip(1);
@@ -42,6 +45,8 @@ fn main() -> ExitCode {
             "--seed" => options.seed = value().parse().unwrap_or(options.seed),
             "--sessions" => options.sessions = value().parse().unwrap_or(options.sessions),
             "--threads" => options.threads = value().parse().unwrap_or(options.threads),
+            "--within" => options.within = Some(value()),
+            "--cells" => options.cells = true,
             "--only" => options.only = Some(value()),
             other => {
                 eprintln!("unknown argument {other}");
@@ -60,6 +65,7 @@ fn main() -> ExitCode {
     print_heading();
     let mut report = Report { options, started: Instant::now(), failures: Vec::new() };
     intervals::headline(&mut report);
+    intervals::heavy(&mut report);
     intervals::p_values(&mut report);
     intervals::cuped(&mut report);
     intervals::prediction_powered(&mut report);

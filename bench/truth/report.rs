@@ -13,6 +13,10 @@ pub struct Options {
     pub sessions: f64,
     pub threads: usize,
     pub only: Option<String>,
+    /// Part of the names of the cells to run; all if none.
+    pub within: Option<String>,
+    /// Whether every cell is printed, not only the worst of a line.
+    pub cells: bool,
 }
 
 /// How often something held among the replications in which it was given.
@@ -53,6 +57,8 @@ pub enum Bound {
     AtLeast(f64),
     AtMost(f64),
     Between(f64, f64),
+    /// Nothing is asked.
+    None,
 }
 
 impl Bound {
@@ -61,15 +67,16 @@ impl Bound {
             Self::AtLeast(floor) => share < floor - slack,
             Self::AtMost(ceiling) => share > ceiling + slack,
             Self::Between(floor, ceiling) => share < floor - slack || share > ceiling + slack,
+            Self::None => false,
         }
     }
 
     /// How much chance may add: nothing from 2,000 replications on, else 2.5 standard errors.
     pub fn slack(self, replications: usize) -> f64 {
+        let (Self::AtLeast(p) | Self::AtMost(p) | Self::Between(p, _)) = self else { return 0.0 };
         if replications >= 2_000 {
             return 0.0;
         }
-        let (Self::AtLeast(p) | Self::AtMost(p) | Self::Between(p, _)) = self;
         let p = p.clamp(0.005, 0.995);
         2.5 * (p * (1.0 - p) / replications as f64).sqrt()
     }
@@ -79,13 +86,14 @@ impl Bound {
             Self::AtLeast(floor) => format!(">= {floor}"),
             Self::AtMost(ceiling) => format!("<= {ceiling}"),
             Self::Between(floor, ceiling) => format!("{floor} to {ceiling}"),
+            Self::None => String::new(),
         }
     }
 
     /// How far a share is on the wrong side, or how near to it.
     fn badness(self, share: f64) -> f64 {
         match self {
-            Self::AtLeast(_) => -share,
+            Self::AtLeast(_) | Self::None => -share,
             Self::AtMost(_) => share,
             Self::Between(floor, ceiling) => (share - f64::midpoint(floor, ceiling)).abs(),
         }
@@ -119,8 +127,19 @@ impl Report {
     }
 
     /// Runs all cells, with a line of progress.
-    pub fn run<T: Sync, R: Send>(
+    pub fn run<T: Sync, R: Send + Default>(
         &self,
+        table: &str,
+        cells: &[Cell<T>],
+        one: impl Fn(&T, &mut Dice) -> R + Sync,
+    ) -> Vec<R> {
+        self.run_with(self.options.sessions, table, cells, one)
+    }
+
+    /// The same with another mean number of sessions of a user.
+    pub fn run_with<T: Sync, R: Send + Default>(
+        &self,
+        sessions: f64,
         table: &str,
         cells: &[Cell<T>],
         one: impl Fn(&T, &mut Dice) -> R + Sync,
@@ -134,8 +153,13 @@ impl Report {
                         let place = next.fetch_add(1, Ordering::Relaxed);
                         let Some(cell) = cells.get(place) else { break };
                         let seed = self.options.seed ^ ((place as u64 + 1) << 32);
-                        let mut dice = Dice::new(seed, self.options.sessions);
-                        let result = one(&cell.world, &mut dice);
+                        let mut dice = Dice::new(seed, sessions);
+                        let within = self.options.within.as_deref().unwrap_or_default();
+                        let result = if cell.name.contains(within) {
+                            one(&cell.world, &mut dice)
+                        } else {
+                            R::default()
+                        };
                         results.lock().unwrap().push((place, result));
                         let done = done.fetch_add(1, Ordering::Relaxed) + 1;
                         let seconds = self.started.elapsed().as_secs();
@@ -181,6 +205,9 @@ impl Report {
             place: worst.map_or("", |(_, name)| name),
         };
         line.print();
+        if self.options.cells {
+            judged.iter().for_each(|(tally, name)| println!("    {:.3}  {name}", tally.share()));
+        }
         self.failures.extend(beyond);
     }
 
@@ -193,13 +220,6 @@ impl Report {
         if bound.is_beyond(value, slack) {
             self.failures.push(format!("{what}: {value:.3}, {place}"));
         }
-    }
-
-    /// Prints one number that has no bound.
-    pub fn note(&self, what: &str, place: &str, value: f64) {
-        let bound = String::new();
-        Line { what, bound, cells: 1, median: None, worst: Some(value), given: None, place }
-            .print();
     }
 }
 
