@@ -87,6 +87,17 @@ impl AlwaysValid {
         })
     }
 
+    /// The multiplier when the planned users have come, and the slope there of `t ↦ k(t)·√t`, with `t` the
+    /// share of them who have: `k² = (1 + 1/I)(ln(1+I) − 2 ln α)` and `(ln(1+I) − 2 ln α + 1) / 2k` with
+    /// `I = n*·ρ²`, whatever `n*` is.
+    pub(super) fn at_planned_users(&self) -> (f64, f64) {
+        let twice = -2.0 * self.alpha.ln();
+        let information = twice + twice.ln_1p();
+        let ln_bound = information.ln_1p() + twice;
+        let k = ((1.0 + information.recip()) * ln_bound).sqrt();
+        (k, (ln_bound + 1.0) / (2.0 * k))
+    }
+
     fn information(&self, users: usize) -> Defined<f64> {
         if users == 0 {
             return Err(NullReason::NoUsers);

@@ -58,6 +58,12 @@ impl<'a> Comparison<'a> {
         Ok(lift / baseline)
     }
 
+    /// Whether one user has so many of the sessions of an arm that the headline interval is widened for it.
+    #[must_use]
+    pub fn one_user_dominates(&self) -> bool {
+        self.treatment.one_user_dominates() || self.holdout.one_user_dominates()
+    }
+
     /// The standard error of the lift; null if an arm has fewer than two evaluated users.
     pub fn standard_error(&self, estimator: Variance) -> Defined<f64> {
         self.require_variance()?;

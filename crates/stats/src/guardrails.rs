@@ -1,11 +1,15 @@
 //! Outcomes that must not get worse: tests of non-inferiority, adjusted over all guardrails.
 
 use super::ALPHA;
+use super::always_valid::AlwaysValid;
 use super::cluster::Variance;
 use super::comparison::{CiMethod, Comparison};
 use super::distributions::student_t_upper_tail;
+use super::events::require_events;
 use super::interval::Interval;
 use super::multiplicity::holm;
+use super::newcombe::{clustered_interval, touching_value_at};
+use super::pooled::PooledDifference;
 use super::reason::{Defined, NullReason};
 
 /// Direction in which an outcome gets worse.
@@ -54,17 +58,19 @@ pub struct AdjustedP {
 pub struct Assessment {
     /// The difference between the arms in the harmful direction; positive is worse.
     pub harm: Defined<f64>,
-    /// 95 % interval of the difference (treatment minus holdout) on CR2; null when an arm is uniform.
+    /// 95 % interval of the difference (treatment minus holdout): always-valid, or on CR2 and then null when
+    /// an arm is uniform.
     pub interval: Defined<Interval>,
-    /// Test of "harm reaches the margin", `P(T ≤ (harm − margin)/SE)`: small means passed.
+    /// Test of "harm reaches the margin": small means passed.
     pub non_inferiority: Defined<AdjustedP>,
-    /// Test of "no harm", `P(T ≥ harm/SE)`: small means worse.
+    /// Test of "no harm": small means worse.
     pub deterioration: Defined<AdjustedP>,
-    /// Verdict of the adjusted tests at one-sided 2.5 %, as in a 95 % interval.
+    /// The conclusion from the adjusted tests at the level of a 95 % interval.
     pub verdict: GuardrailVerdict,
 }
 
-/// Assesses all guardrails of an experiment together, in the order given.
+/// Assesses all guardrails of an experiment together, in the order given, once: read every day, it fails by
+/// luck. [`assess_always_valid`] is the form to decide with.
 ///
 /// The tests are Student's t on CR2 with Bell–McCaffrey degrees of freedom. They are null as the
 /// standard error is, when an arm is uniform (its variance says nothing, and any difference would look
@@ -86,9 +92,48 @@ pub fn assess(guardrails: &[Guardrail<'_>]) -> Vec<Assessment> {
             interval: guardrail.interval(),
             non_inferiority,
             deterioration,
-            verdict: verdict(non_inferiority, deterioration),
+            verdict: verdict(non_inferiority, deterioration, ALPHA / 2.0),
         })
         .collect()
+}
+
+/// Assesses all guardrails of an experiment together, in the order given, so that they may be read every day.
+///
+/// Outcomes between 0 and 1 have the always-valid interval of the headline family; the others have
+/// `difference ± k·SE0` with the variance of pooled residuals ([`PooledDifference`]) and the multiplier `k`
+/// of the sequence. The p-values invert these intervals and are adjusted after Holm (1979); they are
+/// two-sided, and count only in the direction that they test, so that a verdict needs 5 %, as the interval
+/// does.
+///
+/// Null under `too_few_events`, for a negative margin, and when nothing varies; such a guardrail is undecided
+/// and does not count in the adjustment. A uniform arm is nothing special.
+#[must_use]
+pub fn assess_always_valid(
+    guardrails: &[Guardrail<'_>],
+    sequence: &AlwaysValid,
+) -> Vec<Assessment> {
+    let tested: Vec<Defined<Sequential>> =
+        guardrails.iter().map(|guardrail| guardrail.sequential(sequence)).collect();
+    let within = adjust(tested.iter().map(|tested| tested.map(|tested| tested.within)));
+    let worse = adjust(tested.iter().map(|tested| tested.map(|tested| tested.worse)));
+    let results = guardrails.iter().zip(tested).zip(within.into_iter().zip(worse));
+    results
+        .map(|((guardrail, tested), (non_inferiority, deterioration))| Assessment {
+            harm: guardrail.harm(),
+            interval: tested.map(|tested| tested.interval),
+            non_inferiority,
+            deterioration,
+            verdict: verdict(non_inferiority, deterioration, ALPHA),
+        })
+        .collect()
+}
+
+/// One guardrail at one look: the interval of the difference and the p-values of both directions.
+#[derive(Clone, Copy)]
+struct Sequential {
+    interval: Interval,
+    within: f64,
+    worse: f64,
 }
 
 struct Tested {
@@ -102,6 +147,39 @@ impl Guardrail<'_> {
         Ok(match self.harmful {
             HarmfulChange::Increase => difference,
             HarmfulChange::Decrease => -difference,
+        })
+    }
+
+    fn sequential(&self, sequence: &AlwaysValid) -> Defined<Sequential> {
+        let harm = self.harm()?;
+        if self.margin.is_nan() || self.margin < 0.0 {
+            return Err(NullReason::InputOutOfRange);
+        }
+        require_events(&self.comparison)?;
+        let Comparison { treatment, holdout } = self.comparison;
+        let users = treatment.user_count() + holdout.user_count();
+        let k = sequence.multiplier(users)?;
+        let margin = match self.harmful {
+            HarmfulChange::Increase => self.margin,
+            HarmfulChange::Decrease => -self.margin,
+        };
+        let (interval, at_margin, at_zero) = if treatment.is_binary() && holdout.is_binary() {
+            (
+                clustered_interval(&self.comparison, k)?,
+                touching_value_at(&self.comparison, margin)?,
+                touching_value_at(&self.comparison, 0.0)?,
+            )
+        } else {
+            let pooled = PooledDifference::of(&self.comparison)?;
+            (pooled.interval(k), pooled.z(margin), pooled.z(0.0))
+        };
+        let p_value = |counts: bool, z: f64| {
+            if counts { sequence.p_value(z, users) } else { Ok(1.0) }
+        };
+        Ok(Sequential {
+            interval,
+            within: p_value(harm < self.margin, at_margin)?,
+            worse: p_value(harm > 0.0, at_zero)?,
         })
     }
 
@@ -145,8 +223,9 @@ fn adjust(p_values: impl Iterator<Item = Defined<f64>>) -> Vec<Defined<AdjustedP
 fn verdict(
     non_inferiority: Defined<AdjustedP>,
     deterioration: Defined<AdjustedP>,
+    level: f64,
 ) -> GuardrailVerdict {
-    let shown = |test: Defined<AdjustedP>| test.is_ok_and(|test| test.adjusted < ALPHA / 2.0);
+    let shown = |test: Defined<AdjustedP>| test.is_ok_and(|test| test.adjusted < level);
     if shown(non_inferiority) {
         GuardrailVerdict::Passed
     } else if shown(deterioration) {
@@ -209,5 +288,52 @@ mod tests {
         assert_eq!(null, Some((GuardrailVerdict::Undecided, Err(NullReason::ZeroVariance))));
         let counted = assessed.last().map(|a| a.deterioration.map(|p| p.adjusted == p.p_value));
         assert_eq!(counted, Some(Ok(true)));
+    }
+
+    fn assess_daily(treatment: &Arm, holdout: &Arm, margin: f64) -> Vec<Assessment> {
+        let guardrail = Guardrail {
+            comparison: Comparison::new(treatment, holdout),
+            harmful: HarmfulChange::Increase,
+            margin,
+        };
+        AlwaysValid::planned_for(80)
+            .map_or(Vec::new(), |sequence| assess_always_valid(&[guardrail], &sequence))
+    }
+
+    #[test]
+    fn daily_reading_decides_what_is_clear() {
+        let (worse, same) = (arm(7), arm(5));
+        let counts = |arm: &Arm| -> Arm {
+            arm.alike()
+                .iter()
+                .flat_map(|a| std::iter::repeat_n(a.user, a.count as usize))
+                .map(|u| UserSum { sessions: u.sessions, total: 10 * u.total })
+                .collect()
+        };
+        for (worse, same, scale) in [(&worse, &same, 1.0), (&counts(&worse), &counts(&same), 10.0)]
+        {
+            let verdicts = |margin: f64| {
+                assess_daily(worse, same, margin * scale).into_iter().map(|a| a.verdict)
+            };
+            assert!(verdicts(0.4).eq([GuardrailVerdict::Passed]), "{scale}");
+            assert!(verdicts(0.02).eq([GuardrailVerdict::Failed]), "{scale}");
+            assert!(verdicts(-1.0).eq([GuardrailVerdict::Undecided]), "{scale}");
+        }
+        let small: Arm = (0..29).map(|_| UserSum { sessions: 10, total: 5 }).collect();
+        let null = assess_daily(&worse, &small, 0.1);
+        assert!(null.iter().all(|a| a.deterioration == Err(NullReason::TooFewEvents)));
+    }
+
+    #[test]
+    fn a_uniform_arm_has_an_interval_every_day() {
+        let never: Arm = (0..40).map(|_| UserSum { sessions: 10, total: 0 }).collect();
+        let some: Arm =
+            (0..40).map(|n| UserSum { sessions: 10, total: i64::from(n < 6) }).collect();
+        let assessed = assess_daily(&some, &never, 0.02);
+        assert!(
+            assessed.iter().all(|a| a.verdict == GuardrailVerdict::Undecided
+                && a.interval.is_ok_and(|interval| interval.contains(0.0))),
+            "{assessed:?}"
+        );
     }
 }

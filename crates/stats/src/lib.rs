@@ -10,6 +10,7 @@
 
 pub mod agreement;
 pub mod always_valid;
+pub mod association;
 pub mod binomial;
 pub mod cluster;
 pub mod comparison;
@@ -17,7 +18,9 @@ pub mod complier;
 pub mod cuped;
 pub mod decision;
 pub mod distributions;
+pub mod events;
 pub mod fieller;
+pub mod grouped;
 pub mod guardrails;
 pub mod heterogeneity;
 pub mod interval;
@@ -26,16 +29,21 @@ mod linear;
 pub mod missing;
 pub mod multiplicity;
 pub mod newcombe;
+pub mod planning;
+pub mod pooled;
 pub mod power;
+pub mod randomisation;
 pub mod reason;
 pub mod robustness;
 pub mod sample_ratio;
 pub mod segments;
+pub mod shrinkage;
 pub mod special;
 mod summation;
 #[cfg(test)]
 mod testing;
 pub mod trend;
+pub mod user_equal;
 pub mod wilson;
 
 pub use cluster::{Alike, Arm, UserSum, Variance};

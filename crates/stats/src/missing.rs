@@ -1,8 +1,10 @@
 //! Sessions that were published but never judged, or judged but never attributed.
 
+use super::always_valid::AlwaysValid;
 use super::cluster::{Arm, UserSum, Variance};
 use super::comparison::Comparison;
 use super::interval::Interval;
+use super::pooled::{PooledDifference, require_expected_events};
 use super::reason::{Defined, NullReason};
 
 /// Counts of sessions in one arm.
@@ -113,6 +115,58 @@ impl DifferentialEvaluation {
     }
 }
 
+/// A test of whether the arms are judged equally often that may be looked at as often as one likes.
+///
+/// The always-valid p-value of the difference of evaluation rates, clustered by user, with the variance of
+/// pooled residuals ([`PooledDifference`]) and the sequence of the always-valid interval. A session counts as
+/// published when it should have been judged: those that sampling left out count neither way.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SequentialEvaluationRate {
+    sequence: AlwaysValid,
+    p_value: f64,
+}
+
+impl SequentialEvaluationRate {
+    /// Starts with p = 1.
+    #[must_use]
+    pub const fn new(sequence: AlwaysValid) -> Self {
+        Self { sequence, p_value: 1.0 }
+    }
+
+    /// Goes on from the smallest p-value of earlier looks.
+    #[must_use]
+    pub const fn resumed(sequence: AlwaysValid, p_value: f64) -> Self {
+        Self { sequence, p_value }
+    }
+
+    /// Looks at the sums so far (not the increments) and answers the p-value, which never rises.
+    ///
+    /// A look says nothing until the smaller arm has 20 users and 10 judged and 10 unjudged sessions are
+    /// expected in it ([`require_expected_events`]), nor while all sessions of both arms are judged.
+    pub fn look(
+        &mut self,
+        treatment: impl IntoIterator<Item = PublishedUser>,
+        holdout: impl IntoIterator<Item = PublishedUser>,
+    ) -> f64 {
+        let (treatment, holdout) = (evaluated_of(treatment), evaluated_of(holdout));
+        let comparison = Comparison::new(&treatment, &holdout);
+        let p_value = require_expected_events(&comparison).and_then(|()| {
+            let pooled = PooledDifference::of(&comparison)?;
+            self.sequence.p_value(pooled.z(0.0), pooled.users)
+        });
+        if let Ok(p_value) = p_value {
+            self.p_value = self.p_value.min(p_value);
+        }
+        self.p_value
+    }
+
+    /// The smallest p-value so far, in `(0, 1]`.
+    #[must_use]
+    pub const fn p_value(&self) -> f64 {
+        self.p_value
+    }
+}
+
 fn evaluated_of(users: impl IntoIterator<Item = PublishedUser>) -> Arm {
     let sums = users.into_iter().map(|user| UserSum {
         sessions: user.published,
@@ -151,5 +205,18 @@ mod tests {
         let tested = DifferentialEvaluation::of(nearly, [all; 5]);
         let p_values = tested.and_then(|d| Ok((d.p_value?, d.cr2_p_value?)));
         assert!(p_values.is_ok_and(|(p, cr2)| p > 0.5 && cr2 < 0.05), "{p_values:?}");
+    }
+
+    #[test]
+    fn the_sequential_check_sees_a_difference_and_never_forgets_it() {
+        let user = |published, evaluated| PublishedUser { published, evaluated };
+        let mut check = AlwaysValid::planned_for(400).map(SequentialEvaluationRate::new).unwrap();
+        let often = |n: u64| user(4, 4 - u64::from(n.is_multiple_of(4)));
+        assert!(check.look((0..15).map(often), (0..15).map(|_| user(4, 0))) >= 1.0, "too few");
+        assert!(check.look((0..300).map(often), (0..100).map(often)) > 0.1);
+        let low = check.look((0..300).map(often), (0..100).map(|n| user(4, n % 3)));
+        assert!(low < 1e-6, "{low}");
+        let after = check.look((0..300).map(often), (0..100).map(often));
+        assert!((after - low).abs() < f64::EPSILON);
     }
 }

@@ -72,6 +72,19 @@ base::vocabulary! {
         NothingServed = "nothing_served",
         /// A health check failed; the numbers stand, the decision does not.
         Unhealthy = "unhealthy",
+        /// The smaller arm has fewer than 30 evaluated users, or both arms together fewer than 5 successes or
+        /// failures.
+        TooFewEvents = "too_few_events",
+        /// One user has so many of the sessions of an arm that the method is not shown to cover.
+        OneUserDominates = "one_user_dominates",
+        /// Too few users of an arm have a session that a person labelled.
+        FewerThanThirtyLabelledUsersInAnArm = "fewer_than_30_labelled_users_in_an_arm",
+        /// The sessions come from too few users for an interval.
+        TooFewUsers = "too_few_users",
+        /// No session that cites the rule has one to be compared with.
+        NothingToCompareWith = "nothing_to_compare_with",
+        /// No number of users, or none of those there are, decides about such an effect.
+        OutOfReach = "out_of_reach",
     }
 }
 

@@ -26,7 +26,8 @@ pub struct WelchTest {
     pub interval: Interval,
 }
 
-/// Compares the users' own rates `s_g/n_g`.
+/// Compares the users' own rates `s_g/n_g` by Welch's test, which is nonsense when an arm is uniform; the
+/// form to show is [`UserEqual`](super::user_equal::UserEqual).
 ///
 /// Far from the headline lift, it says that heavy and light users differ. Null if an arm has no
 /// evaluated session or fewer than two evaluated users.

@@ -12,8 +12,15 @@ use super::special::ln_beta;
 pub const SMALLEST_EXPECTED_COUNT: f64 = 5.0;
 /// A single test is flagged below this p-value.
 pub const MISMATCH_P: f64 = 0.001;
-/// The sequential test is flagged below this p-value.
+/// The sequential test is flagged below this p-value, when it is the only check.
 pub const SEQUENTIAL_MISMATCH_P: f64 = 0.01;
+
+/// The level of one of `checks` sequential checks of health, all of them together 1 % (Bonferroni): sample
+/// ratios of all stages, sources and versions, the triggered one and the evaluation rate.
+#[must_use]
+pub fn level_of_one_check(checks: usize) -> f64 {
+    SEQUENTIAL_MISMATCH_P / checks.max(1) as f64
+}
 /// Concentration `k` of the prior of the sequential test.
 pub const CONCENTRATION: f64 = 100.0;
 
@@ -139,7 +146,13 @@ impl SequentialSampleRatio {
     /// True if the split is too unlikely to be chance, at any number of looks.
     #[must_use]
     pub fn is_mismatch(&self) -> bool {
-        self.p_value < SEQUENTIAL_MISMATCH_P
+        self.is_mismatch_at(SEQUENTIAL_MISMATCH_P)
+    }
+
+    /// The same at the level of one check among several, [`level_of_one_check`].
+    #[must_use]
+    pub fn is_mismatch_at(&self, level: f64) -> bool {
+        self.p_value < level
     }
 }
 

@@ -5,9 +5,11 @@
 
 use super::cluster::{Arm, UserSum, Variance};
 use super::comparison::{CiMethod, Comparison};
+use super::events::require_events;
 use super::heterogeneity::{ChiSquareTest, TestedSegment, cochran_q, interaction};
 use super::interval::Interval;
 use super::multiplicity::benjamini_hochberg;
+use super::randomisation::{RandomisationTest, segments_by_reassignment};
 use super::reason::{Defined, NullReason};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -122,6 +124,72 @@ impl Segments {
     }
 }
 
+/// All segments in the family of the headline, with the randomisation test of whether they differ.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SegmentFamily {
+    /// By label, the pooled segment last. Null for segments of fewer than five people; interval and p-value
+    /// are null under `too_few_events`, each segment by itself.
+    ///
+    /// The adjusted p-value is the larger of two: after Benjamini and Hochberg, which goes with the interval,
+    /// and after Westfall and Young by assigning users anew, which holds when few users have the rarer
+    /// outcome and intervals of segments cover less than they promise.
+    pub segments: BTreeMap<SegmentLabel, Defined<SegmentLift>>,
+    /// Whether the lift is the same in all segments of sufficient size, by assigning users anew. Null with
+    /// fewer than two of them, or when nothing varies.
+    pub interaction: Defined<RandomisationTest>,
+}
+
+impl SegmentFamily {
+    /// Compares the segments; see [`Segments::of_numbered`] for the input. Users are numbered from 0, those
+    /// of treatment first, and `is_held_out(salt, user)` assigns them anew.
+    pub fn of_numbered(
+        names: &[&str],
+        treatment: &[NumberedUser],
+        holdout: &[NumberedUser],
+        repetitions: u32,
+        is_held_out: impl Fn(u32, usize) -> bool,
+    ) -> Self {
+        let labels = Labels::new(names, treatment, holdout);
+        let [treatment, holdout] = [treatment, holdout].map(|users| -> Vec<Relabelled> {
+            users.iter().map(|user| labels.relabel(user)).collect()
+        });
+        let (arms_t, arms_c) = (labels.arms(&treatment), labels.arms(&holdout));
+        let compared: Vec<Comparison<'_>> =
+            arms_t.iter().zip(&arms_c).map(|(t, c)| Comparison::new(t, c)).collect();
+        let lift = |comparison: &Comparison<'_>| {
+            let enough = require_events(comparison);
+            segment_lift(comparison).map(|lift| SegmentLift {
+                interval: enough.and(lift.interval),
+                p_value: enough.and(lift.p_value),
+                adjusted_p_value: enough.and(lift.p_value),
+                ..lift
+            })
+        };
+        let mut segments: BTreeMap<_, _> = labels
+            .labels
+            .iter()
+            .zip(&compared)
+            .map(|(label, comparison)| (label.clone(), lift(comparison)))
+            .collect();
+        adjust_p_values(&mut segments);
+        let tested: Vec<u32> = (0..)
+            .zip(&compared)
+            .filter(|(_, comparison)| is_large(user_counts(comparison)))
+            .map(|(label, _)| label)
+            .collect();
+        let tests =
+            segments_by_reassignment(&tested, &treatment, &holdout, repetitions, is_held_out);
+        for (label, by_reassignment) in tested.iter().zip(tests.adjusted_p_values) {
+            let segment = labels.labels.get(*label as usize).and_then(|l| segments.get_mut(l));
+            if let Some(Ok(segment)) = segment {
+                segment.adjusted_p_value =
+                    segment.adjusted_p_value.and_then(|p| Ok(p.max(by_reassignment?)));
+            }
+        }
+        Self { segments, interaction: tests.interaction }
+    }
+}
+
 fn is_large(users: [usize; 2]) -> bool {
     users.iter().all(|count| *count >= SMALLEST_ARM)
 }
@@ -215,5 +283,31 @@ fn adjust_p_values(segments: &mut BTreeMap<SegmentLabel, Defined<SegmentLift>>) 
     let with_p = segments.values_mut().flatten().filter(|segment| segment.p_value.is_ok());
     for (segment, adjusted) in with_p.zip(benjamini_hochberg(&p_values)) {
         segment.adjusted_p_value = Ok(adjusted);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::randomisation::seeded;
+
+    #[test]
+    fn small_segments_are_shown_and_not_judged() {
+        let users = |count: u64, segment: u32, failures: u64| -> Vec<NumberedUser> {
+            let total = |n| i64::from(n >= failures);
+            (0..count).map(|n| vec![(segment, UserSum { sessions: 1, total: total(n) })]).collect()
+        };
+        let treatment = [users(60, 0, 10), users(60, 1, 10), users(4, 2, 1)].concat();
+        let holdout = [users(40, 0, 8), users(20, 1, 4), users(3, 2, 1)].concat();
+        let names = ["web", "mail", "phone"];
+        let family = SegmentFamily::of_numbered(&names, &treatment, &holdout, 99, seeded(4, 0.3));
+        let named = |name: &str| family.segments.get(&SegmentLabel::Named(name.to_owned()));
+        assert!(named("web").is_some_and(|s| s.is_ok_and(|s| s.adjusted_p_value.is_ok())));
+        assert!(named("mail").is_some_and(|s| s.is_ok_and(|s| s.lift.is_ok()
+            && s.p_value == Err(NullReason::TooFewEvents)
+            && s.interval == Err(NullReason::TooFewEvents))));
+        assert!(named("phone").is_none());
+        assert!(family.segments.contains_key(&SegmentLabel::Pooled));
+        assert!(family.interaction.is_ok_and(|test| test.p_value > 0.1));
     }
 }

@@ -14,6 +14,9 @@ use super::reason::{Defined, NullReason};
 use super::summation::{Sum, sum};
 use std::collections::BTreeMap;
 
+/// A residual below this share of the sums it is a difference of is rounding.
+const ROUNDING: f64 = 1e-9;
+
 /// One user's sums by week since the start.
 pub type WeeklyUser = BTreeMap<u32, UserSum>;
 
@@ -41,9 +44,9 @@ pub struct Slope {
     pub cr2_standard_error: f64,
     /// Bell–McCaffrey degrees of freedom.
     pub df: f64,
-    /// Two-sided p-value of no change, on CR2; null without variance.
+    /// Two-sided p-value of no change, on CR2; null when the residuals of an arm are zero up to rounding.
     pub p_value: Defined<f64>,
-    /// 95 % interval on CR2; null without variance.
+    /// 95 % interval on CR2; null as the p-value is.
     pub interval: Defined<Interval>,
 }
 
@@ -86,7 +89,9 @@ impl Slope {
         let expected = treatment.expected + holdout.expected;
         let df = expected * expected / (treatment.spread + holdout.spread);
         let cr2_standard_error = (treatment.cr2 + holdout.cr2).sqrt();
-        let certain = cr2_standard_error <= 0.0;
+        // An arm on its line has no variance to show, and the slope would look certain by the luck of that
+        // arm.
+        let certain = treatment.is_exact || holdout.is_exact;
         let unless_certain = |value: f64| {
             if certain { Err(NullReason::ZeroVariance) } else { Ok(value) }
         };
@@ -108,6 +113,8 @@ struct Line {
     users: usize,
     sessions: f64,
     slope: f64,
+    /// Whether every user lies on the line, up to rounding.
+    is_exact: bool,
     cr0: f64,
     cr2: f64,
     /// `c'Mc`: the expected CR2 variance under independent sessions of unit variance.
@@ -175,10 +182,13 @@ impl Line {
 
         let (mut cr0, mut cr2, mut own) = (Sum::default(), Sum::default(), Sum::default());
         let (mut outer, mut diagonal) = (Matrix2::default(), Sum::default());
+        let mut is_exact = true;
         for user in &users {
             let gram = user.gram();
             let (fitted, cross) = (gram.times(coefficients), user.cross());
             let score = Vector2(cross.0 - fitted.0, cross.1 - fitted.1);
+            is_exact &= score.0.abs() <= ROUNDING * (cross.0.abs() + user.sessions as f64)
+                && score.1.abs() <= ROUNDING * (cross.1.abs() + user.squares as f64);
             let adjusted = inverse
                 .product(gram)
                 .inverse_root_of_complement()
@@ -198,10 +208,32 @@ impl Line {
             users: users.len(),
             sessions,
             slope: coefficients.1,
+            is_exact,
             cr0: cr0.value(),
             cr2: cr2.value(),
             expected: direction.1,
             spread: own.value() + pairs,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn user(weeks: [(u64, i64); 3]) -> WeeklyUser {
+        (0..).zip(weeks.map(|(sessions, total)| UserSum { sessions, total })).collect()
+    }
+
+    #[test]
+    fn a_line_without_residuals_has_no_certain_slope() {
+        // A third is no binary fraction: the fit leaves a rounding, and the variance is not quite zero.
+        let exact: Vec<_> = (0..9).map(|_| user([(3, 1), (3, 1), (3, 1)])).collect();
+        let varied: Vec<_> = (0..9).map(|n| user([(3, n % 3), (2, 1), (3, (n + 1) % 3)])).collect();
+        for (t, c) in [(&exact, &exact), (&varied, &exact), (&exact, &varied)] {
+            let slope = Slope::of(t, c).map(|slope| (slope.p_value, slope.interval));
+            assert_eq!(slope, Ok((Err(NullReason::ZeroVariance), Err(NullReason::ZeroVariance))));
+        }
+        assert!(Slope::of(&varied, &varied).is_ok_and(|slope| slope.p_value.is_ok()));
     }
 }

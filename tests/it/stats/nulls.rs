@@ -4,11 +4,17 @@
 use base::vocabulary::Vocabulary;
 use stats::agreement::{Confusion, mcnemar};
 use stats::always_valid::{AlwaysValid, Look, RunningLooks};
+use stats::association::{Association, CitingUser};
 use stats::complier::{ComplierEffect, DeliveredUser, share_of_served};
-use stats::cuped::{Cuped, Moments, UserHistory, optimal_theta};
+use stats::cuped::{Ancova, Cuped, Moments, UserHistory, optimal_theta};
 use stats::decision::LiftDecision;
-use stats::judge_correction::{JudgedUser, Tuning, prediction_powered_rate, rogan_gladen_rate};
+use stats::grouped::{GroupSums, grouped_rate};
+use stats::judge_correction::{
+    JudgedUser, PredictionPowered, ReviewedUser, Tuning, WeightedConfusion,
+    prediction_powered_rate, rogan_gladen_rate,
+};
 use stats::missing::{EvaluationCounts, evaluated_session_coverage};
+use stats::planning::{DecisionPlanner, ReturningUsers};
 use stats::power::{Clustering, Planner, intraclass_correlation, small_holdout_price};
 use stats::robustness::{influence, user_weighted};
 use stats::sample_ratio::{SampleRatio, SequentialSampleRatio};
@@ -47,6 +53,7 @@ fn every_reason_occurs() {
     segments(&mut seen);
     trend(&mut seen);
     judge(&mut seen);
+    outside_experiments(&mut seen);
     let all: BTreeSet<_> = NullReason::ALL.iter().copied().collect();
     let missed: Vec<_> = all.difference(&seen.0).collect();
     assert!(missed.is_empty(), "{missed:?}");
@@ -161,6 +168,14 @@ fn cuped(seen: &mut Seen) {
     seen.null(both(60, steady), NullReason::ConstantPrePeriod);
     seen.null(both(60, unrelated), NullReason::VarianceNotReduced);
     assert!(both(60, related).is_ok_and(|cuped| cuped.variance_reduction > 0.5));
+    let heavy = |mut arm: Vec<UserHistory>| {
+        arm.push(UserHistory { during: user(90, 40), before: user(4, 2) });
+        arm
+    };
+    let (few, many) = (arm(29, related), arm(90, related));
+    seen.null(Ancova::of(&many, &few), NullReason::TooFewEvents);
+    seen.null(Ancova::of(&heavy(arm(90, related)), &many), NullReason::OneUserDominates);
+    assert!(Ancova::of(&many, &many).is_ok_and(|ancova| ancova.variance_reduction > 0.5));
     let moments = Moments::of(&arm(60, steady)).unwrap();
     seen.null(optimal_theta(&moments, &moments), NullReason::ConstantPrePeriod);
 }
@@ -182,6 +197,9 @@ fn planning(seen: &mut Seen) {
     seen.null(planner.size_for(0.0, 0.1, 5.0), NullReason::InputOutOfRange);
     let size = planner.size_for(0.05, 0.1, 0.0).unwrap();
     assert_eq!(size.days, None);
+    let daily = DecisionPlanner { baseline: 0.6, holdout_share: 0.5, power: 0.8 };
+    let few = ReturningUsers::seen_in(past.clone(), 30.0).unwrap();
+    seen.null(daily.days_for(0.1, &few, 365), NullReason::OutOfReach);
     let certain = Planner { baseline: 1.0, ..planner };
     seen.null(certain.smallest_detectable_effect(10, 10), NullReason::InputOutOfRange);
 }
@@ -250,6 +268,14 @@ fn judge(seen: &mut Seen) {
     );
     assert!(rate(&[judged(4, good), judged(3, good)]).is_ok());
 
+    let mut labelled = WeightedConfusion::default();
+    labelled.count(true, false, 0.5);
+    let reviewed = [ReviewedUser { judged: 3, passes: 2, labelled, labels: 1 }; 29];
+    seen.null(
+        PredictionPowered::of(&reviewed, &reviewed),
+        NullReason::FewerThanThirtyLabelledUsersInAnArm,
+    );
+
     let arm = Arm::new([user(30, 15), user(40, 22), user(20, 9)]);
     let corrected = |labels: Confusion| rogan_gladen_rate(&arm, &labels);
     assert!(corrected(good).is_ok());
@@ -263,4 +289,13 @@ fn judge(seen: &mut Seen) {
     seen.null(none.agreement(), NullReason::NoLabels);
     seen.null(table(9, 0, 0, 0).kappa(), NullReason::NoVariationInLabels);
     seen.null(mcnemar(0, 0), NullReason::NoDiscordantPairs);
+}
+
+fn outside_experiments(seen: &mut Seen) {
+    let mut sums = GroupSums::default();
+    seen.null(grouped_rate(&sums), NullReason::NoEvaluatedSessions);
+    (0..4).for_each(|group| sums.add(group, 5.0, 3.0));
+    seen.null(grouped_rate(&sums), NullReason::TooFewUsers);
+    let alone = CitingUser { user: 1, stratum: 1, citing: user(3, 2), other: user(0, 0) };
+    seen.null(Association::of(&[alone]), NullReason::NothingToCompareWith);
 }

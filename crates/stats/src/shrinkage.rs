@@ -1,0 +1,195 @@
+//! Drawing noisy effects together: normal–normal empirical Bayes (Efron and Morris, 1975).
+//!
+//! Of many effects the largest estimates are the luckiest. Each is drawn towards the common centre, the more
+//! so the larger its standard error is beside the spread of the true effects, which all of them together
+//! show.
+
+use super::distributions::{normal_critical_value, normal_upper_tail};
+use super::interval::Interval;
+use super::summation::sum;
+
+/// One minus the confidence of the interval of a shrunken effect.
+pub const INTERVAL_ALPHA: f64 = 0.1;
+
+/// An effect with its standard error, which is positive.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NoisyEffect {
+    /// The estimate.
+    pub estimate: f64,
+    /// Its standard error.
+    pub standard_error: f64,
+}
+
+/// The centre towards which effects are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Centre {
+    /// Zero: no difference.
+    Zero,
+    /// The mean of the effects, weighted by their precision.
+    Mean,
+}
+
+/// One effect after shrinkage.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ShrunkenEffect {
+    /// Posterior mean.
+    pub mean: f64,
+    /// Posterior standard deviation.
+    pub standard_deviation: f64,
+    /// Posterior 90 % interval.
+    pub interval: Interval,
+    /// The chance that the true effect has the other sign, or none (local false sign rate; Stephens, 2017).
+    pub false_sign_rate: f64,
+}
+
+/// All effects after shrinkage, in their order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shrinkage {
+    /// The centre, `μ`.
+    pub centre: f64,
+    /// The standard deviation of the true effects around it, `τ`.
+    pub spread: f64,
+    /// The effects.
+    pub effects: Vec<ShrunkenEffect>,
+}
+
+/// Estimates `μ` and `τ²` and draws every effect towards `μ`.
+///
+/// `estimate ~ N(effect, SE²)` and `effect ~ N(μ, τ²)`. `τ²` solves `Σ (estimate − μ)²/(SE² + τ²) = K`, or `K
+/// − 1` when `μ` is estimated too (Paule and Mandel, 1982); it is 0 when even that sum is smaller. Effects
+/// whose standard error is not positive and finite do not count and stay as they are.
+#[must_use]
+pub fn shrink(effects: &[NoisyEffect], centre: Centre) -> Shrinkage {
+    let counted: Vec<NoisyEffect> =
+        effects.iter().filter(|effect| effect.is_usable()).copied().collect();
+    let mean_at = |variance: f64| match centre {
+        Centre::Zero => 0.0,
+        Centre::Mean => {
+            let weight = |effect: &NoisyEffect| (effect.variance() + variance).recip();
+            let weights = sum(counted.iter().map(weight));
+            let weighted = sum(counted.iter().map(|effect| weight(effect) * effect.estimate));
+            if weights > 0.0 { weighted / weights } else { 0.0 }
+        }
+    };
+    let expected = match centre {
+        Centre::Zero => counted.len() as f64,
+        Centre::Mean => counted.len() as f64 - 1.0,
+    };
+    let excess = |variance: f64| {
+        let mean = mean_at(variance);
+        let squares = counted
+            .iter()
+            .map(|effect| (effect.estimate - mean).powi(2) / (effect.variance() + variance));
+        sum(squares) - expected
+    };
+    let variance = if expected > 0.0 { falling_root(excess) } else { 0.0 };
+    let mean = mean_at(variance);
+    let posterior = |effect: &NoisyEffect| {
+        let (shrunken, left) = if effect.is_usable() {
+            let trust = variance / (variance + effect.variance());
+            (mean + trust * (effect.estimate - mean), (trust * effect.variance()).sqrt())
+        } else {
+            (effect.estimate, 0.0)
+        };
+        ShrunkenEffect {
+            mean: shrunken,
+            standard_deviation: left,
+            interval: Interval::around(
+                shrunken,
+                normal_critical_value(INTERVAL_ALPHA / 2.0) * left,
+            ),
+            false_sign_rate: if left > 0.0 {
+                normal_upper_tail(shrunken.abs() / left)
+            } else if shrunken == 0.0 {
+                1.0
+            } else {
+                0.0
+            },
+        }
+    };
+    Shrinkage {
+        centre: mean,
+        spread: variance.sqrt(),
+        effects: effects.iter().map(posterior).collect(),
+    }
+}
+
+impl NoisyEffect {
+    fn is_usable(&self) -> bool {
+        self.estimate.is_finite() && self.standard_error.is_finite() && self.standard_error > 0.0
+    }
+
+    fn variance(&self) -> f64 {
+        self.standard_error * self.standard_error
+    }
+}
+
+/// The root of a falling function on `[0, ∞)`; 0 when it is not positive there.
+fn falling_root(function: impl Fn(f64) -> f64) -> f64 {
+    if function(0.0) <= 0.0 {
+        return 0.0;
+    }
+    let (mut low, mut high) = (0.0, 1e-12);
+    while function(high) > 0.0 && high < 1e300 {
+        low = high;
+        high *= 4.0;
+    }
+    for _ in 0..100 {
+        let middle = f64::midpoint(low, high);
+        if function(middle) > 0.0 {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    f64::midpoint(low, high)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn effects(estimates: &[f64], standard_error: f64) -> Vec<NoisyEffect> {
+        estimates.iter().map(|&estimate| NoisyEffect { estimate, standard_error }).collect()
+    }
+
+    #[test]
+    fn equal_errors_give_the_closed_form() {
+        // τ² = Σ x²/K − SE² around zero.
+        let shrunken = shrink(&effects(&[0.3, -0.1, 0.2, -0.4], 0.1), Centre::Zero);
+        let variance = 0.3 / 4.0 - 0.01;
+        assert!((shrunken.spread.powi(2) - variance).abs() < 1e-12, "{shrunken:?}");
+        let trust = variance / (variance + 0.01);
+        assert!(
+            shrunken
+                .effects
+                .iter()
+                .zip([0.3, -0.1])
+                .all(|(s, x)| (s.mean - trust * x).abs() < 1e-12)
+        );
+    }
+
+    #[test]
+    fn noise_alone_is_drawn_to_the_centre() {
+        let noise = effects(&[0.05, -0.08, 0.02, 0.09, -0.03], 0.1);
+        let shrunken = shrink(&noise, Centre::Zero);
+        assert!(shrunken.spread == 0.0 && shrunken.effects.iter().all(|e| e.mean == 0.0));
+        assert!(shrunken.effects.iter().all(|e| e.false_sign_rate >= 1.0));
+        let shifted: Vec<_> =
+            noise.iter().map(|e| NoisyEffect { estimate: e.estimate + 1.0, ..*e }).collect();
+        let shrunken = shrink(&shifted, Centre::Mean);
+        assert!(shrunken.effects.iter().all(|e| (e.mean - 1.01).abs() < 1e-12));
+    }
+
+    #[test]
+    fn the_less_certain_is_drawn_further_and_nothing_else_changes() {
+        let mut all = effects(&[0.3, -0.3, 0.25, -0.2], 0.05);
+        all.push(NoisyEffect { estimate: 0.3, standard_error: 0.3 });
+        all.push(NoisyEffect { estimate: 0.3, standard_error: 0.0 });
+        let shrunken = shrink(&all, Centre::Zero);
+        let mean = |place: usize| shrunken.effects.get(place).map_or(0.0, |e| e.mean);
+        assert!(mean(0) > 0.25 && mean(4) < 0.2 && mean(4) > 0.0);
+        assert!((mean(5) - 0.3).abs() < 1e-15);
+        assert!(shrink(&[], Centre::Mean).effects.is_empty());
+    }
+}
