@@ -47,6 +47,11 @@ const LANDED: &[(&str, &str, &str)] = &[
         "bf0d84c476cfae8787479376ff9890eaeb75e8af8d74d0a26b4338094e110c06",
         "0cc836e95e92f2973a260566429cd27d131eddd5f3122298f469d12e7331286c",
     ),
+    (
+        "0009_evaluation_rate_looks",
+        "010cfe24360a0374c377d0d5dd21b76ac89a02b44b9ddbea0b7ec4258fda025f",
+        "cc48c21fdf10a4372a252ba76847d2cd2a0690925bab3c7a984a8dfeb88d69cd",
+    ),
 ];
 
 #[test]

@@ -22,4 +22,5 @@ pub const MIGRATIONS: Migrations = migrations! {
     6 "0006_governance";
     7 "0007_learning_loop";
     8 "0008_experiment_attribution";
+    9 "0009_evaluation_rate_looks";
 };

@@ -106,7 +106,8 @@ fn headline_case(name: &str) {
         assert_eq!(ratio["exact"], expected["srm"]["low_expected_count"], "{name}");
         let p = if ratio["exact"] == true { "exact_binomial_p" } else { "p_value" };
         close(name, &ratio["p_value"], &expected["srm"][p]);
-        if expected["srm"]["flag_p_below_0_001"] == true {
+        // Flagged by the test that may be read every day, whatever a single look says.
+        if ratio["mismatch"] == true {
             assert_eq!(found["decision"]["decision_null_reason"], "unhealthy", "{name}");
             assert!(found["decision"]["sentence"].as_str().unwrap().contains("split"), "{name}");
         }
@@ -165,8 +166,9 @@ fn segments_and_trends_come_out_of_the_command_line() {
         case["rows"].as_array().unwrap().iter().enumerate().map(|r| row(r, "source")).collect();
     let found = analyse(50.0, &rows, &[]);
     let source = &found["segments"]["source"];
-    close("interaction", &source["interaction"]["chi_square"], &case["interaction_wald_chi2"]);
-    close("cochran", &source["cochran_q"]["chi_square"], &case["cochran_Q"]);
+    let interaction = &source["interaction"];
+    assert!((0.0..=1.0).contains(&interaction["p_value"].as_f64().unwrap()), "{interaction}");
+    assert_eq!(interaction["repetitions"], 999);
     for segment in source["segments"].as_array().unwrap() {
         let name = segment["name"].as_str().unwrap();
         close(name, &segment["lift_pp"], &case["per_segment"][name]["lift_pp"]);

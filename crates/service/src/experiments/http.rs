@@ -12,11 +12,10 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::export::{self, Export};
-use super::lifecycle::{self, NewExperiment};
+use super::lifecycle::{self, MOST_PLANNED_USERS, NewExperiment};
 use super::plan::{self, PlanQuery, RetrievalExperimentPlan};
 use super::{
-    ID_LENGTH, MARGIN, PLANNED_USERS, RetrievalExperimentListResponse,
-    RetrievalExperimentResultsResponse, results,
+    ID_LENGTH, MARGIN, RetrievalExperimentListResponse, RetrievalExperimentResultsResponse, results,
 };
 use crate::app::App;
 use crate::credentials::{Caller, Operator};
@@ -59,9 +58,9 @@ impl Read for NewExperiment {
             planned_users: f
                 .about(
                     "How many users the experiment is planned for: where the always-valid interval is tightest. Fixed \
-                     from here on.",
+                     from here on. As the planner says when absent.",
                 )
-                .integer_or("planned_users", 2..=1_000_000_000, PLANNED_USERS),
+                .integer("planned_users", 2..=MOST_PLANNED_USERS),
             margin_percentage_points: f
                 .about("The smallest lift that matters. Fixed from here on.")
                 .number_between_or("margin_percentage_points", 0.0, 100.0, MARGIN),

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use super::{Experiment, RetrievalExperimentListResponse, sql};
+use super::{Experiment, RetrievalExperimentListResponse, plan, sql};
 use crate::app::App;
 use base::owner::OrgId;
 use storage::db::Tx;
 use storage::error::{Code, Error, Result};
 
-/// Planned users when the start does not say.
+/// Planned users when neither the start nor past sessions say.
 pub const PLANNED_USERS: i64 = 5000;
+pub const MOST_PLANNED_USERS: i64 = 1_000_000_000;
 /// The smallest lift that matters, in percentage points, when the start does not say.
 pub const MARGIN: f64 = 2.0;
 
@@ -18,7 +19,8 @@ pub const MARGIN: f64 = 2.0;
 pub struct NewExperiment {
     pub experiment_id: String,
     pub holdout_percentage: f64,
-    pub planned_users: i64,
+    /// As the planner says when absent.
+    pub planned_users: Option<i64>,
     pub margin_percentage_points: f64,
 }
 
@@ -45,9 +47,17 @@ pub async fn start(
     org_id: &OrgId,
     new: NewExperiment,
 ) -> Result<RetrievalExperimentListResponse> {
-    let input = (org_id.to_owned(), new, app.clock.now());
+    let NewExperiment { holdout_percentage, margin_percentage_points, .. } = new;
+    let planned_users = match new.planned_users {
+        Some(planned) => planned,
+        None => {
+            plan::users_to_plan_for(app, org_id, holdout_percentage, margin_percentage_points)
+                .await?
+        }
+    };
+    let input = (org_id.to_owned(), new, planned_users, app.clock.now());
     app.db
-        .write("experiments.start", input, |tx, (org_id, new, now)| {
+        .write("experiments.start", input, |tx, (org_id, new, planned_users, now)| {
             Box::pin(async move {
                 let known = sql::list(tx, org_id).await?;
                 let active = known.iter().find(|experiment| experiment.ended_at.is_none());
@@ -67,7 +77,7 @@ pub async fn start(
                     experiment_id: new.experiment_id.clone(),
                     number: known.first().map_or(1, |newest| newest.number + 1),
                     holdout_percentage: new.holdout_percentage,
-                    planned_users: new.planned_users,
+                    planned_users: *planned_users,
                     margin_percentage_points: new.margin_percentage_points,
                     started_at: *now,
                     ended_at: None,

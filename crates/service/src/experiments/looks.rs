@@ -5,7 +5,7 @@ use stats::sample_ratio::SequentialSampleRatio;
 use stats::{Defined, Interval, NullReason};
 
 /// The running intersection of the always-valid intervals, their smallest p-value, and the smallest p-values of the
-/// sequential tests of the sample ratio.
+/// sequential tests of the sample ratio and of the evaluation rate.
 #[derive(Clone, Copy, Debug, PartialEq, sqlx_macros::FromRow)]
 pub struct Looks {
     /// Null before the first look, and when the looks have nothing in common.
@@ -17,13 +17,21 @@ pub struct Looks {
     pub published_p: f64,
     pub evaluated_p: f64,
     pub triggered_p: f64,
+    pub evaluation_rate_p: f64,
 }
 
 impl Default for Looks {
     fn default() -> Self {
-        let (exposed_p, published_p, evaluated_p, triggered_p) = (1.0, 1.0, 1.0, 1.0);
-        let (lower, upper, p_value) = (None, None, None);
-        Looks { lower, upper, p_value, exposed_p, published_p, evaluated_p, triggered_p }
+        Looks {
+            lower: None,
+            upper: None,
+            p_value: None,
+            exposed_p: 1.0,
+            published_p: 1.0,
+            evaluated_p: 1.0,
+            triggered_p: 1.0,
+            evaluation_rate_p: 1.0,
+        }
     }
 }
 
@@ -58,6 +66,7 @@ impl Looks {
             published_p: self.published_p.min(other.published_p),
             evaluated_p: self.evaluated_p.min(other.evaluated_p),
             triggered_p: self.triggered_p.min(other.triggered_p),
+            evaluation_rate_p: self.evaluation_rate_p.min(other.evaluation_rate_p),
             ..*self
         };
         match (other.interval(), other.p_value) {

@@ -1,16 +1,18 @@
 //! Planning: what an experiment of a given size could see, judging by past sessions.
 
+use super::lifecycle::{MOST_PLANNED_USERS, PLANNED_USERS};
 use super::part::{part, points};
 use super::sql;
 use crate::app::App;
 use base::owner::OrgId;
-use stats::power::{
-    Clustering, DEFAULT_POWER, Planner, SMALLEST_ADVISABLE_HOLDOUT, small_holdout_price,
-};
+use stats::planning::{DecisionPlanner, ReturningUsers};
+use stats::power::{Clustering, DEFAULT_POWER, SMALLEST_ADVISABLE_HOLDOUT, small_holdout_price};
 use stats::{Arm, Defined, NullReason, UserSum};
 use storage::error::Result;
 
 const DAY: i64 = 86_400;
+/// No plan is longer, in days.
+const LONGEST: u64 = 365;
 
 /// Parameters of a plan.
 #[derive(Clone, Debug)]
@@ -50,10 +52,10 @@ part! {
         pub design_effect: Defined<f64>,
         /// The smallest lift that as many users as there were would show.
         pub smallest_detectable_effect_percentage_points: Defined<f64>,
-        /// Users needed to see the effect that was asked for.
+        /// Users needed to decide about the effect that was asked for, reading the results every day.
         pub treatment_users_needed: Defined<u64>,
         pub holdout_users_needed: Defined<u64>,
-        /// Days until they have come, if new users come as the past ones did.
+        /// Days until they have come, if the past users come back as they did.
         pub days_needed: Defined<u64>,
         /// Factor by which this holdout raises the detectable effect of an even split.
         pub small_holdout_price: Defined<f64>,
@@ -78,23 +80,62 @@ pub async fn plan(app: &App, org_id: &OrgId, query: PlanQuery) -> Result<Retriev
     Ok(planned(&past.collect(), &query))
 }
 
+/// The number of users to plan an experiment for when its start does not say: those that the decision about `margin`
+/// needs, judging by the past; [`PLANNED_USERS`] without a past.
+pub async fn users_to_plan_for(
+    app: &App,
+    org_id: &OrgId,
+    holdout_percentage: f64,
+    margin: f64,
+) -> Result<i64> {
+    let query =
+        PlanQuery { holdout_percentage, effect_percentage_points: margin, ..PlanQuery::default() };
+    let plan = plan(app, org_id, query).await?;
+    let users = plan.treatment_users_needed.and_then(|treatment| {
+        plan.holdout_users_needed.map(|holdout| treatment.saturating_add(holdout))
+    });
+    let users = users.ok().and_then(|users| i64::try_from(users).ok());
+    Ok(users.map_or(PLANNED_USERS, |users| users.clamp(2, MOST_PLANNED_USERS)))
+}
+
 #[allow(clippy::cast_precision_loss)] // numbers of users and days
 fn planned(past: &Arm, query: &PlanQuery) -> RetrievalExperimentPlan {
     let share = query.holdout_percentage / 100.0;
     let users = past.user_count() as u64;
     let holdout = ((users as f64 * share).round() as u64).min(users);
     let clustering = Clustering::seen_in(past);
-    let planner = clustering.and_then(|clustering| {
-        Ok(Planner { baseline: past.mean()?, clustering, power: query.power })
+    let planner = past.mean().map(|baseline| DecisionPlanner {
+        baseline,
+        holdout_share: share,
+        power: query.power,
     });
+    let base = ReturningUsers::seen_in(past.clone(), query.days as f64);
     let effect = query.effect_percentage_points / 100.0;
-    let size = planner
-        .and_then(|planner| planner.size_for(effect, share, users as f64 / query.days as f64));
-    let detectable = points(
-        planner.and_then(|planner| planner.smallest_detectable_effect(users - holdout, holdout)),
-    );
+    let with_base =
+        |base: &Defined<ReturningUsers>| base.as_ref().map_err(|reason| *reason).cloned();
+    let time = planner.and_then(|planner| planner.days_for(effect, &with_base(&base)?, LONGEST));
+    // Without enough users of one's own: as many as it would take.
+    let size = time.map(|time| time.size).or_else(|reason| match reason {
+        NullReason::OutOfReach => planner?.users_for(effect, &clustering?),
+        reason => Err(reason),
+    });
+    let detectable = planner.and_then(|planner| {
+        let reach = with_base(&base)?.within(query.days as f64);
+        planner.smallest_detectable_effect(reach.users, &reach.clustering)
+    });
     let mut warnings = Vec::new();
-    if size.is_ok_and(|size| size.is_small_holdout()) {
+    if time == Err(NullReason::OutOfReach) {
+        warnings.push(match detectable {
+            Ok(smallest) => format!(
+                "Cannot be reached with your users within {LONGEST} days; the smallest lift that {} days of them can \
+                 show is {:.1} percentage points.",
+                query.days,
+                smallest * 100.0
+            ),
+            Err(_) => format!("Cannot be reached with your users within {LONGEST} days."),
+        });
+    }
+    if size.is_ok_and(|size| size.holdout_users < SMALLEST_ADVISABLE_HOLDOUT) {
         warnings.push(format!(
             "Fewer than {SMALLEST_ADVISABLE_HOLDOUT} holdout users: the always-valid interval needs that many."
         ));
@@ -115,10 +156,10 @@ fn planned(past: &Arm, query: &PlanQuery) -> RetrievalExperimentPlan {
         success_rate: past.mean(),
         intraclass_correlation: clustering.map(|c| c.intraclass_correlation),
         design_effect: clustering.map(|c| c.design_effect()),
-        smallest_detectable_effect_percentage_points: detectable,
+        smallest_detectable_effect_percentage_points: points(detectable),
         treatment_users_needed: size.map(|size| size.treatment_users),
         holdout_users_needed: size.map(|size| size.holdout_users),
-        days_needed: size.and_then(|size| size.days.ok_or(NullReason::NoUsers)),
+        days_needed: time.map(|time| time.days),
         small_holdout_price: small_holdout_price(share),
         warnings,
     }
@@ -142,10 +183,10 @@ mod tests {
         let effect = |plan: &RetrievalExperimentPlan| {
             plan.smallest_detectable_effect_percentage_points.unwrap()
         };
-        assert!((effect(&small) / effect(&even) - 2.29).abs() < 0.01);
-        assert!(
-            small.days_needed.unwrap() > even.days_needed.unwrap() && !small.warnings.is_empty()
-        );
+        assert!(effect(&small) > 2.0 * effect(&even), "{} {}", effect(&small), effect(&even));
+        let users = |plan: &RetrievalExperimentPlan| plan.treatment_users_needed.unwrap();
+        assert!(users(&small) > users(&even) && !small.warnings.is_empty());
+        assert_eq!(small.days_needed, Err(NullReason::OutOfReach), "{:?}", small.warnings);
         let nothing = planned(&Arm::default(), &PlanQuery::default());
         assert_eq!(nothing.days_needed, Err(NullReason::ArmWithoutEvaluatedSessions));
     }

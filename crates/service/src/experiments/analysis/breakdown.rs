@@ -2,13 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{ArmUsers, Arms, Sample};
+use super::{ArmUsers, Arms, Design, Sample};
 use crate::experiments::part::{Pair, pair, pair_points, part, points, shown_by_name};
 use crate::experiments::sums::{Stratum, UserSums};
-use stats::always_valid::SMALLEST_ARM;
-use stats::guardrails::{Assessment, Guardrail, GuardrailVerdict, HarmfulChange, assess};
-use stats::heterogeneity::ChiSquareTest;
-use stats::segments::{NumberedUser, SegmentLabel, SegmentLift, Segments};
+use stats::always_valid::{AlwaysValid, SMALLEST_ARM};
+use stats::guardrails::{
+    Assessment, Guardrail, GuardrailVerdict, HarmfulChange, assess_always_valid,
+};
+use stats::randomisation::{self, REPETITIONS, RandomisationTest};
+use stats::segments::{NumberedUser, SegmentFamily, SegmentLabel, SegmentLift};
 use stats::trend::{Slope, WeeklyUser, weekly_lifts};
 use stats::{self, Comparison, Defined};
 
@@ -24,18 +26,17 @@ part! {
     /// The lift of each segment, and whether they differ.
     pub struct Segmentation {
         pub segments: Vec<LiftSegment>,
-        /// Wald's test that the lift is the same everywhere.
-        pub interaction: Defined<ChiSquare>,
-        pub cochran_q: Defined<ChiSquare>,
+        /// Test that the lift is the same everywhere.
+        pub interaction: Defined<Reassignment>,
     }
 }
 
 part! {
-    /// A test whose statistic has a chi-square distribution.
-    pub struct ChiSquare {
-        pub chi_square: f64,
-        pub degrees_of_freedom: u64,
+    /// A test that assigns the users anew, again and again, and counts how often chance gives as much.
+    pub struct Reassignment {
+        pub statistic: f64,
         pub p_value: f64,
+        pub repetitions: u32,
     }
 }
 
@@ -52,19 +53,31 @@ part! {
         pub standard_error_pp: Defined<f64>,
         pub interval_95_pp: Defined<Pair>,
         pub p_value: Defined<f64>,
-        /// Adjusted over all segments after Benjamini and Hochberg.
+        /// Adjusted over all segments: the larger of that after Benjamini and Hochberg and that after Westfall and Young.
         pub adjusted_p_value: Defined<f64>,
     }
 }
 
-pub fn segments(sample: &Sample, arms: &Arms<'_>) -> ExperimentSegments {
+/// Most users that are assigned anew, over all repetitions: it bounds the time that segments take.
+const REASSIGNED: usize = 20_000_000;
+/// Seed of the assignments: the same numbers for the same input.
+const SEED: u64 = 0x5eed;
+/// Fewest repetitions: p-values go down to 1 in 200.
+const FEWEST_REPETITIONS: u32 = 199;
+
+pub fn segments(sample: &Sample, arms: &Arms<'_>, design: &Design) -> ExperimentSegments {
     ExperimentSegments {
-        source: segmented(sample, arms, |stratum| &stratum.source),
-        agent_version: segmented(sample, arms, |stratum| &stratum.agent_version),
+        source: segmented(sample, arms, design, |stratum| &stratum.source),
+        agent_version: segmented(sample, arms, design, |stratum| &stratum.agent_version),
     }
 }
 
-fn segmented(sample: &Sample, arms: &Arms<'_>, name: fn(&Stratum) -> &String) -> Segmentation {
+fn segmented(
+    sample: &Sample,
+    arms: &Arms<'_>,
+    design: &Design,
+    name: fn(&Stratum) -> &String,
+) -> Segmentation {
     let names: BTreeSet<&str> = sample.strata.values().map(|s| name(s).as_str()).collect();
     let names: Vec<&str> = names.into_iter().collect();
     let place =
@@ -86,20 +99,25 @@ fn segmented(sample: &Sample, arms: &Arms<'_>, name: fn(&Stratum) -> &String) ->
         };
         arm.users.iter().map(of_user).collect()
     };
-    let found = Segments::of_numbered(&names, &users(&arms.treatment), &users(&arms.holdout));
+    let (treatment, holdout) = (users(&arms.treatment), users(&arms.holdout));
+    let affordable = REASSIGNED / (treatment.len() + holdout.len()).max(1);
+    let repetitions = u32::try_from(affordable).unwrap_or(REPETITIONS);
+    let found = SegmentFamily::of_numbered(
+        &names,
+        &treatment,
+        &holdout,
+        repetitions.clamp(FEWEST_REPETITIONS, REPETITIONS),
+        randomisation::seeded(SEED, design.holdout_share()),
+    );
     Segmentation {
         segments: found.segments.iter().map(|(label, lift)| segment(label, lift)).collect(),
-        interaction: found.interaction.map(chi_square),
-        cochran_q: found.cochran_q.map(chi_square),
+        interaction: found.interaction.map(reassignment),
     }
 }
 
-fn chi_square(test: ChiSquareTest) -> ChiSquare {
-    ChiSquare {
-        chi_square: test.statistic,
-        degrees_of_freedom: test.df as u64,
-        p_value: test.p_value,
-    }
+fn reassignment(test: RandomisationTest) -> Reassignment {
+    let RandomisationTest { statistic, p_value, repetitions } = test;
+    Reassignment { statistic, p_value, repetitions }
 }
 
 fn segment(label: &SegmentLabel, lift: &Defined<SegmentLift>) -> LiftSegment {
@@ -189,6 +207,7 @@ part! {
         pub margin: f64,
         /// Treatment minus holdout; positive is worse.
         pub harm: Defined<f64>,
+        /// Always valid: it may be read every day.
         pub difference_interval_95: Defined<Pair>,
         /// Small means passed; adjusted over all guardrails after Holm.
         pub non_inferiority_p_value: Defined<f64>,
@@ -199,7 +218,7 @@ part! {
 }
 
 /// The guardrails, and whether one of them failed. None is decided before the headline may be.
-pub fn guardrails(arms: &Arms<'_>) -> (Vec<ExperimentGuardrail>, bool) {
+pub fn guardrails(arms: &Arms<'_>, design: &Design) -> (Vec<ExperimentGuardrail>, bool) {
     let Arms { treatment, holdout } = arms;
     let is_early =
         [treatment, holdout].into_iter().any(|arm| arm.outcome.user_count() < SMALLEST_ARM);
@@ -218,7 +237,11 @@ pub fn guardrails(arms: &Arms<'_>) -> (Vec<ExperimentGuardrail>, bool) {
             margin: *margin,
         })
         .collect();
-    let mut assessed = assess(&guardrails);
+    // At least one user is planned for: there always is a sequence.
+    let Ok(sequence) = AlwaysValid::planned_for(design.planned_users) else {
+        return (Vec::new(), false);
+    };
+    let mut assessed = assess_always_valid(&guardrails, &sequence);
     if is_early {
         assessed.iter_mut().for_each(|one| one.verdict = GuardrailVerdict::Undecided);
     }

@@ -7,9 +7,16 @@ use crate::experiments::rows::Reason;
 use crate::experiments::sums::UserSums;
 use base::owner::UserId;
 use stats::Defined;
-use stats::missing::{DifferentialEvaluation, EvaluationCounts, PublishedUser, worst_case_bounds};
-use stats::sample_ratio::{MISMATCH_P, SEQUENTIAL_MISMATCH_P, SampleRatio};
+use stats::always_valid::AlwaysValid;
+use stats::missing::{
+    DifferentialEvaluation, EvaluationCounts, PublishedUser, SequentialEvaluationRate,
+    worst_case_bounds,
+};
+use stats::sample_ratio::{SampleRatio, level_of_one_check};
 
+/// Sequential checks of health: sample ratios of exposed, published, evaluated and triggered users, and the evaluation
+/// rate. Together they raise a false alarm in 1 % of experiments.
+const CHECKS: usize = 5;
 /// Share of evaluated sessions with an impossible reason that is still taken for an accident.
 const IMPOSSIBLE_SHARE: f64 = 0.005;
 /// The smallest share of evaluated sessions that may belong to the experiment, once there are enough to tell.
@@ -53,6 +60,7 @@ part! {
         pub expected_holdout_share: f64,
         pub observed_holdout_share: Defined<f64>,
         pub chi_square: Defined<f64>,
+        /// Of a single look; nothing is concluded from it.
         pub p_value: Defined<f64>,
         /// True if `p_value` is that of the exact binomial test, because few users are expected.
         pub exact: bool,
@@ -69,7 +77,10 @@ part! {
         pub holdout: Defined<f64>,
         pub difference_pp: Defined<f64>,
         pub standard_error_pp: Defined<f64>,
+        /// Of a single look; nothing is concluded from it.
         pub p_value: Defined<f64>,
+        /// Over all looks; may be read every day.
+        pub sequential_p_value: Defined<f64>,
     }
 }
 
@@ -115,8 +126,7 @@ pub fn sample_ratio(counts: [u64; 2], share: f64, smallest_p: &mut f64) -> Sampl
         p_value: test.map(|test| test.p_value()),
         exact: test.is_ok_and(|test| test.low_expected_count),
         sequential_p_value: sequential,
-        mismatch: test.is_ok_and(|test| test.is_mismatch())
-            || sequential.is_ok_and(|p| p < SEQUENTIAL_MISMATCH_P),
+        mismatch: sequential.is_ok_and(|p| p < level_of_one_check(CHECKS)),
     }
 }
 
@@ -146,7 +156,7 @@ pub fn health(
         ),
         evaluated: split("evaluated", evaluated, &mut looks.evaluated_p),
     };
-    let evaluation_rate = evaluation_rate(arms, &mut problems);
+    let evaluation_rate = evaluation_rate(arms, design, looks, &mut problems);
     let contaminated: u64 = sample.users.iter().map(|user| user.contaminated).sum();
     if contaminated > 0 {
         problems.push(format!("{contaminated} holdout sessions carried learnings"));
@@ -184,7 +194,12 @@ fn counts(arm: &super::ArmUsers<'_>) -> EvaluationCounts {
 }
 
 /// Tests the evaluation rates of the arms for a difference.
-fn evaluation_rate(arms: &Arms<'_>, problems: &mut Vec<String>) -> EvaluationRates {
+fn evaluation_rate(
+    arms: &Arms<'_>,
+    design: &Design,
+    looks: &mut Looks,
+    problems: &mut Vec<String>,
+) -> EvaluationRates {
     let [treatment, holdout] = [&arms.treatment, &arms.holdout].map(|arm| {
         let index = arm.arm.index();
         let of_user = move |user: &&UserSums| PublishedUser {
@@ -193,16 +208,24 @@ fn evaluation_rate(arms: &Arms<'_>, problems: &mut Vec<String>) -> EvaluationRat
         };
         arm.users.iter().map(of_user).collect::<Vec<_>>()
     });
-    let test = DifferentialEvaluation::of(treatment, holdout);
-    if test.is_ok_and(|test| test.p_value.is_ok_and(|p| p < MISMATCH_P)) {
-        problems.push("the arms are not judged equally often".to_owned());
+    let sequential = AlwaysValid::planned_for(design.planned_users).map(|sequence| {
+        let mut rates = SequentialEvaluationRate::resumed(sequence, looks.evaluation_rate_p);
+        rates.look(treatment.iter().copied(), holdout.iter().copied())
+    });
+    if let Ok(p_value) = sequential {
+        looks.evaluation_rate_p = p_value;
+        if p_value < level_of_one_check(CHECKS) {
+            problems.push("the arms are not judged equally often".to_owned());
+        }
     }
+    let test = DifferentialEvaluation::of(treatment, holdout);
     EvaluationRates {
         treatment: test.map(|test| test.treatment_rate),
         holdout: test.map(|test| test.holdout_rate),
         difference_pp: points(test.map(|test| test.difference)),
         standard_error_pp: points(test.and_then(|test| test.standard_error)),
         p_value: test.and_then(|test| test.p_value),
+        sequential_p_value: sequential,
     }
 }
 

@@ -5,8 +5,9 @@ use crate::experiments::looks::Looks;
 use crate::experiments::part::{Pair, pair, pair_points, part, points};
 use crate::experiments::sums::UserSums;
 use stats::always_valid::{AlwaysValid, Look};
-use stats::cuped::{Cuped, UserHistory};
+use stats::cuped::{Ancova, UserHistory};
 use stats::robustness::{influence, user_weighted};
+use stats::user_equal::UserEqual;
 use stats::{self, CiMethod, Comparison, Defined, NullReason, Variance};
 
 const ESTIMAND: &str = "The difference in success rate per session between users with retrieval and users held out \
@@ -84,11 +85,12 @@ part! {
 }
 
 part! {
-    /// The lift made more precise with what users did before.
+    /// The lift made more precise with what users did before: an analysis of covariance.
     pub struct CupedLift {
         pub lift_pp: Defined<f64>,
         pub standard_error_pp: Defined<f64>,
         pub interval_95_pp: Defined<Pair>,
+        pub p_value: f64,
         pub degrees_of_freedom: f64,
         pub theta: f64,
         pub variance_reduction: f64,
@@ -99,11 +101,14 @@ part! {
 part! {
     /// Robustness of the lift against single users.
     pub struct ExperimentRobustness {
+        /// Each user counts once.
         pub user_weighted_lift_pp: Defined<f64>,
         pub user_weighted_interval_95_pp: Defined<Pair>,
         pub user_weighted_p_value: Defined<f64>,
         pub largest_leave_one_user_out_shift_pp: Defined<f64>,
         pub largest_user_share: f64,
+        /// True if one user has so many sessions of an arm that the headline interval is widened for it.
+        pub one_user_dominates: bool,
     }
 }
 
@@ -166,13 +171,14 @@ pub fn cuped(arms: &Arms<'_>) -> Defined<CupedLift> {
     let history = |user: &&UserSums| UserHistory { during: user.outcome(), before: user.before };
     let [treatment, holdout] = [&arms.treatment, &arms.holdout]
         .map(|arm| arm.users.iter().map(history).collect::<Vec<_>>());
-    let found = Cuped::of(&treatment, &holdout)?;
+    let found = Ancova::of(&treatment, &holdout)?;
     Ok(CupedLift {
-        lift_pp: points(Ok(found.adjusted.estimate)),
-        standard_error_pp: points(Ok(found.adjusted.standard_error)),
-        interval_95_pp: pair_points(Ok(found.adjusted.interval)),
-        degrees_of_freedom: found.adjusted.df,
-        theta: found.adjusted.theta,
+        lift_pp: points(Ok(found.lift)),
+        standard_error_pp: points(Ok(found.standard_error)),
+        interval_95_pp: pair_points(Ok(found.interval)),
+        p_value: found.p_value,
+        degrees_of_freedom: found.df,
+        theta: found.theta,
         variance_reduction: found.variance_reduction,
         share_of_users_with_history: found.share_with_history,
     })
@@ -180,12 +186,14 @@ pub fn cuped(arms: &Arms<'_>) -> Defined<CupedLift> {
 
 pub fn robustness(comparison: &Comparison<'_>) -> Defined<ExperimentRobustness> {
     let (weighted, influence) = (user_weighted(comparison)?, influence(comparison)?);
+    let user_equal = UserEqual::of(comparison);
     let shift = influence.largest_leave_one_user_out_shift;
     Ok(ExperimentRobustness {
         user_weighted_lift_pp: points(Ok(weighted.lift)),
-        user_weighted_interval_95_pp: pair_points(weighted.test.map(|test| test.interval)),
-        user_weighted_p_value: weighted.test.map(|test| test.p_value),
+        user_weighted_interval_95_pp: pair_points(user_equal.map(|lift| lift.interval)),
+        user_weighted_p_value: user_equal.map(|lift| lift.p_value),
         largest_leave_one_user_out_shift_pp: points(Ok(shift)),
         largest_user_share: influence.largest_user_share,
+        one_user_dominates: comparison.one_user_dominates(),
     })
 }

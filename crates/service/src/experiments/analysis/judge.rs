@@ -6,7 +6,9 @@ use super::{ArmUsers, Arms, Sample};
 use crate::experiments::part::{Pair, pair_points, part, points};
 use crate::experiments::sums::{Stratum, UserSums};
 use stats::agreement::Confusion;
-use stats::judge_correction::{JudgedUser, Tuning, prediction_powered_lift, rogan_gladen_lift};
+use stats::judge_correction::{
+    PredictionPowered, ReviewedUser, WeightedConfusion, rogan_gladen_lift,
+};
 use stats::{self, Comparison, Defined, UserSum};
 
 part! {
@@ -36,17 +38,17 @@ part! {
 
 pub fn judge(sample: &Sample, arms: &Arms<'_>) -> ExperimentJudges {
     let epochs = epochs(sample, arms);
-    let [treatment, holdout] = [&arms.treatment, &arms.holdout].map(judged);
-    let powered = prediction_powered_lift(&treatment, &holdout, Tuning::Optimal);
-    let [labels_t, labels_c] = [&treatment, &holdout].map(|users| labels(users));
+    let [treatment, holdout] = [&arms.treatment, &arms.holdout].map(reviewed);
+    let powered = PredictionPowered::of(&treatment, &holdout);
+    let [labels_t, labels_c] = [&arms.treatment, &arms.holdout].map(labels);
     let corrected =
         rogan_gladen_lift((&arms.treatment.outcome, &labels_t), (&arms.holdout.outcome, &labels_c));
     ExperimentJudges {
         mixed: epochs.len() > 1,
         epochs,
         labelled_sessions: labels_t.total() + labels_c.total(),
-        prediction_powered_lift_pp: points(powered.map(|lift| lift.estimate)),
-        prediction_powered_interval_95_pp: pair_points(powered.and_then(|lift| lift.interval)),
+        prediction_powered_lift_pp: points(powered.map(|lift| lift.lift)),
+        prediction_powered_interval_95_pp: pair_points(powered.map(|lift| lift.interval)),
         corrected_lift_pp: points(corrected.map(|lift| lift.estimate)),
         corrected_interval_95_pp: pair_points(corrected.map(|lift| lift.interval)),
     }
@@ -92,18 +94,27 @@ fn epochs(sample: &Sample, arms: &Arms<'_>) -> Vec<JudgeEpoch> {
         .collect()
 }
 
-fn judged(arm: &ArmUsers<'_>) -> Vec<JudgedUser> {
+/// The judged sessions of users, with the labels of people on some of them. Labels weigh the same: nothing is known of
+/// the chance that a session had to be labelled.
+#[allow(clippy::cast_precision_loss)] // numbers of sessions
+fn reviewed(arm: &ArmUsers<'_>) -> Vec<ReviewedUser> {
     let of_user = |user: &&UserSums| {
-        let passes = u64::try_from(user.successes).unwrap_or(0);
-        JudgedUser {
-            unlabelled: user.outcome().sessions.saturating_sub(user.labelled.total()),
-            unlabelled_passes: passes.saturating_sub(user.labelled.judged_success()),
-            labelled: user.labelled,
+        let Confusion { true_passes, false_passes, false_failures, true_failures } = user.labelled;
+        ReviewedUser {
+            judged: user.outcome().sessions,
+            passes: u64::try_from(user.successes).unwrap_or(0),
+            labelled: WeightedConfusion {
+                true_passes: true_passes as f64,
+                false_passes: false_passes as f64,
+                false_failures: false_failures as f64,
+                true_failures: true_failures as f64,
+            },
+            labels: user.labelled.total(),
         }
     };
     arm.users.iter().map(of_user).collect()
 }
 
-fn labels(users: &[JudgedUser]) -> Confusion {
-    users.iter().fold(Confusion::default(), |all, user| all.plus(&user.labelled))
+fn labels(arm: &ArmUsers<'_>) -> Confusion {
+    arm.users.iter().fold(Confusion::default(), |all, user| all.plus(&user.labelled))
 }

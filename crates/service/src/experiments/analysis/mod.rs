@@ -57,7 +57,7 @@ impl Design {
         }
     }
 
-    fn holdout_share(&self) -> f64 {
+    pub fn holdout_share(&self) -> f64 {
         self.holdout_percentage / 100.0
     }
 }
@@ -246,7 +246,8 @@ pub fn analyse(sample: &Sample, design: &Design, as_of: i64, looks: &mut Looks) 
     };
     // Half of the work goes to a second core: an experiment may have a hundred thousand users.
     std::thread::scope(|threads| {
-        let apart = threads.spawn(|| (breakdown::segments(sample, &arms), breakdown::trend(&arms)));
+        let apart =
+            threads.spawn(|| (breakdown::segments(sample, &arms, design), breakdown::trend(&arms)));
         together(sample, &arms, design, looks, || {
             let analysis = AnalysisStamp {
                 version: VERSION,
@@ -277,7 +278,7 @@ fn together(
     let comparison = Comparison::new(&arms.treatment.outcome, &arms.holdout.outcome);
     let look = inference::look(&comparison, design, looks);
     let (health, suppresses_decision) = health::health(sample, arms, design, looks);
-    let (guardrails, failed_guardrail) = breakdown::guardrails(arms);
+    let (guardrails, failed_guardrail) = breakdown::guardrails(arms, design);
     let margin = design.margin_percentage_points / 100.0;
     let decision = LiftDecision::from_look(&look, margin, !suppresses_decision, failed_guardrail);
     let delivery = delivery::delivery(arms, design, looks);

@@ -10,7 +10,8 @@ pub async fn find_looks(tx: &mut Tx, org_id: &OrgId, experiment_id: &str) -> Res
     row!(
         tx,
         Looks,
-        "SELECT lower, upper, p_value, exposed_p, published_p, evaluated_p, triggered_p FROM experiment_looks
+        "SELECT lower, upper, p_value, exposed_p, published_p, evaluated_p, triggered_p, evaluation_rate_p
+         FROM experiment_looks
          WHERE org_id = $1 AND experiment_id = $2",
         org_id,
         experiment_id
@@ -26,12 +27,14 @@ pub async fn put_looks(
     run!(
         tx,
         "INSERT INTO experiment_looks
-           (org_id, experiment_id, lower, upper, p_value, exposed_p, published_p, evaluated_p, triggered_p)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+           (org_id, experiment_id, lower, upper, p_value, exposed_p, published_p, evaluated_p, triggered_p,
+            evaluation_rate_p)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
          ON CONFLICT (org_id, experiment_id) DO UPDATE SET
             lower = excluded.lower, upper = excluded.upper, p_value = excluded.p_value,
             exposed_p = excluded.exposed_p, published_p = excluded.published_p,
-            evaluated_p = excluded.evaluated_p, triggered_p = excluded.triggered_p",
+            evaluated_p = excluded.evaluated_p, triggered_p = excluded.triggered_p,
+            evaluation_rate_p = excluded.evaluation_rate_p",
         org_id,
         experiment_id,
         looks.lower,
@@ -40,7 +43,8 @@ pub async fn put_looks(
         looks.exposed_p,
         looks.published_p,
         looks.evaluated_p,
-        looks.triggered_p
+        looks.triggered_p,
+        looks.evaluation_rate_p
     )?;
     Ok(())
 }
