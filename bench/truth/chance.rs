@@ -44,7 +44,7 @@ impl Dice {
         1 + ((1.0 - self.unit()).ln() / (1.0 - mean.recip()).ln()) as u64
     }
 
-    /// How many sessions a user has.
+    /// Number of sessions of a user.
     pub fn visits(&mut self) -> u64 {
         1 + ((1.0 - self.unit()).ln() / self.ln_go_on) as u64
     }
@@ -76,7 +76,7 @@ impl Dice {
 pub struct Person {
     successes: f64,
     sessions: f64,
-    /// How much one more session counts: nothing when all users have the same rate.
+    /// Weight of one more session: nothing when all users have the same rate.
     step: f64,
 }
 

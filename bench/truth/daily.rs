@@ -1,4 +1,4 @@
-//! What else is read on sixty days of an experiment in which the arms differ in nothing: guardrails, health.
+//! Guardrails and health on sixty days of an experiment in which the arms differ in nothing.
 
 use super::HOLDOUTS;
 use super::chance::{Dice, Person};
@@ -32,7 +32,7 @@ pub fn guardrails(report: &mut Report) {
         let mut tally = Tally::default();
         for _ in 0..replications {
             let stream = Stream::draw(dice, world.users_per_day, world.holdout);
-            // How talkative, and how ready to escalate, a user is.
+            // Rates at which a user writes and escalates.
             let mut users: Vec<(f64, Person)> = stream
                 .users
                 .iter()

@@ -12,7 +12,7 @@ use stats::planning::DecisionPlanner;
 use stats::power::Clustering;
 use stats::{Comparison, UserSum};
 
-/// Whether the decision was ever positive, ever negative, and positive on the last day.
+/// The decision: ever positive, ever negative, positive on the last day.
 struct Outcome {
     ever: [bool; 2],
     at_last: bool,
@@ -132,7 +132,7 @@ struct Planned {
     planner: DecisionPlanner,
     effect: f64,
     clustering: Clustering,
-    /// Whether all users are there from the first day, and come back; else they come on some day, once or
+    /// True if all users are there from the first day, and come back; else they come on some day, once or
     /// more often in a row.
     is_finite: bool,
 }

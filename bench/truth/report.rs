@@ -19,7 +19,7 @@ pub struct Options {
     pub cells: bool,
 }
 
-/// How often something held among the replications in which it was given.
+/// Share of the replications, among those in which a figure was given, in which something held.
 #[derive(Clone, Copy, Default)]
 pub struct Tally {
     pub tried: usize,
@@ -71,7 +71,7 @@ impl Bound {
         }
     }
 
-    /// How much chance may add: nothing from 2,000 replications on, else 2.5 standard errors.
+    /// Tolerance for chance: nothing from 2,000 replications on, else 2.5 standard errors.
     pub fn slack(self, replications: usize) -> f64 {
         let (Self::AtLeast(p) | Self::AtMost(p) | Self::Between(p, _)) = self else { return 0.0 };
         if replications >= 2_000 {
@@ -90,7 +90,7 @@ impl Bound {
         }
     }
 
-    /// How far a share is on the wrong side, or how near to it.
+    /// Distance of a share to its bound; positive on the wrong side.
     fn badness(self, share: f64) -> f64 {
         match self {
             Self::AtLeast(_) | Self::None => -share,

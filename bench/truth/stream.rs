@@ -61,7 +61,7 @@ pub struct Daily {
     /// Of success; of evaluation; of escalation.
     pub rate: f64,
     pub icc: f64,
-    /// Whether one user of the holdout always has 30 % of its sessions.
+    /// True if one user of the holdout always has 30 % of its sessions.
     pub is_heavy: bool,
 }
 

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use service::learnings;
+use storage::db::Engine;
 use storage::{jobs, row};
 
 use crate::learnings::{add_agent_playbook, add_profile, add_user_playbook};
@@ -452,7 +453,15 @@ async fn matches(t: &TestApp, user: usize, term: &str) -> i64 {
             };
             let term = storage::db::TextTerm { text: format!("p{scope}x{term}"), prefix: false };
             let query = tx.any_of(std::iter::once(&term));
-            row!(tx, (i64,), "SELECT COUNT(*) FROM {index_of:profiles} WHERE {matches:$1}", query)
+            let sql = match tx.engine() {
+                Engine::Sqlite => {
+                    storage::statement!("SELECT COUNT(*) FROM profiles_index i WHERE {matches:$1}")
+                }
+                Engine::Postgres => {
+                    storage::statement!("SELECT COUNT(*) FROM profiles b WHERE {matches:$1}")
+                }
+            };
+            row!(tx, (i64,), sql, query)
         })
     });
     read.await.unwrap().map_or(0, |(count,)| count)

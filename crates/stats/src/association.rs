@@ -1,4 +1,4 @@
-//! What went together with success, where nothing was randomised: an association, and called one.
+//! Association of a rule with success, where nothing was randomised.
 //!
 //! Success of sessions that cite a rule against success of sessions that do not, of the same users, or, for
 //! users who have none, of the same source and agent version. Rules are cited where they fit, easy or hard,
@@ -61,7 +61,7 @@ pub struct MarkedAssociation {
     pub shrunken: ShrunkenEffect,
     /// The p-value adjusted over all rules after Benjamini and Hochberg.
     pub adjusted_p_value: f64,
-    /// Whether anything may be said of it: the adjusted p-value is under [`FALSE_DISCOVERY_RATE`].
+    /// True if it is significant: the adjusted p-value is under [`FALSE_DISCOVERY_RATE`].
     pub is_marked: bool,
 }
 

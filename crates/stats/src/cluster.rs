@@ -34,10 +34,10 @@ impl UserSum {
 pub const DOMINATING_SHARE: f64 = 0.1;
 /// No user with fewer sessions than this many times the average dominates an arm.
 pub const DOMINATING_MULTIPLE: f64 = 5.0;
-/// How fast the sample size falls with the share of a dominating user.
+/// Exponent by which the sample size falls with the share of a dominating user.
 const DOMINATION_POWER: i32 = 2;
 
-/// Which estimator of the variance between users.
+/// Estimator of the variance between users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Variance {
     /// `Σ r² / N²`: the plain sandwich (Liang and Zeger, 1986). Too small with few users.
@@ -263,7 +263,7 @@ impl Arm {
         DOMINATING_SHARE.max(DOMINATING_MULTIPLE / self.users as f64)
     }
 
-    /// Whether one user's share exceeds [`Arm::dominating_share`].
+    /// True if one user's share exceeds [`Arm::dominating_share`].
     #[must_use]
     pub fn one_user_dominates(&self) -> bool {
         self.largest_share() > self.dominating_share()

@@ -58,7 +58,7 @@ impl<'a> Comparison<'a> {
         Ok(lift / baseline)
     }
 
-    /// Whether one user has so many of the sessions of an arm that the headline interval is widened for it.
+    /// True if one user has so many of the sessions of an arm that the headline interval is widened for it.
     #[must_use]
     pub fn one_user_dominates(&self) -> bool {
         self.treatment.one_user_dominates() || self.holdout.one_user_dominates()

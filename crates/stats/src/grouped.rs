@@ -14,7 +14,7 @@ use super::reason::{Defined, NullReason};
 use super::summation::sum;
 use super::wilson::wilson;
 
-/// How many groups there are.
+/// Number of groups.
 pub const GROUPS: usize = 32;
 /// With fewer groups that have sessions no interval is given.
 pub const SMALLEST_GROUPS: usize = 5;
@@ -79,7 +79,7 @@ impl GroupSums {
         sum(self.0.iter().map(|group| group.successes))
     }
 
-    /// Whether `0 ≤ s_b ≤ n_b` in every group; if not, the line has to be computed anew.
+    /// True if `0 ≤ s_b ≤ n_b` in every group; if not, the line has to be computed anew.
     #[must_use]
     pub fn is_consistent(&self) -> bool {
         self.0.iter().all(|group| 0.0 <= group.successes && group.successes <= group.sessions)
@@ -99,7 +99,7 @@ pub struct GroupedRate {
     pub rate: Rate,
     /// `n/deff`: as many independent sessions would tell as much.
     pub effective_sample_size: f64,
-    /// Whether fewer than [`SUFFICIENT_GROUPS`] groups have sessions, so that the interval is shown with a
+    /// True if fewer than [`SUFFICIENT_GROUPS`] groups have sessions, so that the interval is shown with a
     /// mark.
     pub few_users: bool,
 }
@@ -111,7 +111,7 @@ pub struct GroupedChange {
     pub change: f64,
     /// Its 95 % interval.
     pub interval: Interval,
-    /// Whether either rate is of few users.
+    /// True if either rate is of few users.
     pub few_users: bool,
 }
 
@@ -155,7 +155,7 @@ pub fn grouped_change(now: &GroupSums, before: &GroupSums) -> Defined<GroupedCha
     })
 }
 
-/// What leaving out one group at a time shows.
+/// Jackknife: the rate and its variance from leaving out one group at a time.
 struct Jackknife {
     estimate: f64,
     sessions: f64,

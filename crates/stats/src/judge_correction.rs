@@ -170,7 +170,7 @@ pub struct ReviewedUser {
     /// Those of them that the random queue drew and a person labelled, weighted by the inverse chance of the
     /// draw.
     pub labelled: WeightedConfusion,
-    /// How many sessions the weights stand for.
+    /// Number of sessions that the weights stand for.
     pub labels: u64,
 }
 
@@ -181,7 +181,7 @@ pub struct PredictionPoweredRate {
     pub estimate: f64,
     /// Its variance, clustered by user.
     pub variance: f64,
-    /// How much the judge is trusted, in `[0, 1]`.
+    /// Weight of the judge, in `[0, 1]`.
     pub lambda: f64,
     /// `k`, the users with a labelled session.
     pub labelled_users: usize,

@@ -11,7 +11,7 @@ use super::reason::{Defined, NullReason};
 /// No plan names more users.
 const MOST_USERS: u64 = 1 << 40;
 
-/// What is assumed about an experiment that has not run yet.
+/// Assumptions about an experiment that has not run yet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DecisionPlanner {
     /// Success rate without retrieval.
@@ -198,7 +198,7 @@ pub struct ReturningUsers {
 pub struct Reach {
     /// Distinct users.
     pub users: f64,
-    /// How their sessions come.
+    /// Clustering of their sessions.
     pub clustering: Clustering,
 }
 
@@ -213,7 +213,7 @@ impl ReturningUsers {
         Ok(Self { past, days, intraclass_correlation })
     }
 
-    /// What a period of `days` days brings. With `q` its length as a share of the past period:
+    /// Users and sessions of a period of `days` days. With `q` its length as a share of the past period:
     ///
     /// ```text
     /// users    = Σ 1 − (1 − q)^n_g,  all of them from q = 1 on

@@ -70,7 +70,7 @@ impl PooledDifference {
     }
 }
 
-/// Whether a difference of proportions may be tested with pooled residuals: the smaller arm has
+/// Condition for testing a difference of proportions with pooled residuals: the smaller arm has
 /// [`SMALLEST_TRIAL_ARM`] users, and [`SMALLEST_EXPECTED_EVENTS`] successes and failures are expected among
 /// the sessions of the arm with fewer.
 pub fn require_expected_events(comparison: &Comparison<'_>) -> Defined<()> {

@@ -11,7 +11,7 @@ use super::reason::{Defined, NullReason};
 use super::summation::sum;
 use std::collections::BTreeMap;
 
-/// How often users are assigned anew unless something else is asked.
+/// Default number of re-assignments.
 pub const REPETITIONS: u32 = 999;
 
 /// Of a residual that should be zero, rounding leaves less than the root of this share of a session.
@@ -25,7 +25,7 @@ pub struct RandomisationTest {
     /// `(1 + how often it was reached) / (1 + repetitions)`, which is valid for any number of repetitions
     /// (Phipson and Smyth, 2010).
     pub p_value: f64,
-    /// How often users were assigned anew.
+    /// Number of re-assignments.
     pub repetitions: u32,
 }
 
@@ -86,7 +86,7 @@ pub fn lift_by_reassignment(
 /// The randomisation tests of a family of segments.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SegmentTests {
-    /// Whether the lift is the same in all segments.
+    /// Test that the lift is the same in all segments.
     pub interaction: Defined<RandomisationTest>,
     /// Of each segment, in the order of the labels: `(1 + how often the largest statistic of all segments
     /// reached this one's) / (1 + repetitions)` (Westfall and Young, 1993). When retrieval changes nothing,
@@ -324,7 +324,7 @@ impl Users {
         Some(sum(squares) / self.spread)
     }
 
-    /// What is left of the residuals when every segment has the same lift.
+    /// Residuals under the same lift in every segment.
     fn without_common_lift(self) -> Defined<Self> {
         let segments: Vec<Segment> = self
             .segments(&self.as_made())

@@ -134,7 +134,7 @@ pub struct SegmentFamily {
     /// and after Westfall and Young by assigning users anew, which holds when few users have the rarer
     /// outcome and intervals of segments cover less than they promise.
     pub segments: BTreeMap<SegmentLabel, Defined<SegmentLift>>,
-    /// Whether the lift is the same in all segments of sufficient size, by assigning users anew. Null with
+    /// Test that the lift is the same in all segments of sufficient size, by assigning users anew. Null with
     /// fewer than two of them, or when nothing varies.
     pub interaction: Defined<RandomisationTest>,
 }

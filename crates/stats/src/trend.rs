@@ -113,7 +113,7 @@ struct Line {
     users: usize,
     sessions: f64,
     slope: f64,
-    /// Whether every user lies on the line, up to rounding.
+    /// True if every user lies on the line, up to rounding.
     is_exact: bool,
     cr0: f64,
     cr2: f64,

@@ -1,4 +1,4 @@
-//! Where SQL, transactions and path parameters may stand.
+//! Places of SQL, transactions and path parameters.
 
 use super::{Source, code, sources};
 

@@ -169,7 +169,7 @@ pub struct NewResult {
 }
 
 impl NewResult {
-    /// What the judge said of a session.
+    /// Verdict of the judge.
     pub fn judged(
         agent_version: &str,
         material: &Material,
@@ -191,7 +191,7 @@ impl NewResult {
         }
     }
 
-    /// What an evaluator's rule said of a session: whether it succeeded, and how it failed.
+    /// Verdict of an evaluator: success, failure type and reason.
     pub fn ruled(
         evaluator: &Evaluator,
         material: &Material,
