@@ -7,6 +7,7 @@ import atexit
 import json
 import logging
 import time
+import weakref
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
 import httpx
@@ -15,7 +16,7 @@ from . import clean, wire
 from .delivery import Delivery, Stats
 from .found import Found, found
 from .operations import AsyncOperations, Operations
-from .session import AsyncSession, Session
+from .session import AsyncSession, BaseSession, Session
 from .settings import Settings, settings
 
 log = logging.getLogger("evenhand")
@@ -29,10 +30,13 @@ class Recorder:
     def __init__(self, url: Optional[str] = None, api_key: Optional[str] = None, **more: Any) -> None:
         self.settings: Settings = settings(url, api_key, **more)
         self.delivery = Delivery(self.settings)
+        self.sessions: weakref.WeakSet[BaseSession] = weakref.WeakSet()
         atexit.register(self._end)
 
     def _end(self) -> None:
         try:
+            for session in list(self.sessions):
+                session.conversation.settle()
             self.delivery.close(self.settings.exit_timeout)
         except Exception:
             log.exception("the spool was not closed")

@@ -57,8 +57,8 @@ class Conversation:
         self._results: Dict[str, Result] = {}
         self._seen: Deque[str] = Deque(maxlen=64)
 
-    def request(self, messages: List[Message]) -> None:
-        """The messages of a call, before it is made."""
+    def request(self, messages: List[Message], at: Optional[float] = None) -> None:
+        """The messages of a call, made now or at a given time."""
         with self._guard:
             spoken = [message for message in messages if message.role != "system"]
             mark = digest(spoken)
@@ -74,16 +74,16 @@ class Conversation:
             self._settle()
             for message in fresh:
                 if message.role == "user" and message.text:
-                    self._session.user(message.text)
+                    self._session.user(message.text, at=at)
 
-    def response(self, message: Message) -> None:
-        """The model's answer."""
+    def response(self, message: Message, at: Optional[float] = None) -> None:
+        """The model's answer, given now or at a given time."""
         with self._guard:
             self._settle()
             if message.calls:
-                self._pending = (message, time.time())
+                self._pending = (message, time.time() if at is None else at)
             elif message.text:
-                self._session.assistant(message.text)
+                self._session.assistant(message.text, at=at)
 
     def settle(self) -> None:
         """Records calls of tools whose results nobody waits for any more."""

@@ -159,9 +159,13 @@ class Delivery:
     # Waiting for delivery.
 
     def flush(self, timeout: float, give_up: bool = False) -> bool:
-        """Waits until everything recorded so far is delivered; with `give_up`, not after an attempt has failed."""
+        """Waits until everything recorded so far is delivered, also by processes that ended.
+
+        With `give_up`, it does not wait after an attempt has failed.
+        """
         limit = time.monotonic() + timeout
         with self.changed:
+            self._adopt()
             for key in list(self.open):
                 self._close(key)
             attempts = self.attempts

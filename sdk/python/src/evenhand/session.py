@@ -56,6 +56,7 @@ class BaseSession:
         self._references: List[Dict[str, Any]] = []
         self._tokens: List[contextvars.Token[Optional[BaseSession]]] = []
         self.conversation = Conversation(self)
+        client.sessions.add(self)
 
     def turn(
         self,

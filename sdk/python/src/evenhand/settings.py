@@ -81,6 +81,6 @@ def settings(
         exit_timeout=exit_timeout,
         max_backoff=max_backoff,
         strict=strict,
-        source=source or os.environ.get("EVENHAND_SOURCE") or None,
-        agent_version=agent_version or os.environ.get("EVENHAND_AGENT_VERSION") or None,
+        source=source or None,
+        agent_version=agent_version or None,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import logging
-from typing import Any, Callable, List, Optional, TypeVar
+from typing import Any, Callable, Dict, List, Optional, Tuple, TypeVar
 
 from . import messages, streams
 from .conversation import Message
@@ -47,7 +47,7 @@ ANTHROPIC = Reader(
 )
 
 # The places in the clients: attributes, the methods of the last one, and how they are read.
-PLACES = {
+PLACES: Dict[str, List[Tuple[Tuple[str, ...], Tuple[str, ...], Reader]]] = {
     "openai": [(("chat", "completions"), ("create", "parse"), CHAT), (("responses",), ("create", "parse"), RESPONSES)],
     "anthropic": [(("messages",), ("create", "parse", "stream"), ANTHROPIC)],
 }
