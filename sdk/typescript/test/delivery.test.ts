@@ -46,7 +46,7 @@ describe("delivery", { skip: BINARY ? false : "BINARY names no binary" }, () => 
     const s = c.session("judged", "s", { source: "web", agentVersion: "v7" });
     s.user("Where is my parcel?");
     s.assistant("It arrives on Tuesday.", { tools: ["look_up_order", { tool_name: "map", tool_data: { x: 1 } }] });
-    assert.ok(await s.finish());
+    await s.finish();
     c.outcome("s", "success", { user: "judged", value: 2.5, metadata: { order: 7 } });
     assert.ok(await c.flush());
     const found = await until(async () => {
