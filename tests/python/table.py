@@ -117,7 +117,7 @@ class Watched(ReflexioClient):
 
 
 def outcome(client, name, arguments):
-    """What became of one call, in a word or two."""
+    """The fate of one call, in a word or two."""
     client.sent = client.background = None
     try:
         answer = getattr(client, name)(**arguments)

@@ -1,4 +1,4 @@
-"""What the client does with answers that a real server gives rarely, from a server that gives them at once."""
+"""Answers that a real server gives rarely, from a server that gives them at once."""
 
 from __future__ import annotations
 

@@ -179,7 +179,7 @@ def test_the_spool_is_bounded(server: Evenhand, client: Make, tmp_path: Path) ->
     assert stats.dropped > 800 and stats.waiting_bytes <= 100_000
     server.start()
     assert c.flush(60)
-    # What was taken is kept: the oldest.
+    # Turns that were taken are kept: the oldest.
     kept = 1000 - stats.dropped
     assert [turn["content"].split()[1] for turn in server.turns("bounded")] == [str(n) for n in range(kept)]
     s.user("there is room again")
@@ -218,3 +218,14 @@ def test_an_outcome_before_its_session(shared_server: Evenhand, client: Make) ->
     assert c.flush(20)
     [outcome] = shared_server.post("/api/get_session_outcomes", {"session_ids": ["early"]})["session_outcomes"]
     assert outcome["outcome"] == "failure"
+
+
+def test_a_damaged_file_does_not_stop_the_others(shared_server: Evenhand, client: Make, tmp_path: Path) -> None:
+    left = tmp_path / "spool" / "1-left"
+    left.mkdir(parents=True)
+    (left / f"0000000000001-000001-{'e' * 32}.json").write_text("")
+    (left / f"0000000000001-000002-{'e' * 32}.open").write_bytes(b"\x00\x00\n{")
+    c = client(shared_server.url)
+    c.session("damaged", "s").user("goes on")
+    assert c.flush()
+    assert arrived(shared_server, "damaged") == once(["goes on"])

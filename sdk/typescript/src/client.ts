@@ -94,7 +94,7 @@ export class Client {
     return this.delivery.flush(seconds * 1000);
   }
 
-  /** What became of what was recorded. */
+  /** Counts of everything recorded: delivered, dropped, waiting. */
   stats(): Stats {
     return this.delivery.stats();
   }

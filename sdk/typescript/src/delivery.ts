@@ -11,7 +11,7 @@ const ADOPT_EVERY = 30_000;
 // An outcome may come before its session, from another process: it is tried again that long.
 const KEEP_UNKNOWN = 24 * 3600 * 1000;
 
-/** What became of the turns and reports recorded by this client. */
+/** Counts of the turns and reports recorded by this client. */
 export interface Stats {
   delivered: number;
   /** Refused by the server for good, or recorded while the spool was full. */
@@ -198,12 +198,13 @@ export class Delivery {
     const now = performance.now();
     const times = [...this.open.values()].map((one) => one.batch.opened + this.settings.batchSeconds * 1000);
     times.push(...[...this.aside.values()].map((one) => one.due));
-    const blocked = this.notBefore > now && this.waiting.length + this.aside.size > 0;
-    if (blocked) times.splice(0, times.length, this.notBefore);
+    // Time has passed since the loop looked: a wait may be over already.
+    if (this.waiting.length > 0) times.push(now);
     if (times.length === 0) return;
-    this.timer = setTimeout(() => this.wake(), Math.max(1, Math.min(...times) - now));
+    const due = Math.max(Math.min(...times), this.notBefore);
+    this.timer = setTimeout(() => this.wake(), Math.max(1, due - now));
     // A server that is away keeps no process alive: what is on disk is delivered by the next one.
-    if (blocked && this.spool.onDisk) (this.timer as { unref?: () => void }).unref?.();
+    if (this.lastError !== null && this.spool.onDisk) (this.timer as { unref?: () => void }).unref?.();
   }
 
   private adopt(): void {

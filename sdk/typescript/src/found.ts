@@ -33,7 +33,7 @@ export class Found {
     return lines.join("\n");
   }
 
-  /** What a turn carries to say that it was made with these learnings. */
+  /** The references a turn carries to say that it was made with these learnings. */
   references(): Schemas["RetrievedLearning"][] {
     return [
       ...this.profiles.map((one) => ({ kind: "profile" as const, learning_id: one.profile_id })),

@@ -61,7 +61,7 @@ export function flush(seconds = 10): Promise<boolean> {
   return defaultClient().flush(seconds);
 }
 
-/** What became of what was recorded. */
+/** Counts of everything recorded: delivered, dropped, waiting. */
 export function stats(): Stats {
   return defaultClient().stats();
 }

@@ -1,4 +1,4 @@
-/** What differs between Node, where batches go to a folder, and workers, where they stay in memory. */
+/** The difference between Node, where batches go to a folder, and workers, where they stay in memory. */
 
 export interface Store {
   append(name: string, text: string): void;

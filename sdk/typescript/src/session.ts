@@ -80,12 +80,12 @@ export class Session {
     });
   }
 
-  /** What the user said. */
+  /** A turn of the user. */
   user(content: string, options: TurnOptions = {}): void {
     this.turn("User", content, options);
   }
 
-  /** What the agent answered, with the tools it used and what a search of this session found before. */
+  /** A turn of the agent, with the tools it used and what a search of this session found before. */
   assistant(content = "", options: TurnOptions = {}): void {
     const references = this.references;
     this.references = [];

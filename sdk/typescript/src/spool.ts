@@ -113,8 +113,15 @@ export class Spool {
     const store = this.stores.get(name);
     const sealed = store?.read(name + SEALED);
     if (store && sealed !== undefined) {
-      store.remove(name + OPEN);
-      return JSON.parse(sealed);
+      try {
+        const entry: Entry = JSON.parse(sealed);
+        store.remove(name + OPEN);
+        return entry;
+      } catch {
+        // As after a power failure, which kill -9 is not.
+        this.log("error", "a batch in the spool cannot be read and is lost");
+        store.remove(name + SEALED);
+      }
     }
     const made = assemble(store?.read(name + OPEN) ?? "", name, ahead);
     if (made && store) this.seal(store, name, made);

@@ -1,4 +1,4 @@
-/** What the client does with answers that a real server gives rarely, from a server that gives them at once. */
+/** Answers that a real server gives rarely, from a server that gives them at once. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

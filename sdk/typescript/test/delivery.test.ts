@@ -137,6 +137,19 @@ describe("delivery", { skip: BINARY ? false : "BINARY names no binary" }, () => 
     assert.ok(!fs.existsSync(left) && c.stats().waiting === 0);
   });
 
+  test("a damaged file does not stop the others", async () => {
+    const spool = folder();
+    const left = path.join(spool, "1-left");
+    fs.mkdirSync(left);
+    fs.writeFileSync(path.join(left, "owner"), JSON.stringify({ ended: true }));
+    fs.writeFileSync(path.join(left, "0000000000001-000001-e.json"), "");
+    fs.writeFileSync(path.join(left, "0000000000001-000002-e.open"), "\0\n{");
+    const c = client(server.url, { spool });
+    c.session("damaged", "s").user("goes on");
+    assert.ok(await c.flush());
+    assert.deepEqual(await server.contents("damaged"), ["goes on"]);
+  });
+
   test("memory serves without a folder", async () => {
     const file = path.join(folder(), "file");
     fs.writeFileSync(file, "in the way");
@@ -212,7 +225,7 @@ describe("a server that is away", { skip: BINARY ? false : "BINARY names no bina
     assert.ok(dropped > 800 && waitingBytes <= 100_000);
     await server.start();
     assert.ok(await c.flush(60));
-    // What was taken is kept: the oldest.
+    // Turns that were taken are kept: the oldest.
     const found = (await server.contents("bounded")).map((content) => content.split(" x")[0]);
     assert.deepEqual(found, names(1000 - dropped));
     s.user("there is room again");

@@ -91,7 +91,7 @@ def flush(timeout: float = 10.0) -> bool:
 
 
 def stats() -> Stats:
-    """What became of what was recorded."""
+    """Counts of everything recorded: delivered, dropped, waiting."""
     return default_client().stats()
 
 

@@ -70,7 +70,7 @@ class Recorder:
             log.exception("an outcome could not be recorded")
 
     def stats(self) -> Stats:
-        """What became of what was recorded."""
+        """Counts of everything recorded: delivered, dropped, waiting."""
         return self.delivery.stats()
 
     def _search_failed(self, error: Exception) -> Found:

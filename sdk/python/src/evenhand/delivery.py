@@ -30,7 +30,7 @@ Key = Tuple[str, str]
 
 @dataclass(frozen=True)
 class Stats:
-    """What became of the turns and reports recorded by this process."""
+    """Counts of the turns and reports recorded by this process."""
 
     delivered: int
     # Refused by the server for good, or recorded while the spool was full.
@@ -152,7 +152,7 @@ class Delivery:
         self.changed.notify_all()
 
     def _again(self) -> None:
-        """What is recorded after the end, as other programs' last words are, gets a spool of its own."""
+        """Turns recorded after the end, as last words of other parts are, get a spool of their own."""
         if self.ended:
             self._start()
 
@@ -264,7 +264,7 @@ class Delivery:
                 self._done(name, 0)
                 return
             response = client.post(entry["path"], json=entry["body"])
-        except httpx.HTTPError as error:
+        except Exception as error:  # No answer, or no way to ask: a wrong address, a certificate.
             self._retry(type(error).__name__, None)
             return
         ahead = wire.clock_ahead(response)

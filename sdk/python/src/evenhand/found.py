@@ -32,7 +32,7 @@ class Found:
         return "\n".join(lines)
 
     def references(self) -> List[Dict[str, Any]]:
-        """What a turn carries to say that it was made with these learnings."""
+        """The references a turn carries to say that it was made with these learnings."""
         return [
             *({"kind": "profile", "learning_id": one["profile_id"]} for one in self.profiles),
             *({"kind": "user_playbook", "learning_id": str(one["user_playbook_id"])} for one in self.user_playbooks),

@@ -109,7 +109,7 @@ class EvenhandLogger(CustomLogger):
 
 
 def metadata(kwargs: Mapping[str, Any]) -> Dict[str, Any]:
-    """What the caller sent along, wherever LiteLLM keeps it."""
+    """Metadata that the caller sent along, in all places LiteLLM keeps it."""
     inner = kwargs.get("litellm_params") or {}
     found: Dict[str, Any] = {}
     for place in (inner.get("litellm_metadata"), kwargs.get("metadata"), inner.get("metadata")):

@@ -95,11 +95,11 @@ class BaseSession:
             log.exception("a turn could not be recorded")
 
     def user(self, content: str, **more: Any) -> None:
-        """What the user said."""
+        """A turn of the user."""
         self.turn("User", content, **more)
 
     def assistant(self, content: str = "", **more: Any) -> None:
-        """What the agent answered, with the tools it used and what a search of this session found before."""
+        """A turn of the agent, with the tools it used and what a search of this session found before."""
         references, self._references = self._references, []
         if references and "learnings" not in more:
             more["learnings"] = references

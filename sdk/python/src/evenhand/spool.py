@@ -259,8 +259,13 @@ class Spool:
                 return None
             sealed = store.read(name + SEALED)
             if sealed is not None:
-                store.remove(name + OPEN)
-                return Entry(json.loads(sealed))
+                try:
+                    entry = Entry(json.loads(sealed))
+                    store.remove(name + OPEN)
+                    return entry
+                except ValueError:  # As after a power failure, which kill -9 is not.
+                    log.error("a batch in the spool cannot be read and is lost")
+                    store.remove(name + SEALED)
             made = assemble(store.read(name + OPEN) or b"", name, ahead)
             if made is not None:
                 self._seal(store, name, made)

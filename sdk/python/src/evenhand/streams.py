@@ -182,7 +182,7 @@ class HeardAsyncStream(Heard):
 
 
 class HeardManager(Heard):
-    """What `messages.stream()` of Anthropic gives: a block whose stream knows its message so far."""
+    """The answer of `messages.stream()` of Anthropic: a block whose stream knows its message so far."""
 
     def _finish(self, stream: Any) -> None:
         try:
