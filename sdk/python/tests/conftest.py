@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any, Callable, Iterator
 
@@ -7,6 +8,9 @@ import pytest
 from servers import BINARY, Answer, Evenhand, Request, Stub
 
 import evenhand
+
+# LiteLLM reads a list of prices from the network when it is imported; tests stay on this machine.
+os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
 
 
 @pytest.fixture(autouse=True)

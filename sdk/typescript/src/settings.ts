@@ -61,7 +61,7 @@ export function settings(options: Options): Settings {
     batchSeconds: options.batchSeconds ?? 0.5,
     timeout: options.timeout ?? 10,
     searchTimeout: options.searchTimeout ?? 2,
-    exitTimeout: options.exitTimeout ?? 2,
+    exitTimeout: options.exitTimeout ?? 5,
     maxBackoff: options.maxBackoff ?? 30,
     strict: options.strict ?? false,
     source: options.source,

@@ -60,7 +60,7 @@ def settings(
     batch_seconds: float = 0.5,
     timeout: float = 10.0,
     search_timeout: float = 2.0,
-    exit_timeout: float = 2.0,
+    exit_timeout: float = 5.0,
     max_backoff: float = 30.0,
     strict: bool = False,
     source: Optional[str] = None,
