@@ -1,6 +1,6 @@
 # Two commands for people: `make demo` and `make test`. Both install what is missing (Debian packages, tools from
 # PyPI and crates.io), and are quick the second time. `make check` is the short form of `make test` while working.
-.PHONY: demo test deps check lint audit docs nextest truth truth-quick ui ui-lint ui-test e2e screenshots measure-ui bench bench-publish bench-regenerate bench-search bench-experiments bench-overview bench-erase bench-learning openapi
+.PHONY: demo test deps check lint audit docs nextest truth truth-quick sdk-test ui ui-lint ui-test e2e screenshots measure-ui bench bench-publish bench-regenerate bench-search bench-experiments bench-overview bench-erase bench-learning openapi
 
 SHELL := bash
 
@@ -15,8 +15,9 @@ demo: deps-build
 	target/demo/evenhand demo --data-dir demo-data
 
 # Everything: formatting, lints, dependencies, spelling, docs, generated files, unit and integration tests on SQLite
-# and PostgreSQL, simulated intervals and decisions, the dashboard's component tests, and the dashboard in a real browser.
-test: deps lint audit ui-lint docs openapi-fresh ui nextest truth-quick ui-test e2e
+# and PostgreSQL, simulated intervals and decisions, the client libraries, the dashboard's component tests, and the
+# dashboard in a real browser.
+test: deps lint audit ui-lint docs openapi-fresh ui nextest truth-quick sdk-test ui-test e2e
 
 # While working: format, lints of the code that ships, unit tests and spelling. Needs no server and no browser, and
 # leaves the integration tests out, whose building takes longest.
@@ -55,6 +56,11 @@ truth:
 
 truth-quick:
 	cargo run --quiet -p stats --example truth -- --quick
+
+# The Python and TypeScript clients, with the real packages they work with, against the real binary.
+sdk-test:
+	cargo build --bin evenhand
+	scripts/test-sdks
 
 # The dashboard, into ui/dist/site, which all but debug builds embed. Nothing is done again that is up to date.
 ui: ui/dist/.built

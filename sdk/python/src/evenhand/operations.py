@@ -1,0 +1,1274 @@
+"""Generated from openapi.json by generate.py; not edited by hand."""
+
+from __future__ import annotations
+
+from typing import Any, Awaitable, Callable, List, Literal, Optional, Union, cast
+from urllib.parse import quote
+
+from . import types
+
+
+class Operations:
+    """Every operation of the server, one method each; a refusal raises `ApiError`."""
+
+    def __init__(self, call: Callable[..., Any]) -> None:
+        self._call = call
+
+    def add_agent_playbook(
+        self,
+        body: types.AddAgentPlaybookRequest,
+    ) -> types.AddedPlaybooks:
+        """Add agent playbooks, all or none, with the user playbooks they came from. An agent key adds pending ones; an approved
+one is refused (403 `approval_needs_a_person`)."""
+        return cast("types.AddedPlaybooks", self._call("POST", "/api/add_agent_playbook", body=body))
+
+    def add_user_playbook(
+        self,
+        body: types.AddUserPlaybookRequest,
+    ) -> types.AddedPlaybooks:
+        """Add user playbooks, all or none. The next search finds them."""
+        return cast("types.AddedPlaybooks", self._call("POST", "/api/add_user_playbook", body=body))
+
+    def add_user_profile(
+        self,
+        body: types.AddUserProfileRequest,
+    ) -> types.AddedProfiles:
+        """Add profiles, all or none. The next search finds them."""
+        return cast("types.AddedProfiles", self._call("POST", "/api/add_user_profile", body=body))
+
+    def clear_user_data(
+        self,
+        body: types.ClearUserDataRequest,
+    ) -> types.ClearedUserData:
+        """Delete everything stored for a user. To forget a person with proof, erase them instead."""
+        return cast("types.ClearedUserData", self._call("POST", "/api/clear_user_data", body=body))
+
+    def delete_agent_playbook(
+        self,
+        body: types.DeleteAgentPlaybookRequest,
+    ) -> types.DeletedLearning:
+        """Delete an agent playbook; the user playbooks it came from stay."""
+        return cast("types.DeletedLearning", self._call("DELETE", "/api/delete_agent_playbook", body=body))
+
+    def delete_agent_playbooks_by_ids(
+        self,
+        body: types.DeleteAgentPlaybooksByIdsRequest,
+    ) -> types.DeletedLearnings:
+        """Delete several agent playbooks; ids that do not exist are passed over."""
+        return cast("types.DeletedLearnings", self._call("DELETE", "/api/delete_agent_playbooks_by_ids", body=body))
+
+    def delete_interaction(
+        self,
+        body: types.DeleteInteractionRequest,
+    ) -> types.Deleted:
+        """Delete one turn."""
+        return cast("types.Deleted", self._call("DELETE", "/api/delete_interaction", body=body))
+
+    def delete_profile(
+        self,
+        body: types.DeleteProfileRequest,
+    ) -> types.DeletedLearning:
+        """Delete a profile."""
+        return cast("types.DeletedLearning", self._call("DELETE", "/api/delete_profile", body=body))
+
+    def delete_profiles_by_ids(
+        self,
+        body: types.DeleteProfilesByIdsRequest,
+    ) -> types.DeletedLearnings:
+        """Delete several profiles; ids that do not exist are passed over."""
+        return cast("types.DeletedLearnings", self._call("DELETE", "/api/delete_profiles_by_ids", body=body))
+
+    def delete_request(
+        self,
+        body: types.DeleteRequestRequest,
+    ) -> types.Deleted:
+        """Delete a request with its turns."""
+        return cast("types.Deleted", self._call("DELETE", "/api/delete_request", body=body))
+
+    def delete_requests_by_ids(
+        self,
+        body: types.DeleteRequestsByIdsRequest,
+    ) -> types.DeletedRequests:
+        """Delete several requests; ids that do not exist are passed over."""
+        return cast("types.DeletedRequests", self._call("DELETE", "/api/delete_requests_by_ids", body=body))
+
+    def delete_session(
+        self,
+        body: types.SessionKey,
+    ) -> types.DeletedSession:
+        """Delete a session with everything that hangs on it."""
+        return cast("types.DeletedSession", self._call("DELETE", "/api/delete_session", body=body))
+
+    def delete_user_playbook(
+        self,
+        body: types.DeleteUserPlaybookRequest,
+    ) -> types.DeletedLearning:
+        """Delete a user playbook with its source windows; agent playbooks made from it stay."""
+        return cast("types.DeletedLearning", self._call("DELETE", "/api/delete_user_playbook", body=body))
+
+    def delete_user_playbooks_by_ids(
+        self,
+        body: types.DeleteUserPlaybooksByIdsRequest,
+    ) -> types.DeletedLearnings:
+        """Delete several user playbooks; ids that do not exist are passed over."""
+        return cast("types.DeletedLearnings", self._call("DELETE", "/api/delete_user_playbooks_by_ids", body=body))
+
+    def get_agreement(
+        self,
+        *,
+        evaluation_name: Optional[str] = None,
+        from_ts: Optional[Union[float, str]] = None,
+        to_ts: Optional[Union[float, str]] = None,
+        agent_version: Optional[str] = None,
+        prompt_version: Optional[str] = None,
+        ground_truth: Optional[Literal["labels", "outcomes", "both"]] = None,
+    ) -> types.Agreement:
+        """How well the judge agrees with people, and the success rate with its errors taken out."""
+        return cast("types.Agreement", self._call("GET", "/api/evaluations/agreement", query={"evaluation_name": evaluation_name, "from_ts": from_ts, "to_ts": to_ts, "agent_version": agent_version, "prompt_version": prompt_version, "ground_truth": ground_truth}))
+
+    def get_decisions(
+        self,
+        *,
+        user_id: Optional[str] = None,
+        session_id: Optional[str] = None,
+        limit: Optional[int] = None,
+    ) -> types.DecisionsResponse:
+        """Why a session has a verdict, or has none yet."""
+        return cast("types.DecisionsResponse", self._call("GET", "/api/evaluations/decisions", query={"user_id": user_id, "session_id": session_id, "limit": limit}))
+
+    def export_evaluations(
+        self,
+        *,
+        from_ts: Union[float, str],
+        to_ts: Union[float, str],
+        format: Literal["csv", "ndjson", "parquet"],
+        sources: Optional[str] = None,
+    ) -> bytes:
+        """Download every verdict of success in a window, oldest session first."""
+        return cast("bytes", self._call("GET", "/api/evaluations/export", query={"from_ts": from_ts, "to_ts": to_ts, "sources": sources, "format": format}, raw=True))
+
+    def grade_on_demand(
+        self,
+        body: types.GradeOnDemandRequest,
+    ) -> types.Grade:
+        """Grade one session now. Calls for the same session at the same time share one judgement; within 24 hours the
+verdict is given again."""
+        return cast("types.Grade", self._call("POST", "/api/evaluations/grade_on_demand", body=body))
+
+    def start_judge_diff(
+        self,
+        body: types.JudgeDiffRequest,
+    ) -> types.Started:
+        """Judge a window with another rubric, beside the live numbers."""
+        return cast("types.Started", self._call("POST", "/api/evaluations/judge_diffs", body=body))
+
+    def get_judge_diff(
+        self,
+        job_id: str,
+    ) -> types.JudgeDiff:
+        """What the other rubric says: paired flips and McNemar's test."""
+        return cast("types.JudgeDiff", self._call("GET", f"/api/evaluations/judge_diffs/{quote(job_id, safe='')}"))
+
+    def promote_judge_diff(
+        self,
+        job_id: str,
+    ) -> types.Promoted:
+        """Judge with the compared rubric from now on."""
+        return cast("types.Promoted", self._call("POST", f"/api/evaluations/judge_diffs/{quote(job_id, safe='')}/promote"))
+
+    def get_judge_health(
+        self,
+    ) -> types.JudgeHealth:
+        """How the judge is doing: paused or not, spending, decisions of the last seven days and why there are none."""
+        return cast("types.JudgeHealth", self._call("GET", "/api/evaluations/judge_health"))
+
+    def get_labels(
+        self,
+        *,
+        session_id: str,
+        user_id: Optional[str] = None,
+    ) -> types.SessionLabels:
+        """What people said of a session."""
+        return cast("types.SessionLabels", self._call("GET", "/api/evaluations/labels", query={"session_id": session_id, "user_id": user_id}))
+
+    def post_labels(
+        self,
+        body: types.LabelsRequest,
+    ) -> types.LabelsResponse:
+        """Say what really became of sessions."""
+        return cast("types.LabelsResponse", self._call("POST", "/api/evaluations/labels", body=body))
+
+    def list_regenerations(
+        self,
+    ) -> types.Regenerations:
+        """The newest regenerations."""
+        return cast("types.Regenerations", self._call("GET", "/api/evaluations/regenerate"))
+
+    def regenerate(
+        self,
+        body: types.RegenerateRequest,
+    ) -> types.Started:
+        """Judge the sessions of a window again, in the background. One at a time per organization."""
+        return cast("types.Started", self._call("POST", "/api/evaluations/regenerate", body=body))
+
+    def preview_regeneration(
+        self,
+        body: types.RegenerateRequest,
+    ) -> types.RegenerationPreview:
+        """What a regeneration would judge and cost, without starting it."""
+        return cast("types.RegenerationPreview", self._call("POST", "/api/evaluations/regenerate/preview", body=body))
+
+    def get_regeneration(
+        self,
+        job_id: str,
+    ) -> types.RegenerateStatusResponse:
+        """How far a regeneration is."""
+        return cast("types.RegenerateStatusResponse", self._call("GET", f"/api/evaluations/regenerate/{quote(job_id, safe='')}"))
+
+    def cancel_regeneration(
+        self,
+        job_id: str,
+    ) -> types.Cancelled:
+        """Cancel a regeneration; what is judged stays."""
+        return cast("types.Cancelled", self._call("DELETE", f"/api/evaluations/regenerate/{quote(job_id, safe='')}"))
+
+    def regeneration_events(
+        self,
+        job_id: str,
+    ) -> bytes:
+        """Follow a regeneration: an event `progress` every second until it ends."""
+        return cast("bytes", self._call("GET", f"/api/evaluations/regenerate/{quote(job_id, safe='')}/events", raw=True))
+
+    def recent_shadow_comparisons(
+        self,
+        *,
+        limit: Optional[int] = None,
+    ) -> types.RecentShadowComparisonsResponse:
+        """The newest verdicts of the pinned rubric, of the last 30 days."""
+        return cast("types.RecentShadowComparisonsResponse", self._call("GET", "/api/evaluations/shadow_comparisons/recent", query={"limit": limit}))
+
+    def finalize_session(
+        self,
+        body: types.SessionKey,
+    ) -> types.FinalizeResponse:
+        """Declare a session finished."""
+        return cast("types.FinalizeResponse", self._call("POST", "/api/finalize_session", body=body))
+
+    def get_agent_playbooks(
+        self,
+        body: types.GetPlaybooksRequest,
+    ) -> types.GetAgentPlaybooksResponse:
+        """Agent playbooks with what they came from, newest first."""
+        return cast("types.GetAgentPlaybooksResponse", self._call("POST", "/api/get_agent_playbooks", body=body))
+
+    def get_agent_success_evaluation_results(
+        self,
+        body: types.GetAgentSuccessEvaluationResultsRequest,
+    ) -> types.GetAgentSuccessEvaluationResultsResponse:
+        """Verdicts on sessions, newest session first."""
+        return cast("types.GetAgentSuccessEvaluationResultsResponse", self._call("POST", "/api/get_agent_success_evaluation_results", body=body))
+
+    def get_config(
+        self,
+    ) -> types.ConfigView:
+        """The organization's configuration, complete with defaults."""
+        return cast("types.ConfigView", self._call("GET", "/api/get_config"))
+
+    def get_evaluation_overview(
+        self,
+        body: types.GetEvaluationOverviewRequest,
+    ) -> types.GetEvaluationOverviewResponse:
+        """Success, corrections, escalations, rules and shadow comparisons over a window, in total and by sets of sources."""
+        return cast("types.GetEvaluationOverviewResponse", self._call("POST", "/api/get_evaluation_overview", body=body))
+
+    def get_interactions(
+        self,
+        body: types.GetInteractionsRequest,
+    ) -> types.GetInteractionsResponse:
+        """The newest turns of a user, in the order in which they happened."""
+        return cast("types.GetInteractionsResponse", self._call("POST", "/api/get_interactions", body=body))
+
+    def get_learning_provenance(
+        self,
+        body: types.GetLearningProvenanceRequest,
+    ) -> types.LearningProvenance:
+        """From which interactions, through which merges and approvals, a learning came."""
+        return cast("types.LearningProvenance", self._call("POST", "/api/get_learning_provenance", body=body))
+
+    def get_profiles(
+        self,
+        body: types.GetProfilesRequest,
+    ) -> types.GetProfilesResponse:
+        """A user's profiles, newest first. What has expired is not there."""
+        return cast("types.GetProfilesResponse", self._call("POST", "/api/get_profiles", body=body))
+
+    def get_requests(
+        self,
+        body: types.GetRequestsRequest,
+    ) -> types.GetRequestsResponse:
+        """Requests by session, newest session first."""
+        return cast("types.GetRequestsResponse", self._call("POST", "/api/get_requests", body=body))
+
+    def get_retrieved_learning_evaluation_results(
+        self,
+        body: types.GetRetrievedLearningEvaluationResultsRequest,
+    ) -> types.GetRetrievedLearningEvaluationResultsResponse:
+        """Verdicts on retrieved learnings, newest turn first."""
+        return cast("types.GetRetrievedLearningEvaluationResultsResponse", self._call("POST", "/api/get_retrieved_learning_evaluation_results", body=body))
+
+    def get_session_outcomes(
+        self,
+        body: types.GetSessionOutcomesRequest,
+    ) -> types.GetSessionOutcomesResponse:
+        """The current outcomes of sessions, newest first."""
+        return cast("types.GetSessionOutcomesResponse", self._call("POST", "/api/get_session_outcomes", body=body))
+
+    def get_user_playbooks(
+        self,
+        body: types.GetPlaybooksRequest,
+    ) -> types.GetUserPlaybooksResponse:
+        """User playbooks, newest first."""
+        return cast("types.GetUserPlaybooksResponse", self._call("POST", "/api/get_user_playbooks", body=body))
+
+    def erase_user(
+        self,
+        body: types.GovernanceRequest,
+    ) -> types.Erased:
+        """Erase a person: everything stored for them, everywhere."""
+        return cast("types.Erased", self._call("POST", "/api/governance/erase-user", body=body))
+
+    def export_user(
+        self,
+        body: types.GovernanceRequest,
+        *,
+        format: Optional[Literal["json", "zip"]] = None,
+    ) -> types.ExportBundle:
+        """Everything that is stored of a person."""
+        return cast("types.ExportBundle", self._call("POST", "/api/governance/export-user", body=body, query={"format": format}))
+
+    def preview_user(
+        self,
+        body: types.PreviewRequest,
+    ) -> types.Preview:
+        """What an export or an erasure would touch: counts only."""
+        return cast("types.Preview", self._call("POST", "/api/governance/preview-user", body=body))
+
+    def purge_operations(
+        self,
+    ) -> types.PurgeOperations:
+        """The newest 100 erasures: references, status and times. Whom they were about is not known any more."""
+        return cast("types.PurgeOperations", self._call("GET", "/api/governance/purge-operations"))
+
+    def purge_operation(
+        self,
+        purge_id: str,
+    ) -> types.PurgeOperation:
+        """How far an erasure is."""
+        return cast("types.PurgeOperation", self._call("GET", f"/api/governance/purge-operations/{quote(purge_id, safe='')}"))
+
+    def purge_certificate(
+        self,
+        purge_id: str,
+    ) -> types.SignedCertificate:
+        """The signed certificate of a complete erasure. `evenhand governance verify-certificate` checks it anywhere."""
+        return cast("types.SignedCertificate", self._call("GET", f"/api/governance/purge-operations/{quote(purge_id, safe='')}/certificate"))
+
+    def readmit_user(
+        self,
+        body: types.GovernanceRequest,
+    ) -> types.Readmitted:
+        """Let an erased person come back. What is dated before their erasure stays refused."""
+        return cast("types.Readmitted", self._call("POST", "/api/governance/readmit-user", body=body))
+
+    def import_score(
+        self,
+        body: types.ImportScoreRequest,
+    ) -> types.ImportScoreResponse:
+        """Import a score that another program gave to a session; partner tiles show them."""
+        return cast("types.ImportScoreResponse", self._call("POST", "/api/imported_scores", body=body))
+
+    def summary(
+        self,
+    ) -> types.JobsSummary:
+        """Background work of this organization: counts by kind and state."""
+        return cast("types.JobsSummary", self._call("GET", "/api/jobs"))
+
+    def list_keys(
+        self,
+    ) -> types.KeysResponse:
+        """The organization's credentials."""
+        return cast("types.KeysResponse", self._call("GET", "/api/keys"))
+
+    def create_key(
+        self,
+        body: types.CreateKeyRequest,
+    ) -> types.CreatedKey:
+        """Make a credential. The first one ends local mode. Governance is handed on only by those who have it."""
+        return cast("types.CreatedKey", self._call("POST", "/api/keys", body=body))
+
+    def revoke_key(
+        self,
+        credential_id: str,
+    ) -> types.RevokedKey:
+        """End a credential: it is refused from the next request on."""
+        return cast("types.RevokedKey", self._call("DELETE", f"/api/keys/{quote(credential_id, safe='')}"))
+
+    def learning_status(
+        self,
+        *,
+        request_id: str,
+    ) -> types.LearningStatusResponse:
+        """Where a published request stands with learning."""
+        return cast("types.LearningStatusResponse", self._call("GET", "/api/learning_status", query={"request_id": request_id}))
+
+    def scorecard(
+        self,
+        *,
+        start_time: Optional[Union[float, str]] = None,
+        end_time: Optional[Union[float, str]] = None,
+        limit: Optional[int] = None,
+        kind: Optional[Literal["profile", "user_playbook", "agent_playbook"]] = None,
+        learning_id: Optional[str] = None,
+        agent_version: Optional[str] = None,
+    ) -> types.Scorecard:
+        """What verdicts say about each learning: relevance, impact with its interval, verified diagnoses."""
+        return cast("types.Scorecard", self._call("GET", "/api/learnings/scorecard", query={"start_time": start_time, "end_time": end_time, "limit": limit, "kind": kind, "learning_id": learning_id, "agent_version": agent_version}))
+
+    def tuning_proposals(
+        self,
+        *,
+        status: Optional[Literal["open", "accepted", "declined", "all"]] = None,
+    ) -> types.TuningProposals:
+        """Learnings that hurt, with what is proposed to do about them."""
+        return cast("types.TuningProposals", self._call("GET", "/api/learnings/tuning_proposals", query={"status": status}))
+
+    def accept_tuning_proposal(
+        self,
+        body: types.AcceptTuningProposalRequest,
+    ) -> types.TuningDecided:
+        """Carry a proposal out: archive the learning, or give it the proposed wording or one's own."""
+        return cast("types.TuningDecided", self._call("POST", "/api/learnings/tuning_proposals/accept", body=body))
+
+    def decline_tuning_proposal(
+        self,
+        body: types.DeclineTuningProposalRequest,
+    ) -> types.TuningDecided:
+        """Leave the learning as it is; the same text is not proposed again."""
+        return cast("types.TuningDecided", self._call("POST", "/api/learnings/tuning_proposals/decline", body=body))
+
+    def publish_interaction(
+        self,
+        body: types.PublishRequest,
+        *,
+        wait_for_response: Optional[bool] = None,
+    ) -> types.PublishResponse:
+        """Publish what happened in a session."""
+        return cast("types.PublishResponse", self._call("POST", "/api/publish_interaction", body=body, query={"wait_for_response": wait_for_response}))
+
+    def list_experiments(
+        self,
+    ) -> types.RetrievalExperimentListResponse:
+        """All experiments, and the active one."""
+        return cast("types.RetrievalExperimentListResponse", self._call("GET", "/api/retrieval_experiments"))
+
+    def start_experiment(
+        self,
+        body: types.StartRetrievalExperimentRequest,
+    ) -> types.RetrievalExperimentListResponse:
+        """Start an experiment: from now on every user is in one of its two arms."""
+        return cast("types.RetrievalExperimentListResponse", self._call("POST", "/api/retrieval_experiments", body=body))
+
+    def get_plan(
+        self,
+        *,
+        holdout_percentage: Optional[float] = None,
+        effect_percentage_points: Optional[float] = None,
+        power: Optional[float] = None,
+        days: Optional[int] = None,
+    ) -> types.RetrievalExperimentPlan:
+        """How many users and days an experiment needs, judging by past sessions."""
+        return cast("types.RetrievalExperimentPlan", self._call("GET", "/api/retrieval_experiments/plan", query={"holdout_percentage": holdout_percentage, "effect_percentage_points": effect_percentage_points, "power": power, "days": days}))
+
+    def stop_experiment(
+        self,
+        body: types.StopRetrievalExperimentRequest,
+    ) -> types.RetrievalExperimentListResponse:
+        """Stop the active experiment. What was stored stays."""
+        return cast("types.RetrievalExperimentListResponse", self._call("POST", "/api/retrieval_experiments/stop", body=body))
+
+    def export_rows(
+        self,
+        experiment_id: str,
+    ) -> bytes:
+        """The rows behind the results, one JSON object per line, with references in the place of ids. What
+`evenhand experiments analyse` reads."""
+        return cast("bytes", self._call("GET", f"/api/retrieval_experiments/{quote(experiment_id, safe='')}/export", raw=True))
+
+    def get_results(
+        self,
+        experiment_id: str,
+        *,
+        ci_method: Optional[Literal["clustered_newcombe_tbm", "cr2_bell_mccaffrey", "cr1_t_clusters_minus_1", "delta_welch", "newcombe_neff"]] = None,
+    ) -> types.RetrievalExperimentResultsResponse:
+        """What an experiment shows so far."""
+        return cast("types.RetrievalExperimentResultsResponse", self._call("GET", f"/api/retrieval_experiments/{quote(experiment_id, safe='')}/results", query={"ci_method": ci_method}))
+
+    def search(
+        self,
+        body: types.SearchRequest,
+    ) -> types.SearchResponse:
+        """Search everything learned that fits a question: what an agent calls before it answers."""
+        return cast("types.SearchResponse", self._call("POST", "/api/search", body=body))
+
+    def search_agent_playbooks(
+        self,
+        body: types.SearchPlaybooksRequest,
+    ) -> types.SearchAgentPlaybooksResponse:
+        """Search the organization's playbooks."""
+        return cast("types.SearchAgentPlaybooksResponse", self._call("POST", "/api/search_agent_playbooks", body=body))
+
+    def search_profiles(
+        self,
+        body: types.SearchProfilesRequest,
+    ) -> types.SearchProfilesResponse:
+        """Search a user's profiles."""
+        return cast("types.SearchProfilesResponse", self._call("POST", "/api/search_profiles", body=body))
+
+    def search_user_playbooks(
+        self,
+        body: types.SearchPlaybooksRequest,
+    ) -> types.SearchUserPlaybooksResponse:
+        """Search a user's playbooks."""
+        return cast("types.SearchUserPlaybooksResponse", self._call("POST", "/api/search_user_playbooks", body=body))
+
+    def session_outcome(
+        self,
+        body: types.SessionOutcomeRequest,
+    ) -> types.SessionOutcomeResponse:
+        """Report what became of a session: ground truth beside every judge."""
+        return cast("types.SessionOutcomeResponse", self._call("POST", "/api/session_outcome", body=body))
+
+    def list_sessions(
+        self,
+        *,
+        start_time: Optional[Union[float, str]] = None,
+        end_time: Optional[Union[float, str]] = None,
+        user_id: Optional[str] = None,
+        source: Optional[str] = None,
+        agent_version: Optional[str] = None,
+        verdict: Optional[Literal["success", "failure", "none"]] = None,
+        text: Optional[str] = None,
+        session_ids: Optional[str] = None,
+        cursor: Optional[str] = None,
+        limit: Optional[int] = None,
+    ) -> types.ListSessionsResponse:
+        """Sessions, newest activity first, page by page."""
+        return cast("types.ListSessionsResponse", self._call("GET", "/api/sessions", query={"start_time": start_time, "end_time": end_time, "user_id": user_id, "source": source, "agent_version": agent_version, "verdict": verdict, "text": text, "session_ids": session_ids, "cursor": cursor, "limit": limit}))
+
+    def get_session(
+        self,
+        user_id: str,
+        session_id: str,
+    ) -> types.SessionView:
+        """One session, whole."""
+        return cast("types.SessionView", self._call("GET", f"/api/sessions/{quote(user_id, safe='')}/{quote(session_id, safe='')}"))
+
+    def set_config(
+        self,
+        body: types.OrganizationConfig,
+    ) -> types.ConfigChanged:
+        """Replace the configuration. What is left out goes back to its default, except `judge`, `learning`, `governance`,
+`evaluators` and `shadow_both_orders`: the public Python client cannot carry them, and they stay."""
+        return cast("types.ConfigChanged", self._call("POST", "/api/set_config", body=body))
+
+    def update_agent_playbook(
+        self,
+        body: types.UpdateAgentPlaybookRequest,
+    ) -> types.Changed:
+        """Change an agent playbook; what is absent stays."""
+        return cast("types.Changed", self._call("PUT", "/api/update_agent_playbook", body=body))
+
+    def update_agent_playbook_status(
+        self,
+        body: types.UpdateAgentPlaybookStatusRequest,
+    ) -> types.Changed:
+        """Approve an agent playbook, reject it, or put it back to pending."""
+        return cast("types.Changed", self._call("PUT", "/api/update_agent_playbook_status", body=body))
+
+    def update_config(
+        self,
+        body: types.OrganizationConfig,
+    ) -> types.ConfigChanged:
+        """Change some of the configuration; `null` puts a field back to its default."""
+        return cast("types.ConfigChanged", self._call("POST", "/api/update_config", body=body))
+
+    def update_user_playbook(
+        self,
+        body: types.UpdateUserPlaybookRequest,
+    ) -> types.Changed:
+        """Change a user playbook; what is absent stays."""
+        return cast("types.Changed", self._call("PUT", "/api/update_user_playbook", body=body))
+
+    def update_user_profile(
+        self,
+        body: types.ProfileChange,
+    ) -> types.Changed:
+        """Change a profile; what is absent stays."""
+        return cast("types.Changed", self._call("PUT", "/api/update_user_profile", body=body))
+
+    def whoami(
+        self,
+    ) -> types.Whoami:
+        """Who am I, and where does my data go?"""
+        return cast("types.Whoami", self._call("GET", "/api/whoami"))
+
+    def live(
+        self,
+    ) -> types.Health:
+        """Is the process alive?"""
+        return cast("types.Health", self._call("GET", "/health/live"))
+
+    def ready(
+        self,
+    ) -> types.Health:
+        """Can it serve requests? Looks at the storage and the job queue, and says how the judge is."""
+        return cast("types.Health", self._call("GET", "/health/ready"))
+
+    def version(
+        self,
+    ) -> types.Version:
+        """Name and version of this server."""
+        return cast("types.Version", self._call("GET", "/meta/version"))
+
+
+class AsyncOperations:
+    """Every operation of the server, one method each; a refusal raises `ApiError`."""
+
+    def __init__(self, call: Callable[..., Awaitable[Any]]) -> None:
+        self._call = call
+
+    async def add_agent_playbook(
+        self,
+        body: types.AddAgentPlaybookRequest,
+    ) -> types.AddedPlaybooks:
+        """Add agent playbooks, all or none, with the user playbooks they came from. An agent key adds pending ones; an approved
+one is refused (403 `approval_needs_a_person`)."""
+        return cast("types.AddedPlaybooks", await self._call("POST", "/api/add_agent_playbook", body=body))
+
+    async def add_user_playbook(
+        self,
+        body: types.AddUserPlaybookRequest,
+    ) -> types.AddedPlaybooks:
+        """Add user playbooks, all or none. The next search finds them."""
+        return cast("types.AddedPlaybooks", await self._call("POST", "/api/add_user_playbook", body=body))
+
+    async def add_user_profile(
+        self,
+        body: types.AddUserProfileRequest,
+    ) -> types.AddedProfiles:
+        """Add profiles, all or none. The next search finds them."""
+        return cast("types.AddedProfiles", await self._call("POST", "/api/add_user_profile", body=body))
+
+    async def clear_user_data(
+        self,
+        body: types.ClearUserDataRequest,
+    ) -> types.ClearedUserData:
+        """Delete everything stored for a user. To forget a person with proof, erase them instead."""
+        return cast("types.ClearedUserData", await self._call("POST", "/api/clear_user_data", body=body))
+
+    async def delete_agent_playbook(
+        self,
+        body: types.DeleteAgentPlaybookRequest,
+    ) -> types.DeletedLearning:
+        """Delete an agent playbook; the user playbooks it came from stay."""
+        return cast("types.DeletedLearning", await self._call("DELETE", "/api/delete_agent_playbook", body=body))
+
+    async def delete_agent_playbooks_by_ids(
+        self,
+        body: types.DeleteAgentPlaybooksByIdsRequest,
+    ) -> types.DeletedLearnings:
+        """Delete several agent playbooks; ids that do not exist are passed over."""
+        return cast("types.DeletedLearnings", await self._call("DELETE", "/api/delete_agent_playbooks_by_ids", body=body))
+
+    async def delete_interaction(
+        self,
+        body: types.DeleteInteractionRequest,
+    ) -> types.Deleted:
+        """Delete one turn."""
+        return cast("types.Deleted", await self._call("DELETE", "/api/delete_interaction", body=body))
+
+    async def delete_profile(
+        self,
+        body: types.DeleteProfileRequest,
+    ) -> types.DeletedLearning:
+        """Delete a profile."""
+        return cast("types.DeletedLearning", await self._call("DELETE", "/api/delete_profile", body=body))
+
+    async def delete_profiles_by_ids(
+        self,
+        body: types.DeleteProfilesByIdsRequest,
+    ) -> types.DeletedLearnings:
+        """Delete several profiles; ids that do not exist are passed over."""
+        return cast("types.DeletedLearnings", await self._call("DELETE", "/api/delete_profiles_by_ids", body=body))
+
+    async def delete_request(
+        self,
+        body: types.DeleteRequestRequest,
+    ) -> types.Deleted:
+        """Delete a request with its turns."""
+        return cast("types.Deleted", await self._call("DELETE", "/api/delete_request", body=body))
+
+    async def delete_requests_by_ids(
+        self,
+        body: types.DeleteRequestsByIdsRequest,
+    ) -> types.DeletedRequests:
+        """Delete several requests; ids that do not exist are passed over."""
+        return cast("types.DeletedRequests", await self._call("DELETE", "/api/delete_requests_by_ids", body=body))
+
+    async def delete_session(
+        self,
+        body: types.SessionKey,
+    ) -> types.DeletedSession:
+        """Delete a session with everything that hangs on it."""
+        return cast("types.DeletedSession", await self._call("DELETE", "/api/delete_session", body=body))
+
+    async def delete_user_playbook(
+        self,
+        body: types.DeleteUserPlaybookRequest,
+    ) -> types.DeletedLearning:
+        """Delete a user playbook with its source windows; agent playbooks made from it stay."""
+        return cast("types.DeletedLearning", await self._call("DELETE", "/api/delete_user_playbook", body=body))
+
+    async def delete_user_playbooks_by_ids(
+        self,
+        body: types.DeleteUserPlaybooksByIdsRequest,
+    ) -> types.DeletedLearnings:
+        """Delete several user playbooks; ids that do not exist are passed over."""
+        return cast("types.DeletedLearnings", await self._call("DELETE", "/api/delete_user_playbooks_by_ids", body=body))
+
+    async def get_agreement(
+        self,
+        *,
+        evaluation_name: Optional[str] = None,
+        from_ts: Optional[Union[float, str]] = None,
+        to_ts: Optional[Union[float, str]] = None,
+        agent_version: Optional[str] = None,
+        prompt_version: Optional[str] = None,
+        ground_truth: Optional[Literal["labels", "outcomes", "both"]] = None,
+    ) -> types.Agreement:
+        """How well the judge agrees with people, and the success rate with its errors taken out."""
+        return cast("types.Agreement", await self._call("GET", "/api/evaluations/agreement", query={"evaluation_name": evaluation_name, "from_ts": from_ts, "to_ts": to_ts, "agent_version": agent_version, "prompt_version": prompt_version, "ground_truth": ground_truth}))
+
+    async def get_decisions(
+        self,
+        *,
+        user_id: Optional[str] = None,
+        session_id: Optional[str] = None,
+        limit: Optional[int] = None,
+    ) -> types.DecisionsResponse:
+        """Why a session has a verdict, or has none yet."""
+        return cast("types.DecisionsResponse", await self._call("GET", "/api/evaluations/decisions", query={"user_id": user_id, "session_id": session_id, "limit": limit}))
+
+    async def export_evaluations(
+        self,
+        *,
+        from_ts: Union[float, str],
+        to_ts: Union[float, str],
+        format: Literal["csv", "ndjson", "parquet"],
+        sources: Optional[str] = None,
+    ) -> bytes:
+        """Download every verdict of success in a window, oldest session first."""
+        return cast("bytes", await self._call("GET", "/api/evaluations/export", query={"from_ts": from_ts, "to_ts": to_ts, "sources": sources, "format": format}, raw=True))
+
+    async def grade_on_demand(
+        self,
+        body: types.GradeOnDemandRequest,
+    ) -> types.Grade:
+        """Grade one session now. Calls for the same session at the same time share one judgement; within 24 hours the
+verdict is given again."""
+        return cast("types.Grade", await self._call("POST", "/api/evaluations/grade_on_demand", body=body))
+
+    async def start_judge_diff(
+        self,
+        body: types.JudgeDiffRequest,
+    ) -> types.Started:
+        """Judge a window with another rubric, beside the live numbers."""
+        return cast("types.Started", await self._call("POST", "/api/evaluations/judge_diffs", body=body))
+
+    async def get_judge_diff(
+        self,
+        job_id: str,
+    ) -> types.JudgeDiff:
+        """What the other rubric says: paired flips and McNemar's test."""
+        return cast("types.JudgeDiff", await self._call("GET", f"/api/evaluations/judge_diffs/{quote(job_id, safe='')}"))
+
+    async def promote_judge_diff(
+        self,
+        job_id: str,
+    ) -> types.Promoted:
+        """Judge with the compared rubric from now on."""
+        return cast("types.Promoted", await self._call("POST", f"/api/evaluations/judge_diffs/{quote(job_id, safe='')}/promote"))
+
+    async def get_judge_health(
+        self,
+    ) -> types.JudgeHealth:
+        """How the judge is doing: paused or not, spending, decisions of the last seven days and why there are none."""
+        return cast("types.JudgeHealth", await self._call("GET", "/api/evaluations/judge_health"))
+
+    async def get_labels(
+        self,
+        *,
+        session_id: str,
+        user_id: Optional[str] = None,
+    ) -> types.SessionLabels:
+        """What people said of a session."""
+        return cast("types.SessionLabels", await self._call("GET", "/api/evaluations/labels", query={"session_id": session_id, "user_id": user_id}))
+
+    async def post_labels(
+        self,
+        body: types.LabelsRequest,
+    ) -> types.LabelsResponse:
+        """Say what really became of sessions."""
+        return cast("types.LabelsResponse", await self._call("POST", "/api/evaluations/labels", body=body))
+
+    async def list_regenerations(
+        self,
+    ) -> types.Regenerations:
+        """The newest regenerations."""
+        return cast("types.Regenerations", await self._call("GET", "/api/evaluations/regenerate"))
+
+    async def regenerate(
+        self,
+        body: types.RegenerateRequest,
+    ) -> types.Started:
+        """Judge the sessions of a window again, in the background. One at a time per organization."""
+        return cast("types.Started", await self._call("POST", "/api/evaluations/regenerate", body=body))
+
+    async def preview_regeneration(
+        self,
+        body: types.RegenerateRequest,
+    ) -> types.RegenerationPreview:
+        """What a regeneration would judge and cost, without starting it."""
+        return cast("types.RegenerationPreview", await self._call("POST", "/api/evaluations/regenerate/preview", body=body))
+
+    async def get_regeneration(
+        self,
+        job_id: str,
+    ) -> types.RegenerateStatusResponse:
+        """How far a regeneration is."""
+        return cast("types.RegenerateStatusResponse", await self._call("GET", f"/api/evaluations/regenerate/{quote(job_id, safe='')}"))
+
+    async def cancel_regeneration(
+        self,
+        job_id: str,
+    ) -> types.Cancelled:
+        """Cancel a regeneration; what is judged stays."""
+        return cast("types.Cancelled", await self._call("DELETE", f"/api/evaluations/regenerate/{quote(job_id, safe='')}"))
+
+    async def regeneration_events(
+        self,
+        job_id: str,
+    ) -> bytes:
+        """Follow a regeneration: an event `progress` every second until it ends."""
+        return cast("bytes", await self._call("GET", f"/api/evaluations/regenerate/{quote(job_id, safe='')}/events", raw=True))
+
+    async def recent_shadow_comparisons(
+        self,
+        *,
+        limit: Optional[int] = None,
+    ) -> types.RecentShadowComparisonsResponse:
+        """The newest verdicts of the pinned rubric, of the last 30 days."""
+        return cast("types.RecentShadowComparisonsResponse", await self._call("GET", "/api/evaluations/shadow_comparisons/recent", query={"limit": limit}))
+
+    async def finalize_session(
+        self,
+        body: types.SessionKey,
+    ) -> types.FinalizeResponse:
+        """Declare a session finished."""
+        return cast("types.FinalizeResponse", await self._call("POST", "/api/finalize_session", body=body))
+
+    async def get_agent_playbooks(
+        self,
+        body: types.GetPlaybooksRequest,
+    ) -> types.GetAgentPlaybooksResponse:
+        """Agent playbooks with what they came from, newest first."""
+        return cast("types.GetAgentPlaybooksResponse", await self._call("POST", "/api/get_agent_playbooks", body=body))
+
+    async def get_agent_success_evaluation_results(
+        self,
+        body: types.GetAgentSuccessEvaluationResultsRequest,
+    ) -> types.GetAgentSuccessEvaluationResultsResponse:
+        """Verdicts on sessions, newest session first."""
+        return cast("types.GetAgentSuccessEvaluationResultsResponse", await self._call("POST", "/api/get_agent_success_evaluation_results", body=body))
+
+    async def get_config(
+        self,
+    ) -> types.ConfigView:
+        """The organization's configuration, complete with defaults."""
+        return cast("types.ConfigView", await self._call("GET", "/api/get_config"))
+
+    async def get_evaluation_overview(
+        self,
+        body: types.GetEvaluationOverviewRequest,
+    ) -> types.GetEvaluationOverviewResponse:
+        """Success, corrections, escalations, rules and shadow comparisons over a window, in total and by sets of sources."""
+        return cast("types.GetEvaluationOverviewResponse", await self._call("POST", "/api/get_evaluation_overview", body=body))
+
+    async def get_interactions(
+        self,
+        body: types.GetInteractionsRequest,
+    ) -> types.GetInteractionsResponse:
+        """The newest turns of a user, in the order in which they happened."""
+        return cast("types.GetInteractionsResponse", await self._call("POST", "/api/get_interactions", body=body))
+
+    async def get_learning_provenance(
+        self,
+        body: types.GetLearningProvenanceRequest,
+    ) -> types.LearningProvenance:
+        """From which interactions, through which merges and approvals, a learning came."""
+        return cast("types.LearningProvenance", await self._call("POST", "/api/get_learning_provenance", body=body))
+
+    async def get_profiles(
+        self,
+        body: types.GetProfilesRequest,
+    ) -> types.GetProfilesResponse:
+        """A user's profiles, newest first. What has expired is not there."""
+        return cast("types.GetProfilesResponse", await self._call("POST", "/api/get_profiles", body=body))
+
+    async def get_requests(
+        self,
+        body: types.GetRequestsRequest,
+    ) -> types.GetRequestsResponse:
+        """Requests by session, newest session first."""
+        return cast("types.GetRequestsResponse", await self._call("POST", "/api/get_requests", body=body))
+
+    async def get_retrieved_learning_evaluation_results(
+        self,
+        body: types.GetRetrievedLearningEvaluationResultsRequest,
+    ) -> types.GetRetrievedLearningEvaluationResultsResponse:
+        """Verdicts on retrieved learnings, newest turn first."""
+        return cast("types.GetRetrievedLearningEvaluationResultsResponse", await self._call("POST", "/api/get_retrieved_learning_evaluation_results", body=body))
+
+    async def get_session_outcomes(
+        self,
+        body: types.GetSessionOutcomesRequest,
+    ) -> types.GetSessionOutcomesResponse:
+        """The current outcomes of sessions, newest first."""
+        return cast("types.GetSessionOutcomesResponse", await self._call("POST", "/api/get_session_outcomes", body=body))
+
+    async def get_user_playbooks(
+        self,
+        body: types.GetPlaybooksRequest,
+    ) -> types.GetUserPlaybooksResponse:
+        """User playbooks, newest first."""
+        return cast("types.GetUserPlaybooksResponse", await self._call("POST", "/api/get_user_playbooks", body=body))
+
+    async def erase_user(
+        self,
+        body: types.GovernanceRequest,
+    ) -> types.Erased:
+        """Erase a person: everything stored for them, everywhere."""
+        return cast("types.Erased", await self._call("POST", "/api/governance/erase-user", body=body))
+
+    async def export_user(
+        self,
+        body: types.GovernanceRequest,
+        *,
+        format: Optional[Literal["json", "zip"]] = None,
+    ) -> types.ExportBundle:
+        """Everything that is stored of a person."""
+        return cast("types.ExportBundle", await self._call("POST", "/api/governance/export-user", body=body, query={"format": format}))
+
+    async def preview_user(
+        self,
+        body: types.PreviewRequest,
+    ) -> types.Preview:
+        """What an export or an erasure would touch: counts only."""
+        return cast("types.Preview", await self._call("POST", "/api/governance/preview-user", body=body))
+
+    async def purge_operations(
+        self,
+    ) -> types.PurgeOperations:
+        """The newest 100 erasures: references, status and times. Whom they were about is not known any more."""
+        return cast("types.PurgeOperations", await self._call("GET", "/api/governance/purge-operations"))
+
+    async def purge_operation(
+        self,
+        purge_id: str,
+    ) -> types.PurgeOperation:
+        """How far an erasure is."""
+        return cast("types.PurgeOperation", await self._call("GET", f"/api/governance/purge-operations/{quote(purge_id, safe='')}"))
+
+    async def purge_certificate(
+        self,
+        purge_id: str,
+    ) -> types.SignedCertificate:
+        """The signed certificate of a complete erasure. `evenhand governance verify-certificate` checks it anywhere."""
+        return cast("types.SignedCertificate", await self._call("GET", f"/api/governance/purge-operations/{quote(purge_id, safe='')}/certificate"))
+
+    async def readmit_user(
+        self,
+        body: types.GovernanceRequest,
+    ) -> types.Readmitted:
+        """Let an erased person come back. What is dated before their erasure stays refused."""
+        return cast("types.Readmitted", await self._call("POST", "/api/governance/readmit-user", body=body))
+
+    async def import_score(
+        self,
+        body: types.ImportScoreRequest,
+    ) -> types.ImportScoreResponse:
+        """Import a score that another program gave to a session; partner tiles show them."""
+        return cast("types.ImportScoreResponse", await self._call("POST", "/api/imported_scores", body=body))
+
+    async def summary(
+        self,
+    ) -> types.JobsSummary:
+        """Background work of this organization: counts by kind and state."""
+        return cast("types.JobsSummary", await self._call("GET", "/api/jobs"))
+
+    async def list_keys(
+        self,
+    ) -> types.KeysResponse:
+        """The organization's credentials."""
+        return cast("types.KeysResponse", await self._call("GET", "/api/keys"))
+
+    async def create_key(
+        self,
+        body: types.CreateKeyRequest,
+    ) -> types.CreatedKey:
+        """Make a credential. The first one ends local mode. Governance is handed on only by those who have it."""
+        return cast("types.CreatedKey", await self._call("POST", "/api/keys", body=body))
+
+    async def revoke_key(
+        self,
+        credential_id: str,
+    ) -> types.RevokedKey:
+        """End a credential: it is refused from the next request on."""
+        return cast("types.RevokedKey", await self._call("DELETE", f"/api/keys/{quote(credential_id, safe='')}"))
+
+    async def learning_status(
+        self,
+        *,
+        request_id: str,
+    ) -> types.LearningStatusResponse:
+        """Where a published request stands with learning."""
+        return cast("types.LearningStatusResponse", await self._call("GET", "/api/learning_status", query={"request_id": request_id}))
+
+    async def scorecard(
+        self,
+        *,
+        start_time: Optional[Union[float, str]] = None,
+        end_time: Optional[Union[float, str]] = None,
+        limit: Optional[int] = None,
+        kind: Optional[Literal["profile", "user_playbook", "agent_playbook"]] = None,
+        learning_id: Optional[str] = None,
+        agent_version: Optional[str] = None,
+    ) -> types.Scorecard:
+        """What verdicts say about each learning: relevance, impact with its interval, verified diagnoses."""
+        return cast("types.Scorecard", await self._call("GET", "/api/learnings/scorecard", query={"start_time": start_time, "end_time": end_time, "limit": limit, "kind": kind, "learning_id": learning_id, "agent_version": agent_version}))
+
+    async def tuning_proposals(
+        self,
+        *,
+        status: Optional[Literal["open", "accepted", "declined", "all"]] = None,
+    ) -> types.TuningProposals:
+        """Learnings that hurt, with what is proposed to do about them."""
+        return cast("types.TuningProposals", await self._call("GET", "/api/learnings/tuning_proposals", query={"status": status}))
+
+    async def accept_tuning_proposal(
+        self,
+        body: types.AcceptTuningProposalRequest,
+    ) -> types.TuningDecided:
+        """Carry a proposal out: archive the learning, or give it the proposed wording or one's own."""
+        return cast("types.TuningDecided", await self._call("POST", "/api/learnings/tuning_proposals/accept", body=body))
+
+    async def decline_tuning_proposal(
+        self,
+        body: types.DeclineTuningProposalRequest,
+    ) -> types.TuningDecided:
+        """Leave the learning as it is; the same text is not proposed again."""
+        return cast("types.TuningDecided", await self._call("POST", "/api/learnings/tuning_proposals/decline", body=body))
+
+    async def publish_interaction(
+        self,
+        body: types.PublishRequest,
+        *,
+        wait_for_response: Optional[bool] = None,
+    ) -> types.PublishResponse:
+        """Publish what happened in a session."""
+        return cast("types.PublishResponse", await self._call("POST", "/api/publish_interaction", body=body, query={"wait_for_response": wait_for_response}))
+
+    async def list_experiments(
+        self,
+    ) -> types.RetrievalExperimentListResponse:
+        """All experiments, and the active one."""
+        return cast("types.RetrievalExperimentListResponse", await self._call("GET", "/api/retrieval_experiments"))
+
+    async def start_experiment(
+        self,
+        body: types.StartRetrievalExperimentRequest,
+    ) -> types.RetrievalExperimentListResponse:
+        """Start an experiment: from now on every user is in one of its two arms."""
+        return cast("types.RetrievalExperimentListResponse", await self._call("POST", "/api/retrieval_experiments", body=body))
+
+    async def get_plan(
+        self,
+        *,
+        holdout_percentage: Optional[float] = None,
+        effect_percentage_points: Optional[float] = None,
+        power: Optional[float] = None,
+        days: Optional[int] = None,
+    ) -> types.RetrievalExperimentPlan:
+        """How many users and days an experiment needs, judging by past sessions."""
+        return cast("types.RetrievalExperimentPlan", await self._call("GET", "/api/retrieval_experiments/plan", query={"holdout_percentage": holdout_percentage, "effect_percentage_points": effect_percentage_points, "power": power, "days": days}))
+
+    async def stop_experiment(
+        self,
+        body: types.StopRetrievalExperimentRequest,
+    ) -> types.RetrievalExperimentListResponse:
+        """Stop the active experiment. What was stored stays."""
+        return cast("types.RetrievalExperimentListResponse", await self._call("POST", "/api/retrieval_experiments/stop", body=body))
+
+    async def export_rows(
+        self,
+        experiment_id: str,
+    ) -> bytes:
+        """The rows behind the results, one JSON object per line, with references in the place of ids. What
+`evenhand experiments analyse` reads."""
+        return cast("bytes", await self._call("GET", f"/api/retrieval_experiments/{quote(experiment_id, safe='')}/export", raw=True))
+
+    async def get_results(
+        self,
+        experiment_id: str,
+        *,
+        ci_method: Optional[Literal["clustered_newcombe_tbm", "cr2_bell_mccaffrey", "cr1_t_clusters_minus_1", "delta_welch", "newcombe_neff"]] = None,
+    ) -> types.RetrievalExperimentResultsResponse:
+        """What an experiment shows so far."""
+        return cast("types.RetrievalExperimentResultsResponse", await self._call("GET", f"/api/retrieval_experiments/{quote(experiment_id, safe='')}/results", query={"ci_method": ci_method}))
+
+    async def search(
+        self,
+        body: types.SearchRequest,
+    ) -> types.SearchResponse:
+        """Search everything learned that fits a question: what an agent calls before it answers."""
+        return cast("types.SearchResponse", await self._call("POST", "/api/search", body=body))
+
+    async def search_agent_playbooks(
+        self,
+        body: types.SearchPlaybooksRequest,
+    ) -> types.SearchAgentPlaybooksResponse:
+        """Search the organization's playbooks."""
+        return cast("types.SearchAgentPlaybooksResponse", await self._call("POST", "/api/search_agent_playbooks", body=body))
+
+    async def search_profiles(
+        self,
+        body: types.SearchProfilesRequest,
+    ) -> types.SearchProfilesResponse:
+        """Search a user's profiles."""
+        return cast("types.SearchProfilesResponse", await self._call("POST", "/api/search_profiles", body=body))
+
+    async def search_user_playbooks(
+        self,
+        body: types.SearchPlaybooksRequest,
+    ) -> types.SearchUserPlaybooksResponse:
+        """Search a user's playbooks."""
+        return cast("types.SearchUserPlaybooksResponse", await self._call("POST", "/api/search_user_playbooks", body=body))
+
+    async def session_outcome(
+        self,
+        body: types.SessionOutcomeRequest,
+    ) -> types.SessionOutcomeResponse:
+        """Report what became of a session: ground truth beside every judge."""
+        return cast("types.SessionOutcomeResponse", await self._call("POST", "/api/session_outcome", body=body))
+
+    async def list_sessions(
+        self,
+        *,
+        start_time: Optional[Union[float, str]] = None,
+        end_time: Optional[Union[float, str]] = None,
+        user_id: Optional[str] = None,
+        source: Optional[str] = None,
+        agent_version: Optional[str] = None,
+        verdict: Optional[Literal["success", "failure", "none"]] = None,
+        text: Optional[str] = None,
+        session_ids: Optional[str] = None,
+        cursor: Optional[str] = None,
+        limit: Optional[int] = None,
+    ) -> types.ListSessionsResponse:
+        """Sessions, newest activity first, page by page."""
+        return cast("types.ListSessionsResponse", await self._call("GET", "/api/sessions", query={"start_time": start_time, "end_time": end_time, "user_id": user_id, "source": source, "agent_version": agent_version, "verdict": verdict, "text": text, "session_ids": session_ids, "cursor": cursor, "limit": limit}))
+
+    async def get_session(
+        self,
+        user_id: str,
+        session_id: str,
+    ) -> types.SessionView:
+        """One session, whole."""
+        return cast("types.SessionView", await self._call("GET", f"/api/sessions/{quote(user_id, safe='')}/{quote(session_id, safe='')}"))
+
+    async def set_config(
+        self,
+        body: types.OrganizationConfig,
+    ) -> types.ConfigChanged:
+        """Replace the configuration. What is left out goes back to its default, except `judge`, `learning`, `governance`,
+`evaluators` and `shadow_both_orders`: the public Python client cannot carry them, and they stay."""
+        return cast("types.ConfigChanged", await self._call("POST", "/api/set_config", body=body))
+
+    async def update_agent_playbook(
+        self,
+        body: types.UpdateAgentPlaybookRequest,
+    ) -> types.Changed:
+        """Change an agent playbook; what is absent stays."""
+        return cast("types.Changed", await self._call("PUT", "/api/update_agent_playbook", body=body))
+
+    async def update_agent_playbook_status(
+        self,
+        body: types.UpdateAgentPlaybookStatusRequest,
+    ) -> types.Changed:
+        """Approve an agent playbook, reject it, or put it back to pending."""
+        return cast("types.Changed", await self._call("PUT", "/api/update_agent_playbook_status", body=body))
+
+    async def update_config(
+        self,
+        body: types.OrganizationConfig,
+    ) -> types.ConfigChanged:
+        """Change some of the configuration; `null` puts a field back to its default."""
+        return cast("types.ConfigChanged", await self._call("POST", "/api/update_config", body=body))
+
+    async def update_user_playbook(
+        self,
+        body: types.UpdateUserPlaybookRequest,
+    ) -> types.Changed:
+        """Change a user playbook; what is absent stays."""
+        return cast("types.Changed", await self._call("PUT", "/api/update_user_playbook", body=body))
+
+    async def update_user_profile(
+        self,
+        body: types.ProfileChange,
+    ) -> types.Changed:
+        """Change a profile; what is absent stays."""
+        return cast("types.Changed", await self._call("PUT", "/api/update_user_profile", body=body))
+
+    async def whoami(
+        self,
+    ) -> types.Whoami:
+        """Who am I, and where does my data go?"""
+        return cast("types.Whoami", await self._call("GET", "/api/whoami"))
+
+    async def live(
+        self,
+    ) -> types.Health:
+        """Is the process alive?"""
+        return cast("types.Health", await self._call("GET", "/health/live"))
+
+    async def ready(
+        self,
+    ) -> types.Health:
+        """Can it serve requests? Looks at the storage and the job queue, and says how the judge is."""
+        return cast("types.Health", await self._call("GET", "/health/ready"))
+
+    async def version(
+        self,
+    ) -> types.Version:
+        """Name and version of this server."""
+        return cast("types.Version", await self._call("GET", "/meta/version"))

@@ -1,0 +1,2933 @@
+"""Generated from openapi.json by generate.py; not edited by hand."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Literal, Optional, TypedDict, Union
+
+
+# The arm of a user in an experiment.
+Arm = Literal["treatment", "holdout"]
+
+# Which of two responses is better, in the order in which the judge saw them.
+BetterRequest = Literal["1", "2", "tie"]
+
+# How long a bar of the charts is, in UTC.
+Bucket = Literal["day", "week"]
+
+# How an interval for the lift is made.
+CiMethod = Literal["clustered_newcombe_tbm", "cr2_bell_mccaffrey", "cr1_t_clusters_minus_1", "delta_welch", "newcombe_neff"]
+
+# The kinds of learnings that an agent can cite; `playbook` where it does not say which.
+CitationKind = Literal["profile", "user_playbook", "agent_playbook", "playbook"]
+
+# By what verdicts are clustered: `session` where all are of one person.
+ClusteredBy = Literal["user", "session"]
+
+# The stable, machine-readable code of a problem.
+Code = Literal["malformed_json", "bad_request", "unauthenticated", "credential_not_governance", "forbidden", "approval_needs_a_person", "csrf_missing", "not_found", "method_not_allowed", "request_timeout", "request_id_reused", "source_run_id_reused", "session_ambiguous", "config_version_stale", "regeneration_running", "diff_not_complete", "experiment_active", "experiment_id_used", "experiment_not_active", "subject_erasing", "subject_erased", "predates_erasure", "purge_not_complete", "learning_exists", "proposal_decided", "proposal_stale", "body_too_large", "unsupported_media_type", "invalid_input", "experiment_unknown", "experiment_arm_mismatch", "user_id_required_by_experiment", "rate_limited", "internal", "judge_failed", "judge_unavailable", "unavailable", "storage_not_configured"]
+
+# By whom it was decided: a person at the dashboard, an agent, aggregation, or a person who accepted a tuning
+# proposal.
+DeciderKind = Literal["dashboard", "agent", "aggregation", "tuning"]
+
+# A decision about an agent playbook.
+DecisionKind = Literal["proposed", "approved", "rejected", "pending", "edited", "archived"]
+
+# Why a learning did not help.
+DiagnosisCategory = Literal["content_defect", "application_failure", "external_failure", "no_issue", "unknown"]
+
+# Where the data is stored.
+Engine = Literal["sqlite", "postgres"]
+
+# The kinds of learnings as a search names them.
+EntityType = Literal["profiles", "user_playbooks", "agent_playbooks"]
+
+# How far the bytes are gone.
+ErasureLevel = Literal["logical", "physical"]
+
+# Where the evaluation of a session stands.
+EvaluationDecision = Literal["not_yet_quiet", "queued", "sampled_out", "skipped", "failed", "judged"]
+
+# How much the public Python client lets its own extractor read at a time.
+ExtractionPreset = Literal["quick_chat", "standard", "long_form", "high_volume"]
+
+# Why a session failed.
+FailureType = Literal["system_error", "missing_tool", "wrong_tool", "insufficient_info_from_tool", "wrong_answer", ""]
+
+# What a credential may do beyond its role.
+Grant = Literal["governance"]
+
+# What verdicts are measured against.
+GroundTruth = Literal["labels", "outcomes", "both"]
+
+# An outcome that must not get worse.
+GuardrailName = Literal["corrections", "escalation_rate", "output_tokens", "turns_to_resolution"]
+
+# What is known about one guardrail.
+GuardrailVerdict = Literal["passed", "failed", "undecided"]
+
+# A part of the server that is looked at.
+HealthCheck = Literal["process", "storage", "jobs", "judge"]
+
+HealthStatus = Literal["ok", "unavailable"]
+
+# How much an overview can say. `empty`: no results. `shadow_off`: no shadow comparison in the window, or none asked
+# for. `early`: the first result is less than 14 days old, or there are fewer than 500 shadow verdicts. Else `full`.
+HeroState = Literal["empty", "shadow_off", "early", "full"]
+
+# Whether the judge works.
+JudgeActivity = Literal["running", "paused"]
+
+# What a learning did to the answer that it was put before.
+LearningImpact = Literal["positive", "negative", "neutral"]
+
+# A kind of learning.
+LearningKind = Literal["profile", "user_playbook", "agent_playbook"]
+
+# How a published request stands with learning. What failed is tried again once a day.
+LearningProgress = Literal["pending", "processing", "done", "failed"]
+
+# The side of zero that the interval of a learning's attributable impact lies on; `unclear` on both.
+LearningStanding = Literal["helps", "hurts", "unclear"]
+
+# How a learning stands. Clients read `current` as null.
+LearningStatus = Literal["current", "pending", "archived", "superseded"]
+
+# What an experiment says so far.
+LiftDecision = Literal["collecting", "positive", "negative", "no_effect_at_precision", "inconclusive"]
+
+# Why a number is null.
+NullReason = Literal["arm_without_evaluated_sessions", "no_evaluated_sessions", "fewer_than_two_evaluated_users_in_an_arm", "outcome_not_binary", "zero_baseline", "zero_variance", "unbounded_interval", "no_users", "input_out_of_range", "fewer_than_30_evaluated_users_in_an_arm", "no_looks", "empty_intersection", "fewer_than_100_users", "too_little_history", "constant_pre_period", "variance_not_reduced", "no_user_with_two_sessions", "fewer_than_two_segments", "fewer_than_five_users", "no_difference_in_delivery", "fewer_than_two_weeks", "one_user_determines_slope", "no_labels", "no_unlabelled_sessions", "no_labelled_successes", "no_labelled_failures", "judge_no_better_than_chance", "judge_rate_outside_error_rates", "no_variation_in_labels", "no_discordant_pairs", "arm_without_published_sessions", "nothing_served", "unhealthy"]
+
+# The approval of an agent playbook.
+PlaybookStatus = Literal["pending", "approved", "rejected"]
+
+# The fate of a proposal: added, merged into a learning that says the same, put in the place of an older one, or
+# refused.
+ProposalOutcome = Literal["added", "merged", "superseded", "refused"]
+
+# How a publish stands with learning when it is answered.
+PublishLearningStatus = Literal["done", "deferred"]
+
+# Why an erasure did not get on. Says nothing of the person.
+PurgeErrorCode = Literal["erase_delete_failed", "erase_not_empty", "erase_audit_failed", "erase_scrub_busy", "erase_index_corrupt", "erase_storage_unavailable"]
+
+# How far an erasure is.
+PurgeStatus = Literal["pending", "running", "failed", "complete"]
+
+# Where a job stands in the queue.
+QueueState = Literal["waiting", "due", "running", "done", "dead", "cancelled"]
+
+# Where a regeneration stands.
+RegenerationStatus = Literal["running", "completed", "cancelled", "error"]
+
+# How far the verdicts on a session's retrieved learnings are.
+RetrievedLearningStatus = Literal["complete", "degraded", "failed", "pending", "not_applicable"]
+
+# What a credential is for.
+Role = Literal["agent", "dashboard", "governance"]
+
+RuleKind = Literal["regex", "tool_used", "tool_not_used", "max_turns", "customer_outcome"]
+
+# By what learnings are found: vectors, full text, or both.
+SearchMode = Literal["hybrid", "vector", "fts"]
+
+# The outcome of a session.
+SessionOutcomeKind = Literal["success", "failure", "unknown"]
+
+# Which responses the comparisons of a session prefer: those it was given, or those published beside them.
+ShadowPreference = Literal["regular_is_better", "regular_is_slightly_better", "tied", "shadow_is_slightly_better", "shadow_is_better"]
+
+# Why a session was not graded.
+SkippedReason = Literal["NO_REQUESTS", "NO_INTERACTIONS", "AGENT_VERSION_NOT_IN_SESSION"]
+
+# How long a profile is kept.
+TimeToLive = Literal["one_day", "one_week", "one_month", "one_quarter", "one_year", "infinity"]
+
+# The remedy that is proposed for a learning.
+TuningAction = Literal["archive", "edit"]
+
+# The decision about a tuning proposal.
+TuningStatus = Literal["open", "accepted", "declined"]
+
+# An action of a person besides saying something.
+UserAction = Literal["click", "scroll", "type", "none"]
+
+# What a person should know about a verdict.
+VerdictFlag = Literal["orders_to_grader", "fake_role_tags", "verdict_shaped", "hidden_characters", "transcript_cut"]
+
+class _AcceptTuningProposalRequestRequired(TypedDict):
+    proposal_id: str
+
+
+class AcceptTuningProposalRequest(_AcceptTuningProposalRequestRequired, total=False):
+    # A wording of one's own instead of the draft.
+    content: Optional[str]
+    trigger: Optional[str]
+
+
+class AddAgentPlaybookRequest(TypedDict):
+    agent_playbooks: List[NewAgentPlaybook]
+
+
+class AddUserPlaybookRequest(TypedDict):
+    user_playbooks: List[NewUserPlaybook]
+
+
+class AddUserProfileRequest(TypedDict):
+    user_profiles: List[NewProfile]
+
+
+class AddedPlaybooks(TypedDict):
+    added_count: int
+    # In the order in which they were sent.
+    ids: List[int]
+    message: str
+    success: bool
+
+
+class AddedProfiles(TypedDict):
+    added_count: int
+    # In the order in which they were sent.
+    ids: List[str]
+    message: str
+    success: bool
+
+
+class _AgentPlaybookRequired(TypedDict):
+    agent_playbook_id: int
+    agent_version: str
+    content: str
+    created_at: int
+    playbook_metadata: Any
+    playbook_name: str
+    playbook_status: PlaybookStatus
+    rationale: str
+    tags: List[str]
+    # When it applies.
+    trigger: str
+
+
+# How to handle something, put together from several people's playbooks. The organization's own.
+class AgentPlaybook(_AgentPlaybookRequired, total=False):
+    # Whether aggregation proposed it, it is pending, and fewer than `min_users` of its people are still there; null
+    # in search results.
+    below_min_users: Optional[bool]
+    # How many different people it came from, of those who are still there; null in search results.
+    source_user_count: Optional[int]
+    # What it came from; null in search results.
+    source_windows: Optional[List[SourceWindow]]
+    status: Optional[LearningStatus]
+
+
+class AgentSuccessConfig(TypedDict, total=False):
+    # Kept for the public client; verdicts are named `agent_success`.
+    evaluation_name: Optional[str]
+    # The same for sessions published as evaluation_only; null means the same share.
+    evaluation_only_sampling_rate: Optional[float]
+    # Sources that are evaluated; null means all of them.
+    request_sources_enabled: Optional[List[str]]
+    # The share of judged sessions whose retrieved learnings are judged too; null means all of them.
+    retrieved_learning_sampling_rate: Optional[float]
+    # The share of sessions that is judged; all when absent.
+    sampling_rate: Optional[float]
+    # Kept for the public client, without effect here.
+    stride_size_override: Optional[int]
+    # What counts as success; empty leaves it to the rubric, and reads back as what the rubric says, in short.
+    success_definition_prompt: Optional[str]
+    # Kept for the public client, without effect here.
+    tagging_definition_prompt: Optional[str]
+    # Kept for the public client, without effect here.
+    window_size_override: Optional[int]
+
+
+class _AgentSuccessEvaluationResultRequired(TypedDict):
+    agent_version: str
+    # Calls made for this verdict.
+    attempts: int
+    # When the session's first request happened: a regrade keeps its place on every chart.
+    created_at: int
+    evaluated_at: int
+    evaluation_name: str
+    failure_reason: str
+    # Empty on success.
+    failure_type: FailureType
+    # What the transcript tried, and whether it was cut.
+    flags: List[VerdictFlag]
+    input_tokens: int
+    is_escalated: bool
+    is_success: bool
+    # `offline` or `rule`: no model; else provider/model as reported.
+    judge: str
+    latency_ms: int
+    number_of_correction_per_session: int
+    output_tokens: int
+    prompt_version: str
+    result_id: int
+    retrieved_learning_status: RetrievedLearningStatus
+    rubric_hash: str
+    session_id: str
+    user_id: str
+
+
+# A verdict on a session.
+class AgentSuccessEvaluationResult(_AgentSuccessEvaluationResultRequired, total=False):
+    # US dollars; null if the model is unpriced.
+    cost_usd: Optional[float]
+    regular_vs_shadow: Optional[ShadowPreference]
+    tags: Optional[List[str]]
+    # The user's turns, on success only.
+    user_turns_to_resolution: Optional[int]
+
+
+class _AgreementRequired(TypedDict):
+    confusion: ConfusionTable
+    # The same with the judge's errors taken out; refused when sensitivity + specificity do not exceed 1.
+    corrected_success_rate: Number
+    evaluation_name: str
+    # Sessions that the judge passed and people did not, newest first, at most 100.
+    false_passes: List[FalsePass]
+    ground_truth: GroundTruth
+    # For context: expert annotators agree with each other at about this κ.
+    human_ceiling_kappa: float
+    # Judged sessions in the window.
+    judged: int
+    # Cohen's κ: agreement beyond chance.
+    kappa: Number
+    # Those of them with ground truth.
+    n: int
+    # The judge's success rate over all judged sessions, as it is.
+    raw_success_rate: Number
+    # Share of real successes that the judge sees.
+    sensitivity: Number
+    # Share of real failures that the judge sees.
+    specificity: Number
+
+
+class Agreement(_AgreementRequired, total=False):
+    # Share on which both agree.
+    agreement: Optional[float]
+
+
+class AlwaysValidLift(TypedDict):
+    # Lower and upper end.
+    interval_pp: Optional[List[float]]
+    interval_pp_null_reason: Optional[NullReason]
+    p_value: float
+    planned_users: int
+    # Lower and upper end.
+    running_interval_pp: Optional[List[float]]
+    running_interval_pp_null_reason: Optional[NullReason]
+    running_p_value: Optional[float]
+    running_p_value_null_reason: Optional[NullReason]
+
+
+class AnalysisStamp(TypedDict):
+    as_of: int
+    ci_method: CiMethod
+    hash_version: str
+    input_digest: str
+    version: str
+
+
+# The experiment and arm that a search or a request is attributed to.
+class Attribution(TypedDict):
+    arm: Arm
+    experiment_id: str
+
+
+class AttributionCounts(TypedDict):
+    arm_mismatch: int
+    attributed: int
+    began_before_exposure: int
+    ended_after_stop: int
+    mixed_arms: int
+    no_metadata: int
+    user_in_both_arms: int
+
+
+class _BehaviorTileRequired(TypedDict):
+    eligible_sessions: int
+    excluded_system_errors: int
+
+
+# Success when failures of type system_error are left out.
+class BehaviorTile(_BehaviorTileRequired, total=False):
+    current: Optional[float]
+    delta_pp: Optional[float]
+
+
+class Cancelled(TypedDict):
+    # `cancelled`, or what it had ended as before.
+    status: RegenerationStatus
+
+
+class _CertificateRequired(TypedDict):
+    backups_expire_at: int
+    barrier_closed_at: int
+    certificate_version: int
+    completed_at: int
+    # Rows by target.
+    erased: Dict[str, int]
+    evenhand_version: str
+    level: ErasureLevel
+    purge_id: str
+    request_ref: str
+    schema_version: int
+    # Agent playbooks in which something that only this person said was masked.
+    shared_texts_masked: int
+    subject_ref: str
+
+
+# What was erased, when, by which version, and how far the bytes are gone.
+class Certificate(_CertificateRequired, total=False):
+    audit_hash: Optional[str]
+    audit_sequence: Optional[int]
+    engine: Optional[Engine]
+    # On PostgreSQL: when rewritten tables are out of the log and of the backups.
+    physical_after: Optional[int]
+    physical_at: Optional[int]
+
+
+class _ChangedRequired(TypedDict):
+    success: bool
+
+
+class Changed(_ChangedRequired, total=False):
+    msg: Optional[str]
+
+
+class Check(TypedDict):
+    detail: str
+    name: HealthCheck
+    ok: bool
+
+
+class ChiSquare(TypedDict):
+    chi_square: float
+    degrees_of_freedom: int
+    p_value: float
+
+
+class _CitationRequired(TypedDict):
+    kind: CitationKind
+    real_id: str
+
+
+# A learning that the agent says shaped its response.
+class Citation(_CitationRequired, total=False):
+    tag: str
+    title: str
+
+
+class CitedSession(TypedDict):
+    session_id: str
+    user_id: str
+
+
+class ClearUserDataRequest(TypedDict):
+    user_id: str
+
+
+class _ClearedUserDataRequired(TypedDict):
+    # Rows deleted, by target.
+    deleted_counts: Dict[str, int]
+    success: bool
+
+
+class ClearedUserData(_ClearedUserDataRequired, total=False):
+    message: Optional[str]
+
+
+class ConfigChanged(TypedDict):
+    config: ConfigView
+    message: str
+    # The same as `message`, under the name that existing clients read.
+    msg: str
+    success: bool
+    version: int
+
+
+class _ConfigViewRequired(TypedDict):
+    # Send it back with a change to be refused when somebody else changed something in between.
+    version: int
+
+
+class ConfigView(_ConfigViewRequired, total=False):
+    # What the agent is and does, for the judge.
+    agent_context_prompt: Optional[str]
+    agent_success_config: Optional[AgentSuccessConfig]
+    # Keys are hidden before they are stored.
+    api_key_config: Optional[Dict[str, Any]]
+    enable_document_expansion: Optional[bool]
+    # Judgements of one regeneration at a time.
+    eval_concurrency_limit: Optional[int]
+    # Sessions of one day and source that a regeneration judges.
+    eval_sample_n_per_stratum: Optional[int]
+    # Evaluators that are rules: free, each under its own name.
+    evaluators: Optional[List[Evaluator]]
+    expiry_reclamation: Optional[Dict[str, Any]]
+    extraction_preset: Optional[ExtractionPreset]
+    governance: Optional[GovernanceConfig]
+    governance_retention: Optional[Dict[str, Any]]
+    judge: Optional[JudgeConfig]
+    learning: Optional[LearningConfig]
+    lineage_gc: Optional[Dict[str, Any]]
+    llm_config: Optional[Dict[str, Any]]
+    pending_tool_call_config: Optional[Dict[str, Any]]
+    playbook_optimizer_config: Optional[Dict[str, Any]]
+    profile_extractor_config: Optional[Dict[str, Any]]
+    retrieval_floor: Optional[Dict[str, Any]]
+    # Whether agents are served agent playbooks that nobody has approved yet. Rejected ones are never served.
+    serve_pending: Optional[bool]
+    # Judge each pair twice, the second time in the other order.
+    shadow_both_orders: Optional[bool]
+    # The rubric of shadow comparisons; only its verdicts are shown.
+    shadow_comparison_judge_prompt_version: Optional[str]
+    shadow_mode_enabled: Optional[bool]
+    skip_should_run_check: Optional[bool]
+    # The server's storage is set where it is started.
+    storage_config: Optional[Dict[str, Any]]
+    storage_config_test: Optional[int]
+    # At most `window_size`.
+    stride_size: Optional[int]
+    # The tools the agent has, for the judge.
+    tool_can_use: Optional[List[ToolCanUse]]
+    user_playbook_extractor_config: Optional[Dict[str, Any]]
+    # `learning.window` is the one that counts.
+    window_size: Optional[int]
+
+
+class ConfusionTable(TypedDict):
+    false_failures: int
+    false_passes: int
+    true_failures: int
+    true_passes: int
+
+
+class ContaminatedSession(TypedDict):
+    session_id: str
+    user_id: str
+
+
+class ContextTile(TypedDict):
+    behavior_success: BehaviorTile
+    corrections: MeanTile
+    escalation: RateTile
+    success: RateTile
+    # The user's turns, of successes.
+    turns: MeanTile
+
+
+class _CreateKeyRequestRequired(TypedDict):
+    role: Role
+
+
+class CreateKeyRequest(_CreateKeyRequestRequired, total=False):
+    # Let a dashboard key export and erase people.
+    governance_grant: Optional[bool]
+    name: Optional[str]
+
+
+class CreatedKey(TypedDict):
+    key: Key
+    # Shown this once; only its digest is kept.
+    token: str
+
+
+class CupedLift(TypedDict):
+    degrees_of_freedom: float
+    # Lower and upper end.
+    interval_95_pp: Optional[List[float]]
+    interval_95_pp_null_reason: Optional[NullReason]
+    lift_pp: Optional[float]
+    lift_pp_null_reason: Optional[NullReason]
+    share_of_users_with_history: float
+    standard_error_pp: Optional[float]
+    standard_error_pp_null_reason: Optional[NullReason]
+    theta: float
+    variance_reduction: float
+
+
+class _DecisionRequired(TypedDict):
+    decision: EvaluationDecision
+    # In words; empty where the decision says it all.
+    reason: str
+    session_id: str
+    user_id: str
+
+
+# Where a session stands.
+class Decision(_DecisionRequired, total=False):
+    decided_at: Optional[int]
+    # When it is or was due, while it waits.
+    due_at: Optional[int]
+
+
+class DecisionCount(TypedDict):
+    count: int
+    decision: EvaluationDecision
+
+
+class DecisionsResponse(TypedDict):
+    decisions: List[Decision]
+
+
+class DeclineTuningProposalRequest(TypedDict):
+    proposal_id: str
+
+
+class DeleteAgentPlaybookRequest(TypedDict):
+    agent_playbook_id: int
+
+
+class DeleteAgentPlaybooksByIdsRequest(TypedDict):
+    agent_playbook_ids: List[int]
+
+
+class DeleteInteractionRequest(TypedDict):
+    interaction_id: int
+    user_id: str
+
+
+class DeleteProfileRequest(TypedDict):
+    profile_id: str
+    user_id: str
+
+
+class DeleteProfilesByIdsRequest(TypedDict):
+    profile_ids: List[str]
+
+
+class DeleteRequestRequest(TypedDict):
+    request_id: str
+
+
+class DeleteRequestsByIdsRequest(TypedDict):
+    request_ids: List[str]
+
+
+class DeleteUserPlaybookRequest(TypedDict):
+    user_playbook_id: int
+
+
+class DeleteUserPlaybooksByIdsRequest(TypedDict):
+    user_playbook_ids: List[int]
+
+
+class Deleted(TypedDict):
+    message: str
+    success: bool
+
+
+class DeletedLearning(TypedDict):
+    message: str
+    success: bool
+
+
+class DeletedLearnings(TypedDict):
+    deleted_count: int
+    message: str
+    success: bool
+
+
+class DeletedRequests(TypedDict):
+    deleted_count: int
+    message: str
+    success: bool
+
+
+class DeletedSession(TypedDict):
+    deleted_requests_count: int
+    message: str
+    success: bool
+
+
+class _ErasedRequired(TypedDict):
+    # Rows deleted so far, by target.
+    deleted_counts: Dict[str, int]
+    purge_id: str
+    request_ref: str
+    # Agent playbooks in which something that only this person said was masked.
+    shared_texts_masked: int
+    # `complete` with 200; anything else with 202.
+    status: PurgeStatus
+    # Stands for the person; cannot be turned back.
+    subject_ref: str
+
+
+class Erased(_ErasedRequired, total=False):
+    completed_at: Optional[int]
+    error_code: Optional[PurgeErrorCode]
+
+
+class EvaluationRates(TypedDict):
+    difference_pp: Optional[float]
+    difference_pp_null_reason: Optional[NullReason]
+    holdout: Optional[float]
+    holdout_null_reason: Optional[NullReason]
+    p_value: Optional[float]
+    p_value_null_reason: Optional[NullReason]
+    standard_error_pp: Optional[float]
+    standard_error_pp_null_reason: Optional[NullReason]
+    treatment: Optional[float]
+    treatment_null_reason: Optional[NullReason]
+
+
+class EvaluationSourceSetRequest(TypedDict):
+    label: str
+    # Each in one set only; the empty one matches requests published without a source.
+    sources: List[str]
+
+
+class _EvaluatorRequired(TypedDict):
+    evaluation_name: str
+    kind: RuleKind
+
+
+class Evaluator(_EvaluatorRequired, total=False):
+    # For `max_turns`: of the user.
+    max_turns: Optional[int]
+    # For `regex`: false makes a match a failure.
+    must_match: Optional[bool]
+    # For `regex`.
+    pattern: Optional[str]
+    # For `regex`: `user`, `agent` (when absent: everybody but the user) or a role's own name.
+    role: Optional[str]
+    # For `tool_used` and `tool_not_used`.
+    tool_name: Optional[str]
+
+
+class ExperimentDecision(TypedDict):
+    decision: Optional[LiftDecision]
+    decision_null_reason: Optional[NullReason]
+    failed_guardrail: bool
+    margin_percentage_points: float
+    sentence: str
+
+
+class ExperimentDelivery(TypedDict):
+    complier_effect_pp: Optional[float]
+    complier_effect_pp_null_reason: Optional[NullReason]
+    # Lower and upper end.
+    complier_interval_95_pp: Optional[List[float]]
+    complier_interval_95_pp_null_reason: Optional[NullReason]
+    complier_standard_error_pp: Optional[float]
+    complier_standard_error_pp_null_reason: Optional[NullReason]
+    holdout_share: float
+    treatment_share: float
+    triggered: TriggeredLift
+
+
+class ExperimentGuardrail(TypedDict):
+    deterioration_p_value: Optional[float]
+    deterioration_p_value_null_reason: Optional[NullReason]
+    # Lower and upper end.
+    difference_interval_95: Optional[List[float]]
+    difference_interval_95_null_reason: Optional[NullReason]
+    harm: Optional[float]
+    harm_null_reason: Optional[NullReason]
+    margin: float
+    name: GuardrailName
+    non_inferiority_p_value: Optional[float]
+    non_inferiority_p_value_null_reason: Optional[NullReason]
+    verdict: GuardrailVerdict
+
+
+class ExperimentHealth(TypedDict):
+    attribution: AttributionCounts
+    contaminated_holdout_session_count: int
+    contaminated_holdout_sessions: List[ContaminatedSession]
+    evaluation_rate: EvaluationRates
+    healthy: bool
+    problems: List[str]
+    sample_ratio: SampleRatios
+    # Lower and upper end.
+    worst_case_lift_pp: Optional[List[float]]
+    worst_case_lift_pp_null_reason: Optional[NullReason]
+
+
+class ExperimentInference(TypedDict):
+    ci_method: CiMethod
+    cr2_p_value: Optional[float]
+    cr2_p_value_null_reason: Optional[NullReason]
+    degrees_of_freedom: Optional[float]
+    degrees_of_freedom_null_reason: Optional[NullReason]
+    design_effect: NumberByArm
+    effective_sample_size: NumberByArm
+    effective_users: NumberByArm
+    estimand: str
+    interval_null_reason: Optional[NullReason]
+    intervals_95_pp: LiftIntervals
+    lift_null_reason: Optional[NullReason]
+    p_value: Optional[float]
+    p_value_null_reason: Optional[NullReason]
+    # Lower and upper end.
+    relative_interval_95: Optional[List[float]]
+    relative_interval_95_null_reason: Optional[NullReason]
+    relative_lift_null_reason: Optional[NullReason]
+    standard_error_pp: StandardErrors
+
+
+class ExperimentInterference(TypedDict):
+    estimand: str
+    served_learnings: int
+    share_from_playbooks_with_holdout_sources: float
+    share_made_after_start: float
+
+
+class ExperimentJudges(TypedDict):
+    # Lower and upper end.
+    corrected_interval_95_pp: Optional[List[float]]
+    corrected_interval_95_pp_null_reason: Optional[NullReason]
+    corrected_lift_pp: Optional[float]
+    corrected_lift_pp_null_reason: Optional[NullReason]
+    epochs: List[JudgeEpoch]
+    labelled_sessions: int
+    mixed: bool
+    # Lower and upper end.
+    prediction_powered_interval_95_pp: Optional[List[float]]
+    prediction_powered_interval_95_pp_null_reason: Optional[NullReason]
+    prediction_powered_lift_pp: Optional[float]
+    prediction_powered_lift_pp_null_reason: Optional[NullReason]
+
+
+class ExperimentRobustness(TypedDict):
+    largest_leave_one_user_out_shift_pp: Optional[float]
+    largest_leave_one_user_out_shift_pp_null_reason: Optional[NullReason]
+    largest_user_share: float
+    # Lower and upper end.
+    user_weighted_interval_95_pp: Optional[List[float]]
+    user_weighted_interval_95_pp_null_reason: Optional[NullReason]
+    user_weighted_lift_pp: Optional[float]
+    user_weighted_lift_pp_null_reason: Optional[NullReason]
+    user_weighted_p_value: Optional[float]
+    user_weighted_p_value_null_reason: Optional[NullReason]
+
+
+class ExperimentSegments(TypedDict):
+    agent_version: Segmentation
+    source: Segmentation
+
+
+class ExperimentTrend(TypedDict):
+    # Lower and upper end.
+    slope_interval_95_pp: Optional[List[float]]
+    slope_interval_95_pp_null_reason: Optional[NullReason]
+    slope_p_value: Optional[float]
+    slope_p_value_null_reason: Optional[NullReason]
+    slope_pp_per_week: Optional[float]
+    slope_pp_per_week_null_reason: Optional[NullReason]
+    slope_standard_error_pp: Optional[float]
+    slope_standard_error_pp_null_reason: Optional[NullReason]
+    weeks: List[WeeklyLift]
+
+
+# The document, which [`Shape`] writes piece by piece as it is read.
+class ExportBundle(TypedDict):
+    # Every list by its name, with its rows.
+    bundle: Dict[str, List[Dict[str, Any]]]
+    export_id: str
+    generated_at: int
+    manifest: Dict[str, SectionManifest]
+    schema_version: int
+    subject_ref: str
+
+
+class FalsePass(TypedDict):
+    result_id: int
+    session_id: str
+    user_id: str
+
+
+class FinalizeResponse(TypedDict):
+    finished_at: int
+    message: str
+    session_id: str
+    success: bool
+    user_id: str
+
+
+class FlipView(TypedDict):
+    candidate_is_success: bool
+    # The candidate's, when it says failure.
+    failure_reason: str
+    live_is_success: bool
+    session_id: str
+    user_id: str
+
+
+class _GetAgentPlaybooksResponseRequired(TypedDict):
+    agent_playbooks: List[AgentPlaybook]
+    success: bool
+
+
+class GetAgentPlaybooksResponse(_GetAgentPlaybooksResponseRequired, total=False):
+    experiment: Optional[Attribution]
+    msg: Optional[str]
+
+
+class GetAgentSuccessEvaluationResultsRequest(TypedDict, total=False):
+    agent_version: Optional[str]
+    # Not included. Unix seconds or RFC 3339.
+    end_time: Optional[Union[float, str]]
+    # `agent_success`, or an evaluator's name; all of them when absent.
+    evaluation_name: Optional[str]
+    # How many.
+    limit: Optional[int]
+    session_id: Optional[str]
+    # Included. Unix seconds or RFC 3339.
+    start_time: Optional[Union[float, str]]
+    user_id: Optional[str]
+
+
+class _GetAgentSuccessEvaluationResultsResponseRequired(TypedDict):
+    agent_success_evaluation_results: List[AgentSuccessEvaluationResult]
+    success: bool
+
+
+class GetAgentSuccessEvaluationResultsResponse(_GetAgentSuccessEvaluationResultsResponseRequired, total=False):
+    msg: Optional[str]
+
+
+class _GetEvaluationOverviewRequestRequired(TypedDict):
+    # Included: of the sessions' first requests. Unix seconds or RFC 3339.
+    from_ts: Union[float, str]
+    # Included; not before `from_ts`. Unix seconds or RFC 3339.
+    to_ts: Union[float, str]
+
+
+class GetEvaluationOverviewRequest(_GetEvaluationOverviewRequestRequired, total=False):
+    # Everything in the answer but `available_agent_versions` is about this version of the agent; about all when
+    # absent. Verdicts, and the rules that their sessions cite, count under the version they were stored for: a
+    # session judged for two versions is in the overviews of both, each with its own verdict. A shadow comparison of a
+    # turn counts under the version of the turn's request; the preference of a session and imported scores under that
+    # of the session's newest request.
+    agent_version: Optional[str]
+    bucket: Optional[Bucket]
+    # Whether lists of sessions are filled.
+    include_session_ids: Optional[bool]
+    include_shadow: Optional[bool]
+    # Cohorts to be compared.
+    source_sets: Optional[List[EvaluationSourceSetRequest]]
+
+
+class _GetEvaluationOverviewResponseRequired(TypedDict):
+    # Versions of the agent with a verdict in the window, in the order of their names; all of them, also when one is
+    # asked for.
+    available_agent_versions: List[str]
+    context_tiles: ContextTile
+    hero: HeroBlock
+    # The judges of the verdicts in `recent_results`, the most frequent first.
+    judges: List[JudgeShare]
+    partner_tiles: List[PartnerTileRow]
+    # The newest 100 of the window.
+    recent_results: List[AgentSuccessEvaluationResult]
+    rule_attribution: List[RuleAttributionRow]
+    score_distribution: ScoreDistribution
+
+
+class GetEvaluationOverviewResponse(_GetEvaluationOverviewResponseRequired, total=False):
+    shadow_win_rate_trend: Optional[ShadowWinRateTrend]
+    source_set_comparison: Optional[SourceSetComparison]
+
+
+class _GetInteractionsRequestRequired(TypedDict):
+    user_id: str
+
+
+class GetInteractionsRequest(_GetInteractionsRequestRequired, total=False):
+    # Not included. Unix seconds or RFC 3339.
+    end_time: Optional[Union[float, str]]
+    # Included. Unix seconds or RFC 3339.
+    start_time: Optional[Union[float, str]]
+    # How many turns.
+    top_k: Optional[int]
+
+
+class _GetInteractionsResponseRequired(TypedDict):
+    interactions: List[Interaction]
+    success: bool
+
+
+class GetInteractionsResponse(_GetInteractionsResponseRequired, total=False):
+    msg: Optional[str]
+
+
+class GetLearningProvenanceRequest(TypedDict):
+    kind: LearningKind
+    # A playbook's number as text.
+    learning_id: str
+
+
+class GetPlaybooksRequest(TypedDict, total=False):
+    agent_version: Optional[str]
+    # Not included. Unix seconds or RFC 3339.
+    end_time: Optional[Union[float, str]]
+    # The same as `top_k`.
+    limit: Optional[int]
+    playbook_name: Optional[str]
+    # Of agent playbooks; all when absent. Agents get approved ones only, and pending ones too while the organization
+    # sets `serve_pending`.
+    playbook_status_filter: Optional[Union[PlaybookStatus, List[PlaybookStatus]]]
+    request_id: Optional[str]
+    session_id: Optional[str]
+    source: Optional[str]
+    # Included. Unix seconds or RFC 3339.
+    start_time: Optional[Union[float, str]]
+    # Null means current; current when absent.
+    status_filter: Optional[List[Optional[LearningStatus]]]
+    # Any of these.
+    tags: Optional[List[str]]
+    top_k: Optional[int]
+    # User playbooks are those of all users without it.
+    user_id: Optional[str]
+
+
+class _GetProfilesRequestRequired(TypedDict):
+    user_id: str
+
+
+class GetProfilesRequest(_GetProfilesRequestRequired, total=False):
+    agent_version: Optional[str]
+    # Not included. Unix seconds or RFC 3339.
+    end_time: Optional[Union[float, str]]
+    # The same as `top_k`.
+    limit: Optional[int]
+    playbook_name: Optional[str]
+    # Of agent playbooks; all when absent. Agents get approved ones only, and pending ones too while the organization
+    # sets `serve_pending`.
+    playbook_status_filter: Optional[Union[PlaybookStatus, List[PlaybookStatus]]]
+    request_id: Optional[str]
+    session_id: Optional[str]
+    source: Optional[str]
+    # Included. Unix seconds or RFC 3339.
+    start_time: Optional[Union[float, str]]
+    # Null means current; current when absent.
+    status_filter: Optional[List[Optional[LearningStatus]]]
+    # Any of these.
+    tags: Optional[List[str]]
+    top_k: Optional[int]
+
+
+class _GetProfilesResponseRequired(TypedDict):
+    success: bool
+    user_profiles: List[Profile]
+
+
+class GetProfilesResponse(_GetProfilesResponseRequired, total=False):
+    experiment: Optional[Attribution]
+    msg: Optional[str]
+
+
+class GetRequestsRequest(TypedDict, total=False):
+    agent_version: Optional[str]
+    # Not included. Unix seconds or RFC 3339.
+    end_time: Optional[Union[float, str]]
+    # Sessions to skip.
+    offset: Optional[int]
+    request_id: Optional[str]
+    session_id: Optional[str]
+    source: Optional[str]
+    # Included. Unix seconds or RFC 3339.
+    start_time: Optional[Union[float, str]]
+    # How many sessions.
+    top_k: Optional[int]
+    user_id: Optional[str]
+
+
+class _GetRequestsResponseRequired(TypedDict):
+    has_more: bool
+    sessions: List[SessionRequests]
+    success: bool
+
+
+class GetRequestsResponse(_GetRequestsResponseRequired, total=False):
+    msg: Optional[str]
+
+
+class GetRetrievedLearningEvaluationResultsRequest(TypedDict, total=False):
+    # Not included. Unix seconds or RFC 3339.
+    end_time: Optional[Union[float, str]]
+    # How many.
+    limit: Optional[int]
+    session_id: Optional[str]
+    # Included. Unix seconds or RFC 3339.
+    start_time: Optional[Union[float, str]]
+    user_id: Optional[str]
+
+
+class _GetRetrievedLearningEvaluationResultsResponseRequired(TypedDict):
+    results: List[RetrievedLearningEvaluationResult]
+    success: bool
+
+
+class GetRetrievedLearningEvaluationResultsResponse(_GetRetrievedLearningEvaluationResultsResponseRequired, total=False):
+    msg: Optional[str]
+
+
+class GetSessionOutcomesRequest(TypedDict, total=False):
+    # Included. Unix seconds or RFC 3339.
+    end_time: Optional[Union[float, str]]
+    label: Optional[str]
+    # Outcomes to skip.
+    offset: Optional[int]
+    outcome: Optional[SessionOutcomeKind]
+    # All sessions when absent.
+    session_ids: Optional[List[str]]
+    # Of the session's first request.
+    source: Optional[str]
+    # When it occurred, included. Unix seconds or RFC 3339.
+    start_time: Optional[Union[float, str]]
+    # How many; 100 when absent, or as many as `session_ids` can have.
+    top_k: Optional[int]
+    user_id: Optional[str]
+
+
+class _GetSessionOutcomesResponseRequired(TypedDict):
+    message: str
+    session_outcomes: List[ListedOutcome]
+    success: bool
+
+
+class GetSessionOutcomesResponse(_GetSessionOutcomesResponseRequired, total=False):
+    msg: Optional[str]
+
+
+class _GetUserPlaybooksResponseRequired(TypedDict):
+    success: bool
+    user_playbooks: List[UserPlaybook]
+
+
+class GetUserPlaybooksResponse(_GetUserPlaybooksResponseRequired, total=False):
+    experiment: Optional[Attribution]
+    msg: Optional[str]
+
+
+class GovernanceConfig(TypedDict):
+    pass
+
+
+class GovernanceRequest(TypedDict):
+    # The caller's own: the same pair of user and request is the same operation.
+    request_id: str
+    user_id: str
+
+
+class _GradeRequired(TypedDict):
+    # The verdict was there already.
+    cached: bool
+    session_id: str
+    # The session grew since it was judged; ask with `refresh` to grade it again.
+    stale: bool
+
+
+class Grade(_GradeRequired, total=False):
+    result_id: Optional[int]
+    retrieved_learning_status: Optional[RetrievedLearningStatus]
+    skipped_reason: Optional[SkippedReason]
+
+
+class _GradeOnDemandRequestRequired(TypedDict):
+    agent_version: str
+    session_id: str
+
+
+class GradeOnDemandRequest(_GradeOnDemandRequestRequired, total=False):
+    evaluation_name: Optional[str]
+    # Grade again, whatever is cached.
+    refresh: Optional[bool]
+    # Needed when several users have a session of this id.
+    user_id: Optional[str]
+
+
+class Health(TypedDict):
+    checks: List[Check]
+    status: HealthStatus
+
+
+class _HeroBlockRequired(TypedDict):
+    # Buckets with something in them, oldest first.
+    buckets: List[HeroBucket]
+    # Verdicts in the window.
+    n: int
+    state: HeroState
+
+
+class HeroBlock(_HeroBlockRequired, total=False):
+    # Wilson's interval of the success rate, in points.
+    ci95_pp: Optional[List[float]]
+    # The share that prefers the regular responses minus that, in points.
+    delta_pp: Optional[float]
+    # 0 to 100; null without results.
+    regular_success_rate_pp: Optional[float]
+    # The share of sessions whose shadow responses are preferred, ties by half; null without comparisons.
+    shadow_success_rate_pp: Optional[float]
+
+
+class _HeroBucketRequired(TypedDict):
+    # Verdicts.
+    regular_n: int
+    # Sessions with a comparison.
+    shadow_n: int
+    # The start of the day or week, UTC.
+    ts: int
+
+
+# One bar of the charts.
+class HeroBucket(_HeroBucketRequired, total=False):
+    avg_corrections: Optional[float]
+    # Wilson's interval of `regular_rate`.
+    ci95: Optional[List[float]]
+    escalation_rate: Optional[float]
+    # 0 to 1; null without verdicts.
+    regular_rate: Optional[float]
+    # The share of sessions that prefers the shadow responses, ties by half; null without comparisons.
+    shadow_rate: Optional[float]
+
+
+class _ImpactRequired(TypedDict):
+    clustered_by: ClusteredBy
+    # How many of them there are.
+    clusters: int
+    judged: int
+    negative: int
+    neutral: int
+    positive: int
+
+
+class Impact(_ImpactRequired, total=False):
+    # 95 % interval of the mean, clustered by `clustered_by`; null with fewer than two clusters.
+    ci95: Optional[List[float]]
+    # From -1 (always negative) to 1 (always positive); null without verdicts.
+    mean: Optional[float]
+
+
+class _ImportScoreRequestRequired(TypedDict):
+    scorer_name: str
+    session_id: str
+    # Unique per score: the same one again is not counted twice.
+    source_run_id: str
+    # When the score was given. Unix seconds or RFC 3339.
+    ts: Union[float, str]
+    value: float
+
+
+class ImportScoreRequest(_ImportScoreRequestRequired, total=False):
+    # Needed when several users have a session of this id.
+    user_id: Optional[str]
+
+
+class ImportScoreResponse(TypedDict):
+    # False when this score was imported before.
+    recorded: bool
+    success: bool
+    user_id: str
+
+
+# One thing wrong with the input, with the JSON pointer to it.
+class InputProblem(TypedDict):
+    code: str
+    detail: str
+    # JSON pointer into the body, or the name of the query parameter after a slash.
+    pointer: str
+
+
+class _InteractionRequired(TypedDict):
+    citations: List[Citation]
+    content: str
+    created_at: int
+    expert_content: str
+    interacted_image_url: str
+    interaction_id: int
+    request_id: str
+    retrieved_learnings: List[RetrievedLearning]
+    role: str
+    shadow_content: str
+    tools_used: List[ToolUsed]
+    user_action: UserAction
+    user_action_description: str
+    user_id: str
+
+
+# One turn, as it is read back.
+class Interaction(_InteractionRequired, total=False):
+    # Tokens of `content` (cl100k_base).
+    token_count: Optional[int]
+
+
+class InteractionData(TypedDict, total=False):
+    citations: Optional[List[Citation]]
+    content: Optional[str]
+    # When absent, the time of the turn before it, or the request's. Unix seconds or RFC 3339.
+    created_at: Optional[Union[float, str]]
+    # The response an expert would have given.
+    expert_content: Optional[str]
+    image_encoding: Optional[str]
+    # http, https or data; never fetched.
+    interacted_image_url: Optional[str]
+    retrieved_learnings: Optional[List[RetrievedLearning]]
+    # `User` when absent.
+    role: Optional[str]
+    # The response of another agent, to be compared with `content`.
+    shadow_content: Optional[str]
+    tools_used: Optional[List[ToolUsed]]
+    user_action: Optional[UserAction]
+    user_action_description: Optional[str]
+
+
+# One line of the operators' summary.
+class JobCount(TypedDict):
+    count: int
+    kind: str
+    state: QueueState
+
+
+class JobsSummary(TypedDict):
+    jobs: List[JobCount]
+    # How long the oldest due job has been waiting; 0 when nothing is late.
+    oldest_due_age_seconds: int
+
+
+class JudgeConfig(TypedDict, total=False):
+    # null means the newest rubric this server has.
+    learning_impact_prompt_version: Optional[str]
+    # null means the newest rubric this server has.
+    learning_relevance_prompt_version: Optional[str]
+    # null, or the model this server judges with: it has one for all organizations.
+    model: Optional[str]
+    # null means the newest rubric this server has.
+    session_success_prompt_version: Optional[str]
+
+
+class _JudgeDiffRequired(TypedDict):
+    both_failure: int
+    both_success: int
+    # Sessions with both verdicts.
+    compared: int
+    # At most 200.
+    flips: List[FlipView]
+    flips_to_failure: int
+    flips_to_success: int
+    # McNemar's test: do flips go one way more than the other? The value is the exact p.
+    mcnemar_p: Number
+    progress: RegenerateStatusResponse
+    # Sessions without a live verdict: nothing to compare with.
+    without_live_verdict: int
+
+
+class JudgeDiff(_JudgeDiffRequired, total=False):
+    candidate_success_rate: Optional[float]
+    live_success_rate: Optional[float]
+    mcnemar_chi_square: Optional[float]
+
+
+class _JudgeDiffRequestRequired(TypedDict):
+    # The version of the session rubric to compare with the live verdicts.
+    candidate_version: str
+    # Included: of the sessions' first requests. Unix seconds or RFC 3339.
+    from_ts: Union[float, str]
+    # Included; the future is read as now. Unix seconds or RFC 3339.
+    to_ts: Union[float, str]
+
+
+class JudgeDiffRequest(_JudgeDiffRequestRequired, total=False):
+    # Stop when this much is spent.
+    max_cost_usd: Optional[float]
+
+
+class JudgeEpoch(TypedDict):
+    holdout_sessions: int
+    judge: str
+    lift_pp: Optional[float]
+    lift_pp_null_reason: Optional[NullReason]
+    prompt_version: str
+    treatment_sessions: int
+
+
+class _JudgeHealthRequired(TypedDict):
+    # Calls under way in this process.
+    calls_under_way: int
+    # 0 means no limit.
+    daily_budget_usd: float
+    # The newest decision of every session decided in the last seven days, by kind.
+    decisions: List[DecisionCount]
+    # `offline`, or provider/model.
+    judge: str
+    # Verdicts come from rules, not from a model.
+    offline: bool
+    # Why sessions of these seven days have no verdict, most frequent first.
+    reasons: List[ReasonCount]
+    # US dollars this process spent today (UTC).
+    spent_today_usd: float
+    state: JudgeActivity
+
+
+# The judge at a glance.
+class JudgeHealth(_JudgeHealthRequired, total=False):
+    # Why it is paused, in words.
+    paused_reason: Optional[str]
+    paused_since: Optional[int]
+
+
+# A judge, and how many of the newest verdicts are its.
+class JudgeShare(TypedDict):
+    # Rules over words, not a model: their success rate is a hint.
+    is_rules: bool
+    # `offline`, or provider/model as the provider reported it.
+    judge: str
+    n: int
+
+
+class _KeyRequired(TypedDict):
+    created_at: int
+    credential_id: str
+    grants: List[Grant]
+    name: str
+    role: Role
+
+
+# A credential, without its token.
+class Key(_KeyRequired, total=False):
+    revoked_at: Optional[int]
+
+
+class KeysResponse(TypedDict):
+    # Newest first, revoked ones included.
+    keys: List[Key]
+
+
+class _LabelRequired(TypedDict):
+    is_success: bool
+    session_id: str
+
+
+class Label(_LabelRequired, total=False):
+    evaluation_name: Optional[str]
+    failure_type: Optional[Literal["system_error", "missing_tool", "wrong_tool", "insufficient_info_from_tool", "wrong_answer"]]
+    labelled_by: Optional[str]
+    note: Optional[str]
+    # Needed when several users have a session of this id.
+    user_id: Optional[str]
+
+
+# A label as it is read back.
+class LabelView(TypedDict):
+    evaluation_name: str
+    # Empty on success.
+    failure_type: FailureType
+    is_success: bool
+    labelled_at: int
+    labelled_by: str
+    note: str
+    session_id: str
+    user_id: str
+
+
+class LabelsRequest(TypedDict):
+    labels: List[Label]
+
+
+class LabelsResponse(TypedDict):
+    labelled: int
+    success: bool
+
+
+class LearningConfig(TypedDict, total=False):
+    # Whether playbooks of several people become pending agent playbooks.
+    aggregation: Optional[bool]
+    # Whether what is published is learned from.
+    enabled: Optional[bool]
+    # null means the newest rubric this server has.
+    extraction_prompt_version: Optional[str]
+    # A shorter window is read when nothing came for this long.
+    idle_seconds: Optional[int]
+    # Different people who must have taught the same before it is proposed for all.
+    min_users: Optional[int]
+    # How far the next window begins after the last one; at most `window`.
+    stride: Optional[int]
+    # Judged sessions before a learning can be proposed for archiving or editing.
+    tuning_min_sessions: Optional[int]
+    # Interactions of one person that are read together.
+    window: Optional[int]
+
+
+class _LearningProvenanceRequired(TypedDict):
+    # Of agent playbooks: who proposed, approved, edited or rejected it, oldest first.
+    decisions: List[PlaybookDecision]
+    # Cited turns that were deleted since.
+    deleted_interaction_ids: List[int]
+    # The turns it stands on, of people who are still there.
+    interactions: List[SourceTurn]
+    kind: LearningKind
+    learning_id: str
+    # What was proposed, merged and replaced on the way to it, oldest first. Empty for what was added through the API.
+    proposals: List[ProposalRecord]
+    # Of agent playbooks: the user playbooks it came from, with their own way.
+    sources: List[PlaybookSource]
+    success: bool
+
+
+class LearningProvenance(_LearningProvenanceRequired, total=False):
+    # Of agent playbooks: how many different people they are of.
+    source_user_count: Optional[int]
+    status: Optional[LearningStatus]
+    # What took its place, if something did.
+    superseded_by: Optional[str]
+    # Whose it is; null for agent playbooks.
+    user_id: Optional[str]
+
+
+class _LearningStatusResponseRequired(TypedDict):
+    request_id: str
+    status: LearningProgress
+
+
+class LearningStatusResponse(_LearningStatusResponseRequired, total=False):
+    reason: Optional[str]
+
+
+class LiftIntervals(TypedDict):
+    # Lower and upper end.
+    clustered_newcombe_tbm: Optional[List[float]]
+    clustered_newcombe_tbm_null_reason: Optional[NullReason]
+    # Lower and upper end.
+    cr1_t_clusters_minus_1: Optional[List[float]]
+    cr1_t_clusters_minus_1_null_reason: Optional[NullReason]
+    # Lower and upper end.
+    cr2_bell_mccaffrey: Optional[List[float]]
+    cr2_bell_mccaffrey_null_reason: Optional[NullReason]
+    # Lower and upper end.
+    delta_welch: Optional[List[float]]
+    delta_welch_null_reason: Optional[NullReason]
+    # Lower and upper end.
+    newcombe_neff: Optional[List[float]]
+    newcombe_neff_null_reason: Optional[NullReason]
+
+
+class LiftSegment(TypedDict):
+    adjusted_p_value: Optional[float]
+    adjusted_p_value_null_reason: Optional[NullReason]
+    holdout_users: Optional[int]
+    holdout_users_null_reason: Optional[NullReason]
+    # Lower and upper end.
+    interval_95_pp: Optional[List[float]]
+    interval_95_pp_null_reason: Optional[NullReason]
+    lift_pp: Optional[float]
+    lift_pp_null_reason: Optional[NullReason]
+    name: Optional[str]
+    p_value: Optional[float]
+    p_value_null_reason: Optional[NullReason]
+    pooled: bool
+    standard_error_pp: Optional[float]
+    standard_error_pp_null_reason: Optional[NullReason]
+    treatment_users: Optional[int]
+    treatment_users_null_reason: Optional[NullReason]
+
+
+class _ListSessionsResponseRequired(TypedDict):
+    sessions: List[ListedSession]
+
+
+class ListSessionsResponse(_ListSessionsResponseRequired, total=False):
+    # Ask with this for the next page; null on the last.
+    next_cursor: Optional[str]
+
+
+class _ListedOutcomeRequired(TypedDict):
+    occurred_at: int
+    outcome: SessionOutcomeKind
+    recorded_at: int
+    revision: int
+    session_id: str
+    user_id: str
+    # The same as `recorded_at`, under the name that existing clients read.
+    created_at: int
+    # The source of the session's first request.
+    source: str
+
+
+# An outcome in a list: with what the list can be narrowed by.
+class ListedOutcome(_ListedOutcomeRequired, total=False):
+    label: Optional[str]
+    metadata: Optional[Dict[str, Any]]
+    value: Optional[float]
+
+
+class _ListedSessionRequired(TypedDict):
+    # The agent version of its newest request.
+    agent_version: str
+    # When its first request happened; dates its verdicts.
+    first_request_at: int
+    interaction_count: int
+    last_request_at: int
+    request_count: int
+    session_id: str
+    # The source of its first request.
+    source: str
+    user_id: str
+
+
+# A session in a list, with its newest verdict. Null where it has none.
+class ListedSession(_ListedSessionRequired, total=False):
+    # When it was declared finished, if it was and has not grown since.
+    finished_at: Optional[int]
+    failure_type: Optional[FailureType]
+    is_escalated: Optional[bool]
+    is_success: Optional[bool]
+    number_of_correction_per_session: Optional[int]
+
+
+# A mean of the current window and its change; null where there is nothing to say.
+class MeanTile(TypedDict, total=False):
+    current: Optional[float]
+    delta: Optional[float]
+
+
+class NewAgentPlaybook(TypedDict, total=False):
+    agent_version: Optional[str]
+    # This or `trigger` must say something.
+    content: Optional[str]
+    # Now when absent. Unix seconds or RFC 3339.
+    created_at: Optional[Union[float, str]]
+    playbook_metadata: Optional[str]
+    playbook_name: Optional[str]
+    playbook_status: Optional[PlaybookStatus]
+    rationale: Optional[str]
+    # The user playbooks it came from.
+    source_windows: Optional[List[SourceWindow]]
+    status: Optional[LearningStatus]
+    tags: Optional[List[str]]
+    trigger: Optional[str]
+
+
+class _NewProfileRequired(TypedDict):
+    content: str
+    user_id: str
+
+
+class NewProfile(_NewProfileRequired, total=False):
+    custom_features: Optional[Dict[str, Any]]
+    # From the time to live when absent. Unix seconds or RFC 3339.
+    expiration_timestamp: Optional[Union[float, str]]
+    generated_from_request_id: Optional[str]
+    # Now when absent. Unix seconds or RFC 3339.
+    last_modified_timestamp: Optional[Union[float, str]]
+    # Minted when absent or empty.
+    profile_id: Optional[str]
+    profile_time_to_live: Optional[TimeToLive]
+    source: Optional[str]
+    source_interaction_ids: Optional[List[int]]
+    status: Optional[LearningStatus]
+    tags: Optional[List[str]]
+
+
+class _NewUserPlaybookRequired(TypedDict):
+    user_id: str
+
+
+class NewUserPlaybook(_NewUserPlaybookRequired, total=False):
+    agent_version: Optional[str]
+    # This or `trigger` must say something.
+    content: Optional[str]
+    # Now when absent. Unix seconds or RFC 3339.
+    created_at: Optional[Union[float, str]]
+    playbook_name: Optional[str]
+    rationale: Optional[str]
+    request_id: Optional[str]
+    source: Optional[str]
+    source_interaction_ids: Optional[List[int]]
+    status: Optional[LearningStatus]
+    tags: Optional[List[str]]
+    trigger: Optional[str]
+
+
+# A number with its interval, or the reason why there is none.
+class Number(TypedDict, total=False):
+    ci95: Optional[List[float]]
+    null_reason: Optional[str]
+    value: Optional[float]
+
+
+class NumberByArm(TypedDict):
+    holdout: Optional[float]
+    holdout_null_reason: Optional[NullReason]
+    treatment: Optional[float]
+    treatment_null_reason: Optional[NullReason]
+
+
+class OrganizationConfig(TypedDict, total=False):
+    # What the agent is and does, for the judge.
+    agent_context_prompt: Optional[str]
+    agent_success_config: Optional[AgentSuccessConfig]
+    # Keys are hidden before they are stored.
+    api_key_config: Optional[Dict[str, Any]]
+    enable_document_expansion: Optional[bool]
+    # Judgements of one regeneration at a time.
+    eval_concurrency_limit: Optional[int]
+    # Sessions of one day and source that a regeneration judges.
+    eval_sample_n_per_stratum: Optional[int]
+    # Evaluators that are rules: free, each under its own name.
+    evaluators: Optional[List[Evaluator]]
+    expiry_reclamation: Optional[Dict[str, Any]]
+    extraction_preset: Optional[ExtractionPreset]
+    governance: Optional[GovernanceConfig]
+    governance_retention: Optional[Dict[str, Any]]
+    judge: Optional[JudgeConfig]
+    learning: Optional[LearningConfig]
+    lineage_gc: Optional[Dict[str, Any]]
+    llm_config: Optional[Dict[str, Any]]
+    pending_tool_call_config: Optional[Dict[str, Any]]
+    playbook_optimizer_config: Optional[Dict[str, Any]]
+    profile_extractor_config: Optional[Dict[str, Any]]
+    retrieval_floor: Optional[Dict[str, Any]]
+    # Whether agents are served agent playbooks that nobody has approved yet. Rejected ones are never served.
+    serve_pending: Optional[bool]
+    # Judge each pair twice, the second time in the other order.
+    shadow_both_orders: Optional[bool]
+    # The rubric of shadow comparisons; only its verdicts are shown.
+    shadow_comparison_judge_prompt_version: Optional[str]
+    shadow_mode_enabled: Optional[bool]
+    skip_should_run_check: Optional[bool]
+    # The server's storage is set where it is started.
+    storage_config: Optional[Dict[str, Any]]
+    storage_config_test: Optional[int]
+    # At most `window_size`.
+    stride_size: Optional[int]
+    # The tools the agent has, for the judge.
+    tool_can_use: Optional[List[ToolCanUse]]
+    user_playbook_extractor_config: Optional[Dict[str, Any]]
+    # Of the configuration that is changed: refused when somebody else changed something in between.
+    version: Optional[int]
+    # `learning.window` is the one that counts.
+    window_size: Optional[int]
+
+
+class _PartnerTileRowRequired(TypedDict):
+    current: float
+    n: int
+    scorer_name: str
+
+
+# The mean of one scorer's imported scores.
+class PartnerTileRow(_PartnerTileRowRequired, total=False):
+    # null without scores in the window before.
+    delta: Optional[float]
+
+
+# A decision about an agent playbook.
+class PlaybookDecision(TypedDict):
+    actor: DeciderKind
+    decided_at: int
+    decision: DecisionKind
+
+
+# Why a learning did not help, as far as the session shows it.
+class PlaybookDiagnosis(TypedDict):
+    category: DiagnosisCategory
+    # Turns of the session, each once.
+    evidence_interaction_ids: List[int]
+    reason: str
+
+
+# A user playbook that an agent playbook came from.
+class PlaybookSource(TypedDict):
+    proposals: List[ProposalRecord]
+    source_interaction_ids: List[int]
+    user_id: str
+    user_playbook_id: int
+
+
+class Preview(TypedDict):
+    # Rows by target.
+    counts: Dict[str, int]
+    subject_ref: str
+    total: int
+
+
+class PreviewRequest(TypedDict):
+    user_id: str
+
+
+# The body of every error answer.
+class Problem(TypedDict):
+    code: Code
+    # The fault of this request and the next thing to do about it.
+    detail: str
+    # For bad input: every problem, each with its place.
+    errors: List[InputProblem]
+    # The same id as in the header X-Request-Id and in the server's log.
+    request_id: str
+    status: int
+    # The reason phrase of the status.
+    title: str
+    # A stable address that names the kind of problem.
+    type: str
+
+
+class _ProfileRequired(TypedDict):
+    content: str
+    # From then on it is not returned; 4102444800 means never.
+    expiration_timestamp: int
+    generated_from_request_id: str
+    last_modified_timestamp: int
+    profile_id: str
+    profile_time_to_live: TimeToLive
+    source: str
+    source_interaction_ids: List[int]
+    tags: List[str]
+    user_id: str
+
+
+# Something an agent knows about a person.
+class Profile(_ProfileRequired, total=False):
+    custom_features: Optional[Dict[str, Any]]
+    status: Optional[LearningStatus]
+
+
+class _ProfileChangeRequired(TypedDict):
+    profile_id: str
+    user_id: str
+
+
+class ProfileChange(_ProfileChangeRequired, total=False):
+    content: Optional[str]
+    custom_features: Optional[Dict[str, Any]]
+    # Starts anew from now.
+    profile_time_to_live: Optional[TimeToLive]
+    source: Optional[str]
+    status: Optional[LearningStatus]
+    tags: Optional[List[str]]
+
+
+class Promoted(TypedDict):
+    config_version: int
+    session_success_prompt_version: str
+    success: bool
+
+
+class _ProposalRecordRequired(TypedDict):
+    content: str
+    created_at: int
+    # `offline` (rules), or provider/model as reported.
+    extractor: str
+    outcome: ProposalOutcome
+    prompt_version: str
+    rationale: str
+    reason: str
+    rubric_hash: str
+    source_interaction_ids: List[int]
+    trigger: str
+    user_id: str
+    # The number of the window in its person's stream.
+    window_no: int
+
+
+# A proposal and what became of it.
+class ProposalRecord(_ProposalRecordRequired, total=False):
+    # The learning it became, or was merged into.
+    learning_id: Optional[str]
+    # The learning whose place it took.
+    replaced_id: Optional[str]
+
+
+class _ProvenanceRequired(TypedDict):
+    # Of agent playbooks: who proposed, approved, edited or rejected it, oldest first.
+    decisions: List[PlaybookDecision]
+    # Cited turns that were deleted since.
+    deleted_interaction_ids: List[int]
+    # The turns it stands on, of people who are still there.
+    interactions: List[SourceTurn]
+    kind: LearningKind
+    learning_id: str
+    # What was proposed, merged and replaced on the way to it, oldest first. Empty for what was added through the API.
+    proposals: List[ProposalRecord]
+    # Of agent playbooks: the user playbooks it came from, with their own way.
+    sources: List[PlaybookSource]
+
+
+# Where a learning came from.
+class Provenance(_ProvenanceRequired, total=False):
+    # Of agent playbooks: how many different people they are of.
+    source_user_count: Optional[int]
+    status: Optional[LearningStatus]
+    # What took its place, if something did.
+    superseded_by: Optional[str]
+    # Whose it is; null for agent playbooks.
+    user_id: Optional[str]
+
+
+class _PublishRequestRequired(TypedDict):
+    interaction_data_list: List[InteractionData]
+    session_id: str
+    user_id: str
+
+
+class PublishRequest(_PublishRequestRequired, total=False):
+    # Empty means the configured default.
+    agent_version: Optional[str]
+    # When the request happened; now when absent. Lets history be imported. Unix seconds or RFC 3339.
+    created_at: Optional[Union[float, str]]
+    # Keeps the session out of learning.
+    evaluation_only: Optional[bool]
+    force_extraction: Optional[bool]
+    override_learning_stall: Optional[bool]
+    # Makes the publish idempotent; minted when absent.
+    request_id: Optional[str]
+    # Goes with `retrieval_experiment_id`.
+    retrieval_experiment_arm: Optional[Arm]
+    # With `retrieval_experiment_arm`: the attribution a search answered with.
+    retrieval_experiment_id: Optional[str]
+    # Nothing more is coming: the session is due for evaluation at once.
+    session_finished: Optional[bool]
+    skip_aggregation: Optional[bool]
+    # Where the session comes from: empty, or lower-case letters, digits and `._:-`.
+    source: Optional[str]
+
+
+class _PublishResponseRequired(TypedDict):
+    # This request id was published before with the same content; nothing was stored again.
+    duplicate: bool
+    interaction_ids: List[int]
+    learning_status: PublishLearningStatus
+    message: str
+    request_id: str
+    success: bool
+    # Parts that were left out or ignored.
+    warnings: List[str]
+
+
+class PublishResponse(_PublishResponseRequired, total=False):
+    experiment: Optional[Attribution]
+    learning_reason: Optional[str]
+
+
+class _PurgeOperationRequired(TypedDict):
+    created_at: int
+    purge_id: str
+    request_ref: str
+    status: PurgeStatus
+    subject_ref: str
+    updated_at: int
+
+
+class PurgeOperation(_PurgeOperationRequired, total=False):
+    completed_at: Optional[int]
+    error_code: Optional[PurgeErrorCode]
+    error_detail: Optional[str]
+
+
+class PurgeOperations(TypedDict):
+    purge_operations: List[PurgeOperation]
+
+
+# A rate of the current window, 0 to 1, and its change in points; null where there is nothing to say.
+class RateTile(TypedDict, total=False):
+    current: Optional[float]
+    delta_pp: Optional[float]
+
+
+class Readmitted(TypedDict):
+    # False when the user was not erased: nothing had to be opened.
+    readmitted: bool
+    subject_ref: str
+
+
+class ReasonCount(TypedDict):
+    count: int
+    decision: EvaluationDecision
+    reason: str
+
+
+class RecentShadowComparisonsResponse(TypedDict):
+    verdicts: List[ShadowComparisonVerdict]
+
+
+class RegenerateFailure(TypedDict):
+    reason: str
+    session_id: str
+
+
+class _RegenerateRequestRequired(TypedDict):
+    # Included: of the sessions' first requests. Unix seconds or RFC 3339.
+    from_ts: Union[float, str]
+    # Included; the future is read as now. Unix seconds or RFC 3339.
+    to_ts: Union[float, str]
+
+
+class RegenerateRequest(_RegenerateRequestRequired, total=False):
+    # An evaluator's name, or `shadow_comparison` to compare shadow responses again under the pinned rubric.
+    evaluation_name: Optional[str]
+    # Stop when this much is spent.
+    max_cost_usd: Optional[float]
+
+
+class _RegenerateStatusResponseRequired(TypedDict):
+    completed: int
+    concurrency_limit: int
+    cost_usd: float
+    evaluation_name: str
+    failed: int
+    # The newest 50.
+    failures: List[RegenerateFailure]
+    # The window: of the sessions' first requests, both ends included.
+    from_ts: int
+    job_id: str
+    sampled_count: int
+    started_at: float
+    status: RegenerationStatus
+    to_ts: int
+    # Sessions to be judged.
+    total: int
+    # Sessions of the window, before sampling.
+    total_candidates: int
+
+
+# How far it is.
+class RegenerateStatusResponse(_RegenerateStatusResponseRequired, total=False):
+    # The candidate's rubric version, for a judge diff.
+    candidate_version: Optional[str]
+    # US dollars; null while unknown or if the model is unpriced.
+    estimated_cost_usd: Optional[float]
+    finished_at: Optional[float]
+    max_cost_usd: Optional[float]
+    # Why it ended early, or why it waits.
+    reason: Optional[str]
+
+
+class _RegenerationPreviewRequired(TypedDict):
+    # Who would judge: `offline`, or provider/model.
+    judge: str
+    # Sessions that would be judged.
+    total: int
+    # Sessions of the window.
+    total_candidates: int
+
+
+# What a regeneration would do.
+class RegenerationPreview(_RegenerationPreviewRequired, total=False):
+    # US dollars; null if the model is unpriced.
+    estimated_cost_usd: Optional[float]
+
+
+class Regenerations(TypedDict):
+    # Newest first, judge diffs included; at most 20.
+    regenerations: List[RegenerateStatusResponse]
+
+
+class _RelevanceRequired(TypedDict):
+    judged: int
+    relevant: int
+
+
+class Relevance(_RelevanceRequired, total=False):
+    # Wilson's 95 % interval, over sessions.
+    ci95: Optional[List[float]]
+    # The share that was relevant; null without verdicts.
+    rate: Optional[float]
+
+
+class _RequestRequired(TypedDict):
+    agent_version: str
+    created_at: int
+    evaluation_only: bool
+    request_id: str
+    session_id: str
+    source: str
+    user_id: str
+
+
+# One publish, as it is read back.
+class Request(_RequestRequired, total=False):
+    retrieval_experiment_arm: Optional[Arm]
+    retrieval_experiment_id: Optional[str]
+
+
+class RequestWithInteractions(TypedDict):
+    # Oldest first.
+    interactions: List[Interaction]
+    request: Request
+
+
+class _RetrievalExperimentArmMetricsRequired(TypedDict):
+    arm: Arm
+    # Users with requests stored under this arm.
+    assigned_user_count: int
+    evaluated_session_count: int
+    evaluated_user_count: int
+    output_token_session_count: int
+    # Sessions with requests stored under this arm.
+    published_session_count: int
+
+
+class RetrievalExperimentArmMetrics(_RetrievalExperimentArmMetricsRequired, total=False):
+    average_corrections: Optional[float]
+    # Per published session with complete token counts.
+    average_output_tokens: Optional[float]
+    average_turns_to_resolution: Optional[float]
+    # From 0 to 1.
+    escalation_rate: Optional[float]
+    # From 0 to 1.
+    success_rate: Optional[float]
+
+
+class _RetrievalExperimentListResponseRequired(TypedDict):
+    # All of them, the newest start first.
+    experiments: List[RetrievalExperimentRecord]
+
+
+class RetrievalExperimentListResponse(_RetrievalExperimentListResponseRequired, total=False):
+    active_experiment: Optional[RetrievalExperimentRecord]
+
+
+class RetrievalExperimentPlan(TypedDict):
+    days: int
+    days_needed: Optional[int]
+    days_needed_null_reason: Optional[NullReason]
+    design_effect: Optional[float]
+    design_effect_null_reason: Optional[NullReason]
+    effect_percentage_points: float
+    holdout_percentage: float
+    holdout_users_needed: Optional[int]
+    holdout_users_needed_null_reason: Optional[NullReason]
+    intraclass_correlation: Optional[float]
+    intraclass_correlation_null_reason: Optional[NullReason]
+    past_sessions: int
+    past_users: int
+    power: float
+    small_holdout_price: Optional[float]
+    small_holdout_price_null_reason: Optional[NullReason]
+    smallest_detectable_effect_percentage_points: Optional[float]
+    smallest_detectable_effect_percentage_points_null_reason: Optional[NullReason]
+    success_rate: Optional[float]
+    success_rate_null_reason: Optional[NullReason]
+    treatment_users_needed: Optional[int]
+    treatment_users_needed_null_reason: Optional[NullReason]
+    warnings: List[str]
+
+
+class _RetrievalExperimentRecordRequired(TypedDict):
+    experiment_id: str
+    # Share of users who are held out, in percent.
+    holdout_percentage: float
+    started_at: int
+
+
+# An experiment as clients see it.
+class RetrievalExperimentRecord(_RetrievalExperimentRecordRequired, total=False):
+    # null while it is active.
+    ended_at: Optional[int]
+
+
+class RetrievalExperimentResultsResponse(TypedDict):
+    always_valid: Optional[AlwaysValidLift]
+    always_valid_null_reason: Optional[NullReason]
+    analysis: AnalysisStamp
+    # Lower and upper end.
+    confidence_interval_95_percentage_points: Optional[List[float]]
+    cuped: Optional[CupedLift]
+    cuped_null_reason: Optional[NullReason]
+    decision: ExperimentDecision
+    delivery: Optional[ExperimentDelivery]
+    delivery_null_reason: Optional[NullReason]
+    evaluated_session_coverage: Optional[float]
+    experiment: RetrievalExperimentRecord
+    guardrails: List[ExperimentGuardrail]
+    health: ExperimentHealth
+    holdout: RetrievalExperimentArmMetrics
+    inference: ExperimentInference
+    interference: Optional[ExperimentInterference]
+    interference_null_reason: Optional[NullReason]
+    judge: ExperimentJudges
+    relative_success_lift: Optional[float]
+    robustness: Optional[ExperimentRobustness]
+    robustness_null_reason: Optional[NullReason]
+    segments: ExperimentSegments
+    success_rate_lift_percentage_points: Optional[float]
+    treatment: RetrievalExperimentArmMetrics
+    trend: ExperimentTrend
+    unattributed_evaluated_session_count: int
+
+
+class _RetrievedLearningRequired(TypedDict):
+    kind: LearningKind
+    learning_id: str
+
+
+# A learning that was put before the agent for this response.
+class RetrievedLearning(_RetrievedLearningRequired, total=False):
+    exposure_receipt: Optional[str]
+
+
+class _RetrievedLearningEvaluationResultRequired(TypedDict):
+    agent_version: str
+    attempts: int
+    created_at: int
+    # Whether the judge saw the whole session.
+    diagnosis_evidence_complete: bool
+    impact_reason: str
+    input_tokens: int
+    judge: str
+    kind: LearningKind
+    latency_ms: int
+    learning_id: str
+    output_tokens: int
+    # Of the relevance rubric and the impact rubric.
+    prompt_version: str
+    relevance_reason: str
+    result_id: int
+    rubric_hash: str
+    session_id: str
+    user_id: str
+
+
+# A stored verdict on one learning at one turn.
+class RetrievedLearningEvaluationResult(_RetrievedLearningEvaluationResultRequired, total=False):
+    cost_usd: Optional[float]
+    diagnosis: Optional[PlaybookDiagnosis]
+    # SHA-256 of the playbook's content and trigger as judged.
+    evaluated_playbook_digest: Optional[str]
+    impact: Optional[LearningImpact]
+    interaction_created_at: Optional[int]
+    interaction_id: Optional[int]
+    is_relevant: Optional[bool]
+
+
+class RevokedKey(TypedDict):
+    message: str
+    success: bool
+
+
+class RuleAttributionRow(TypedDict):
+    # Oldest first; empty with `include_session_ids: false`.
+    cited_session_ids: List[str]
+    failures_with: int
+    kind: CitationKind
+    net_sessions: int
+    rule_id: str
+    # Wilson's interval of the success rate of sessions that cite it, 0 to 1.
+    success_rate_ci95: List[float]
+    successes_with: int
+    title: str
+
+
+class SampleRatioTest(TypedDict):
+    chi_square: Optional[float]
+    chi_square_null_reason: Optional[NullReason]
+    exact: bool
+    expected_holdout_share: float
+    holdout_users: int
+    mismatch: bool
+    observed_holdout_share: Optional[float]
+    observed_holdout_share_null_reason: Optional[NullReason]
+    p_value: Optional[float]
+    p_value_null_reason: Optional[NullReason]
+    sequential_p_value: Optional[float]
+    sequential_p_value_null_reason: Optional[NullReason]
+    treatment_users: int
+
+
+class SampleRatios(TypedDict):
+    evaluated: SampleRatioTest
+    exposed: SampleRatioTest
+    published: SampleRatioTest
+
+
+class _ScoreRequired(TypedDict):
+    agent_version: str
+    # The same without negative verdicts whose verified diagnosis lays the problem elsewhere. Tuning goes by this one.
+    attributable_impact: Impact
+    # The newest of these sessions.
+    cited_sessions: List[CitedSession]
+    # Verified, supported diagnoses by category.
+    diagnoses: Dict[str, int]
+    # Over all verdicts on its present text.
+    impact: Impact
+    kind: LearningKind
+    learning_id: str
+    # Verdicts on an older text of it, which do not count.
+    outdated_verdicts: int
+    relevance: Relevance
+    # Different sessions it was judged in.
+    sessions: int
+    standing: LearningStanding
+    # The beginning of its text.
+    title: str
+    # Different people among them.
+    users: int
+
+
+# What verdicts say about one learning.
+class Score(_ScoreRequired, total=False):
+    arm_lift: Optional[ServedLift]
+    arm_lift_reason: Optional[str]
+    playbook_status: Optional[PlaybookStatus]
+    # The open proposal about it, if there is one.
+    proposal_id: Optional[str]
+    status: Optional[LearningStatus]
+    # Whose it is; null for agent playbooks.
+    user_id: Optional[str]
+
+
+# How many sessions took how many corrections.
+class ScoreDistribution(TypedDict):
+    baseline_bins: List[int]
+    current_bins: List[int]
+    labels: List[str]
+
+
+class Scorecard(TypedDict):
+    # Those that hurt first, then those that help.
+    scores: List[Score]
+    success: bool
+
+
+class _SearchAgentPlaybooksResponseRequired(TypedDict):
+    agent_playbooks: List[AgentPlaybook]
+    # Whether a part of the search was missing.
+    degraded: bool
+    # By what learnings were actually found.
+    search_mode_effective: SearchMode
+    success: bool
+
+
+class SearchAgentPlaybooksResponse(_SearchAgentPlaybooksResponseRequired, total=False):
+    experiment: Optional[Attribution]
+    msg: Optional[str]
+
+
+class SearchPlaybooksRequest(TypedDict, total=False):
+    agent_version: Optional[str]
+    # Not included. Unix seconds or RFC 3339.
+    end_time: Optional[Union[float, str]]
+    playbook_name: Optional[str]
+    # Of agent playbooks; what agents are served when absent. Agents get approved ones only, and pending ones too
+    # while the organization sets `serve_pending`.
+    playbook_status_filter: Optional[Union[PlaybookStatus, List[PlaybookStatus]]]
+    # Without it, the newest that pass the filters.
+    query: Optional[str]
+    request_id: Optional[str]
+    search_mode: Optional[SearchMode]
+    session_id: Optional[str]
+    source: Optional[str]
+    # Included. Unix seconds or RFC 3339.
+    start_time: Optional[Union[float, str]]
+    # Null means current; current when absent.
+    status_filter: Optional[List[Optional[LearningStatus]]]
+    # Any of these.
+    tags: Optional[List[str]]
+    # The least similarity of a match by vectors; matches by words are not cut.
+    threshold: Optional[float]
+    # How many of each kind.
+    top_k: Optional[int]
+    # User playbooks are found with it only.
+    user_id: Optional[str]
+
+
+class _SearchProfilesRequestRequired(TypedDict):
+    user_id: str
+
+
+class SearchProfilesRequest(_SearchProfilesRequestRequired, total=False):
+    agent_version: Optional[str]
+    # Not included. Unix seconds or RFC 3339.
+    end_time: Optional[Union[float, str]]
+    playbook_name: Optional[str]
+    # Of agent playbooks; what agents are served when absent. Agents get approved ones only, and pending ones too
+    # while the organization sets `serve_pending`.
+    playbook_status_filter: Optional[Union[PlaybookStatus, List[PlaybookStatus]]]
+    # Without it, the newest that pass the filters.
+    query: Optional[str]
+    request_id: Optional[str]
+    search_mode: Optional[SearchMode]
+    session_id: Optional[str]
+    source: Optional[str]
+    # Included. Unix seconds or RFC 3339.
+    start_time: Optional[Union[float, str]]
+    # Null means current; current when absent.
+    status_filter: Optional[List[Optional[LearningStatus]]]
+    # Any of these.
+    tags: Optional[List[str]]
+    # The least similarity of a match by vectors; matches by words are not cut.
+    threshold: Optional[float]
+    # How many of each kind.
+    top_k: Optional[int]
+
+
+class _SearchProfilesResponseRequired(TypedDict):
+    # Whether a part of the search was missing.
+    degraded: bool
+    # By what learnings were actually found.
+    search_mode_effective: SearchMode
+    success: bool
+    user_profiles: List[Profile]
+
+
+class SearchProfilesResponse(_SearchProfilesResponseRequired, total=False):
+    experiment: Optional[Attribution]
+    msg: Optional[str]
+
+
+class _SearchRequestRequired(TypedDict):
+    # The first 32 distinct words count.
+    query: str
+
+
+class SearchRequest(_SearchRequestRequired, total=False):
+    # What agents are served when absent. Agents get approved ones only, whatever they ask for, and pending ones too
+    # while the organization sets `serve_pending`.
+    agent_playbook_status_filter: Optional[Union[PlaybookStatus, List[PlaybookStatus]]]
+    agent_version: Optional[str]
+    # Not included. Unix seconds or RFC 3339.
+    end_time: Optional[Union[float, str]]
+    # All when absent.
+    entity_types: Optional[Union[EntityType, List[EntityType]]]
+    playbook_name: Optional[str]
+    request_id: Optional[str]
+    search_mode: Optional[SearchMode]
+    session_id: Optional[str]
+    source: Optional[str]
+    # Included. Unix seconds or RFC 3339.
+    start_time: Optional[Union[float, str]]
+    # Null means current; current when absent.
+    status_filter: Optional[List[Optional[LearningStatus]]]
+    # Any of these.
+    tags: Optional[List[str]]
+    # The least similarity of a match by vectors; matches by words are not cut.
+    threshold: Optional[float]
+    # How many of each kind.
+    top_k: Optional[int]
+    # Whose profiles and user playbooks; without it only agent playbooks are searched.
+    user_id: Optional[str]
+
+
+class _SearchResponseRequired(TypedDict):
+    agent_playbooks: List[AgentPlaybook]
+    # Whether a part of the search was missing.
+    degraded: bool
+    profiles: List[Profile]
+    # By what learnings were actually found.
+    search_mode_effective: SearchMode
+    success: bool
+    user_playbooks: List[UserPlaybook]
+
+
+class SearchResponse(_SearchResponseRequired, total=False):
+    experiment: Optional[Attribution]
+    msg: Optional[str]
+
+
+class _SearchUserPlaybooksResponseRequired(TypedDict):
+    # Whether a part of the search was missing.
+    degraded: bool
+    # By what learnings were actually found.
+    search_mode_effective: SearchMode
+    success: bool
+    user_playbooks: List[UserPlaybook]
+
+
+class SearchUserPlaybooksResponse(_SearchUserPlaybooksResponseRequired, total=False):
+    experiment: Optional[Attribution]
+    msg: Optional[str]
+
+
+# How many rows a section has, and the SHA-256 of its rows, each with a newline after it.
+class SectionManifest(TypedDict):
+    count: int
+    sha256: str
+
+
+class Segmentation(TypedDict):
+    cochran_q: Optional[ChiSquare]
+    cochran_q_null_reason: Optional[NullReason]
+    interaction: Optional[ChiSquare]
+    interaction_null_reason: Optional[NullReason]
+    segments: List[LiftSegment]
+
+
+class _ServedLiftRequired(TypedDict):
+    experiment_id: str
+    holdout_sessions: int
+    holdout_users: int
+    treatment_sessions: int
+    treatment_users: int
+
+
+# Sessions of the treatment that were served an agent playbook against all sessions of the holdout, of the same agent
+# version.
+class ServedLift(_ServedLiftRequired, total=False):
+    # Its 95 % interval, clustered by user; null with fewer than two users on one side.
+    ci95_percentage_points: Optional[List[float]]
+    # Success rate of the sessions that were served it minus that of the holdout; null when one of them has none.
+    percentage_points: Optional[float]
+
+
+class _SessionKeyRequired(TypedDict):
+    session_id: str
+
+
+class SessionKey(_SessionKeyRequired, total=False):
+    # Needed when several users have a session of this id.
+    user_id: Optional[str]
+
+
+# A session and whose it is.
+class SessionKeyView(TypedDict):
+    session_id: str
+    user_id: str
+
+
+class SessionLabels(TypedDict):
+    # Newest first.
+    labels: List[LabelView]
+
+
+class _SessionOutcomeRequired(TypedDict):
+    occurred_at: int
+    outcome: SessionOutcomeKind
+    recorded_at: int
+    revision: int
+    session_id: str
+    user_id: str
+
+
+# An outcome as it is stored; a different report later is a new revision.
+class SessionOutcome(_SessionOutcomeRequired, total=False):
+    label: Optional[str]
+    metadata: Optional[Dict[str, Any]]
+    value: Optional[float]
+
+
+class _SessionOutcomeRequestRequired(TypedDict):
+    # Unix seconds or RFC 3339.
+    occurred_at: Union[float, str]
+    outcome: SessionOutcomeKind
+    session_id: str
+
+
+class SessionOutcomeRequest(_SessionOutcomeRequestRequired, total=False):
+    label: Optional[str]
+    # At most 16 KB.
+    metadata: Optional[Dict[str, Any]]
+    # Needed when several users have a session of this id.
+    user_id: Optional[str]
+    value: Optional[float]
+
+
+class _SessionOutcomeResponseRequired(TypedDict):
+    message: str
+    # False when the same outcome was recorded before.
+    recorded: bool
+    # The source of the session's first request.
+    source: str
+    success: bool
+    user_id: str
+
+
+class SessionOutcomeResponse(_SessionOutcomeResponseRequired, total=False):
+    # Always null: what cannot be recorded is an error with a code.
+    reason: Optional[str]
+
+
+class SessionRequests(TypedDict):
+    requests: List[RequestWithInteractions]
+    session_id: str
+
+
+class _SessionSummaryRequired(TypedDict):
+    # The agent version of its newest request.
+    agent_version: str
+    # When its first request happened; dates its verdicts.
+    first_request_at: int
+    interaction_count: int
+    last_request_at: int
+    request_count: int
+    session_id: str
+    # The source of its first request.
+    source: str
+    user_id: str
+
+
+# A session in a list.
+class SessionSummary(_SessionSummaryRequired, total=False):
+    # When it was declared finished, if it was and has not grown since.
+    finished_at: Optional[int]
+
+
+# Everything that was judged about one session.
+class SessionVerdicts(TypedDict):
+    # Newest first.
+    evaluation_results: List[AgentSuccessEvaluationResult]
+    # Newest turn first; at most 1000.
+    learning_verdicts: List[RetrievedLearningEvaluationResult]
+    # Of the pinned rubric, oldest turn first.
+    shadow_comparisons: List[ShadowComparisonVerdict]
+
+
+# One session, whole, with everything that was judged about it.
+class SessionView(TypedDict):
+    # Oldest first.
+    interactions: List[Interaction]
+    # Every outcome the customer reported, oldest first.
+    outcomes: List[SessionOutcome]
+    requests: List[Request]
+    session: SessionSummary
+    # Newest first.
+    evaluation_results: List[AgentSuccessEvaluationResult]
+    # Newest turn first; at most 1000.
+    learning_verdicts: List[RetrievedLearningEvaluationResult]
+    # Of the pinned rubric, oldest turn first.
+    shadow_comparisons: List[ShadowComparisonVerdict]
+
+
+# What the judge says of a pair.
+class ShadowComparisonOutput(TypedDict):
+    better_request: BetterRequest
+    comparison_reason: str
+    is_significantly_better: bool
+
+
+class _ShadowComparisonVerdictRequired(TypedDict):
+    agent_version: str
+    # Calls made for this verdict.
+    attempts: int
+    # When the turn happened (RFC 3339, UTC): a verdict keeps its place when it is judged again.
+    created_at: str
+    input_tokens: int
+    interaction_id: str
+    judge: str
+    judge_prompt_version: str
+    # When it was judged (RFC 3339, UTC).
+    judged_at: str
+    latency_ms: int
+    output: ShadowComparisonOutput
+    output_tokens: int
+    rubric_hash: str
+    # Whether the service's response was response 1 of the first call.
+    service_is_request_1: bool
+    session_id: str
+    user_id: str
+    verdict_id: int
+
+
+# A stored verdict on one turn.
+class ShadowComparisonVerdict(_ShadowComparisonVerdictRequired, total=False):
+    cost_usd: Optional[float]
+    # Whether both orders gave the same answer; null when one order was judged.
+    order_consistent: Optional[bool]
+
+
+class ShadowWinRateTrend(TypedDict):
+    # Days with a verdict, oldest first.
+    daily: List[ShadowWinRateTrendPoint]
+    judge_prompt_version: str
+    window_total: ShadowWinRateTrendWindowTotal
+
+
+class ShadowWinRateTrendPoint(TypedDict):
+    # `2026-01-15`, UTC.
+    date: str
+    losses: int
+    n: int
+    ties: int
+    wins: int
+
+
+class _ShadowWinRateTrendWindowTotalRequired(TypedDict):
+    losses: int
+    n: int
+    # (wins − losses) / n; 0 without verdicts.
+    net_win: float
+    ties: int
+    # wins / n; 0 without verdicts.
+    win_rate: float
+    wins: int
+
+
+class ShadowWinRateTrendWindowTotal(_ShadowWinRateTrendWindowTotalRequired, total=False):
+    # The share of pairs judged in both orders whose answer depended on the order; null without such pairs.
+    flip_rate: Optional[float]
+
+
+class SignedCertificate(TypedDict):
+    certificate: Certificate
+    # The governance key behind the signature.
+    key_id: str
+    # Ed25519, in hex.
+    public_key: str
+    # Over `evenhand-certificate-v1`, a newline, and the certificate as JSON with sorted names and no white space.
+    signature: str
+
+
+class SourceSessions(TypedDict):
+    session_ids: List[str]
+    sessions: List[SessionKeyView]
+    source: str
+
+
+class SourceSetComparison(TypedDict):
+    # Sources with a verdict in the window.
+    available_sources: List[str]
+    sets: List[SourceSetEvaluationMetrics]
+    source_sessions: List[SourceSessions]
+    # Distinct (user, session) pairs in none of the sets.
+    unmatched_session_count: int
+
+
+class _SourceSetEvaluationMetricsRequired(TypedDict):
+    buckets: List[HeroBucket]
+    context_tiles: ContextTile
+    label: str
+    # Verdicts in the window.
+    n: int
+    partner_tiles: List[PartnerTileRow]
+    rule_attribution: List[RuleAttributionRow]
+    score_distribution: ScoreDistribution
+    # Distinct (user, session) pairs.
+    session_count: int
+    # One for each of them; empty with `include_session_ids: false`.
+    session_ids: List[str]
+    sources: List[str]
+    # 0 to 100; 0 without sessions.
+    success_rate_pp: float
+
+
+class SourceSetEvaluationMetrics(_SourceSetEvaluationMetricsRequired, total=False):
+    # Wilson's interval of the success rate, in points.
+    ci95_pp: Optional[List[float]]
+
+
+# A turn that taught something.
+class SourceTurn(TypedDict):
+    created_at: int
+    interaction_id: int
+    request_id: str
+    role: str
+    session_id: str
+    user_id: str
+
+
+class _SourceWindowRequired(TypedDict):
+    user_playbook_id: int
+
+
+# A user playbook, and the turns behind it, that an agent playbook came from.
+class SourceWindow(_SourceWindowRequired, total=False):
+    source_interaction_ids: List[int]
+
+
+class StandardErrors(TypedDict):
+    cr0: Optional[float]
+    cr0_null_reason: Optional[NullReason]
+    cr1: Optional[float]
+    cr1_null_reason: Optional[NullReason]
+    cr2: Optional[float]
+    cr2_null_reason: Optional[NullReason]
+    cr3: Optional[float]
+    cr3_null_reason: Optional[NullReason]
+    delta: Optional[float]
+    delta_null_reason: Optional[NullReason]
+
+
+class _StartRetrievalExperimentRequestRequired(TypedDict):
+    # Never used before.
+    experiment_id: str
+    # Share of users who are held out, in percent.
+    holdout_percentage: float
+
+
+class StartRetrievalExperimentRequest(_StartRetrievalExperimentRequestRequired, total=False):
+    # The smallest lift that matters. Fixed from here on.
+    margin_percentage_points: Optional[float]
+    # How many users the experiment is planned for: where the always-valid interval is tightest. Fixed from here on.
+    planned_users: Optional[int]
+
+
+class Started(TypedDict):
+    job_id: str
+    # Sessions that will be judged.
+    total: int
+
+
+class StopRetrievalExperimentRequest(TypedDict):
+    experiment_id: str
+
+
+class _ToolCanUseRequired(TypedDict):
+    tool_name: str
+
+
+class ToolCanUse(_ToolCanUseRequired, total=False):
+    tool_description: Optional[str]
+
+
+class _ToolUsedRequired(TypedDict):
+    tool_name: str
+
+
+# A tool the agent called.
+class ToolUsed(_ToolUsedRequired, total=False):
+    # `success` when absent.
+    status: str
+    # Its arguments and results.
+    tool_data: Dict[str, Any]
+
+
+# One session, whole.
+class Transcript(TypedDict):
+    # Oldest first.
+    interactions: List[Interaction]
+    # Every outcome the customer reported, oldest first.
+    outcomes: List[SessionOutcome]
+    requests: List[Request]
+    session: SessionSummary
+
+
+class TriggeredLift(TypedDict):
+    holdout_sessions: int
+    # Lower and upper end.
+    interval_95_pp: Optional[List[float]]
+    interval_95_pp_null_reason: Optional[NullReason]
+    lift_pp: Optional[float]
+    lift_pp_null_reason: Optional[NullReason]
+    p_value: Optional[float]
+    p_value_null_reason: Optional[NullReason]
+    sample_ratio: SampleRatioTest
+    treatment_sessions: int
+
+
+class TuningDecided(TypedDict):
+    status: TuningStatus
+    success: bool
+
+
+# A verdict that counts against a learning.
+class TuningEvidence(TypedDict):
+    # The verified diagnosis; empty without one.
+    category: str
+    # The turn the learning was judged at.
+    interaction_id: int
+    # Turns that the diagnosis cites.
+    interaction_ids: List[int]
+    reason: str
+    session_id: str
+    user_id: str
+
+
+class _TuningProposalRequired(TypedDict):
+    action: TuningAction
+    # The proposed wording, for an edit.
+    content: str
+    created_at: int
+    # `rules`, or provider/model as reported.
+    drafted_by: str
+    # The turns that show it, of people who are still there.
+    evidence: List[TuningEvidence]
+    impact: float
+    impact_upper: float
+    # Verdicts it rests on, their mean impact, and the upper end of its 95 % interval.
+    judged: int
+    kind: LearningKind
+    learning_id: str
+    proposal_id: str
+    rationale: str
+    status: TuningStatus
+    trigger: str
+
+
+# A learning that hurts, and what is proposed to do about it.
+class TuningProposal(_TuningProposalRequired, total=False):
+    decided_at: Optional[int]
+    # Whose it is; null for agent playbooks.
+    user_id: Optional[str]
+
+
+class TuningProposals(TypedDict):
+    proposals: List[TuningProposal]
+    success: bool
+
+
+class _UpdateAgentPlaybookRequestRequired(TypedDict):
+    agent_playbook_id: int
+
+
+class UpdateAgentPlaybookRequest(_UpdateAgentPlaybookRequestRequired, total=False):
+    agent_version: Optional[str]
+    content: Optional[str]
+    playbook_metadata: Optional[str]
+    playbook_name: Optional[str]
+    playbook_status: Optional[PlaybookStatus]
+    rationale: Optional[str]
+    status: Optional[LearningStatus]
+    tags: Optional[List[str]]
+    trigger: Optional[str]
+
+
+class UpdateAgentPlaybookStatusRequest(TypedDict):
+    agent_playbook_id: int
+    playbook_status: PlaybookStatus
+
+
+class _UpdateUserPlaybookRequestRequired(TypedDict):
+    user_playbook_id: int
+
+
+class UpdateUserPlaybookRequest(_UpdateUserPlaybookRequestRequired, total=False):
+    agent_version: Optional[str]
+    content: Optional[str]
+    playbook_name: Optional[str]
+    rationale: Optional[str]
+    status: Optional[LearningStatus]
+    tags: Optional[List[str]]
+    trigger: Optional[str]
+
+
+class _UserPlaybookRequired(TypedDict):
+    agent_version: str
+    content: str
+    created_at: int
+    playbook_name: str
+    rationale: str
+    request_id: str
+    source: str
+    source_interaction_ids: List[int]
+    tags: List[str]
+    # When it applies.
+    trigger: str
+    user_id: str
+    user_playbook_id: int
+
+
+# How to handle something, learned from one person's sessions.
+class UserPlaybook(_UserPlaybookRequired, total=False):
+    status: Optional[LearningStatus]
+
+
+class Version(TypedDict):
+    name: str
+    # The newest schema migration this binary knows.
+    schema_version: int
+    version: str
+
+
+class WeeklyLift(TypedDict):
+    lift_pp: Optional[float]
+    lift_pp_null_reason: Optional[NullReason]
+    standard_error_pp: Optional[float]
+    standard_error_pp_null_reason: Optional[NullReason]
+    week: int
+
+
+class _WhoamiRequired(TypedDict):
+    grants: List[Grant]
+    message: str
+    org_id: str
+    role: Role
+    storage_configured: bool
+    success: bool
+
+
+class Whoami(_WhoamiRequired, total=False):
+    # Where the data goes, without credentials.
+    storage_label: Optional[str]
+    storage_type: Optional[Engine]

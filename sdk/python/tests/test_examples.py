@@ -1,0 +1,79 @@
+"""The lines in the README and the programs under examples/, run as they stand, against the real server."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+from provider import provider
+from servers import Evenhand, Stub, until
+
+ROOT = Path(__file__).resolve().parents[3]
+EXAMPLES = {
+    "first_session": ("chat-1", 2, []),
+    "async_session": ("chat-2", 2, []),
+    "openai_agent": ("openai-1", 3, ["openai"]),
+    "anthropic_agent": ("anthropic-1", 2, ["anthropic"]),
+    "langgraph_agent": ("thread-1", 3, ["langgraph", "langchain_openai"]),
+    "litellm_agent": ("litellm-1", 2, ["litellm"]),
+}
+
+
+def run(program: Path, server: Evenhand, state: Path, model: str = "") -> str:
+    environment = {
+        **os.environ,
+        "EVENHAND_URL": server.url,
+        "XDG_STATE_HOME": str(state),
+        "OPENAI_API_KEY": "k",
+        "OPENAI_BASE_URL": model,
+        "ANTHROPIC_API_KEY": "k",
+        "ANTHROPIC_BASE_URL": model,
+    }
+    done = subprocess.run([sys.executable, program], env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def judged(server: Evenhand, session: str) -> Any:
+    def verdict() -> Any:
+        found = server.session("ada", session)
+        return found if found and found["is_success"] is not None else None
+
+    return until(verdict, 30, "the session has a verdict")
+
+
+def test_the_lines_in_the_readme(server: Evenhand, tmp_path: Path) -> None:
+    section = (ROOT / "README.md").read_text("utf-8").split("## From your agent")[1].split("\n## ")[0]
+    [lines] = re.findall(r"```python\n(.*?)```", section, re.S)
+    assert len([line for line in lines.splitlines() if line.strip()]) == 5
+    program = tmp_path / "five_lines.py"
+    program.write_text(lines)
+    run(program, server, tmp_path)
+    found = judged(server, "chat-1")
+    assert found["interaction_count"] == 2 and found["finished_at"] is not None
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_examples(name: str, server: Evenhand, stub: Callable[..., Stub], tmp_path: Path) -> None:
+    session, turns, packages = EXAMPLES[name]
+    missing = [package for package in packages if find_spec(package) is None]
+    if missing:
+        pytest.skip(f"not installed: {', '.join(missing)}")
+    said = run(ROOT / "examples" / "python" / f"{name}.py", server, tmp_path, stub(provider).url)
+    assert said.strip()
+    # A server too slow for the end of the process gets the rest from the next one.
+    follow_up = tmp_path / "follow_up.py"
+    follow_up.write_text("import evenhand; assert evenhand.flush(60)")
+    run(follow_up, server, tmp_path)
+    found = until(lambda: server.session("ada", session), 20, "the session arrived")
+    assert found["interaction_count"] == turns
+
+
+def test_no_example_is_left_out() -> None:
+    assert {path.stem for path in (ROOT / "examples" / "python").glob("*.py")} == set(EXAMPLES)
