@@ -2,6 +2,7 @@
 
 base::vocabulary! {
     /// Cause of a session's failure.
+    #[derive(Default)]
     pub enum FailureType {
         SystemError = "system_error",
         MissingTool = "missing_tool",
@@ -9,13 +10,8 @@ base::vocabulary! {
         InsufficientInfoFromTool = "insufficient_info_from_tool",
         WrongAnswer = "wrong_answer",
         /// It did not fail, or nobody said why.
+        #[default]
         None = "",
-    }
-}
-
-impl Default for FailureType {
-    fn default() -> Self {
-        FailureType::None
     }
 }
 

@@ -18,6 +18,7 @@ use storage::error::Result;
 
 base::vocabulary! {
     /// Completeness of the verdicts on a session's retrieved learnings.
+    #[derive(Default)]
     pub enum RetrievedLearningStatus {
         Complete = "complete",
         /// Some have no verdict on their relevance or their impact.
@@ -27,13 +28,8 @@ base::vocabulary! {
         /// The judge could not be asked yet.
         Pending = "pending",
         /// Nothing was retrieved, or the session is not in the sample.
+        #[default]
         NotApplicable = "not_applicable",
-    }
-}
-
-impl Default for RetrievedLearningStatus {
-    fn default() -> Self {
-        RetrievedLearningStatus::NotApplicable
     }
 }
 
