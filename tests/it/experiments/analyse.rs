@@ -296,7 +296,8 @@ fn an_arm_without_escalations_decides_no_guardrail() {
     let (undecided, failed) = ((json!("undecided"), json!(false)), (json!("failed"), json!(true)));
     assert_eq!(of_escalations(29, 25), undecided, "too few users");
     assert_eq!(of_escalations(34, 1000), undecided, "nobody escalates");
-    assert_eq!(of_escalations(34, 25), failed, "few escalate");
+    assert_eq!(of_escalations(34, 25), undecided, "too few to tell for good");
+    assert_eq!(of_escalations(300, 100), failed, "few escalate");
 }
 
 /// In a holdout of thirty everybody may happen to succeed when 98 % do.

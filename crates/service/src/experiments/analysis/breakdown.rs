@@ -95,9 +95,13 @@ fn segmented(
                     None => segments.push((*place, cell.sum)),
                 }
             }
+            segments.sort_unstable();
             segments
         };
-        arm.users.iter().map(of_user).collect()
+        // In an order of their own: the numbers must not depend on that of the rows.
+        let mut users: Vec<NumberedUser> = arm.users.iter().map(of_user).collect();
+        users.sort_unstable();
+        users
     };
     let (treatment, holdout) = (users(&arms.treatment), users(&arms.holdout));
     let affordable = REASSIGNED / (treatment.len() + holdout.len()).max(1);
