@@ -123,7 +123,7 @@ one is refused (403 `approval_needs_a_person`)."""
         prompt_version: Optional[str] = None,
         ground_truth: Optional[Literal["labels", "outcomes", "both"]] = None,
     ) -> types.Agreement:
-        """How well the judge agrees with people, and the success rate with its errors taken out."""
+        """Agreement of the judge with people, and the success rate corrected for the judge's errors."""
         return cast("types.Agreement", self._call("GET", "/api/evaluations/agreement", query={"evaluation_name": evaluation_name, "from_ts": from_ts, "to_ts": to_ts, "agent_version": agent_version, "prompt_version": prompt_version, "ground_truth": ground_truth}))
 
     def get_decisions(
@@ -133,7 +133,7 @@ one is refused (403 `approval_needs_a_person`)."""
         session_id: Optional[str] = None,
         limit: Optional[int] = None,
     ) -> types.DecisionsResponse:
-        """Why a session has a verdict, or has none yet."""
+        """Evaluation decisions: the reason for a session's verdict, or for its absence."""
         return cast("types.DecisionsResponse", self._call("GET", "/api/evaluations/decisions", query={"user_id": user_id, "session_id": session_id, "limit": limit}))
 
     def export_evaluations(
@@ -166,7 +166,7 @@ verdict is given again."""
         self,
         job_id: str,
     ) -> types.JudgeDiff:
-        """What the other rubric says: paired flips and McNemar's test."""
+        """Result of a judge diff: paired flips and McNemar's test."""
         return cast("types.JudgeDiff", self._call("GET", f"/api/evaluations/judge_diffs/{quote(job_id, safe='')}"))
 
     def promote_judge_diff(
@@ -179,7 +179,8 @@ verdict is given again."""
     def get_judge_health(
         self,
     ) -> types.JudgeHealth:
-        """How the judge is doing: paused or not, spending, decisions of the last seven days and why there are none."""
+        """Health of the judge: paused or not, spending, decisions of the last seven days and the reasons for missing
+verdicts."""
         return cast("types.JudgeHealth", self._call("GET", "/api/evaluations/judge_health"))
 
     def get_labels(
@@ -188,7 +189,7 @@ verdict is given again."""
         session_id: str,
         user_id: Optional[str] = None,
     ) -> types.SessionLabels:
-        """What people said of a session."""
+        """People's labels of a session."""
         return cast("types.SessionLabels", self._call("GET", "/api/evaluations/labels", query={"session_id": session_id, "user_id": user_id}))
 
     def post_labels(
@@ -215,14 +216,14 @@ verdict is given again."""
         self,
         body: types.RegenerateRequest,
     ) -> types.RegenerationPreview:
-        """What a regeneration would judge and cost, without starting it."""
+        """Preview of a regeneration: its sessions and its cost, without starting it."""
         return cast("types.RegenerationPreview", self._call("POST", "/api/evaluations/regenerate/preview", body=body))
 
     def get_regeneration(
         self,
         job_id: str,
     ) -> types.RegenerateStatusResponse:
-        """How far a regeneration is."""
+        """Progress of a regeneration."""
         return cast("types.RegenerateStatusResponse", self._call("GET", f"/api/evaluations/regenerate/{quote(job_id, safe='')}"))
 
     def cancel_regeneration(
@@ -350,7 +351,7 @@ verdict is given again."""
         self,
         body: types.PreviewRequest,
     ) -> types.Preview:
-        """What an export or an erasure would touch: counts only."""
+        """Row counts that an export or an erasure would touch."""
         return cast("types.Preview", self._call("POST", "/api/governance/preview-user", body=body))
 
     def purge_operations(
@@ -363,7 +364,7 @@ verdict is given again."""
         self,
         purge_id: str,
     ) -> types.PurgeOperation:
-        """How far an erasure is."""
+        """Progress of an erasure."""
         return cast("types.PurgeOperation", self._call("GET", f"/api/governance/purge-operations/{quote(purge_id, safe='')}"))
 
     def purge_certificate(
@@ -418,7 +419,7 @@ verdict is given again."""
         *,
         request_id: str,
     ) -> types.LearningStatusResponse:
-        """Where a published request stands with learning."""
+        """Learning status of a published request."""
         return cast("types.LearningStatusResponse", self._call("GET", "/api/learning_status", query={"request_id": request_id}))
 
     def scorecard(
@@ -431,7 +432,7 @@ verdict is given again."""
         learning_id: Optional[str] = None,
         agent_version: Optional[str] = None,
     ) -> types.Scorecard:
-        """What verdicts say about each learning: relevance, impact with its interval, verified diagnoses."""
+        """Scorecard of learnings: relevance, impact with its interval, verified diagnoses."""
         return cast("types.Scorecard", self._call("GET", "/api/learnings/scorecard", query={"start_time": start_time, "end_time": end_time, "limit": limit, "kind": kind, "learning_id": learning_id, "agent_version": agent_version}))
 
     def tuning_proposals(
@@ -486,7 +487,7 @@ verdict is given again."""
         power: Optional[float] = None,
         days: Optional[int] = None,
     ) -> types.RetrievalExperimentPlan:
-        """How many users and days an experiment needs, judging by past sessions."""
+        """Numbers of users and days an experiment needs, judging by past sessions."""
         return cast("types.RetrievalExperimentPlan", self._call("GET", "/api/retrieval_experiments/plan", query={"holdout_percentage": holdout_percentage, "effect_percentage_points": effect_percentage_points, "power": power, "days": days}))
 
     def stop_experiment(
@@ -510,7 +511,7 @@ verdict is given again."""
         *,
         ci_method: Optional[Literal["clustered_newcombe_tbm", "cr2_bell_mccaffrey", "cr1_t_clusters_minus_1", "delta_welch", "newcombe_neff"]] = None,
     ) -> types.RetrievalExperimentResultsResponse:
-        """What an experiment shows so far."""
+        """Results of an experiment so far."""
         return cast("types.RetrievalExperimentResultsResponse", self._call("GET", f"/api/retrieval_experiments/{quote(experiment_id, safe='')}/results", query={"ci_method": ci_method}))
 
     def search(
@@ -619,7 +620,7 @@ verdict is given again."""
     def whoami(
         self,
     ) -> types.Whoami:
-        """Who am I, and where does my data go?"""
+        """The caller's organization and role, and the storage of its data."""
         return cast("types.Whoami", self._call("GET", "/api/whoami"))
 
     def live(
@@ -756,7 +757,7 @@ one is refused (403 `approval_needs_a_person`)."""
         prompt_version: Optional[str] = None,
         ground_truth: Optional[Literal["labels", "outcomes", "both"]] = None,
     ) -> types.Agreement:
-        """How well the judge agrees with people, and the success rate with its errors taken out."""
+        """Agreement of the judge with people, and the success rate corrected for the judge's errors."""
         return cast("types.Agreement", await self._call("GET", "/api/evaluations/agreement", query={"evaluation_name": evaluation_name, "from_ts": from_ts, "to_ts": to_ts, "agent_version": agent_version, "prompt_version": prompt_version, "ground_truth": ground_truth}))
 
     async def get_decisions(
@@ -766,7 +767,7 @@ one is refused (403 `approval_needs_a_person`)."""
         session_id: Optional[str] = None,
         limit: Optional[int] = None,
     ) -> types.DecisionsResponse:
-        """Why a session has a verdict, or has none yet."""
+        """Evaluation decisions: the reason for a session's verdict, or for its absence."""
         return cast("types.DecisionsResponse", await self._call("GET", "/api/evaluations/decisions", query={"user_id": user_id, "session_id": session_id, "limit": limit}))
 
     async def export_evaluations(
@@ -799,7 +800,7 @@ verdict is given again."""
         self,
         job_id: str,
     ) -> types.JudgeDiff:
-        """What the other rubric says: paired flips and McNemar's test."""
+        """Result of a judge diff: paired flips and McNemar's test."""
         return cast("types.JudgeDiff", await self._call("GET", f"/api/evaluations/judge_diffs/{quote(job_id, safe='')}"))
 
     async def promote_judge_diff(
@@ -812,7 +813,8 @@ verdict is given again."""
     async def get_judge_health(
         self,
     ) -> types.JudgeHealth:
-        """How the judge is doing: paused or not, spending, decisions of the last seven days and why there are none."""
+        """Health of the judge: paused or not, spending, decisions of the last seven days and the reasons for missing
+verdicts."""
         return cast("types.JudgeHealth", await self._call("GET", "/api/evaluations/judge_health"))
 
     async def get_labels(
@@ -821,7 +823,7 @@ verdict is given again."""
         session_id: str,
         user_id: Optional[str] = None,
     ) -> types.SessionLabels:
-        """What people said of a session."""
+        """People's labels of a session."""
         return cast("types.SessionLabels", await self._call("GET", "/api/evaluations/labels", query={"session_id": session_id, "user_id": user_id}))
 
     async def post_labels(
@@ -848,14 +850,14 @@ verdict is given again."""
         self,
         body: types.RegenerateRequest,
     ) -> types.RegenerationPreview:
-        """What a regeneration would judge and cost, without starting it."""
+        """Preview of a regeneration: its sessions and its cost, without starting it."""
         return cast("types.RegenerationPreview", await self._call("POST", "/api/evaluations/regenerate/preview", body=body))
 
     async def get_regeneration(
         self,
         job_id: str,
     ) -> types.RegenerateStatusResponse:
-        """How far a regeneration is."""
+        """Progress of a regeneration."""
         return cast("types.RegenerateStatusResponse", await self._call("GET", f"/api/evaluations/regenerate/{quote(job_id, safe='')}"))
 
     async def cancel_regeneration(
@@ -983,7 +985,7 @@ verdict is given again."""
         self,
         body: types.PreviewRequest,
     ) -> types.Preview:
-        """What an export or an erasure would touch: counts only."""
+        """Row counts that an export or an erasure would touch."""
         return cast("types.Preview", await self._call("POST", "/api/governance/preview-user", body=body))
 
     async def purge_operations(
@@ -996,7 +998,7 @@ verdict is given again."""
         self,
         purge_id: str,
     ) -> types.PurgeOperation:
-        """How far an erasure is."""
+        """Progress of an erasure."""
         return cast("types.PurgeOperation", await self._call("GET", f"/api/governance/purge-operations/{quote(purge_id, safe='')}"))
 
     async def purge_certificate(
@@ -1051,7 +1053,7 @@ verdict is given again."""
         *,
         request_id: str,
     ) -> types.LearningStatusResponse:
-        """Where a published request stands with learning."""
+        """Learning status of a published request."""
         return cast("types.LearningStatusResponse", await self._call("GET", "/api/learning_status", query={"request_id": request_id}))
 
     async def scorecard(
@@ -1064,7 +1066,7 @@ verdict is given again."""
         learning_id: Optional[str] = None,
         agent_version: Optional[str] = None,
     ) -> types.Scorecard:
-        """What verdicts say about each learning: relevance, impact with its interval, verified diagnoses."""
+        """Scorecard of learnings: relevance, impact with its interval, verified diagnoses."""
         return cast("types.Scorecard", await self._call("GET", "/api/learnings/scorecard", query={"start_time": start_time, "end_time": end_time, "limit": limit, "kind": kind, "learning_id": learning_id, "agent_version": agent_version}))
 
     async def tuning_proposals(
@@ -1119,7 +1121,7 @@ verdict is given again."""
         power: Optional[float] = None,
         days: Optional[int] = None,
     ) -> types.RetrievalExperimentPlan:
-        """How many users and days an experiment needs, judging by past sessions."""
+        """Numbers of users and days an experiment needs, judging by past sessions."""
         return cast("types.RetrievalExperimentPlan", await self._call("GET", "/api/retrieval_experiments/plan", query={"holdout_percentage": holdout_percentage, "effect_percentage_points": effect_percentage_points, "power": power, "days": days}))
 
     async def stop_experiment(
@@ -1143,7 +1145,7 @@ verdict is given again."""
         *,
         ci_method: Optional[Literal["clustered_newcombe_tbm", "cr2_bell_mccaffrey", "cr1_t_clusters_minus_1", "delta_welch", "newcombe_neff"]] = None,
     ) -> types.RetrievalExperimentResultsResponse:
-        """What an experiment shows so far."""
+        """Results of an experiment so far."""
         return cast("types.RetrievalExperimentResultsResponse", await self._call("GET", f"/api/retrieval_experiments/{quote(experiment_id, safe='')}/results", query={"ci_method": ci_method}))
 
     async def search(
@@ -1252,7 +1254,7 @@ verdict is given again."""
     async def whoami(
         self,
     ) -> types.Whoami:
-        """Who am I, and where does my data go?"""
+        """The caller's organization and role, and the storage of its data."""
         return cast("types.Whoami", await self._call("GET", "/api/whoami"))
 
     async def live(

@@ -8,13 +8,13 @@ from typing import Any, Dict, List, Literal, Optional, TypedDict, Union
 # The arm of a user in an experiment.
 Arm = Literal["treatment", "holdout"]
 
-# Which of two responses is better, in the order in which the judge saw them.
+# The better of two responses, in the order in which the judge saw them.
 BetterRequest = Literal["1", "2", "tie"]
 
-# How long a bar of the charts is, in UTC.
+# Bucket of the charts, in UTC.
 Bucket = Literal["day", "week"]
 
-# How an interval for the lift is made.
+# Method of an interval for the lift.
 CiMethod = Literal["clustered_newcombe_tbm", "cr2_bell_mccaffrey", "cr1_t_clusters_minus_1", "delta_welch", "newcombe_neff"]
 
 # The kinds of learnings that an agent can cite; `playbook` where it does not say which.
@@ -33,37 +33,37 @@ DeciderKind = Literal["dashboard", "agent", "aggregation", "tuning"]
 # A decision about an agent playbook.
 DecisionKind = Literal["proposed", "approved", "rejected", "pending", "edited", "archived"]
 
-# Why a learning did not help.
+# Cause of a learning's failure to help.
 DiagnosisCategory = Literal["content_defect", "application_failure", "external_failure", "no_issue", "unknown"]
 
-# Where the data is stored.
+# Database engine.
 Engine = Literal["sqlite", "postgres"]
 
 # The kinds of learnings as a search names them.
 EntityType = Literal["profiles", "user_playbooks", "agent_playbooks"]
 
-# How far the bytes are gone.
+# Depth of an erasure.
 ErasureLevel = Literal["logical", "physical"]
 
-# Where the evaluation of a session stands.
+# Evaluation state of a session.
 EvaluationDecision = Literal["not_yet_quiet", "queued", "sampled_out", "skipped", "failed", "judged"]
 
-# How much the public Python client lets its own extractor read at a time.
+# Window preset of the public Python client's own extractor.
 ExtractionPreset = Literal["quick_chat", "standard", "long_form", "high_volume"]
 
-# Why a session failed.
+# Cause of a session's failure.
 FailureType = Literal["system_error", "missing_tool", "wrong_tool", "insufficient_info_from_tool", "wrong_answer", ""]
 
-# What a credential may do beyond its role.
+# Permission of a credential beyond its role.
 Grant = Literal["governance"]
 
-# What verdicts are measured against.
+# Ground truth that verdicts are measured against.
 GroundTruth = Literal["labels", "outcomes", "both"]
 
 # An outcome that must not get worse.
 GuardrailName = Literal["corrections", "escalation_rate", "output_tokens", "turns_to_resolution"]
 
-# What is known about one guardrail.
+# Verdict on one guardrail.
 GuardrailVerdict = Literal["passed", "failed", "undecided"]
 
 # A part of the server that is looked at.
@@ -71,33 +71,34 @@ HealthCheck = Literal["process", "storage", "jobs", "judge"]
 
 HealthStatus = Literal["ok", "unavailable"]
 
-# How much an overview can say. `empty`: no results. `shadow_off`: no shadow comparison in the window, or none asked
-# for. `early`: the first result is less than 14 days old, or there are fewer than 500 shadow verdicts. Else `full`.
+# Amount of evidence behind an overview. `empty`: no results. `shadow_off`: no shadow comparison in the window, or
+# none asked for. `early`: the first result is less than 14 days old, or there are fewer than 500 shadow verdicts.
+# Else `full`.
 HeroState = Literal["empty", "shadow_off", "early", "full"]
 
-# Whether the judge works.
+# Running state of the judge.
 JudgeActivity = Literal["running", "paused"]
 
-# What a learning did to the answer that it was put before.
+# The effect of a learning on the response that it was retrieved for.
 LearningImpact = Literal["positive", "negative", "neutral"]
 
 # A kind of learning.
 LearningKind = Literal["profile", "user_playbook", "agent_playbook"]
 
-# How a published request stands with learning. What failed is tried again once a day.
+# Learning status of a published request. A failure is tried again once a day.
 LearningProgress = Literal["pending", "processing", "done", "failed"]
 
 # The side of zero that the interval of a learning's attributable impact lies on; `unclear` on both.
 LearningStanding = Literal["helps", "hurts", "unclear"]
 
-# How a learning stands. Clients read `current` as null.
+# Status of a learning. Clients read `current` as null.
 LearningStatus = Literal["current", "pending", "archived", "superseded"]
 
-# What an experiment says so far.
+# Decision on the lift so far.
 LiftDecision = Literal["collecting", "positive", "negative", "no_effect_at_precision", "inconclusive"]
 
-# Why a number is null.
-NullReason = Literal["arm_without_evaluated_sessions", "no_evaluated_sessions", "fewer_than_two_evaluated_users_in_an_arm", "outcome_not_binary", "zero_baseline", "zero_variance", "unbounded_interval", "no_users", "input_out_of_range", "fewer_than_30_evaluated_users_in_an_arm", "no_looks", "empty_intersection", "fewer_than_100_users", "too_little_history", "constant_pre_period", "variance_not_reduced", "no_user_with_two_sessions", "fewer_than_two_segments", "fewer_than_five_users", "no_difference_in_delivery", "fewer_than_two_weeks", "one_user_determines_slope", "no_labels", "no_unlabelled_sessions", "no_labelled_successes", "no_labelled_failures", "judge_no_better_than_chance", "judge_rate_outside_error_rates", "no_variation_in_labels", "no_discordant_pairs", "arm_without_published_sessions", "nothing_served", "unhealthy"]
+# Reason for a null number.
+NullReason = Literal["arm_without_evaluated_sessions", "no_evaluated_sessions", "fewer_than_two_evaluated_users_in_an_arm", "outcome_not_binary", "zero_baseline", "zero_variance", "unbounded_interval", "no_users", "input_out_of_range", "fewer_than_30_evaluated_users_in_an_arm", "no_looks", "empty_intersection", "fewer_than_100_users", "too_little_history", "constant_pre_period", "variance_not_reduced", "no_user_with_two_sessions", "fewer_than_two_segments", "fewer_than_five_users", "no_difference_in_delivery", "fewer_than_two_weeks", "one_user_determines_slope", "no_labels", "no_unlabelled_sessions", "no_labelled_successes", "no_labelled_failures", "judge_no_better_than_chance", "judge_rate_outside_error_rates", "no_variation_in_labels", "no_discordant_pairs", "arm_without_published_sessions", "nothing_served", "unhealthy", "too_few_events", "one_user_dominates", "fewer_than_30_labelled_users_in_an_arm", "too_few_users", "nothing_to_compare_with", "out_of_reach"]
 
 # The approval of an agent playbook.
 PlaybookStatus = Literal["pending", "approved", "rejected"]
@@ -106,25 +107,25 @@ PlaybookStatus = Literal["pending", "approved", "rejected"]
 # refused.
 ProposalOutcome = Literal["added", "merged", "superseded", "refused"]
 
-# How a publish stands with learning when it is answered.
+# Learning status in the answer to a publish.
 PublishLearningStatus = Literal["done", "deferred"]
 
-# Why an erasure did not get on. Says nothing of the person.
+# Reason for a failed erasure. Says nothing of the person.
 PurgeErrorCode = Literal["erase_delete_failed", "erase_not_empty", "erase_audit_failed", "erase_scrub_busy", "erase_index_corrupt", "erase_storage_unavailable"]
 
-# How far an erasure is.
+# Status of an erasure.
 PurgeStatus = Literal["pending", "running", "failed", "complete"]
 
-# Where a job stands in the queue.
+# State of a job in the queue.
 QueueState = Literal["waiting", "due", "running", "done", "dead", "cancelled"]
 
-# Where a regeneration stands.
+# Status of a regeneration.
 RegenerationStatus = Literal["running", "completed", "cancelled", "error"]
 
-# How far the verdicts on a session's retrieved learnings are.
+# Completeness of the verdicts on a session's retrieved learnings.
 RetrievedLearningStatus = Literal["complete", "degraded", "failed", "pending", "not_applicable"]
 
-# What a credential is for.
+# The purpose of a credential.
 Role = Literal["agent", "dashboard", "governance"]
 
 RuleKind = Literal["regex", "tool_used", "tool_not_used", "max_turns", "customer_outcome"]
@@ -135,13 +136,13 @@ SearchMode = Literal["hybrid", "vector", "fts"]
 # The outcome of a session.
 SessionOutcomeKind = Literal["success", "failure", "unknown"]
 
-# Which responses the comparisons of a session prefer: those it was given, or those published beside them.
+# Preference of a session's comparisons: for the responses it was given, or for those published beside them.
 ShadowPreference = Literal["regular_is_better", "regular_is_slightly_better", "tied", "shadow_is_slightly_better", "shadow_is_better"]
 
-# Why a session was not graded.
+# Reason for not grading a session.
 SkippedReason = Literal["NO_REQUESTS", "NO_INTERACTIONS", "AGENT_VERSION_NOT_IN_SESSION"]
 
-# How long a profile is kept.
+# Time to live of a profile.
 TimeToLive = Literal["one_day", "one_week", "one_month", "one_quarter", "one_year", "infinity"]
 
 # The remedy that is proposed for a learning.
@@ -153,7 +154,7 @@ TuningStatus = Literal["open", "accepted", "declined"]
 # An action of a person besides saying something.
 UserAction = Literal["click", "scroll", "type", "none"]
 
-# What a person should know about a verdict.
+# A remark about the transcript that comes with a verdict.
 VerdictFlag = Literal["orders_to_grader", "fake_role_tags", "verdict_shaped", "hidden_characters", "transcript_cut"]
 
 class _AcceptTuningProposalRequestRequired(TypedDict):
@@ -208,14 +209,14 @@ class _AgentPlaybookRequired(TypedDict):
     trigger: str
 
 
-# How to handle something, put together from several people's playbooks. The organization's own.
+# Instruction for a recurring situation, put together from several people's playbooks. The organization's own.
 class AgentPlaybook(_AgentPlaybookRequired, total=False):
-    # Whether aggregation proposed it, it is pending, and fewer than `min_users` of its people are still there; null
+    # True if aggregation proposed it, it is pending, and fewer than `min_users` of its people are still there; null
     # in search results.
     below_min_users: Optional[bool]
-    # How many different people it came from, of those who are still there; null in search results.
+    # Number of different people it came from, of those who are still there; null in search results.
     source_user_count: Optional[int]
-    # What it came from; null in search results.
+    # User playbooks it came from, with their turns; null in search results.
     source_windows: Optional[List[SourceWindow]]
     status: Optional[LearningStatus]
 
@@ -245,14 +246,14 @@ class _AgentSuccessEvaluationResultRequired(TypedDict):
     agent_version: str
     # Calls made for this verdict.
     attempts: int
-    # When the session's first request happened: a regrade keeps its place on every chart.
+    # Time of the session's first request: a regrade keeps its place on every chart.
     created_at: int
     evaluated_at: int
     evaluation_name: str
     failure_reason: str
     # Empty on success.
     failure_type: FailureType
-    # What the transcript tried, and whether it was cut.
+    # Manipulation attempts found in the transcript, and its truncation.
     flags: List[VerdictFlag]
     input_tokens: int
     is_escalated: bool
@@ -267,7 +268,7 @@ class _AgentSuccessEvaluationResultRequired(TypedDict):
     retrieved_learning_status: RetrievedLearningStatus
     rubric_hash: str
     session_id: str
-    user_id: str
+    user_id: UserId
 
 
 # A verdict on a session.
@@ -294,7 +295,7 @@ class _AgreementRequired(TypedDict):
     judged: int
     # Cohen's κ: agreement beyond chance.
     kappa: Number
-    # Those of them with ground truth.
+    # Verdicts with ground truth.
     n: int
     # The judge's success rate over all judged sessions, as it is.
     raw_success_rate: Number
@@ -309,23 +310,28 @@ class Agreement(_AgreementRequired, total=False):
     agreement: Optional[float]
 
 
+# The lift in a way that may be read every day.
 class AlwaysValidLift(TypedDict):
     # Lower and upper end.
     interval_pp: Optional[List[float]]
     interval_pp_null_reason: Optional[NullReason]
     p_value: float
+    # Number of users at which the interval is tightest.
     planned_users: int
-    # Lower and upper end.
+    # Intersection of the intervals of all looks.
     running_interval_pp: Optional[List[float]]
     running_interval_pp_null_reason: Optional[NullReason]
     running_p_value: Optional[float]
     running_p_value_null_reason: Optional[NullReason]
 
 
+# Provenance of the numbers: the same input and version give the same numbers.
 class AnalysisStamp(TypedDict):
     as_of: int
     ci_method: CiMethod
+    # Version of the assignment hash.
     hash_version: str
+    # A digest of everything the numbers depend on.
     input_digest: str
     version: str
 
@@ -336,13 +342,21 @@ class Attribution(TypedDict):
     experiment_id: str
 
 
+# Evaluated sessions by reason, and two kinds of those that count.
 class AttributionCounts(TypedDict):
+    # The stored arm is not the user's.
     arm_mismatch: int
+    # Sessions that count.
     attributed: int
+    # Sessions that count and began before the user's first search.
     began_before_exposure: int
+    # Sessions that count and ended after the stop.
     ended_after_stop: int
+    # The session's requests name both arms.
     mixed_arms: int
+    # None of the session's requests names the experiment.
     no_metadata: int
+    # The user has requests in both arms.
     user_in_both_arms: int
 
 
@@ -379,7 +393,7 @@ class _CertificateRequired(TypedDict):
     subject_ref: str
 
 
-# What was erased, when, by which version, and how far the bytes are gone.
+# Certificate of an erasure: rows erased, time, version and depth.
 class Certificate(_CertificateRequired, total=False):
     audit_hash: Optional[str]
     audit_sequence: Optional[int]
@@ -403,12 +417,6 @@ class Check(TypedDict):
     ok: bool
 
 
-class ChiSquare(TypedDict):
-    chi_square: float
-    degrees_of_freedom: int
-    p_value: float
-
-
 class _CitationRequired(TypedDict):
     kind: CitationKind
     real_id: str
@@ -422,7 +430,7 @@ class Citation(_CitationRequired, total=False):
 
 class CitedSession(TypedDict):
     session_id: str
-    user_id: str
+    user_id: UserId
 
 
 class ClearUserDataRequest(TypedDict):
@@ -505,6 +513,7 @@ class ConfusionTable(TypedDict):
     true_passes: int
 
 
+# A holdout session whose turns carried learnings.
 class ContaminatedSession(TypedDict):
     session_id: str
     user_id: str
@@ -535,6 +544,7 @@ class CreatedKey(TypedDict):
     token: str
 
 
+# The lift made more precise with what users did before: an analysis of covariance.
 class CupedLift(TypedDict):
     degrees_of_freedom: float
     # Lower and upper end.
@@ -542,6 +552,7 @@ class CupedLift(TypedDict):
     interval_95_pp_null_reason: Optional[NullReason]
     lift_pp: Optional[float]
     lift_pp_null_reason: Optional[NullReason]
+    p_value: float
     share_of_users_with_history: float
     standard_error_pp: Optional[float]
     standard_error_pp_null_reason: Optional[NullReason]
@@ -554,13 +565,13 @@ class _DecisionRequired(TypedDict):
     # In words; empty where the decision says it all.
     reason: str
     session_id: str
-    user_id: str
+    user_id: UserId
 
 
-# Where a session stands.
+# Evaluation decision on a session.
 class Decision(_DecisionRequired, total=False):
     decided_at: Optional[int]
-    # When it is or was due, while it waits.
+    # Due time, while it waits.
     due_at: Optional[int]
 
 
@@ -661,13 +672,18 @@ class Erased(_ErasedRequired, total=False):
     error_code: Optional[PurgeErrorCode]
 
 
+# Evaluation rates of the arms, and a test of their difference.
 class EvaluationRates(TypedDict):
     difference_pp: Optional[float]
     difference_pp_null_reason: Optional[NullReason]
     holdout: Optional[float]
     holdout_null_reason: Optional[NullReason]
+    # Of a single look; nothing is concluded from it.
     p_value: Optional[float]
     p_value_null_reason: Optional[NullReason]
+    # Over all looks; may be read every day.
+    sequential_p_value: Optional[float]
+    sequential_p_value_null_reason: Optional[NullReason]
     standard_error_pp: Optional[float]
     standard_error_pp_null_reason: Optional[NullReason]
     treatment: Optional[float]
@@ -698,14 +714,19 @@ class Evaluator(_EvaluatorRequired, total=False):
     tool_name: Optional[str]
 
 
+# Decision of an experiment so far, safe to read every day.
 class ExperimentDecision(TypedDict):
+    # null while something is wrong.
     decision: Optional[LiftDecision]
     decision_null_reason: Optional[NullReason]
     failed_guardrail: bool
+    # The smallest lift that matters.
     margin_percentage_points: float
+    # The decision, for people.
     sentence: str
 
 
+# Share of sessions that got a learning, the effect on them, and the lift where there was something to find.
 class ExperimentDelivery(TypedDict):
     complier_effect_pp: Optional[float]
     complier_effect_pp_null_reason: Optional[NullReason]
@@ -719,56 +740,74 @@ class ExperimentDelivery(TypedDict):
     triggered: TriggeredLift
 
 
+# An outcome that must not get worse, and whether it did.
 class ExperimentGuardrail(TypedDict):
+    # Small means worse; adjusted over all guardrails after Holm.
     deterioration_p_value: Optional[float]
     deterioration_p_value_null_reason: Optional[NullReason]
-    # Lower and upper end.
+    # Always valid: it may be read every day.
     difference_interval_95: Optional[List[float]]
     difference_interval_95_null_reason: Optional[NullReason]
+    # Treatment minus holdout; positive is worse.
     harm: Optional[float]
     harm_null_reason: Optional[NullReason]
+    # Tolerable harm, in the unit of the outcome.
     margin: float
     name: GuardrailName
+    # Small means passed; adjusted over all guardrails after Holm.
     non_inferiority_p_value: Optional[float]
     non_inferiority_p_value_null_reason: Optional[NullReason]
     verdict: GuardrailVerdict
 
 
+# Health checks of an experiment. An unhealthy experiment has no decision, and keeps its numbers.
 class ExperimentHealth(TypedDict):
     attribution: AttributionCounts
+    # Holdout sessions whose turns carried learnings.
     contaminated_holdout_session_count: int
+    # Some of these sessions.
     contaminated_holdout_sessions: List[ContaminatedSession]
     evaluation_rate: EvaluationRates
     healthy: bool
+    # Problems found, for people.
     problems: List[str]
     sample_ratio: SampleRatios
-    # Lower and upper end.
+    # The lift if every session that is not judged had gone the worst way.
     worst_case_lift_pp: Optional[List[float]]
     worst_case_lift_pp_null_reason: Optional[NullReason]
 
 
+# Statistical inference on the lift.
 class ExperimentInference(TypedDict):
+    # Of `confidence_interval_95_percentage_points`.
     ci_method: CiMethod
     cr2_p_value: Optional[float]
     cr2_p_value_null_reason: Optional[NullReason]
+    # After Bell and McCaffrey.
     degrees_of_freedom: Optional[float]
     degrees_of_freedom_null_reason: Optional[NullReason]
+    # Factor by which the clustering of sessions in users raises the number of sessions needed.
     design_effect: NumberByArm
     effective_sample_size: NumberByArm
     effective_users: NumberByArm
+    # The quantity that the lift estimates, for people.
     estimand: str
+    # Of `confidence_interval_95_percentage_points`.
     interval_null_reason: Optional[NullReason]
     intervals_95_pp: LiftIntervals
+    # Of `success_rate_lift_percentage_points`.
     lift_null_reason: Optional[NullReason]
     p_value: Optional[float]
     p_value_null_reason: Optional[NullReason]
     # Lower and upper end.
     relative_interval_95: Optional[List[float]]
     relative_interval_95_null_reason: Optional[NullReason]
+    # Of `relative_success_lift`.
     relative_lift_null_reason: Optional[NullReason]
     standard_error_pp: StandardErrors
 
 
+# Shares of the learnings served to treatment that come from holdout users, or were made after the start.
 class ExperimentInterference(TypedDict):
     estimand: str
     served_learnings: int
@@ -776,6 +815,7 @@ class ExperimentInterference(TypedDict):
     share_made_after_start: float
 
 
+# Judges of the sessions, and the lift corrected for the judge's errors.
 class ExperimentJudges(TypedDict):
     # Lower and upper end.
     corrected_interval_95_pp: Optional[List[float]]
@@ -784,6 +824,7 @@ class ExperimentJudges(TypedDict):
     corrected_lift_pp_null_reason: Optional[NullReason]
     epochs: List[JudgeEpoch]
     labelled_sessions: int
+    # True if there are several epochs: compare with care.
     mixed: bool
     # Lower and upper end.
     prediction_powered_interval_95_pp: Optional[List[float]]
@@ -792,24 +833,30 @@ class ExperimentJudges(TypedDict):
     prediction_powered_lift_pp_null_reason: Optional[NullReason]
 
 
+# Robustness of the lift against single users.
 class ExperimentRobustness(TypedDict):
     largest_leave_one_user_out_shift_pp: Optional[float]
     largest_leave_one_user_out_shift_pp_null_reason: Optional[NullReason]
     largest_user_share: float
+    # True if one user has so many sessions of an arm that the headline interval is widened for it.
+    one_user_dominates: bool
     # Lower and upper end.
     user_weighted_interval_95_pp: Optional[List[float]]
     user_weighted_interval_95_pp_null_reason: Optional[NullReason]
+    # Each user counts once.
     user_weighted_lift_pp: Optional[float]
     user_weighted_lift_pp_null_reason: Optional[NullReason]
     user_weighted_p_value: Optional[float]
     user_weighted_p_value_null_reason: Optional[NullReason]
 
 
+# The lift by what sessions have in common.
 class ExperimentSegments(TypedDict):
     agent_version: Segmentation
     source: Segmentation
 
 
+# Change of the lift from week to week.
 class ExperimentTrend(TypedDict):
     # Lower and upper end.
     slope_interval_95_pp: Optional[List[float]]
@@ -837,7 +884,7 @@ class ExportBundle(TypedDict):
 class FalsePass(TypedDict):
     result_id: int
     session_id: str
-    user_id: str
+    user_id: UserId
 
 
 class FinalizeResponse(TypedDict):
@@ -845,7 +892,7 @@ class FinalizeResponse(TypedDict):
     message: str
     session_id: str
     success: bool
-    user_id: str
+    user_id: UserId
 
 
 class FlipView(TypedDict):
@@ -854,7 +901,7 @@ class FlipView(TypedDict):
     failure_reason: str
     live_is_success: bool
     session_id: str
-    user_id: str
+    user_id: UserId
 
 
 class _GetAgentPlaybooksResponseRequired(TypedDict):
@@ -1188,7 +1235,7 @@ class HeroBucket(_HeroBucketRequired, total=False):
 
 class _ImpactRequired(TypedDict):
     clustered_by: ClusteredBy
-    # How many of them there are.
+    # Number of clusters.
     clusters: int
     judged: int
     negative: int
@@ -1222,7 +1269,7 @@ class ImportScoreResponse(TypedDict):
     # False when this score was imported before.
     recorded: bool
     success: bool
-    user_id: str
+    user_id: UserId
 
 
 # One thing wrong with the input, with the JSON pointer to it.
@@ -1247,7 +1294,7 @@ class _InteractionRequired(TypedDict):
     tools_used: List[ToolUsed]
     user_action: UserAction
     user_action_description: str
-    user_id: str
+    user_id: UserId
 
 
 # One turn, as it is read back.
@@ -1285,7 +1332,7 @@ class JobCount(TypedDict):
 
 class JobsSummary(TypedDict):
     jobs: List[JobCount]
-    # How long the oldest due job has been waiting; 0 when nothing is late.
+    # Waiting time of the oldest due job; 0 when nothing is late.
     oldest_due_age_seconds: int
 
 
@@ -1336,6 +1383,7 @@ class JudgeDiffRequest(_JudgeDiffRequestRequired, total=False):
     max_cost_usd: Optional[float]
 
 
+# Judge and rubric, with the lift of each: numbers of two rubrics are never pooled in silence.
 class JudgeEpoch(TypedDict):
     holdout_sessions: int
     judge: str
@@ -1356,7 +1404,7 @@ class _JudgeHealthRequired(TypedDict):
     judge: str
     # Verdicts come from rules, not from a model.
     offline: bool
-    # Why sessions of these seven days have no verdict, most frequent first.
+    # Reasons for missing verdicts in these seven days, most frequent first.
     reasons: List[ReasonCount]
     # US dollars this process spent today (UTC).
     spent_today_usd: float
@@ -1365,7 +1413,7 @@ class _JudgeHealthRequired(TypedDict):
 
 # The judge at a glance.
 class JudgeHealth(_JudgeHealthRequired, total=False):
-    # Why it is paused, in words.
+    # Reason for the pause, in words.
     paused_reason: Optional[str]
     paused_since: Optional[int]
 
@@ -1421,7 +1469,7 @@ class LabelView(TypedDict):
     labelled_by: str
     note: str
     session_id: str
-    user_id: str
+    user_id: UserId
 
 
 class LabelsRequest(TypedDict):
@@ -1461,7 +1509,7 @@ class _LearningProvenanceRequired(TypedDict):
     interactions: List[SourceTurn]
     kind: LearningKind
     learning_id: str
-    # What was proposed, merged and replaced on the way to it, oldest first. Empty for what was added through the API.
+    # Proposals, merges and replacements that led to it, oldest first. Empty for a learning added through the API.
     proposals: List[ProposalRecord]
     # Of agent playbooks: the user playbooks it came from, with their own way.
     sources: List[PlaybookSource]
@@ -1472,10 +1520,9 @@ class LearningProvenance(_LearningProvenanceRequired, total=False):
     # Of agent playbooks: how many different people they are of.
     source_user_count: Optional[int]
     status: Optional[LearningStatus]
-    # What took its place, if something did.
+    # Id of the learning that replaced it, if one did.
     superseded_by: Optional[str]
-    # Whose it is; null for agent playbooks.
-    user_id: Optional[str]
+    user_id: Optional[UserId]
 
 
 class _LearningStatusResponseRequired(TypedDict):
@@ -1487,6 +1534,7 @@ class LearningStatusResponse(_LearningStatusResponseRequired, total=False):
     reason: Optional[str]
 
 
+# The interval of the lift by every method.
 class LiftIntervals(TypedDict):
     # Lower and upper end.
     clustered_newcombe_tbm: Optional[List[float]]
@@ -1505,7 +1553,9 @@ class LiftIntervals(TypedDict):
     newcombe_neff_null_reason: Optional[NullReason]
 
 
+# The lift within one segment. Small segments go together without a name; of fewer than five users nothing is shown.
 class LiftSegment(TypedDict):
+    # Adjusted over all segments: the larger of that after Benjamini and Hochberg and that after Westfall and Young.
     adjusted_p_value: Optional[float]
     adjusted_p_value_null_reason: Optional[NullReason]
     holdout_users: Optional[int]
@@ -1515,6 +1565,7 @@ class LiftSegment(TypedDict):
     interval_95_pp_null_reason: Optional[NullReason]
     lift_pp: Optional[float]
     lift_pp_null_reason: Optional[NullReason]
+    # null for the small ones together.
     name: Optional[str]
     p_value: Optional[float]
     p_value_null_reason: Optional[NullReason]
@@ -1540,7 +1591,7 @@ class _ListedOutcomeRequired(TypedDict):
     recorded_at: int
     revision: int
     session_id: str
-    user_id: str
+    user_id: UserId
     # The same as `recorded_at`, under the name that existing clients read.
     created_at: int
     # The source of the session's first request.
@@ -1557,7 +1608,7 @@ class ListedOutcome(_ListedOutcomeRequired, total=False):
 class _ListedSessionRequired(TypedDict):
     # The agent version of its newest request.
     agent_version: str
-    # When its first request happened; dates its verdicts.
+    # Time of its first request; dates its verdicts.
     first_request_at: int
     interaction_count: int
     last_request_at: int
@@ -1565,12 +1616,12 @@ class _ListedSessionRequired(TypedDict):
     session_id: str
     # The source of its first request.
     source: str
-    user_id: str
+    user_id: UserId
 
 
 # A session in a list, with its newest verdict. Null where it has none.
 class ListedSession(_ListedSessionRequired, total=False):
-    # When it was declared finished, if it was and has not grown since.
+    # Time at which it was declared finished, if it was and has not grown since.
     finished_at: Optional[int]
     failure_type: Optional[FailureType]
     is_escalated: Optional[bool]
@@ -1649,12 +1700,15 @@ class Number(TypedDict, total=False):
     value: Optional[float]
 
 
+# A number of each arm.
 class NumberByArm(TypedDict):
     holdout: Optional[float]
     holdout_null_reason: Optional[NullReason]
     treatment: Optional[float]
     treatment_null_reason: Optional[NullReason]
 
+
+OrgId = str
 
 class OrganizationConfig(TypedDict, total=False):
     # What the agent is and does, for the judge.
@@ -1722,7 +1776,7 @@ class PlaybookDecision(TypedDict):
     decision: DecisionKind
 
 
-# Why a learning did not help, as far as the session shows it.
+# Diagnosis of a learning that did not help, as far as the session shows it.
 class PlaybookDiagnosis(TypedDict):
     category: DiagnosisCategory
     # Turns of the session, each once.
@@ -1734,7 +1788,7 @@ class PlaybookDiagnosis(TypedDict):
 class PlaybookSource(TypedDict):
     proposals: List[ProposalRecord]
     source_interaction_ids: List[int]
-    user_id: str
+    user_id: UserId
     user_playbook_id: int
 
 
@@ -1776,7 +1830,7 @@ class _ProfileRequired(TypedDict):
     source: str
     source_interaction_ids: List[int]
     tags: List[str]
-    user_id: str
+    user_id: UserId
 
 
 # Something an agent knows about a person.
@@ -1818,7 +1872,7 @@ class _ProposalRecordRequired(TypedDict):
     rubric_hash: str
     source_interaction_ids: List[int]
     trigger: str
-    user_id: str
+    user_id: UserId
     # The number of the window in its person's stream.
     window_no: int
 
@@ -1840,21 +1894,20 @@ class _ProvenanceRequired(TypedDict):
     interactions: List[SourceTurn]
     kind: LearningKind
     learning_id: str
-    # What was proposed, merged and replaced on the way to it, oldest first. Empty for what was added through the API.
+    # Proposals, merges and replacements that led to it, oldest first. Empty for a learning added through the API.
     proposals: List[ProposalRecord]
     # Of agent playbooks: the user playbooks it came from, with their own way.
     sources: List[PlaybookSource]
 
 
-# Where a learning came from.
+# Provenance of a learning.
 class Provenance(_ProvenanceRequired, total=False):
     # Of agent playbooks: how many different people they are of.
     source_user_count: Optional[int]
     status: Optional[LearningStatus]
-    # What took its place, if something did.
+    # Id of the learning that replaced it, if one did.
     superseded_by: Optional[str]
-    # Whose it is; null for agent playbooks.
-    user_id: Optional[str]
+    user_id: Optional[UserId]
 
 
 class _PublishRequestRequired(TypedDict):
@@ -1939,6 +1992,13 @@ class ReasonCount(TypedDict):
     reason: str
 
 
+# A test that assigns the users anew, again and again, and counts how often chance gives as much.
+class Reassignment(TypedDict):
+    p_value: float
+    repetitions: int
+    statistic: float
+
+
 class RecentShadowComparisonsResponse(TypedDict):
     verdicts: List[ShadowComparisonVerdict]
 
@@ -1983,7 +2043,7 @@ class _RegenerateStatusResponseRequired(TypedDict):
     total_candidates: int
 
 
-# How far it is.
+# Progress of a regeneration.
 class RegenerateStatusResponse(_RegenerateStatusResponseRequired, total=False):
     # The candidate's rubric version, for a judge diff.
     candidate_version: Optional[str]
@@ -1991,12 +2051,12 @@ class RegenerateStatusResponse(_RegenerateStatusResponseRequired, total=False):
     estimated_cost_usd: Optional[float]
     finished_at: Optional[float]
     max_cost_usd: Optional[float]
-    # Why it ended early, or why it waits.
+    # Reason for an early end or a wait.
     reason: Optional[str]
 
 
 class _RegenerationPreviewRequired(TypedDict):
-    # Who would judge: `offline`, or provider/model.
+    # Judge that would be used: `offline`, or provider/model.
     judge: str
     # Sessions that would be judged.
     total: int
@@ -2004,7 +2064,7 @@ class _RegenerationPreviewRequired(TypedDict):
     total_candidates: int
 
 
-# What a regeneration would do.
+# Size and cost of a regeneration that has not started.
 class RegenerationPreview(_RegenerationPreviewRequired, total=False):
     # US dollars; null if the model is unpriced.
     estimated_cost_usd: Optional[float]
@@ -2034,7 +2094,7 @@ class _RequestRequired(TypedDict):
     request_id: str
     session_id: str
     source: str
-    user_id: str
+    user_id: UserId
 
 
 # One publish, as it is read back.
@@ -2080,27 +2140,35 @@ class RetrievalExperimentListResponse(_RetrievalExperimentListResponseRequired, 
     active_experiment: Optional[RetrievalExperimentRecord]
 
 
+# Power analysis of an experiment of this size, judging by past sessions.
 class RetrievalExperimentPlan(TypedDict):
+    # Days of past sessions that the plan stands on.
     days: int
+    # Days until they have come, if the past users come back as they did.
     days_needed: Optional[int]
     days_needed_null_reason: Optional[NullReason]
+    # Factor by which the clustering of sessions in users raises the number of sessions needed.
     design_effect: Optional[float]
     design_effect_null_reason: Optional[NullReason]
     effect_percentage_points: float
     holdout_percentage: float
     holdout_users_needed: Optional[int]
     holdout_users_needed_null_reason: Optional[NullReason]
+    # Correlation of one user's sessions: 0 not alike at all, 1 all the same.
     intraclass_correlation: Optional[float]
     intraclass_correlation_null_reason: Optional[NullReason]
     past_sessions: int
     past_users: int
     power: float
+    # Factor by which this holdout raises the detectable effect of an even split.
     small_holdout_price: Optional[float]
     small_holdout_price_null_reason: Optional[NullReason]
+    # The smallest lift that as many users as there were would show.
     smallest_detectable_effect_percentage_points: Optional[float]
     smallest_detectable_effect_percentage_points_null_reason: Optional[NullReason]
     success_rate: Optional[float]
     success_rate_null_reason: Optional[NullReason]
+    # Users needed to decide about the effect that was asked for, reading the results every day.
     treatment_users_needed: Optional[int]
     treatment_users_needed_null_reason: Optional[NullReason]
     warnings: List[str]
@@ -2119,17 +2187,19 @@ class RetrievalExperimentRecord(_RetrievalExperimentRecordRequired, total=False)
     ended_at: Optional[int]
 
 
+# Results of an experiment so far. A part that cannot be given is null beside its `…_null_reason`.
 class RetrievalExperimentResultsResponse(TypedDict):
     always_valid: Optional[AlwaysValidLift]
     always_valid_null_reason: Optional[NullReason]
     analysis: AnalysisStamp
-    # Lower and upper end.
+    # Lower and upper end, clustered by user.
     confidence_interval_95_percentage_points: Optional[List[float]]
     cuped: Optional[CupedLift]
     cuped_null_reason: Optional[NullReason]
     decision: ExperimentDecision
     delivery: Optional[ExperimentDelivery]
     delivery_null_reason: Optional[NullReason]
+    # The share of evaluated sessions that belong to the experiment.
     evaluated_session_coverage: Optional[float]
     experiment: RetrievalExperimentRecord
     guardrails: List[ExperimentGuardrail]
@@ -2163,7 +2233,7 @@ class _RetrievedLearningEvaluationResultRequired(TypedDict):
     agent_version: str
     attempts: int
     created_at: int
-    # Whether the judge saw the whole session.
+    # True if the judge saw the whole session.
     diagnosis_evidence_complete: bool
     impact_reason: str
     input_tokens: int
@@ -2178,7 +2248,7 @@ class _RetrievedLearningEvaluationResultRequired(TypedDict):
     result_id: int
     rubric_hash: str
     session_id: str
-    user_id: str
+    user_id: UserId
 
 
 # A stored verdict on one learning at one turn.
@@ -2211,22 +2281,27 @@ class RuleAttributionRow(TypedDict):
     title: str
 
 
+# A split of users against the planned share.
 class SampleRatioTest(TypedDict):
     chi_square: Optional[float]
     chi_square_null_reason: Optional[NullReason]
+    # True if `p_value` is that of the exact binomial test, because few users are expected.
     exact: bool
     expected_holdout_share: float
     holdout_users: int
     mismatch: bool
     observed_holdout_share: Optional[float]
     observed_holdout_share_null_reason: Optional[NullReason]
+    # Of a single look; nothing is concluded from it.
     p_value: Optional[float]
     p_value_null_reason: Optional[NullReason]
+    # Over all looks; may be read every day.
     sequential_p_value: Optional[float]
     sequential_p_value_null_reason: Optional[NullReason]
     treatment_users: int
 
 
+# Sample ratio tests of the users at each stage.
 class SampleRatios(TypedDict):
     evaluated: SampleRatioTest
     exposed: SampleRatioTest
@@ -2257,7 +2332,7 @@ class _ScoreRequired(TypedDict):
     users: int
 
 
-# What verdicts say about one learning.
+# Scorecard of one learning.
 class Score(_ScoreRequired, total=False):
     arm_lift: Optional[ServedLift]
     arm_lift_reason: Optional[str]
@@ -2265,11 +2340,10 @@ class Score(_ScoreRequired, total=False):
     # The open proposal about it, if there is one.
     proposal_id: Optional[str]
     status: Optional[LearningStatus]
-    # Whose it is; null for agent playbooks.
-    user_id: Optional[str]
+    user_id: Optional[UserId]
 
 
-# How many sessions took how many corrections.
+# Histogram of corrections per session.
 class ScoreDistribution(TypedDict):
     baseline_bins: List[int]
     current_bins: List[int]
@@ -2277,16 +2351,16 @@ class ScoreDistribution(TypedDict):
 
 
 class Scorecard(TypedDict):
-    # Those that hurt first, then those that help.
+    # Harmful learnings first, then helpful ones.
     scores: List[Score]
     success: bool
 
 
 class _SearchAgentPlaybooksResponseRequired(TypedDict):
     agent_playbooks: List[AgentPlaybook]
-    # Whether a part of the search was missing.
+    # True if a part of the search was missing.
     degraded: bool
-    # By what learnings were actually found.
+    # Search mode that was actually used.
     search_mode_effective: SearchMode
     success: bool
 
@@ -2355,9 +2429,9 @@ class SearchProfilesRequest(_SearchProfilesRequestRequired, total=False):
 
 
 class _SearchProfilesResponseRequired(TypedDict):
-    # Whether a part of the search was missing.
+    # True if a part of the search was missing.
     degraded: bool
-    # By what learnings were actually found.
+    # Search mode that was actually used.
     search_mode_effective: SearchMode
     success: bool
     user_profiles: List[Profile]
@@ -2403,10 +2477,10 @@ class SearchRequest(_SearchRequestRequired, total=False):
 
 class _SearchResponseRequired(TypedDict):
     agent_playbooks: List[AgentPlaybook]
-    # Whether a part of the search was missing.
+    # True if a part of the search was missing.
     degraded: bool
     profiles: List[Profile]
-    # By what learnings were actually found.
+    # Search mode that was actually used.
     search_mode_effective: SearchMode
     success: bool
     user_playbooks: List[UserPlaybook]
@@ -2418,9 +2492,9 @@ class SearchResponse(_SearchResponseRequired, total=False):
 
 
 class _SearchUserPlaybooksResponseRequired(TypedDict):
-    # Whether a part of the search was missing.
+    # True if a part of the search was missing.
     degraded: bool
-    # By what learnings were actually found.
+    # Search mode that was actually used.
     search_mode_effective: SearchMode
     success: bool
     user_playbooks: List[UserPlaybook]
@@ -2431,16 +2505,16 @@ class SearchUserPlaybooksResponse(_SearchUserPlaybooksResponseRequired, total=Fa
     msg: Optional[str]
 
 
-# How many rows a section has, and the SHA-256 of its rows, each with a newline after it.
+# Row count of a section, and the SHA-256 of its rows, each with a newline after it.
 class SectionManifest(TypedDict):
     count: int
     sha256: str
 
 
+# The lift of each segment, and whether they differ.
 class Segmentation(TypedDict):
-    cochran_q: Optional[ChiSquare]
-    cochran_q_null_reason: Optional[NullReason]
-    interaction: Optional[ChiSquare]
+    # Test that the lift is the same everywhere.
+    interaction: Optional[Reassignment]
     interaction_null_reason: Optional[NullReason]
     segments: List[LiftSegment]
 
@@ -2474,7 +2548,7 @@ class SessionKey(_SessionKeyRequired, total=False):
 # A session and whose it is.
 class SessionKeyView(TypedDict):
     session_id: str
-    user_id: str
+    user_id: UserId
 
 
 class SessionLabels(TypedDict):
@@ -2488,7 +2562,7 @@ class _SessionOutcomeRequired(TypedDict):
     recorded_at: int
     revision: int
     session_id: str
-    user_id: str
+    user_id: UserId
 
 
 # An outcome as it is stored; a different report later is a new revision.
@@ -2521,7 +2595,7 @@ class _SessionOutcomeResponseRequired(TypedDict):
     # The source of the session's first request.
     source: str
     success: bool
-    user_id: str
+    user_id: UserId
 
 
 class SessionOutcomeResponse(_SessionOutcomeResponseRequired, total=False):
@@ -2537,7 +2611,7 @@ class SessionRequests(TypedDict):
 class _SessionSummaryRequired(TypedDict):
     # The agent version of its newest request.
     agent_version: str
-    # When its first request happened; dates its verdicts.
+    # Time of its first request; dates its verdicts.
     first_request_at: int
     interaction_count: int
     last_request_at: int
@@ -2545,12 +2619,12 @@ class _SessionSummaryRequired(TypedDict):
     session_id: str
     # The source of its first request.
     source: str
-    user_id: str
+    user_id: UserId
 
 
 # A session in a list.
 class SessionSummary(_SessionSummaryRequired, total=False):
-    # When it was declared finished, if it was and has not grown since.
+    # Time at which it was declared finished, if it was and has not grown since.
     finished_at: Optional[int]
 
 
@@ -2580,7 +2654,7 @@ class SessionView(TypedDict):
     shadow_comparisons: List[ShadowComparisonVerdict]
 
 
-# What the judge says of a pair.
+# The judge's verdict on a pair.
 class ShadowComparisonOutput(TypedDict):
     better_request: BetterRequest
     comparison_reason: str
@@ -2591,29 +2665,29 @@ class _ShadowComparisonVerdictRequired(TypedDict):
     agent_version: str
     # Calls made for this verdict.
     attempts: int
-    # When the turn happened (RFC 3339, UTC): a verdict keeps its place when it is judged again.
+    # Time of the turn (RFC 3339, UTC): a verdict keeps its place when it is judged again.
     created_at: str
     input_tokens: int
     interaction_id: str
     judge: str
     judge_prompt_version: str
-    # When it was judged (RFC 3339, UTC).
+    # Time of the judgement (RFC 3339, UTC).
     judged_at: str
     latency_ms: int
     output: ShadowComparisonOutput
     output_tokens: int
     rubric_hash: str
-    # Whether the service's response was response 1 of the first call.
+    # True if the service's response was response 1 of the first call.
     service_is_request_1: bool
     session_id: str
-    user_id: str
+    user_id: UserId
     verdict_id: int
 
 
 # A stored verdict on one turn.
 class ShadowComparisonVerdict(_ShadowComparisonVerdictRequired, total=False):
     cost_usd: Optional[float]
-    # Whether both orders gave the same answer; null when one order was judged.
+    # True if both orders gave the same answer; null when one order was judged.
     order_consistent: Optional[bool]
 
 
@@ -2704,7 +2778,7 @@ class SourceTurn(TypedDict):
     request_id: str
     role: str
     session_id: str
-    user_id: str
+    user_id: UserId
 
 
 class _SourceWindowRequired(TypedDict):
@@ -2716,6 +2790,7 @@ class SourceWindow(_SourceWindowRequired, total=False):
     source_interaction_ids: List[int]
 
 
+# Standard errors of the lift, by estimator.
 class StandardErrors(TypedDict):
     cr0: Optional[float]
     cr0_null_reason: Optional[NullReason]
@@ -2740,6 +2815,7 @@ class StartRetrievalExperimentRequest(_StartRetrievalExperimentRequestRequired, 
     # The smallest lift that matters. Fixed from here on.
     margin_percentage_points: Optional[float]
     # How many users the experiment is planned for: where the always-valid interval is tightest. Fixed from here on.
+    # As the planner says when absent.
     planned_users: Optional[int]
 
 
@@ -2783,6 +2859,7 @@ class Transcript(TypedDict):
     session: SessionSummary
 
 
+# Only sessions whose searches found something, in both arms.
 class TriggeredLift(TypedDict):
     holdout_sessions: int
     # Lower and upper end.
@@ -2811,7 +2888,7 @@ class TuningEvidence(TypedDict):
     interaction_ids: List[int]
     reason: str
     session_id: str
-    user_id: str
+    user_id: UserId
 
 
 class _TuningProposalRequired(TypedDict):
@@ -2838,8 +2915,7 @@ class _TuningProposalRequired(TypedDict):
 # A learning that hurts, and what is proposed to do about it.
 class TuningProposal(_TuningProposalRequired, total=False):
     decided_at: Optional[int]
-    # Whose it is; null for agent playbooks.
-    user_id: Optional[str]
+    user_id: Optional[UserId]
 
 
 class TuningProposals(TypedDict):
@@ -2882,6 +2958,8 @@ class UpdateUserPlaybookRequest(_UpdateUserPlaybookRequestRequired, total=False)
     trigger: Optional[str]
 
 
+UserId = str
+
 class _UserPlaybookRequired(TypedDict):
     agent_version: str
     content: str
@@ -2894,11 +2972,11 @@ class _UserPlaybookRequired(TypedDict):
     tags: List[str]
     # When it applies.
     trigger: str
-    user_id: str
+    user_id: UserId
     user_playbook_id: int
 
 
-# How to handle something, learned from one person's sessions.
+# Instruction for a recurring situation, learned from one person's sessions.
 class UserPlaybook(_UserPlaybookRequired, total=False):
     status: Optional[LearningStatus]
 
@@ -2910,6 +2988,7 @@ class Version(TypedDict):
     version: str
 
 
+# The lift of one week since the start.
 class WeeklyLift(TypedDict):
     lift_pp: Optional[float]
     lift_pp_null_reason: Optional[NullReason]
@@ -2921,13 +3000,13 @@ class WeeklyLift(TypedDict):
 class _WhoamiRequired(TypedDict):
     grants: List[Grant]
     message: str
-    org_id: str
+    org_id: OrgId
     role: Role
     storage_configured: bool
     success: bool
 
 
 class Whoami(_WhoamiRequired, total=False):
-    # Where the data goes, without credentials.
+    # Storage location, without credentials.
     storage_label: Optional[str]
     storage_type: Optional[Engine]
