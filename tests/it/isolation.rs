@@ -208,7 +208,7 @@ async fn another_organization_finds_nothing_and_changes_nothing(t: TestApp) {
     // Its own publish under the same ids is its own.
     let own = json!({"user_id": "bob", "session_id": "s1", "request_id": "r3",
         "interaction_data_list": [{"content": "from elsewhere"}]});
-    assert_eq!(others[0].publish(&own).await.status, 200);
+    others[0].publish(&own).await.ok();
     let seen = others[0].get("/api/sessions/bob/s1").await.ok();
     assert!(
         seen["interactions"]

@@ -88,7 +88,7 @@ fn ranges(parameter: &str) -> String {
     format!(
         "(SELECT CAST(value ->> 0 AS BIGINT) AS tag, CAST(value ->> 1 AS BIGINT) AS grain,
                  CAST(value ->> 2 AS BIGINT) AS low, CAST(value ->> 3 AS BIGINT) AS high
-          FROM {{lists:{parameter}}})"
+          FROM {{lists:{parameter}}} AS list)"
     )
 }
 
@@ -314,7 +314,7 @@ pub async fn rule_titles(
                         WHERE v.org_id = $1 AND v.user_id = t.user_id AND v.session_id = t.session_id
                           AND v.evaluation_name = 'agent_success' AND v.agent_version = $5))
                  ORDER BY t.created_at DESC, t.user_id DESC, t.session_id DESC LIMIT 1) AS title
-             FROM (SELECT value ->> 0 AS kind, value ->> 1 AS rule_id FROM {lists:$2}) k
+             FROM (SELECT value ->> 0 AS kind, value ->> 1 AS rule_id FROM {lists:$2} AS list) k
          ) titles WHERE title IS NOT NULL",
         org_id,
         Json(rules),
