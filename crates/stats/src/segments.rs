@@ -131,8 +131,8 @@ pub struct SegmentFamily {
     /// are null under `too_few_events`, each segment by itself.
     ///
     /// The adjusted p-value is the larger of two: after Benjamini and Hochberg, which goes with the interval,
-    /// and after Westfall and Young by assigning users anew, which holds when few users have the rarer
-    /// outcome and intervals of segments cover less than they promise.
+    /// and after Westfall and Young by assigning users anew, which holds also where intervals of segments
+    /// cover less than they promise.
     pub segments: BTreeMap<SegmentLabel, Defined<SegmentLift>>,
     /// Test that the lift is the same in all segments of sufficient size, by assigning users anew. Null with
     /// fewer than two of them, or when nothing varies.
