@@ -205,8 +205,8 @@ async fn another_organization_finds_nothing_and_changes_nothing(t: TestApp) {
         }
         assert_eq!(everything(&first).await, before, "publishing: {publishes}");
     }
-    // Its own publish under the same ids is its own.
-    let own = json!({"user_id": "bob", "session_id": "s1", "request_id": "r3",
+    // Its own publish for the same user and session is its own. The request ids it has used above, for other content.
+    let own = json!({"user_id": "bob", "session_id": "s1", "request_id": "another",
         "interaction_data_list": [{"content": "from elsewhere"}]});
     others[0].publish(&own).await.ok();
     let seen = others[0].get("/api/sessions/bob/s1").await.ok();
