@@ -7,7 +7,7 @@
 //!   after the new verdict is there and keeps its id.
 //! - [`overview`] counts them all; `shadow` compares responses with those published beside them.
 //! - A failed judgement is absent, never a zero. It is tried again, and [`fn@decisions`] says where it stands.
-//! - What was judged is known exactly ([`Snapshot`]); what is deleted takes its verdicts along.
+//! - What was judged is known exactly ([`crate::sessions::Snapshot`]); what is deleted takes its verdicts along.
 
 mod export;
 pub mod overview;

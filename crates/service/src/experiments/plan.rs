@@ -179,14 +179,16 @@ mod tests {
         for (percentage, price) in [(5.0, 2.29), (10.0, 1.67), (20.0, 1.25), (50.0, 1.0)] {
             assert!((at(percentage).small_holdout_price.unwrap() - price).abs() < 0.006);
         }
-        let (small, even) = (at(5.0), at(50.0));
+        let (small, even) = (at(20.0), at(50.0));
         let effect = |plan: &RetrievalExperimentPlan| {
             plan.smallest_detectable_effect_percentage_points.unwrap()
         };
-        assert!(effect(&small) > 2.0 * effect(&even), "{} {}", effect(&small), effect(&even));
+        assert!(effect(&small) > 1.1 * effect(&even), "{} {}", effect(&small), effect(&even));
         let users = |plan: &RetrievalExperimentPlan| plan.treatment_users_needed.unwrap();
         assert!(users(&small) > users(&even) && !small.warnings.is_empty());
         assert_eq!(small.days_needed, Err(NullReason::OutOfReach), "{:?}", small.warnings);
+        let too_few = Err(NullReason::FewerThanThirtyEvaluatedUsersInAnArm);
+        assert_eq!(at(5.0).smallest_detectable_effect_percentage_points, too_few);
         let nothing = planned(&Arm::default(), &PlanQuery::default());
         assert_eq!(nothing.days_needed, Err(NullReason::ArmWithoutEvaluatedSessions));
     }
