@@ -56,7 +56,7 @@ class Evenhand:
             [BINARY, *arguments], stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=ENVIRONMENT
         )
         log.close()
-        until(self._ready, 60, "the server is ready")
+        until(self._ready, 180, "the server is ready")
         return self
 
     def _ready(self) -> bool:

@@ -195,7 +195,8 @@ def test_a_forked_child_delivers_its_own(shared_server: Evenhand, client: Make) 
     if child == 0:
         s.user("of the child")
         os._exit(0 if c.flush(20) else 1)
-    assert os.waitpid(child, 0)[1] == 0
+    ended = until(lambda: (found := os.waitpid(child, os.WNOHANG)) != (0, 0) and found, 60, "the child ended")
+    assert ended == (child, 0)
     assert arrived(shared_server, "forked") == once(["of the child"])
     assert c.flush()
     assert arrived(shared_server, "forked") == once(["of the parent", "of the child"])

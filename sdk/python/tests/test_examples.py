@@ -35,7 +35,7 @@ def run(program: Path, server: Evenhand, state: Path, model: str = "") -> str:
         "ANTHROPIC_API_KEY": "k",
         "ANTHROPIC_BASE_URL": model,
     }
-    done = subprocess.run([sys.executable, program], env=environment, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, program], env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -63,10 +63,11 @@ def test_litellm(way: str, shared_server: Evenhand, client: Make, stub: Callable
         # LiteLLM reports from threads and tasks of its own, which run while their loop does.
         loop.run_until_complete(asyncio.sleep(0.01))
         c.flush()
-        return recorded(shared_server, user) == expected()
+        return len(recorded(shared_server, user)) >= len(expected())
 
-    until(all_there, 20, "all turns arrived")
+    until(all_there, 60, "all turns arrived")
     loop.close()
+    assert recorded(shared_server, user) == expected()
 
 
 def test_the_current_session_serves(shared_server: Evenhand, client: Make, stub: Callable[..., Stub]) -> None:

@@ -73,7 +73,7 @@ export class Evenhand {
           () => false,
         );
       },
-      60,
+      180,
       "the server is ready",
     );
   }

@@ -37,6 +37,9 @@ class Recorder:
         try:
             for session in list(self.sessions):
                 session.conversation.settle()
+        except Exception:  # A session that is made meanwhile.
+            log.exception("calls of tools were not recorded")
+        try:
             self.delivery.close(self.settings.exit_timeout)
         except Exception:
             log.exception("the spool was not closed")

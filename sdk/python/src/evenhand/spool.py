@@ -186,12 +186,18 @@ class Spool:
         self.guard = threading.RLock()
         self.count = 0
         self.memory = Memory()
+        self.root = root
         self.disk: Optional[Folder] = None
-        if root is not None:
+
+    def _folder(self) -> Optional[Folder]:
+        """The folder of this process, made when it is first needed: a child that records nothing makes none."""
+        if self.disk is None and self.root is not None:
             try:
-                self.disk = Folder(root)
+                self.disk = Folder(self.root)
             except OSError as error:
-                log.warning("no spool in %s (%s): what is not delivered is kept in memory only", root, error)
+                log.warning("no spool in %s (%s): what is not delivered is kept in memory only", self.root, error)
+                self.root = None
+        return self.disk
 
     def open(self, path: str, body: Dict[str, Any]) -> Optional[Batch]:
         """A new batch, or None when there is no room."""
@@ -199,7 +205,7 @@ class Spool:
             self.count += 1
             name = f"{int(time.time() * 1000):013d}-{self.count:06d}-{uuid.uuid4().hex}"
             line = encode({"path": path, "body": body, "at": time.time()}) + b"\n"
-            for store in (self.disk, self.memory):
+            for store in (self._folder(), self.memory):
                 if store is None:
                     continue
                 batch = Batch(name, store)
@@ -238,13 +244,16 @@ class Spool:
 
     def adopt(self) -> List[str]:
         with self.guard:
-            if self.disk is None:
+            if self.root is None or not self.root.exists():
+                return []
+            disk = self._folder()
+            if disk is None:
                 return []
             names: List[str] = []
-            for file in self.disk.adopt():
+            for file in disk.adopt():
                 name = file.rsplit(".", 1)[0]
-                self.stores[name] = self.disk
-                size = len(self.disk.read(file) or b"")
+                self.stores[name] = disk
+                size = len(disk.read(file) or b"")
                 self.sizes[name] = self.sizes.get(name, 0) + size
                 self.bytes += size
                 if name not in names:
