@@ -98,9 +98,19 @@ pub struct Governance {
     pub retention_days: i64,
 }
 
-/// Variables of the environment that are no settings: credentials (`credentials/given.rs`) and faults (`faults.rs`).
-const NOT_SETTINGS: &[&str] =
-    &["agent_key", "dashboard_key", "governance_bearer", "org", "config", "fault"];
+/// Variables of the environment that are no settings: credentials (`credentials/given.rs`), faults (`faults.rs`), and
+/// those of the client libraries, beside whose agent a server may be started.
+const NOT_SETTINGS: &[&str] = &[
+    "agent_key",
+    "dashboard_key",
+    "governance_bearer",
+    "org",
+    "config",
+    "fault",
+    "url",
+    "api_key",
+    "spool",
+];
 
 impl Settings {
     /// The defaults alone: what tests start from.
