@@ -17,7 +17,7 @@ use service::app::Schema;
 use service::credentials::DEFAULT_ORG;
 use service::experiments::analysis::{Analysis, Design, Sample, analyse};
 use service::experiments::looks::Looks;
-use service::experiments::rows::Row;
+use service::experiments::rows::SessionRow;
 use service::experiments::{MARGIN, PLANNED_USERS, simulate};
 use stats::{CiMethod, NullReason};
 
@@ -115,7 +115,7 @@ impl Analyse {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn read(&self) -> Result<Vec<Row>> {
+    fn read(&self) -> Result<Vec<SessionRow>> {
         let name = self.rows.display();
         let file = File::open(&self.rows).with_context(|| format!("cannot read {name}"))?;
         let mut rows = Vec::new();
@@ -124,7 +124,7 @@ impl Analyse {
             if line.trim().is_empty() {
                 continue;
             }
-            match Row::parse(&line) {
+            match SessionRow::parse(&line) {
                 Ok(row) => rows.push(row),
                 Err(problem) => bail!("{name}, line {}: {problem}", index + 1),
             }

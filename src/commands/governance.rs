@@ -25,15 +25,15 @@ use storage::subjects::{COMMAND_LINE, audit};
 #[derive(Subcommand)]
 pub enum Governance {
     /// Write everything stored of a person into a file.
-    Export(Export),
+    Export(ExportArgs),
     /// Erase a person: everything stored for them, everywhere. Repeating the same request changes nothing.
-    Erase(Person),
+    Erase(PersonArgs),
     /// Show how far an erasure is, or its signed certificate.
     Status(Status),
     /// Count what an export or an erasure of a person would touch.
     Preview(Preview),
     /// Let an erased person come back; what is dated before their erasure stays refused.
-    Readmit(Person),
+    Readmit(PersonArgs),
     /// Walk the audit chain and say whether anything in it was changed, left out or put in.
     VerifyAudit(Installation),
     /// Check the signature of a certificate. Needs nothing but the file.
@@ -43,7 +43,7 @@ pub enum Governance {
 }
 
 #[derive(Args)]
-pub struct Person {
+pub struct PersonArgs {
     #[command(flatten)]
     installation: Installation,
     #[arg(long, default_value = DEFAULT_ORG)]
@@ -57,9 +57,9 @@ pub struct Person {
 }
 
 #[derive(Args)]
-pub struct Export {
+pub struct ExportArgs {
     #[command(flatten)]
-    person: Person,
+    person: PersonArgs,
     /// File to write; must not exist yet. With the ending .zip an archive for people, else JSON
     #[arg(long, value_name = "FILE")]
     output: PathBuf,
@@ -117,7 +117,7 @@ fn checked<T: From<String>>(name: &str, id: &str) -> Result<T> {
     }
 }
 
-impl Person {
+impl PersonArgs {
     async fn open(&self) -> Result<(Arc<App>, EraseRequest)> {
         let request = EraseRequest {
             org_id: checked("org", &self.org)?,
@@ -139,7 +139,7 @@ fn bar(total: u64, what: &str) -> ProgressBar {
     ProgressBar::new(total).with_style(style).with_message(what.to_owned())
 }
 
-impl Export {
+impl ExportArgs {
     async fn run(self) -> Result<ExitCode> {
         let is_zip = self.output.extension().is_some_and(|ending| ending == "zip");
         let format = if is_zip { ExportFormat::Zip } else { ExportFormat::Json };
@@ -167,7 +167,7 @@ impl Export {
     }
 }
 
-async fn erase(person: Person) -> Result<ExitCode> {
+async fn erase(person: PersonArgs) -> Result<ExitCode> {
     let (app, request) = person.open().await?;
     let total: u64 = people::preview(&app, &request.org_id, &request.user_id).await?.values().sum();
     let progress = bar(total, "erasing");
@@ -221,7 +221,7 @@ impl Preview {
     }
 }
 
-async fn readmit(person: Person) -> Result<ExitCode> {
+async fn readmit(person: PersonArgs) -> Result<ExitCode> {
     let (app, request) = person.open().await?;
     let readmitted = people::readmit(&app, request).await?;
     show(&json!({"readmitted": readmitted}));

@@ -16,7 +16,7 @@ pub enum Keys {
     /// Make a credential and print its token, which is shown once and cannot be shown again.
     Create(Create),
     /// List credentials (never their tokens).
-    List(List),
+    List(ListArgs),
     /// End a credential; it is refused from the next request on.
     Revoke(Revoke),
 }
@@ -40,7 +40,7 @@ pub struct Create {
 }
 
 #[derive(Args)]
-pub struct List {
+pub struct ListArgs {
     #[command(flatten)]
     installation: Installation,
     /// Only this organization
@@ -87,7 +87,7 @@ impl Create {
     }
 }
 
-impl List {
+impl ListArgs {
     async fn run(self) -> Result<()> {
         let app = self.installation.open(Schema::MustBeCurrent).await?;
         say_line!("{:36}  {:10}  {:20}  {:8}  name", "id", "role", "organization", "state");

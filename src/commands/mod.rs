@@ -48,7 +48,7 @@ enum Command {
     /// SIGTERM or Ctrl-C: requests in flight are answered, jobs finished or given back, exit code 0.
     Serve(serve::Serve),
     /// Work on background jobs without serving the API.
-    Work(serve::Work),
+    Work(serve::WorkArgs),
     /// Bring the database to this version's schema, then exit.
     Migrate(Installation),
     /// Create, list and revoke credentials.

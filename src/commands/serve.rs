@@ -34,7 +34,7 @@ pub struct Serve {
 }
 
 #[derive(Args)]
-pub struct Work {
+pub struct WorkArgs {
     #[command(flatten)]
     installation: Installation,
     /// Serve Prometheus metrics on this address
@@ -54,7 +54,7 @@ impl Serve {
     }
 }
 
-impl Work {
+impl WorkArgs {
     pub async fn run(self) -> Result<ExitCode> {
         let app = open(&self.installation, [("metrics.listen", self.metrics_listen)]).await?;
         ledger::replay(&app).await?;

@@ -13,13 +13,13 @@ const CANARY: &str = "canary7f3a";
 const TENANT: &str = "tenant-9q4z";
 
 /// Ids of the first organization that the other one might guess or have overheard.
-struct Known {
+struct GuessableIds {
     interaction_id: i64,
     job_id: String,
     credential_id: String,
 }
 
-async fn fill(server: &Server) -> Known {
+async fn fill(server: &Server) -> GuessableIds {
     let mut interaction_id = 0;
     for (user, session, request) in [("ada", "s1", "r1"), ("ada", "s2", "r2"), ("bob", "s1", "r3")]
     {
@@ -60,7 +60,7 @@ async fn fill(server: &Server) -> Known {
     let keys = server.get("/api/keys").await.ok();
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let credential_id = text(&keys["keys"][0]["credential_id"]);
-    Known { interaction_id, job_id: text(&begun["job_id"]), credential_id }
+    GuessableIds { interaction_id, job_id: text(&begun["job_id"]), credential_id }
 }
 
 /// Everything the first organization can read of itself.
@@ -90,7 +90,7 @@ async fn everything(server: &Server) -> Value {
 }
 
 /// A value for a field, from what the first organization has.
-fn guess(name: &str, known: &Known) -> Value {
+fn guess(name: &str, known: &GuessableIds) -> Value {
     match name {
         "user_id" => json!("bob"),
         "session_id" => json!("s1"),
@@ -116,7 +116,7 @@ fn guess(name: &str, known: &Known) -> Value {
 }
 
 /// The bodies to try: nothing, only what is required, everything that can be guessed.
-fn bodies(spec: &Value, operation: &Value, known: &Known) -> Vec<Option<Value>> {
+fn bodies(spec: &Value, operation: &Value, known: &GuessableIds) -> Vec<Option<Value>> {
     let Some(schema) = body_schema(spec, operation) else {
         return vec![None];
     };
@@ -136,7 +136,7 @@ fn bodies(spec: &Value, operation: &Value, known: &Known) -> Vec<Option<Value>> 
     vec![Some(json!({})), Some(few), Some(all)]
 }
 
-fn filled_path(path: &str, operation: &Value, known: &Known) -> Vec<String> {
+fn filled_path(path: &str, operation: &Value, known: &GuessableIds) -> Vec<String> {
     let path = path
         .replace("{user_id}", "bob")
         .replace("{session_id}", "s1")

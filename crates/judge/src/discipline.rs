@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep, timeout};
 use super::budget::Budget;
 use super::limiter::Limiter;
 use super::prices::PriceTable;
-use super::{Answer, BlockReason, Call, Consent, Judge, JudgeError, JudgeState, Usage};
+use super::{BlockReason, Call, Consent, Judge, JudgeAnswer, JudgeError, JudgeState, Usage};
 use base::clock::Clock;
 use base::ids::Ids;
 
@@ -76,7 +76,7 @@ struct Pause {
 /// An answer and what it took.
 #[derive(Clone, Debug)]
 pub struct Done {
-    pub answer: Answer,
+    pub answer: JudgeAnswer,
     /// Calls made, failed ones included.
     pub attempts: u32,
     /// Of all calls; nothing if the model is unpriced.
@@ -194,7 +194,7 @@ impl Discipline {
         consent: Option<&dyn Consent>,
         cost: &mut Option<f64>,
         attempts: &mut u32,
-    ) -> Result<Answer, JudgeError> {
+    ) -> Result<JudgeAnswer, JudgeError> {
         self.gate()?;
         let consent = consent.filter(|_| self.judge.is_elsewhere());
         let room = u64::from(call.max_output_tokens);

@@ -17,7 +17,7 @@ use super::providers::{Keys, Selection};
 use super::transcript::{Candidate, Context, Flawed, Input, Turn, Window, tokens};
 use super::verdicts::{self, ImpactVerdict, RelevanceVerdict, SessionVerdict, ShadowVerdict};
 use super::words::VerdictFlag;
-use super::{Answer, BlockReason, Call, Judge, JudgeError, JudgeState, Usage, fence};
+use super::{BlockReason, Call, Judge, JudgeAnswer, JudgeError, JudgeState, Usage, fence};
 use crate::settings::JudgeSettings;
 use base::clock::Clock;
 use base::ids::Ids;
@@ -242,7 +242,7 @@ impl Grader {
         rubric: &Rubric,
         context: &Context,
         input: Input,
-        check: impl FnOnce(&Answer) -> Result<V, JudgeError>,
+        check: impl FnOnce(&JudgeAnswer) -> Result<V, JudgeError>,
     ) -> Result<Graded<V>, JudgeError> {
         let Prepared { call, rubric_hash, flags } = self.prepare(rubric, context, input)?;
         let done = self.discipline.call(&call, context.consent.as_deref()).await?;

@@ -64,7 +64,7 @@ pub struct Call {
 
 /// A judge's answer, with its model, token usage and latency.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct JudgeAnswer {
     pub json: Value,
     /// `provider/model` as the provider reported it, or `offline`.
     pub model: String,
@@ -99,7 +99,7 @@ pub trait Judge: Send + Sync {
         true
     }
 
-    fn call<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<Answer, JudgeError>>;
+    fn call<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<JudgeAnswer, JudgeError>>;
 }
 
 /// Consent to judge the person whose words a call carries.

@@ -18,7 +18,7 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use super::providers::Provider;
-use super::{Answer, BlockReason, Call, Judge, JudgeError, Usage};
+use super::{BlockReason, Call, Judge, JudgeAnswer, JudgeError, Usage};
 
 pub struct LlmJudge {
     client: Client,
@@ -95,7 +95,7 @@ impl LlmJudge {
         options
     }
 
-    async fn ask(&self, call: &Call) -> Result<Answer, JudgeError> {
+    async fn ask(&self, call: &Call) -> Result<JudgeAnswer, JudgeError> {
         let request = ChatRequest::new(vec![ChatMessage::user(call.user.as_str())])
             .with_system(call.system.as_str());
         let started = Instant::now();
@@ -105,7 +105,7 @@ impl LlmJudge {
         self.read(&response, started.elapsed())
     }
 
-    fn read(&self, response: &ChatResponse, latency: Duration) -> Result<Answer, JudgeError> {
+    fn read(&self, response: &ChatResponse, latency: Duration) -> Result<JudgeAnswer, JudgeError> {
         match &response.stop_reason {
             Some(StopReason::MaxTokens(_)) => return Err(JudgeError::Truncated),
             Some(StopReason::ContentFilter(_)) => return Err(JudgeError::Refused),
@@ -121,7 +121,7 @@ impl LlmJudge {
         let json = serde_json::from_str(text.trim()).map_err(|_| JudgeError::Invalid)?;
         let count = |tokens: Option<i32>| tokens.and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
         let reported = &response.provider_model_iden.model_name;
-        Ok(Answer {
+        Ok(JudgeAnswer {
             json,
             model: format!("{}/{reported}", self.provider.as_str()),
             usage: Usage {
@@ -174,7 +174,7 @@ impl Judge for LlmJudge {
         &self.label
     }
 
-    fn call<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<Answer, JudgeError>> {
+    fn call<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<JudgeAnswer, JudgeError>> {
         Box::pin(self.ask(call))
     }
 }

@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 use serde_json::Value;
 
 use super::offline::OfflineJudge;
-use super::{Answer, BlockReason, Call, Judge, JudgeError, Usage};
+use super::{BlockReason, Call, Judge, JudgeAnswer, JudgeError, Usage};
 
 /// Scripted result of one call.
 #[derive(Clone, Debug)]
@@ -92,7 +92,7 @@ impl RecordedJudge {
         lock(&self.calls).clone()
     }
 
-    async fn play(&self, call: &Call) -> Result<Answer, JudgeError> {
+    async fn play(&self, call: &Call) -> Result<JudgeAnswer, JudgeError> {
         let _under_way = self.under_way.clone();
         lock(&self.calls).push(call.clone());
         let next = lock(&self.script).pop_front().unwrap_or_else(|| self.after.clone());
@@ -117,7 +117,7 @@ impl RecordedJudge {
             Scripted::Refused => return Err(JudgeError::Refused),
             Scripted::Injected => injected(),
         };
-        Ok(Answer {
+        Ok(JudgeAnswer {
             json,
             model: self.label.clone(),
             usage: Usage { input_tokens: call.input_tokens, output_tokens: 100 },
@@ -149,7 +149,7 @@ impl Judge for RecordedJudge {
         &self.label
     }
 
-    fn call<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<Answer, JudgeError>> {
+    fn call<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<JudgeAnswer, JudgeError>> {
         Box::pin(self.play(call))
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use judge::offline::OfflineJudge;
-use judge::{Answer, Call, Input, Judge, JudgeError};
+use judge::{Call, Input, Judge, JudgeAnswer, JudgeError};
 use serde_json::{Value, json};
 
 use super::{results, talk, work};
@@ -35,7 +35,7 @@ impl Judge for Preferring {
         false
     }
 
-    fn call<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<Answer, JudgeError>> {
+    fn call<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<JudgeAnswer, JudgeError>> {
         Box::pin(async move {
             let Input::Shadow { response_1, .. } = &call.input else {
                 return OfflineJudge.call(call).await;

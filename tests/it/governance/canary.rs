@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
 use judge::offline::OfflineJudge;
-use judge::{Answer, Call, Judge, JudgeError};
+use judge::{Call, Judge, JudgeAnswer, JudgeError};
 use serde_json::json;
 use service::governance::canaries::{self, Scanner};
 use tracing_subscriber::fmt::MakeWriter;
@@ -255,7 +255,7 @@ impl Judge for Quoting {
         "quoting/judge"
     }
 
-    fn call<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<Answer, JudgeError>> {
+    fn call<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<JudgeAnswer, JudgeError>> {
         Box::pin(async move {
             if self.0.fetch_add(1, Ordering::SeqCst) % 7 == 6 {
                 return Err(JudgeError::Refused);

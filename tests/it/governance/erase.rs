@@ -6,7 +6,7 @@ use std::time::Duration;
 use base::owner::{OrgId, UserId};
 use futures_util::future::{BoxFuture, join_all};
 use judge::recorded::{RecordedJudge, Scripted};
-use judge::{Answer as JudgeAnswer, Call, Judge, JudgeError};
+use judge::{Call, Judge, JudgeAnswer, JudgeError};
 use serde_json::{Value, json};
 use service::credentials::Role;
 use storage::db::Db;

@@ -32,7 +32,7 @@ struct Ask<'a> {
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct EmbeddingResponse {
     data: Vec<Item>,
 }
 
@@ -96,7 +96,7 @@ impl Endpoint {
         if !response.status().is_success() {
             return Err(failure(&format!("it answered {}", response.status().as_u16())));
         }
-        let answer: Answer =
+        let answer: EmbeddingResponse =
             response.json().await.map_err(|e| failure(&e.without_url().to_string()))?;
         in_order(answer, texts.len())
     }
@@ -106,7 +106,7 @@ impl Endpoint {
     }
 }
 
-fn in_order(answer: Answer, count: usize) -> Result<Vec<Vec<f32>>> {
+fn in_order(answer: EmbeddingResponse, count: usize) -> Result<Vec<Vec<f32>>> {
     let mut items = answer.data;
     items.sort_by_key(|item| item.index);
     let places = items.iter().map(|item| item.index);
@@ -128,10 +128,10 @@ fn failure(why: &str) -> EmbedderError {
 mod tests {
     use super::*;
 
-    fn answer(items: &[(usize, &[f32])]) -> Answer {
+    fn answer(items: &[(usize, &[f32])]) -> EmbeddingResponse {
         let item =
             |(index, vector): &(usize, &[f32])| Item { index: *index, embedding: vector.to_vec() };
-        Answer { data: items.iter().map(item).collect() }
+        EmbeddingResponse { data: items.iter().map(item).collect() }
     }
 
     #[test]

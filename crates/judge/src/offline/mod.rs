@@ -18,7 +18,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 
 use super::transcript::Input;
-use super::{Answer, Call, Judge, JudgeError, Usage};
+use super::{Call, Judge, JudgeAnswer, JudgeError, Usage};
 
 /// The judge's name on verdicts of these rules.
 pub const NAME: &str = "offline";
@@ -41,7 +41,7 @@ impl Judge for SlowOfflineJudge {
         false
     }
 
-    fn call<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<Answer, JudgeError>> {
+    fn call<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<JudgeAnswer, JudgeError>> {
         Box::pin(async move {
             let due = tokio::time::Instant::now() + self.0;
             let answer = OfflineJudge.call(call).await;
@@ -69,7 +69,7 @@ impl Judge for OfflineJudge {
         false
     }
 
-    fn call<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<Answer, JudgeError>> {
+    fn call<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<JudgeAnswer, JudgeError>> {
         let json = match &call.input {
             Input::Session { turns } => session::judge(turns),
             Input::Relevance { turns, candidates } => learnings::relevance(turns, candidates),
@@ -81,7 +81,7 @@ impl Judge for OfflineJudge {
             // Rules cannot write: the learning is proposed for archiving.
             Input::Edit(_) => serde_json::json!({"rationale": "", "trigger": "", "content": ""}),
         };
-        let answer = Answer {
+        let answer = JudgeAnswer {
             json,
             model: NAME.to_owned(),
             usage: Usage::default(),

@@ -5,7 +5,7 @@ use serde::Serialize;
 use sqlx::types::Json;
 use utoipa::ToSchema;
 
-use super::results::grading::Material;
+use super::results::grading::LoadedSession;
 use super::{AGENT_SUCCESS, ShadowPreference};
 use crate::judging::Origin;
 use crate::organization::Evaluator;
@@ -168,7 +168,7 @@ impl NewResult {
     /// Verdict of the judge.
     pub fn judged(
         agent_version: &str,
-        material: &Material,
+        material: &LoadedSession,
         graded: Graded<SessionVerdict>,
     ) -> Self {
         let verdict = graded.verdict;
@@ -190,7 +190,7 @@ impl NewResult {
     /// Verdict of an evaluator: success, failure type and reason.
     pub fn ruled(
         evaluator: &Evaluator,
-        material: &Material,
+        material: &LoadedSession,
         (is_success, failure_type, failure_reason): (bool, FailureType, String),
         origin: Origin,
     ) -> Self {

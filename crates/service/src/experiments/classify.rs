@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::rows::{Reason, Row};
+use super::rows::{Reason, SessionRow};
 use super::{Arm, Experiment};
 use base::owner::{OrgId, UserId};
 
@@ -112,7 +112,7 @@ pub fn rows_of(
     user_id: &UserId,
     experiment: &Experiment,
     stored: &Stored,
-) -> Vec<Row> {
+) -> Vec<SessionRow> {
     let mut arms: BTreeMap<&str, BTreeSet<Arm>> = BTreeMap::new();
     for published in &stored.published {
         arms.entry(&published.session_id).or_default().insert(published.arm);
@@ -128,10 +128,10 @@ pub fn rows_of(
         stored.exposures.iter().map(|e| (e.session_id.as_str(), e)).collect();
     let mut verdicts: BTreeMap<&str, &Verdict> =
         stored.verdicts.iter().map(|v| (v.session_id.as_str(), v)).collect();
-    let blank = || Row { user: user_id.to_owned(), ..Row::default() };
+    let blank = || SessionRow { user: user_id.to_owned(), ..SessionRow::default() };
     let mut rows = Vec::new();
     for published in &stored.published {
-        let mut row = Row {
+        let mut row = SessionRow {
             arm: Some(published.arm),
             session: Some(published.session_id.clone()),
             tokens: (published.unknown == 0).then_some(published.tokens),
@@ -153,24 +153,24 @@ pub fn rows_of(
         rows.push(row);
     }
     for verdict in verdicts.into_values() {
-        let mut row = Row { session: Some(verdict.session_id.clone()), ..blank() };
+        let mut row = SessionRow { session: Some(verdict.session_id.clone()), ..blank() };
         row.judge(verdict, &view);
         if view.is_in_window(verdict.created_at) {
             rows.push(row.clone());
         }
         if view.is_history(verdict) {
-            rows.push(Row { pre_period: true, reason: None, ..row });
+            rows.push(SessionRow { pre_period: true, reason: None, ..row });
         }
     }
     for exposure in exposures.into_values() {
-        let mut row = Row { arm: Some(exposure.arm), ..blank() };
+        let mut row = SessionRow { arm: Some(exposure.arm), ..blank() };
         row.expose(exposure);
         rows.push(row);
     }
     rows
 }
 
-impl Row {
+impl SessionRow {
     fn expose(&mut self, exposure: &Exposure) {
         let whole = |n: i64| u64::try_from(n).unwrap_or(0);
         self.exposed = Some(true);

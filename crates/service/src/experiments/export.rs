@@ -12,7 +12,7 @@ use storage::error::{Error, Result};
 const AT_ONCE: i64 = 500;
 
 /// Cursor of an export.
-pub struct Export {
+pub struct ExportCursor {
     app: Arc<App>,
     org_id: OrgId,
     experiment_id: String,
@@ -21,7 +21,7 @@ pub struct Export {
 }
 
 /// Begins an export; unknown experiments are an error before anything is sent.
-pub async fn begin(app: &Arc<App>, org_id: &OrgId, experiment_id: String) -> Result<Export> {
+pub async fn begin(app: &Arc<App>, org_id: &OrgId, experiment_id: String) -> Result<ExportCursor> {
     let input = (org_id.to_owned(), experiment_id.clone());
     let found = app
         .db
@@ -34,10 +34,10 @@ pub async fn begin(app: &Arc<App>, org_id: &OrgId, experiment_id: String) -> Res
     }
     refresh::refresh(app, org_id, &experiment_id).await?;
     let after = Some(UserId::default());
-    Ok(Export { app: app.clone(), org_id: org_id.to_owned(), experiment_id, after })
+    Ok(ExportCursor { app: app.clone(), org_id: org_id.to_owned(), experiment_id, after })
 }
 
-impl Export {
+impl ExportCursor {
     /// The next lines (NDJSON), `None` after the last.
     pub async fn next_page(&mut self) -> Result<Option<String>> {
         let Some(after) = self.after.take() else {

@@ -11,7 +11,7 @@ use futures_util::stream;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::export::{self, Export};
+use super::export::{self, ExportCursor};
 use super::lifecycle::{self, MOST_PLANNED_USERS, NewExperiment};
 use super::plan::{self, PlanQuery, RetrievalExperimentPlan};
 use super::{
@@ -187,7 +187,7 @@ async fn export_rows(
     PathId(experiment_id): PathId,
 ) -> Result<impl IntoResponse> {
     let export = export::begin(&app, &operator.0.org_id, experiment_id).await?;
-    let pages = stream::try_unfold(export, |mut export: Export| async move {
+    let pages = stream::try_unfold(export, |mut export: ExportCursor| async move {
         let page = export.next_page().await?;
         Ok::<_, Error>(page.map(|page| (page, export)))
     });

@@ -33,7 +33,7 @@ impl Reason {
 /// A session of a user; or, without a session, that the user was exposed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Row {
+pub struct SessionRow {
     pub user: UserId,
     /// The stored arm; absent where the session names no experiment.
     pub arm: Option<Arm>,
@@ -101,10 +101,10 @@ fn flag<'de, D: Deserializer<'de>>(from: D) -> Result<bool, D::Error> {
     Ok(yes_or_no(from)?.unwrap_or(false))
 }
 
-impl Row {
+impl SessionRow {
     /// The row of one line; says what is wrong with it.
-    pub fn parse(line: &str) -> Result<Row, String> {
-        let row: Row = serde_json::from_str(line).map_err(|e| e.to_string())?;
+    pub fn parse(line: &str) -> Result<SessionRow, String> {
+        let row: SessionRow = serde_json::from_str(line).map_err(|e| e.to_string())?;
         if row.user.is_empty() {
             return Err("user is missing".to_owned());
         }
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn a_row_is_read_as_it_was_written() {
-        let row = Row {
+        let row = SessionRow {
             user: "u".into(),
             arm: Some(Arm::Holdout),
             session: Some("s".to_owned()),
@@ -134,15 +134,15 @@ mod tests {
             began_before_exposure: true,
             tokens: Some(7),
             found: 3,
-            ..Row::default()
+            ..SessionRow::default()
         };
-        assert_eq!(Row::parse(&serde_json::to_string(&row).unwrap()), Ok(row));
+        assert_eq!(SessionRow::parse(&serde_json::to_string(&row).unwrap()), Ok(row));
     }
 
     #[test]
     fn numbers_stand_for_yes_and_no_and_mistakes_are_named() {
-        let row =
-            Row::parse(r#"{"user":"u","arm":"treatment","session":"s","success":1}"#).unwrap();
+        let row = SessionRow::parse(r#"{"user":"u","arm":"treatment","session":"s","success":1}"#)
+            .unwrap();
         assert_eq!((row.success, row.pre_period), (Some(true), false));
         for wrong in [
             r#"{"arm":"treatment","session":"s"}"#,
@@ -152,7 +152,7 @@ mod tests {
             r#"{"user":"u","session":"s","tokens":-1}"#,
             "[]",
         ] {
-            assert!(Row::parse(wrong).is_err(), "{wrong}");
+            assert!(SessionRow::parse(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::Arm;
-use super::rows::{Reason, Row};
+use super::rows::{Reason, SessionRow};
 use stats::UserSum;
 use stats::agreement::Confusion;
 
@@ -110,7 +110,7 @@ pub struct UserSums {
 
 impl UserSums {
     /// Sums up the rows of one user; `number` gives a stratum its number.
-    pub fn of(rows: &[Row], mut number: impl FnMut(Stratum) -> u32) -> Self {
+    pub fn of(rows: &[SessionRow], mut number: impl FnMut(Stratum) -> u32) -> Self {
         let mut sums = Self::default();
         let mut cells: BTreeMap<(u32, u32), UserSum> = BTreeMap::new();
         let named = |arm| {
@@ -162,7 +162,7 @@ impl UserSums {
         sums
     }
 
-    fn count(&mut self, row: &Row, success: bool) {
+    fn count(&mut self, row: &SessionRow, success: bool) {
         self.began_before_exposure += u64::from(row.began_before_exposure);
         self.ended_after_stop += u64::from(row.ended_after_stop);
         self.successes += i64::from(success);
@@ -328,7 +328,7 @@ fn add_verdict(sum: &mut UserSum, success: Option<bool>) {
     }
 }
 
-impl Row {
+impl SessionRow {
     fn stratum(&self) -> Stratum {
         let text = |field: &Option<String>| field.clone().unwrap_or_default();
         Stratum {
@@ -344,15 +344,15 @@ impl Row {
 mod tests {
     use super::*;
 
-    fn row(arm: Option<Arm>, success: Option<bool>) -> Row {
+    fn row(arm: Option<Arm>, success: Option<bool>) -> SessionRow {
         let session = Some("s".to_owned());
-        Row { user: "u".into(), arm, session, success, ..Row::default() }
+        SessionRow { user: "u".into(), arm, session, success, ..SessionRow::default() }
     }
 
     #[test]
     fn a_line_is_read_as_it_was_written() {
         let rows = [
-            Row {
+            SessionRow {
                 tokens: Some(12),
                 week: Some(3),
                 began_before_exposure: true,
@@ -360,14 +360,14 @@ mod tests {
                 served: 2,
                 ..row(Some(Arm::Treatment), Some(true))
             },
-            Row {
+            SessionRow {
                 label: Some(false),
                 corrections: Some(4),
                 ..row(Some(Arm::Treatment), Some(true))
             },
-            Row { pre_period: true, ..row(None, Some(false)) },
+            SessionRow { pre_period: true, ..row(None, Some(false)) },
             row(None, Some(false)),
-            Row { session: None, ..row(Some(Arm::Treatment), None) },
+            SessionRow { session: None, ..row(Some(Arm::Treatment), None) },
         ];
         let sums = UserSums::of(&rows, |_| 7);
         assert_eq!(UserSums::parse(&sums.line()), Some(sums.clone()));

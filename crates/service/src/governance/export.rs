@@ -49,7 +49,7 @@ const PICTURES: i64 = 4;
 
 /// Header of an export.
 #[derive(Clone, Debug, Serialize)]
-pub struct Export {
+pub struct ExportHeader {
     pub subject_ref: String,
     pub export_id: String,
     pub generated_at: i64,
@@ -61,7 +61,7 @@ pub async fn export(
     app: &Arc<App>,
     request: EraseRequest,
     format: ExportFormat,
-) -> Result<(Export, mpsc::Receiver<Result<Bytes>>)> {
+) -> Result<(ExportHeader, mpsc::Receiver<Result<Bytes>>)> {
     let work = app.in_flight.enter(&request.org_id, &request.user_id)?;
     let export = register(app, request.clone()).await?;
     let (sender, chunks) = mpsc::channel(2);
@@ -84,7 +84,7 @@ pub async fn export(
 }
 
 /// Finds or writes the export's id and its audit event.
-async fn register(app: &Arc<App>, request: EraseRequest) -> Result<Export> {
+async fn register(app: &Arc<App>, request: EraseRequest) -> Result<ExportHeader> {
     let input = (app.clone(), request, app.ids.uuid());
     app.db
         .write("governance.register_export", input, |tx, (app, request, new_id)| {
@@ -95,7 +95,7 @@ async fn register(app: &Arc<App>, request: EraseRequest) -> Result<Export> {
                 let (subjects, requests) = purge::pair(keys, org_id, user_id, request_id)?;
                 let now = app.clock.now();
                 let subject_ref = keys.subject_ref(org_id, user_id);
-                let mut export = Export {
+                let mut export = ExportHeader {
                     export_id: new_id.clone(),
                     subject_ref,
                     generated_at: now,
@@ -103,7 +103,7 @@ async fn register(app: &Arc<App>, request: EraseRequest) -> Result<Export> {
                 };
                 let found = sql::exports::find(tx, org_id, &subjects, &requests).await?;
                 if let Some(export_id) = found {
-                    return Ok(Export { export_id, ..export });
+                    return Ok(ExportHeader { export_id, ..export });
                 }
                 let mut counts = Counts::new();
                 for table in USER_TABLES {
@@ -111,7 +111,7 @@ async fn register(app: &Arc<App>, request: EraseRequest) -> Result<Export> {
                     counts.insert(table.target.to_owned(), rows);
                 }
                 let request_ref = keys.all_request_refs(org_id, request_id).swap_remove(0);
-                let Export { export_id, subject_ref, .. } = &mut export;
+                let ExportHeader { export_id, subject_ref, .. } = &mut export;
                 sql::exports::insert(tx, org_id, export_id, subject_ref, &request_ref, now).await?;
                 let event = NewEvent {
                     org_id,
@@ -133,7 +133,7 @@ async fn register(app: &Arc<App>, request: EraseRequest) -> Result<Export> {
 /// An export while it is read.
 struct Reading {
     request: EraseRequest,
-    export: Export,
+    export: ExportHeader,
     format: ExportFormat,
     sender: mpsc::Sender<Result<Bytes>>,
     begun: AtomicBool,

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::export::Export;
+use super::export::ExportHeader;
 use super::zip::Zip;
 use storage::error::{Error, Result};
 
@@ -56,7 +56,7 @@ impl Shape {
         Shape { format, zip: Zip::default(), first_section: true, first_row: true }
     }
 
-    pub fn begin(&mut self, export: &Export, out: &mut Vec<u8>) -> Result<()> {
+    pub fn begin(&mut self, export: &ExportHeader, out: &mut Vec<u8>) -> Result<()> {
         match self.format {
             ExportFormat::Json => {
                 let head = serde_json::to_string(export).map_err(unwritable)?;
@@ -126,7 +126,12 @@ impl Shape {
         self.file(&format!("images/{turn}.{ending}"), &bytes, out);
     }
 
-    pub fn end(&mut self, export: &Export, sections: &Sections, out: &mut Vec<u8>) -> Result<()> {
+    pub fn end(
+        &mut self,
+        export: &ExportHeader,
+        sections: &Sections,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
         match self.format {
             ExportFormat::Json => {
                 let manifest = serde_json::to_string(sections).map_err(unwritable)?;
@@ -136,7 +141,7 @@ impl Shape {
                 #[derive(Serialize)]
                 struct Whole<'a> {
                     #[serde(flatten)]
-                    export: &'a Export,
+                    export: &'a ExportHeader,
                     manifest: &'a Sections,
                 }
                 let whole = Whole { export, manifest: sections };

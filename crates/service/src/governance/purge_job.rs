@@ -179,7 +179,7 @@ async fn steps(app: &Arc<App>, job: &Claim, purge: &Purge) -> Result<(), Failure
         None => Ok(UserId::default()),
     };
     let user_id = user_id.map_err(failing(PurgeErrorCode::DeleteFailed))?;
-    let person = Person { org_id: purge.org_id.clone(), user_id, epoch: purge.epoch };
+    let person = ErasureTarget { org_id: purge.org_id.clone(), user_id, epoch: purge.epoch };
 
     let deleting = failing(PurgeErrorCode::DeleteFailed);
     app.faults.reach("erase.before_deletes").map_err(&deleting)?;
@@ -223,13 +223,13 @@ impl Purge {
 
 /// A person whose rows from before `epoch` are deleted.
 #[derive(Clone)]
-struct Person {
+struct ErasureTarget {
     org_id: OrgId,
     user_id: UserId,
     epoch: i64,
 }
 
-impl Person {
+impl ErasureTarget {
     async fn is_gone(&self, tx: &mut Tx) -> Result<bool> {
         for table in USER_TABLES {
             if !table.is_empty(tx, &self.org_id, &self.user_id, self.epoch).await? {
@@ -242,12 +242,17 @@ impl Person {
 
 /// Takes the person's words out of the texts they helped to make, before the words themselves go. Texts, links and
 /// their counts are one transaction.
-async fn mask_shared(app: &Arc<App>, job: &Claim, purge: &Purge, person: &Person) -> Result<()> {
+async fn mask_shared(
+    app: &Arc<App>,
+    job: &Claim,
+    purge: &Purge,
+    person: &ErasureTarget,
+) -> Result<()> {
     loop {
         let compared = app
             .db
             .read("governance.compare_shared", person.clone(), |tx, person| {
-                let Person { org_id, user_id, epoch } = person;
+                let ErasureTarget { org_id, user_id, epoch } = person;
                 Box::pin(learning_loop::compare_shared(tx, org_id, user_id, *epoch))
             })
             .await?;
@@ -279,7 +284,12 @@ async fn add_count(tx: &mut Tx, purge_id: &str, target: &str, count: u64, now: i
 }
 
 /// Deletes table by table in batches; each batch and its count are one transaction.
-async fn delete_all(app: &Arc<App>, job: &Claim, purge: &Purge, person: &Person) -> Result<()> {
+async fn delete_all(
+    app: &Arc<App>,
+    job: &Claim,
+    purge: &Purge,
+    person: &ErasureTarget,
+) -> Result<()> {
     let mut limit = SMALLEST_BATCH;
     for (place, _) in USER_TABLES.iter().enumerate() {
         loop {
@@ -306,14 +316,14 @@ async fn delete_some(
     tx: &mut Tx,
     job: &Claim,
     purge_id: &str,
-    person: &Person,
+    person: &ErasureTarget,
     place: usize,
     limit: u64,
     now: i64,
 ) -> Result<u64> {
     jobs::hold(tx, job).await?;
     let table = &USER_TABLES[place];
-    let Person { org_id, user_id, epoch } = person;
+    let ErasureTarget { org_id, user_id, epoch } = person;
     let deleted = table.delete_batch(tx, org_id, user_id, *epoch, limit).await?;
     add_count(tx, purge_id, table.target, deleted, now).await?;
     Ok(deleted)
@@ -324,7 +334,7 @@ async fn finish(
     app: &Arc<App>,
     job: &Claim,
     purge: &Purge,
-    person: Person,
+    person: ErasureTarget,
     physical_at: Option<i64>,
 ) -> Result<(), Failure> {
     app.faults.reach("erase.before_final").map_err(failing(PurgeErrorCode::AuditFailed))?;

@@ -11,7 +11,7 @@ use utoipa_axum::routes;
 
 use super::gate::{self, Attribution, HandOver, Recipient};
 use super::rows::Filter;
-use super::search::{self, Found, Search, SearchMode};
+use super::search::{self, Search, SearchMode, SearchResult};
 use super::{
     AgentPlaybook, LearningStatus, PlaybookStatus, Profile, UserPlaybook, reads, requests,
 };
@@ -155,7 +155,7 @@ impl SearchInput {
         app: &Arc<App>,
         caller: &Caller,
         kinds: Vec<LearningKind>,
-    ) -> Result<Answer> {
+    ) -> Result<SearchAnswer> {
         let Narrowed { recipient, filter, .. } =
             self.narrowed.of(app, caller, Inspected::Served).await?;
         let without_user = filter.user_id.is_none() && kinds != [LearningKind::AgentPlaybook];
@@ -167,7 +167,7 @@ impl SearchInput {
             kinds,
             filter,
         };
-        let Found { learnings, experiment_runs, degraded, effective, msg } =
+        let SearchResult { learnings, experiment_runs, degraded, effective, msg } =
             search::search(app, asked).await?;
         let over =
             gate::hand_over_knowing(app, caller, &recipient, learnings, experiment_runs).await?;
@@ -176,11 +176,11 @@ impl SearchInput {
                 .then(|| "Profiles and user playbooks are searched with a user_id only.".to_owned())
         };
         let msg = over.msg.clone().or(msg).or_else(no_user);
-        Ok(Answer { over, degraded, effective, msg })
+        Ok(SearchAnswer { over, degraded, effective, msg })
     }
 }
 
-struct Answer {
+struct SearchAnswer {
     over: HandOver,
     degraded: bool,
     effective: SearchMode,
@@ -364,33 +364,33 @@ search_of!(
 // ── reading ─────────────────────────────────────────────────────────────────────────────────────────
 
 /// A list of any of the three endpoints.
-struct List {
+struct ListRequest {
     narrowed: Narrowed,
     limit: i64,
 }
 
-impl List {
+impl ListRequest {
     /// Reads the rest of a list: besides its user.
     fn read(f: &mut Fields<'_>, user_id: Option<UserId>, limit: i64) -> Self {
         let other = f.about("The same as `top_k`.").integer("limit", 1..=MAX_LIST);
         let limit = f.integer_or("top_k", 1..=MAX_LIST, other.unwrap_or(limit));
         let approval = f.about(LISTED_APPROVAL).words("playbook_status_filter");
-        List { narrowed: Narrowed::read(f, user_id, approval), limit }
+        ListRequest { narrowed: Narrowed::read(f, user_id, approval), limit }
     }
 }
 
-struct GetProfiles(List);
+struct GetProfiles(ListRequest);
 
 crate::request_body!(GetProfiles, "GetProfilesRequest");
 
 impl Read for GetProfiles {
     fn read(f: &mut Fields<'_>) -> Self {
         let user_id = f.id("user_id");
-        GetProfiles(List::read(f, Some(user_id), 30))
+        GetProfiles(ListRequest::read(f, Some(user_id), 30))
     }
 }
 
-struct GetPlaybooks(List);
+struct GetPlaybooks(ListRequest);
 
 crate::request_body!(GetPlaybooks, "GetPlaybooksRequest");
 
@@ -398,7 +398,7 @@ impl Read for GetPlaybooks {
     fn read(f: &mut Fields<'_>) -> Self {
         let about = "User playbooks are those of all users without it.";
         let user_id = f.about(about).optional_id("user_id");
-        GetPlaybooks(List::read(f, user_id, 100))
+        GetPlaybooks(ListRequest::read(f, user_id, 100))
     }
 }
 
@@ -434,7 +434,7 @@ async fn get_profiles(
     caller: Caller,
     Input { value, .. }: Input<GetProfiles>,
 ) -> Result<Json<GetProfilesResponse>> {
-    let List { narrowed, limit } = value.0;
+    let ListRequest { narrowed, limit } = value.0;
     let Narrowed { recipient, filter, .. } = narrowed.of(&app, &caller, Inspected::All).await?;
     let found = reads::profiles(&app, filter, limit).await?;
     let over = gate::hand_over(&app, &caller, &recipient, found).await?;
@@ -454,7 +454,7 @@ async fn get_user_playbooks(
     caller: Caller,
     Input { value, .. }: Input<GetPlaybooks>,
 ) -> Result<Json<GetUserPlaybooksResponse>> {
-    let List { narrowed, limit } = value.0;
+    let ListRequest { narrowed, limit } = value.0;
     let Narrowed { recipient, filter, .. } = narrowed.of(&app, &caller, Inspected::All).await?;
     let found = reads::user_playbooks(&app, filter, limit).await?;
     let over = gate::hand_over(&app, &caller, &recipient, found).await?;
@@ -474,7 +474,7 @@ async fn get_agent_playbooks(
     caller: Caller,
     Input { value, .. }: Input<GetPlaybooks>,
 ) -> Result<Json<GetAgentPlaybooksResponse>> {
-    let List { narrowed, limit } = value.0;
+    let ListRequest { narrowed, limit } = value.0;
     let Narrowed { recipient, filter, .. } = narrowed.of(&app, &caller, Inspected::All).await?;
     let found = reads::agent_playbooks(&app, filter, limit).await?;
     let over = gate::hand_over(&app, &caller, &recipient, found).await?;

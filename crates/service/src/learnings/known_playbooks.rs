@@ -16,11 +16,11 @@ use storage::error::Result;
 
 #[derive(Default)]
 pub struct KnownPlaybooks {
-    organizations: Mutex<HashMap<OrgId, Arc<Known>>>,
+    organizations: Mutex<HashMap<OrgId, Arc<OrganizationIndex>>>,
 }
 
 #[derive(Default)]
-struct Known {
+struct OrganizationIndex {
     index: Mutex<Arc<PlaybookIndex>>,
     /// Searches that find the index behind wait for the first of them.
     updating: tokio::sync::Mutex<()>,
@@ -77,7 +77,7 @@ async fn newer(
 }
 
 impl KnownPlaybooks {
-    fn of(&self, org_id: &OrgId) -> Arc<Known> {
+    fn of(&self, org_id: &OrgId) -> Arc<OrganizationIndex> {
         let mut organizations = self.organizations.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = organizations.get(org_id) {
             return known.clone();
@@ -86,7 +86,7 @@ impl KnownPlaybooks {
     }
 }
 
-impl Known {
+impl OrganizationIndex {
     fn index(&self) -> Arc<PlaybookIndex> {
         self.index.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -16,7 +16,7 @@ use storage::db::TextTerm;
 pub struct PlaybookIndex {
     /// The database's version counter when this was read.
     pub version: i64,
-    rows: Vec<Row>,
+    rows: Vec<IndexedPlaybook>,
     /// The places of living rows by their numbers.
     places: HashMap<i64, usize>,
     /// Postings by word, in the order of places.
@@ -26,7 +26,7 @@ pub struct PlaybookIndex {
 }
 
 #[derive(Clone)]
-struct Row {
+struct IndexedPlaybook {
     traits: Traits,
     is_alive: bool,
     length: f64,
@@ -59,7 +59,12 @@ impl PlaybookIndex {
                 outdated => {
                     outdated.into_iter().for_each(|place| self.bury(place));
                     kept.insert(number, self.rows.len());
-                    self.rows.push(Row { traits, is_alive: true, length: 0.0, vector: None });
+                    self.rows.push(IndexedPlaybook {
+                        traits,
+                        is_alive: true,
+                        length: 0.0,
+                        vector: None,
+                    });
                     missing.push(number);
                 }
             }

@@ -42,7 +42,7 @@ pub struct Search {
 
 /// Learnings found, and the search mode that found them.
 #[derive(Debug)]
-pub struct Found {
+pub struct SearchResult {
     pub learnings: Learnings,
     /// True if an experiment of the organization was active when they were read.
     pub experiment_runs: bool,
@@ -52,13 +52,13 @@ pub struct Found {
     pub msg: Option<String>,
 }
 
-pub async fn search(app: &Arc<App>, search: Search) -> Result<Found> {
+pub async fn search(app: &Arc<App>, search: Search) -> Result<SearchResult> {
     let Some(query) = search.query.clone() else {
         return newest(app, search).await;
     };
     let terms = words::query_terms(&query);
     if terms.is_empty() {
-        return Ok(Found {
+        return Ok(SearchResult {
             learnings: Learnings::default(),
             experiment_runs: experiments::is_active(app, &search.filter.org_id).await?,
             degraded: false,
@@ -84,7 +84,7 @@ pub async fn search(app: &Arc<App>, search: Search) -> Result<Found> {
     degraded |= effective == SearchMode::Vector && unembedded;
     let msg = degraded
         .then(|| "Part of the search could not take part; results may be incomplete.".to_owned());
-    Ok(Found { learnings, experiment_runs, degraded, effective, msg })
+    Ok(SearchResult { learnings, experiment_runs, degraded, effective, msg })
 }
 
 /// A person's learnings with the terms and vectors they are ranked by.
@@ -131,7 +131,7 @@ async fn query_vector(app: &App, query: &str, mode: SearchMode) -> (Option<Compa
     }
 }
 
-async fn newest(app: &Arc<App>, search: Search) -> Result<Found> {
+async fn newest(app: &Arc<App>, search: Search) -> Result<SearchResult> {
     let org_id = search.filter.org_id.clone();
     let learnings = app
         .db
@@ -159,7 +159,7 @@ async fn newest(app: &Arc<App>, search: Search) -> Result<Found> {
             })
         })
         .await?;
-    Ok(Found {
+    Ok(SearchResult {
         learnings,
         experiment_runs: experiments::is_active(app, &org_id).await?,
         degraded: false,

@@ -86,7 +86,7 @@ impl Sqlite {
                 continue;
             }
             if let Some(clean) = without_gaps(number, &page) {
-                found.push(Found { number, page, clean });
+                found.push(DirtyPage { number, page, clean });
             }
             if found.len() == PAGES_AT_ONCE {
                 done += self.overwrite(std::mem::take(&mut found), &mut missed).await?;
@@ -98,7 +98,7 @@ impl Sqlite {
 
     async fn overwrite(
         &self,
-        found: Vec<Found>,
+        found: Vec<DirtyPage>,
         missed: &mut std::collections::BTreeSet<i64>,
     ) -> Result<u64> {
         if found.is_empty() {
@@ -112,7 +112,7 @@ impl Sqlite {
     }
 }
 
-struct Found {
+struct DirtyPage {
     number: i64,
     page: Vec<u8>,
     clean: Vec<u8>,
@@ -120,9 +120,9 @@ struct Found {
 
 /// Writes clean pages over those that are still what was read, and gives the numbers of the others: what became
 /// of them meanwhile may be no page of rows any more.
-async fn overwrite(tx: &mut Tx, found: &[Found]) -> Result<Vec<i64>> {
+async fn overwrite(tx: &mut Tx, found: &[DirtyPage]) -> Result<Vec<i64>> {
     let mut changed = Vec::new();
-    for Found { number, page, clean } in found {
+    for DirtyPage { number, page, clean } in found {
         let now =
             crate::row!(tx, (Vec<u8>,), "SELECT data FROM sqlite_dbpage WHERE pgno = $1", number)?;
         if now.is_none_or(|(now,)| now != *page) {

@@ -11,7 +11,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::{Claim, Context, Handler, Outcome, rules};
 use crate::error::{Code, Error, Result};
 use crate::runtime::Runtime;
-use crate::subjects::in_flight::Work as InFlightWork;
+use crate::subjects::in_flight::InFlightGuard;
 
 /// Works on due jobs until the app stops.
 pub struct Runner<C> {
@@ -135,7 +135,7 @@ async fn close(runtime: &Runtime, job: &Claim) -> Result<()> {
 }
 
 /// Returns when the job's person is being erased.
-async fn erased(person: Option<&InFlightWork>) {
+async fn erased(person: Option<&InFlightGuard>) {
     match person {
         Some(person) => person.cancelled().await,
         None => std::future::pending().await,

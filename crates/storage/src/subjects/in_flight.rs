@@ -18,7 +18,7 @@ use base::owner::{OrgId, UserId};
 /// Work that does not end when it is cancelled is not waited for longer than this.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-type Person = (OrgId, UserId);
+type OrgUser = (OrgId, UserId);
 
 /// The work under way, by person. Cheap to clone.
 #[derive(Clone, Default)]
@@ -26,7 +26,7 @@ pub struct InFlight(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
-    people: Mutex<BTreeMap<Person, Running>>,
+    people: Mutex<BTreeMap<OrgUser, Running>>,
     left: Notify,
 }
 
@@ -39,21 +39,21 @@ struct Running {
 }
 
 /// One piece of work under way; it counts as ended when this is dropped.
-pub struct Work {
-    person: Person,
+pub struct InFlightGuard {
+    person: OrgUser,
     cancelled: CancellationToken,
     shared: Arc<Shared>,
 }
 
 /// The door is closed while this is held.
 pub struct Closing {
-    person: Person,
+    person: OrgUser,
     shared: Arc<Shared>,
 }
 
 impl InFlight {
     /// Registers work on a person's data; refused while an erasure is closing the door.
-    pub fn enter(&self, org_id: &OrgId, user_id: &UserId) -> Result<Work> {
+    pub fn enter(&self, org_id: &OrgId, user_id: &UserId) -> Result<InFlightGuard> {
         let person = (org_id.to_owned(), user_id.to_owned());
         let mut people = self.0.people();
         let running = people.entry(person.clone()).or_default();
@@ -62,7 +62,7 @@ impl InFlight {
         }
         running.works += 1;
         let cancelled = running.cancel.clone();
-        Ok(Work { person, cancelled, shared: self.0.clone() })
+        Ok(InFlightGuard { person, cancelled, shared: self.0.clone() })
     }
 
     /// Closes the door, cancels what runs for the person and waits until it has ended.
@@ -94,11 +94,11 @@ impl InFlight {
 }
 
 impl Shared {
-    fn people(&self) -> MutexGuard<'_, BTreeMap<Person, Running>> {
+    fn people(&self) -> MutexGuard<'_, BTreeMap<OrgUser, Running>> {
         self.people.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn leave(&self, person: &Person, change: impl FnOnce(&mut Running)) {
+    fn leave(&self, person: &OrgUser, change: impl FnOnce(&mut Running)) {
         let mut people = self.people();
         if let Some(running) = people.get_mut(person) {
             change(running);
@@ -111,14 +111,14 @@ impl Shared {
     }
 }
 
-impl Work {
+impl InFlightGuard {
     /// Returns when the work must end.
     pub async fn cancelled(&self) {
         self.cancelled.cancelled().await;
     }
 }
 
-impl Drop for Work {
+impl Drop for InFlightGuard {
     fn drop(&mut self) {
         self.shared.leave(&self.person, |running| running.works -= 1);
     }

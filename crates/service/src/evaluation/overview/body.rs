@@ -1,7 +1,7 @@
 //! Answers with long lists in them: the short parts are written at once, each list follows page by page, and no more
 //! than a page is in memory at a time.
 //!
-//! A [`List`] is written as a mark that no text of ours can contain (texts with U+0000 are refused at the door); the
+//! A [`StreamedList`] is written as a mark that no text of ours can contain (texts with U+0000 are refused at the door); the
 //! answer is cut at the marks, and each is replaced by its list while the client reads.
 
 use std::sync::Arc;
@@ -18,9 +18,9 @@ use base::owner::OrgId;
 use storage::error::Result;
 
 /// A list in an answer: empty, or the place of one that is sent later.
-pub struct List(Option<usize>);
+pub struct StreamedList(Option<usize>);
 
-impl Serialize for List {
+impl Serialize for StreamedList {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
             None => serializer.collect_seq(std::iter::empty::<()>()),
@@ -52,16 +52,16 @@ impl Lists {
         Lists { window, agent_version, wanted, specs: Vec::new() }
     }
 
-    fn add(&mut self, spec: Spec) -> List {
+    fn add(&mut self, spec: Spec) -> StreamedList {
         if !self.wanted {
-            return List(None);
+            return StreamedList(None);
         }
         self.specs.push(spec);
-        List(Some(self.specs.len() - 1))
+        StreamedList(Some(self.specs.len() - 1))
     }
 
     /// The judged sessions of these sources: ids, or users and ids.
-    pub fn sessions(&mut self, sources: &[String], with_users: bool) -> List {
+    pub fn sessions(&mut self, sources: &[String], with_users: bool) -> StreamedList {
         // Taken from the end.
         let sources = sources.iter().rev().cloned().collect();
         let after = sql::at_start(self.window);
@@ -74,7 +74,7 @@ impl Lists {
         kind: CitationKind,
         rule_id: &str,
         sources: Option<&[String]>,
-    ) -> List {
+    ) -> StreamedList {
         let rule = (kind, rule_id.to_owned());
         let after = (i64::MIN, String::new(), String::new());
         self.add(Spec::Citing { rule, sources: sources.map(<[String]>::to_vec), after })

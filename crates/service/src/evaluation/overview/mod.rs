@@ -25,7 +25,7 @@ use super::{AGENT_SUCCESS, EvaluationResult, shadow};
 use crate::app::App;
 use crate::sessions::CitationKind;
 use base::owner::{OrgId, UserId};
-use body::{List, Lists};
+use body::{Lists, StreamedList};
 use judge::offline;
 use numbers::{OverviewSums, Part};
 use sql::DAY;
@@ -96,7 +96,7 @@ pub struct RuleAttributionRow {
     pub net_sessions: i64,
     /// Oldest first; empty with `include_session_ids: false`.
     #[schema(value_type = Vec<String>)]
-    pub cited_session_ids: List,
+    pub cited_session_ids: StreamedList,
     /// Wilson's interval of the success rate of sessions that cite it, 0 to 1.
     pub success_rate_ci95: [f64; 2],
 }
@@ -105,9 +105,9 @@ pub struct RuleAttributionRow {
 pub struct SourceSessions {
     pub source: String,
     #[schema(value_type = Vec<String>)]
-    pub session_ids: List,
+    pub session_ids: StreamedList,
     #[schema(value_type = Vec<SessionKeyView>)]
-    pub sessions: List,
+    pub sessions: StreamedList,
 }
 
 /// A session and whose it is.
@@ -125,7 +125,7 @@ pub struct SourceSetEvaluationMetrics {
     pub session_count: i64,
     /// One for each of them; empty with `include_session_ids: false`.
     #[schema(value_type = Vec<String>)]
-    pub session_ids: List,
+    pub session_ids: StreamedList,
     /// 0 to 100; 0 without sessions.
     pub success_rate_pp: f64,
     pub buckets: Vec<HeroBucket>,

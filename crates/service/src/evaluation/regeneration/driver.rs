@@ -15,7 +15,7 @@ use super::replay as regeneration;
 use super::replay::{ChildPayload, Regeneration, RegenerationStatus};
 use crate::app::App;
 use crate::evaluation::results::decisions::EvaluationDecision;
-use crate::evaluation::results::grading::{self, Material};
+use crate::evaluation::results::grading::{self, LoadedSession};
 use crate::evaluation::results::{rows as results, rule_evaluators};
 use crate::evaluation::shadow::{self, SHADOW_COMPARISON, judging};
 use crate::evaluation::{AGENT_SUCCESS, NewResult, RetrievedLearningStatus, sql};
@@ -47,7 +47,9 @@ impl Handler<App> for Regenerate {
 
     fn run<'a>(&'a self, app: &'a Arc<App>, job: &'a Claim) -> BoxFuture<'a, Result<Outcome>> {
         Box::pin(async move {
-            let Some(work) = Work::begin(app, job).await? else { return Ok(Outcome::Done) };
+            let Some(work) = RegenerationRun::begin(app, job).await? else {
+                return Ok(Outcome::Done);
+            };
             let work = Arc::new(work);
             if job.attempts > ATTEMPTS {
                 return work
@@ -92,7 +94,7 @@ enum Ended {
     Waiting(JudgeError),
 }
 
-struct Work {
+struct RegenerationRun {
     app: Arc<App>,
     job: Claim,
     regeneration: Regeneration,
@@ -112,7 +114,7 @@ enum ChildEnd {
 
 /// Result of judging one session.
 enum Judgement {
-    Found(Found),
+    Found(NewVerdicts),
     /// No verdict is possible, for this reason.
     Nothing(&'static str),
     Failed(JudgeError),
@@ -120,17 +122,17 @@ enum Judgement {
 }
 
 /// New verdicts on one session.
-enum Found {
+enum NewVerdicts {
     Session(Box<NewResult>),
     Shadow(Vec<shadow::NewComparison>),
 }
 
-impl Found {
+impl NewVerdicts {
     /// Nothing if the model is unpriced.
     fn cost_usd(&self) -> Option<f64> {
         match self {
-            Found::Session(result) => result.origin.cost_usd,
-            Found::Shadow(verdicts) => verdicts.iter().map(|new| new.origin.cost_usd).sum(),
+            NewVerdicts::Session(result) => result.origin.cost_usd,
+            NewVerdicts::Shadow(verdicts) => verdicts.iter().map(|new| new.origin.cost_usd).sum(),
         }
     }
 }
@@ -142,7 +144,7 @@ pub fn candidate(regeneration: &Regeneration) -> Result<Option<&'static Rubric>>
     found.map(Some).ok_or_else(|| Error::Internal(format!("there is no rubric {version} here")))
 }
 
-impl Work {
+impl RegenerationRun {
     async fn begin(app: &Arc<App>, job: &Claim) -> Result<Option<Self>> {
         let input = (job.org_id.clone(), job.job_id.clone());
         let (regeneration, spent) = app
@@ -159,7 +161,7 @@ impl Work {
             return Ok(None);
         };
         let limit = usize::try_from(regeneration.concurrency_limit).unwrap_or(1).max(1);
-        Ok(Some(Work {
+        Ok(Some(RegenerationRun {
             app: app.clone(),
             job: job.clone(),
             slots: Semaphore::new(limit),
@@ -257,7 +259,7 @@ impl Work {
         self.save(child, session_id, result).await
     }
 
-    async fn judge(&self, material: &Material) -> Result<Judgement> {
+    async fn judge(&self, material: &LoadedSession) -> Result<Judgement> {
         let name = &self.regeneration.evaluation_name;
         if name == SHADOW_COMPARISON {
             return self.compare(material).await;
@@ -269,7 +271,7 @@ impl Work {
                 .find_map(|evaluator| rule_evaluators::evaluate(evaluator, material));
             let nothing = Judgement::Nothing("the rule has no opinion on this session");
             return Ok(
-                rule.map_or(nothing, |rule| Judgement::Found(Found::Session(Box::new(rule))))
+                rule.map_or(nothing, |rule| Judgement::Found(NewVerdicts::Session(Box::new(rule))))
             );
         }
         if material.transcript.interactions.is_empty() {
@@ -288,12 +290,12 @@ impl Work {
             .await;
         Ok(judged.map_or_else(
             |ended| ended,
-            |result| Judgement::Found(Found::Session(Box::new(result))),
+            |result| Judgement::Found(NewVerdicts::Session(Box::new(result))),
         ))
     }
 
     /// Compares every pair of the session again.
-    async fn compare(&self, material: &Material) -> Result<Judgement> {
+    async fn compare(&self, material: &LoadedSession) -> Result<Judgement> {
         let rubric = judging::rubric(material)?;
         let mut verdicts = Vec::new();
         for place in judging::pairs(material) {
@@ -308,7 +310,7 @@ impl Work {
                 Err(ended) => return Ok(ended),
             }
         }
-        Ok(Judgement::Found(Found::Shadow(verdicts)))
+        Ok(Judgement::Found(NewVerdicts::Shadow(verdicts)))
     }
 
     /// Asks until there is a verdict or no use in going on. No slot is held while it waits.
@@ -353,7 +355,7 @@ impl Work {
         &self,
         child: Child,
         session_id: String,
-        result: std::result::Result<Found, String>,
+        result: std::result::Result<NewVerdicts, String>,
     ) -> Result<ChildEnd> {
         let input = Saved {
             app: self.app.clone(),
@@ -445,7 +447,7 @@ struct Saved {
     child: Child,
     session_id: String,
     is_diff: bool,
-    result: std::result::Result<Found, String>,
+    result: std::result::Result<NewVerdicts, String>,
 }
 
 impl Saved {
@@ -469,11 +471,11 @@ impl Saved {
             payload.cost_usd = found.cost_usd();
             let there = sessions::hold(tx, org_id, user_id, session_id).await?;
             match (there, found) {
-                (Some(there), Found::Session(result)) => {
+                (Some(there), NewVerdicts::Session(result)) => {
                     let newer = grading::overtaken_by(tx, &subject, session_id, result, there);
                     is_overtaken = !self.is_diff && newer.await?.is_some();
                 }
-                (Some(_), Found::Shadow(_)) => {}
+                (Some(_), NewVerdicts::Shadow(_)) => {}
                 (None, _) => failure = Some("the session was deleted".to_owned()),
             }
         }
@@ -484,8 +486,8 @@ impl Saved {
             return Ok(());
         }
         let result = match &self.result {
-            Ok(Found::Session(result)) => result,
-            Ok(Found::Shadow(verdicts)) => {
+            Ok(NewVerdicts::Session(result)) => result,
+            Ok(NewVerdicts::Shadow(verdicts)) => {
                 return shadow::write(tx, &subject, session_id, verdicts, now).await;
             }
             Err(_) => return Ok(()),

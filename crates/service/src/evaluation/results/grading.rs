@@ -21,7 +21,7 @@ use storage::jobs::{self, NewJob, OnDuplicate};
 use storage::subjects::{SubjectWrite, barrier};
 
 /// Everything about a session that judging it needs, read in one snapshot.
-pub struct Material {
+pub struct LoadedSession {
     pub org_id: OrgId,
     pub transcript: Transcript,
     pub snapshot: Snapshot,
@@ -36,7 +36,7 @@ pub async fn load(
     org_id: &OrgId,
     user_id: &UserId,
     session_id: &str,
-) -> Result<Option<Material>> {
+) -> Result<Option<LoadedSession>> {
     let person = (app.db.clone(), org_id.to_owned(), user_id.to_owned());
     let input = (person, session_id.to_owned(), app.clock.now());
     app.db
@@ -55,7 +55,7 @@ pub async fn load(
                 let config = organization::config_in(tx, org_id).await?.config;
                 let turns = &transcript.interactions;
                 let candidates = candidates::find(tx, org_id, user_id, turns, *now).await?;
-                Ok(Some(Material {
+                Ok(Some(LoadedSession {
                     org_id: org_id.clone(),
                     snapshot: Snapshot::of(turns),
                     transcript,
@@ -68,7 +68,7 @@ pub async fn load(
         .await
 }
 
-impl Material {
+impl LoadedSession {
     /// True if all its requests were published for evaluation alone.
     pub fn is_evaluation_only(&self) -> bool {
         self.transcript.requests.iter().all(|request| request.evaluation_only)
@@ -96,7 +96,7 @@ pub fn session_rubric(config: &OrganizationConfig) -> Result<&'static Rubric> {
 /// Asks the judge how the session went.
 pub async fn judge_session(
     app: &App,
-    material: &Material,
+    material: &LoadedSession,
     rubric: &Rubric,
     agent_version: &str,
 ) -> std::result::Result<NewResult, JudgeError> {
@@ -135,7 +135,7 @@ pub struct SessionGrade {
 /// session's verdict up: their status says so, and a job of their own follows.
 pub async fn judge_all(
     app: &App,
-    material: &Material,
+    material: &LoadedSession,
     agent_version: &str,
 ) -> Result<std::result::Result<SessionGrade, JudgeError>> {
     let rubric = session_rubric(&material.config)?;

@@ -10,7 +10,7 @@ use sqlx::types::Json;
 use utoipa::ToSchema;
 
 use super::candidates::RetrievedAt;
-use super::grading::Material;
+use super::grading::LoadedSession;
 use super::sampling;
 use crate::app::App;
 use crate::evaluation::{RetrievedLearningStatus, sql};
@@ -84,7 +84,11 @@ pub struct LearningSet {
 }
 
 /// Judges a session's candidates in batches.
-pub async fn judge(app: &App, material: &Material, agent_version: &str) -> Result<LearningSet> {
+pub async fn judge(
+    app: &App,
+    material: &LoadedSession,
+    agent_version: &str,
+) -> Result<LearningSet> {
     let none = |status| LearningSet { status, rows: None, snapshot: material.snapshot };
     if !is_sampled(material) {
         return Ok(none(RetrievedLearningStatus::NotApplicable));
@@ -140,7 +144,7 @@ pub async fn judge(app: &App, material: &Material, agent_version: &str) -> Resul
 }
 
 /// True if the session is in the sample whose learnings are judged.
-pub fn is_sampled(material: &Material) -> bool {
+pub fn is_sampled(material: &LoadedSession) -> bool {
     let session = &material.transcript.session;
     let rate = material.config.agent_success_config.retrieved_learning_sampling_rate.unwrap_or(1.0);
     let (org, user) = (&material.org_id, &session.user_id);

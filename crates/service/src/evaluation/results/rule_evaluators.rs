@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::grading::Material;
+use super::grading::LoadedSession;
 use crate::evaluation::NewResult;
 use crate::judging::Origin;
 use crate::organization::{Evaluator, PATTERN_SIZE, Rule};
@@ -13,13 +13,13 @@ use judge::FailureType;
 const TEXT: usize = 200_000;
 
 /// The verdicts of all evaluators that have one for this session.
-pub fn evaluate_all(material: &Material) -> Vec<NewResult> {
+pub fn evaluate_all(material: &LoadedSession) -> Vec<NewResult> {
     let evaluators = material.config.evaluators.iter();
     evaluators.filter_map(|evaluator| evaluate(evaluator, material)).collect()
 }
 
 /// Result of one evaluator; `None` when it has no opinion.
-pub fn evaluate(evaluator: &Evaluator, material: &Material) -> Option<NewResult> {
+pub fn evaluate(evaluator: &Evaluator, material: &LoadedSession) -> Option<NewResult> {
     let turns = &material.transcript.interactions;
     let outcome = material.transcript.outcomes.last().map(|outcome| outcome.outcome);
     let checked = check(&evaluator.rule, turns, outcome)?;

@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 use serde::Serialize;
 
 use super::decisions::EvaluationDecision;
-use super::grading::{self, Material, SessionGrade};
+use super::grading::{self, LoadedSession, SessionGrade};
 use super::schedule::SessionPayload;
 use super::{learning_verdicts, rows as results, rule_evaluators, sampling};
 use crate::app::App;
@@ -61,7 +61,7 @@ impl Handler<App> for EvaluateRules {
     }
 }
 
-async fn material(app: &App, job: &Claim, session_id: &str) -> Result<Option<Material>> {
+async fn material(app: &App, job: &Claim, session_id: &str) -> Result<Option<LoadedSession>> {
     let user_id = job.user_id.as_ref().unwrap_or_default();
     grading::load(app, &job.org_id, user_id, session_id).await
 }
@@ -115,7 +115,7 @@ async fn evaluate(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
 }
 
 /// True if the session is unchanged since its verdict, and its learnings were judged too.
-async fn is_judged(app: &App, material: &Material) -> Result<bool> {
+async fn is_judged(app: &App, material: &LoadedSession) -> Result<bool> {
     let session = &material.transcript.session;
     let input = (material.org_id.clone(), session.clone());
     let found = app
@@ -149,7 +149,7 @@ enum Triage {
     SampleOut(f64),
 }
 
-fn triage(material: &Material) -> Triage {
+fn triage(material: &LoadedSession) -> Triage {
     let session = &material.transcript.session;
     let config = &material.config.agent_success_config;
     if material.transcript.interactions.is_empty() {

@@ -8,7 +8,7 @@ use storage::subjects::SubjectWrite;
 use storage::{row, run};
 
 #[derive(sqlx_macros::FromRow)]
-pub struct Known {
+pub struct StoredRun {
     user_id: UserId,
     session_id: String,
     scorer_name: String,
@@ -16,7 +16,7 @@ pub struct Known {
     ts: i64,
 }
 
-impl Known {
+impl StoredRun {
     pub fn is(&self, user_id: &UserId, score: &NewScore) -> bool {
         self.user_id == user_id
             && self.session_id == score.session_id
@@ -26,10 +26,14 @@ impl Known {
     }
 }
 
-pub async fn find_run(tx: &mut Tx, org_id: &OrgId, source_run_id: &str) -> Result<Option<Known>> {
+pub async fn find_run(
+    tx: &mut Tx,
+    org_id: &OrgId,
+    source_run_id: &str,
+) -> Result<Option<StoredRun>> {
     row!(
         tx,
-        Known,
+        StoredRun,
         "SELECT user_id, session_id, scorer_name, value, ts FROM imported_scores
          WHERE org_id = $1 AND source_run_id = $2",
         org_id,

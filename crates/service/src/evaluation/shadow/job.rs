@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::judging;
 use crate::app::App;
-use crate::evaluation::results::grading::{self, Material};
+use crate::evaluation::results::grading::{self, LoadedSession};
 use crate::evaluation::results::schedule::{ATTEMPTS, is_zero, session_key};
 use crate::evaluation::results::session_job;
 use crate::sessions;
@@ -112,7 +112,7 @@ async fn compare(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
 }
 
 /// The turns of the session that this rubric judged already: a job that comes back goes on where it was.
-async fn judged(app: &App, material: &Material, version: &str) -> Result<BTreeSet<i64>> {
+async fn judged(app: &App, material: &LoadedSession, version: &str) -> Result<BTreeSet<i64>> {
     let session = &material.transcript.session;
     let input = (
         material.org_id.clone(),

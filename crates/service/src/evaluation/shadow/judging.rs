@@ -3,7 +3,7 @@
 use super::combine::{Combined, combine};
 use super::{NewComparison, SHADOW_COMPARISON};
 use crate::app::App;
-use crate::evaluation::results::grading::Material;
+use crate::evaluation::results::grading::LoadedSession;
 use crate::sessions::Interaction;
 use judge::prompts::{self, Kind, Rubric};
 use judge::{Graded, JudgeError, Provenance, verdicts::ShadowVerdict};
@@ -11,7 +11,7 @@ use storage::error::{Error, Result};
 
 /// The rubric that the organization pinned. It was checked when it was set; a server that no longer has it must not
 /// judge by another under its name.
-pub fn rubric(material: &Material) -> Result<&'static Rubric> {
+pub fn rubric(material: &LoadedSession) -> Result<&'static Rubric> {
     let version = &material.config.shadow_comparison_judge_prompt_version;
     prompts::load(Kind::ShadowComparison, version).ok_or_else(|| {
         Error::Internal(format!("this server has no version {version} of {SHADOW_COMPARISON}"))
@@ -24,7 +24,7 @@ pub fn is_pair(turn: &Interaction) -> bool {
 }
 
 /// The places of the session's pairs among its turns.
-pub fn pairs(material: &Material) -> Vec<usize> {
+pub fn pairs(material: &LoadedSession) -> Vec<usize> {
     let turns = material.transcript.interactions.iter().enumerate();
     turns.filter(|(_, turn)| is_pair(turn)).map(|(place, _)| place).collect()
 }
@@ -32,7 +32,7 @@ pub fn pairs(material: &Material) -> Vec<usize> {
 /// Compares the two responses at one place of the session, seeing everything before it.
 pub async fn compare(
     app: &App,
-    material: &Material,
+    material: &LoadedSession,
     rubric: &Rubric,
     place: usize,
 ) -> std::result::Result<NewComparison, JudgeError> {

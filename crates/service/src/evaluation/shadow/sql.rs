@@ -172,7 +172,7 @@ pub async fn delete_orphans(
 }
 
 #[derive(sqlx_macros::FromRow)]
-struct Row {
+struct ShadowVerdictRow {
     verdict_id: i64,
     interaction_id: i64,
     user_id: UserId,
@@ -195,8 +195,8 @@ struct Row {
     attempts: i64,
 }
 
-impl From<Row> for ShadowComparisonVerdict {
-    fn from(row: Row) -> Self {
+impl From<ShadowVerdictRow> for ShadowComparisonVerdict {
+    fn from(row: ShadowVerdictRow) -> Self {
         ShadowComparisonVerdict {
             verdict_id: row.verdict_id,
             interaction_id: row.interaction_id.to_string(),
@@ -247,7 +247,7 @@ pub async fn recent(
 ) -> Result<Vec<ShadowComparisonVerdict>> {
     let found = rows!(
         tx,
-        Row,
+        ShadowVerdictRow,
         select!("AND created_at >= $3 ORDER BY created_at DESC, verdict_id DESC LIMIT $4 + 0"),
         org_id,
         version,
@@ -267,7 +267,7 @@ pub async fn of_session(
 ) -> Result<Vec<ShadowComparisonVerdict>> {
     let found = rows!(
         tx,
-        Row,
+        ShadowVerdictRow,
         select!("AND user_id = $3 AND session_id = $4 ORDER BY created_at, interaction_id"),
         org_id,
         version,

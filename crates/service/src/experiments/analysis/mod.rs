@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 use super::assignment::HASH_VERSION;
 use super::looks::Looks;
 use super::part::{Pair, pair_points, part};
-use super::rows::Row;
+use super::rows::SessionRow;
 use super::sums::{Cell, Stratum, UserSums};
 use super::{Arm, Experiment};
 use base::owner::UserId;
@@ -85,8 +85,8 @@ impl Sample {
     }
 
     /// Sums up rows, which may come in any order.
-    pub fn of_rows(rows: Vec<Row>) -> Self {
-        let mut by_user: BTreeMap<UserId, Vec<Row>> = BTreeMap::new();
+    pub fn of_rows(rows: Vec<SessionRow>) -> Self {
+        let mut by_user: BTreeMap<UserId, Vec<SessionRow>> = BTreeMap::new();
         for row in rows {
             by_user.entry(row.user.clone()).or_default().push(row);
         }
@@ -363,14 +363,14 @@ mod tests {
         }
     }
 
-    fn rows(order: impl Iterator<Item = u32>) -> Vec<Row> {
-        let row = |n: u32| Row {
+    fn rows(order: impl Iterator<Item = u32>) -> Vec<SessionRow> {
+        let row = |n: u32| SessionRow {
             user: format!("u{}", n % 40).into(),
             arm: Some(if n.is_multiple_of(2) { Arm::Treatment } else { Arm::Holdout }),
             session: Some(format!("s{n}")),
             success: Some(!n.is_multiple_of(3)),
             source: Some(format!("source-{}", n % 5)),
-            ..Row::default()
+            ..SessionRow::default()
         };
         order.map(row).collect()
     }

@@ -8,7 +8,7 @@ use serde_json::json;
 use sqlx::types::Json;
 
 use super::clusters::{self, Cluster, Member};
-use super::personal::{People, Person};
+use super::personal::{People, PersonTexts};
 use crate::app::App;
 use crate::learning_loop::payload;
 use crate::learning_loop::sql::aggregation as sql;
@@ -42,7 +42,7 @@ impl Handler<App> for AggregatePlaybooks {
 }
 
 /// Playbooks and learning settings of an agent version, read in one snapshot.
-struct Material {
+struct AggregationInput {
     learning: LearningConfig,
     members: Vec<Member>,
     /// Agent playbooks that are not rejected.
@@ -52,7 +52,7 @@ struct Material {
     rejected: Vec<BTreeSet<String>>,
 }
 
-impl Material {
+impl AggregationInput {
     /// Different people who must have taught the same.
     fn people(&self) -> usize {
         usize::try_from(self.learning.min_users).unwrap_or(2).max(2)
@@ -102,7 +102,7 @@ async fn aggregate(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
     Ok(Outcome::Closed)
 }
 
-async fn load(app: &App, job: &Claim, version: &str) -> Result<Material> {
+async fn load(app: &App, job: &Claim, version: &str) -> Result<AggregationInput> {
     let model = app.embedder.model().unwrap_or_default().to_owned();
     let input = (job.org_id.clone(), version.to_owned(), model);
     app.db
@@ -115,7 +115,7 @@ async fn load(app: &App, job: &Claim, version: &str) -> Result<Material> {
                 let ids: Vec<i64> = served.iter().map(|p| p.agent_playbook_id).collect();
                 let links = playbook_rows::windows(tx, org_id, &ids).await?;
                 let rejected = rejections::rejected(tx, org_id, version).await?;
-                Ok(Material {
+                Ok(AggregationInput {
                     learning,
                     members,
                     served,
@@ -131,7 +131,7 @@ async fn load(app: &App, job: &Claim, version: &str) -> Result<Material> {
 async fn propose(
     app: &App,
     job: &Claim,
-    material: &Material,
+    material: &AggregationInput,
     cluster: &Cluster,
 ) -> Result<Option<Proposed>> {
     let members: Vec<Member> =
@@ -176,7 +176,7 @@ async fn propose(
 
 /// The people behind a cluster, with what is known about them.
 async fn people(app: &App, job: &Claim, members: &[Member]) -> Result<People> {
-    let mut people: BTreeMap<&str, Person> = BTreeMap::new();
+    let mut people: BTreeMap<&str, PersonTexts> = BTreeMap::new();
     for member in members {
         let person = people.entry(&member.user_id).or_default();
         person.user_id.clone_from(&member.user_id);

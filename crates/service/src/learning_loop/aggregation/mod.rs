@@ -15,4 +15,4 @@ mod personal;
 
 pub use clusters::Member;
 pub use job::AggregatePlaybooks;
-pub use personal::{People, Person};
+pub use personal::{People, PersonTexts};

@@ -14,7 +14,7 @@ use base::words;
 
 /// One source person, as far as they can be recognised.
 #[derive(Clone, Debug, Default)]
-pub struct Person {
+pub struct PersonTexts {
     pub user_id: UserId,
     /// Their user playbooks of this idea.
     pub texts: Vec<String>,
@@ -48,7 +48,7 @@ const FIRST_PERSON: &[&str] = &[
 const ASKING: &[&str] = &["ask", "call", "write", "order", "message", "contact", "request"];
 
 impl People {
-    pub fn new(people: Vec<Person>) -> Self {
+    pub fn new(people: Vec<PersonTexts>) -> Self {
         let identifiers = identifiers(&people);
         let mut used: Vec<Used> = Vec::new();
         for accounts in one_each(&people) {
@@ -114,7 +114,7 @@ fn speaks_of_oneself(words: &[Word]) -> bool {
 }
 
 /// The identifying tokens of one of the people, lower case.
-fn identifiers(people: &[Person]) -> BTreeSet<String> {
+fn identifiers(people: &[PersonTexts]) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for (place, person) in people.iter().enumerate() {
         let others = || people.iter().enumerate().filter(|(other, _)| *other != place);
@@ -145,7 +145,7 @@ fn marks(text: &str) -> impl Iterator<Item = String> {
 }
 
 /// The accounts, as places in the list, put together where one person has several.
-fn one_each(people: &[Person]) -> Vec<Vec<usize>> {
+fn one_each(people: &[PersonTexts]) -> Vec<Vec<usize>> {
     let mut first: BTreeMap<String, usize> = BTreeMap::new();
     let mut group: Vec<usize> = (0..people.len()).collect();
     for (place, person) in people.iter().enumerate() {
@@ -176,7 +176,7 @@ mod tests {
         People::new(
             sources
                 .iter()
-                .map(|(user_id, text, known)| Person {
+                .map(|(user_id, text, known)| PersonTexts {
                     user_id: (*user_id).into(),
                     texts: vec![(*text).to_owned()],
                     known: vec![(*known).to_owned()],

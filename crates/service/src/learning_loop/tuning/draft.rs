@@ -8,7 +8,7 @@ use super::TuningAction;
 use super::score::Score;
 use crate::app::App;
 use crate::judging::{self, EveryonesConsent, SubjectConsent};
-use crate::learning_loop::aggregation::{People, Person};
+use crate::learning_loop::aggregation::{People, PersonTexts};
 use crate::learning_loop::sql::aggregation::known_of;
 use crate::organization::OrganizationConfig;
 use crate::sessions::{self, Interaction};
@@ -120,9 +120,9 @@ struct Evidence {
 }
 
 impl Evidence {
-    fn person(self) -> Person {
+    fn person(self) -> PersonTexts {
         let texts = self.turns.into_iter().map(|turn| turn.content).collect();
-        Person { user_id: self.consent.user_id, texts, known: self.known }
+        PersonTexts { user_id: self.consent.user_id, texts, known: self.known }
     }
 }
 
