@@ -77,7 +77,9 @@ pub const USER_TABLES: &[UserTable] = &[
 const FOLLOWS: &str = "full-text index (SQLite): triggers keep it together with its table, row by row; bytes of \
     deleted entries go with learnings::compact_index";
 
-const SUMS: &str = "sums that name nobody; triggers correct them with every row, and a line without rows is deleted";
+const SUMS: &str = "sums that name nobody; they follow every row, and a line without rows is deleted";
+
+const DELTAS: &str = "what is not folded into the sums yet; names nobody";
 
 /// Tables that hold nothing of a person, each with the reason.
 pub const NOT_USER_DATA: &[(&str, &str)] = &[
@@ -92,6 +94,10 @@ pub const NOT_USER_DATA: &[(&str, &str)] = &[
     ("rule_rollups", SUMS),
     ("shadow_session_rollups", SUMS),
     ("shadow_turn_rollups", SUMS),
+    ("evaluation_deltas", DELTAS),
+    ("rule_deltas", DELTAS),
+    ("shadow_session_deltas", DELTAS),
+    ("shadow_turn_deltas", DELTAS),
     ("credentials", "tokens of the organization's programs, as hashes"),
     (
         "subjects",

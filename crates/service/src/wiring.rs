@@ -25,6 +25,7 @@ use crate::experiments;
 use crate::governance;
 use crate::http::RateLimits;
 use crate::learning_loop;
+use crate::evaluation::overview::RecentEvidence;
 use crate::learnings::{self, KnownPlaybooks};
 use crate::organization::RecentConfigs;
 use crate::schema::MIGRATIONS;
@@ -84,7 +85,8 @@ impl App {
                 .with(given)
                 .with(RateLimits::new(&settings))
                 .with(RecentConfigs::default())
-                .with(KnownPlaybooks::default()),
+                .with(KnownPlaybooks::default())
+                .with(RecentEvidence::default()),
             settings,
             judge,
         };

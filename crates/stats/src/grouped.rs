@@ -155,6 +155,55 @@ pub fn grouped_change(now: &GroupSums, before: &GroupSums) -> Defined<GroupedCha
     })
 }
 
+/// A mean of a number per session, with an interval that accounts for users.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GroupedMean {
+    /// The mean.
+    pub mean: f64,
+    /// Its 95 % interval.
+    pub interval: Interval,
+    /// True if fewer than [`SUFFICIENT_GROUPS`] groups have sessions.
+    pub few_users: bool,
+}
+
+/// The mean of a number that is not between 0 and 1, whose sums stand in the place of the successes:
+/// `mean ± t·√V` with the jackknife's `V` and `df = floor(kn − 0.5)` within `[1, K−1]`.
+///
+/// Null as [`grouped_rate`] is, and with `zero_variance` when all groups have the same mean.
+pub fn grouped_mean(sums: &GroupSums) -> Defined<GroupedMean> {
+    let (jackknife, margin) = mean_and_margin(sums)?;
+    Ok(GroupedMean {
+        mean: jackknife.estimate,
+        interval: Interval::around(jackknife.estimate, margin),
+        few_users: jackknife.group_count < SUFFICIENT_GROUPS,
+    })
+}
+
+/// The change of a [`grouped_mean`], whose margins are those of both means with the correlation of their groups.
+pub fn grouped_mean_change(now: &GroupSums, before: &GroupSums) -> Defined<GroupedChange> {
+    let ((now, margin_now), (before, margin_before)) =
+        (mean_and_margin(now)?, mean_and_margin(before)?);
+    let shared = 2.0 * now.shift_correlation(&before) * margin_now * margin_before;
+    let margin = (margin_now.powi(2) + margin_before.powi(2) - shared).max(0.0).sqrt();
+    let change = now.estimate - before.estimate;
+    Ok(GroupedChange {
+        change,
+        interval: Interval::around(change, margin),
+        few_users: now.group_count.min(before.group_count) < SUFFICIENT_GROUPS,
+    })
+}
+
+fn mean_and_margin(sums: &GroupSums) -> Defined<(Jackknife, f64)> {
+    let jackknife = Jackknife::of(sums)?;
+    let groups = sums.groups();
+    let kn = jackknife.sessions.powi(2) / sum(groups.iter().map(|group| group.sessions.powi(2)));
+    let count = jackknife.group_count as f64;
+    let df = (kn - 0.5).floor().clamp(1.0, count - 1.0);
+    let squares = sum(jackknife.shifts.iter().map(|shift| shift * shift));
+    let margin = student_t_critical_value(ALPHA / 2.0, df) * ((count - 1.0) / count * squares).sqrt();
+    if margin > 1e-12 { Ok((jackknife, margin)) } else { Err(NullReason::ZeroVariance) }
+}
+
 /// Jackknife: the rate and its variance from leaving out one group at a time.
 struct Jackknife {
     estimate: f64,
@@ -226,15 +275,16 @@ impl Jackknife {
     }
 
     fn correlation(&self, other: &Self) -> f64 {
+        let trust = |one: &Self| one.own.map_or(0.0, |own| (own / one.design_effect).min(1.0));
+        self.shift_correlation(other) * (trust(self) * trust(other)).sqrt()
+    }
+
+    fn shift_correlation(&self, other: &Self) -> f64 {
         let product = |one: &Self, other: &Self| {
             sum(one.shifts.iter().zip(&other.shifts).map(|(a, b)| a * b))
         };
-        let trust = |one: &Self| one.own.map_or(0.0, |own| (own / one.design_effect).min(1.0));
         let scale = (product(self, self) * product(other, other)).sqrt();
-        if scale <= 0.0 {
-            return 0.0;
-        }
-        (product(self, other) / scale).clamp(-1.0, 0.95) * (trust(self) * trust(other)).sqrt()
+        if scale > 0.0 { (product(self, other) / scale).clamp(-1.0, 0.95) } else { 0.0 }
     }
 }
 
@@ -290,6 +340,24 @@ mod tests {
         let p = arm.mean().unwrap_or_default();
         let size = grouped_rate(&sums).map_or(0.0, |rate| rate.effective_sample_size);
         assert!((size - p * (1.0 - p) / variance).abs() < 1e-9, "{size}");
+    }
+
+    #[test]
+    fn a_mean_has_the_margin_of_its_groups() {
+        // Equal groups: the jackknife is the standard error of the mean of group means.
+        let mut sums = GroupSums::default();
+        (0..32).for_each(|group| sums.add(group, 10.0, 20.0 + (group % 4) as f64));
+        let means: Vec<f64> = (0..32).map(|group| 2.0 + f64::from(group % 4) / 10.0).collect();
+        let mean = means.iter().sum::<f64>() / 32.0;
+        let variance = means.iter().map(|m| (m - mean).powi(2)).sum::<f64>() / 31.0 / 32.0;
+        let margin = student_t_critical_value(0.025, 31.0) * variance.sqrt();
+        let given = grouped_mean(&sums).map(|m| (m.mean - mean, m.interval.width() / 2.0 - margin));
+        assert!(given.is_ok_and(|(a, b)| a.abs() < 1e-12 && b.abs() < 1e-9), "{given:?}");
+        let same = grouped_mean_change(&sums, &sums).map(|c| c.interval.width() / 2.0 < margin);
+        assert_eq!(same, Ok(true));
+        let mut alike = GroupSums::default();
+        (0..32).for_each(|group| alike.add(group, 10.0, 20.0));
+        assert_eq!(grouped_mean(&alike), Err(NullReason::ZeroVariance));
     }
 
     #[test]

@@ -18,6 +18,7 @@ pub const ALLOWED: &[(&str, &[&str])] = &[
         &[
             "app",
             "credentials",
+            "evaluation",
             "http",
             "intake",
             "learning_loop",

@@ -53,6 +53,7 @@ pub fn handlers() -> Vec<Arc<dyn Handler<App>>> {
         Arc::new(shadow::job::CompareShadow),
         Arc::new(regeneration::driver::Regenerate),
         Arc::new(regeneration::prune::ForgetRegenerations),
+        Arc::new(overview::FoldSums),
     ]
 }
 

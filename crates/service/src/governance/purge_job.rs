@@ -9,6 +9,7 @@ use futures_util::future::BoxFuture;
 use super::purge::{Counts, Purge, PurgeErrorCode, SHARED_TEXTS, enqueue, list};
 use super::{ledger, physical, sql};
 use crate::app::App;
+use crate::evaluation;
 use crate::learning_loop;
 use crate::user_tables::{LINKS, USER_TABLES};
 use base::owner::{OrgId, UserId};
@@ -187,6 +188,7 @@ async fn steps(app: &Arc<App>, job: &Claim, purge: &Purge) -> Result<(), Failure
     app.faults.reach("erase.after_masking").map_err(&deleting)?;
     delete_all(app, job, purge, &person).await.map_err(&deleting)?;
     app.faults.reach("erase.after_deletes").map_err(&deleting)?;
+    evaluation::overview::fold_all(app).await.map_err(&deleting)?;
     let is_gone = app
         .db
         .read("governance.recount", person.clone(), |tx, person| Box::pin(person.is_gone(tx)))

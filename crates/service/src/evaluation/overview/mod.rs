@@ -1,14 +1,18 @@
 //! The overview: the numbers people look at every morning, exact and at once.
 //!
-//! - Rates are over verdicts of success; sessions are counted once, by their newest verdict. A verdict belongs to the
-//!   source and the time of its session's first request.
-//! - Sums of whole weeks, days and hours come from rollups that are kept in the transactions that change verdicts
-//!   ([`sql::rollups`]); only the ragged ends of a window are counted from rows. Of one version of the agent, so are
+//! - Every judged session counts once, by the verdict of the session: that on the latest version of the agent by the
+//!   order of its requests, or, where a version is asked for, that on it. It belongs to the source and the time of its
+//!   session's first request.
+//! - Sums of whole weeks, days and hours come from rollups and from the deltas that are not folded into them yet, which
+//!   are written in the transactions that change verdicts ([`sql::rollups`]); only the ragged ends of a window are
+//!   counted from rows. Of one version of the agent, so are
 //!   rules and shadow comparisons, whose rollups do not tell versions apart.
 //! - All numbers of one answer come from one snapshot. Long lists of sessions follow page by page (`body.rs`).
 
 mod body;
+mod evidence;
 pub mod http;
+mod job;
 mod numbers;
 mod rules;
 pub mod sql;
@@ -30,12 +34,16 @@ use judge::offline;
 use numbers::{OverviewSums, Part};
 use sql::DAY;
 use storage::db::Tx;
+use stats::reason::NullReason;
 use storage::error::{Error, Result};
 use windows::{Bucket, ROWS, Windows, ranges};
 
-pub use numbers::{ContextTile, HeroBucket, PartnerTileRow, ScoreDistribution, ShadowWinRateTrend};
+pub use job::{FoldSums, fold_all};
+pub use evidence::{RecentEvidence, RuleAssociation};
+pub use numbers::{ChangeInterval, ContextTile, HeroBucket, PartnerTileRow, ScoreDistribution, ShadowWinRateTrend};
 pub use sql::prepare;
-pub use sql::rollups::{gaps, install, mismatches, rebuild, trigger_names};
+pub use sql::rollups::{gaps, install, trigger_names};
+pub use sql::{fold, group_of, mismatches, rebuild};
 
 /// Parameters of an overview.
 #[derive(Clone, Debug)]
@@ -51,7 +59,7 @@ pub struct OverviewRequest {
 }
 
 /// One labelled cohort of request sources.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceSet {
     pub label: String,
     pub sources: Vec<String>,
@@ -80,9 +88,15 @@ pub struct HeroBlock {
     pub delta_pp: Option<f64>,
     /// Buckets with something in them, oldest first.
     pub buckets: Vec<HeroBucket>,
-    /// Wilson's interval of the success rate, in points.
+    /// Interval of `delta_pp`, in points.
+    #[serde(flatten)]
+    pub change: ChangeInterval,
+    /// Interval of the success rate, in points.
     pub ci95_pp: Option<[f64; 2]>,
-    /// Verdicts in the window.
+    pub ci95_null_reason: Option<NullReason>,
+    /// Few users: read the interval with care.
+    pub few_users: bool,
+    /// Judged sessions in the window.
     pub n: i64,
 }
 
@@ -97,8 +111,9 @@ pub struct RuleAttributionRow {
     /// Oldest first; empty with `include_session_ids: false`.
     #[schema(value_type = Vec<String>)]
     pub cited_session_ids: StreamedList,
-    /// Wilson's interval of the success rate of sessions that cite it, 0 to 1.
-    pub success_rate_ci95: [f64; 2],
+    /// Interval of the success rate of sessions that cite it, 0 to 1, which accounts for users; null with few of them.
+    pub success_rate_ci95: Option<[f64; 2]>,
+    pub association: RuleAssociation,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -133,9 +148,12 @@ pub struct SourceSetEvaluationMetrics {
     pub score_distribution: ScoreDistribution,
     pub rule_attribution: Vec<RuleAttributionRow>,
     pub partner_tiles: Vec<PartnerTileRow>,
-    /// Wilson's interval of the success rate, in points.
+    /// Interval of the success rate, in points.
     pub ci95_pp: Option<[f64; 2]>,
-    /// Verdicts in the window.
+    pub ci95_null_reason: Option<NullReason>,
+    /// Few users: read the interval with care.
+    pub few_users: bool,
+    /// Judged sessions in the window.
     pub n: i64,
 }
 
@@ -155,6 +173,8 @@ pub struct Overview {
     pub hero: HeroBlock,
     pub context_tiles: ContextTile,
     pub rule_attribution: Vec<RuleAttributionRow>,
+    /// When the intervals and associations of rules were computed; over many sessions it may be some minutes ago.
+    pub rules_as_of: i64,
     pub score_distribution: ScoreDistribution,
     pub partner_tiles: Vec<PartnerTileRow>,
     /// null with `include_shadow: false`.
@@ -203,11 +223,11 @@ pub async fn overview(
     org_id: &OrgId,
     request: OverviewRequest,
 ) -> Result<axum::body::Body> {
-    let input = (org_id.to_owned(), request, app.clock.now());
+    let input = (app.clone(), org_id.to_owned(), request);
     let (overview, lists) = app
         .db
-        .read("evaluation.overview", input, |tx, (org_id, request, now)| {
-            Box::pin(compute(tx, org_id, request, *now))
+        .read("evaluation.overview", input, |tx, (app, org_id, request)| {
+            Box::pin(compute(app, tx, org_id, request))
         })
         .await?;
     let text = serde_json::to_string(&overview).map_err(|e| Error::Internal(e.to_string()))?;
@@ -219,10 +239,10 @@ const YOUNG: i64 = 14 * DAY;
 const ENOUGH: i64 = 500;
 
 async fn compute(
+    app: &App,
     tx: &mut Tx,
     org_id: &OrgId,
     request: &OverviewRequest,
-    now: i64,
 ) -> Result<(Overview, Lists)> {
     let windows = Windows::new(request.from_ts, request.to_ts);
     let bucket = request.bucket;
@@ -244,24 +264,25 @@ async fn compute(
     };
     let mut material = OverviewSums { bucket, sums: sql::sums(tx, &asked).await? };
     let available_agent_versions = material.agent_versions();
-    if let Some(version) = agent_version {
-        material.sums.verdicts.keep_version(version);
-    }
+    material.sums.verdicts.one_each(agent_version);
     let mut lists =
         Lists::new(windows.trend, request.agent_version.clone(), request.include_session_ids);
-    let rules = rules::attribution(tx, org_id, windows.trend, request, &mut lists).await?;
+    let evidence = evidence::evidence(app, tx, org_id, windows.trend, request).await?;
+    let rules = rules::attribution(tx, org_id, windows.trend, request, &evidence, &mut lists).await?;
     let whole = Part::whole(&material);
     let trend = numbers::win_rate_trend(&material.sums.turns, &version);
     let compared = trend.window_total.n;
     let totals = whole.totals(numbers::TREND);
-    let is_young = material.sums.first_at.is_none_or(|at| now - at < YOUNG);
+    let is_young = material.sums.first_at.is_none_or(|at| app.clock.now() - at < YOUNG);
     let state = match () {
         () if totals.n == 0 => HeroState::Empty,
         () if compared == 0 => HeroState::ShadowOff,
         () if is_young || compared < ENOUGH => HeroState::Early,
         () => HeroState::Full,
     };
-    let shares = whole.shadow_shares();
+    let preferences = whole.preferences();
+    let shares = preferences.shares();
+    let interval = totals.interval(100.0);
     let query = ResultQuery {
         agent_version: request.agent_version.clone(),
         evaluation_name: Some(AGENT_SUCCESS.to_owned()),
@@ -278,11 +299,15 @@ async fn compute(
             shadow_success_rate_pp: shares.map(|(_, shadow)| numbers::points(shadow)),
             delta_pp: shares.map(|(regular, shadow)| numbers::points(regular - shadow)),
             buckets: whole.buckets(),
-            ci95_pp: totals.interval().map(|ends| ends.map(numbers::points)),
+            change: preferences.interval(),
+            ci95_pp: interval.ci95,
+            ci95_null_reason: interval.ci95_null_reason,
+            few_users: interval.few_users,
             n: totals.n,
         },
         context_tiles: whole.tiles(),
         rule_attribution: rules.whole,
+        rules_as_of: evidence.as_of,
         score_distribution: whole.distribution(),
         partner_tiles: whole.partner_tiles(),
         shadow_win_rate_trend: request.include_shadow.then_some(trend),
@@ -313,16 +338,17 @@ fn compare(
             sessions: lists.sessions(std::slice::from_ref(source), true),
         });
     }
-    let all = Part::whole(material).totals(numbers::TREND).sessions;
+    let all = Part::whole(material).totals(numbers::TREND).n;
     let (mut metrics, mut matched) = (Vec::new(), 0);
     for (set, rule_attribution) in sets.iter().zip(rules) {
         let part = Part::of(material, &set.sources);
         let totals = part.totals(numbers::TREND);
-        matched += totals.sessions;
+        let interval = totals.interval(100.0);
+        matched += totals.n;
         metrics.push(SourceSetEvaluationMetrics {
             label: set.label.clone(),
             sources: set.sources.clone(),
-            session_count: totals.sessions,
+            session_count: totals.n,
             session_ids: lists.sessions(&set.sources, false),
             success_rate_pp: totals.success_rate().map_or(0.0, numbers::points),
             buckets: part.buckets(),
@@ -330,7 +356,9 @@ fn compare(
             score_distribution: part.distribution(),
             rule_attribution,
             partner_tiles: part.partner_tiles(),
-            ci95_pp: totals.interval().map(|ends| ends.map(numbers::points)),
+            ci95_pp: interval.ci95,
+            ci95_null_reason: interval.ci95_null_reason,
+            few_users: interval.few_users,
             n: totals.n,
         });
     }

@@ -5,18 +5,80 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::sql::{Lines, ShadowLine, Sums, TurnLine, VerdictLine};
+use super::sql::{Lines, ShadowLine, Sums, TurnLine, VerdictLine, place};
 use super::windows::{Bucket, share};
 use base::clock::rfc3339;
-use stats::wilson::wilson;
+use stats::grouped::{
+    GroupSums, GroupedChange, grouped_change, grouped_mean, grouped_mean_change, grouped_rate,
+};
+use stats::reason::{Defined, NullReason};
 
 /// The bits of the windows in the tags of lines.
 pub const TREND: i64 = 1;
 pub const CURRENT: i64 = 2;
 pub const PREVIOUS: i64 = 4;
 
-/// The 97.5th percentile of the normal distribution.
-const Z: f64 = 1.959_963_984_540_054;
+/// A 95 % interval that accounts for users, or the reason why there is none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, ToSchema)]
+pub struct RateInterval {
+    /// Its ends, in the unit of the number it belongs to.
+    pub ci95: Option<[f64; 2]>,
+    pub ci95_null_reason: Option<NullReason>,
+    /// Few users: read it with care.
+    pub few_users: bool,
+}
+
+/// A 95 % interval of a change, or the reason why there is none. A change is one only when it excludes 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, ToSchema)]
+pub struct ChangeInterval {
+    /// Its ends, in the unit of the change.
+    pub delta_ci95: Option<[f64; 2]>,
+    pub delta_ci95_null_reason: Option<NullReason>,
+}
+
+impl RateInterval {
+    fn of(ends: Defined<([f64; 2], bool)>, scale: f64) -> Self {
+        match ends {
+            Ok((ends, few_users)) => RateInterval {
+                ci95: Some(ends.map(|end| end * scale)),
+                ci95_null_reason: None,
+                few_users,
+            },
+            Err(reason) => {
+                RateInterval { ci95: None, ci95_null_reason: Some(reason), few_users: false }
+            }
+        }
+    }
+
+    /// Of a rate, times `scale`.
+    pub fn of_rate(sums: &GroupSums, scale: f64) -> Self {
+        let rate = grouped_rate(sums);
+        let ends = |rate: stats::grouped::GroupedRate| {
+            ([rate.rate.interval.lower, rate.rate.interval.upper], rate.few_users)
+        };
+        Self::of(rate.map(ends), scale)
+    }
+
+    /// Of a mean, which is not below `least`.
+    fn of_mean(sums: &GroupSums, least: f64, scale: f64) -> Self {
+        let ends = grouped_mean(sums).map(|mean| {
+            ([mean.interval.lower.max(least), mean.interval.upper], mean.few_users)
+        });
+        Self::of(ends, scale)
+    }
+}
+
+impl ChangeInterval {
+    fn of(change: Defined<GroupedChange>, scale: f64) -> Self {
+        match change {
+            Ok(GroupedChange { interval, .. }) => ChangeInterval {
+                delta_ci95: Some([interval.lower * scale, interval.upper * scale]),
+                delta_ci95_null_reason: None,
+            },
+            Err(reason) => ChangeInterval { delta_ci95: None, delta_ci95_null_reason: Some(reason) },
+        }
+    }
+}
 
 /// One bar of the charts.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
@@ -27,14 +89,15 @@ pub struct HeroBucket {
     pub regular_rate: Option<f64>,
     /// The share of sessions that prefers the shadow responses, ties by half; null without comparisons.
     pub shadow_rate: Option<f64>,
-    /// Verdicts.
+    /// Judged sessions.
     pub regular_n: i64,
     /// Sessions with a comparison.
     pub shadow_n: i64,
     pub avg_corrections: Option<f64>,
     pub escalation_rate: Option<f64>,
-    /// Wilson's interval of `regular_rate`.
-    pub ci95: Option<[f64; 2]>,
+    /// Interval of `regular_rate`.
+    #[serde(flatten)]
+    pub interval: RateInterval,
 }
 
 /// A rate of the current window, 0 to 1, and its change in points; null where there is nothing to say.
@@ -42,6 +105,11 @@ pub struct HeroBucket {
 pub struct RateTile {
     pub current: Option<f64>,
     pub delta_pp: Option<f64>,
+    #[serde(flatten)]
+    pub interval: RateInterval,
+    /// In points.
+    #[serde(flatten)]
+    pub change: ChangeInterval,
 }
 
 /// Success when failures of type system_error are left out.
@@ -51,6 +119,11 @@ pub struct BehaviorTile {
     pub delta_pp: Option<f64>,
     pub eligible_sessions: i64,
     pub excluded_system_errors: i64,
+    #[serde(flatten)]
+    pub interval: RateInterval,
+    /// In points.
+    #[serde(flatten)]
+    pub change: ChangeInterval,
 }
 
 /// A mean of the current window and its change; null where there is nothing to say.
@@ -58,6 +131,10 @@ pub struct BehaviorTile {
 pub struct MeanTile {
     pub current: Option<f64>,
     pub delta: Option<f64>,
+    #[serde(flatten)]
+    pub interval: RateInterval,
+    #[serde(flatten)]
+    pub change: ChangeInterval,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
@@ -147,30 +224,13 @@ impl OverviewSums {
 }
 
 impl VerdictLine {
-    /// Adds a line as often as it counts.
-    fn add(&mut self, share: i64, line: &VerdictLine) {
-        self.n += share * line.n;
-        self.sessions += share * line.sessions;
-        self.successes += share * line.successes;
-        self.system_errors += share * line.system_errors;
-        self.corrections += share * line.corrections;
-        self.corrected_0 += share * line.corrected_0;
-        self.corrected_1 += share * line.corrected_1;
-        self.corrected_2 += share * line.corrected_2;
-        self.corrected_3 += share * line.corrected_3;
-        self.corrected_4 += share * line.corrected_4;
-        self.corrected_5 += share * line.corrected_5;
-        self.turns_n += share * line.turns_n;
-        self.turns += share * line.turns;
-        self.escalations += share * line.escalations;
-    }
-
     pub fn success_rate(&self) -> Option<f64> {
         ratio(self.successes, self.n)
     }
 
-    pub fn interval(&self) -> Option<[f64; 2]> {
-        (self.n > 0).then(|| interval(self.successes, self.n))
+    /// Interval of the success rate, times `scale`.
+    pub fn interval(&self, scale: f64) -> RateInterval {
+        RateInterval::of_rate(&self.groups.sums(|group| (group[place::N], group[place::SUCCESSES])), scale)
     }
 
     fn eligible(&self) -> i64 {
@@ -225,11 +285,11 @@ impl<'a> Part<'a> {
         totals
     }
 
-    /// The shares that prefer the regular and the shadow responses, ties by half.
-    pub fn shadow_shares(&self) -> Option<(f64, f64)> {
+    /// Preferences of the sessions with shadow comparisons.
+    pub fn preferences(&self) -> ShadowLine {
         let mut all = ShadowLine::default();
         self.shadows().for_each(|(share, line)| all.add(share, line));
-        all.shares()
+        all
     }
 
     pub fn buckets(&self) -> Vec<HeroBucket> {
@@ -249,7 +309,7 @@ impl<'a> Part<'a> {
             shadow_n: shadow.n,
             avg_corrections: ratio(sum.corrections, sum.n),
             escalation_rate: ratio(sum.escalations, sum.n),
-            ci95: sum.interval(),
+            interval: sum.interval(1.0),
         };
         sums.into_iter().map(bucket).filter(|one| one.regular_n > 0 || one.shadow_n > 0).collect()
     }
@@ -260,26 +320,51 @@ impl<'a> Part<'a> {
             let current = value(&now);
             (current, current.zip(value(&before)).map(|(now, before)| now - before))
         };
-        let rate = |value: fn(&VerdictLine) -> Option<f64>| {
-            let (current, delta) = change(value);
-            RateTile { current, delta_pp: delta.map(points) }
+        let groups = |counts: fn(&[i64; 7]) -> (i64, i64)| [now.groups.sums(counts), before.groups.sums(counts)];
+        let rate = |value: fn(&VerdictLine) -> Option<f64>, counts: fn(&[i64; 7]) -> (i64, i64)| {
+            let ((current, delta), [now, before]) = (change(value), groups(counts));
+            RateTile {
+                current,
+                delta_pp: delta.map(points),
+                interval: RateInterval::of_rate(&now, 1.0),
+                change: ChangeInterval::of(grouped_change(&now, &before), 100.0),
+            }
         };
-        let mean = |value: fn(&VerdictLine) -> Option<f64>| {
-            let (current, delta) = change(value);
-            MeanTile { current, delta }
+        let mean = |value: fn(&VerdictLine) -> Option<f64>, counts: fn(&[i64; 7]) -> (i64, i64)| {
+            let ((current, delta), [now, before]) = (change(value), groups(counts));
+            MeanTile {
+                current,
+                delta,
+                interval: RateInterval::of_mean(&now, 0.0, 1.0),
+                change: ChangeInterval::of(grouped_mean_change(&now, &before), 1.0),
+            }
         };
-        let behavior = rate(|sum| ratio(sum.successes, sum.eligible()));
+        let behavior = rate(
+            |sum| ratio(sum.successes, sum.eligible()),
+            |group| (group[place::N] - group[place::SYSTEM_ERRORS], group[place::SUCCESSES]),
+        );
         ContextTile {
-            success: rate(VerdictLine::success_rate),
+            success: rate(VerdictLine::success_rate, |group| (group[place::N], group[place::SUCCESSES])),
             behavior_success: BehaviorTile {
                 current: behavior.current,
                 delta_pp: behavior.delta_pp,
                 eligible_sessions: now.eligible(),
                 excluded_system_errors: now.system_errors,
+                interval: behavior.interval,
+                change: behavior.change,
             },
-            corrections: mean(|sum| ratio(sum.corrections, sum.n)),
-            turns: mean(|sum| ratio(sum.turns, sum.turns_n)),
-            escalation: rate(|sum| ratio(sum.escalations, sum.n)),
+            corrections: mean(
+                |sum| ratio(sum.corrections, sum.n),
+                |group| (group[place::N], group[place::CORRECTIONS]),
+            ),
+            turns: mean(
+                |sum| ratio(sum.turns, sum.turns_n),
+                |group| (group[place::TURNS_N], group[place::TURNS]),
+            ),
+            escalation: rate(
+                |sum| ratio(sum.escalations, sum.n),
+                |group| (group[place::N], group[place::ESCALATIONS]),
+            ),
         }
     }
 
@@ -312,26 +397,18 @@ impl<'a> Part<'a> {
 }
 
 impl ShadowLine {
-    fn add(&mut self, share: i64, line: &ShadowLine) {
-        self.n += share * line.n;
-        self.regular_better += share * line.regular_better;
-        self.shadow_better += share * line.shadow_better;
+    /// Interval of the difference of the shares, in points.
+    pub fn interval(&self) -> ChangeInterval {
+        let sums = self.groups.sums(|[n, regular, shadow, ..]| (*n, regular - shadow));
+        let RateInterval { ci95, ci95_null_reason, .. } = RateInterval::of_mean(&sums, -1.0, 100.0);
+        ChangeInterval { delta_ci95: ci95, delta_ci95_null_reason: ci95_null_reason }
     }
 
-    fn shares(&self) -> Option<(f64, f64)> {
+    /// The shares that prefer the regular and the shadow responses, ties by half.
+    pub fn shares(&self) -> Option<(f64, f64)> {
         let ties = self.n - self.regular_better - self.shadow_better;
         let share = |better: i64| ratio(2 * better + ties, 2 * self.n);
         share(self.regular_better).zip(share(self.shadow_better))
-    }
-}
-
-impl TurnLine {
-    fn add(&mut self, share: i64, line: &TurnLine) {
-        self.n += share * line.n;
-        self.wins += share * line.wins;
-        self.losses += share * line.losses;
-        self.both_orders += share * line.both_orders;
-        self.flips += share * line.flips;
     }
 }
 
@@ -372,11 +449,4 @@ fn ratio(part: i64, whole: i64) -> Option<f64> {
 /// A fraction in percentage points.
 pub fn points(fraction: f64) -> f64 {
     fraction * 100.0
-}
-
-/// Wilson's 95 % interval of `successes` of `n`, 0 to 1.
-#[allow(clippy::cast_precision_loss)] // counts of sessions fit exactly
-pub fn interval(successes: i64, n: i64) -> [f64; 2] {
-    let interval = wilson(ratio(successes, n).unwrap_or(0.0), n as f64, Z);
-    [interval.lower, interval.upper]
 }

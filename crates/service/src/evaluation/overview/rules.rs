@@ -4,7 +4,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 
 use super::body::Lists;
-use super::numbers::{self, TREND};
+use super::evidence::{AllEvidence, Evidence, RuleAssociation};
+use super::numbers::TREND;
 use super::sql::{self, CitedRules};
 use super::windows::{ROWS, Span, ranges, share};
 use super::{OverviewRequest, RuleAttributionRow};
@@ -35,6 +36,7 @@ struct Cited<'a> {
     rule_id: &'a str,
     n: i64,
     successes: i64,
+    association: RuleAssociation,
 }
 
 impl Cited<'_> {
@@ -46,6 +48,11 @@ impl Cited<'_> {
     fn net(&self) -> i64 {
         self.successes - self.failures()
     }
+
+    /// The difference that the rule makes, as far as it is known; 0 where it is not.
+    fn effect(&self) -> f64 {
+        self.association.shrunken_pp.unwrap_or(0.0)
+    }
 }
 
 pub async fn attribution(
@@ -53,6 +60,7 @@ pub async fn attribution(
     org_id: &OrgId,
     window: Span,
     request: &OverviewRequest,
+    evidence: &AllEvidence,
     lists: &mut Lists,
 ) -> Result<Attribution> {
     let (sets, agent_version) = (&request.source_sets, request.agent_version.as_deref());
@@ -69,7 +77,9 @@ pub async fn attribution(
     for text in &texts {
         found.append(&mut listed(text)?);
     }
-    let cited = summed(&found, &parts);
+    let evidences: Vec<&Evidence> =
+        std::iter::once(&evidence.whole).chain(&evidence.sets).collect();
+    let cited = summed(&found, &parts, &evidences);
     let shown: BTreeSet<RuleKey<'_>> =
         cited.iter().flatten().map(|rule| (rule.kind, rule.rule_id)).collect();
     let shown: Vec<RuleKey<'_>> = shown.into_iter().collect();
@@ -78,7 +88,7 @@ pub async fn attribution(
         .iter()
         .map(|(kind, rule_id, title)| ((*kind, rule_id.as_str()), title.as_str()))
         .collect();
-    let mut rows = cited.into_iter().zip(sources).map(|(cited, sources)| {
+    let mut rows = cited.into_iter().zip(sources).zip(evidences).map(|((cited, sources), evidence)| {
         let row = |rule: Cited<'_>| RuleAttributionRow {
             rule_id: rule.rule_id.to_owned(),
             kind: rule.kind,
@@ -89,7 +99,10 @@ pub async fn attribution(
             failures_with: rule.failures(),
             net_sessions: rule.net(),
             cited_session_ids: lists.citing(rule.kind, rule.rule_id, sources),
-            success_rate_ci95: numbers::interval(rule.successes, rule.n),
+            success_rate_ci95: evidence
+                .of(rule.kind, rule.rule_id)
+                .and_then(|evidence| evidence.success_rate.ci95),
+            association: rule.association,
         };
         cited.into_iter().map(row).collect()
     });
@@ -97,7 +110,11 @@ pub async fn attribution(
 }
 
 /// The rules that are shown of each part, those that make the most difference first.
-fn summed<'a>(found: &'a [CitedRules<'a>], parts: &[Vec<String>]) -> Vec<Vec<Cited<'a>>> {
+fn summed<'a>(
+    found: &'a [CitedRules<'a>],
+    parts: &[Vec<String>],
+    evidences: &[&Evidence],
+) -> Vec<Vec<Cited<'a>>> {
     let part_of: HashMap<&str, usize> = parts
         .iter()
         .enumerate()
@@ -112,24 +129,42 @@ fn summed<'a>(found: &'a [CitedRules<'a>], parts: &[Vec<String>]) -> Vec<Vec<Cit
             *sum = (sum.0 + share * line.n, sum.1 + share * line.successes);
         }
     }
-    sums.into_iter().map(most_telling).collect()
+    sums.into_iter().zip(evidences).map(|(sums, evidence)| most_telling(sums, evidence)).collect()
 }
 
-fn most_telling(sums: SessionsByRule<'_>) -> Vec<Cited<'_>> {
-    let rules = sums
-        .into_iter()
-        .filter(|(_, (n, _))| *n > 0)
-        .map(|((kind, rule_id), (n, successes))| Cited { kind, rule_id, n, successes });
-    let (mut helpful, mut harmful): (Vec<_>, Vec<_>) = rules.partition(|rule| rule.net() >= 0);
-    for rules in [&mut helpful, &mut harmful] {
-        rules.sort_unstable_by_key(order);
-        rules.truncate(SHOWN);
+fn most_telling<'a>(sums: SessionsByRule<'a>, evidence: &Evidence) -> Vec<Cited<'a>> {
+    let rules = sums.into_iter().filter(|(_, (n, _))| *n > 0);
+    let rules = rules.map(|((kind, rule_id), (n, successes))| {
+        let association = evidence.of(kind, rule_id).map(|evidence| evidence.association);
+        Cited { kind, rule_id, n, successes, association: association.unwrap_or_default() }
+    });
+    let mut rules: Vec<Cited<'_>> = rules.collect();
+    rules.sort_unstable_by(order);
+    let (mut helpful, mut harmful, mut neutral) = (Vec::new(), Vec::new(), Vec::new());
+    for rule in rules {
+        let (group, most) = match rule.effect() {
+            effect if effect > 0.0 => (&mut helpful, SHOWN),
+            effect if effect < 0.0 => (&mut harmful, SHOWN),
+            _ => (&mut neutral, 2 * SHOWN),
+        };
+        if group.len() < most {
+            group.push(rule);
+        }
     }
-    helpful.append(&mut harmful);
-    helpful.sort_unstable_by_key(order);
-    helpful
+    // Rules that nothing is known about fill the places that are left.
+    let places = 2 * SHOWN - helpful.len() - harmful.len();
+    let mut shown = helpful;
+    shown.append(&mut harmful);
+    shown.extend(neutral.into_iter().take(places));
+    shown.sort_unstable_by(order);
+    shown
 }
 
-fn order<'a>(rule: &Cited<'a>) -> (Reverse<i64>, Reverse<i64>, &'a str, &'a str) {
-    (Reverse(rule.net().abs()), Reverse(rule.n), rule.rule_id, rule.kind.as_str())
+/// By effect, then by volume, then by id.
+fn order(one: &Cited<'_>, other: &Cited<'_>) -> std::cmp::Ordering {
+    let by_effect = other.effect().abs().total_cmp(&one.effect().abs());
+    by_effect.then_with(|| {
+        let rest = |rule: &Cited<'_>| (Reverse(rule.n), rule.rule_id.to_owned(), rule.kind.as_str());
+        rest(one).cmp(&rest(other))
+    })
 }

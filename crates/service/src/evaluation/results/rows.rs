@@ -85,24 +85,26 @@ pub async fn save<'a>(
     now: i64,
 ) -> Result<()> {
     let titles;
+    sql::put_result(&mut before, subject, session_id, new, now)?;
     if new.evaluation_name == AGENT_SUCCESS {
         titles = cited(tx, subject, session_id).await?;
-        sql::unmark_others(&mut before, subject, session_id, &new.agent_version);
-        sql::replace_cited_rules(&mut before, subject, session_id, &titles, new.is_success);
+        sql::mark_newest(&mut before, subject, session_id);
+        sql::replace_cited_rules(&mut before, subject, session_id, &titles);
     }
-    sql::put_result(&mut before, subject, session_id, new, now)?;
     match tx.apply(before).await?.as_slice() {
         [_] => Ok(()),
         _ => Err(Error::Internal("a verdict was not stored".to_owned())),
     }
 }
 
-/// After turns were deleted: what they cited, and the verdicts on them, go with them.
+/// After turns were deleted: what they cited, and the verdicts on them, go with them, and another verdict may be that of
+/// the session.
 pub async fn session_shrank(tx: &mut Tx, subject: &SubjectWrite, session_id: &str) -> Result<()> {
-    if let Some(is_success) = sql::newest_success(tx, subject, session_id).await? {
+    if sql::newest_success(tx, subject, session_id).await?.is_some() {
         let titles = cited(tx, subject, session_id).await?;
         let mut changes = Changes::default();
-        sql::replace_cited_rules(&mut changes, subject, session_id, &titles, is_success);
+        sql::mark_newest(&mut changes, subject, session_id);
+        sql::replace_cited_rules(&mut changes, subject, session_id, &titles);
         tx.apply(changes).await?;
     }
     shadow::turns_deleted(tx, subject, session_id).await

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::combine::score;
 use super::{NewComparison, ShadowComparisonOutput, ShadowComparisonVerdict, ShadowPreference};
 use base::clock::rfc3339;
+use crate::evaluation::overview::group_of;
 use base::owner::{OrgId, UserId};
 use judge::BetterRequest;
 use storage::db::Tx;
@@ -117,8 +118,8 @@ pub async fn put_session(
     run!(
         tx,
         "INSERT INTO shadow_sessions
-           (org_id, user_id, session_id, judge_prompt_version, epoch, source, created_at, regular_vs_shadow)
-         SELECT s.org_id, s.user_id, s.session_id, $4, $5, s.source, s.first_request_at, $6
+           (org_id, user_id, session_id, judge_prompt_version, epoch, source, created_at, regular_vs_shadow, user_group)
+         SELECT s.org_id, s.user_id, s.session_id, $4, $5, s.source, s.first_request_at, $6, $7
          FROM sessions s WHERE s.org_id = $1 AND s.user_id = $2 AND s.session_id = $3
          ON CONFLICT (org_id, user_id, session_id, judge_prompt_version) DO UPDATE SET
             epoch = excluded.epoch, regular_vs_shadow = excluded.regular_vs_shadow",
@@ -127,7 +128,8 @@ pub async fn put_session(
         session_id,
         version,
         subject.epoch(),
-        preference
+        preference,
+        group_of(subject.org_id(), subject.user_id())
     )?;
     Ok(())
 }

@@ -4,13 +4,13 @@ use crate::evaluation::results::rows::CitedTitles;
 use storage::db::Changes;
 use storage::subjects::SubjectWrite;
 
-/// Puts the rules that a session cites, `(kind, rule id)` with their titles, in the place of those before.
+/// Puts the rules that a session cites, `(kind, rule id)` with their titles, in the place of those before. The session
+/// went as its verdict says, which must be there.
 pub fn replace_cited_rules<'a>(
     changes: &mut Changes<'a>,
     subject: &'a SubjectWrite,
     session_id: &'a str,
     titles: &'a CitedTitles,
-    is_success: bool,
 ) {
     changes.add(
         "DELETE FROM cited_rules WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
@@ -20,8 +20,9 @@ pub fn replace_cited_rules<'a>(
         changes.add(
             "INSERT INTO cited_rules
                (org_id, user_id, session_id, kind, rule_id, epoch, title, source, created_at, is_success)
-             SELECT s.org_id, s.user_id, s.session_id, $4, $5, $6, $7, s.source, s.first_request_at, $8
-             FROM sessions s WHERE s.org_id = $1 AND s.user_id = $2 AND s.session_id = $3",
+             SELECT v.org_id, v.user_id, v.session_id, $4, $5, $6, $7, v.source, v.created_at, v.is_success
+             FROM evaluation_results v
+             WHERE v.org_id = $1 AND v.user_id = $2 AND v.session_id = $3 AND v.is_newest",
             vec![
                 subject.org_id().into(),
                 subject.user_id().into(),
@@ -30,7 +31,6 @@ pub fn replace_cited_rules<'a>(
                 rule_id.into(),
                 subject.epoch().into(),
                 title.into(),
-                is_success.into(),
             ],
         );
     }

@@ -21,7 +21,7 @@ pub use regenerations::{
     set_estimate,
 };
 pub use results::{
-    find_result, list_results, newest_success, put_result, success_counts, unmark_others,
+    find_result, list_results, mark_newest, newest_success, put_result, success_counts,
 };
 
 use base::owner::{OrgId, UserId};

@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use crate::evaluation::overview::group_of;
 use crate::evaluation::results::rows::ResultQuery;
 use crate::evaluation::verdict::verdict_columns;
 use crate::evaluation::{AGENT_SUCCESS, EvaluationResult, NewResult};
@@ -16,8 +17,8 @@ fn put_statement(columns: &[(&'static str, Value<'_>)]) -> &'static str {
     static STATEMENT: OnceLock<String> = OnceLock::new();
     STATEMENT.get_or_init(|| {
         let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
-        let values: Vec<String> = (8..8 + names.len()).map(|number| format!("${number}")).collect();
-        let updated = ["epoch", "created_at", "evaluated_at", "source", "is_newest"];
+        let values: Vec<String> = (9..9 + names.len()).map(|number| format!("${number}")).collect();
+        let updated = ["epoch", "created_at", "evaluated_at", "source", "is_newest", "user_group"];
         let updated: Vec<String> = updated
             .iter()
             .chain(&names)
@@ -26,8 +27,15 @@ fn put_statement(columns: &[(&'static str, Value<'_>)]) -> &'static str {
         format!(
             "INSERT INTO evaluation_results
                (org_id, user_id, session_id, created_at, source, evaluation_name, agent_version, epoch,
-                evaluated_at, is_newest, {})
-             SELECT s.org_id, s.user_id, s.session_id, s.first_request_at, s.source, $4, $5, $6, $7, $4 = '{AGENT_SUCCESS}', {}
+                evaluated_at, user_group, is_newest, {})
+             SELECT s.org_id, s.user_id, s.session_id, s.first_request_at, s.source, $4, $5, $6, $7, $8,
+                    $4 = '{AGENT_SUCCESS}' AND COALESCE($5 = (
+                        SELECT q.agent_version FROM requests q
+                        WHERE q.org_id = $1 AND q.user_id = $2 AND q.session_id = $3
+                          AND (q.agent_version = $5 OR EXISTS (SELECT 1 FROM evaluation_results v
+                               WHERE v.org_id = $1 AND v.user_id = $2 AND v.session_id = $3
+                                 AND v.evaluation_name = $4 AND v.agent_version = q.agent_version))
+                        ORDER BY q.created_at DESC, q.received_at DESC, q.request_id DESC LIMIT 1), TRUE), {}
              FROM sessions s WHERE s.org_id = $1 AND s.user_id = $2 AND s.session_id = $3
              ON CONFLICT (org_id, user_id, session_id, evaluation_name, agent_version) DO UPDATE SET {}
              RETURNING result_id",
@@ -39,7 +47,8 @@ fn put_statement(columns: &[(&'static str, Value<'_>)]) -> &'static str {
 }
 
 /// Writes a verdict, in the place of the one before if there is one, and returns the row's id, which stays. Time and
-/// source are those of the session as it is now.
+/// source are those of the session as it is now. It is the verdict of the session (`is_newest`) if no other verdict is on
+/// a later version of the agent by the order of the session's requests; [`mark_newest`] corrects the others.
 pub fn put_result<'a>(
     changes: &mut Changes<'a>,
     subject: &'a SubjectWrite,
@@ -57,32 +66,39 @@ pub fn put_result<'a>(
         (&new.agent_version).into(),
         subject.epoch().into(),
         now.into(),
+        group_of(subject.org_id(), subject.user_id()).into(),
     ];
     values.extend(columns.into_iter().map(|(_, value)| value));
     changes.add(statement, values);
     Ok(())
 }
 
-/// Takes the mark of the newest from the session's verdicts on other versions of the agent.
-pub fn unmark_others<'a>(
+/// Marks the verdict of the session among its verdicts of success: that on the latest version of the agent by the order
+/// of the session's requests, or the last one where no request of any of these versions is left.
+pub fn mark_newest<'a>(
     changes: &mut Changes<'a>,
     subject: &'a SubjectWrite,
     session_id: &'a str,
-    agent_version: &'a str,
 ) {
     changes.add(
-        "UPDATE evaluation_results SET is_newest = FALSE
-         WHERE org_id = $1 AND user_id = $2 AND session_id = $3 AND agent_version <> $4 AND is_newest",
-        vec![
-            subject.org_id().into(),
-            subject.user_id().into(),
-            session_id.into(),
-            agent_version.into(),
-        ],
+        "UPDATE evaluation_results SET is_newest = NOT is_newest
+         WHERE org_id = $1 AND user_id = $2 AND session_id = $3 AND evaluation_name = 'agent_success'
+           AND is_newest <> (agent_version = COALESCE((
+               SELECT q.agent_version FROM requests q
+               WHERE q.org_id = $1 AND q.user_id = $2 AND q.session_id = $3
+                 AND EXISTS (SELECT 1 FROM evaluation_results v
+                      WHERE v.org_id = $1 AND v.user_id = $2 AND v.session_id = $3
+                        AND v.evaluation_name = 'agent_success' AND v.agent_version = q.agent_version)
+               ORDER BY q.created_at DESC, q.received_at DESC, q.request_id DESC LIMIT 1), (
+               SELECT v.agent_version FROM evaluation_results v
+               WHERE v.org_id = $1 AND v.user_id = $2 AND v.session_id = $3
+                 AND v.evaluation_name = 'agent_success'
+               ORDER BY v.evaluated_at DESC, v.result_id DESC LIMIT 1)))",
+        vec![subject.org_id().into(), subject.user_id().into(), session_id.into()],
     );
 }
 
-/// Success of the session by its newest verdict.
+/// Success of the session by its verdict.
 pub async fn newest_success(
     tx: &mut Tx,
     subject: &SubjectWrite,

@@ -1,95 +1,145 @@
 //! The sums of the overview, each defined once: by its name, and by the number that a row adds to it.
 //!
-//! The rollups add these numbers up by trigger (`rollups.rs`); at the ragged ends of a window they are computed from the
-//! rows (`sums.rs`). `@` stands for the row.
+//! Triggers append these numbers to the deltas that the rollups are folded from (`rollups.rs`); at the ragged ends of a
+//! window they are computed from the rows (`sums.rs`). `@` stands for the row.
 
 use serde::Deserialize;
 
-/// The name of a column, and the number that a row adds to it.
-pub type Sum = (&'static str, &'static str);
+use super::groups::Groups;
 
-/// Declares a line of sums: how it is read, and the definitions of its sums. `n` counts the rows.
+/// The name of a column, and the SQL of the value that a row has in it.
+pub type Column = (&'static str, &'static str);
+
+/// Declares a line of sums: how it is read, and the definitions of its keys and sums. `n` counts the rows. Sums behind
+/// `by group` are kept by group of users too, together with `n`.
 macro_rules! line {
     (
         $(#[$meta:meta])*
-        $line:ident { $($key:ident),* }
-        $($name:ident = $sql:literal),+ $(,)?
+        $line:ident
+        keys { $($key:ident: $type:ty = $key_sql:literal),* $(,)? }
+        sums by group { $($grouped:ident = $grouped_sql:literal),* $(,)? }
+        sums { $($name:ident = $sql:literal),* $(,)? }
     ) => {
         $(#[$meta])*
         #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
         pub struct $line {
             /// Start of the hour, day or week; of a single row, its time.
             pub start: i64,
-            $(pub $key: String,)*
+            $(pub $key: $type,)*
             pub n: i64,
-            $(pub $name: i64),+
+            $(pub $grouped: i64,)*
+            $(pub $name: i64,)*
+            /// `n` and the sums by group.
+            #[serde(default)]
+            pub groups: Groups,
         }
 
         impl $line {
-            pub const SUMS: &'static [Sum] = &[$((stringify!($name), $sql)),+];
-            const KEYS: &'static [&'static str] = &[$(stringify!($key)),*];
+            pub const KEYS: &'static [Column] = &[$((stringify!($key), $key_sql)),*];
+            pub const SUMS: &'static [Column] =
+                &[$((stringify!($grouped), $grouped_sql),)* $((stringify!($name), $sql)),*];
+            /// Number of the first of [`Self::SUMS`] that are kept by group; 0 if groups are not kept.
+            pub const GROUPED: usize = { let names: &[&str] = &[$($grouped_sql),*]; names.len() };
+
+            /// Adds the sums of a line as often as it counts.
+            pub fn add(&mut self, share: i64, line: &$line) {
+                self.n += share * line.n;
+                $(self.$grouped += share * line.$grouped;)*
+                $(self.$name += share * line.$name;)*
+                self.groups.add(share, &line.groups, &[line.n, $(line.$grouped),*]);
+            }
         }
 
         impl Line for $line {
-            /// Columns of a rollup `e`, in the order of the fields.
-            fn of_rollup() -> String {
-                let names = Self::KEYS.iter().chain(["n"].iter()).copied();
-                let names = names.chain(Self::SUMS.iter().map(|(name, _)| *name));
-                names.fold("e.start".to_owned(), |all, name| format!("{all}, e.{name}"))
+            fn of_sums(alias: &str, start: &str, groups: &str) -> String {
+                let names = Self::KEYS.iter().chain([("n", "")].iter()).chain(Self::SUMS);
+                let names = names.fold(start.to_owned(), |all, (name, _)| format!("{all}, {alias}.{name}"));
+                if Self::GROUPED == 0 { names } else { format!("{names}, {alias}.{groups}") }
             }
 
-            /// The same of a row `r` alone.
             fn of_row() -> String {
-                let keys = Self::KEYS.iter();
-                let keys = keys.fold("r.created_at".to_owned(), |all, key| format!("{all}, r.{key}"));
-                let sums = Self::SUMS.iter().map(|(_, sql)| sql.replace('@', "r"));
-                sums.fold(format!("{keys}, 1"), |all, sql| format!("{all}, {sql}"))
+                let values = Self::KEYS.iter().chain([("n", "1")].iter()).chain(Self::SUMS);
+                let values = values.map(|(_, sql)| sql.replace('@', "r"));
+                let values = values.fold("r.created_at".to_owned(), |all, sql| format!("{all}, {sql}"));
+                if Self::GROUPED == 0 { values } else { format!("{values}, r.user_group") }
             }
         }
     };
 }
 
-/// A line as it is selected.
+/// A line as it is selected, in the order of its fields.
 pub trait Line {
-    fn of_rollup() -> String;
+    /// Columns of a line that is kept: of a rollup or of a delta, named `alias`.
+    fn of_sums(alias: &str, start: &str, groups: &str) -> String;
+    /// The same of a row `r` alone.
     fn of_row() -> String;
 }
 
 line! {
-    /// Verdicts of one source and version of the agent.
-    VerdictLine { source, agent_version }
-    sessions = "CASE WHEN @.is_newest THEN 1 ELSE 0 END",
-    successes = "CASE WHEN @.is_success THEN 1 ELSE 0 END",
-    system_errors = "CASE WHEN @.failure_type = 'system_error' THEN 1 ELSE 0 END",
-    corrections = "@.number_of_corrections",
-    corrected_0 = "CASE WHEN @.number_of_corrections <= 0 THEN 1 ELSE 0 END",
-    corrected_1 = "CASE WHEN @.number_of_corrections = 1 THEN 1 ELSE 0 END",
-    corrected_2 = "CASE WHEN @.number_of_corrections = 2 THEN 1 ELSE 0 END",
-    corrected_3 = "CASE WHEN @.number_of_corrections = 3 THEN 1 ELSE 0 END",
-    corrected_4 = "CASE WHEN @.number_of_corrections = 4 THEN 1 ELSE 0 END",
-    corrected_5 = "CASE WHEN @.number_of_corrections >= 5 THEN 1 ELSE 0 END",
-    turns_n = "CASE WHEN @.user_turns_to_resolution IS NULL THEN 0 ELSE 1 END",
-    turns = "COALESCE(@.user_turns_to_resolution, 0)",
-    escalations = "CASE WHEN @.is_escalated THEN 1 ELSE 0 END",
+    /// Verdicts of one source and version of the agent. Of a session that was judged for two versions, one is the
+    /// verdict of the session (`is_newest`).
+    VerdictLine
+    keys {
+        source: String = "@.source",
+        agent_version: String = "@.agent_version",
+        is_newest: i64 = "CASE WHEN @.is_newest THEN 1 ELSE 0 END",
+    }
+    sums by group {
+        successes = "CASE WHEN @.is_success THEN 1 ELSE 0 END",
+        system_errors = "CASE WHEN @.failure_type = 'system_error' THEN 1 ELSE 0 END",
+        corrections = "@.number_of_corrections",
+        turns_n = "CASE WHEN @.user_turns_to_resolution IS NULL THEN 0 ELSE 1 END",
+        turns = "COALESCE(@.user_turns_to_resolution, 0)",
+        escalations = "CASE WHEN @.is_escalated THEN 1 ELSE 0 END",
+    }
+    sums {
+        corrected_0 = "CASE WHEN @.number_of_corrections <= 0 THEN 1 ELSE 0 END",
+        corrected_1 = "CASE WHEN @.number_of_corrections = 1 THEN 1 ELSE 0 END",
+        corrected_2 = "CASE WHEN @.number_of_corrections = 2 THEN 1 ELSE 0 END",
+        corrected_3 = "CASE WHEN @.number_of_corrections = 3 THEN 1 ELSE 0 END",
+        corrected_4 = "CASE WHEN @.number_of_corrections = 4 THEN 1 ELSE 0 END",
+        corrected_5 = "CASE WHEN @.number_of_corrections >= 5 THEN 1 ELSE 0 END",
+    }
+}
+
+/// Places of the sums of a [`VerdictLine`] in its groups.
+pub mod place {
+    pub const N: usize = 0;
+    pub const SUCCESSES: usize = 1;
+    pub const SYSTEM_ERRORS: usize = 2;
+    pub const CORRECTIONS: usize = 3;
+    pub const TURNS_N: usize = 4;
+    pub const TURNS: usize = 5;
+    pub const ESCALATIONS: usize = 6;
 }
 
 line! {
     /// Shadow preferences of sessions of one source.
-    ShadowLine { source }
-    regular_better = "CASE WHEN @.regular_vs_shadow LIKE 'regular%' THEN 1 ELSE 0 END",
-    shadow_better = "CASE WHEN @.regular_vs_shadow LIKE 'shadow%' THEN 1 ELSE 0 END",
+    ShadowLine
+    keys { source: String = "@.source" }
+    sums by group {
+        regular_better = "CASE WHEN @.regular_vs_shadow LIKE 'regular%' THEN 1 ELSE 0 END",
+        shadow_better = "CASE WHEN @.regular_vs_shadow LIKE 'shadow%' THEN 1 ELSE 0 END",
+    }
+    sums {}
 }
 
 line! {
     /// Shadow verdicts on turns.
-    TurnLine {}
-    wins = "CASE WHEN @.better_request <> 'tie'
-              AND (@.better_request = '1') = @.service_is_request_1 THEN 1 ELSE 0 END",
-    losses = "CASE WHEN @.better_request <> 'tie'
-                AND (@.better_request = '1') <> @.service_is_request_1 THEN 1 ELSE 0 END",
-    both_orders = "CASE WHEN @.order_consistent IS NULL THEN 0 ELSE 1 END",
-    flips = "CASE WHEN @.order_consistent IS NULL OR @.order_consistent THEN 0 ELSE 1 END",
+    TurnLine
+    keys {}
+    sums by group {}
+    sums {
+        wins = "CASE WHEN @.better_request <> 'tie'
+                  AND (@.better_request = '1') = @.service_is_request_1 THEN 1 ELSE 0 END",
+        losses = "CASE WHEN @.better_request <> 'tie'
+                    AND (@.better_request = '1') <> @.service_is_request_1 THEN 1 ELSE 0 END",
+        both_orders = "CASE WHEN @.order_consistent IS NULL THEN 0 ELSE 1 END",
+        flips = "CASE WHEN @.order_consistent IS NULL OR @.order_consistent THEN 0 ELSE 1 END",
+    }
 }
 
 /// Sessions that cite a rule. Lines of rules have no time of their own.
-pub const RULE_SUMS: &[Sum] = &[("successes", "CASE WHEN @.is_success THEN 1 ELSE 0 END")];
+pub const RULE_KEYS: &[Column] =
+    &[("source", "@.source"), ("kind", "@.kind"), ("rule_id", "@.rule_id")];
+pub const RULE_SUMS: &[Column] = &[("successes", "CASE WHEN @.is_success THEN 1 ELSE 0 END")];

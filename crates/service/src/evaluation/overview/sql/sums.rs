@@ -1,5 +1,5 @@
-//! Sums over windows: whole weeks, days and hours from the rollups, and the rows at the ragged ends, by the
-//! covers of `windows::ranges`.
+//! Sums over windows: whole weeks, days and hours from the rollups and from what is not folded into them yet, and the
+//! rows at the ragged ends, by the covers of `windows::ranges`.
 //!
 //! Lines come as they are, range by range, as JSON in one row: SQLite would have to sort them to sum them up, and to
 //! hand rows over one by one takes longer than to find them. They are added up in `numbers.rs` and `rules.rs`.
@@ -23,9 +23,10 @@ use storage::{row, rows};
 pub struct Lines<L>(Vec<(i64, Vec<L>)>);
 
 impl<L: for<'a> Deserialize<'a>> Lines<L> {
-    /// Lines of rollups, and one for each row.
-    fn new(lines: &str, rows: &str) -> Result<Self> {
+    /// Lines of rollups, those that are not folded yet, and one for each row.
+    fn new([lines, deltas, rows]: [&str; 3]) -> Result<Self> {
         let mut all: Vec<(i64, Vec<L>)> = listed(lines)?;
+        all.append(&mut listed(deltas)?);
         all.append(&mut listed(rows)?);
         Ok(Lines(all))
     }
@@ -39,12 +40,13 @@ impl<L> Lines<L> {
 }
 
 impl Lines<VerdictLine> {
-    /// Leaves the lines of one version of the agent. Each of its verdicts is the only one of a session, which may have a
-    /// newer one of another version.
-    pub fn keep_version(&mut self, agent_version: &str) {
+    /// Leaves one verdict of each session: that on a version of the agent, or the verdict of the session.
+    pub fn one_each(&mut self, agent_version: Option<&str>) {
         for (_, lines) in &mut self.0 {
-            lines.retain(|line| line.agent_version == agent_version);
-            lines.iter_mut().for_each(|line| line.sessions = line.n);
+            lines.retain(|line| match agent_version {
+                Some(version) => line.agent_version == version,
+                None => line.is_newest == 1,
+            });
         }
     }
 }
@@ -92,15 +94,20 @@ fn ranges(parameter: &str) -> String {
     )
 }
 
-/// The lines of a rollup in ranges, by the tag of the range.
-fn rollup_lines<L: Line>(rollup: &str, parameter: &str, condition: &str) -> String {
+/// The lines of a rollup in ranges, by the tag of the range, and then those that are not folded yet.
+fn rollup_lines<L: Line>(rollup: &str, deltas: &str, parameter: &str, condition: &str) -> String {
+    let (folded, unfolded) =
+        (L::of_sums("e", "e.start", "user_groups"), L::of_sums("e", "e.hour", "user_group"));
+    let ranges = ranges(parameter);
     format!(
         "(SELECT CAST({{json_rows:c.tag, (
-              SELECT {{json_rows:{}}} FROM {rollup} e
+              SELECT {{json_rows:{folded}}} FROM {rollup} e
               WHERE e.org_id = $1 AND e.grain = c.grain AND e.start >= c.low AND e.start < c.high {condition})}} AS TEXT)
-          FROM {} c)",
-        L::of_rollup(),
-        ranges(parameter)
+          FROM {ranges} c),
+         (SELECT CAST({{json_rows:c.tag, (
+              SELECT {{json_rows:{unfolded}}} FROM {deltas} e
+              WHERE e.org_id = $1 AND e.hour >= c.low AND e.hour < c.high {condition})}} AS TEXT)
+          FROM {ranges} c)"
     )
 }
 
@@ -118,7 +125,7 @@ fn row_lines<L: Line>(table: &str, parameter: &str, condition: &str) -> String {
 
 static SUMS: LazyLock<String> = LazyLock::new(|| {
     let parts = [
-        rollup_lines::<VerdictLine>("evaluation_rollups", "$2", ""),
+        rollup_lines::<VerdictLine>("evaluation_rollups", "evaluation_deltas", "$2", ""),
         row_lines::<VerdictLine>(
             "evaluation_results",
             "$3",
@@ -126,6 +133,7 @@ static SUMS: LazyLock<String> = LazyLock::new(|| {
         ),
         rollup_lines::<ShadowLine>(
             "shadow_session_rollups",
+            "shadow_session_deltas",
             "$4",
             "AND e.judge_prompt_version = $8",
         ),
@@ -137,15 +145,23 @@ static SUMS: LazyLock<String> = LazyLock::new(|| {
                   WHERE s.org_id = $1 AND s.user_id = r.user_id AND s.session_id = r.session_id
                     AND s.agent_version = $9))",
         ),
-        rollup_lines::<TurnLine>("shadow_turn_rollups", "$6", "AND e.judge_prompt_version = $8"),
+        rollup_lines::<TurnLine>(
+            "shadow_turn_rollups",
+            "shadow_turn_deltas",
+            "$6",
+            "AND e.judge_prompt_version = $8",
+        ),
         row_lines::<TurnLine>(
             "shadow_verdicts",
             "$7",
             "AND r.judge_prompt_version = $8 AND ($9 IS NULL OR r.agent_version = $9)",
         ),
         "(SELECT MIN(r.created_at) FROM evaluation_results r
-          JOIN (SELECT MIN(start) AS hour FROM evaluation_rollups
-                WHERE org_id = $1 AND grain = 3600 AND ($9 IS NULL OR agent_version = $9)) oldest
+          JOIN (SELECT MIN(hour) AS hour FROM (
+                    SELECT MIN(start) AS hour FROM evaluation_rollups
+                    WHERE org_id = $1 AND grain = 3600 AND ($9 IS NULL OR agent_version = $9)
+                    UNION ALL SELECT MIN(hour) AS hour FROM evaluation_deltas
+                    WHERE org_id = $1 AND n > 0 AND ($9 IS NULL OR agent_version = $9)) hours) oldest
             ON r.created_at >= oldest.hour AND r.created_at < oldest.hour + 3600
           WHERE r.org_id = $1 AND r.evaluation_name = 'agent_success'
             AND ($9 IS NULL OR r.agent_version = $9))"
@@ -170,13 +186,28 @@ pub fn prepare() {
     for statement in [&SUMS, &SCORES, &CITED_RULES, &RULES_OF_VERSION] {
         LazyLock::force(statement);
     }
+    super::fold::prepare();
 }
+
+/// Lines, deltas and rows of verdicts, of sessions with shadow comparisons and of the comparisons, and `first_at`.
+type SumTexts = (
+    String,
+    String,
+    String,
+    String,
+    String,
+    String,
+    String,
+    String,
+    String,
+    Option<i64>,
+);
 
 pub async fn sums(tx: &mut Tx, asked: &Asked<'_>) -> Result<Sums> {
     let sql = SUMS.as_str();
     let found = row!(
         tx,
-        (String, String, String, String, String, String, Option<i64>),
+        SumTexts,
         sql,
         asked.org_id,
         &asked.verdicts.lines,
@@ -188,14 +219,15 @@ pub async fn sums(tx: &mut Tx, asked: &Asked<'_>) -> Result<Sums> {
         asked.judge_prompt_version,
         asked.agent_version
     )?;
-    let found = found.unwrap_or_default();
+    let (verdicts, verdict_deltas, verdict_rows, shadows, shadow_deltas, shadow_rows, turns, turn_deltas, turn_rows, first_at) =
+        found.unwrap_or_default();
     let sql = SCORES.as_str();
     Ok(Sums {
-        verdicts: Lines::new(&found.0, &found.1)?,
-        shadows: Lines::new(&found.2, &found.3)?,
-        turns: Lines::new(&found.4, &found.5)?,
+        verdicts: Lines::new([&verdicts, &verdict_deltas, &verdict_rows])?,
+        shadows: Lines::new([&shadows, &shadow_deltas, &shadow_rows])?,
+        turns: Lines::new([&turns, &turn_deltas, &turn_rows])?,
         scores: rows!(tx, ScoreLine, sql, asked.org_id, &asked.scores.rows, asked.agent_version)?,
-        first_at: found.6,
+        first_at,
     })
 }
 
@@ -222,6 +254,7 @@ pub struct RuleLine<'a> {
 
 static CITED_RULES: LazyLock<String> = LazyLock::new(|| {
     let is_success = RULE_SUMS[0].1.replace('@', "r");
+    let (lines, rows) = (ranges("$2"), ranges("$3"));
     composed(format!(
         "SELECT (
              SELECT CAST({{json_rows:c.tag, s.value, (
@@ -229,17 +262,22 @@ static CITED_RULES: LazyLock<String> = LazyLock::new(|| {
                  FROM rule_rollups e
                  WHERE e.org_id = $1 AND e.grain = c.grain AND e.source = s.value
                    AND e.start >= c.low AND e.start < c.high)}} AS TEXT)
-             FROM {} c CROSS JOIN {{texts:$4}} s
+             FROM {lines} c CROSS JOIN {{texts:$4}} s
+         ), (
+             SELECT CAST({{json_rows:c.tag, s.value, (
+                 SELECT {{json_rows:d.kind, d.rule_id, d.n, d.successes}}
+                 FROM rule_deltas d
+                 WHERE d.org_id = $1 AND d.hour >= c.low AND d.hour < c.high
+                   AND (s.value = '*' OR s.value = '=' || d.source))}} AS TEXT)
+             FROM {lines} c CROSS JOIN {{texts:$4}} s
          ), (
              SELECT CAST({{json_rows:c.tag, s.value, (
                  SELECT {{json_rows:r.kind, r.rule_id, 1, {is_success}}}
                  FROM cited_rules r
                  WHERE r.org_id = $1 AND r.created_at >= c.low AND r.created_at < c.high
                    AND (s.value = '*' OR s.value = '=' || r.source))}} AS TEXT)
-             FROM {} c CROSS JOIN {{texts:$4}} s
-         )",
-        ranges("$2"),
-        ranges("$3")
+             FROM {rows} c CROSS JOIN {{texts:$4}} s
+         )"
     ))
 });
 
@@ -272,9 +310,9 @@ pub async fn cited_rules(
 ) -> Result<Vec<String>> {
     let sql = CITED_RULES.as_str();
     let found =
-        row!(tx, (String, String), sql, org_id, &ranges.lines, &ranges.rows, Json(sources))?;
-    let (lines, rows) = found.unwrap_or_default();
-    Ok(vec![lines, rows])
+        row!(tx, (String, String, String), sql, org_id, &ranges.lines, &ranges.rows, Json(sources))?;
+    let (lines, deltas, rows) = found.unwrap_or_default();
+    Ok(vec![lines, deltas, rows])
 }
 
 /// The same of the sessions judged for a version of the agent, which went as its verdicts say. It is from rows alone,

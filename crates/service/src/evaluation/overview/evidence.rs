@@ -1,0 +1,248 @@
+//! Whether sessions that cite a rule go better or worse than others: an association, by user, over all rules at once.
+//!
+//! It is computed from rows, because it compares a user's sessions with the same user's. That takes a while over many
+//! sessions, so the last one of an organization is kept: as long as nothing changed it is exact, and where it took long it
+//! may be a hundred times as old as it took to compute.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::numbers::{RateInterval, points};
+use super::sql::{self, CitingSessions, JudgedUser};
+use super::windows::Span;
+use super::{OverviewRequest, SourceSet};
+use crate::app::App;
+use crate::sessions::CitationKind;
+use base::owner::{OrgId, UserId};
+use stats::UserSum;
+use stats::association::{Association, CitingUser, MarkedAssociation, SMALLEST_USERS, mark};
+use stats::grouped::GroupSums;
+use stats::reason::{Defined, NullReason};
+use storage::db::Tx;
+use storage::error::Result;
+
+/// Difference of success between sessions that cite a rule and sessions of the same users, or else of the same source and
+/// version of the agent, that do not. Nothing was randomised: it is an association, not an effect.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, ToSchema)]
+pub struct RuleAssociation {
+    /// In points; 0 is no difference.
+    pub difference_pp: Option<f64>,
+    /// 95 % interval, clustered by user.
+    pub ci95_pp: Option<[f64; 2]>,
+    /// Drawn towards no difference by what all rules show together; rules are in its order.
+    pub shrunken_pp: Option<f64>,
+    pub p_value: Option<f64>,
+    /// Adjusted over all rules of the window (Benjamini and Hochberg).
+    pub adjusted_p_value: Option<f64>,
+    /// True if the adjusted p-value is below 0.1: only then is it worth a look.
+    pub is_marked: bool,
+    /// Users with a session that cites the rule and was compared.
+    pub users: Option<usize>,
+    pub null_reason: Option<NullReason>,
+}
+
+impl From<Defined<MarkedAssociation>> for RuleAssociation {
+    fn from(marked: Defined<MarkedAssociation>) -> Self {
+        match marked {
+            Ok(MarkedAssociation { association, shrunken, adjusted_p_value, is_marked }) => RuleAssociation {
+                difference_pp: Some(points(association.difference)),
+                ci95_pp: Some([association.interval.lower, association.interval.upper].map(points)),
+                shrunken_pp: Some(points(shrunken.mean)),
+                p_value: Some(association.p_value),
+                adjusted_p_value: Some(adjusted_p_value),
+                is_marked,
+                users: Some(association.users),
+                null_reason: None,
+            },
+            Err(reason) => RuleAssociation { null_reason: Some(reason), ..RuleAssociation::default() },
+        }
+    }
+}
+
+/// What rows say about one rule.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RuleEvidence {
+    /// Interval of the success rate of sessions that cite it.
+    pub success_rate: RateInterval,
+    pub association: RuleAssociation,
+}
+
+/// The evidence about the rules of a part.
+#[derive(Debug, Default)]
+pub struct Evidence(HashMap<(CitationKind, String), RuleEvidence>);
+
+impl Evidence {
+    pub fn of(&self, kind: CitationKind, rule_id: &str) -> Option<RuleEvidence> {
+        self.0.get(&(kind, rule_id.to_owned())).copied()
+    }
+}
+
+/// The evidence of the whole and of each set of sources, and when it was computed.
+#[derive(Debug)]
+pub struct AllEvidence {
+    pub whole: Evidence,
+    pub sets: Vec<Evidence>,
+    pub as_of: i64,
+}
+
+/// The newest evidence of organizations.
+#[derive(Default)]
+pub struct RecentEvidence(Mutex<HashMap<OrgId, Kept>>);
+
+struct Kept {
+    request: Key,
+    stamp: Option<i64>,
+    computed_at: Instant,
+    took: Duration,
+    evidence: Arc<AllEvidence>,
+}
+
+/// Evidence that is kept is of a window, a version and sets of sources.
+#[derive(Clone, PartialEq)]
+struct Key {
+    window: Span,
+    agent_version: Option<String>,
+    sets: Vec<SourceSet>,
+}
+
+impl Kept {
+    /// True if nothing changed since; or, where it took long, if it is almost of the same window and not too old.
+    fn serves(&self, key: &Key, stamp: Option<i64>) -> bool {
+        if self.request == *key && self.stamp == stamp {
+            return true;
+        }
+        let (now, then) = (key.window, self.request.window);
+        let moved = (now.low - then.low).abs().max((now.high - then.high).abs());
+        self.took > SHORT
+            && self.request.agent_version == key.agent_version
+            && self.request.sets == key.sets
+            && moved <= (now.high - now.low) / 100
+            && self.computed_at.elapsed() < self.took * 100
+    }
+}
+
+/// What takes no longer is computed anew whenever something changed.
+const SHORT: Duration = Duration::from_millis(20);
+/// Evidence is kept of so many organizations.
+const LONGEST: usize = 64;
+
+pub async fn evidence(
+    app: &App,
+    tx: &mut Tx,
+    org_id: &OrgId,
+    window: Span,
+    request: &OverviewRequest,
+) -> Result<Arc<AllEvidence>> {
+    let key = Key {
+        window,
+        agent_version: request.agent_version.clone(),
+        sets: request.source_sets.clone(),
+    };
+    let stamp = sql::stamp(tx).await?;
+    let recent = app.state::<RecentEvidence>();
+    {
+        let recent = recent.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kept) = recent.get(org_id).filter(|kept| kept.serves(&key, stamp)) {
+            return Ok(kept.evidence.clone());
+        }
+    }
+    let begun = Instant::now();
+    let (judged, citing) =
+        sql::by_user(tx, org_id, window, request.agent_version.as_deref()).await?;
+    let part = |sources: Option<&[String]>| assess(org_id, &judged, &citing, sources);
+    let evidence = Arc::new(AllEvidence {
+        whole: part(None),
+        sets: request.source_sets.iter().map(|set| part(Some(&set.sources))).collect(),
+        as_of: app.clock.now(),
+    });
+    let kept = Kept {
+        request: key,
+        stamp,
+        computed_at: begun,
+        took: begun.elapsed(),
+        evidence: evidence.clone(),
+    };
+    let mut recent = recent.0.lock().unwrap_or_else(PoisonError::into_inner);
+    if recent.len() >= LONGEST && !recent.contains_key(org_id) {
+        recent.clear();
+    }
+    recent.insert(org_id.clone(), kept);
+    Ok(evidence)
+}
+
+/// Sums of users by number of user and of stratum.
+type UserSums = BTreeMap<(u32, u32), UserSum>;
+
+fn assess(
+    org_id: &OrgId,
+    judged: &[JudgedUser],
+    citing: &[CitingSessions],
+    sources: Option<&[String]>,
+) -> Evidence {
+    let has = |source: &String| sources.is_none_or(|sources| sources.contains(source));
+    let mut users: HashMap<&UserId, u32> = HashMap::new();
+    let mut strata: HashMap<(&str, &str), u32> = HashMap::new();
+    let mut all = UserSums::new();
+    for row in judged.iter().filter(|row| has(&row.source)) {
+        let place = (
+            number(&mut users, &row.user_id),
+            number(&mut strata, (row.source.as_str(), row.agent_version.as_str())),
+        );
+        all.insert(place, user_sum(row.n, row.successes));
+    }
+    let mut rules: BTreeMap<(CitationKind, &str), (UserSums, GroupSums)> = BTreeMap::new();
+    for row in citing.iter().filter(|row| has(&row.source)) {
+        let stratum = (row.source.as_str(), row.agent_version.as_str());
+        let (Some(&user), Some(&stratum)) = (users.get(&row.user_id), strata.get(&stratum)) else {
+            continue;
+        };
+        let (sums, groups) = rules.entry((row.kind, &row.rule_id)).or_default();
+        sums.insert((user, stratum), user_sum(row.n, row.successes));
+        let group = usize::try_from(sql::group_of(org_id, &row.user_id)).unwrap_or(0);
+        #[allow(clippy::cast_precision_loss)] // counts of sessions fit exactly
+        groups.add(group, row.n as f64, row.successes as f64);
+    }
+    let associations: Vec<Defined<Association>> =
+        rules.values().map(|(citing, _)| associate(&all, citing)).collect();
+    let marked = mark(&associations);
+    let evidence = rules.into_iter().zip(marked).map(|(((kind, rule_id), (_, groups)), marked)| {
+        let evidence = RuleEvidence {
+            success_rate: RateInterval::of_rate(&groups, 1.0),
+            association: marked.into(),
+        };
+        ((kind, rule_id.to_owned()), evidence)
+    });
+    Evidence(evidence.collect())
+}
+
+fn associate(all: &UserSums, citing: &UserSums) -> Defined<Association> {
+    if citing.len() < SMALLEST_USERS {
+        return Err(NullReason::TooFewEvents);
+    }
+    let rows: Vec<CitingUser> = all
+        .iter()
+        .map(|(&(user, stratum), sums)| {
+            let citing = citing.get(&(user, stratum)).copied().unwrap_or_default();
+            let other = UserSum {
+                sessions: sums.sessions.saturating_sub(citing.sessions),
+                total: sums.total - citing.total,
+            };
+            CitingUser { user, stratum, citing, other }
+        })
+        .collect();
+    Association::of(&rows)
+}
+
+fn user_sum(n: i64, successes: i64) -> UserSum {
+    UserSum { sessions: u64::try_from(n).unwrap_or(0), total: successes }
+}
+
+/// The number of a thing: that of its first appearance.
+fn number<K: std::hash::Hash + Eq>(numbers: &mut HashMap<K, u32>, key: K) -> u32 {
+    let next = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
+    *numbers.entry(key).or_insert(next)
+}
