@@ -40,13 +40,13 @@ const FILL: [&str; 4] = [
        (org_id, user_id, session_id, evaluation_name, agent_version, epoch, is_success, failure_type,
         failure_reason, number_of_corrections, user_turns_to_resolution, is_escalated, learning_status,
         created_at, evaluated_at, interaction_count, last_interaction_id, judge, prompt_version, rubric_hash,
-        input_tokens, output_tokens, latency_ms, attempts, flags, source, is_newest)
+        input_tokens, output_tokens, latency_ms, attempts, flags, source, is_newest, user_group)
      SELECT 'default', 'user-' || (n % $4), 'session-' || n, 'agent_success', 'v' || (n % 3), 1, n % 4 > 0,
             CASE WHEN n % 4 > 0 THEN '' WHEN n % 20 = 0 THEN 'system_error' ELSE 'wrong_answer' END,
             CASE WHEN n % 4 > 0 THEN '' ELSE 'The answer was about something else than the question.' END,
             n % 7, CASE WHEN n % 4 > 0 THEN 1 + n % 9 END, n % 11 = 0, 'not_applicable',
             $3 - (n * 7919 + n / 977) % 7776000, $3, 4, n, 'offline', 'v1', 'abc', 0, 0, 1, 1, '[]',
-            'source-' || (n % 5), TRUE FROM c",
+            'source-' || (n % 5), TRUE, (n % $4) % 32 FROM c",
     "WITH RECURSIVE c(n) AS (SELECT $1 UNION ALL SELECT n + 1 FROM c WHERE n + 1 < $2)
      INSERT INTO cited_rules
        (org_id, user_id, session_id, kind, rule_id, epoch, title, source, created_at, is_success)
@@ -65,10 +65,10 @@ const FILL: [&str; 4] = [
      FROM c WHERE n % 10 = 0",
     "WITH RECURSIVE c(n) AS (SELECT $1 UNION ALL SELECT n + 1 FROM c WHERE n + 1 < $2)
      INSERT INTO shadow_sessions
-       (org_id, user_id, session_id, judge_prompt_version, epoch, source, created_at, regular_vs_shadow)
+       (org_id, user_id, session_id, judge_prompt_version, epoch, source, created_at, regular_vs_shadow, user_group)
      SELECT 'default', 'user-' || (n % $4), 'session-' || n, 'v1', 1, 'source-' || (n % 5),
             $3 - (n * 7919 + n / 977) % 7776000,
-            CASE n % 3 WHEN 0 THEN 'regular_is_better' WHEN 1 THEN 'tied' ELSE 'shadow_is_better' END
+            CASE n % 3 WHEN 0 THEN 'regular_is_better' WHEN 1 THEN 'tied' ELSE 'shadow_is_better' END, (n % $4) % 32
      FROM c WHERE n % 10 = 0",
 ];
 
@@ -98,7 +98,7 @@ fn main() {
     }
 }
 
-/// Adds results `from..to`; the sums follow by triggers.
+/// Adds results `from..to`; the sums follow by triggers, and are folded.
 fn fill(data_dir: &Path, from: i64, to: i64, now: i64) {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
@@ -136,6 +136,7 @@ fn fill(data_dir: &Path, from: i64, to: i64, now: i64) {
                 .await
                 .unwrap();
         }
+        service::evaluation::overview::fold_all(&app).await.unwrap();
         app.stop().await;
     });
 }

@@ -52,6 +52,11 @@ const LANDED: &[(&str, &str, &str)] = &[
         "010cfe24360a0374c377d0d5dd21b76ac89a02b44b9ddbea0b7ec4258fda025f",
         "cc48c21fdf10a4372a252ba76847d2cd2a0690925bab3c7a984a8dfeb88d69cd",
     ),
+    (
+        "0016_deltas",
+        "7f8a25bb9279618a441517e717a7b55f5e4db9bcee0c77fece91bbfbb1e7bd8d",
+        "1b2ca39d860fac8ead1933b87e247676383e1c4020f086e3e6634026a4a45ed0",
+    ),
 ];
 
 #[test]

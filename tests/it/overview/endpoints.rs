@@ -342,3 +342,55 @@ async fn long_lists_come_in_pages_and_whole(t: TestApp) {
     assert!(answer.text.len() < 100_000, "{} bytes", answer.text.len());
     assert_eq!(answer.ok()["source_set_comparison"]["sets"][0]["session_ids"], json!([]));
 }
+
+/// A session that was judged for two versions of the agent counts once: by the verdict on the version of its latest
+/// request, whichever was judged last.
+#[apply(both_backends)]
+async fn a_session_counts_by_the_verdict_on_its_latest_version(t: TestApp) {
+    let server = t.serve().await;
+    for (id, at, version, said) in [
+        ("r1", NOW - 200, "v1", "Perfect, thank you very much!"),
+        ("r2", NOW - 100, "v2", "That is wrong, useless."),
+    ] {
+        let body = json!({
+            "user_id": "ada", "session_id": "s1", "request_id": id, "agent_version": version, "created_at": at,
+            "interaction_data_list": [
+                {"role": "User", "content": "Where is my parcel?"},
+                {"role": "Assistant", "content": "It comes tomorrow.",
+                 "citations": [{"kind": "playbook", "real_id": "p1", "title": "Parcels"}]},
+                {"role": "User", "content": said},
+            ],
+        });
+        server.publish(&body).await.ok();
+    }
+    let grade = async |version: &str| {
+        let body = json!({"session_id": "s1", "user_id": "ada", "agent_version": version, "refresh": true});
+        let graded = server.post("/api/evaluations/grade_on_demand", &body).await.ok();
+        assert!(graded["result_id"].is_i64(), "{graded}");
+    };
+    let verdicts = async |all: bool| -> Vec<String> {
+        let body = json!({"all_versions": all});
+        let found = server.post("/api/get_agent_success_evaluation_results", &body).await.ok();
+        let rows = found["agent_success_evaluation_results"].as_array().unwrap();
+        rows.iter().map(|row| row["agent_version"].as_str().unwrap().to_owned()).collect()
+    };
+    let overview = async |version: Option<&str>| -> i64 {
+        let body = json!({"from_ts": NOW - 1000, "to_ts": NOW, "agent_version": version});
+        let found = server.post("/api/get_evaluation_overview", &body).await.ok();
+        assert_eq!(found["recent_results"].as_array().unwrap().len() as i64, found["hero"]["n"]);
+        found["hero"]["n"].as_i64().unwrap()
+    };
+    grade("v1").await;
+    assert_eq!(verdicts(false).await, ["v1"], "the only one there is");
+    grade("v2").await;
+    assert_eq!(verdicts(false).await, ["v2"]);
+    t.clock().advance(5);
+    grade("v1").await;
+    assert_eq!(verdicts(false).await, ["v2"], "a regrade of an older version changes nothing");
+    assert_eq!(verdicts(true).await.len(), 2);
+    assert_eq!((overview(None).await, overview(Some("v1")).await, overview(Some("v2")).await), (1, 1, 1));
+    server.delete("/api/delete_request", &json!({"request_id": "r2"})).await.ok();
+    assert_eq!(verdicts(false).await, ["v1"], "no request of the later version is left");
+    assert_eq!(overview(None).await, 1);
+    assert_eq!(super::wrong_sums(&t).await, []);
+}

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use base::owner::{OrgId, UserId};
 use serde_json::{Value, json};
+use service::evaluation::overview::fold_all;
 use service::user_tables::USER_TABLES;
 use storage::subjects::user_tables::UserTable;
 
@@ -61,6 +62,7 @@ impl History {
                 assert!(matches!(answer.status, 200 | 404), "{}", answer.text);
             }
             15 if self.dice.below(3) == 0 => self.erase(&user).await,
+            15 => fold_all(&self.t.app).await.unwrap(),
             _ => {}
         }
     }
@@ -222,6 +224,7 @@ async fn sums_that_were_tampered_with_are_found_and_made_anew(t: TestApp) {
     t.clock().advance(600);
     work(&t).await;
     assert_eq!(wrong_sums(&t).await, []);
+    fold_all(&t.app).await.unwrap();
     t.sql("UPDATE evaluation_rollups SET successes = successes + 1 WHERE grain = 86400")
         .await
         .unwrap();

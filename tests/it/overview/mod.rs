@@ -2,6 +2,7 @@
 
 mod brute;
 mod endpoints;
+mod evidence;
 mod histories;
 mod random;
 

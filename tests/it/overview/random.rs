@@ -2,6 +2,9 @@
 
 use std::fmt::Write;
 
+use base::owner::{OrgId, UserId};
+use service::evaluation::overview::group_of;
+
 use crate::support::{NOW, TestApp};
 
 pub const DAY: i64 = 86_400;
@@ -83,6 +86,11 @@ impl Data {
         self.version.is_none_or(|only| only == version)
     }
 
+    /// The group of a session's user.
+    pub fn group_of(&self, session: &Session) -> i64 {
+        group_of(&OrgId::from(self.org.as_str()), &UserId::from(session.user.as_str()))
+    }
+
     /// The verdict of success by which a session is counted.
     pub fn verdict_on<'a>(&self, session: &'a Session) -> Option<&'a Verdict> {
         newest_of(session, |v| self.has(v.version))
@@ -131,7 +139,7 @@ pub fn data(number: u64, org: String) -> Data {
         to - to % DAY,
         from - from % DAY + DAY,
     ];
-    for n in 0..dice.below(14) {
+    for n in 0..dice.pick(&[3, 14, 40]) {
         let at = match dice.below(3) {
             0 => dice.pick(&edges) + dice.pick(&[-1, 0, 1]),
             1 => from + i64::try_from(dice.below(usize::try_from(to - from + 1).unwrap())).unwrap(),
@@ -210,7 +218,7 @@ fn session(dice: &mut Dice, n: usize, at: i64) -> Session {
         })
         .collect();
     Session {
-        user: format!("u{}", dice.below(4)),
+        user: format!("u{}", dice.below(4 + 2 * (n % 16))),
         id: format!("s{}", dice.below(5)),
         at,
         source: dice.pick(&SOURCES),
@@ -264,9 +272,9 @@ pub fn statements(data: &Data) -> Vec<String> {
             let is_newest = newest.is_some_and(|n| std::ptr::eq(n, v));
             let turns = v.turns.map_or("NULL".to_owned(), |n| n.to_string());
             add(
-                "c evaluation_results (org_id, user_id, session_id, evaluation_name, agent_version, epoch, is_success, failure_type, failure_reason, number_of_corrections, user_turns_to_resolution, is_escalated, learning_status, created_at, evaluated_at, interaction_count, last_interaction_id, judge, prompt_version, rubric_hash, input_tokens, output_tokens, latency_ms, attempts, flags, source, is_newest)",
+                "c evaluation_results (org_id, user_id, session_id, evaluation_name, agent_version, epoch, is_success, failure_type, failure_reason, number_of_corrections, user_turns_to_resolution, is_escalated, learning_status, created_at, evaluated_at, interaction_count, last_interaction_id, judge, prompt_version, rubric_hash, input_tokens, output_tokens, latency_ms, attempts, flags, source, is_newest, user_group)",
                 format!(
-                    "{key}, '{}', '{}', 1, {}, '{}', '', {}, {turns}, {}, 'complete', {}, {}, 1, 1, 'offline', 'v1', '', 0, 0, 0, 1, '[]', '{}', {is_newest}",
+                    "{key}, '{}', '{}', 1, {}, '{}', '', {}, {turns}, {}, 'complete', {}, {}, 1, 1, 'offline', 'v1', '', 0, 0, 0, 1, '[]', '{}', {is_newest}, {}",
                     v.name,
                     v.version,
                     v.success,
@@ -275,7 +283,8 @@ pub fn statements(data: &Data) -> Vec<String> {
                     v.escalated,
                     s.at,
                     v.evaluated_at,
-                    s.source
+                    s.source,
+                    data.group_of(s)
                 ),
             );
         }
@@ -303,8 +312,13 @@ pub fn statements(data: &Data) -> Vec<String> {
         for rubric in ["v0", "v1"] {
             if let Some(preference) = super::brute::preference(s, rubric) {
                 add(
-                    "f shadow_sessions (org_id, user_id, session_id, judge_prompt_version, epoch, source, created_at, regular_vs_shadow)",
-                    format!("{key}, '{rubric}', 1, '{}', {}, '{preference}'", s.source, s.at),
+                    "f shadow_sessions (org_id, user_id, session_id, judge_prompt_version, epoch, source, created_at, regular_vs_shadow, user_group)",
+                    format!(
+                        "{key}, '{rubric}', 1, '{}', {}, '{preference}', {}",
+                        s.source,
+                        s.at,
+                        data.group_of(s)
+                    ),
                 );
             }
         }

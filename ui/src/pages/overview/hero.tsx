@@ -8,6 +8,7 @@ import { count, fixed, isoDay, points } from "../../lib/format.ts";
 import type { Range } from "../../lib/range.ts";
 import { Card, Empty, Note } from "../../parts/page.tsx";
 import type { View } from "./use-overview.ts";
+import { tone } from "./tiles.tsx";
 
 type Props = {
   view: View;
@@ -58,6 +59,7 @@ export function Hero({ view, state, range, health, scoped, version }: Props) {
     rivalN: b.shadow_n,
   }));
   const delta = tiles.success.delta_pp;
+  const changed = tone(tiles.success, "up");
   return (
     <div className="grid gap-4 lg:grid-cols-[290px_1fr]">
       <Card
@@ -68,14 +70,16 @@ export function Hero({ view, state, range, health, scoped, version }: Props) {
           <span className="text-[1.5rem] font-medium tracking-normal text-soft"> %</span>
         </div>
         <p className="num mt-2 text-soft">
-          {hero.ci95_pp ? `95 % interval ${fixed(hero.ci95_pp[0])} to ${fixed(hero.ci95_pp[1])} %` : "no interval yet"}
+          {hero.ci95_pp
+            ? `95 % interval ${fixed(hero.ci95_pp[0])} to ${fixed(hero.ci95_pp[1])} %${hero.few_users ? ", of few users" : ""}`
+            : "too few users for an interval"}
         </p>
         <dl className="num mt-4 flex flex-col gap-2 border-t border-line pt-3.5 text-[0.93rem]">
           <Row name="Judged sessions">
             <span data-testid="judged-sessions">{count(hero.n)}</span>
           </Row>
           <Row name="Last 7 days against before">
-            <span className={delta == null ? "" : delta >= 0 ? "text-good" : "text-bad"}>
+            <span className={changed ? `text-${changed}` : ""}>
               {delta == null ? "nothing before" : points(delta)}
             </span>
           </Row>

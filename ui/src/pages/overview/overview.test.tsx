@@ -5,15 +5,17 @@ import type { Overview } from "../../api/types.ts";
 import { serve, show } from "../../test-server.tsx";
 import OverviewPage from "./page.tsx";
 
-const rate = { current: 0.9, delta_pp: 1.2 };
+const interval = { ci95: null, ci95_null_reason: null, few_users: false };
+const change = (low: number, high: number) => ({ delta_ci95: [low, high], delta_ci95_null_reason: null });
+const rate = { current: 0.9, delta_pp: 1.2, ...interval, ...change(-0.5, 2.9) };
 const tiles = {
   success: rate,
   behavior_success: { ...rate, eligible_sessions: 90, excluded_system_errors: 4 },
-  corrections: { current: 0.4, delta: -0.1 },
-  turns: { current: 2.5, delta: null },
-  escalation: { current: 0.03, delta_pp: 0.5 },
+  corrections: { current: 0.4, delta: -0.1, ...interval, ...change(-0.2, -0.05) },
+  turns: { current: 2.5, delta: null, ...interval, delta_ci95: null, delta_ci95_null_reason: null },
+  escalation: { current: 0.03, delta_pp: 0.5, ...interval, ...change(0.1, 0.9) },
 };
-const rule = (id: string, good: number, bad: number) => ({
+const rule = (id: string, good: number, bad: number, shrunken: number | null = null) => ({
   rule_id: id,
   kind: "agent_playbook" as const,
   title: `Playbook ${id}`,
@@ -22,6 +24,16 @@ const rule = (id: string, good: number, bad: number) => ({
   net_sessions: good - bad,
   cited_session_ids: [],
   success_rate_ci95: [0, 1] as [number, number],
+  association: {
+    difference_pp: shrunken,
+    ci95_pp: shrunken === null ? null : [shrunken - 5, shrunken + 5],
+    shrunken_pp: shrunken,
+    p_value: null,
+    adjusted_p_value: null,
+    is_marked: shrunken !== null,
+    users: null,
+    null_reason: null,
+  },
 });
 
 const model = { judge: "openai/gpt-5-mini", is_rules: false, n: 60 };
@@ -36,6 +48,7 @@ function overview(state: Overview["hero"]["state"], judges: Overview["judges"]):
     shadow_n: 0,
     avg_corrections: 0.4,
     escalation_rate: 0.03,
+    ...interval,
     ci95: [0.8, 0.95] as [number, number],
   };
   return {
@@ -46,10 +59,15 @@ function overview(state: Overview["hero"]["state"], judges: Overview["judges"]):
       delta_pp: null,
       buckets: [bucket],
       ci95_pp: [90.1, 92.5],
+      ci95_null_reason: null,
+      few_users: false,
+      delta_ci95: null,
+      delta_ci95_null_reason: null,
       n: 1234,
     },
     context_tiles: tiles,
-    rule_attribution: [rule("1", 80, 5), rule("2", 3, 30), rule("3", 2, 1)],
+    rule_attribution: [rule("1", 80, 5, 12), rule("2", 3, 30, -40), rule("3", 2, 1)],
+    rules_as_of: 1_768_435_200,
     score_distribution: { labels: ["0", "1"], current_bins: [9, 1], baseline_bins: [8, 2] },
     partner_tiles: [],
     shadow_win_rate_trend: null,
@@ -103,7 +121,12 @@ describe("the overview", () => {
     await screen.findByTestId("success-rate");
     expect(screen.queryByText(/by rules/)).toBeNull();
   });
-  it("puts what harms first and greys what has few sessions", async () => {
+  it("colours a change only when its interval excludes none", async () => {
+    open("full");
+    expect(await screen.findByText("+1.2 pp (−0.5 to +2.9) on the 7 days before")).not.toHaveClass("text-good");
+    expect(screen.getByText(/^.0.10 \(.0.20 to .0.05\)/)).toHaveClass("text-good");
+  });
+  it("puts what harms first and greys what is not more than chance", async () => {
     open("full");
     const rules = await screen.findAllByTitle("Show the sessions that cited it");
     expect(rules.map((r) => r.textContent?.match(/Playbook \d/)?.[0])).toEqual([

@@ -6,13 +6,14 @@ import { sourceName } from "../../lib/format.ts";
 import type { Range } from "../../lib/range.ts";
 
 export type View = Pick<Overview, "context_tiles" | "rule_attribution" | "score_distribution" | "partner_tiles"> & {
-  hero: Pick<Overview["hero"], "regular_success_rate_pp" | "buckets" | "ci95_pp" | "n">;
+  hero: Pick<Overview["hero"], "regular_success_rate_pp" | "buckets" | "ci95_pp" | "few_users" | "n">;
 };
 
 /** A single source's numbers, in the shape of the whole. */
 export function viewOf(set: SourceSet): View {
   const rate = set.n > 0 ? set.success_rate_pp : null;
-  return { ...set, hero: { regular_success_rate_pp: rate, buckets: set.buckets, ci95_pp: set.ci95_pp, n: set.n } };
+  const { buckets, ci95_pp, few_users, n } = set;
+  return { ...set, hero: { regular_success_rate_pp: rate, buckets, ci95_pp, few_users, n } };
 }
 
 /** The sources sessions come from, as far as the newest ones tell. */

@@ -288,6 +288,7 @@ async fn compute(
         evaluation_name: Some(AGENT_SUCCESS.to_owned()),
         from: Some(windows.trend.low),
         to: Some(windows.trend.high),
+        one_each: true,
         limit: 100,
         ..ResultQuery::default()
     };

@@ -43,6 +43,9 @@ impl Read for ResultQuery {
             session_id: f.optional_id("session_id"),
             from,
             to,
+            one_each: !f
+                .about("Also verdicts on versions of the agent that are not a session's latest.")
+                .flag("all_versions"),
             limit: f.about("How many.").integer_or("limit", 1..=MAX_LIMIT, 100),
         }
     }

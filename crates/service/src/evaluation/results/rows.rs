@@ -24,6 +24,8 @@ pub struct ResultQuery {
     pub session_id: Option<String>,
     pub from: Option<i64>,
     pub to: Option<i64>,
+    /// One verdict of each session: of those on a version that is asked for, or the verdict of the session.
+    pub one_each: bool,
     pub limit: i64,
 }
 

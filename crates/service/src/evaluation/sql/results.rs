@@ -159,7 +159,7 @@ pub async fn list_results(
                      WHERE r.org_id = $1 AND ",
                 $of_user,
                 " AND ($3 IS NULL OR r.session_id = $3) AND ($4 IS NULL OR r.agent_version = $4)
-                     AND ($5 IS NULL OR r.evaluation_name = $5) AND r.created_at >= COALESCE($6, 0)
+                     AND ($5 IS NULL OR r.evaluation_name = $5) AND ($10 = 0 OR r.is_newest OR r.evaluation_name <> 'agent_success') AND r.created_at >= COALESCE($6, 0)
                      AND r.created_at < COALESCE($7, 9223372036854775807)
                      ORDER BY r.created_at DESC, r.result_id DESC LIMIT $8 + 0) r
                   LEFT JOIN shadow_sessions p
@@ -185,7 +185,8 @@ pub async fn list_results(
         query.from,
         query.to,
         query.limit,
-        shadow_version
+        shadow_version,
+        i64::from(query.one_each && query.agent_version.is_none())
     )
 }
 

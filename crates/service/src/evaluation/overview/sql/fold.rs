@@ -272,10 +272,15 @@ impl Statements {
         let sql = self.lines_in.as_str();
         let found = row!(tx, (String,), sql, org_id, span.0, span.1)?;
         self.read(&found.unwrap_or_default().0, &mut lines)?;
+        // A line without rows should have been deleted: it stays, and is found to be wrong.
+        let empty: Vec<Key> =
+            lines.iter().filter(|(_, sum)| sum.n <= 0).map(|(key, _)| key.clone()).collect();
         let sql = self.unfolded.as_str();
         let found = row!(tx, (String,), sql, org_id, span.0, span.1)?;
         self.add(&found.unwrap_or_default().0, &mut lines)?;
-        lines.retain(|_, sum| sum.n != 0 || sum.sums.iter().any(|value| *value != 0));
+        lines.retain(|key, sum| {
+            sum.n != 0 || sum.sums.iter().any(|value| *value != 0) || empty.contains(key)
+        });
         Ok(lines)
     }
 
