@@ -54,8 +54,8 @@ const LANDED: &[(&str, &str, &str)] = &[
     ),
     (
         "0016_deltas",
-        "7f8a25bb9279618a441517e717a7b55f5e4db9bcee0c77fece91bbfbb1e7bd8d",
-        "1b2ca39d860fac8ead1933b87e247676383e1c4020f086e3e6634026a4a45ed0",
+        "8132a220c0b7fa59239cee1ff7566c4608e9b3f7f7031fc727bfef5a7db1d5c5",
+        "f537a11fd005695a57aa89b3d86c390392cb00dc21815baf12a59b26f9f6bdec",
     ),
 ];
 

@@ -77,7 +77,8 @@ pub const USER_TABLES: &[UserTable] = &[
 const FOLLOWS: &str = "full-text index (SQLite): triggers keep it together with its table, row by row; bytes of \
     deleted entries go with learnings::compact_index";
 
-const SUMS: &str = "sums that name nobody; they follow every row, and a line without rows is deleted";
+const SUMS: &str =
+    "sums that name nobody; they follow every row, and a line without rows is deleted";
 
 const DELTAS: &str = "what is not folded into the sums yet; names nobody";
 
@@ -98,6 +99,7 @@ pub const NOT_USER_DATA: &[(&str, &str)] = &[
     ("rule_deltas", DELTAS),
     ("shadow_session_deltas", DELTAS),
     ("shadow_turn_deltas", DELTAS),
+    ("folded_deltas", "how far the deltas were folded"),
     ("credentials", "tokens of the organization's programs, as hashes"),
     (
         "subjects",

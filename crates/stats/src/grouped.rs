@@ -200,7 +200,8 @@ fn mean_and_margin(sums: &GroupSums) -> Defined<(Jackknife, f64)> {
     let count = jackknife.group_count as f64;
     let df = (kn - 0.5).floor().clamp(1.0, count - 1.0);
     let squares = sum(jackknife.shifts.iter().map(|shift| shift * shift));
-    let margin = student_t_critical_value(ALPHA / 2.0, df) * ((count - 1.0) / count * squares).sqrt();
+    let margin =
+        student_t_critical_value(ALPHA / 2.0, df) * ((count - 1.0) / count * squares).sqrt();
     if margin > 1e-12 { Ok((jackknife, margin)) } else { Err(NullReason::ZeroVariance) }
 }
 

@@ -36,11 +36,7 @@ fn rate<T>(items: &[T], is: impl Fn(&T) -> bool) -> Option<f64> {
 }
 
 /// Sums by group of what each session adds: a number of sessions and a total.
-fn groups<T>(
-    data: &Data,
-    items: &[T],
-    of: impl Fn(&T) -> (&Session, f64, f64),
-) -> GroupSums {
+fn groups<T>(data: &Data, items: &[T], of: impl Fn(&T) -> (&Session, f64, f64)) -> GroupSums {
     let mut sums = GroupSums::default();
     for (session, n, total) in items.iter().map(of) {
         sums.add(usize::try_from(data.group_of(session)).unwrap(), n, total);
@@ -60,13 +56,16 @@ fn interval(ends: Defined<([f64; 2], bool)>) -> Value {
 }
 
 fn rate_interval(sums: &GroupSums, scale: f64) -> Value {
-    interval(grouped_rate(sums).map(|r| {
-        ([r.rate.interval.lower * scale, r.rate.interval.upper * scale], r.few_users)
-    }))
+    interval(
+        grouped_rate(sums)
+            .map(|r| ([r.rate.interval.lower * scale, r.rate.interval.upper * scale], r.few_users)),
+    )
 }
 
 fn mean_interval(sums: &GroupSums) -> Value {
-    interval(grouped_mean(sums).map(|m| ([m.interval.lower.max(0.0), m.interval.upper], m.few_users)))
+    interval(
+        grouped_mean(sums).map(|m| ([m.interval.lower.max(0.0), m.interval.upper], m.few_users)),
+    )
 }
 
 fn change_interval(change: Defined<GroupedChange>, scale: f64) -> Value {
@@ -211,11 +210,19 @@ fn tiles(data: &Data, part: &Part<'_>) -> Value {
     let flag = |is: bool| f64::from(u8::from(is));
     let rated = |fields: Value, of: &dyn Fn(&Verdict) -> (f64, f64)| {
         let [now, before] = both(of);
-        with(&[fields, rate_interval(&now, 1.0), change_interval(grouped_change(&now, &before), 100.0)])
+        with(&[
+            fields,
+            rate_interval(&now, 1.0),
+            change_interval(grouped_change(&now, &before), 100.0),
+        ])
     };
     let averaged = |fields: Value, of: &dyn Fn(&Verdict) -> (f64, f64)| {
         let [now, before] = both(of);
-        with(&[fields, mean_interval(&now), change_interval(grouped_mean_change(&now, &before), 1.0)])
+        with(&[
+            fields,
+            mean_interval(&now),
+            change_interval(grouped_mean_change(&now, &before), 1.0),
+        ])
     };
     json!({
         "success": rated(json!({"current": success.0, "delta_pp": success.1}), &|v| (1.0, flag(v.success))),
@@ -391,10 +398,17 @@ fn expected(data: &Data) -> Value {
     let compared = compared(data, &whole);
     let preferences: Vec<_> = compared.iter().map(|(_, p)| *p).collect();
     let preferred = groups(data, &compared, |(s, p)| {
-        let score = if p.starts_with("regular") { 1.0 } else if *p == "tied" { 0.0 } else { -1.0 };
+        let score = if p.starts_with("regular") {
+            1.0
+        } else if *p == "tied" {
+            0.0
+        } else {
+            -1.0
+        };
         (s, 1.0, score)
     });
-    let preferred = grouped_mean(&preferred).map(|m| [m.interval.lower.max(-1.0) * 100.0, m.interval.upper * 100.0]);
+    let preferred = grouped_mean(&preferred)
+        .map(|m| [m.interval.lower.max(-1.0) * 100.0, m.interval.upper * 100.0]);
     let shared = shares(&preferences);
     let comparison = (!data.sets.is_empty()).then(|| {
         let sources: BTreeSet<&str> = all.iter().map(|(s, _)| s.source).collect();

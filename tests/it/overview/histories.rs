@@ -170,9 +170,15 @@ async fn live(t: TestApp, seed: u64, steps: usize) {
         history.erase(user).await;
     }
     history.check(steps).await;
-    for table in
-        ["evaluation_rollups", "rule_rollups", "shadow_session_rollups", "shadow_turn_rollups"]
-    {
+    fold_all(&history.t.app).await.unwrap();
+    for table in [
+        "evaluation_deltas",
+        "rule_deltas",
+        "evaluation_rollups",
+        "rule_rollups",
+        "shadow_session_rollups",
+        "shadow_turn_rollups",
+    ] {
         assert_eq!(
             history.t.number(&format!("SELECT COUNT(*) FROM {table}")).await,
             0,
@@ -207,6 +213,7 @@ async fn an_earlier_first_request_moves_what_is_counted_by_it(t: TestApp) {
     server.publish(&talk).await.ok();
     let results = crate::evaluation::results(&server).await;
     assert_eq!(results[0]["created_at"], NOW - 3 * DAY, "before any regrade");
+    fold_all(&t.app).await.unwrap();
     let counted = async |source: &str| {
         t.number(&format!(
             "SELECT COUNT(*) FROM evaluation_rollups WHERE source = '{source}' AND n = 1"

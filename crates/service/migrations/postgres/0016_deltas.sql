@@ -106,3 +106,15 @@ CREATE TABLE shadow_turn_deltas (
     flips                BIGINT NOT NULL
 );
 CREATE INDEX shadow_turn_deltas_at ON shadow_turn_deltas (org_id, hour);
+
+-- The last delta that was folded, of each table of deltas.
+CREATE TABLE folded_deltas (
+    deltas  TEXT PRIMARY KEY,
+    last_id BIGINT NOT NULL
+);
+
+-- Rows come and go all the time, and there are few at any moment.
+ALTER TABLE evaluation_deltas SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+ALTER TABLE rule_deltas SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+ALTER TABLE shadow_session_deltas SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+ALTER TABLE shadow_turn_deltas SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);

@@ -106,3 +106,9 @@ CREATE TABLE shadow_turn_deltas (
     flips                INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX shadow_turn_deltas_at ON shadow_turn_deltas (org_id, hour);
+
+-- The last delta that was folded, of each table of deltas.
+CREATE TABLE folded_deltas (
+    deltas  TEXT PRIMARY KEY,
+    last_id INTEGER NOT NULL
+) STRICT;

@@ -48,17 +48,23 @@ pub struct RuleAssociation {
 impl From<Defined<MarkedAssociation>> for RuleAssociation {
     fn from(marked: Defined<MarkedAssociation>) -> Self {
         match marked {
-            Ok(MarkedAssociation { association, shrunken, adjusted_p_value, is_marked }) => RuleAssociation {
-                difference_pp: Some(points(association.difference)),
-                ci95_pp: Some([association.interval.lower, association.interval.upper].map(points)),
-                shrunken_pp: Some(points(shrunken.mean)),
-                p_value: Some(association.p_value),
-                adjusted_p_value: Some(adjusted_p_value),
-                is_marked,
-                users: Some(association.users),
-                null_reason: None,
-            },
-            Err(reason) => RuleAssociation { null_reason: Some(reason), ..RuleAssociation::default() },
+            Ok(MarkedAssociation { association, shrunken, adjusted_p_value, is_marked }) => {
+                RuleAssociation {
+                    difference_pp: Some(points(association.difference)),
+                    ci95_pp: Some(
+                        [association.interval.lower, association.interval.upper].map(points),
+                    ),
+                    shrunken_pp: Some(points(shrunken.mean)),
+                    p_value: Some(association.p_value),
+                    adjusted_p_value: Some(adjusted_p_value),
+                    is_marked,
+                    users: Some(association.users),
+                    null_reason: None,
+                }
+            }
+            Err(reason) => {
+                RuleAssociation { null_reason: Some(reason), ..RuleAssociation::default() }
+            }
         }
     }
 }

@@ -33,14 +33,16 @@ use body::{Lists, StreamedList};
 use judge::offline;
 use numbers::{OverviewSums, Part};
 use sql::DAY;
-use storage::db::Tx;
 use stats::reason::NullReason;
+use storage::db::Tx;
 use storage::error::{Error, Result};
 use windows::{Bucket, ROWS, Windows, ranges};
 
-pub use job::{FoldSums, fold_all};
 pub use evidence::{RecentEvidence, RuleAssociation};
-pub use numbers::{ChangeInterval, ContextTile, HeroBucket, PartnerTileRow, ScoreDistribution, ShadowWinRateTrend};
+pub use job::{FoldSums, fold_all};
+pub use numbers::{
+    ChangeInterval, ContextTile, HeroBucket, PartnerTileRow, ScoreDistribution, ShadowWinRateTrend,
+};
 pub use sql::prepare;
 pub use sql::rollups::{gaps, install, trigger_names};
 pub use sql::{fold, group_of, mismatches, rebuild};
@@ -268,7 +270,8 @@ async fn compute(
     let mut lists =
         Lists::new(windows.trend, request.agent_version.clone(), request.include_session_ids);
     let evidence = evidence::evidence(app, tx, org_id, windows.trend, request).await?;
-    let rules = rules::attribution(tx, org_id, windows.trend, request, &evidence, &mut lists).await?;
+    let rules =
+        rules::attribution(tx, org_id, windows.trend, request, &evidence, &mut lists).await?;
     let whole = Part::whole(&material);
     let trend = numbers::win_rate_trend(&material.sums.turns, &version);
     let compared = trend.window_total.n;

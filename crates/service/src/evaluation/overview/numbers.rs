@@ -61,9 +61,8 @@ impl RateInterval {
 
     /// Of a mean, which is not below `least`.
     fn of_mean(sums: &GroupSums, least: f64, scale: f64) -> Self {
-        let ends = grouped_mean(sums).map(|mean| {
-            ([mean.interval.lower.max(least), mean.interval.upper], mean.few_users)
-        });
+        let ends = grouped_mean(sums)
+            .map(|mean| ([mean.interval.lower.max(least), mean.interval.upper], mean.few_users));
         Self::of(ends, scale)
     }
 }
@@ -75,7 +74,9 @@ impl ChangeInterval {
                 delta_ci95: Some([interval.lower * scale, interval.upper * scale]),
                 delta_ci95_null_reason: None,
             },
-            Err(reason) => ChangeInterval { delta_ci95: None, delta_ci95_null_reason: Some(reason) },
+            Err(reason) => {
+                ChangeInterval { delta_ci95: None, delta_ci95_null_reason: Some(reason) }
+            }
         }
     }
 }
@@ -230,7 +231,10 @@ impl VerdictLine {
 
     /// Interval of the success rate, times `scale`.
     pub fn interval(&self, scale: f64) -> RateInterval {
-        RateInterval::of_rate(&self.groups.sums(|group| (group[place::N], group[place::SUCCESSES])), scale)
+        RateInterval::of_rate(
+            &self.groups.sums(|group| (group[place::N], group[place::SUCCESSES])),
+            scale,
+        )
     }
 
     fn eligible(&self) -> i64 {
@@ -320,7 +324,9 @@ impl<'a> Part<'a> {
             let current = value(&now);
             (current, current.zip(value(&before)).map(|(now, before)| now - before))
         };
-        let groups = |counts: fn(&[i64; 7]) -> (i64, i64)| [now.groups.sums(counts), before.groups.sums(counts)];
+        let groups = |counts: fn(&[i64; 7]) -> (i64, i64)| {
+            [now.groups.sums(counts), before.groups.sums(counts)]
+        };
         let rate = |value: fn(&VerdictLine) -> Option<f64>, counts: fn(&[i64; 7]) -> (i64, i64)| {
             let ((current, delta), [now, before]) = (change(value), groups(counts));
             RateTile {
@@ -344,7 +350,9 @@ impl<'a> Part<'a> {
             |group| (group[place::N] - group[place::SYSTEM_ERRORS], group[place::SUCCESSES]),
         );
         ContextTile {
-            success: rate(VerdictLine::success_rate, |group| (group[place::N], group[place::SUCCESSES])),
+            success: rate(VerdictLine::success_rate, |group| {
+                (group[place::N], group[place::SUCCESSES])
+            }),
             behavior_success: BehaviorTile {
                 current: behavior.current,
                 delta_pp: behavior.delta_pp,

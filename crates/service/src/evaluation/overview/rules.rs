@@ -88,24 +88,25 @@ pub async fn attribution(
         .iter()
         .map(|(kind, rule_id, title)| ((*kind, rule_id.as_str()), title.as_str()))
         .collect();
-    let mut rows = cited.into_iter().zip(sources).zip(evidences).map(|((cited, sources), evidence)| {
-        let row = |rule: Cited<'_>| RuleAttributionRow {
-            rule_id: rule.rule_id.to_owned(),
-            kind: rule.kind,
-            title: titles
-                .get(&(rule.kind, rule.rule_id))
-                .map_or_else(String::new, |t| (*t).to_owned()),
-            successes_with: rule.successes,
-            failures_with: rule.failures(),
-            net_sessions: rule.net(),
-            cited_session_ids: lists.citing(rule.kind, rule.rule_id, sources),
-            success_rate_ci95: evidence
-                .of(rule.kind, rule.rule_id)
-                .and_then(|evidence| evidence.success_rate.ci95),
-            association: rule.association,
-        };
-        cited.into_iter().map(row).collect()
-    });
+    let mut rows =
+        cited.into_iter().zip(sources).zip(evidences).map(|((cited, sources), evidence)| {
+            let row = |rule: Cited<'_>| RuleAttributionRow {
+                rule_id: rule.rule_id.to_owned(),
+                kind: rule.kind,
+                title: titles
+                    .get(&(rule.kind, rule.rule_id))
+                    .map_or_else(String::new, |t| (*t).to_owned()),
+                successes_with: rule.successes,
+                failures_with: rule.failures(),
+                net_sessions: rule.net(),
+                cited_session_ids: lists.citing(rule.kind, rule.rule_id, sources),
+                success_rate_ci95: evidence
+                    .of(rule.kind, rule.rule_id)
+                    .and_then(|evidence| evidence.success_rate.ci95),
+                association: rule.association,
+            };
+            cited.into_iter().map(row).collect()
+        });
     Ok(Attribution { whole: rows.next().unwrap_or_default(), sets: rows.collect() })
 }
 
@@ -164,7 +165,8 @@ fn most_telling<'a>(sums: SessionsByRule<'a>, evidence: &Evidence) -> Vec<Cited<
 fn order(one: &Cited<'_>, other: &Cited<'_>) -> std::cmp::Ordering {
     let by_effect = other.effect().abs().total_cmp(&one.effect().abs());
     by_effect.then_with(|| {
-        let rest = |rule: &Cited<'_>| (Reverse(rule.n), rule.rule_id.to_owned(), rule.kind.as_str());
+        let rest =
+            |rule: &Cited<'_>| (Reverse(rule.n), rule.rule_id.to_owned(), rule.kind.as_str());
         rest(one).cmp(&rest(other))
     })
 }

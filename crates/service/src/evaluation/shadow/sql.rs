@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::combine::score;
 use super::{NewComparison, ShadowComparisonOutput, ShadowComparisonVerdict, ShadowPreference};
-use base::clock::rfc3339;
 use crate::evaluation::overview::group_of;
+use base::clock::rfc3339;
 use base::owner::{OrgId, UserId};
 use judge::BetterRequest;
 use storage::db::Tx;

@@ -75,11 +75,7 @@ pub fn put_result<'a>(
 
 /// Marks the verdict of the session among its verdicts of success: that on the latest version of the agent by the order
 /// of the session's requests, or the last one where no request of any of these versions is left.
-pub fn mark_newest<'a>(
-    changes: &mut Changes<'a>,
-    subject: &'a SubjectWrite,
-    session_id: &'a str,
-) {
+pub fn mark_newest<'a>(changes: &mut Changes<'a>, subject: &'a SubjectWrite, session_id: &'a str) {
     changes.add(
         "UPDATE evaluation_results SET is_newest = NOT is_newest
          WHERE org_id = $1 AND user_id = $2 AND session_id = $3 AND evaluation_name = 'agent_success'

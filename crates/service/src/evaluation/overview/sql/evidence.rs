@@ -82,7 +82,7 @@ pub async fn stamp(tx: &mut Tx) -> Result<Option<i64>> {
         (Option<i64>,),
         "SELECT MAX(id) FROM (
              SELECT MAX(delta_id) AS id FROM evaluation_deltas
-             UNION ALL SELECT CAST(value AS BIGINT) AS id FROM installation WHERE key = 'overview/last_folded') ids"
+             UNION ALL SELECT last_id AS id FROM folded_deltas WHERE deltas = 'evaluation_deltas') ids"
     )?;
     Ok(found.and_then(|(id,)| id))
 }

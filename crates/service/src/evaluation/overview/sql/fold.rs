@@ -88,8 +88,10 @@ impl Statements {
             of("l", groups)
         );
         let key = format!("org_id, grain, start{}", of("", &columns).replace(", .", ", "));
-        let texts: Vec<&str> =
-            ["org_id"].into_iter().chain(columns.iter().copied().filter(|c| !rollup.numbers.contains(c))).collect();
+        let texts: Vec<&str> = ["org_id"]
+            .into_iter()
+            .chain(columns.iter().copied().filter(|c| !rollup.numbers.contains(c)))
+            .collect();
         // A list that has the columns `names`, as they are stored.
         let items = |names: &[&str]| -> String {
             let item = |(place, name): (usize, &&str)| {
@@ -102,8 +104,10 @@ impl Statements {
             let items: Vec<String> = names.iter().enumerate().map(item).collect();
             format!("SELECT {} FROM {{lists:$1}} AS list", items.join(", "))
         };
-        let key_names: Vec<&str> = ["org_id", "grain", "start"].into_iter().chain(columns.iter().copied()).collect();
-        let value_names: Vec<&str> = ["n"].into_iter().chain(sums.iter().copied()).chain(groups.iter().copied()).collect();
+        let key_names: Vec<&str> =
+            ["org_id", "grain", "start"].into_iter().chain(columns.iter().copied()).collect();
+        let value_names: Vec<&str> =
+            ["n"].into_iter().chain(sums.iter().copied()).chain(groups.iter().copied()).collect();
         let all_names = [key_names.as_slice(), value_names.as_slice()].concat();
         let same = |alias: &str| -> String {
             let same = key_names.iter().map(|name| format!("{alias}.{name} = k.{name}"));
@@ -111,9 +115,18 @@ impl Statements {
         };
         let updated: Vec<String> =
             value_names.iter().map(|name| format!("{name} = excluded.{name}")).collect();
-        let row_keys: String = rollup.keys.iter().map(|(name, sql)| format!(", {} AS {name}", sql.replace('@', "t"))).collect();
-        let row_sums: String = rollup.sums.iter().map(|(name, sql)| format!(", SUM({}) AS {name}", sql.replace('@', "t"))).collect();
-        let grouping: Vec<String> = (2..4 + columns.len() + usize::from(grouped)).map(|n| n.to_string()).collect();
+        let row_keys: String = rollup
+            .keys
+            .iter()
+            .map(|(name, sql)| format!(", {} AS {name}", sql.replace('@', "t")))
+            .collect();
+        let row_sums: String = rollup
+            .sums
+            .iter()
+            .map(|(name, sql)| format!(", SUM({}) AS {name}", sql.replace('@', "t")))
+            .collect();
+        let grouping: Vec<String> =
+            (2..4 + columns.len() + usize::from(grouped)).map(|n| n.to_string()).collect();
         let (shift, counted) = (GRAINS[3].1, rollup.counted.replace('@', "t"));
         Statements {
             rollup,
@@ -182,7 +195,9 @@ impl Statements {
             for (grain, shift) in self.rollup.grains() {
                 for rest in self.counted_under(&keys) {
                     let start = hour - (hour + shift).rem_euclid(grain);
-                    let line = lines.entry(Key { org_id: org_id.clone(), grain, start, rest }).or_default();
+                    let line = lines
+                        .entry(Key { org_id: org_id.clone(), grain, start, rest })
+                        .or_default();
                     line.n += n;
                     line.sums.resize(sums.len(), 0);
                     line.sums.iter_mut().zip(&sums).for_each(|(sum, value)| *sum += value);
@@ -198,9 +213,11 @@ impl Statements {
     /// The keys that a row with these keys counts under.
     fn counted_under(&self, keys: &[String]) -> Vec<Vec<String>> {
         match keys {
-            [source, rest @ ..] if self.rollup.all_sources => [ALL_SOURCES.to_owned(), one_source(source)]
-                .map(|source| std::iter::once(source).chain(rest.iter().cloned()).collect())
-                .to_vec(),
+            [source, rest @ ..] if self.rollup.all_sources => {
+                [ALL_SOURCES.to_owned(), one_source(source)]
+                    .map(|source| std::iter::once(source).chain(rest.iter().cloned()).collect())
+                    .to_vec()
+            }
             _ => vec![keys.to_vec()],
         }
     }
@@ -213,7 +230,8 @@ impl Statements {
             let (org_id, grain, start) = (fields.text()?, fields.number()?, fields.number()?);
             let rest = self.rollup.keys.iter().map(|_| fields.text()).collect::<Result<_>>()?;
             let n = fields.number()?;
-            let sums = self.rollup.sums.iter().map(|_| fields.number()).collect::<Result<Vec<_>>>()?;
+            let sums =
+                self.rollup.sums.iter().map(|_| fields.number()).collect::<Result<Vec<_>>>()?;
             let sum = lines.entry(Key { org_id, grain, start, rest }).or_default();
             sum.n += n;
             sum.sums.resize(sums.len(), 0);
@@ -258,7 +276,12 @@ impl Statements {
     }
 
     /// The lines of an organization in four weeks, from the rows.
-    async fn recomputed(&'static self, tx: &mut Tx, org_id: &str, span: (i64, i64)) -> Result<Lines> {
+    async fn recomputed(
+        &'static self,
+        tx: &mut Tx,
+        org_id: &str,
+        span: (i64, i64),
+    ) -> Result<Lines> {
         let mut lines = Lines::new();
         let sql = self.from_rows.as_str();
         let found = row!(tx, (String,), sql, org_id, span.0, span.1)?;
@@ -343,14 +366,13 @@ pub async fn fold(tx: &mut Tx, limit: i64) -> Result<usize> {
         let sql = statements.forget.as_str();
         run!(tx, sql, Json(&ids))?;
         folded += ids.len();
-        if let Some(last) = ids.iter().max().filter(|_| statements.rollup.deltas == "evaluation_deltas") {
-            run!(
-                tx,
-                "INSERT INTO installation (key, value) VALUES ('overview/last_folded', CAST($1 AS TEXT))
-                 ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-                *last
-            )?;
-        }
+        run!(
+            tx,
+            "INSERT INTO folded_deltas (deltas, last_id) VALUES ($1, $2)
+             ON CONFLICT (deltas) DO UPDATE SET last_id = excluded.last_id",
+            statements.rollup.deltas,
+            ids.iter().max().copied()
+        )?;
     }
     Ok(folded)
 }

@@ -9,6 +9,7 @@ use base::owner::{OrgId, UserId};
 use stats::grouped::{GROUPS, GroupSums};
 use storage::db::Tx;
 use storage::error::Result;
+use storage::subjects::barrier;
 use storage::{rows, run};
 
 /// The group of a user: stable, and the same for no two organizations together.
@@ -26,20 +27,25 @@ pub fn group_of(org_id: &OrgId, user_id: &UserId) -> i64 {
 pub async fn assign(tx: &mut Tx) -> Result<()> {
     for (users, update) in [
         (
-            "SELECT DISTINCT r.org_id, r.user_id FROM evaluation_results r JOIN subjects s
-               ON s.org_id = r.org_id AND s.user_id = r.user_id AND s.state = 'active' AND s.epoch = r.epoch
-             WHERE r.user_group < 0",
-            "UPDATE evaluation_results SET user_group = $3 WHERE org_id = $1 AND user_id = $2",
+            "SELECT DISTINCT org_id, user_id FROM evaluation_results WHERE user_group < 0 ORDER BY org_id",
+            "UPDATE evaluation_results SET user_group = $3 WHERE org_id = $1 AND user_id = $2 AND epoch = $4",
         ),
         (
-            "SELECT DISTINCT r.org_id, r.user_id FROM shadow_sessions r JOIN subjects s
-               ON s.org_id = r.org_id AND s.user_id = r.user_id AND s.state = 'active' AND s.epoch = r.epoch
-             WHERE r.user_group < 0",
-            "UPDATE shadow_sessions SET user_group = $3 WHERE org_id = $1 AND user_id = $2",
+            "SELECT DISTINCT org_id, user_id FROM shadow_sessions WHERE user_group < 0 ORDER BY org_id",
+            "UPDATE shadow_sessions SET user_group = $3 WHERE org_id = $1 AND user_id = $2 AND epoch = $4",
         ),
     ] {
-        for (org_id, user_id) in rows!(tx, (OrgId, UserId), users)? {
-            run!(tx, update, &org_id, &user_id, group_of(&org_id, &user_id))?;
+        let found = rows!(tx, (OrgId, UserId), users)?;
+        for of_one in found.chunk_by(|one, other| one.0 == other.0) {
+            let (Some((org_id, _)), users) =
+                (of_one.first(), of_one.iter().map(|(_, user_id)| user_id.clone()))
+            else {
+                continue;
+            };
+            let users: Vec<UserId> = users.collect();
+            for (user_id, subject) in barrier::open_known(tx, org_id, &users).await? {
+                run!(tx, update, org_id, &user_id, group_of(org_id, &user_id), subject.epoch())?;
+            }
         }
     }
     Ok(())

@@ -190,18 +190,8 @@ pub fn prepare() {
 }
 
 /// Lines, deltas and rows of verdicts, of sessions with shadow comparisons and of the comparisons, and `first_at`.
-type SumTexts = (
-    String,
-    String,
-    String,
-    String,
-    String,
-    String,
-    String,
-    String,
-    String,
-    Option<i64>,
-);
+type SumTexts =
+    (String, String, String, String, String, String, String, String, String, Option<i64>);
 
 pub async fn sums(tx: &mut Tx, asked: &Asked<'_>) -> Result<Sums> {
     let sql = SUMS.as_str();
@@ -219,8 +209,18 @@ pub async fn sums(tx: &mut Tx, asked: &Asked<'_>) -> Result<Sums> {
         asked.judge_prompt_version,
         asked.agent_version
     )?;
-    let (verdicts, verdict_deltas, verdict_rows, shadows, shadow_deltas, shadow_rows, turns, turn_deltas, turn_rows, first_at) =
-        found.unwrap_or_default();
+    let (
+        verdicts,
+        verdict_deltas,
+        verdict_rows,
+        shadows,
+        shadow_deltas,
+        shadow_rows,
+        turns,
+        turn_deltas,
+        turn_rows,
+        first_at,
+    ) = found.unwrap_or_default();
     let sql = SCORES.as_str();
     Ok(Sums {
         verdicts: Lines::new([&verdicts, &verdict_deltas, &verdict_rows])?,
@@ -309,8 +309,15 @@ pub async fn cited_rules(
     sources: &[String],
 ) -> Result<Vec<String>> {
     let sql = CITED_RULES.as_str();
-    let found =
-        row!(tx, (String, String, String), sql, org_id, &ranges.lines, &ranges.rows, Json(sources))?;
+    let found = row!(
+        tx,
+        (String, String, String),
+        sql,
+        org_id,
+        &ranges.lines,
+        &ranges.rows,
+        Json(sources)
+    )?;
     let (lines, deltas, rows) = found.unwrap_or_default();
     Ok(vec![lines, deltas, rows])
 }
