@@ -57,6 +57,11 @@ const LANDED: &[(&str, &str, &str)] = &[
         "8132a220c0b7fa59239cee1ff7566c4608e9b3f7f7031fc727bfef5a7db1d5c5",
         "f537a11fd005695a57aa89b3d86c390392cb00dc21815baf12a59b26f9f6bdec",
     ),
+    (
+        "0017_sampled_out",
+        "05af0768c4b9a0d28f653cb023c8b28579e926e418c08a5fe2714dfdb54bff9a",
+        "c3681c2c6471b414d810578688cf91f4abfa8c5cbbe832d964c7eb6a92524f87",
+    ),
 ];
 
 #[test]

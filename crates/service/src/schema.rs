@@ -24,4 +24,5 @@ pub const MIGRATIONS: Migrations = migrations! {
     8 "0008_experiment_attribution";
     9 "0009_evaluation_rate_looks";
     16 "0016_deltas";
+    17 "0017_sampled_out";
 };

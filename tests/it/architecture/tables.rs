@@ -90,6 +90,7 @@ const FOREIGN_TABLES: &[(&str, &[&str], &str)] = &[
         "experiments",
         &[
             "agent_playbook_sources",
+            "evaluation_decisions",
             "evaluation_results",
             "interactions",
             "learning_verdicts",

@@ -45,6 +45,8 @@ pub struct Published {
     pub unknown: i64,
     /// Turns that carried learnings, of requests under this arm.
     pub carried: i64,
+    /// True if sampling left the session out.
+    pub sampled_out: bool,
 }
 
 /// Exposure of a session: learnings found and served by its searches.
@@ -136,6 +138,7 @@ pub fn rows_of(
             session: Some(published.session_id.clone()),
             tokens: (published.unknown == 0).then_some(published.tokens),
             carried: published.carried > 0,
+            sampled_out: published.sampled_out,
             exposed: Some(false),
             ..blank()
         };

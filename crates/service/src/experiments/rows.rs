@@ -79,6 +79,9 @@ pub struct SessionRow {
     /// True if its turns carried learnings.
     #[serde(deserialize_with = "flag")]
     pub carried: bool,
+    /// True if sampling left it out: nobody asked for a verdict on it.
+    #[serde(deserialize_with = "flag")]
+    pub sampled_out: bool,
 }
 
 /// true, false, 1 or 0.

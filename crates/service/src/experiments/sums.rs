@@ -38,9 +38,9 @@ impl Cell {
 
 /// Version of the stored line, its first number. Raise it when the numbers of a line change: lines of another version
 /// are computed anew.
-const ENCODING: i64 = 1;
+const ENCODING: i64 = 2;
 /// Numbers of a line before its cells.
-const FIXED: usize = 35;
+const FIXED: usize = 38;
 
 /// The numbers of a line, quicker than by cutting it up; `None` for what is no number.
 struct Numbers<'a> {
@@ -79,6 +79,8 @@ pub struct UserSums {
     /// 1 where some search found something.
     pub triggered_user: [u64; 2],
     pub published: [u64; 2],
+    /// Published sessions that sampling left out: nobody asked for a verdict on them.
+    pub sampled_out: [u64; 2],
     /// Published sessions whose token counts are all known, and their output tokens.
     pub token_sessions: [u64; 2],
     pub tokens: [i64; 2],
@@ -99,6 +101,7 @@ pub struct UserSums {
     pub labelled: Confusion,
     /// Sessions of the thirty days before first exposure.
     pub before: UserSum,
+    pub before_corrections: i64,
     /// Learnings handed over, those of them made after the start, and those from playbooks with holdout sources.
     pub served: u64,
     pub served_new: u64,
@@ -120,6 +123,7 @@ impl UserSums {
         for row in rows {
             if row.pre_period {
                 add_verdict(&mut sums.before, row.success);
+                sums.before_corrections += row.corrections.unwrap_or(0);
                 continue;
             }
             let index = row.arm.map(Arm::index);
@@ -135,6 +139,7 @@ impl UserSums {
             }
             if let Some(index) = index {
                 sums.published[index] += 1;
+                sums.sampled_out[index] += u64::from(row.sampled_out && row.success.is_none());
                 if let Some(tokens) = row.tokens {
                     sums.token_sessions[index] += 1;
                     sums.tokens[index] += tokens;
@@ -219,9 +224,14 @@ impl UserSums {
     /// The numbers that every user has.
     pub fn fixed(&self) -> [i64; FIXED] {
         let whole = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
-        let [[a, b], [c, d], [e, f], [g, h]] =
-            [self.exposed, self.triggered_user, self.published, self.token_sessions]
-                .map(|pair| pair.map(whole));
+        let [[a, b], [c, d], [e, f], [g, h], [left_out_t, left_out_c]] = [
+            self.exposed,
+            self.triggered_user,
+            self.published,
+            self.token_sessions,
+            self.sampled_out,
+        ]
+        .map(|pair| pair.map(whole));
         let [tokens_t, tokens_c] = self.tokens;
         let [r0, r1, r2, r3, r4] = self.reasons.map(whole);
         let labelled = &self.labelled;
@@ -234,6 +244,8 @@ impl UserSums {
             f,
             g,
             h,
+            left_out_t,
+            left_out_c,
             tokens_t,
             tokens_c,
             r0,
@@ -257,6 +269,7 @@ impl UserSums {
             whole(labelled.true_failures),
             whole(self.before.sessions),
             self.before.total,
+            self.before_corrections,
             whole(self.served),
             whole(self.served_new),
             whole(self.served_from_holdout),
@@ -277,6 +290,7 @@ impl UserSums {
             &mut sums.triggered_user,
             &mut sums.published,
             &mut sums.token_sessions,
+            &mut sums.sampled_out,
         ] {
             *pair = [next()?.try_into().ok()?, next()?.try_into().ok()?];
         }
@@ -302,6 +316,7 @@ impl UserSums {
             true_failures: whole()?,
         };
         sums.before = UserSum { sessions: whole()?, total: signed(whole()?)? };
+        sums.before_corrections = signed(whole()?)?;
         sums.served = whole()?;
         sums.served_new = whole()?;
         sums.served_from_holdout = whole()?;

@@ -40,6 +40,8 @@ pub struct ArmUsers<'a> {
     pub triggered: u64,
     pub assigned: u64,
     pub published: u64,
+    /// Published sessions that sampling left out.
+    pub sampled_out: u64,
     pub tokens: stats::Arm,
     /// Sessions that count, by success and by the other outcomes.
     pub outcome: stats::Arm,
@@ -61,6 +63,7 @@ impl<'a> ArmUsers<'a> {
             triggered: count(|user, i| user.triggered_user[i] > 0),
             assigned: count(|user, i| user.published[i] > 0),
             published: all.iter().map(|user| user.published[i]).sum(),
+            sampled_out: all.iter().map(|user| user.sampled_out[i]).sum(),
             tokens: all
                 .iter()
                 .map(|user| UserSum { sessions: user.token_sessions[i], total: user.tokens[i] })

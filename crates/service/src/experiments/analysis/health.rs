@@ -1,10 +1,13 @@
 //! Can the numbers be trusted? An unhealthy experiment has no decision, and keeps its numbers.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::balance::{ExperimentBalance, balance};
 use super::{Arms, Design, Sample};
 use crate::experiments::looks::{self, Looks};
 use crate::experiments::part::{Pair, pair_points, part, points};
 use crate::experiments::rows::Reason;
-use crate::experiments::sums::UserSums;
+use crate::experiments::sums::{Stratum, UserSums};
 use base::owner::UserId;
 use stats::Defined;
 use stats::always_valid::AlwaysValid;
@@ -14,9 +17,9 @@ use stats::missing::{
 };
 use stats::sample_ratio::{SampleRatio, level_of_one_check};
 
-/// Sequential checks of health: sample ratios of exposed, published, evaluated and triggered users, and the evaluation
-/// rate. Together they raise a false alarm in 1 % of experiments.
-const CHECKS: usize = 5;
+/// Sequential checks of health: sample ratios of exposed, published, evaluated and triggered users, those of evaluated
+/// users by source and by agent version, and the evaluation rate. Together they raise a false alarm in 1 % of experiments.
+const CHECKS: usize = 7;
 /// Share of evaluated sessions with an impossible reason that is still taken for an accident.
 const IMPOSSIBLE_SHARE: f64 = 0.005;
 /// The smallest share of evaluated sessions that may belong to the experiment, once there are enough to tell.
@@ -33,13 +36,14 @@ part! {
         pub problems: Vec<String>,
         pub sample_ratio: SampleRatios,
         pub evaluation_rate: EvaluationRates,
-        /// The lift if every session that is not judged had gone the worst way.
+        /// The lift if every session that should have been judged and was not had gone the worst way.
         pub worst_case_lift_pp: Defined<Pair>,
         /// Holdout sessions whose turns carried learnings.
         pub contaminated_holdout_session_count: u64,
         /// Some of these sessions.
         pub contaminated_holdout_sessions: Vec<ContaminatedSession>,
         pub attribution: AttributionCounts,
+        pub balance: ExperimentBalance,
     }
 }
 
@@ -156,6 +160,14 @@ pub fn health(
         ),
         evaluated: split("evaluated", evaluated, &mut looks.evaluated_p),
     };
+    let found = [treatment.triggered, holdout.triggered];
+    split("triggered (their searches found something)", found, &mut looks.triggered_p);
+    for (kind, name) in [
+        ("source", (|stratum| &stratum.source) as fn(&Stratum) -> &String),
+        ("agent version", |stratum| &stratum.agent_version),
+    ] {
+        problems.extend(uneven_part(sample, arms, design, kind, name));
+    }
     let evaluation_rate = evaluation_rate(arms, design, looks, &mut problems);
     let contaminated: u64 = sample.users.iter().map(|user| user.contaminated).sum();
     if contaminated > 0 {
@@ -181,16 +193,53 @@ pub fn health(
         contaminated_holdout_session_count: contaminated,
         contaminated_holdout_sessions: Vec::new(),
         attribution,
+        balance: balance(arms),
     };
     (health, suppresses_decision)
 }
 
 fn counts(arm: &super::ArmUsers<'_>) -> EvaluationCounts {
     EvaluationCounts {
-        published: arm.published,
+        published: arm.published - arm.sampled_out,
         evaluated: arm.outcome.session_count(),
         successes: u64::try_from(arm.outcome.total()).unwrap_or(0),
     }
+}
+
+/// The source or agent version whose evaluated users are split least as planned, if that is more than chance: the
+/// smallest sequential p-value of them, times their number.
+fn uneven_part(
+    sample: &Sample,
+    arms: &Arms<'_>,
+    design: &Design,
+    kind: &str,
+    name: fn(&Stratum) -> &String,
+) -> Option<String> {
+    let mut users: BTreeMap<&String, [u64; 2]> = BTreeMap::new();
+    for (arm, of_arm) in [&arms.treatment, &arms.holdout].into_iter().enumerate() {
+        for user in &of_arm.users {
+            let strata = user.cells.iter().filter_map(|cell| sample.strata.get(&cell.stratum));
+            for part in strata.map(name).collect::<BTreeSet<_>>() {
+                users.entry(part).or_default()[arm] += 1;
+            }
+        }
+    }
+    let parts = users.len() as f64;
+    let p_value = |counts: [u64; 2]| {
+        let p_value = looks::sequential(counts, design.holdout_share(), &mut 1.0);
+        p_value.map_or(1.0, |p| p * parts)
+    };
+    let (part, p_value) = users
+        .into_iter()
+        .map(|(part, counts)| (part, p_value(counts)))
+        .min_by(|one, other| one.1.total_cmp(&other.1))?;
+    (p_value < level_of_one_check(CHECKS))
+        .then(|| format!("users of the {kind} \"{part}\" are not split as planned"))
+}
+
+/// A user's sessions that should have been judged.
+fn asked(user: &UserSums, arm: usize) -> u64 {
+    user.published[arm].saturating_sub(user.sampled_out[arm])
 }
 
 /// Tests the evaluation rates of the arms for a difference.
@@ -203,8 +252,8 @@ fn evaluation_rate(
     let [treatment, holdout] = [&arms.treatment, &arms.holdout].map(|arm| {
         let index = arm.arm.index();
         let of_user = move |user: &&UserSums| PublishedUser {
-            published: user.published[index],
-            evaluated: user.outcome().sessions.min(user.published[index]),
+            published: asked(user, index),
+            evaluated: user.outcome().sessions.min(asked(user, index)),
         };
         arm.users.iter().map(of_user).collect::<Vec<_>>()
     });

@@ -3,6 +3,7 @@
 //! The server makes the sums from its tables and the command line from a file; the numbers are the same.
 
 mod arms;
+mod balance;
 mod breakdown;
 mod delivery;
 mod health;

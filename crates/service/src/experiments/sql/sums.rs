@@ -76,7 +76,7 @@ pub async fn stored(
     let mut all: BTreeMap<UserId, Stored> = BTreeMap::new();
     for verdict in verdicts(tx, org_id, experiment, users).await? {
         let of_user = &mut all.entry(verdict.user_id.clone()).or_default().verdicts;
-        // The newest of each session comes first.
+        // The verdict of the session comes first.
         if of_user.last().is_none_or(|last| last.session_id != verdict.session_id) {
             of_user.push(verdict);
         }
@@ -113,7 +113,7 @@ async fn verdicts(
                  SELECT 1 FROM requests q
                   WHERE q.org_id = r.org_id AND q.user_id = r.user_id AND q.session_id = r.session_id
                     AND q.retrieval_experiment_id = $4))
-          ORDER BY r.user_id, r.session_id, r.evaluated_at DESC, r.result_id DESC",
+          ORDER BY r.user_id, r.session_id, r.is_newest DESC, r.evaluated_at DESC, r.result_id DESC",
         org_id,
         users,
         experiment.started_at - HISTORY,
@@ -139,7 +139,10 @@ async fn published(
                            SELECT 1 FROM requests q
                             WHERE q.org_id = $1 AND q.user_id = p.user_id AND q.session_id = p.session_id
                               AND q.request_id = i.request_id AND q.retrieval_experiment_id = $3
-                              AND q.retrieval_experiment_arm = p.arm) THEN 1 END) AS carried
+                              AND q.retrieval_experiment_arm = p.arm) THEN 1 END) AS carried,
+                EXISTS (SELECT 1 FROM evaluation_decisions d
+                         WHERE d.org_id = $1 AND d.user_id = p.user_id AND d.session_id = p.session_id
+                           AND d.decision = 'sampled_out') AS sampled_out
            FROM (SELECT DISTINCT user_id, session_id, retrieval_experiment_arm AS arm FROM requests
                   WHERE org_id = $1 AND user_id IN {texts:$2} AND retrieval_experiment_id = $3) p
            LEFT JOIN interactions i ON i.org_id = $1 AND i.user_id = p.user_id AND i.session_id = p.session_id

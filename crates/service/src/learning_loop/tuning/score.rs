@@ -14,9 +14,12 @@ use crate::learning_loop::sql::tuning as sql;
 use crate::learnings::{LearningStatus, PlaybookStatus};
 use base::owner::{OrgId, UserId};
 use judge::{DiagnosisCategory, LearningImpact, LearningKind};
-use stats::distributions::student_t_critical_value;
+use stats::association::FALSE_DISCOVERY_RATE;
+use stats::distributions::{normal_critical_value, normal_upper_tail};
+use stats::multiplicity::benjamini_hochberg;
+use stats::shrinkage::{Centre, NoisyEffect, shrink};
 use stats::wilson::wilson;
-use stats::{ALPHA, Arm, Interval, UserSum, Variance};
+use stats::{ALPHA, Interval, UserSum};
 use storage::db::Tx;
 use storage::error::Result;
 
@@ -27,7 +30,7 @@ const SESSIONS: usize = 20;
 const TITLE: usize = 200;
 
 base::vocabulary! {
-    /// The side of zero that the interval of a learning's attributable impact lies on; `unclear` on both.
+    /// The sign of a learning's attributable impact where it is marked as more than chance; else `unclear`.
     pub enum LearningStanding {
         Helps = "helps",
         Hurts = "hurts",
@@ -73,6 +76,12 @@ pub struct Score {
     pub impact: Impact,
     /// The same without negative verdicts whose verified diagnosis lays the problem elsewhere. Tuning goes by this one.
     pub attributable_impact: Impact,
+    /// The attributable impact drawn towards none by what all learnings show together.
+    pub shrunken_impact: Option<f64>,
+    /// P-value of the attributable impact, adjusted over all learnings (Benjamini and Hochberg).
+    pub adjusted_p_value: Option<f64>,
+    /// True if the adjusted p-value is below 0.1. Nothing is proposed about a learning that is not marked.
+    pub is_marked: bool,
     pub standing: LearningStanding,
     /// Different sessions it was judged in.
     pub sessions: i64,
@@ -124,9 +133,13 @@ pub struct Impact {
     /// 95 % interval of the mean, clustered by `clustered_by`; null with fewer than two clusters.
     #[schema(value_type = Option<Vec<f64>>)]
     pub ci95: Option<(f64, f64)>,
+    /// Of no impact: below 0.05 where the interval excludes 0.
+    pub p_value: Option<f64>,
     pub clustered_by: ClusteredBy,
     /// Number of clusters.
     pub clusters: i64,
+    #[serde(skip)]
+    pub standard_error: Option<f64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ToSchema)]
@@ -192,16 +205,9 @@ pub async fn scores(
     now: i64,
 ) -> Result<Vec<Score>> {
     let from = query.from.unwrap_or(now - LOOKBACK_SECONDS);
-    let verdicts = evaluation::verdicts_on_learnings(
-        tx,
-        org_id,
-        query.kind,
-        query.learning_id.as_deref(),
-        from,
-        query.to,
-        VERDICTS,
-    )
-    .await?;
+    // Also for one learning: it is marked among all of them.
+    let verdicts =
+        evaluation::verdicts_on_learnings(tx, org_id, None, None, from, query.to, VERDICTS).await?;
     let mut by_learning: BTreeMap<(LearningKind, String), Vec<VerdictOnLearning>> = BTreeMap::new();
     for verdict in verdicts {
         let key = (verdict.kind, verdict.learning_id.clone());
@@ -214,20 +220,19 @@ pub async fn scores(
         .collect();
     let mut scores = Vec::new();
     for present in sql::present(tx, org_id, by_learning.keys()).await? {
-        if query.agent_version.as_ref().is_some_and(|version| *version != present.agent_version) {
-            continue;
-        }
         let key = (present.kind, present.learning_id.clone());
         let Some(verdicts) = by_learning.remove(&key) else { continue };
         let proposal_id = proposals.remove(&key);
         scores.push(Score { proposal_id, ..score(present, verdicts) });
     }
+    mark(&mut scores);
+    scores.retain(|score| query.asks_for(score));
     let rank = |score: &Score| match score.standing {
         LearningStanding::Hurts => 0,
         LearningStanding::Helps => 1,
         LearningStanding::Unclear => 2,
     };
-    let weight = |score: &Score| score.attributable_impact.mean.unwrap_or(0.0).abs();
+    let weight = |score: &Score| score.shrunken_impact.unwrap_or(0.0).abs();
     scores.sort_by(|a, b| {
         let by_weight = weight(b).total_cmp(&weight(a)).then(b.sessions.cmp(&a.sessions));
         rank(a).cmp(&rank(b)).then(by_weight).then(a.learning_id.cmp(&b.learning_id))
@@ -258,11 +263,6 @@ fn score(present: Present, verdicts: Vec<VerdictOnLearning>) -> Score {
     let all: Vec<&VerdictOnLearning> = counted.iter().collect();
     let held: Vec<&VerdictOnLearning> = counted.iter().filter(attributable).collect();
     let attributable_impact = impact(&held);
-    let standing = match attributable_impact.ci95 {
-        Some((_, upper)) if upper < 0.0 => LearningStanding::Hurts,
-        Some((lower, _)) if lower > 0.0 => LearningStanding::Helps,
-        _ => LearningStanding::Unclear,
-    };
     let mut cited_sessions: Vec<CitedSession> = Vec::new();
     for verdict in &counted {
         let (user_id, session_id) = (verdict.user_id.clone(), verdict.session_id.clone());
@@ -280,7 +280,10 @@ fn score(present: Present, verdicts: Vec<VerdictOnLearning>) -> Score {
     Score {
         relevance: relevance(&all),
         impact: impact(&all),
-        standing,
+        shrunken_impact: None,
+        adjusted_p_value: None,
+        is_marked: false,
+        standing: LearningStanding::Unclear,
         sessions: count(all.iter().map(|v| (&v.user_id, &v.session_id))),
         users: count(all.iter().map(|v| &v.user_id)),
         cited_sessions,
@@ -301,6 +304,43 @@ fn score(present: Present, verdicts: Vec<VerdictOnLearning>) -> Score {
         playbook_status: present.playbook_status,
         content: present.content,
         trigger: present.trigger,
+    }
+}
+
+impl ScorecardQuery {
+    fn asks_for(&self, score: &Score) -> bool {
+        self.kind.is_none_or(|kind| kind == score.kind)
+            && self.learning_id.as_ref().is_none_or(|id| *id == score.learning_id)
+            && self.agent_version.as_ref().is_none_or(|version| *version == score.agent_version)
+    }
+}
+
+/// Looks at all learnings together: of many, some stand out by luck alone.
+fn mark(scores: &mut [Score]) {
+    let effect = |impact: &Impact| Some((impact.mean?, impact.standard_error?, impact.p_value?));
+    let known: Vec<(&mut Score, (f64, f64, f64))> = scores
+        .iter_mut()
+        .filter_map(|score| effect(&score.attributable_impact).map(|effect| (score, effect)))
+        .collect();
+    let effects: Vec<NoisyEffect> = known
+        .iter()
+        .map(|(_, (estimate, standard_error, _))| NoisyEffect {
+            estimate: *estimate,
+            standard_error: *standard_error,
+        })
+        .collect();
+    let p_values: Vec<f64> = known.iter().map(|(_, (.., p_value))| *p_value).collect();
+    let judged =
+        shrink(&effects, Centre::Zero).effects.into_iter().zip(benjamini_hochberg(&p_values));
+    for ((score, (mean, ..)), (shrunken, adjusted)) in known.into_iter().zip(judged) {
+        score.shrunken_impact = Some(shrunken.mean);
+        score.adjusted_p_value = Some(adjusted);
+        score.is_marked = adjusted < FALSE_DISCOVERY_RATE;
+        score.standing = match score.is_marked {
+            true if mean < 0.0 => LearningStanding::Hurts,
+            true => LearningStanding::Helps,
+            false => LearningStanding::Unclear,
+        };
     }
 }
 
@@ -347,28 +387,35 @@ fn impact(verdicts: &[&VerdictOnLearning]) -> Impact {
         sum.sessions += 1;
         sum.total += value;
     }
-    let arm = Arm::new(sums.into_values());
+    let clusters = sums.len();
+    let squares: i64 = sums.values().map(|sum| sum.total * sum.total).sum();
+    let (mean, standard_error) = match judged.len() as f64 {
+        0.0 => (None, None),
+        n => (
+            Some((of(1) - of(-1)) as f64 / n),
+            (clusters >= 2 && squares > 0).then(|| (squares as f64).sqrt() / n),
+        ),
+    };
+    // Around "no impact": where all clusters say the same, residuals around their mean would be none.
+    let interval = mean.zip(standard_error).map(|(mean, standard_error)| {
+        let margin = normal_critical_value(ALPHA / 2.0) * standard_error;
+        Interval::around(mean, margin).clamped(Interval::between(-1.0, 1.0))
+    });
+    let p_value = |(mean, standard_error): (f64, f64)| {
+        (2.0 * normal_upper_tail(mean.abs() / standard_error)).min(1.0)
+    };
     Impact {
         judged: i64::try_from(judged.len()).unwrap_or(i64::MAX),
         positive: of(1),
         negative: of(-1),
         neutral: of(0),
-        mean: arm.mean().ok(),
-        ci95: interval(&arm).map(|i| (i.lower, i.upper)),
+        mean,
+        standard_error,
+        ci95: interval.map(|i| (i.lower, i.upper)),
+        p_value: mean.zip(standard_error).map(p_value),
         clustered_by: if by_user { ClusteredBy::User } else { ClusteredBy::Session },
-        clusters: i64::try_from(arm.user_count()).unwrap_or(i64::MAX),
+        clusters: i64::try_from(clusters).unwrap_or(i64::MAX),
     }
-}
-
-/// The interval of a mean impact. Clusters that all say the same have no variance to go by: then the interval leaves
-/// room for the share of clusters that could have said otherwise without being seen (Wilson).
-fn interval(arm: &Arm) -> Option<Interval> {
-    let (mean, variance) = (arm.mean().ok()?, arm.variance(Variance::Cr2).ok()?);
-    let clusters = arm.user_count() as f64;
-    let t = student_t_critical_value(ALPHA / 2.0, clusters - 1.0);
-    let unseen = wilson(0.0, clusters, 1.959_963_984_540_054).upper * (1.0 + mean.abs());
-    let half = if arm.has_zero_variance() { unseen } else { t * variance.sqrt() };
-    Some(Interval::around(mean, half).clamped(Interval::between(-1.0, 1.0)))
 }
 
 #[cfg(test)]
@@ -392,6 +439,19 @@ mod tests {
         }
     }
 
+    fn present(number: i32) -> Present {
+        Present {
+            kind: LearningKind::UserPlaybook,
+            learning_id: number.to_string(),
+            user_id: None,
+            agent_version: String::new(),
+            content: String::new(),
+            trigger: String::new(),
+            status: LearningStatus::Current,
+            playbook_status: None,
+        }
+    }
+
     fn of(list: &[VerdictOnLearning]) -> Impact {
         impact(&list.iter().collect::<Vec<_>>())
     }
@@ -406,6 +466,51 @@ mod tests {
         let five = of(&negative(5));
         assert!(five.ci95.unwrap().1 < 0.0, "{five:?}");
         assert_eq!((five.mean, five.clustered_by), (Some(-1.0), ClusteredBy::User));
+    }
+
+    /// 500 learnings that do nothing, judged by 2 to 30 users each, ten times: hardly one is called harmful or helpful.
+    #[test]
+    fn in_a_world_without_effects_next_to_nothing_is_marked() {
+        let mut state = 5_u64;
+        let mut below = |n: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) % n
+        };
+        let mut marked = 0;
+        for _ in 0..10 {
+            let mut scores: Vec<Score> = (0..500)
+                .map(|number| {
+                    let users = 2 + below(29);
+                    let verdicts = (0..users).map(|user| {
+                        let impact = if below(2) == 0 { Negative } else { Positive };
+                        verdict(&format!("u{user}"), "s", impact)
+                    });
+                    score(present(number), verdicts.collect())
+                })
+                .collect();
+            mark(&mut scores);
+            marked += scores.iter().filter(|score| score.is_marked).count();
+        }
+        assert!(marked < 10, "{marked} marks in ten worlds");
+    }
+
+    #[test]
+    fn one_that_hurts_is_found_among_many_that_do_nothing() {
+        let mut scores: Vec<Score> = (0..200)
+            .map(|number| {
+                let verdicts = (0..12).map(|user| {
+                    let negative = number == 7 || (user + number) % 2 == 0;
+                    verdict(&format!("u{user}"), "s", if negative { Negative } else { Positive })
+                });
+                score(present(number), verdicts.collect())
+            })
+            .collect();
+        mark(&mut scores);
+        let hurting = scores.iter().filter(|score| score.standing != LearningStanding::Unclear);
+        let hurting: Vec<_> =
+            hurting.map(|score| (score.learning_id.as_str(), score.standing)).collect();
+        assert_eq!(hurting, [("7", LearningStanding::Hurts)]);
+        assert!(scores[7].shrunken_impact.unwrap() > -1.0);
     }
 
     #[test]
