@@ -388,6 +388,59 @@ mod tests {
     }
 
     #[test]
+    fn sampling_leaves_nothing_unknown_and_a_missing_verdict_does() {
+        let unjudged = |sampled_out: bool| {
+            let extra = (0..100).map(|n| SessionRow {
+                session: Some(format!("more{n}")),
+                success: None,
+                sampled_out,
+                ..rows(std::iter::once(2 * n)).remove(0)
+            });
+            let sample = Sample::of_rows(rows(0..200).into_iter().chain(extra).collect());
+            analyse(&sample, &design(), 0, &mut Looks::default())
+        };
+        let complete = analyse(&Sample::of_rows(rows(0..200)), &design(), 0, &mut Looks::default());
+        let bounds = complete.health.worst_case_lift_pp;
+        let (left_out, missing) = (unjudged(true).health, unjudged(false).health);
+        assert_eq!(left_out.worst_case_lift_pp, bounds, "all that was asked for is there");
+        assert_eq!(left_out.evaluation_rate.treatment, Ok(1.0));
+        assert!(left_out.healthy, "{:?}", left_out.problems);
+        assert_eq!(missing.evaluation_rate.treatment, Ok(0.5));
+        assert!(missing.worst_case_lift_pp.unwrap()[1] > bounds.unwrap()[1]);
+    }
+
+    #[test]
+    fn a_source_that_only_one_arm_has_is_a_problem() {
+        let skewed = rows(0..400).into_iter().map(|row| {
+            let source = if row.arm == Some(Arm::Holdout) { "web" } else { "app" };
+            // Different users, so that there are enough of them.
+            let user = row.session.clone().unwrap_or_default().into();
+            SessionRow { user, source: Some(source.to_owned()), ..row }
+        });
+        let sample = Sample::of_rows(skewed.collect());
+        let found = analyse(&sample, &design(), 0, &mut Looks::default()).health;
+        assert_eq!(found.problems, ["users of the source \"app\" are not split as planned"]);
+    }
+
+    #[test]
+    fn the_arms_are_compared_before_the_first_exposure() {
+        let before = rows(0..400).into_iter().map(|row| SessionRow {
+            arm: None,
+            pre_period: true,
+            corrections: Some(1),
+            session: row.session.as_ref().map(|id| format!("before {id}")),
+            success: Some(row.arm == Some(Arm::Treatment)),
+            ..row
+        });
+        let sample = Sample::of_rows(rows(0..400).into_iter().chain(before).collect());
+        let balance = analyse(&sample, &design(), 0, &mut Looks::default()).health.balance;
+        assert_eq!((balance.success_rate.treatment, balance.success_rate.holdout), (Ok(1.0), Ok(0.0)));
+        assert!(balance.success_rate.interval_95.is_ok_and(|[low, _]| low > 0.0));
+        assert_eq!(balance.sessions_per_user.difference, Ok(0.0));
+        assert_eq!(balance.corrections_per_session.treatment, Ok(1.0));
+    }
+
+    #[test]
     fn every_null_of_the_parts_has_a_reason() {
         fn walk(path: &str, value: &Value, missing: &mut Vec<String>) {
             if let Value::Object(object) = value {
