@@ -1,7 +1,7 @@
 /** Can the numbers be trusted? Each check by name, what it found, and what is wrong if it is. */
 import { Link } from "react-router";
 import type { Results } from "../../api/types.ts";
-import { count, percent, words } from "../../lib/format.ts";
+import { count, ends, percent, words } from "../../lib/format.ts";
 import * as Icon from "../../parts/icons.tsx";
 import { Badge, Card, Note } from "../../parts/page.tsx";
 
@@ -16,8 +16,7 @@ type Props = {
 const LEFT_OUT = ["no_metadata", "mixed_arms", "arm_mismatch", "user_in_both_arms"] as const;
 
 export function Health({ health, decision, coverage, unattributed }: Props) {
-  const { sample_ratio: ratio, evaluation_rate: rate, attribution } = health;
-  const unequal = rate.p_value !== null && rate.p_value < 0.001;
+  const { sample_ratio: ratio, evaluation_rate: rate, attribution, balance } = health;
   const reasons = LEFT_OUT.filter((reason) => attribution[reason] > 0);
   const word = health.healthy ? "healthy" : decision === null ? "unhealthy" : "nothing to go by yet";
   return (
@@ -40,9 +39,17 @@ export function Health({ health, decision, coverage, unattributed }: Props) {
             </Check>
           );
         })}
-        <Check ok={!unequal} name="Judged equally often">
+        <Check ok={!rate.mismatch} name="Judged equally often">
           {percent(rate.treatment)} of treatment, {percent(rate.holdout)} of holdout sessions
         </Check>
+        {balance.success_rate.difference !== null && (
+          <Check ok name="Alike before">
+            in the 30 days before: success {percent(balance.success_rate.treatment)} and{" "}
+            {percent(balance.success_rate.holdout)}
+            {balance.success_rate.interval_95 && ` (difference ${ends(balance.success_rate.interval_95)} pp)`}; shown for
+            comparison, never an alarm
+          </Check>
+        )}
         <Check ok={health.contaminated_holdout_session_count === 0} name="Holdout kept clean">
           {health.contaminated_holdout_session_count === 0 ? (
             "no holdout session carried learnings"

@@ -85,6 +85,8 @@ part! {
         pub p_value: Defined<f64>,
         /// Over all looks; may be read every day.
         pub sequential_p_value: Defined<f64>,
+        /// True if the arms are not judged equally often.
+        pub mismatch: bool,
     }
 }
 
@@ -263,9 +265,10 @@ fn evaluation_rate(
     });
     if let Ok(p_value) = sequential {
         looks.evaluation_rate_p = p_value;
-        if p_value < level_of_one_check(CHECKS) {
-            problems.push("the arms are not judged equally often".to_owned());
-        }
+    }
+    let mismatch = sequential.is_ok_and(|p_value| p_value < level_of_one_check(CHECKS));
+    if mismatch {
+        problems.push("the arms are not judged equally often".to_owned());
     }
     let test = DifferentialEvaluation::of(treatment, holdout);
     EvaluationRates {
@@ -275,6 +278,7 @@ fn evaluation_rate(
         standard_error_pp: points(test.and_then(|test| test.standard_error)),
         p_value: test.and_then(|test| test.p_value),
         sequential_p_value: sequential,
+        mismatch,
     }
 }
 
