@@ -575,5 +575,5 @@ async fn the_overview_is_what_its_definitions_say_on_sqlite() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_overview_is_what_its_definitions_say_on_postgres() {
-    compare_all(TestApp::new(Backend::Postgres).await, 250).await;
+    compare_all(TestApp::new(Backend::Postgres).await, 100).await;
 }
