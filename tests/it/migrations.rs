@@ -52,6 +52,11 @@ const LANDED: &[(&str, &str, &str)] = &[
         "010cfe24360a0374c377d0d5dd21b76ac89a02b44b9ddbea0b7ec4258fda025f",
         "cc48c21fdf10a4372a252ba76847d2cd2a0690925bab3c7a984a8dfeb88d69cd",
     ),
+    (
+        "0010_hardening",
+        "40f6902ef98e9fde58c53ba09eb8e28df09a363ea2eed9583c8a521fd40825a5",
+        "e9ed3e85895242a505fa0cf6c0b122f756ee37e881a05788bf4232ccdd7b667f",
+    ),
 ];
 
 #[test]

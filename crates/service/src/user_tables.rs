@@ -93,6 +93,7 @@ pub const NOT_USER_DATA: &[(&str, &str)] = &[
     ("shadow_session_rollups", SUMS),
     ("shadow_turn_rollups", SUMS),
     ("credentials", "tokens of the organization's programs, as hashes"),
+    ("browser_sessions", "signed-in browsers of credentials, as hashes"),
     (
         "subjects",
         "the barrier itself: keyed by a reference that cannot be turned back; user_id is set only while the \
