@@ -26,7 +26,7 @@ use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
 use service::app::{App, Schema};
 use service::config::Settings;
-use service::credentials::{self, GivenCredentials, Role};
+use service::credentials::{self, GivenCredentials, NewCredential, Role};
 use storage::jobs::{self, QueueState, Runner};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -104,12 +104,17 @@ async fn measure(options: &Options, size: usize) {
     // An organization of its own: sizes measured on one PostgreSQL do not see each other.
     let org = format!("bench-{size}");
     let (_, token) =
-        credentials::create(&app, &org.as_str().into(), Role::Agent, false, "bench").await.unwrap();
+        credentials::create(&app, &org.as_str().into(), NewCredential::of(Role::Agent, "bench"))
+            .await
+            .unwrap();
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let router = service::router::router(app.clone());
     let stopping = app.stopping.clone();
-    app.spawn(async move { service::http::server::serve(listener, router, stopping, 10).await });
+    let limits = service::http::connections::Limits::small(10);
+    app.spawn(
+        async move { service::http::server::serve(listener, router, stopping, limits).await },
+    );
 
     let world = Arc::new(World::new(size, options));
     let started = Instant::now();

@@ -214,7 +214,7 @@ async fn check_rollups(app: &Arc<App>, repair: bool, report: &mut Report) -> Res
 }
 
 async fn check_proofs(app: &App, report: &mut Report) -> Result<()> {
-    match audit::verify(&app.db).await?.broken_at {
+    match audit::verify(&app.db, &app.subject_keys).await?.broken_at {
         None => report.ok("the audit chain is unbroken"),
         Some((sequence, problem)) => {
             report.problem(&format!("the audit chain is broken at event {sequence}: {problem}"));

@@ -1,6 +1,6 @@
 //! `evenhand governance …`: what the endpoints do, for operators, by the same code.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,11 +16,13 @@ use base::owner::{OrgId, UserId};
 use base::private_files;
 use service::app::{App, Schema};
 use service::credentials::DEFAULT_ORG;
+use service::governance::audit::agreement;
+use service::governance::audit::verification::{self, Expected};
 use service::governance::export_format::ExportFormat;
 use service::governance::purge::{self, EraseRequest, PurgeStatus};
 use service::governance::{certificate, drill, export, people};
 use service::http::fields::{ID_LENGTH, check_id};
-use storage::subjects::{COMMAND_LINE, audit};
+use storage::subjects::{COMMAND_LINE, KeyPurpose};
 
 #[derive(Subcommand)]
 pub enum Governance {
@@ -34,9 +36,13 @@ pub enum Governance {
     Preview(Preview),
     /// Let an erased person come back; what is dated before their erasure stays refused.
     Readmit(PersonArgs),
-    /// Walk the audit chain and say whether anything in it was changed, left out or put in.
-    VerifyAudit(Installation),
-    /// Check the signature of a certificate. Needs nothing but the file.
+    /// Compare the audit chain with its signed end, the erasures, the exports, the ledger, and what is kept elsewhere.
+    VerifyAudit(VerifyAudit),
+    /// Take a restored database as it is, so that the server starts again; an audit event says so.
+    AcceptRestored(Installation),
+    /// Print the public key that this installation signs certificates with.
+    PublicKey(Installation),
+    /// Check the signature of a certificate. Exit code 2 when nothing says whose it is.
     VerifyCertificate(VerifyCertificate),
     /// Plant a synthetic person, erase them, look for what is left in the files, print the signed result.
     Drill(Installation),
@@ -88,6 +94,18 @@ pub struct Preview {
 }
 
 #[derive(Args)]
+pub struct VerifyAudit {
+    #[command(flatten)]
+    installation: Installation,
+    /// An event that must be there, as an anchor or an earlier run named it; can be repeated
+    #[arg(long, value_name = "NUMBER:HASH")]
+    expect: Vec<String>,
+    /// The certificate of an erasure that must be there; can be repeated
+    #[arg(long, value_name = "FILE")]
+    certificate: Vec<PathBuf>,
+}
+
+#[derive(Args)]
 pub struct VerifyCertificate {
     file: PathBuf,
     /// The installation's public key in hex, from a source you trust
@@ -103,7 +121,9 @@ impl Governance {
             Governance::Status(command) => command.run().await,
             Governance::Preview(command) => command.run().await,
             Governance::Readmit(person) => readmit(person).await,
-            Governance::VerifyAudit(installation) => verify_audit(&installation).await,
+            Governance::VerifyAudit(command) => command.run().await,
+            Governance::AcceptRestored(installation) => accept_restored(&installation).await,
+            Governance::PublicKey(installation) => public_key(&installation).await,
             Governance::VerifyCertificate(command) => command.run(),
             Governance::Drill(installation) => run_drill(&installation).await,
         }
@@ -229,23 +249,65 @@ async fn readmit(person: PersonArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-async fn verify_audit(installation: &Installation) -> Result<ExitCode> {
-    let app = installation.open(Schema::MustBeCurrent).await?;
-    let verified = audit::verify(&app.db).await?;
-    app.stop().await;
-    if let Some((sequence, problem)) = verified.broken_at {
-        say_line!("BROKEN at event {sequence}: {problem}");
-        return Ok(ExitCode::FAILURE);
+fn read_json(file: &Path) -> Result<Value> {
+    let text =
+        std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+    serde_json::from_str(&text).with_context(|| format!("{} is not JSON", file.display()))
+}
+
+impl VerifyAudit {
+    async fn run(self) -> Result<ExitCode> {
+        let mut expected = Expected::default();
+        for event in &self.expect {
+            let (sequence, hash) = event.split_once(':').unwrap_or_default();
+            let sequence = sequence.parse().context("--expect is written NUMBER:HASH")?;
+            expected.events.push((sequence, hash.to_owned()));
+        }
+        for file in &self.certificate {
+            expected.certificates.push(read_json(file)?);
+        }
+        let app = self.installation.open(Schema::MustBeCurrent).await?;
+        let report = verification::verify(&app, &expected).await?;
+        app.stop().await;
+        for note in &report.notes {
+            say_line!("note: {note}");
+        }
+        for problem in &report.problems {
+            say_line!("BROKEN: {problem}");
+        }
+        if !report.problems.is_empty() {
+            return Ok(ExitCode::FAILURE);
+        }
+        say_line!(
+            "{} events, unbroken; the newest is {}:{}",
+            report.events,
+            report.events,
+            report.head
+        );
+        Ok(ExitCode::SUCCESS)
     }
-    say_line!("{} events, unbroken; the newest has the hash {}", verified.events, verified.head);
+}
+
+async fn accept_restored(installation: &Installation) -> Result<ExitCode> {
+    let app = installation.open(Schema::MustBeCurrent).await?;
+    let written = agreement::accept(&app).await?;
+    app.stop().await;
+    say_line!("accepted; {written} lines were written into the erasure ledger");
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn public_key(installation: &Installation) -> Result<ExitCode> {
+    let app = installation.open(Schema::MustBeCurrent).await?;
+    let key = app.subject_keys.public_keys(KeyPurpose::Signing).pop();
+    app.stop().await;
+    let (_, key) = key.context("there is no governance key")?;
+    say_line!("{key}");
     Ok(ExitCode::SUCCESS)
 }
 
 impl VerifyCertificate {
     fn run(self) -> Result<ExitCode> {
-        let text = std::fs::read_to_string(&self.file)
-            .with_context(|| format!("cannot read {}", self.file.display()))?;
-        let signed: Value = serde_json::from_str(&text).context("this is not JSON")?;
+        let signed = read_json(&self.file)?;
         let public_key = match certificate::check(&signed) {
             Ok(public_key) => public_key,
             Err(problem) => {
@@ -260,11 +322,14 @@ impl VerifyCertificate {
             }
             Some(_) => say_line!("valid, signed with the given key"),
             None => say_line!(
-                "unchanged since it was signed with {public_key}; compare that key with the installation's"
+                "signature consistent, signer unknown: anybody can sign with a key of their own. Give the key of the \
+                 installation, which `evenhand governance public-key` prints there, with --public-key; this one is \
+                 signed with {public_key}"
             ),
         }
         show(&signed["certificate"]);
-        Ok(ExitCode::SUCCESS)
+        let is_known = self.public_key.is_some();
+        Ok(if is_known { ExitCode::SUCCESS } else { ExitCode::from(2) })
     }
 }
 

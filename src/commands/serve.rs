@@ -11,7 +11,8 @@ use super::Installation;
 use base::clock::Clock;
 use base::ids::Ids;
 use service::app::{App, Schema};
-use service::governance::ledger;
+use service::governance::audit::agreement;
+use service::http::connections::Limits;
 use service::{credentials, http, intake, telemetry, wiring};
 use storage::jobs::Runner;
 
@@ -57,7 +58,7 @@ impl Serve {
 impl WorkArgs {
     pub async fn run(self) -> Result<ExitCode> {
         let app = open(&self.installation, [("metrics.listen", self.metrics_listen)]).await?;
-        ledger::replay(&app).await?;
+        agreement::agree(&app).await?;
         app.spawn(Runner::new(app.clone(), wiring::job_handlers()).run());
         say_line!("working on background jobs; stop with Ctrl-C");
         wait_for_signal().await?;
@@ -105,21 +106,31 @@ pub async fn serve(app: Arc<App>, workers: bool) -> Result<ExitCode> {
     }
     if app.db.engine().is_some() {
         // Before anybody is served: a restored backup may have brought erased people back.
-        ledger::replay(&app).await?;
+        agreement::agree(&app).await?;
     }
     let listener = TcpListener::bind(address)
         .await
         .with_context(|| format!("cannot listen on {address}; is another server there?"))?;
     let address = listener.local_addr()?;
     let router = service::router::router(app.clone());
-    let header_timeout = app.settings.server.header_timeout_seconds;
+    let limits = Limits::of(&app.settings.server);
     let stopping = app.stopping.clone();
-    app.spawn(async move { http::server::serve(listener, router, stopping, header_timeout).await });
+    app.spawn(async move { http::server::serve(listener, router, stopping, limits).await });
     if workers && app.db.engine().is_some() {
         app.spawn(Runner::new(app.clone(), wiring::job_handlers()).run());
     }
     let _warming = tokio::task::spawn_blocking(intake::warm_tokenizer);
     say_line!("Evenhand is listening on http://{address}");
+    if !credentials::any_exist(&app).await? {
+        tracing::warn!(
+            "local mode: there is no credential yet, so every program and every user of this machine that can reach \
+             this address may do everything but govern. `evenhand keys create` ends that"
+        );
+    } else if !address.ip().is_loopback() && !app.settings.server.secure_cookies {
+        tracing::warn!(
+            "server.secure_cookies is off: set it when the dashboard is reached over TLS"
+        );
+    }
     wait_for_signal().await?;
     tracing::info!("stopping: finishing requests in flight");
     app.stop().await;

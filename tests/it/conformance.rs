@@ -133,7 +133,12 @@ fn empty_objects(spec: &Value, schema: &Value) -> Vec<(Place, BTreeSet<String>)>
 /// A server with a credential that may call everything: reading is what is tested here.
 pub async fn may_call_all(t: &TestApp, server: &Server) -> Server {
     let org = "default".into();
-    let granted = service::credentials::create(&t.app, &org, Role::Dashboard, true, "test").await;
+    let granted = service::credentials::create(
+        &t.app,
+        &org,
+        service::credentials::NewCredential::of(Role::Dashboard, "test").with_grant(true),
+    )
+    .await;
     server.with_token(&granted.unwrap().1)
 }
 

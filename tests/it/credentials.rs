@@ -51,7 +51,8 @@ const OPERATORS_ONLY: &[&str] = &[
     "/api/delete_agent_playbooks_by_ids",
 ];
 /// Endpoints open to anyone.
-const OPEN: &[&str] = &["/health/live", "/health/ready", "/meta/version"];
+const OPEN: &[&str] =
+    &["/health/live", "/health/ready", "/meta/version", "/api/governance/public-key"];
 
 #[apply(both_backends)]
 async fn each_role_may_call_what_it_is_for(t: TestApp) {
@@ -59,8 +60,13 @@ async fn each_role_may_call_what_it_is_for(t: TestApp) {
     let agent = server.with_token(&t.key("one", Role::Agent).await);
     let dashboard = server.with_token(&t.key("one", Role::Dashboard).await);
     let governance = server.with_token(&t.key("one", Role::Governance).await);
-    let (_, granted) =
-        credentials::create(&t.app, &"one".into(), Role::Dashboard, true, "").await.unwrap();
+    let (_, granted) = credentials::create(
+        &t.app,
+        &"one".into(),
+        credentials::NewCredential::of(Role::Dashboard, "").with_grant(true),
+    )
+    .await
+    .unwrap();
     let granted = server.with_token(&granted);
     let spec = specification();
     for (method, path, operation) in operations(&spec) {
@@ -99,7 +105,15 @@ async fn each_role_may_call_what_it_is_for(t: TestApp) {
         (&json!("one"), &json!("agent"), &json!([]))
     );
     assert_eq!(granted.get("/api/whoami").await.ok()["grants"], json!(["governance"]));
-    assert!(credentials::create(&t.app, &"one".into(), Role::Agent, true, "").await.is_err());
+    assert!(
+        credentials::create(
+            &t.app,
+            &"one".into(),
+            credentials::NewCredential::of(Role::Agent, "").with_grant(true)
+        )
+        .await
+        .is_err()
+    );
 }
 
 #[apply(both_backends)]
@@ -149,7 +163,9 @@ async fn a_revocation_holds_from_the_next_request_on_also_elsewhere(t: TestApp) 
     let server = t.serve().await;
     let other = t.replica().await;
     let (credential, token) =
-        credentials::create(&t.app, &"one".into(), Role::Agent, false, "").await.unwrap();
+        credentials::create(&t.app, &"one".into(), credentials::NewCredential::of(Role::Agent, ""))
+            .await
+            .unwrap();
     let (here, there) = (server.with_token(&token), other.serve().await);
     here.get("/api/whoami").await.ok();
     there.with_token(&token).get("/api/whoami").await.ok();
@@ -272,6 +288,55 @@ async fn a_credential_that_sends_too_fast_waits_and_the_others_do_not() {
     calm.get("/api/whoami").await.ok();
     server.get("/health/live").await.ok();
     until("a second gives one more", async || fast.get("/api/whoami").await.status == 200).await;
+}
+
+#[tokio::test]
+async fn those_who_try_tokens_wait_and_those_who_have_one_do_not() {
+    let t = TestApp::with(Backend::Sqlite, |s| {
+        s.rate_limit.on_loopback = true;
+        s.rate_limit.strangers_per_second = 1;
+        s.rate_limit.strangers_burst = 5;
+    })
+    .await;
+    let server = t.serve().await;
+    let known = server.with_token(&t.key("one", Role::Agent).await);
+    for n in 0..5 {
+        let unknown = server.with_token(&format!("eh_agent_{n}"));
+        unknown.get("/api/whoami").await.problem(401, "unauthenticated");
+    }
+    let refused = server.with_token("eh_agent_6").get("/api/whoami").await;
+    assert!(refused.headers.contains_key("retry-after"));
+    refused.problem(429, "rate_limited");
+    known.get("/api/whoami").await.ok();
+    // Signing in has a bucket of its own, and is counted before its body is read.
+    for _ in 0..5 {
+        server.post("/auth/session", &json!({"token": "x"})).await.problem(401, "unauthenticated");
+    }
+    server.post("/auth/session", &json!({"token": "x"})).await.problem(429, "rate_limited");
+}
+
+#[apply(both_backends)]
+async fn a_credential_ends_when_its_time_is_over_and_tells_when_it_was_used(t: TestApp) {
+    let server = t.serve().await;
+    let operator = server.with_token(&t.key("one", Role::Dashboard).await);
+    let new = json!({"role": "agent", "expires_in_days": 7});
+    let made = operator.post("/api/keys", &new).await.ok();
+    assert_eq!(made["key"]["expires_at"], crate::support::NOW + 7 * 86_400);
+    assert_eq!(made["key"]["last_used_at"], json!(null));
+    let short = server.with_token(made["token"].as_str().unwrap());
+    t.clock().advance(7200);
+    short.get("/api/whoami").await.ok();
+    let hour = (crate::support::NOW + 7200) / 3600 * 3600;
+    until("the use is noted", async || {
+        let listed = operator.get("/api/keys").await.ok();
+        let keys = listed["keys"].as_array().unwrap();
+        keys.iter().any(|key| key["role"] == "agent" && key["last_used_at"] == hour)
+    })
+    .await;
+    t.clock().advance(7 * 86_400 - 7200);
+    short.get("/api/whoami").await.problem(401, "unauthenticated");
+    let zero = json!({"role": "agent", "expires_in_days": 0});
+    operator.post("/api/keys", &zero).await.problem(422, "invalid_input");
 }
 
 #[tokio::test]

@@ -42,12 +42,17 @@ impl<'a> Browser<'a> {
 #[apply(both_backends)]
 async fn a_browser_signs_in_and_its_changes_prove_where_they_come_from(t: TestApp) {
     let server = t.serve().await;
-    let (credential, token) =
-        credentials::create(&t.app, &"one".into(), Role::Dashboard, true, "kim").await.unwrap();
+    let (credential, token) = credentials::create(
+        &t.app,
+        &"one".into(),
+        credentials::NewCredential::of(Role::Dashboard, "kim").with_grant(true),
+    )
+    .await
+    .unwrap();
     let look = async || server.get("/auth/session").await.ok();
     assert_eq!(
         look().await,
-        json!({"state": "signed_out", "org_id": null, "csrf": null, "governance": false})
+        json!({"state": "signed_out", "org_id": null, "csrf": null, "role": null, "governance": false})
     );
     let browser = Browser::sign_in(&server, &format!(" {token}\n")).await;
     let who = browser.call("GET", "/api/whoami", None).await.ok();
@@ -70,12 +75,11 @@ async fn a_browser_signs_in_and_its_changes_prove_where_they_come_from(t: TestAp
         .ok();
     // A cookie that was tampered with, has expired or lost its credential is refused.
     let value = browser.cookie.split_once('=').unwrap().1;
-    let (id, rest) = value.split_once('.').unwrap();
-    let (ends, seal) = rest.split_once('.').unwrap();
-    let later = ends.parse::<i64>().unwrap() + 1;
+    let id = &credential.credential_id;
     for bad in [
-        format!("{id}.{later}.{seal}"),
-        format!("{id}.{ends}.{}", &seal[1..]),
+        // As it was made when the key alone was enough to make one, for thirty years.
+        format!("{id}.2714564800.{}", browser.csrf),
+        value[1..].to_owned(),
         format!("x{value}"),
         "..".to_owned(),
         String::new(),
@@ -99,13 +103,23 @@ async fn a_browser_erases_with_the_grant_and_the_proof(t: TestApp) {
     let (path, listed) = ("/api/governance/erase-user", "/api/governance/purge-operations");
     // Being on the same machine is not enough.
     server.post(path, &person).await.problem(401, "unauthenticated");
-    let (_, plain) =
-        credentials::create(&t.app, &"one".into(), Role::Dashboard, false, "lee").await.unwrap();
+    let (_, plain) = credentials::create(
+        &t.app,
+        &"one".into(),
+        credentials::NewCredential::of(Role::Dashboard, "lee"),
+    )
+    .await
+    .unwrap();
     let plain = Browser::sign_in(&server, &plain).await;
     plain.call("POST", path, Some(&person)).await.problem(403, "credential_not_governance");
     plain.call("GET", listed, None).await.problem(403, "credential_not_governance");
-    let (_, granted) =
-        credentials::create(&t.app, &"one".into(), Role::Dashboard, true, "kim").await.unwrap();
+    let (_, granted) = credentials::create(
+        &t.app,
+        &"one".into(),
+        credentials::NewCredential::of(Role::Dashboard, "kim").with_grant(true),
+    )
+    .await
+    .unwrap();
     let granted = Browser::sign_in(&server, &granted).await;
     let forged =
         Browser { csrf: plain.csrf.clone(), cookie: granted.cookie.clone(), server: &server };
@@ -131,6 +145,44 @@ async fn only_dashboard_tokens_sign_in(t: TestApp) {
 }
 
 #[apply(both_backends)]
+async fn signing_out_ends_the_cookie_itself(t: TestApp) {
+    let server = t.serve().await;
+    let token = t.key("one", Role::Dashboard).await;
+    let (browser, other) =
+        (Browser::sign_in(&server, &token).await, Browser::sign_in(&server, &token).await);
+    browser.call("GET", "/api/whoami", None).await.ok();
+    browser.call("DELETE", "/auth/session", None).await.ok();
+    // A copy of it is worth nothing any more; other browsers stay.
+    browser.call("GET", "/api/whoami", None).await.problem(401, "unauthenticated");
+    other.call("GET", "/api/whoami", None).await.ok();
+    // Whoever reads the table has no cookie.
+    let value = other.cookie.split_once('=').unwrap().1;
+    let found = t
+        .number(&format!(
+            "SELECT COUNT(*) FROM browser_sessions WHERE session_sha256 LIKE '%{value}%'"
+        ))
+        .await;
+    assert_eq!((found, t.number("SELECT COUNT(*) FROM browser_sessions").await), (0, 1));
+    t.clock().advance(browser::SIGNED_IN_SECONDS);
+    other.call("GET", "/api/whoami", None).await.problem(401, "unauthenticated");
+    Browser::sign_in(&server, &token).await;
+    assert_eq!(t.number("SELECT COUNT(*) FROM browser_sessions").await, 1, "those that ended go");
+}
+
+#[tokio::test]
+async fn a_cookie_is_for_tls_if_the_settings_say_so() {
+    for secure in [false, true] {
+        let t = TestApp::with(Backend::Sqlite, |s| s.server.secure_cookies = secure).await;
+        let server = t.serve().await;
+        let token = json!({"token": t.key("one", Role::Auditor).await});
+        let request = server.request("POST", "/auth/session").header("x-forwarded-proto", "https");
+        let answer = server.send(request.json(&token)).await;
+        let cookie = answer.headers["set-cookie"].to_str().unwrap();
+        assert_eq!(cookie.contains("Secure"), secure, "{cookie}");
+    }
+}
+
+#[apply(both_backends)]
 async fn keys_are_made_listed_and_ended_by_operators(t: TestApp) {
     let server = t.serve().await;
     assert_eq!(server.get("/auth/session").await.ok()["state"], "local");
@@ -145,13 +197,24 @@ async fn keys_are_made_listed_and_ended_by_operators(t: TestApp) {
     assert_eq!((&made["key"]["name"], &made["key"]["grants"]), (&json!("first"), &json!([])));
     server.get("/api/keys").await.problem(401, "unauthenticated");
     let operator = server.with_token(made["token"].as_str().unwrap());
-    let (_, granted) =
-        credentials::create(&t.app, &"default".into(), Role::Dashboard, true, "").await.unwrap();
+    let (_, granted) = credentials::create(
+        &t.app,
+        &"default".into(),
+        credentials::NewCredential::of(Role::Dashboard, "").with_grant(true),
+    )
+    .await
+    .unwrap();
     let granted = server.with_token(&granted);
     for key in &governing {
         operator.post("/api/keys", key).await.problem(403, "forbidden");
     }
-    granted.post("/api/keys", &governing[0]).await.ok();
+    let governor = granted.post("/api/keys", &governing[0]).await.ok();
+    // Nobody ends a key of a higher level than their own.
+    let governor = governor["key"]["credential_id"].as_str().unwrap();
+    let governor = format!("/api/keys/{governor}");
+    operator.call("DELETE", &governor, None).await.problem(403, "forbidden");
+    assert_eq!(t.number("SELECT COUNT(*) FROM credentials WHERE revoked_at IS NOT NULL").await, 0);
+    granted.call("DELETE", &governor, None).await.ok();
     let bad = operator.post("/api/keys", &json!({"role": "agent", "governance_grant": true})).await;
     assert_eq!(
         bad.input_problems(),
@@ -164,8 +227,13 @@ async fn keys_are_made_listed_and_ended_by_operators(t: TestApp) {
     assert_eq!(listed["keys"].as_array().unwrap().len(), 4);
     assert!(!listed.to_string().contains("eh_"), "tokens are shown once");
     // Another organization's key is none of theirs.
-    let (elsewhere, _) =
-        credentials::create(&t.app, &"other".into(), Role::Agent, false, "").await.unwrap();
+    let (elsewhere, _) = credentials::create(
+        &t.app,
+        &"other".into(),
+        credentials::NewCredential::of(Role::Agent, ""),
+    )
+    .await
+    .unwrap();
     let path = |id: &str| format!("/api/keys/{id}");
     operator.call("DELETE", &path(&elsewhere.credential_id), None).await.problem(404, "not_found");
     operator.call("DELETE", &path("none"), None).await.problem(404, "not_found");

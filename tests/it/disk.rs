@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::support::{Process, not_run, patient_client, until};
+use crate::support::{Process, not_run, patient_client, until, within};
 
 /// A publish with an answer of this many characters, and its status.
 async fn publish(server: &Process, request: &str, length: usize) -> u16 {
@@ -136,6 +136,96 @@ async fn writes_that_fail_do_not_stop_the_ones_after_them() {
     let mut stored = stored_requests(&server).await;
     stored.sort();
     assert_eq!(stored, ["after", "before0", "before1", "before2"]);
+}
+
+/// Fails writes with EIO, or SQLite's requests for memory, and checks that the server says so, loses nothing and goes on.
+async fn fails_for_a_while(kind: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let (library, source) = (folder.path().join("faulty.so"), folder.path().join("faulty.c"));
+    std::fs::write(&source, include_str!("support/faulty.c")).unwrap();
+    let (library, source) = (library.to_str().unwrap(), source.to_str().unwrap());
+    if !run("cc", &["-shared", "-fPIC", "-O1", "-o", library, source]) {
+        not_run("disk::", "there is no C compiler that makes the failing library");
+        return;
+    }
+    let data = folder.path().join("data");
+    let dir = data.to_str().unwrap();
+    let mut command = Process::command(&["serve", "--listen", "127.0.0.1:0", "--data-dir", dir]);
+    let server = Process::start(command.env("LD_PRELOAD", library).env("FAULTY", kind));
+    let signal = |name: &str| assert!(run("kill", &[name, &server.id().to_string()]));
+    assert_eq!(publish(&server, "before", 100).await, 200);
+    let (mut acknowledged, mut failed) = (vec!["before".to_owned()], 0);
+    for round in 0..3 {
+        signal("-USR1");
+        for n in 0..4 {
+            let request = format!("amid{round}{n}");
+            match publish(&server, &request, 50_000).await {
+                // Memory that SQLite has already may be enough.
+                200 if kind == "nomem" => acknowledged.push(request),
+                status => {
+                    assert_eq!(status, 503, "{kind}");
+                    failed += 1;
+                }
+            }
+        }
+        if kind == "eio" {
+            assert_eq!(readiness(&server).await, 503, "{kind}");
+        }
+        signal("-USR2");
+        let after = format!("after{round}");
+        match kind {
+            "eio" => {
+                assert_eq!(publish(&server, &after, 50_000).await, 200, "the first one after it")
+            }
+            // Threads that ended for want of memory are noticed by those who ask them next.
+            _ => {
+                within(20, "publishes again", async || {
+                    publish(&server, &after, 50_000).await == 200
+                })
+                .await
+            }
+        }
+        acknowledged.push(after);
+        until("readiness", async || readiness(&server).await == 200).await;
+    }
+    assert!(failed > 0, "{kind} was not noticed at all");
+    let mut stored = stored_requests(&server).await;
+    stored.sort();
+    acknowledged.sort();
+    assert_eq!(stored, acknowledged, "{kind}");
+}
+
+#[tokio::test]
+async fn a_disk_that_fails_for_a_while_loses_nothing() {
+    fails_for_a_while("eio").await;
+}
+
+#[tokio::test]
+async fn memory_that_fails_for_a_while_loses_nothing() {
+    fails_for_a_while("nomem").await;
+}
+
+#[tokio::test]
+async fn a_database_that_is_deleted_under_the_server_is_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path().to_str().unwrap();
+    let server = Process::serve(&["--data-dir", dir]);
+    let file = folder.path().join("evenhand.db");
+    assert_eq!(publish(&server, "before", 100).await, 200);
+    let kept = folder.path().join("kept");
+    std::fs::rename(&file, &kept).unwrap();
+    assert_eq!(readiness(&server).await, 503);
+    assert_eq!(publish(&server, "nowhere", 100).await, 503, "acknowledged into nowhere");
+    // Another file in its place is not it.
+    std::fs::copy(&kept, &file).unwrap();
+    assert_eq!(publish(&server, "elsewhere", 100).await, 503);
+    assert_eq!(readiness(&server).await, 503);
+    std::fs::rename(&kept, &file).unwrap();
+    assert_eq!(publish(&server, "after", 100).await, 200);
+    assert_eq!(readiness(&server).await, 200);
+    let mut stored = stored_requests(&server).await;
+    stored.sort();
+    assert_eq!(stored, ["after", "before"]);
 }
 
 fn mode(path: &Path) -> u32 {

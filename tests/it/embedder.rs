@@ -11,6 +11,8 @@ use serde_json::{Value, json};
 use storage::jobs;
 
 use crate::learnings::add_profile;
+use service::http::connections::Limits;
+
 use crate::support::{Backend, Server, TestApp, apply, both_backends};
 
 /// A model of six words in two directions, written the way real ones are.
@@ -126,7 +128,7 @@ async fn an_endpoint_is_asked_and_its_failure_is_told() {
             listener,
             router,
             tokio_util::sync::CancellationToken::new(),
-            5,
+            Limits::small(5),
         )
         .await
     });

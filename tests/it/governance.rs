@@ -1,5 +1,6 @@
 //! Governance by construction: the list of user-owned tables, the wall, the barrier, the keys.
 
+mod audit;
 mod canary;
 mod certificate;
 pub mod erase;

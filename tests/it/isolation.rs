@@ -170,8 +170,13 @@ async fn another_organization_finds_nothing_and_changes_nothing(t: TestApp) {
     let before = everything(&first).await;
     assert!(before.to_string().matches(CANARY).count() > 50, "the canaries are there");
 
-    let (_, granted) =
-        credentials::create(&t.app, &"second".into(), Role::Dashboard, true, "").await.unwrap();
+    let (_, granted) = credentials::create(
+        &t.app,
+        &"second".into(),
+        credentials::NewCredential::of(Role::Dashboard, "").with_grant(true),
+    )
+    .await
+    .unwrap();
     let others = [
         server.with_token(&t.key("second", Role::Agent).await),
         server.with_token(&granted),

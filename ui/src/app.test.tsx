@@ -9,6 +9,7 @@ const session = (state: string) => ({
   state,
   org_id: state === "signed_out" ? null : "acme",
   csrf: "proof",
+  role: state === "signed_out" ? null : "dashboard",
   governance: false,
 });
 const refusal = () =>

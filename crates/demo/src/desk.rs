@@ -13,7 +13,7 @@ use serde_json::Value;
 use tower::ServiceExt;
 
 use service::app::App;
-use service::credentials::{self, DEFAULT_ORG, Role};
+use service::credentials::{self, DEFAULT_ORG, NewCredential, Role};
 
 /// A client of an app in the same process.
 #[derive(Clone)]
@@ -40,8 +40,12 @@ impl Desk {
         let (status, answer) = self.send(path, body).await?;
         let (status, answer) = if status == 401 {
             let name = if self.role == Role::Agent { "demo customers" } else { "demo desk" };
-            let (_, token) =
-                credentials::create(&self.app, &DEFAULT_ORG.into(), self.role, false, name).await?;
+            let (_, token) = credentials::create(
+                &self.app,
+                &DEFAULT_ORG.into(),
+                NewCredential::of(self.role, name),
+            )
+            .await?;
             *self.token.lock().unwrap_or_else(PoisonError::into_inner) = Some(token);
             self.send(path, body).await?
         } else {

@@ -331,4 +331,42 @@ mod tests {
         }
         assert_eq!(cut_text("short", 400), ("short".to_owned(), false));
     }
+
+    proptest::proptest! {
+        /// Whatever is said: nothing panics within a character, an uncut text is the text, and a cut one is its two ends
+        /// within the limit.
+        #[test]
+        fn texts_are_cut_between_characters_and_within_their_limit(
+            text in "(\\PC|[a-z ]{1,9}|🙂|\u{301}|\u{0}){0,300}", limit in 0_usize..120
+        ) {
+            let (shown, cut) = cut_text(&text, limit);
+            if !cut {
+                proptest::prop_assert_eq!(shown, text);
+                return Ok(());
+            }
+            let (head, rest) = shown.split_once(" […").unwrap();
+            let tail = rest.rsplit_once("left out…] ").unwrap().1;
+            proptest::prop_assert!(text.starts_with(head) && text.ends_with(tail));
+            proptest::prop_assert!(head.len() + tail.len() < text.len());
+            proptest::prop_assert!(tokens(head) <= limit / 2 && tokens(tail) <= limit / 2);
+        }
+
+        /// First and last turns are there in their order, and whatever is missing is said to be.
+        #[test]
+        fn transcripts_keep_their_ends_and_say_what_is_missing(
+            texts in proptest::collection::vec("\\PC{0,80}", 0..40), limit in 40_usize..600
+        ) {
+            let turns: Vec<Turn> = texts.iter().enumerate().map(|(id, text)| Turn {
+                id: id as i64, role: "User".to_owned(), content: text.clone(), tools: Vec::new(),
+            }).collect();
+            let (shown, cut) = lines(&turns, limit);
+            let values: Vec<Value> = shown.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+            let ids: Vec<i64> = values.iter().filter_map(|value| value["id"].as_i64()).collect();
+            proptest::prop_assert!(ids.is_sorted());
+            proptest::prop_assert_eq!(ids.last().copied(), turns.last().map(|turn| turn.id));
+            proptest::prop_assert!(cut || ids.len() == turns.len());
+            let said = values.iter().any(|value| value["left_out"].is_string());
+            proptest::prop_assert_eq!(said, ids.len() < turns.len());
+        }
+    }
 }

@@ -71,6 +71,7 @@ impl App {
 
     /// Fails when writes do not reach the disk. A recent commit is proof enough; otherwise one is made.
     pub async fn check_writes(&self) -> Result<()> {
+        self.db.check_file()?;
         if self.db.committed_within(RECENT_COMMIT) {
             return Ok(());
         }

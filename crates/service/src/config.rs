@@ -29,6 +29,7 @@ pub struct Settings {
     pub evaluation: Evaluation,
     pub learning: Learning,
     pub governance: Governance,
+    pub audit: Audit,
     pub judge: JudgeSettings,
 }
 
@@ -39,11 +40,16 @@ pub struct Server {
     pub database_url: String,
     pub storage: String,
     pub body_limit_bytes: usize,
+    pub body_budget_bytes: usize,
+    pub max_connections: usize,
+    pub max_connections_per_address: usize,
     pub header_timeout_seconds: u64,
+    pub write_timeout_seconds: u64,
     pub body_timeout_seconds: u64,
     pub request_timeout_seconds: u64,
     pub stop_seconds: u64,
     pub cors_origins: Vec<String>,
+    pub secure_cookies: bool,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -67,6 +73,8 @@ pub struct Database {
 pub struct RateLimit {
     pub requests_per_second: u32,
     pub burst: u32,
+    pub strangers_per_second: u32,
+    pub strangers_burst: u32,
     pub on_loopback: bool,
 }
 
@@ -83,6 +91,12 @@ pub struct Evaluation {
 #[derive(Clone, Debug, Deserialize)]
 pub struct Learning {
     pub extractor: String,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub struct Audit {
+    pub anchor_file: PathBuf,
+    pub anchor_command: String,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -186,6 +200,12 @@ impl Settings {
             "server.database_url: starts with postgres:// (leave it empty for SQLite)",
         );
         check(self.server.body_limit_bytes >= 1024, "server.body_limit_bytes: at least 1024");
+        check(
+            (self.server.body_limit_bytes..=u32::MAX as usize)
+                .contains(&self.server.body_budget_bytes),
+            "server.body_budget_bytes: at least server.body_limit_bytes",
+        );
+        check(self.server.write_timeout_seconds > 0, "server.write_timeout_seconds: at least 1");
         check(self.server.header_timeout_seconds > 0, "server.header_timeout_seconds: at least 1");
         check(self.server.body_timeout_seconds > 0, "server.body_timeout_seconds: at least 1");
         check(

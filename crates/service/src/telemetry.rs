@@ -10,6 +10,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::app::App;
 use crate::config::Settings;
+use crate::http::connections::Limits;
 
 const UPKEEP: std::time::Duration = std::time::Duration::from_secs(5);
 
@@ -76,6 +77,8 @@ pub async fn serve_metrics(
         }),
     );
     let stopping = app.stopping.clone();
-    app.spawn(async move { crate::http::server::serve(listener, router, stopping, 10).await });
+    app.spawn(async move {
+        crate::http::server::serve(listener, router, stopping, Limits::small(10)).await
+    });
     Ok(())
 }

@@ -101,6 +101,7 @@ pub const NOT_USER_DATA: &[(&str, &str)] = &[
     ("shadow_turn_deltas", DELTAS),
     ("folded_deltas", "how far the deltas were folded"),
     ("credentials", "tokens of the organization's programs, as hashes"),
+    ("browser_sessions", "signed-in browsers of credentials, as hashes"),
     (
         "subjects",
         "the barrier itself: keyed by a reference that cannot be turned back; user_id is set only while the \

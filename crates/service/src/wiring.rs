@@ -14,22 +14,26 @@ use storage::db::{Db, migrations};
 use storage::error::{Error, Result};
 use storage::jobs::{self, Handler};
 use storage::runtime::Runtime;
-use storage::subjects::{SubjectKeys, wall};
+use storage::subjects::audit_head::AuditHead;
+use storage::subjects::{SubjectKeys, audit, wall};
 use storage::{rows, run};
 
 use crate::app::{App, AreaState, Schema};
 use crate::config::Settings;
-use crate::credentials::GivenCredentials;
+use crate::credentials::{GivenCredentials, RecentUse, Refusals};
 use crate::evaluation;
 use crate::evaluation::overview::RecentEvidence;
 use crate::experiments;
 use crate::governance;
-use crate::http::RateLimits;
+use crate::http::{BodyBudget, RateLimits};
 use crate::learning_loop;
 use crate::learnings::{self, KnownPlaybooks};
 use crate::organization::RecentConfigs;
 use crate::schema::MIGRATIONS;
 use crate::user_tables::USER_TABLES;
+
+/// The migration since which events of the audit have a keyed hash.
+const AUDIT_KEYED: i64 = 10;
 
 impl App {
     /// Opens the installation that `settings` describe.
@@ -75,28 +79,35 @@ impl App {
             "rules" => Arc::new(Grader::rules(clock.clone(), ids.clone())),
             _ => judge.clone(),
         };
+        let audit = &settings.audit;
+        let ledger = db.engine().and_then(|_| governance::ledger::path(&settings));
+        let audit_head = AuditHead::new(ledger, &audit.anchor_file, &audit.anchor_command);
         let stop_patience = Duration::from_secs(settings.server.stop_seconds);
         let jobs = settings.jobs.clone();
         let app = App {
-            runtime: Runtime::new(db, clock, ids, subject_keys, jobs, stop_patience),
+            runtime: Runtime::new(db, clock, ids, subject_keys, audit_head, jobs, stop_patience),
             extractor,
             embedder: Embedder::open(&settings.embedder).map_err(Error::Internal)?,
             area_state: AreaState::default()
                 .with(given)
+                .with(RecentUse::default())
+                .with(Refusals::default())
                 .with(RateLimits::new(&settings))
+                .with(BodyBudget::new(settings.server.body_budget_bytes))
                 .with(RecentConfigs::default())
                 .with(KnownPlaybooks::default())
                 .with(RecentEvidence::default()),
             settings,
             judge,
         };
+        let app = Arc::new(app);
         if app.db.engine().is_some() {
             app.prepare_schema(schema).await?;
         }
-        Ok(Arc::new(app))
+        Ok(app)
     }
 
-    async fn prepare_schema(&self, schema: Schema) -> Result<()> {
+    async fn prepare_schema(self: &Arc<Self>, schema: Schema) -> Result<()> {
         evaluation::overview::prepare();
         match schema {
             Schema::Migrate => {
@@ -104,17 +115,28 @@ impl App {
                 if !applied.is_empty() {
                     tracing::info!(versions = ?applied, "the schema was brought up to date");
                 }
+                let brings_key = applied.contains(&AUDIT_KEYED);
+                let input = (self.clone(), self.key_checks(), brings_key);
                 self.db
-                    .write("governance.prepare", self.key_checks(), |tx, checks| {
+                    .write("governance.prepare", input, |tx, (app, checks, brings_key)| {
                         Box::pin(async move {
                             migrations::take_turns(tx).await?;
                             wall::install(tx, USER_TABLES).await?;
                             evaluation::overview::install(tx).await?;
                             check_keys(tx, checks).await?;
-                            remember_keys(tx, checks).await
+                            remember_keys(tx, checks).await?;
+                            if *brings_key {
+                                audit::seal_plain(tx, &app.subject_keys, app.clock.now()).await?;
+                            }
+                            Ok(())
                         })
                     })
-                    .await
+                    .await?;
+                // At no other time is a missing one made: that it is missing has to show.
+                if brings_key {
+                    self.sign_audit_head().await;
+                }
+                Ok(())
             }
             Schema::MustBeCurrent => {
                 let missing = MIGRATIONS.missing(&self.db).await?;

@@ -75,11 +75,52 @@ pub struct InputProblem {
     pub detail: String,
 }
 
+/// The problems of one input: the first hundred, and how many more there were.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct InputProblems {
+    listed: Vec<InputProblem>,
+    unlisted: usize,
+}
+
+impl InputProblems {
+    /// Problems that one answer lists. A body of megabytes can have a problem in every byte.
+    pub const LISTED: usize = 100;
+
+    pub fn push(&mut self, problem: InputProblem) {
+        if self.listed.len() < Self::LISTED {
+            self.listed.push(problem);
+        } else {
+            self.unlisted += 1;
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.listed.is_empty()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &InputProblem> {
+        self.listed.iter()
+    }
+
+    /// The listed ones and the number of the others.
+    pub fn into_parts(self) -> (Vec<InputProblem>, usize) {
+        (self.listed, self.unlisted)
+    }
+}
+
+impl From<Vec<InputProblem>> for InputProblems {
+    fn from(problems: Vec<InputProblem>) -> Self {
+        let mut collected = InputProblems::default();
+        problems.into_iter().for_each(|problem| collected.push(problem));
+        collected
+    }
+}
+
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A rule said no; the caller is told why.
     #[error("{detail}")]
-    Refused { code: Code, detail: String, problems: Vec<InputProblem>, retry_after: Option<u64> },
+    Refused { code: Code, detail: String, problems: InputProblems, retry_after: Option<u64> },
     /// The storage engine failed; the caller gets an id, the log gets the cause.
     #[error("storage: {0}")]
     Storage(#[from] sqlx::Error),
@@ -96,17 +137,19 @@ pub enum Error {
 
 impl Error {
     pub fn refused(code: Code, detail: impl Into<String>) -> Self {
-        Error::Refused { code, detail: detail.into(), problems: Vec::new(), retry_after: None }
+        let problems = InputProblems::default();
+        Error::Refused { code, detail: detail.into(), problems, retry_after: None }
     }
 
     pub fn not_found(what: &str) -> Self {
         Error::refused(Code::NotFound, format!("No such {what} in this organization."))
     }
 
-    pub fn invalid(problems: Vec<InputProblem>) -> Self {
-        let detail = match problems.as_slice() {
+    pub fn invalid(problems: impl Into<InputProblems>) -> Self {
+        let problems = problems.into();
+        let detail = match problems.listed.as_slice() {
             [one] => format!("{}: {}", one.pointer, one.detail),
-            many => format!("{} problems; see errors.", many.len()),
+            many => format!("{} problems; see errors.", many.len() + problems.unlisted),
         };
         Error::Refused { code: Code::InvalidInput, detail, problems, retry_after: None }
     }
@@ -119,14 +162,14 @@ impl Error {
             code: code.as_str().to_owned(),
             detail: detail.clone(),
         };
-        Error::Refused { code, detail, problems: vec![problem], retry_after: None }
+        Error::Refused { code, detail, problems: vec![problem].into(), retry_after: None }
     }
 
     pub fn unavailable(detail: impl Into<String>, retry_after: u64) -> Self {
         Error::Refused {
             code: Code::Unavailable,
             detail: detail.into(),
-            problems: Vec::new(),
+            problems: InputProblems::default(),
             retry_after: Some(retry_after),
         }
     }

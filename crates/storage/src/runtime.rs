@@ -11,6 +11,7 @@ use tokio_util::task::TaskTracker;
 use crate::db::Db;
 use crate::faults::Faults;
 use crate::jobs::JobSettings;
+use crate::subjects::audit_head::AuditHead;
 use crate::subjects::{InFlight, SubjectKeys};
 
 /// The storage of an installation with the clock, the ids and the tasks of this process.
@@ -19,6 +20,8 @@ pub struct Runtime {
     pub clock: Clock,
     pub ids: Ids,
     pub subject_keys: SubjectKeys,
+    /// The places outside the database where the end of the audit chain is kept.
+    pub audit_head: AuditHead,
     /// Work of this process on people's data.
     pub in_flight: InFlight,
     pub faults: Faults,
@@ -36,6 +39,7 @@ impl Runtime {
         clock: Clock,
         ids: Ids,
         subject_keys: SubjectKeys,
+        audit_head: AuditHead,
         jobs: JobSettings,
         stop_patience: Duration,
     ) -> Self {
@@ -44,6 +48,7 @@ impl Runtime {
             clock,
             ids,
             subject_keys,
+            audit_head,
             in_flight: InFlight::default(),
             faults: Faults::from_environment(),
             jobs,
@@ -60,6 +65,23 @@ impl Runtime {
     ) -> tokio::task::JoinHandle<T> {
         let task: BoxFuture<'static, T> = Box::pin(task);
         self.tasks.spawn(task)
+    }
+
+    /// Signs the end of the audit chain, after a transaction that appended to it. What it tells about has happened:
+    /// a failure is reported, and the next event signs again.
+    pub async fn sign_audit_head(&self) {
+        let signed = self.audit_head.sign(&self.db, &self.subject_keys, self.clock.now()).await;
+        match signed {
+            Ok(head) => {
+                if let Some(hand_over) = self.audit_head.hand_over(&head) {
+                    self.spawn(tokio::task::spawn_blocking(hand_over));
+                }
+            }
+            Err(error) => {
+                metrics::counter!("evenhand_audit_head_failures_total").increment(1);
+                tracing::error!(%error, "the end of the audit chain is not signed");
+            }
+        }
     }
 
     /// Lets tasks finish (up to the configured time), then closes the storage.

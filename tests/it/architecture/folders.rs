@@ -17,6 +17,7 @@ pub const ALLOWED: &[(&str, &[&str])] = &[
         "governance",
         &[
             "app",
+            "config",
             "credentials",
             "evaluation",
             "http",

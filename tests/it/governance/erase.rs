@@ -174,7 +174,7 @@ async fn the_same_pair_is_one_erasure_however_often_it_is_asked_for(t: TestApp) 
     // And so is that of somebody nobody has seen.
     assert_eq!(both.erase("nobody", "dsr-3").await["deleted_counts"], json!({}));
     both.agent.publish(&two_turns("nobody", "s1")).await.problem(409, "subject_erased");
-    assert_eq!(audit::verify(&t.app.db).await.unwrap().broken_at, None);
+    assert_eq!(audit::verify(&t.app.db, &t.app.subject_keys).await.unwrap().broken_at, None);
 }
 
 #[apply(both_backends)]
@@ -217,10 +217,14 @@ async fn what_was_asked_before_a_key_rotation_is_known_after_it(t: TestApp) {
     let rotated = format!("{},k2:{}", crate::governance::current_keys(&t).trim(), "ab".repeat(32));
     let app = crate::governance::reopened(&t, &rotated).await.unwrap();
     let server = Server::start(app.clone()).await;
-    let token = service::credentials::create(&app, &"org".into(), Role::Governance, true, "")
-        .await
-        .unwrap()
-        .1;
+    let token = service::credentials::create(
+        &app,
+        &"org".into(),
+        service::credentials::NewCredential::of(Role::Governance, "").with_grant(true),
+    )
+    .await
+    .unwrap()
+    .1;
     let governor = server.with_token(&token);
     assert_eq!(
         governor.post("/api/governance/erase-user", &pair("ada", "dsr-1")).await.ok(),
@@ -408,8 +412,13 @@ async fn answers_logs_and_stored_events_carry_no_ids_and_no_tokens(t: TestApp) {
 async fn keys_and_configuration_changes_are_in_the_chain(t: TestApp) {
     let both = Both::new(&t).await;
     both.agent.post("/api/update_config", &json!({"eval_concurrency_limit": 3})).await.ok();
-    let (credential, _) =
-        service::credentials::create(&t.app, &"org".into(), Role::Agent, false, "x").await.unwrap();
+    let (credential, _) = service::credentials::create(
+        &t.app,
+        &"org".into(),
+        service::credentials::NewCredential::of(Role::Agent, "x"),
+    )
+    .await
+    .unwrap();
     for _ in 0..2 {
         service::credentials::revoke(&t.app, &credential.credential_id).await.unwrap();
     }
@@ -419,13 +428,16 @@ async fn keys_and_configuration_changes_are_in_the_chain(t: TestApp) {
             .await;
         assert_eq!(found, count, "{operation}");
     }
-    let verified = audit::verify(&t.app.db).await.unwrap();
+    let verified = audit::verify(&t.app.db, &t.app.subject_keys).await.unwrap();
     assert_eq!((verified.events, verified.broken_at), (5, None));
     t.sql("UPDATE audit_events SET actor_ref = 'someone' WHERE sequence = 2").await.unwrap();
-    assert_eq!(audit::verify(&t.app.db).await.unwrap().broken_at, Some((2, "it was changed")));
+    assert_eq!(
+        audit::verify(&t.app.db, &t.app.subject_keys).await.unwrap().broken_at,
+        Some((2, "it was changed"))
+    );
     t.sql("DELETE FROM audit_events WHERE sequence = 2").await.unwrap();
     assert_eq!(
-        audit::verify(&t.app.db).await.unwrap().broken_at,
+        audit::verify(&t.app.db, &t.app.subject_keys).await.unwrap().broken_at,
         Some((3, "an event before it is missing"))
     );
 }
@@ -435,10 +447,16 @@ async fn the_chain_holds_under_concurrent_appends(t: TestApp) {
     let other = t.replica().await;
     let keys = (0..40).map(async |n| {
         let app = if n % 2 == 0 { &t.app } else { &other.app };
-        service::credentials::create(app, &"org".into(), Role::Agent, false, "x").await.unwrap();
+        service::credentials::create(
+            app,
+            &"org".into(),
+            service::credentials::NewCredential::of(Role::Agent, "x"),
+        )
+        .await
+        .unwrap();
     });
     join_all(keys).await;
-    let verified = audit::verify(&t.app.db).await.unwrap();
+    let verified = audit::verify(&t.app.db, &t.app.subject_keys).await.unwrap();
     assert_eq!((verified.events, verified.broken_at), (40, None));
 }
 

@@ -61,7 +61,7 @@ async fn an_error_anywhere_leaves_the_barrier_closed_and_is_resumed(t: TestApp) 
         assert_eq!(erase_events(&t).await, i64::try_from(number).unwrap() + 1, "{place}");
         both.agent.publish(&two_turns(&user, "new")).await.problem(409, "subject_erased");
     }
-    assert_eq!(audit::verify(&t.app.db).await.unwrap().broken_at, None);
+    assert_eq!(audit::verify(&t.app.db, &t.app.subject_keys).await.unwrap().broken_at, None);
     // Every attempt that failed is in the audit, and each place failed twice at most.
     let audited = t
         .number("SELECT COUNT(*) FROM audit_events WHERE operation = 'ERASE' AND status = 'error'")

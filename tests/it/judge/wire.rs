@@ -1,6 +1,7 @@
 //! The language-model judge against small servers that speak the providers' interfaces: what leaves the process,
 //! and what becomes of what comes back.
 
+use service::http::connections::Limits;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -59,7 +60,7 @@ impl Mock {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let stop = tokio_util::sync::CancellationToken::new();
-        tokio::spawn(service::http::server::serve(listener, router, stop, 5));
+        tokio::spawn(service::http::server::serve(listener, router, stop, Limits::small(5)));
         Mock { seen, url: format!("http://{address}/v1") }
     }
 }

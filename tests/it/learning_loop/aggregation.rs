@@ -185,7 +185,7 @@ async fn decisions_of_people_are_audited(t: TestApp) {
         assert_eq!(counts, json!({"agent_playbook_id": id, decision: 1}));
     }
     assert_eq!(told.len(), 4);
-    let chain = storage::subjects::audit::verify(&t.app.db).await.unwrap();
+    let chain = storage::subjects::audit::verify(&t.app.db, &t.app.subject_keys).await.unwrap();
     assert_eq!(chain.broken_at, None);
 }
 

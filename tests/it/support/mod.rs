@@ -52,6 +52,7 @@ impl TestApp {
         settings.server.listen = "127.0.0.1:0".to_owned();
         settings.server.data_dir = folder.path().join("data");
         settings.server.stop_seconds = 3;
+        settings.server.header_timeout_seconds = 5;
         if backend == Backend::Postgres {
             settings.server.database_url = new_schema().await;
             settings.governance.keys = TEST_KEYS.to_owned();
@@ -129,7 +130,10 @@ impl TestApp {
 
     /// A new credential's token.
     pub async fn key(&self, org: &str, role: Role) -> String {
-        credentials::create(&self.app, &org.into(), role, false, "test").await.unwrap().1
+        credentials::create(&self.app, &org.into(), credentials::NewCredential::of(role, "test"))
+            .await
+            .unwrap()
+            .1
     }
 
     pub async fn serve(&self) -> Server {

@@ -1,5 +1,6 @@
 //! A model on loopback that takes a while and counts its calls by what they are about.
 
+use service::http::connections::Limits;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -29,7 +30,7 @@ impl Model {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let stop = tokio_util::sync::CancellationToken::new();
-        tokio::spawn(service::http::server::serve(listener, router, stop, 60));
+        tokio::spawn(service::http::server::serve(listener, router, stop, Limits::small(60)));
         (calls, format!("http://{address}/v1"))
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use service::app::App;
 use service::http;
+use service::http::connections::Limits;
 use tokio_util::sync::CancellationToken;
 
 use super::contract;
@@ -70,8 +71,9 @@ impl Server {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let stop = CancellationToken::new();
+        let limits = Limits::of(&app.settings.server);
         let router = service::router::router(app);
-        tokio::spawn(http::server::serve(listener, router, stop.clone(), 5));
+        tokio::spawn(http::server::serve(listener, router, stop.clone(), limits));
         Server { address, client: patient_client(), token: None, inspects: false, stop }
     }
 

@@ -23,6 +23,7 @@ export type Session = {
   state: "local" | "signed_in" | "signed_out";
   org_id: string | null;
   csrf: string | null;
+  role: "agent" | "publish" | "dashboard" | "auditor" | "governance" | null;
   governance: boolean;
 };
 

@@ -1,12 +1,15 @@
-//! Signed-in browsers: a dashboard token exchanged for a cookie value that names it and ends by itself.
+//! Signed-in browsers: a token exchanged for a cookie value that ends by itself.
 //!
-//! Nothing is stored. The value carries the credential's id and an end, sealed with the installation's key over
-//! both and the stored digest of the token: a revoked credential, a replaced one or a rotated key end it. A
-//! change made with the cookie needs the seal's companion in a header, which no page of another site can know.
+//! The value is random. The server keeps a list of those that are signed in, each as a keyed hash of its value with its
+//! end: neither the list nor the key is enough to make a cookie, and no cookie lasts longer than the list says. Signing
+//! out, a revoked or expired credential and a rotated key end it. A change made with the cookie needs the value's
+//! companion in a header, which no page of another site can know.
 
-use subtle::ConstantTimeEq;
+use std::sync::Arc;
 
-use super::{Credential, GivenCredentials, Role, sql, token_digest};
+use storage::subjects::KeyPurpose;
+
+use super::{Credential, GivenCredentials, Role, sql, token_digest, usage};
 use crate::app::App;
 use storage::error::{Code, Error, Result};
 
@@ -20,49 +23,67 @@ pub struct Browser {
     pub csrf: String,
 }
 
-/// Exchanges a dashboard token for the cookie's value.
-pub async fn sign_in(app: &App, token: &str) -> Result<(String, Browser)> {
+/// Exchanges a dashboard's or an auditor's token for the cookie's value.
+pub async fn sign_in(app: &Arc<App>, token: &str) -> Result<(String, Browser)> {
     let Some(credential) = super::find(app, token).await? else {
         return Err(Error::refused(Code::Unauthenticated, "This token is unknown or revoked."));
     };
-    if credential.role != Role::Dashboard {
+    if !matches!(credential.role, Role::Dashboard | Role::Auditor) {
         return Err(Error::refused(
             Code::Forbidden,
             "This is not a dashboard token; `evenhand keys create --role dashboard` makes one.",
         ));
     }
-    let ends_at = app.clock.now() + SIGNED_IN_SECONDS;
-    let id = &credential.credential_id;
-    let seal = seal(app, "browser_v1_", id, ends_at, &token_digest(token));
-    let csrf = companion(app, &seal);
-    Ok((format!("{id}.{ends_at}.{seal}"), Browser { credential, csrf }))
+    usage::note(app, &credential);
+    let now = app.clock.now();
+    let ends_at = credential.expires_at.unwrap_or(i64::MAX).min(now + SIGNED_IN_SECONDS);
+    let value = app.ids.secret();
+    let row = (stamp(app, "session", &value), credential.credential_id.clone());
+    app.db
+        .write(
+            "credentials.sign_in",
+            (row, token_digest(token), now, ends_at),
+            |tx, ((session, id), digest, now, ends_at)| {
+                Box::pin(sql::insert_browser(tx, session, id, digest, *now, *ends_at))
+            },
+        )
+        .await?;
+    let csrf = stamp(app, "csrf", &value);
+    Ok((value, Browser { credential, csrf }))
+}
+
+/// Ends a browser's session.
+pub async fn sign_out(app: &App, cookie: &str) -> Result<()> {
+    app.db
+        .write("credentials.sign_out", stamp(app, "session", cookie), |tx, session| {
+            Box::pin(sql::delete_browser(tx, session))
+        })
+        .await
 }
 
 /// The browser behind a cookie's value, unless it ended, was forged, or its credential is gone.
 pub async fn signed_in(app: &App, cookie: &str) -> Result<Option<Browser>> {
-    let mut parts = cookie.splitn(3, '.');
-    let (Some(id), Some(ends_at), Some(sent)) = (parts.next(), parts.next(), parts.next()) else {
-        return Ok(None);
-    };
-    let Some(ends_at) = ends_at.parse::<i64>().ok().filter(|end| *end > app.clock.now()) else {
-        return Ok(None);
-    };
-    let Some((credential, digest)) = with_digest(app, id).await? else {
-        return Ok(None);
-    };
-    let expected = seal(app, "browser_v1_", id, ends_at, &digest);
-    if !bool::from(expected.as_bytes().ct_eq(sent.as_bytes())) {
+    let now = app.clock.now();
+    let session = stamp(app, "session", cookie);
+    let found = app
+        .db
+        .lookup("credentials.browser", session, |tx, session| Box::pin(sql::browser(tx, session)))
+        .await?;
+    let Some((id, signed_in_with, ends_at)) = found else { return Ok(None) };
+    if ends_at <= now {
         return Ok(None);
     }
-    Ok(Some(Browser { csrf: companion(app, &expected), credential }))
+    let Some((credential, digest)) = with_digest(app, &id).await? else {
+        return Ok(None);
+    };
+    if digest != signed_in_with || credential.is_expired(now) {
+        return Ok(None);
+    }
+    Ok(Some(Browser { csrf: stamp(app, "csrf", cookie), credential }))
 }
 
-fn seal(app: &App, purpose: &str, id: &str, ends_at: i64, digest: &str) -> String {
-    app.subject_keys.stamp(purpose, id, &format!("{ends_at}.{digest}"))
-}
-
-fn companion(app: &App, seal: &str) -> String {
-    app.subject_keys.stamp("csrf_v1_", "", seal)
+fn stamp(app: &App, what: &str, value: &str) -> String {
+    app.subject_keys.stamp(KeyPurpose::Cookies, &[what, value])
 }
 
 async fn with_digest(app: &App, credential_id: &str) -> Result<Option<(Credential, String)>> {

@@ -1,7 +1,9 @@
 //! Authentication and authorization of callers.
 //!
-//! Handlers ask for a [`Caller`] (agent or dashboard), an [`Operator`] (dashboard only) or a [`Governor`] (governance)
-//! and get one only if the credential allows it. All count against the credential's rate limit.
+//! Handlers ask for the extractor of what they do: [`Publisher`], [`Searcher`], [`Caller`] (reads), [`Contributor`]
+//! (adds learnings and scores), [`Inspector`] (reads of those who run the installation), [`Operator`] (its changes),
+//! [`Governor`] (export and erasure), [`Known`] (anybody but governance). They get one only if the credential allows
+//! it. All count against the credential's rate limit.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -10,13 +12,15 @@ use axum::extract::{ConnectInfo, FromRequestParts};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, Version, header};
 
-use super::{Credential, DEFAULT_ORG, Role, any_exist, find, sign_in_http};
+use super::{
+    Credential, DEFAULT_ORG, Deletion, Role, any_exist, find, refusals, sign_in_http, usage,
+};
 use crate::app::App;
-use crate::http::{HttpError, RateLimits};
+use crate::http::{Bucket, HttpError, RateLimits};
 use base::owner::OrgId;
 use storage::error::{Code, Error, Result};
 
-/// A caller that may publish, search and read.
+/// A caller; as an extractor, one that may read.
 #[derive(Clone, Debug)]
 pub struct Caller {
     pub org_id: OrgId,
@@ -25,6 +29,8 @@ pub struct Caller {
     pub role: Role,
     /// True if it may call the governance endpoints.
     pub governance: bool,
+    /// False for an agent key that publishes and searches only.
+    pub reads: bool,
     /// Inspection by a person: never subject to an experiment's arm.
     pub inspection: bool,
     /// Served without a credential, because none was ever made.
@@ -32,14 +38,20 @@ pub struct Caller {
 }
 
 impl Caller {
+    /// A deletion that this caller asks for.
+    pub fn deletion(&self) -> Deletion {
+        Deletion { org_id: self.org_id.clone(), actor: self.credential_id.clone() }
+    }
+
     /// The caller that a credential makes.
     pub fn of(credential: Credential) -> Self {
         Caller {
-            inspection: credential.role == Role::Dashboard,
+            inspection: matches!(credential.role, Role::Dashboard | Role::Auditor),
             org_id: credential.org_id,
             credential_id: credential.credential_id,
             role: credential.role,
             governance: credential.governance,
+            reads: credential.reads,
             local: false,
         }
     }
@@ -52,46 +64,119 @@ pub struct Governor {
     pub credential_id: String,
 }
 
-/// A caller that may run the installation: everything a [`Caller`] may, and changes beyond publishing.
-pub struct Operator(pub Caller);
+/// The things that callers do, as far as roles tell them apart.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Act {
+    Identify,
+    Publish,
+    Search,
+    Read,
+    Contribute,
+    Inspect,
+    Operate,
+}
+
+impl Act {
+    fn is_open_to(self, caller: &Caller) -> bool {
+        match caller.role {
+            Role::Dashboard => true,
+            Role::Auditor => {
+                matches!(self, Act::Identify | Act::Search | Act::Read | Act::Inspect)
+            }
+            Role::Agent => match self {
+                Act::Identify | Act::Publish | Act::Search | Act::Contribute => true,
+                Act::Read => caller.reads,
+                Act::Inspect | Act::Operate => false,
+            },
+            Role::Publish => matches!(self, Act::Identify | Act::Publish | Act::Search),
+            Role::Governance => false,
+        }
+    }
+
+    fn refusal(caller: &Caller) -> Error {
+        let detail = match caller.role {
+            Role::Governance => {
+                "A governance credential exports and erases only; use an agent or dashboard key here."
+            }
+            Role::Agent if !caller.reads => {
+                "This agent key publishes and searches only; reading needs one that was made with reads."
+            }
+            Role::Agent => {
+                "An agent key publishes, searches and reads; this needs a dashboard credential."
+            }
+            Role::Publish => "A publish key publishes and searches only.",
+            Role::Auditor => "An auditor reads and changes nothing; this needs another credential.",
+            Role::Dashboard => "This credential may not do that.",
+        };
+        Error::refused(Code::Forbidden, detail)
+    }
+}
+
+async fn allowed(parts: &Parts, app: &Arc<App>, act: Act) -> Result<Caller, HttpError> {
+    let caller = identify(parts, app).await?;
+    match act.is_open_to(&caller) {
+        true => Ok(caller),
+        false => Err(Act::refusal(&caller).into()),
+    }
+}
 
 impl FromRequestParts<Arc<App>> for Caller {
     type Rejection = HttpError;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, HttpError> {
-        let caller = identify(parts, app).await?;
-        if caller.role == Role::Governance {
-            return Err(Error::refused(
-                Code::Forbidden,
-                "A governance credential exports and erases only; use an agent or dashboard key here.",
-            ).into());
-        }
-        Ok(caller)
+        allowed(parts, app, Act::Read).await
     }
 }
 
-impl FromRequestParts<Arc<App>> for Operator {
-    type Rejection = HttpError;
+/// Extractors that hold a caller who may do one thing.
+macro_rules! callers {
+    ($($(#[$doc:meta])* $name:ident $act:ident;)*) => {$(
+        $(#[$doc])*
+        pub struct $name(pub Caller);
 
-    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, HttpError> {
-        let caller = Caller::from_request_parts(parts, app).await?;
-        if caller.role != Role::Dashboard {
-            return Err(Error::refused(
-                Code::Forbidden,
-                "An agent key publishes, searches and reads; this needs a dashboard credential.",
-            )
-            .into());
+        impl FromRequestParts<Arc<App>> for $name {
+            type Rejection = HttpError;
+
+            async fn from_request_parts(
+                parts: &mut Parts,
+                app: &Arc<App>,
+            ) -> Result<Self, HttpError> {
+                allowed(parts, app, Act::$act).await.map($name)
+            }
         }
-        Ok(Operator(caller))
-    }
+    )*};
+}
+
+callers! {
+    /// Any caller but one with a governance credential.
+    Known Identify;
+    /// A caller that may publish, end sessions and report their outcomes.
+    Publisher Publish;
+    /// A caller that may search what was learned.
+    Searcher Search;
+    /// A caller that may add learnings and scores.
+    Contributor Contribute;
+    /// A caller that may see what those see who run the installation.
+    Inspector Inspect;
+    /// A caller that may run the installation: changes beyond publishing.
+    Operator Operate;
 }
 
 impl FromRequestParts<Arc<App>> for Governor {
     type Rejection = HttpError;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, HttpError> {
-        let caller = identify(parts, app).await?;
+        let caller = match identify(parts, app).await {
+            Ok(caller) => caller,
+            Err(error) => {
+                if error.code() == Code::Unauthenticated {
+                    refusals::note(app, &OrgId::default(), refusals::NOBODY).await;
+                }
+                return Err(error.into());
+            }
+        };
         if caller.local {
+            refusals::note(app, &OrgId::default(), refusals::NOBODY).await;
             return Err(unauthenticated(
                 "Send the header Authorization: Bearer <token>; \
                  `evenhand keys create --role governance` makes one.",
@@ -99,6 +184,7 @@ impl FromRequestParts<Arc<App>> for Governor {
             .into());
         }
         if !caller.governance {
+            refusals::note(app, &caller.org_id, &caller.credential_id).await;
             return Err(Error::refused(
                 Code::CredentialNotGovernance,
                 "Exporting and erasing needs a governance credential, or a dashboard one with the grant.",
@@ -108,18 +194,28 @@ impl FromRequestParts<Arc<App>> for Governor {
     }
 }
 
-async fn identify(parts: &Parts, app: &App) -> Result<Caller> {
+async fn identify(parts: &Parts, app: &Arc<App>) -> Result<Caller> {
     let Some(token) = bearer(&parts.headers)? else {
         return match sign_in_http::signed_in(parts, app).await? {
             Some(caller) => Ok(caller),
             None => local_caller(parts, app).await,
         };
     };
+    let limits = app.state::<RateLimits>();
     let Some(credential) = find(app, token).await? else {
-        return Err(unauthenticated("This credential is unknown or revoked."));
+        // Those who try tokens wait; others at the same address, with good ones, do not.
+        limits.check(Bucket::UnknownToken(address(parts)))?;
+        return Err(unauthenticated("This credential is unknown, revoked or expired."));
     };
-    app.state::<RateLimits>().check(&credential.credential_id)?;
+    limits.check(Bucket::Credential(&credential.credential_id))?;
+    usage::note(app, &credential);
     Ok(Caller::of(credential))
+}
+
+/// The address that a request came from.
+pub(super) fn address(parts: &Parts) -> IpAddr {
+    let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
+    peer.map_or(IpAddr::from([0, 0, 0, 0]), |ConnectInfo(peer)| peer.ip())
 }
 
 fn bearer(headers: &HeaderMap) -> Result<Option<&str>> {
@@ -164,13 +260,14 @@ pub(super) async fn local_caller(parts: &Parts, app: &App) -> Result<Caller> {
             "Send the header Authorization: Bearer <token>; `evenhand keys create` makes one.",
         ));
     }
-    app.state::<RateLimits>().check("local")?;
+    app.state::<RateLimits>().check(Bucket::Credential("local"))?;
     let inspection = header(HeaderName::from_static("x-evenhand-caller")) == Some("dashboard");
     Ok(Caller {
         org_id: DEFAULT_ORG.into(),
         credential_id: "local".to_owned(),
         role: Role::Dashboard,
         governance: false,
+        reads: true,
         inspection,
         local: true,
     })

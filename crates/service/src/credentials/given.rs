@@ -66,8 +66,11 @@ impl GivenCredentials {
             org_id: self.org_id.clone(),
             role,
             governance: role == Role::Governance,
+            reads: true,
             name: "given in the environment".to_owned(),
             created_at: 0,
+            expires_at: None,
+            last_used_at: None,
             revoked_at: None,
         }
     }

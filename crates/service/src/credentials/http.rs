@@ -8,7 +8,7 @@ use serde::Serialize;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::{Caller, Grant, Role};
+use super::{Grant, Known, Role};
 use crate::app::App;
 use base::owner::OrgId;
 use storage::db::Engine;
@@ -33,7 +33,7 @@ struct Whoami {
 /// The caller's organization and role, and the storage of its data.
 #[utoipa::path(get, path = "/api/whoami", tag = "operations",
     responses((status = 200, body = Whoami)))]
-async fn whoami(State(app): State<Arc<App>>, caller: Caller) -> Json<Whoami> {
+async fn whoami(State(app): State<Arc<App>>, Known(caller): Known) -> Json<Whoami> {
     let engine = app.db.engine();
     Json(Whoami {
         success: true,

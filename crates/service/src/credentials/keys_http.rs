@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::{Credential, Grant, Operator, Role, rules};
+use super::{Credential, Grant, Inspector, NewCredential, Operator, Role, rules};
 use crate::app::App;
 use crate::http::fields::{Fields, Read};
 use crate::http::{Input, PathId, Result};
@@ -26,7 +26,13 @@ struct Key {
     name: String,
     role: Role,
     grants: Vec<Grant>,
+    /// False for an agent key that publishes and searches only.
+    reads: bool,
     created_at: i64,
+    /// From then on it is refused.
+    expires_at: Option<i64>,
+    /// When it was last used, to the hour.
+    last_used_at: Option<i64>,
     revoked_at: Option<i64>,
 }
 
@@ -37,7 +43,10 @@ impl From<Credential> for Key {
             name: credential.name,
             role: credential.role,
             grants: Grant::listed_for(credential.governance),
+            reads: credential.reads,
             created_at: credential.created_at,
+            expires_at: credential.expires_at,
+            last_used_at: credential.last_used_at,
             revoked_at: credential.revoked_at,
         }
     }
@@ -50,27 +59,29 @@ struct KeysResponse {
 }
 
 /// A credential to be made.
-struct NewKey {
-    role: Role,
-    name: String,
-    governance_grant: bool,
-}
+struct NewKey(NewCredential);
 
 crate::request_body!(NewKey, "CreateKeyRequest");
 
 impl Read for NewKey {
     fn read(f: &mut Fields<'_>) -> Self {
-        let key = NewKey {
+        let key = NewCredential {
             role: f.required_word("role"),
             name: f.text("name", 255),
             governance_grant: f
                 .about("Let a dashboard key export and erase people.")
                 .flag("governance_grant"),
+            reads: !f.about("An agent key that publishes and searches only.").flag("no_reads"),
+            lasts: f
+                .about("Days after which it is refused; without it, it does not end.")
+                .integer("expires_in_days", 1..=3650)
+                .map(|days| days * 86_400),
         };
-        if key.governance_grant && key.role == Role::Agent && !f.is_refused("role") {
-            f.problem("governance_grant", "contradiction", "an agent key cannot carry it");
+        if let Some((field, problem)) = key.contradiction().filter(|_| !f.is_refused("role")) {
+            let field = if field == "reads" { "no_reads" } else { field };
+            f.problem(field, "contradiction", problem);
         }
-        key
+        NewKey(key)
     }
 }
 
@@ -89,7 +100,7 @@ struct RevokedKey {
 
 /// The organization's credentials.
 #[utoipa::path(get, path = "/api/keys", tag = "operations", responses((status = 200, body = KeysResponse)))]
-async fn list_keys(State(app): State<Arc<App>>, operator: Operator) -> Result<Json<KeysResponse>> {
+async fn list_keys(State(app): State<Arc<App>>, operator: Inspector) -> Result<Json<KeysResponse>> {
     let found = rules::list(&app, Some(&operator.0.org_id)).await?;
     Ok(Json(KeysResponse { keys: found.into_iter().map(Key::from).collect() }))
 }
@@ -100,10 +111,9 @@ async fn list_keys(State(app): State<Arc<App>>, operator: Operator) -> Result<Js
 async fn create_key(
     State(app): State<Arc<App>>,
     Operator(caller): Operator,
-    Input { value: new, .. }: Input<NewKey>,
+    Input { value: NewKey(new), .. }: Input<NewKey>,
 ) -> Result<Json<CreatedKey>> {
-    let NewKey { role, name, governance_grant } = new;
-    let governs = governance_grant || role == Role::Governance;
+    let governs = new.governance_grant || new.role == Role::Governance;
     if governs && !caller.governance {
         return Err(Error::refused(
             Code::Forbidden,
@@ -113,11 +123,11 @@ async fn create_key(
         .into());
     }
     let (by, org_id) = (&caller.credential_id, &caller.org_id);
-    let (key, token) = rules::create_by(&app, by, org_id, role, governance_grant, &name).await?;
+    let (key, token) = rules::create_by(&app, by, org_id, new).await?;
     Ok(Json(CreatedKey { key: key.into(), token }))
 }
 
-/// End a credential: it is refused from the next request on.
+/// End a credential: it is refused from the next request on. One that governs is ended only by those who do.
 #[utoipa::path(delete, path = "/api/keys/{credential_id}", tag = "operations",
     params(("credential_id" = String, Path)), responses((status = 200, body = RevokedKey)))]
 async fn revoke_key(
@@ -125,6 +135,6 @@ async fn revoke_key(
     Operator(caller): Operator,
     PathId(id): PathId,
 ) -> Result<Json<RevokedKey>> {
-    rules::revoke_by(&app, &caller.credential_id, &caller.org_id, &id).await?;
+    rules::revoke_by(&app, &caller.credential_id, caller.governance, &caller.org_id, &id).await?;
     Ok(Json(RevokedKey { success: true, message: format!("revoked {id}") }))
 }

@@ -5,19 +5,25 @@
 
 pub mod browser;
 mod callers;
+mod deletions;
 mod given;
 pub mod http;
 pub mod keys_http;
+mod refusals;
 mod rules;
 pub mod sign_in_http;
 mod sql;
+mod usage;
 
 use base::owner::OrgId;
 use sha2::{Digest, Sha256};
 
-pub use callers::{Caller, Governor, Operator};
+pub use callers::{Caller, Contributor, Governor, Inspector, Known, Operator, Publisher, Searcher};
+pub use deletions::{Deletion, note_deletion};
 pub use given::GivenCredentials;
-pub use rules::{any_exist, create, find, list, revoke};
+pub use refusals::Refusals;
+pub use rules::{NewCredential, any_exist, create, find, list, revoke};
+pub use usage::RecentUse;
 
 /// The organization of local mode and of credentials given in the environment.
 pub const DEFAULT_ORG: &str = "default";
@@ -28,8 +34,12 @@ base::vocabulary! {
     pub enum Role {
         /// An ordinary production key: publishes, searches, reads.
         Agent = "agent",
+        /// A program that publishes and searches, and reads nothing back.
+        Publish = "publish",
         /// A person or program that runs the installation.
         Dashboard = "dashboard",
+        /// A person or program that looks at everything and changes nothing.
+        Auditor = "auditor",
         /// Export and erasure only.
         Governance = "governance",
     }
@@ -57,9 +67,21 @@ pub struct Credential {
     pub role: Role,
     /// True if it may call the governance endpoints.
     pub governance: bool,
+    /// False for an agent key that publishes and searches only.
+    pub reads: bool,
     pub name: String,
     pub created_at: i64,
+    /// From then on it is refused.
+    pub expires_at: Option<i64>,
+    /// When it was last used, to the hour.
+    pub last_used_at: Option<i64>,
     pub revoked_at: Option<i64>,
+}
+
+impl Credential {
+    pub fn is_expired(&self, now: i64) -> bool {
+        self.expires_at.is_some_and(|end| end <= now)
+    }
 }
 
 /// SHA-256 of a token, the only form in which it is stored.

@@ -14,11 +14,12 @@ use axum::{Json, Router};
 use serde::Serialize;
 use subtle::ConstantTimeEq;
 
+use super::Role;
 use super::browser::{self, Browser};
 use super::callers::{self, Caller};
 use crate::app::App;
 use crate::http::fields::{Fields, Read};
-use crate::http::{HttpError, Input, RateLimits, Result};
+use crate::http::{Bucket, HttpError, Input, RateLimits, Result};
 use base::owner::OrgId;
 use storage::error::{Code, Error};
 
@@ -45,6 +46,7 @@ struct Session {
     org_id: Option<OrgId>,
     /// CSRF token: the header `X-Evenhand-CSRF` must carry it when something is changed.
     csrf: Option<String>,
+    role: Option<Role>,
     /// True if it may export and erase.
     governance: bool,
 }
@@ -52,8 +54,13 @@ struct Session {
 impl Session {
     fn of(caller: Caller, csrf: Option<String>) -> Self {
         let state = if caller.local { SignInState::Local } else { SignInState::SignedIn };
-        let governance = caller.governance;
-        Session { state, org_id: Some(caller.org_id), csrf, governance }
+        let (role, governance) = (Some(caller.role), caller.governance);
+        Session { state, org_id: Some(caller.org_id), csrf, role, governance }
+    }
+
+    fn signed_out() -> Self {
+        let state = SignInState::SignedOut;
+        Session { state, org_id: None, csrf: None, role: None, governance: false }
     }
 }
 
@@ -65,9 +72,7 @@ async fn look(State(app): State<Arc<App>>, parts: Parts) -> Result<Json<Session>
     }
     let session = match callers::local_caller(&parts, &app).await {
         Ok(caller) => Session::of(caller, None),
-        Err(Error::Refused { code: Code::Unauthenticated, .. }) => {
-            Session { state: SignInState::SignedOut, org_id: None, csrf: None, governance: false }
-        }
+        Err(Error::Refused { code: Code::Unauthenticated, .. }) => Session::signed_out(),
         Err(error) => return Err(error.into()),
     };
     Ok(Json(session))
@@ -92,8 +97,8 @@ struct SignInRate;
 impl FromRequestParts<Arc<App>> for SignInRate {
     type Rejection = HttpError;
 
-    async fn from_request_parts(_: &mut Parts, app: &Arc<App>) -> Result<Self, HttpError> {
-        app.state::<RateLimits>().check("sign-in")?;
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, HttpError> {
+        app.state::<RateLimits>().check(Bucket::SignIn(callers::address(parts)))?;
         Ok(SignInRate)
     }
 }
@@ -101,27 +106,25 @@ impl FromRequestParts<Arc<App>> for SignInRate {
 async fn sign_in(
     State(app): State<Arc<App>>,
     _within_rate: SignInRate,
-    headers: HeaderMap,
     Input { value, .. }: Input<SignIn>,
 ) -> Result<impl IntoResponse> {
     let (value, browser) = browser::sign_in(&app, value.token.trim()).await?;
     let csrf = Some(browser.csrf.clone());
-    let cookie = set_cookie(&headers, &value, browser::SIGNED_IN_SECONDS);
+    let cookie = set_cookie(&app, &value, browser::SIGNED_IN_SECONDS);
     let body = Json(Session::of(caller(browser), csrf));
     Ok((AppendHeaders([(header::SET_COOKIE, cookie)]), body))
 }
 
-async fn sign_out(headers: HeaderMap) -> impl IntoResponse {
-    let cookie = set_cookie(&headers, "", 0);
-    let body =
-        Session { state: SignInState::SignedOut, org_id: None, csrf: None, governance: false };
-    (AppendHeaders([(header::SET_COOKIE, cookie)]), Json(body))
+async fn sign_out(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<impl IntoResponse> {
+    if let Some(value) = cookie_value(&headers) {
+        browser::sign_out(&app, value).await?;
+    }
+    let cookie = set_cookie(&app, "", 0);
+    Ok((AppendHeaders([(header::SET_COOKIE, cookie)]), Json(Session::signed_out())))
 }
 
-/// Secure when the browser came over TLS, which a proxy in front of this server says.
-fn set_cookie(headers: &HeaderMap, value: &str, seconds: i64) -> String {
-    let over_tls = headers.get("x-forwarded-proto").is_some_and(|proto| proto == "https");
-    let secure = if over_tls { "; Secure" } else { "" };
+fn set_cookie(app: &App, value: &str, seconds: i64) -> String {
+    let secure = if app.settings.server.secure_cookies { "; Secure" } else { "" };
     format!("{COOKIE}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}{secure}")
 }
 
@@ -139,16 +142,20 @@ pub async fn signed_in(parts: &Parts, app: &App) -> Result<Option<Caller>, Error
             ));
         }
     }
-    app.state::<RateLimits>().check(&browser.credential.credential_id)?;
+    app.state::<RateLimits>().check(Bucket::Credential(&browser.credential.credential_id))?;
     Ok(Some(caller(browser)))
 }
 
-async fn of_cookie(headers: &HeaderMap, app: &App) -> Result<Option<Browser>, Error> {
+fn cookie_value(headers: &HeaderMap) -> Option<&str> {
     let values = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     let mut pairs = values.flat_map(|value| value.split(';')).filter_map(|p| p.split_once('='));
-    match pairs.find(|(name, _)| name.trim() == COOKIE) {
-        Some((_, value)) => browser::signed_in(app, value.trim()).await,
-        None => Ok(None),
+    pairs.find(|(name, _)| name.trim() == COOKIE).map(|(_, value)| value.trim())
+}
+
+async fn of_cookie(headers: &HeaderMap, app: &App) -> Result<Option<Browser>, Error> {
+    match cookie_value(headers).filter(|value| !value.is_empty()) {
+        Some(value) if app.db.engine().is_some() => browser::signed_in(app, value).await,
+        _ => Ok(None),
     }
 }
 

@@ -18,7 +18,7 @@ use super::{
     ID_LENGTH, MARGIN, RetrievalExperimentListResponse, RetrievalExperimentResultsResponse, results,
 };
 use crate::app::App;
-use crate::credentials::{Caller, Operator};
+use crate::credentials::{Caller, Inspector, Operator};
 use crate::http::fields::{Fields, Read};
 use crate::http::{Input, PathId, QueryInput, Result};
 use stats::CiMethod;
@@ -183,7 +183,7 @@ async fn get_plan(
     responses((status = 200, content_type = "application/x-ndjson", body = String)))]
 async fn export_rows(
     State(app): State<Arc<App>>,
-    operator: Operator,
+    operator: Inspector,
     PathId(experiment_id): PathId,
 ) -> Result<impl IntoResponse> {
     let export = export::begin(&app, &operator.0.org_id, experiment_id).await?;

@@ -12,6 +12,7 @@ use crate::app::App;
 use crate::schema::MIGRATIONS;
 use storage::db::Engine;
 use storage::error::{Code, Error, Result};
+use storage::subjects::KeyPurpose;
 use storage::subjects::sealing::{self, Signed};
 
 const DAY: i64 = 86_400;
@@ -110,7 +111,7 @@ pub fn of(app: &App, purge: &Purge) -> Result<SignedCertificate> {
 /// The signature of a certificate, or of what a drill found.
 pub fn sign(app: &App, certificate: &impl Serialize) -> Result<Signed> {
     let value = serde_json::to_value(certificate).map_err(|e| Error::Internal(e.to_string()))?;
-    app.subject_keys.sign(message(&value).as_bytes())
+    app.subject_keys.sign(KeyPurpose::Signing, message(&value).as_bytes())
 }
 
 /// The message that is signed: the certificate as JSON with sorted names and no white space.
@@ -118,6 +119,16 @@ fn message(certificate: &Value) -> String {
     let mut sorted = certificate.clone();
     sorted.sort_all_objects();
     format!("evenhand-certificate-v1\n{sorted}")
+}
+
+/// Verifies a certificate of this installation.
+pub fn check_own(app: &App, signed: &Value) -> Result<(), String> {
+    let public_key = check(signed)?;
+    let own = app.subject_keys.public_keys(KeyPurpose::Signing);
+    match own.iter().any(|(_, key)| *key == public_key) {
+        true => Ok(()),
+        false => Err("it was signed by somebody else".to_owned()),
+    }
 }
 
 /// Verifies a signed certificate and gives its public key. With nothing but the file, this says that nobody

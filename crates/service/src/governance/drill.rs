@@ -14,7 +14,7 @@ use tower::ServiceExt;
 use super::canaries::{self, Scanner};
 use super::certificate;
 use crate::app::App;
-use crate::credentials::{self, Role};
+use crate::credentials::{self, NewCredential, Role};
 use base::owner::UserId;
 use storage::db::Engine;
 use storage::error::{Error, Result};
@@ -53,8 +53,8 @@ impl Client {
 /// Plants, erases, looks, and gives the signed result; `passed` in it says how it went.
 pub async fn run(app: &Arc<App>, router: Router) -> Result<Value> {
     let name = "made for a drill, revoked after it";
-    let (credential, token) =
-        credentials::create(app, &ORG.into(), Role::Dashboard, true, name).await?;
+    let new = NewCredential::of(Role::Dashboard, name);
+    let (credential, token) = credentials::create(app, &ORG.into(), new.with_grant(true)).await?;
     let client = Client { router, token };
     let result = drill(app, &client).await;
     credentials::revoke(app, &credential.credential_id).await?;

@@ -86,7 +86,8 @@ pub async fn export(
 /// Finds or writes the export's id and its audit event.
 async fn register(app: &Arc<App>, request: EraseRequest) -> Result<ExportHeader> {
     let input = (app.clone(), request, app.ids.uuid());
-    app.db
+    let export = app
+        .db
         .write("governance.register_export", input, |tx, (app, request, new_id)| {
             Box::pin(async move {
                 let EraseRequest { org_id, user_id, request_id, actor } = request;
@@ -123,11 +124,13 @@ async fn register(app: &Arc<App>, request: EraseRequest) -> Result<ExportHeader>
                     counts,
                     now,
                 };
-                audit::append(tx, event).await?;
+                audit::append(tx, keys, event).await?;
                 Ok(export)
             })
         })
-        .await
+        .await?;
+    app.sign_audit_head().await;
+    Ok(export)
 }
 
 /// An export while it is read.

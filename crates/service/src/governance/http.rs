@@ -24,6 +24,8 @@ use crate::credentials::Governor;
 use crate::http::fields::{Fields, Read};
 use crate::http::{Input, PathId, QueryInput, Result};
 use base::owner::UserId;
+use storage::error::Error;
+use storage::subjects::KeyPurpose;
 
 /// Erasures in a list.
 const LISTED: i64 = 100;
@@ -37,6 +39,7 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(purge_certificate))
         .routes(routes!(preview_user))
         .routes(routes!(readmit_user))
+        .routes(routes!(public_key))
 }
 
 /// A person, and the caller's own id for what is asked: the same pair is the same operation.
@@ -277,4 +280,37 @@ async fn readmit_user(
     let subject_ref = app.subject_keys.subject_ref(&governor.org_id, &value.user_id);
     let readmitted = people::readmit(&app, value.by(governor)).await?;
     Ok(Json(Readmitted { subject_ref, readmitted }))
+}
+
+/// A public key of this installation, Ed25519 in hex.
+#[derive(Serialize, ToSchema)]
+struct PublicKey {
+    /// The governance key behind it.
+    key_id: String,
+    public_key: String,
+}
+
+#[derive(Serialize, ToSchema)]
+struct PublicKeys {
+    /// Signs certificates now.
+    certificates: PublicKey,
+    /// Signed certificates before.
+    earlier: Vec<PublicKey>,
+    /// Signs the end of the audit chain.
+    audit_head: PublicKey,
+}
+
+/// The keys that certificates of this installation are checked with. Open to everybody.
+#[utoipa::path(get, path = "/api/governance/public-key", tag = "governance", security(()),
+    responses((status = 200, body = PublicKeys)))]
+async fn public_key(State(app): State<Arc<App>>) -> Result<Json<PublicKeys>> {
+    let keys = |purpose| {
+        let keys = app.subject_keys.public_keys(purpose).into_iter();
+        keys.map(|(key_id, public_key)| PublicKey { key_id, public_key }).collect::<Vec<_>>()
+    };
+    let none = || Error::Internal("there is no governance key".to_owned());
+    let mut earlier = keys(KeyPurpose::Signing);
+    let certificates = earlier.pop().ok_or_else(none)?;
+    let audit_head = keys(KeyPurpose::Anchors).pop().ok_or_else(none)?;
+    Ok(Json(PublicKeys { certificates, earlier, audit_head }))
 }

@@ -16,6 +16,7 @@ use sha2::{Digest, Sha256};
 use super::purge::{self, NewPurge, Purge};
 use super::sql;
 use crate::app::App;
+use crate::config::Settings;
 use base::owner::OrgId;
 use base::private_files;
 use storage::error::{Error, Result};
@@ -51,18 +52,18 @@ impl Entry {
 }
 
 /// Path of an installation's ledger; on PostgreSQL there is one if the settings name it.
-fn path(app: &App) -> Option<PathBuf> {
-    let governance = &app.settings.governance;
+pub fn path(settings: &Settings) -> Option<PathBuf> {
+    let governance = &settings.governance;
     if !governance.ledger_file.as_os_str().is_empty() {
         return Some(governance.ledger_file.clone());
     }
-    let server = &app.settings.server;
+    let server = &settings.server;
     server.database_url.is_empty().then(|| server.data_dir.join(FILE))
 }
 
 /// Notes an erasure, once.
 pub fn append(app: &App, purge: &Purge) -> Result<()> {
-    let Some(path) = path(app) else { return Ok(()) };
+    let Some(path) = path(&app.settings) else { return Ok(()) };
     note(&path, purge).map_err(|e| match e {
         Trouble::Io(e) => Error::unavailable(format!("The erasure ledger: {e}"), 5),
         Trouble::Content(problem) => Error::Internal(problem),
@@ -146,7 +147,9 @@ fn read(file: &mut File) -> Result<(Vec<Entry>, u64), Trouble> {
 
 /// The entries of an installation's ledger.
 pub fn entries(app: &App) -> Result<Vec<Entry>> {
-    let Some(path) = path(app).filter(|path| path.exists()) else { return Ok(Vec::new()) };
+    let Some(path) = path(&app.settings).filter(|path| path.exists()) else {
+        return Ok(Vec::new());
+    };
     let entries = File::open(path).map_err(Trouble::Io).and_then(|mut file| read(&mut file));
     match entries {
         Ok((entries, _)) => Ok(entries),

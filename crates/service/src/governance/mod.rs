@@ -1,9 +1,10 @@
 //! Forgetting a person, and proving it.
 //!
-//! The operations: [`export`], [`purge`] (erase) with its [`certificate`] and [`ledger`], [`people`] (preview, readmit) and
-//! retention by age. They stand on `storage::subjects` (barrier, wall, references, audit chain), on the queue and on
+//! The operations: [`export`], [`purge`] (erase) with its [`certificate`] and [`ledger`], [`people`] (preview, readmit),
+//! [`audit`] (does everything agree?) and retention by age. They stand on `storage::subjects` (barrier, wall, references, audit chain), on the queue and on
 //! the areas' rules.
 
+pub mod audit;
 pub mod canaries;
 pub mod certificate;
 pub mod drill;

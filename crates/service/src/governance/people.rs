@@ -31,7 +31,8 @@ pub async fn preview(app: &App, org_id: &OrgId, user_id: &UserId) -> Result<Coun
 /// Lets an erased person come back: what is newer than their erasure is accepted again. False when there was
 /// nothing to open.
 pub async fn readmit(app: &Arc<App>, request: EraseRequest) -> Result<bool> {
-    app.db
+    let readmitted = app
+        .db
         .write("governance.readmit", (app.clone(), request), |tx, (app, request)| {
             Box::pin(async move {
                 let EraseRequest { org_id, user_id, request_id, actor } = request;
@@ -59,9 +60,11 @@ pub async fn readmit(app: &Arc<App>, request: EraseRequest) -> Result<bool> {
                     counts: Counts::new(),
                     now: app.clock.now(),
                 };
-                audit::append(tx, event).await?;
+                audit::append(tx, keys, event).await?;
                 Ok(true)
             })
         })
-        .await
+        .await?;
+    app.sign_audit_head().await;
+    Ok(readmitted)
 }

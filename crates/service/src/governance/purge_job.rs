@@ -114,9 +114,9 @@ async fn run(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
             tracing::warn!(purge_id = purge.purge_id, %code, %cause, "an erasure did not get on");
             metrics::counter!("evenhand_purge_failures_total", "code" => code.as_str())
                 .increment(1);
-            let input = (job.clone(), purge.purge_id, app.clock.now());
+            let input = (job.clone(), purge.purge_id.clone(), app.clock.now());
             app.db
-                .write("governance.fail_purge", input.clone(), move |tx, (job, purge_id, now)| {
+                .write("governance.fail_purge", input, move |tx, (job, purge_id, now)| {
                     Box::pin(async move {
                         jobs::hold(tx, job).await?;
                         sql::purges::set_failed(tx, purge_id, code, detail(code), *now).await
@@ -124,20 +124,22 @@ async fn run(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
                 })
                 .await?;
             // Apart: what went wrong may be the audit itself, and the status is to tell.
+            let input = (app.clone(), job.clone(), purge.purge_id);
             let audited = app
                 .db
-                .write("governance.audit_failed_purge", input, |tx, (job, purge_id, now)| {
+                .write("governance.audit_failed_purge", input, |tx, (app, job, purge_id)| {
                     Box::pin(async move {
                         jobs::hold(tx, job).await?;
                         match sql::purges::find(tx, purge_id).await? {
-                            Some(purge) => purge.audit(tx, false, *now).await.map(drop),
+                            Some(purge) => purge.audit(tx, app, false).await.map(drop),
                             None => Ok(()),
                         }
                     })
                 })
                 .await;
-            if let Err(error) = audited {
-                tracing::warn!(%error, "a failed erasure is not in the audit");
+            match audited {
+                Ok(()) => app.sign_audit_head().await,
+                Err(error) => tracing::warn!(%error, "a failed erasure is not in the audit"),
             }
             // The queue keeps this text and tries again after a growing pause.
             Err(Error::Internal(code.to_string()))
@@ -208,7 +210,7 @@ async fn steps(app: &Arc<App>, job: &Claim, purge: &Purge) -> Result<(), Failure
 
 impl Purge {
     /// Writes how it ended, or failed this time, into the audit.
-    async fn audit(&self, tx: &mut Tx, ok: bool, now: i64) -> Result<(i64, String)> {
+    async fn audit(&self, tx: &mut Tx, app: &App, ok: bool) -> Result<(i64, String)> {
         let event = NewEvent {
             org_id: &self.org_id,
             operation: Operation::Erase,
@@ -217,9 +219,9 @@ impl Purge {
             subject_ref: Some(&self.subject_ref),
             request_ref: Some(&self.request_ref),
             counts: self.deleted_counts.0.clone(),
-            now,
+            now: app.clock.now(),
         };
-        audit::append(tx, event).await
+        audit::append(tx, &app.subject_keys, event).await
     }
 }
 
@@ -355,7 +357,7 @@ async fn finish(
                     return Ok(Ended::NotEmpty);
                 }
                 let now = app.clock.now();
-                let audited = purge.audit(tx, true, now).await?;
+                let audited = purge.audit(tx, app, true).await?;
                 app.faults.reach("erase.amid_final")?;
                 if !sql::purges::set_complete(tx, purge_id, physical_at, &audited, now).await? {
                     return Err(Error::LeaseLost);
@@ -372,6 +374,7 @@ async fn finish(
         let cause = Error::Internal("rows are left".to_owned());
         return Err(Failure::new(PurgeErrorCode::NotEmpty, cause));
     }
+    app.sign_audit_head().await;
     app.faults.reach("erase.after_final").map_err(failing(PurgeErrorCode::AuditFailed))
 }
 

@@ -1,13 +1,16 @@
 //! Retention by age: sessions whose last request is older than `governance.retention_days` are deleted, as one that
 //! is deleted by hand is. Off unless it is set.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
 use crate::app::App;
+use crate::credentials::{Deletion, note_deletion};
 use crate::intake;
 use crate::sessions;
+use base::owner::OrgId;
 use storage::error::{Code, Result};
 use storage::jobs::Recurring;
 
@@ -40,19 +43,46 @@ impl Recurring<App> for DeleteOldSessions {
 async fn delete_older(app: &Arc<App>, before: i64) -> Result<u64> {
     let mut deleted = 0;
     loop {
+        let mut by_organization: BTreeMap<OrgId, u64> = BTreeMap::new();
         let old = sessions::older_than(app, before, BATCH).await?;
         let count = old.len();
         for (org_id, user_id, session_id) in old {
-            match intake::delete_session(app, &org_id, session_id, Some(user_id)).await {
-                Ok(_) => deleted += 1,
+            match intake::delete_session(app, &org_id, None, session_id, Some(user_id)).await {
+                Ok(_) => {
+                    deleted += 1;
+                    *by_organization.entry(org_id).or_default() += 1;
+                }
                 // Somebody else was quicker.
                 Err(error) if error.code() == Code::NotFound => {}
                 Err(error) => return Err(error),
             }
         }
+        note(app, by_organization).await?;
         if count < usize::try_from(BATCH).unwrap_or(0) {
             metrics::counter!("evenhand_retention_sessions_deleted_total").increment(deleted);
             return Ok(deleted);
         }
     }
+}
+
+/// One audit event per organization and batch, with the number of sessions.
+async fn note(app: &Arc<App>, deleted: BTreeMap<OrgId, u64>) -> Result<()> {
+    if deleted.is_empty() {
+        return Ok(());
+    }
+    app.db
+        .write("governance.note_retention", (app.clone(), deleted), |tx, (app, deleted)| {
+            Box::pin(async move {
+                for (org_id, count) in deleted {
+                    let actor = DeleteOldSessions::KIND.to_owned();
+                    let deletion = Deletion { org_id: org_id.clone(), actor };
+                    let counts = BTreeMap::from([("sessions".to_owned(), *count)]);
+                    note_deletion(tx, app, &deletion, None, counts).await?;
+                }
+                Ok(())
+            })
+        })
+        .await?;
+    app.sign_audit_head().await;
+    Ok(())
 }

@@ -1,20 +1,22 @@
-//! Around every request: its id, its time limit, its measurement, and an answer even after a panic.
+//! Around every request: its id, its time limit, its measurement, what browsers and proxies may do with the answer,
+//! the rest of its body, and an answer even after a panic.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::{HeaderValue, Method};
+use axum::http::{HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 
 use super::problem::{HttpError, REQUEST_ID};
+use super::unread::Unread;
 use crate::app::App;
 use storage::error::Error;
 
-pub async fn around(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+pub async fn around(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
     let started = Instant::now();
     let id = sent_id(&request).unwrap_or_else(|| app.ids.uuid());
     let method = label(request.method());
@@ -22,6 +24,7 @@ pub async fn around(State(app): State<Arc<App>>, request: Request, next: Next) -
     let route = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
     let route = route.unwrap_or_else(|| "unmatched".to_owned());
 
+    let unread = Unread::of(&mut request);
     let limit = Duration::from_secs(app.settings.server.request_timeout_seconds);
     let answer = AssertUnwindSafe(tokio::time::timeout(limit, next.run(request))).catch_unwind();
     let mut response = REQUEST_ID
@@ -39,8 +42,12 @@ pub async fn around(State(app): State<Arc<App>>, request: Request, next: Next) -
         })
         .await;
 
+    unread.settle(&mut response).await;
+    let headers = response.headers_mut();
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     if let Ok(value) = HeaderValue::from_str(&id) {
-        response.headers_mut().insert("x-request-id", value);
+        headers.insert("x-request-id", value);
     }
     let status = response.status().as_u16();
     let elapsed = started.elapsed();

@@ -3,17 +3,22 @@
 //! Handlers live with their areas (`<area>/http.rs`), extract, call the area's rules and respond. They decide
 //! nothing and hold no SQL. `router.rs` puts them together.
 
+mod bodies;
+pub mod connections;
 pub mod docs;
 pub mod fields;
 mod input;
 pub mod middleware;
+mod paced;
 mod path;
 pub mod problem;
 mod rate_limits;
 pub mod server;
 pub mod ui;
+mod unread;
 
+pub use bodies::BodyBudget;
 pub use input::{Input, QueryInput};
 pub use path::{PathId, PathIds};
 pub use problem::{BadGateway, HttpError, Result};
-pub use rate_limits::RateLimits;
+pub use rate_limits::{Bucket, RateLimits};

@@ -26,8 +26,10 @@ pub struct Problem {
     code: Code,
     /// The same id as in the header X-Request-Id and in the server's log.
     request_id: String,
-    /// For bad input: every problem, each with its place.
+    /// For bad input: its problems, each with its place; at most 100.
     errors: Vec<InputProblem>,
+    /// Further problems of the same input that `errors` does not list.
+    errors_not_listed: usize,
 }
 
 /// The specification of a problem answer.
@@ -74,7 +76,7 @@ impl From<Error> for HttpError {
 impl IntoResponse for HttpError {
     fn into_response(self) -> Response {
         let request_id = current_request_id();
-        let (code, detail, errors, retry_after) = match self.0 {
+        let (code, detail, problems, retry_after) = match self.0 {
             Error::Refused { code, detail, problems, retry_after } => {
                 (code, detail, problems, retry_after)
             }
@@ -82,11 +84,12 @@ impl IntoResponse for HttpError {
                 tracing::error!(request_id, error = %fault, "a request failed");
                 let detail =
                     format!("An internal error; the server's log has it under {request_id}.");
-                (Code::Internal, detail, Vec::new(), None)
+                (Code::Internal, detail, Default::default(), None)
             }
         };
         let status =
             StatusCode::from_u16(code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let (errors, errors_not_listed) = problems.into_parts();
         let problem = Problem {
             kind: format!("urn:evenhand:problem:{code}"),
             title: status.canonical_reason().unwrap_or_default(),
@@ -95,6 +98,7 @@ impl IntoResponse for HttpError {
             code,
             request_id,
             errors,
+            errors_not_listed,
         };
         let body = serde_json::to_vec(&problem).unwrap_or_default();
         let mut response = (status, body).into_response();

@@ -1,15 +1,45 @@
-//! Requests per second and credential, counted in this process.
+//! Requests per second, counted in this process: of a credential, and of an address that has none.
 
+use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
 use governor::clock::{Clock, DefaultClock};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 
+use super::connections::network_of;
 use crate::config::Settings;
 use storage::error::{Code, Error, Result};
 
-pub struct RateLimits(Option<DefaultKeyedRateLimiter<String>>);
+/// Buckets beyond this number are looked through for those that are full again.
+const MANY: usize = 50_000;
+
+/// Whose requests are counted together.
+#[derive(Clone, Copy, Debug)]
+pub enum Bucket<'a> {
+    Credential(&'a str),
+    /// Attempts to sign in, from one address.
+    SignIn(IpAddr),
+    /// Requests with a token that nobody knows, from one address.
+    UnknownToken(IpAddr),
+}
+
+impl Bucket<'_> {
+    fn key(self) -> String {
+        match self {
+            Bucket::Credential(id) => format!("credential {id}"),
+            Bucket::SignIn(address) => format!("sign-in {}", network_of(address)),
+            Bucket::UnknownToken(address) => format!("unknown {}", network_of(address)),
+        }
+    }
+}
+
+pub struct RateLimits(Option<Limiters>);
+
+struct Limiters {
+    credentials: DefaultKeyedRateLimiter<String>,
+    strangers: DefaultKeyedRateLimiter<String>,
+}
 
 impl RateLimits {
     pub fn new(settings: &Settings) -> Self {
@@ -20,29 +50,41 @@ impl RateLimits {
             .replace("localhost", "127.0.0.1")
             .parse::<std::net::SocketAddr>()
             .is_ok_and(|address| address.ip().is_loopback());
-        let (Some(rate), Some(burst)) =
-            (NonZeroU32::new(limit.requests_per_second), NonZeroU32::new(limit.burst))
-        else {
-            return RateLimits(None);
-        };
         if on_loopback && !limit.on_loopback {
             return RateLimits(None);
         }
-        RateLimits(Some(RateLimiter::keyed(Quota::per_second(rate).allow_burst(burst))))
+        let limiter = |per_second, burst| {
+            let quota = Quota::per_second(NonZeroU32::new(per_second)?);
+            Some(RateLimiter::keyed(quota.allow_burst(NonZeroU32::new(burst)?)))
+        };
+        let credentials = limiter(limit.requests_per_second, limit.burst);
+        let strangers = limiter(limit.strangers_per_second, limit.strangers_burst);
+        RateLimits(
+            credentials
+                .zip(strangers)
+                .map(|(credentials, strangers)| Limiters { credentials, strangers }),
+        )
     }
 
-    /// Counts one request of this credential.
-    pub fn check(&self, credential_id: &str) -> Result<()> {
-        let Some(limiter) = &self.0 else {
+    /// Counts one request.
+    pub fn check(&self, bucket: Bucket<'_>) -> Result<()> {
+        let Some(limiters) = &self.0 else {
             return Ok(());
         };
-        limiter.check_key(&credential_id.to_owned()).map_err(|until| {
+        let (limiter, whose) = match bucket {
+            Bucket::Credential(_) => (&limiters.credentials, "This credential"),
+            Bucket::SignIn(_) | Bucket::UnknownToken(_) => (&limiters.strangers, "This address"),
+        };
+        if limiter.len() > MANY {
+            limiter.retain_recent();
+        }
+        limiter.check_key(&bucket.key()).map_err(|until| {
             let wait = until.wait_time_from(DefaultClock::default().now());
             let seconds = wait.as_secs() + u64::from(wait > Duration::from_secs(wait.as_secs()));
             Error::Refused {
                 code: Code::RateLimited,
-                detail: format!("This credential sends too fast; wait {} s.", seconds.max(1)),
-                problems: Vec::new(),
+                detail: format!("{whose} sends too fast; wait {} s.", seconds.max(1)),
+                problems: Default::default(),
                 retry_after: Some(seconds.max(1)),
             }
         })

@@ -75,7 +75,7 @@ fn file(path: &str, headers: &HeaderMap) -> Option<Response> {
         Body::from(found.data.into_owned()).into_response()
     };
     let lasting = path.starts_with("assets/");
-    let keep = if lasting { "public, max-age=31536000, immutable" } else { "no-cache" };
+    let keep = if lasting { "public, max-age=31536000, immutable" } else { "no-store" };
     let set = response.headers_mut();
     set.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
     set.insert(header::CACHE_CONTROL, HeaderValue::from_static(keep));

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::app::App;
+use crate::credentials::{Deletion, note_deletion};
 use crate::evaluation;
 use crate::experiments;
 use crate::learning_loop;
@@ -17,32 +18,39 @@ use storage::subjects::barrier;
 /// Deletes one turn.
 pub async fn delete_interaction(
     app: &Arc<App>,
-    org_id: &OrgId,
+    deletion: Deletion,
     user_id: UserId,
     interaction_id: i64,
 ) -> Result<()> {
-    let input = (app.clone(), org_id.to_owned(), user_id, interaction_id);
+    let input = (app.clone(), deletion, user_id, interaction_id);
     app.db
-        .write("sessions.delete_interaction", input, |tx, (app, org_id, user_id, id)| {
+        .write("sessions.delete_interaction", input, |tx, (app, deletion, user_id, id)| {
             Box::pin(async move {
+                let org_id = &deletion.org_id;
                 let session_id = rows::delete_interaction(tx, org_id, user_id, *id).await?;
                 let session_id = session_id.ok_or_else(|| Error::not_found("interaction"))?;
-                settle(tx, app, org_id, user_id, &session_id).await
+                settle(tx, app, org_id, user_id, &session_id).await?;
+                let counts = counted("interactions", 1);
+                note_deletion(tx, app, deletion, Some(user_id), counts).await
             })
         })
-        .await
+        .await?;
+    app.sign_audit_head().await;
+    Ok(())
 }
 
 /// Deletes requests with their turns and gives how many there were; none of them known is an error.
 pub async fn delete_requests(
     app: &Arc<App>,
-    org_id: &OrgId,
+    deletion: Deletion,
     request_ids: Vec<String>,
 ) -> Result<usize> {
-    let input = (app.clone(), org_id.to_owned(), request_ids);
-    app.db
-        .write("sessions.delete_requests", input, |tx, (app, org_id, request_ids)| {
+    let input = (app.clone(), deletion, request_ids);
+    let deleted = app
+        .db
+        .write("sessions.delete_requests", input, |tx, (app, deletion, request_ids)| {
             Box::pin(async move {
+                let org_id = &deletion.org_id;
                 let (mut deleted, mut touched) = (0, BTreeSet::new());
                 for request_id in request_ids {
                     let Some(place) = rows::locate_request(tx, org_id, request_id).await? else {
@@ -55,48 +63,80 @@ pub async fn delete_requests(
                 if deleted == 0 {
                     return Err(Error::not_found("request"));
                 }
+                let mut users = BTreeSet::new();
                 for (user_id, session_id) in touched {
                     settle(tx, app, org_id, &user_id, &session_id).await?;
+                    users.insert(user_id);
                 }
+                // Several people's are one event without a name.
+                let only = users.first().filter(|_| users.len() == 1);
+                let counts = counted("requests", deleted as u64);
+                note_deletion(tx, app, deletion, only, counts).await?;
                 Ok(deleted)
             })
         })
-        .await
+        .await?;
+    app.sign_audit_head().await;
+    Ok(deleted)
 }
 
-/// Deletes a session with everything that hangs on it; gives how many requests it had.
+/// Deletes a session with everything that hangs on it; gives how many requests it had. Retention counts for itself, and
+/// gives no `deletion`.
 pub async fn delete_session(
-    app: &App,
+    app: &Arc<App>,
     org_id: &OrgId,
+    deletion: Option<Deletion>,
     session_id: String,
     user_id: Option<UserId>,
 ) -> Result<u64> {
-    let input = (org_id.to_owned(), session_id, user_id);
-    app.db
-        .write("sessions.delete_session", input, |tx, (org_id, session_id, user_id)| {
-            Box::pin(async move {
-                let user_id = sessions::owner(tx, org_id, session_id, user_id.as_ref()).await?;
-                // Gone meanwhile: what a publish brings back now is not what was asked about.
-                if !rows::lock_session(tx, org_id, &user_id, session_id).await? {
-                    return Err(Error::not_found("session"));
-                }
-                delete_with_findings(tx, org_id, &user_id, session_id).await
-            })
-        })
-        .await
+    let audited = deletion.is_some();
+    let input = (app.clone(), org_id.to_owned(), deletion, session_id, user_id);
+    let deleted = app
+        .db
+        .write(
+            "sessions.delete_session",
+            input,
+            |tx, (app, org_id, deletion, session_id, user_id)| {
+                Box::pin(async move {
+                    let user_id = sessions::owner(tx, org_id, session_id, user_id.as_ref()).await?;
+                    // Gone meanwhile: what a publish brings back now is not what was asked about.
+                    if !rows::lock_session(tx, org_id, &user_id, session_id).await? {
+                        return Err(Error::not_found("session"));
+                    }
+                    let deleted = delete_with_findings(tx, org_id, &user_id, session_id).await?;
+                    if let Some(deletion) = deletion {
+                        let mut counts = counted("requests", deleted);
+                        counts.insert("sessions".to_owned(), 1);
+                        note_deletion(tx, app, deletion, Some(&user_id), counts).await?;
+                    }
+                    Ok(deleted)
+                })
+            },
+        )
+        .await?;
+    if audited {
+        app.sign_audit_head().await;
+    }
+    Ok(deleted)
+}
+
+fn counted(target: &str, count: u64) -> BTreeMap<String, u64> {
+    BTreeMap::from([(target.to_owned(), count)])
 }
 
 /// Deletes everything stored for a user, without closing the door on them; gives the counts by target. For
 /// forgetting a person with proof, there is erasure.
 pub async fn clear_user_data(
     app: &Arc<App>,
-    org_id: &OrgId,
+    deletion: Deletion,
     user_id: UserId,
 ) -> Result<BTreeMap<String, u64>> {
-    let input = (app.clone(), org_id.to_owned(), user_id);
-    app.db
-        .write("sessions.clear_user_data", input, |tx, (app, org_id, user_id)| {
+    let input = (app.clone(), deletion, user_id);
+    let deleted = app
+        .db
+        .write("sessions.clear_user_data", input, |tx, (app, deletion, user_id)| {
             Box::pin(async move {
+                let org_id = &deletion.org_id;
                 barrier::lock(tx, &app.subject_keys, org_id, user_id, app.clock.now()).await?;
                 let mut counts = BTreeMap::new();
                 while let Some(shared) =
@@ -112,10 +152,13 @@ pub async fn clear_user_data(
                 if counts.values().all(|count| *count == 0) {
                     return Err(Error::not_found("user"));
                 }
+                note_deletion(tx, app, deletion, Some(user_id), counts.clone()).await?;
                 Ok(counts)
             })
         })
-        .await
+        .await?;
+    app.sign_audit_head().await;
+    Ok(deleted)
 }
 
 /// After something of a session was deleted: sums it up anew, or deletes it when nothing is left.

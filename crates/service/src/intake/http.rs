@@ -11,7 +11,7 @@ use utoipa_axum::routes;
 
 use super::{PublishRequest, PublishResponse, http_deletes, outcomes, publish};
 use crate::app::App;
-use crate::credentials::Caller;
+use crate::credentials::Publisher;
 use crate::http::fields::{Fields, Read};
 use crate::http::{Input, QueryInput, Result};
 use crate::sessions::NewOutcome;
@@ -49,7 +49,7 @@ impl Read for PublishQuery {
     request_body = PublishRequest, responses((status = 200, body = PublishResponse)))]
 async fn publish_interaction(
     State(app): State<Arc<App>>,
-    caller: Caller,
+    Publisher(caller): Publisher,
     _query: QueryInput<PublishQuery>,
     input: Input<PublishRequest>,
 ) -> Result<Json<PublishResponse>> {
@@ -72,7 +72,7 @@ struct FinalizeResponse {
     request_body = SessionKey, responses((status = 200, body = FinalizeResponse)))]
 async fn finalize_session(
     State(app): State<Arc<App>>,
-    caller: Caller,
+    Publisher(caller): Publisher,
     Input { value: SessionKey { session_id, user_id }, .. }: Input<SessionKey>,
 ) -> Result<Json<FinalizeResponse>> {
     let (user_id, finished_at) =
@@ -125,7 +125,7 @@ struct SessionOutcomeResponse {
     request_body = NewOutcome, responses((status = 200, body = SessionOutcomeResponse)))]
 async fn session_outcome(
     State(app): State<Arc<App>>,
-    caller: Caller,
+    Publisher(caller): Publisher,
     input: Input<NewOutcome>,
 ) -> Result<Json<SessionOutcomeResponse>> {
     let outcome = outcomes::record_outcome(&app, &caller.org_id, input.value).await?;

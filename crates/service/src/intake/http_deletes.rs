@@ -121,7 +121,8 @@ async fn delete_interaction(
     Operator(caller): Operator,
     Input { value, .. }: Input<DeleteInteractionRequest>,
 ) -> Result<Json<Deleted>> {
-    deletes::delete_interaction(&app, &caller.org_id, value.user_id, value.interaction_id).await?;
+    deletes::delete_interaction(&app, caller.deletion(), value.user_id, value.interaction_id)
+        .await?;
     Ok(Deleted::one("interaction"))
 }
 
@@ -133,7 +134,7 @@ async fn delete_request(
     Operator(caller): Operator,
     Input { value, .. }: Input<DeleteRequestRequest>,
 ) -> Result<Json<Deleted>> {
-    deletes::delete_requests(&app, &caller.org_id, vec![value.request_id]).await?;
+    deletes::delete_requests(&app, caller.deletion(), vec![value.request_id]).await?;
     Ok(Deleted::one("request"))
 }
 
@@ -145,7 +146,8 @@ async fn delete_requests_by_ids(
     Operator(caller): Operator,
     Input { value, .. }: Input<DeleteRequestsByIdsRequest>,
 ) -> Result<Json<DeletedRequests>> {
-    let deleted_count = deletes::delete_requests(&app, &caller.org_id, value.request_ids).await?;
+    let deleted_count =
+        deletes::delete_requests(&app, caller.deletion(), value.request_ids).await?;
     let message = format!("{deleted_count} requests deleted");
     Ok(Json(DeletedRequests { success: true, deleted_count, message }))
 }
@@ -158,8 +160,14 @@ async fn delete_session(
     Operator(caller): Operator,
     Input { value, .. }: Input<SessionKey>,
 ) -> Result<Json<DeletedSession>> {
-    let deleted_requests_count =
-        deletes::delete_session(&app, &caller.org_id, value.session_id, value.user_id).await?;
+    let deleted_requests_count = deletes::delete_session(
+        &app,
+        &caller.org_id,
+        Some(caller.deletion()),
+        value.session_id,
+        value.user_id,
+    )
+    .await?;
     let message = "session deleted".to_owned();
     Ok(Json(DeletedSession { success: true, message, deleted_requests_count }))
 }
@@ -172,6 +180,6 @@ async fn clear_user_data(
     Operator(caller): Operator,
     Input { value, .. }: Input<UserKey>,
 ) -> Result<Json<ClearedUserData>> {
-    let deleted_counts = deletes::clear_user_data(&app, &caller.org_id, value.user_id).await?;
+    let deleted_counts = deletes::clear_user_data(&app, caller.deletion(), value.user_id).await?;
     Ok(Json(ClearedUserData { success: true, deleted_counts, message: None }))
 }

@@ -17,5 +17,5 @@ pub fn judge_error(error: &JudgeError) -> Error {
     let retry_after = error
         .is_temporary()
         .then(|| error.after().map_or(30, |after| after.as_secs().clamp(1, 3600)));
-    Error::Refused { code, detail: error.to_string(), problems: Vec::new(), retry_after }
+    Error::Refused { code, detail: error.to_string(), problems: Default::default(), retry_after }
 }

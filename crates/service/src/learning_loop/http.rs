@@ -13,7 +13,7 @@ use super::extraction::{self, LearningProgress};
 use super::provenance::{self, Provenance};
 use super::tuning;
 use crate::app::App;
-use crate::credentials::{Caller, Operator};
+use crate::credentials::{Caller, Inspector};
 use crate::http::fields::{Fields, Read};
 use crate::http::{Input, QueryInput, Result};
 use judge::LearningKind;
@@ -85,7 +85,7 @@ struct LearningProvenance {
     request_body = GetLearningProvenanceRequest, responses((status = 200, body = LearningProvenance)))]
 async fn get_learning_provenance(
     State(app): State<Arc<App>>,
-    Operator(caller): Operator,
+    Inspector(caller): Inspector,
     Input { value, .. }: Input<GetLearningProvenanceRequest>,
 ) -> Result<Json<LearningProvenance>> {
     let found = provenance::provenance(&app, &caller.org_id, value.kind, value.learning_id).await?;

@@ -49,6 +49,7 @@ pub async fn add(
             Box::pin(store(tx, app, org_id, made, decider))
         })
         .await?;
+    app.sign_audit_head().await;
     app.db.announce_work().await;
     Ok(numbers)
 }
@@ -186,6 +187,7 @@ pub async fn change(
             Box::pin(apply(tx, app, org_id, change, decider))
         })
         .await?;
+    app.sign_audit_head().await;
     app.db.announce_work().await;
     Ok(())
 }

@@ -159,5 +159,5 @@ async fn tell_audit(
         counts,
         now: app.clock.now(),
     };
-    audit::append(tx, event).await.map(drop)
+    audit::append(tx, &app.subject_keys, event).await.map(drop)
 }

@@ -15,7 +15,7 @@ use super::requests::{
 };
 use super::{PlaybookStatus, agent_playbooks, deletes, http_reads, profiles, user_playbooks};
 use crate::app::App;
-use crate::credentials::{Caller, Operator, Role};
+use crate::credentials::{Caller, Contributor, Operator, Role};
 use crate::http::fields::{Fields, Read};
 use crate::http::{Input, Result};
 use base::owner::UserId;
@@ -110,7 +110,7 @@ impl AddedPlaybooks {
     request_body = AddUserProfileRequest, responses((status = 200, body = AddedProfiles)))]
 async fn add_user_profile(
     State(app): State<Arc<App>>,
-    caller: Caller,
+    Contributor(caller): Contributor,
     Input { value, .. }: Input<AddUserProfileRequest>,
 ) -> Result<Json<AddedProfiles>> {
     let ids = profiles::add(&app, &caller.org_id, value.user_profiles).await?;
@@ -127,7 +127,7 @@ async fn add_user_profile(
     request_body = AddUserPlaybookRequest, responses((status = 200, body = AddedPlaybooks)))]
 async fn add_user_playbook(
     State(app): State<Arc<App>>,
-    caller: Caller,
+    Contributor(caller): Contributor,
     Input { value, .. }: Input<AddUserPlaybookRequest>,
 ) -> Result<Json<AddedPlaybooks>> {
     let ids = user_playbooks::add(&app, &caller.org_id, value.user_playbooks).await?;
@@ -140,7 +140,7 @@ async fn add_user_playbook(
     request_body = AddAgentPlaybookRequest, responses((status = 200, body = AddedPlaybooks)))]
 async fn add_agent_playbook(
     State(app): State<Arc<App>>,
-    caller: Caller,
+    Contributor(caller): Contributor,
     Input { value, .. }: Input<AddAgentPlaybookRequest>,
 ) -> Result<Json<AddedPlaybooks>> {
     let decider = match caller.role {
@@ -364,7 +364,7 @@ async fn delete_profile(
     Operator(caller): Operator,
     Input { value, .. }: Input<DeleteProfileRequest>,
 ) -> Result<Json<DeletedLearning>> {
-    deletes::profile(&app, &caller.org_id, value.user_id, value.profile_id).await?;
+    deletes::profile(&app, caller.deletion(), value.user_id, value.profile_id).await?;
     Ok(DeletedLearning::one("profile"))
 }
 
@@ -376,7 +376,7 @@ async fn delete_user_playbook(
     Operator(caller): Operator,
     Input { value, .. }: Input<DeleteUserPlaybookRequest>,
 ) -> Result<Json<DeletedLearning>> {
-    deletes::user_playbooks(&app, &caller.org_id, vec![value.user_playbook_id]).await?;
+    deletes::user_playbooks(&app, caller.deletion(), vec![value.user_playbook_id]).await?;
     Ok(DeletedLearning::one("user playbook"))
 }
 
@@ -388,7 +388,7 @@ async fn delete_agent_playbook(
     Operator(caller): Operator,
     Input { value, .. }: Input<DeleteAgentPlaybookRequest>,
 ) -> Result<Json<DeletedLearning>> {
-    deletes::agent_playbooks(&app, &caller.org_id, vec![value.agent_playbook_id]).await?;
+    deletes::agent_playbooks(&app, caller.deletion(), vec![value.agent_playbook_id]).await?;
     Ok(DeletedLearning::one("agent playbook"))
 }
 
@@ -400,7 +400,7 @@ async fn delete_profiles_by_ids(
     Operator(caller): Operator,
     Input { value, .. }: Input<DeleteProfilesByIdsRequest>,
 ) -> Result<Json<DeletedLearnings>> {
-    let deleted = deletes::profiles(&app, &caller.org_id, value.profile_ids).await?;
+    let deleted = deletes::profiles(&app, caller.deletion(), value.profile_ids).await?;
     Ok(DeletedLearnings::of(deleted, "profiles"))
 }
 
@@ -412,7 +412,7 @@ async fn delete_user_playbooks_by_ids(
     Operator(caller): Operator,
     Input { value, .. }: Input<DeleteUserPlaybooksByIdsRequest>,
 ) -> Result<Json<DeletedLearnings>> {
-    let deleted = deletes::user_playbooks(&app, &caller.org_id, value.user_playbook_ids).await?;
+    let deleted = deletes::user_playbooks(&app, caller.deletion(), value.user_playbook_ids).await?;
     Ok(DeletedLearnings::of(deleted, "user playbooks"))
 }
 
@@ -424,6 +424,7 @@ async fn delete_agent_playbooks_by_ids(
     Operator(caller): Operator,
     Input { value, .. }: Input<DeleteAgentPlaybooksByIdsRequest>,
 ) -> Result<Json<DeletedLearnings>> {
-    let deleted = deletes::agent_playbooks(&app, &caller.org_id, value.agent_playbook_ids).await?;
+    let deleted =
+        deletes::agent_playbooks(&app, caller.deletion(), value.agent_playbook_ids).await?;
     Ok(DeletedLearnings::of(deleted, "agent playbooks"))
 }

@@ -16,7 +16,7 @@ use super::{
     AgentPlaybook, LearningStatus, PlaybookStatus, Profile, UserPlaybook, reads, requests,
 };
 use crate::app::App;
-use crate::credentials::Caller;
+use crate::credentials::{Caller, Searcher};
 use crate::http::fields::{Fields, Read};
 use crate::http::{Input, Result};
 use base::owner::{OrgId, UserId};
@@ -259,7 +259,7 @@ struct SearchResponse {
     request_body = UnifiedSearch, responses((status = 200, body = SearchResponse)))]
 async fn search(
     State(app): State<Arc<App>>,
-    caller: Caller,
+    Searcher(caller): Searcher,
     Input { value, .. }: Input<UnifiedSearch>,
 ) -> Result<Json<SearchResponse>> {
     let answer = value.input.answer(&app, &caller, value.kinds).await?;
@@ -329,7 +329,7 @@ macro_rules! search_of {
             request_body = $request, responses((status = 200, body = $response)))]
         async fn $handler(
             State(app): State<Arc<App>>,
-            caller: Caller,
+            Searcher(caller): Searcher,
             Input { value, .. }: Input<$request>,
         ) -> Result<Json<$response>> {
             let answer = value.0.answer(&app, &caller, vec![$kind]).await?;

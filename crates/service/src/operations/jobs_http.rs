@@ -9,7 +9,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::app::App;
-use crate::credentials::Operator;
+use crate::credentials::Inspector;
 use crate::http::Result;
 use storage::jobs::{self, JobCount};
 
@@ -26,7 +26,7 @@ struct JobsSummary {
 
 /// Background work of this organization: counts by kind and state.
 #[utoipa::path(get, path = "/api/jobs", tag = "operations", responses((status = 200, body = JobsSummary)))]
-async fn summary(State(app): State<Arc<App>>, operator: Operator) -> Result<Json<JobsSummary>> {
+async fn summary(State(app): State<Arc<App>>, operator: Inspector) -> Result<Json<JobsSummary>> {
     let (jobs, oldest_due_age_seconds) = jobs::summary(&app, Some(&operator.0.org_id)).await?;
     Ok(Json(JobsSummary { jobs, oldest_due_age_seconds }))
 }

@@ -12,7 +12,7 @@ use utoipa_axum::routes;
 
 use super::{OrganizationConfig, Versioned, rules};
 use crate::app::App;
-use crate::credentials::Operator;
+use crate::credentials::{Inspector, Operator};
 use crate::http::fields::{Fields, Read};
 use crate::http::{Input, Result};
 
@@ -72,7 +72,7 @@ impl From<Versioned> for ConfigChanged {
 /// The organization's configuration, complete with defaults.
 #[utoipa::path(get, path = "/api/get_config", tag = "configuration",
     responses((status = 200, body = ConfigView)))]
-async fn get_config(State(app): State<Arc<App>>, operator: Operator) -> Result<Json<ConfigView>> {
+async fn get_config(State(app): State<Arc<App>>, operator: Inspector) -> Result<Json<ConfigView>> {
     Ok(Json(rules::get(&app, &operator.0.org_id).await?.into()))
 }
 

@@ -184,12 +184,15 @@ async fn change(
                     counts: BTreeMap::from([("version".to_owned(), version.unsigned_abs())]),
                     now,
                 };
-                audit::append(tx, event).await?;
+                audit::append(tx, &app.subject_keys, event).await?;
                 Ok(Versioned { version, config })
             })
         })
         .await;
     app.state::<RecentConfigs>().forget(org_id);
+    if changed.is_ok() {
+        app.sign_audit_head().await;
+    }
     changed
 }
 

@@ -198,6 +198,14 @@ impl Db {
         last_commit.is_some_and(|at| at.elapsed() < period)
     }
 
+    /// Fails when the file that is written to is no longer the one that a restart would find (SQLite).
+    pub fn check_file(&self) -> Result<()> {
+        match &self.storage {
+            Storage::Sqlite(db) => db.file.check(),
+            _ => Ok(()),
+        }
+    }
+
     /// Fails when there is no room for further writes (SQLite). Other engines watch over their own disk.
     pub async fn check_space(&self) -> Result<()> {
         let Storage::Sqlite(db) = &self.storage else { return Ok(()) };

@@ -7,16 +7,17 @@
 //! and the driver would go on counting a transaction that no longer exists.
 
 use std::io::Write as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use sqlx::ConnectOptions;
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
+use sqlx::{ConnectOptions, Connection as _};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 use super::at_hand::AtHand;
@@ -32,7 +33,7 @@ const SPACE_FOR_WRITES: usize = 1 << 20;
 
 #[derive(Clone)]
 pub(super) struct Sqlite {
-    file: PathBuf,
+    pub(super) file: SameFile,
     pub(super) readers: SqlitePool,
     at_hand: AtHand<sqlx::Sqlite>,
     pub(super) writes: mpsc::Sender<Turn>,
@@ -57,6 +58,8 @@ impl Sqlite {
             .pragma("secure_delete", "ON")
             .pragma("temp_store", "MEMORY")
             .disable_statement_logging();
+        let same_file = SameFile::of(file)
+            .map_err(|e| Error::Internal(format!("cannot open {}: {e}", file.display())))?;
         let writer = SqlitePoolOptions::new()
             .max_connections(1)
             .idle_timeout(None)
@@ -83,7 +86,7 @@ impl Sqlite {
         let (writes, queue) = mpsc::channel(4 * BATCH);
         let stop = tokio_util::sync::CancellationToken::new();
         let (ended, writer_ended) = watch::channel(false);
-        let stop_writing = stop.clone();
+        let (stop_writing, written) = (stop.clone(), same_file.clone());
         // A thread of its own: it hands every statement to SQLite's thread and waits, and on the shared runtime
         // each of those waits would wake other workers for nothing.
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -93,12 +96,12 @@ impl Sqlite {
         std::thread::Builder::new()
             .name("sqlite-writer".to_owned())
             .spawn(move || {
-                runtime.block_on(write_loop(writer, queue, stop_writing));
+                runtime.block_on(write_loop(writer, written, queue, stop_writing));
                 let _ = ended.send(true);
             })
             .map_err(|e| Error::Internal(format!("the writer cannot start: {e}")))?;
         let work = Arc::new(Notify::new());
-        Ok(Sqlite { file: file.to_owned(), readers, at_hand, writes, writer_ended, stop, work })
+        Ok(Sqlite { file: same_file, readers, at_hand, writes, writer_ended, stop, work })
     }
 
     pub(super) async fn read<I, T, F>(&self, reading: Reading, input: &I, work: &F) -> Result<T>
@@ -112,11 +115,28 @@ impl Sqlite {
         };
         let mut tx = Tx::Sqlite(held.map_err(|e| classify(e.into()))?);
         // Dropping the transaction rolls back: a read keeps nothing.
-        let result = work(&mut tx, input).await.map_err(classify);
-        if let (Ok(_), Tx::Sqlite(Held::Statement(conn))) = (&result, tx) {
-            self.at_hand.keep(conn);
+        let result = work(&mut tx, input).await;
+        match (&result, tx) {
+            (Ok(_), Tx::Sqlite(Held::Statement(conn))) => self.at_hand.keep(conn),
+            (Err(Error::Storage(sqlx::Error::WorkerCrashed)), tx) => {
+                drop(tx);
+                self.drop_crashed().await;
+            }
+            _ => {}
         }
-        result
+        result.map_err(classify)
+    }
+
+    /// Takes readers out of the pool whose thread has ended, as it does without memory: they are not looked at before
+    /// they are handed out.
+    async fn drop_crashed(&self) {
+        let mut sound = Vec::new();
+        while let Some(mut conn) = self.readers.try_acquire() {
+            match conn.ping().await {
+                Ok(()) => sound.push(conn),
+                Err(_) => drop(conn.detach()),
+            }
+        }
     }
 
     pub(super) async fn write<I, T, F>(&self, input: I, work: F) -> Result<T>
@@ -134,7 +154,7 @@ impl Sqlite {
 
     /// Fails when the folder has no room for a file of [`SPACE_FOR_WRITES`] bytes.
     pub(super) async fn check_space(&self) -> std::io::Result<()> {
-        let probe = self.file.with_extension("probe");
+        let probe = self.file.path.with_extension("probe");
         let room = tokio::task::spawn_blocking(move || {
             let mut file = private_files::options().create(true).truncate(true).open(&probe)?;
             let written = file.write_all(&vec![0; SPACE_FOR_WRITES]).and_then(|()| file.sync_all());
@@ -185,8 +205,8 @@ impl Sqlite {
         if secure != 1 {
             problems.push(("secure delete".to_owned(), "secure_delete is off".to_owned()));
         }
-        if !self.file.exists() {
-            problems.push(("file".to_owned(), "the database file is gone".to_owned()));
+        if let Err(error) = self.file.check() {
+            problems.push(("file".to_owned(), error.to_string()));
         }
         Ok(problems)
     }
@@ -196,6 +216,34 @@ impl Sqlite {
         let _ = self.writer_ended.clone().wait_for(|ended| *ended).await;
         self.at_hand.end();
         self.readers.close().await;
+    }
+}
+
+/// The database file as it was opened. On a file that was deleted or replaced, SQLite goes on writing what nobody will
+/// find again.
+#[derive(Clone)]
+pub(super) struct SameFile {
+    path: PathBuf,
+    device: u64,
+    inode: u64,
+}
+
+impl SameFile {
+    fn of(path: &Path) -> std::io::Result<Self> {
+        let found = std::fs::metadata(path)?;
+        Ok(SameFile { path: path.to_owned(), device: found.dev(), inode: found.ino() })
+    }
+
+    /// Fails when the file is no longer there, or is another one.
+    pub(super) fn check(&self) -> Result<()> {
+        let gone = match Self::of(&self.path) {
+            Ok(found) if (found.device, found.inode) == (self.device, self.inode) => return Ok(()),
+            Ok(_) => "The database file was replaced under the server; restart it.",
+            Err(_) => {
+                "The database file is gone; put it back or restore a backup, and restart the server."
+            }
+        };
+        Err(Error::unavailable(gone, 5))
     }
 }
 
@@ -271,6 +319,7 @@ where
 
 async fn write_loop(
     pool: SqlitePool,
+    file: SameFile,
     mut queue: mpsc::Receiver<Turn>,
     stop: tokio_util::sync::CancellationToken,
 ) {
@@ -294,7 +343,7 @@ async fn write_loop(
             }
             next = if batch.len() < BATCH { queue.try_recv().ok() } else { None };
         };
-        write_batch(&pool, batch).await;
+        write_batch(&pool, &file, batch).await;
         if let Some((what, reply)) = alone {
             let result = run_alone(&pool, what).await;
             if result.is_err() {
@@ -306,12 +355,16 @@ async fn write_loop(
     pool.close().await;
 }
 
-async fn write_batch(pool: &SqlitePool, mut batch: Vec<Box<dyn Queued>>) {
+async fn write_batch(pool: &SqlitePool, file: &SameFile, mut batch: Vec<Box<dyn Queued>>) {
     if batch.is_empty() {
         return;
     }
     metrics::histogram!("evenhand_sqlite_batch_writes").record(batch.len() as f64);
-    let committed = run_batch(pool, &mut batch).await.map_err(|e| e.to_string());
+    let committed = match file.check() {
+        Ok(()) => run_batch(pool, &mut batch).await,
+        Err(error) => Err(error),
+    };
+    let committed = committed.map_err(|e| e.to_string());
     for write in batch {
         write.settle(committed.clone());
     }

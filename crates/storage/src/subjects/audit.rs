@@ -1,22 +1,25 @@
-//! The audit chain: who exported, erased, readmitted, made and revoked keys, changed the configuration and decided about
-//! agent playbooks.
+//! The audit chain: who exported, erased, readmitted, deleted, made and revoked keys, changed the configuration, decided
+//! about agent playbooks, and was refused at the governance endpoints.
 //!
-//! Events hold references and counts, never tokens, ids, content or error texts. Each carries the hash of the one
-//! before it: nothing can be changed, left out or put in between without [`verify`] noticing. An event is written
-//! in the transaction of what it tells about.
+//! Events hold references and counts, never tokens, ids, content or error texts. Each carries a keyed hash (HMAC) over
+//! itself and the hash of the one before it: without the installation's key nothing can be changed, left out, put in
+//! between or written anew without [`walk`] noticing. That the end is missing shows [`super::audit_head`]. An event is
+//! written in the transaction of what it tells about.
 
 use std::collections::BTreeMap;
 
 use sha2::{Digest, Sha256};
 use sqlx::types::Json;
 
-use super::sql;
+use super::{COMMAND_LINE, KeyPurpose, SubjectKeys, sql};
 use crate::db::{Db, Tx};
 use crate::error::Result;
 use base::owner::OrgId;
 
 /// The predecessor of the first event.
 const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+/// Begins the hashes that have a key.
+const KEYED: &str = "v2_";
 /// Events read at a time.
 const PAGE: i64 = 1000;
 
@@ -29,6 +32,13 @@ base::vocabulary! {
         KeyRevoke = "KEY_REVOKE",
         Config = "CONFIG",
         Playbook = "PLAYBOOK",
+        Delete = "DELETE",
+        /// Calls of governance endpoints without the right to, with their number.
+        Refused = "REFUSED",
+        /// The events before it were written when hashes had no key: it vouches for them as they were found then.
+        Sealed = "SEALED",
+        /// The database went on from an earlier state: events after it are gone.
+        Restored = "RESTORED",
     }
 }
 
@@ -70,7 +80,36 @@ pub struct AuditEvent {
 }
 
 impl AuditEvent {
-    /// SHA-256 over every field, each with its length before it, so that no two events read the same.
+    fn is_keyed(&self) -> bool {
+        self.hash.starts_with(KEYED)
+    }
+
+    /// The keyed hashes over every field under every key, the current one last.
+    fn keyed_digests(&self, keys: &SubjectKeys) -> Vec<String> {
+        let counts = serde_json::to_string(&self.counts.0).unwrap_or_default();
+        let (sequence, time) = (self.sequence.to_string(), self.created_at.to_string());
+        let option = |part: &Option<String>| match part {
+            Some(text) => format!("+{text}"),
+            None => "-".to_owned(),
+        };
+        let parts = [
+            "audit_v2",
+            &sequence,
+            &self.org_id,
+            &self.operation,
+            &self.status,
+            &self.actor_ref,
+            &option(&self.subject_ref),
+            &option(&self.request_ref),
+            &counts,
+            &time,
+            &self.previous_hash,
+        ];
+        let stamps = keys.all_stamps(KeyPurpose::Audit, &parts);
+        stamps.into_iter().map(|stamp| format!("{KEYED}{stamp}")).collect()
+    }
+
+    /// As it was before hashes had a key: SHA-256 over every field, each with its length before it.
     fn digest(&self) -> String {
         let counts = serde_json::to_string(&self.counts.0).unwrap_or_default();
         let mut digest = Sha256::new();
@@ -101,7 +140,7 @@ impl AuditEvent {
 }
 
 /// Appends an event as part of `tx` and gives its place in the chain and its hash.
-pub async fn append(tx: &mut Tx, event: NewEvent<'_>) -> Result<(i64, String)> {
+pub async fn append(tx: &mut Tx, keys: &SubjectKeys, event: NewEvent<'_>) -> Result<(i64, String)> {
     sql::audit::take_turns(tx).await?;
     let (last, previous_hash) =
         sql::audit::head(tx).await?.unwrap_or_else(|| (0, GENESIS.to_owned()));
@@ -118,9 +157,36 @@ pub async fn append(tx: &mut Tx, event: NewEvent<'_>) -> Result<(i64, String)> {
         previous_hash,
         hash: String::new(),
     };
-    stored.hash = stored.digest();
+    stored.hash = stored.keyed_digests(keys).pop().unwrap_or_default();
     sql::audit::insert(tx, &stored).await?;
     Ok((stored.sequence, stored.hash))
+}
+
+/// Vouches for a chain of before hashes had a key, as it is now. For the migration that brings the key.
+pub async fn seal_plain(tx: &mut Tx, keys: &SubjectKeys, now: i64) -> Result<()> {
+    match sql::audit::head(tx).await? {
+        Some((sequence, hash)) if !hash.starts_with(KEYED) => {
+            let event = NewEvent {
+                org_id: &OrgId::default(),
+                operation: Operation::Sealed,
+                ok: true,
+                actor_ref: &keys.actor_ref(&OrgId::default(), COMMAND_LINE),
+                subject_ref: None,
+                request_ref: None,
+                counts: BTreeMap::from([("events".to_owned(), sequence.unsigned_abs())]),
+                now,
+            };
+            append(tx, keys, event).await.map(drop)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Number and hash of the newest event.
+pub async fn end(db: &Db) -> Result<(i64, String)> {
+    let head =
+        db.lookup("governance.audit_end", (), |tx, ()| Box::pin(sql::audit::head(tx))).await?;
+    Ok(head.unwrap_or_else(|| (0, GENESIS.to_owned())))
 }
 
 /// The result of walking the chain.
@@ -134,33 +200,69 @@ pub struct Verified {
 }
 
 /// Walks the chain from its beginning.
-pub async fn verify(db: &Db) -> Result<Verified> {
-    db.read("governance.verify_audit", (), |tx, ()| Box::pin(walk(tx))).await
+pub async fn verify(db: &Db, keys: &SubjectKeys) -> Result<Verified> {
+    walk(db, keys, |_| {}).await
 }
 
-async fn walk(tx: &mut Tx) -> Result<Verified> {
+/// [`verify`], with a look at every event that fits.
+pub async fn walk(
+    db: &Db,
+    keys: &SubjectKeys,
+    mut look: impl FnMut(&AuditEvent),
+) -> Result<Verified> {
     let mut walked = Verified { events: 0, head: GENESIS.to_owned(), broken_at: None };
+    let mut keyed = false;
     loop {
-        let page = sql::audit::after(tx, walked.events, PAGE).await?;
+        let page = db
+            .read("governance.verify_audit", walked.events, |tx, after| {
+                Box::pin(sql::audit::after(tx, *after, PAGE))
+            })
+            .await?;
         if page.is_empty() {
-            return Ok(walked);
+            break;
         }
         for event in page {
-            let problem = if event.sequence != walked.events + 1 {
-                Some("an event before it is missing")
-            } else if event.previous_hash != walked.head {
-                Some("it does not follow the event before it")
-            } else if event.digest() != event.hash {
-                Some("it was changed")
-            } else {
-                None
-            };
-            if let Some(problem) = problem {
+            if let Some(problem) = problem(&event, &walked, keyed, keys) {
                 walked.broken_at = Some((event.sequence, problem));
                 return Ok(walked);
             }
+            look(&event);
+            keyed = event.is_keyed();
             walked.events = event.sequence;
             walked.head = event.hash;
         }
+    }
+    if walked.events > 0 && !keyed {
+        walked.broken_at = Some((1, "no event has a hash under this installation's key"));
+    }
+    Ok(walked)
+}
+
+fn problem(
+    event: &AuditEvent,
+    walked: &Verified,
+    keyed: bool,
+    keys: &SubjectKeys,
+) -> Option<&'static str> {
+    if event.sequence != walked.events + 1 {
+        return Some("an event before it is missing");
+    }
+    if event.previous_hash != walked.head {
+        return Some("it does not follow the event before it");
+    }
+    let fits = match event.is_keyed() {
+        true => event.keyed_digests(keys).contains(&event.hash),
+        false => event.digest() == event.hash,
+    };
+    if !fits {
+        return Some("it was changed");
+    }
+    let is_seal = event.operation == Operation::Sealed.as_str();
+    match (event.is_keyed(), keyed) {
+        (false, true) => Some("its hash has no key, and that of the one before it has"),
+        (true, false) if walked.events > 0 && !is_seal => {
+            Some("nothing vouches for the events before it")
+        }
+        _ => None,
     }
 }

@@ -3,9 +3,10 @@
 //! Every insert or update of a person's row needs a [`SubjectWrite`] that only [`barrier::open`] makes, and the triggers
 //! of [`wall`] refuse whatever came another way. [`user_tables`] describes the tables that hold such rows,
 //! [`references`] turns people into references that cannot be turned back, [`in_flight`] knows the work under way,
-//! and [`audit`] is the chain of events.
+//! [`audit`] is the chain of events, and [`audit_head`] its newest one, signed and kept outside.
 
 pub mod audit;
+pub mod audit_head;
 pub mod barrier;
 pub mod in_flight;
 pub mod references;
@@ -16,4 +17,4 @@ pub mod wall;
 
 pub use barrier::{ReturnPolicy, SubjectState, SubjectWrite};
 pub use in_flight::InFlight;
-pub use references::{COMMAND_LINE, SubjectKeys};
+pub use references::{COMMAND_LINE, KeyPurpose, SubjectKeys};

@@ -9,11 +9,27 @@ use std::io::Write;
 use std::path::Path;
 
 use hmac::{Hmac, KeyInit, Mac};
+use ring::hkdf::{HKDF_SHA256, Salt};
 use sha2::Sha256;
 
 use base::ids::Ids;
 use base::owner::{OrgId, UserId};
 use base::private_files;
+
+base::vocabulary! {
+    /// The uses of a governance key besides references, each with a key of its own (HKDF with this label): whoever
+    /// learns one of them can do nothing else.
+    pub enum KeyPurpose {
+        /// Certificates.
+        Signing = "signing",
+        /// Cookies of signed-in browsers, and what their changes carry.
+        Cookies = "cookies",
+        /// Events of the audit chain.
+        Audit = "audit",
+        /// The head of the audit chain.
+        Anchors = "anchors",
+    }
+}
 
 /// The actor of what operators do on the command line.
 pub const COMMAND_LINE: &str = "command line";
@@ -86,11 +102,6 @@ impl SubjectKeys {
         self.keys.iter().rev().map(|key| key.reference("subref_v1_", org_id, user_id)).collect()
     }
 
-    /// A stamp under the current key, for what the server hands out and must recognize: `purpose` tells stamps apart.
-    pub fn stamp(&self, purpose: &str, scope: &str, value: &str) -> String {
-        self.keys.last().map(|key| key.reference(purpose, scope, value)).unwrap_or_default()
-    }
-
     /// The references of a request under every key, the current one first; never empty.
     pub fn all_request_refs(&self, org_id: &OrgId, request_id: &str) -> Vec<String> {
         self.keys.iter().rev().map(|key| key.reference("reqref_v1_", org_id, request_id)).collect()
@@ -99,6 +110,16 @@ impl SubjectKeys {
     /// The reference of who did something: a credential's id, or [`COMMAND_LINE`].
     pub fn actor_ref(&self, org_id: &OrgId, actor: &str) -> String {
         self.keys.last().map(|key| key.reference("actref_v1_", org_id, actor)).unwrap_or_default()
+    }
+
+    /// The key of one purpose under the current governance key, with that key's id.
+    pub(super) fn key_for(&self, purpose: KeyPurpose) -> (String, [u8; 32]) {
+        self.keys.last().map(|key| (key.id.clone(), key.key_for(purpose))).unwrap_or_default()
+    }
+
+    /// The keys of one purpose under every governance key with its id, the current one last.
+    pub(super) fn all_keys_for(&self, purpose: KeyPurpose) -> Vec<(String, [u8; 32])> {
+        self.keys.iter().map(|key| (key.id.clone(), key.key_for(purpose))).collect()
     }
 
     /// The id of the current key and 32 bytes made from it for one purpose.
@@ -118,6 +139,15 @@ impl SubjectKeys {
 }
 
 impl Key {
+    fn key_for(&self, purpose: KeyPurpose) -> [u8; 32] {
+        let mut key = [0; 32];
+        let label = format!("evenhand/v2/{purpose}");
+        let secret = Salt::new(HKDF_SHA256, &[]).extract(&self.secret);
+        // Fails for more than 255 hashes only; this is one.
+        let _ = secret.expand(&[label.as_bytes()], HKDF_SHA256).and_then(|okm| okm.fill(&mut key));
+        key
+    }
+
     fn derive(&self, purpose: &str) -> [u8; 32] {
         let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.secret) else {
             return [0; 32];
@@ -155,6 +185,7 @@ fn write_private(file: &Path, text: &str) -> std::io::Result<()> {
 mod tests {
     use super::*;
     use base::clock::Clock;
+    use base::vocabulary::Vocabulary;
 
     fn key(id: &str, byte: u8) -> String {
         format!("{id}:{}", hex::encode([byte; 32]))
@@ -168,6 +199,17 @@ mod tests {
         assert_ne!(one, keys.subject_ref(&"or".into(), &"gada".into()));
         assert_ne!(one, keys.subject_ref(&"org2".into(), &"ada".into()));
         assert!(one.starts_with("subref_v1_") && one.len() == 10 + 32);
+    }
+
+    #[test]
+    fn every_purpose_has_a_key_of_its_own() {
+        let keys = SubjectKeys::parse(&key("k1", 1)).unwrap();
+        let mut seen = std::collections::BTreeSet::from([[1; 32]]);
+        for purpose in KeyPurpose::ALL {
+            assert!(seen.insert(keys.key_for(*purpose).1), "{purpose}");
+        }
+        let other = SubjectKeys::parse(&key("k1", 2)).unwrap();
+        assert!(seen.insert(other.key_for(KeyPurpose::Audit).1));
     }
 
     #[test]

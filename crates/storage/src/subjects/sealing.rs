@@ -1,10 +1,14 @@
 //! Uses of the governance keys besides references: hiding a user id from the database while its erasure
-//! runs, and signing certificates. The keys themselves are never in the database.
+//! runs, stamping what the server hands out and must recognize, and signing certificates and heads of the audit
+//! chain. The keys themselves are never in the database.
 
+use hmac::{Hmac, KeyInit, Mac};
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 
-use super::SubjectKeys;
+use sha2::Sha256;
+
+use super::{KeyPurpose, SubjectKeys};
 use crate::error::{Error, Result};
 use base::owner::UserId;
 
@@ -46,9 +50,19 @@ impl SubjectKeys {
         Ok(text.into())
     }
 
+    /// A stamp under the current key of a purpose, for what the server hands out and must recognize.
+    pub fn stamp(&self, purpose: KeyPurpose, parts: &[&str]) -> String {
+        mac(&self.key_for(purpose).1, parts)
+    }
+
+    /// The stamps under every key of a purpose, the current one last.
+    pub fn all_stamps(&self, purpose: KeyPurpose, parts: &[&str]) -> Vec<String> {
+        self.all_keys_for(purpose).iter().map(|(_, key)| mac(key, parts)).collect()
+    }
+
     /// The signature of `message`, the public key that checks it, and the id of the governance key behind both.
-    pub fn sign(&self, message: &[u8]) -> Result<Signed> {
-        let (key_id, seed) = self.derive("certificate");
+    pub fn sign(&self, purpose: KeyPurpose, message: &[u8]) -> Result<Signed> {
+        let (key_id, seed) = self.key_for(purpose);
         let pair = Ed25519KeyPair::from_seed_unchecked(&seed).map_err(|_| fault("signing"))?;
         Ok(Signed {
             key_id,
@@ -57,14 +71,39 @@ impl SubjectKeys {
         })
     }
 
-    /// The public keys that this installation signs and signed with, newest last.
-    pub fn public_keys(&self) -> Vec<String> {
-        let pairs = self.check_values().filter_map(|(id, _)| {
-            let seed = self.derive_by(id, "certificate")?;
-            Ed25519KeyPair::from_seed_unchecked(&seed).ok()
-        });
-        pairs.map(|pair| hex::encode(pair.public_key().as_ref())).collect()
+    /// The public keys that this installation signs and signed with, with the ids of the governance keys behind them;
+    /// the present one last.
+    pub fn public_keys(&self, purpose: KeyPurpose) -> Vec<(String, String)> {
+        let mut seeds = Vec::new();
+        if purpose == KeyPurpose::Signing {
+            // Certificates of before there was a key for each purpose.
+            let of = |id: &str| Some((id.to_owned(), self.derive_by(id, "certificate")?));
+            seeds.extend(self.check_values().filter_map(|(id, _)| of(id)));
+        }
+        seeds.extend(self.all_keys_for(purpose));
+        let pair = |seed: &[u8; 32]| Ed25519KeyPair::from_seed_unchecked(seed).ok();
+        let public = |pair: Ed25519KeyPair| hex::encode(pair.public_key().as_ref());
+        seeds.into_iter().filter_map(|(id, seed)| Some((id, public(pair(&seed)?)))).collect()
     }
+
+    /// True if this installation signed `message`, with its present or an earlier key.
+    pub fn has_signed(&self, purpose: KeyPurpose, message: &[u8], signature: &str) -> bool {
+        let keys = self.public_keys(purpose);
+        keys.iter().any(|(_, public_key)| is_signed(public_key, message, signature))
+    }
+}
+
+/// HMAC-SHA256 over parts, each with its length before it, in hex.
+fn mac(key: &[u8; 32], parts: &[&str]) -> String {
+    // HMAC takes keys of any length: this cannot fail.
+    let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key) else {
+        return String::new();
+    };
+    for part in parts {
+        mac.update(&(part.len() as u64).to_be_bytes());
+        mac.update(part.as_bytes());
+    }
+    hex::encode(mac.finalize().into_bytes())
 }
 
 pub struct Signed {
@@ -107,10 +146,13 @@ mod tests {
     #[test]
     fn signatures_hold_for_what_was_signed_and_nothing_else() {
         let keys = keys(&[("k1", 1)]);
-        let signed = keys.sign(b"this").unwrap();
+        let signed = keys.sign(KeyPurpose::Signing, b"this").unwrap();
         assert!(is_signed(&signed.public_key, b"this", &signed.signature));
         assert!(!is_signed(&signed.public_key, b"that", &signed.signature));
         assert!(!is_signed("00", b"this", &signed.signature));
-        assert_eq!(keys.public_keys(), [signed.public_key]);
+        let (_, newest) = keys.public_keys(KeyPurpose::Signing).pop().unwrap();
+        assert_eq!(newest, signed.public_key);
+        assert!(keys.has_signed(KeyPurpose::Signing, b"this", &signed.signature));
+        assert!(!keys.has_signed(KeyPurpose::Anchors, b"this", &signed.signature));
     }
 }

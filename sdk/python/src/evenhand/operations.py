@@ -354,6 +354,12 @@ verdicts."""
         """Row counts that an export or an erasure would touch."""
         return cast("types.Preview", self._call("POST", "/api/governance/preview-user", body=body))
 
+    def public_key(
+        self,
+    ) -> types.PublicKeys:
+        """The keys that certificates of this installation are checked with. Open to everybody."""
+        return cast("types.PublicKeys", self._call("GET", "/api/governance/public-key"))
+
     def purge_operations(
         self,
     ) -> types.PurgeOperations:
@@ -411,7 +417,7 @@ verdicts."""
         self,
         credential_id: str,
     ) -> types.RevokedKey:
-        """End a credential: it is refused from the next request on."""
+        """End a credential: it is refused from the next request on. One that governs is ended only by those who do."""
         return cast("types.RevokedKey", self._call("DELETE", f"/api/keys/{quote(credential_id, safe='')}"))
 
     def learning_status(
@@ -988,6 +994,12 @@ verdicts."""
         """Row counts that an export or an erasure would touch."""
         return cast("types.Preview", await self._call("POST", "/api/governance/preview-user", body=body))
 
+    async def public_key(
+        self,
+    ) -> types.PublicKeys:
+        """The keys that certificates of this installation are checked with. Open to everybody."""
+        return cast("types.PublicKeys", await self._call("GET", "/api/governance/public-key"))
+
     async def purge_operations(
         self,
     ) -> types.PurgeOperations:
@@ -1045,7 +1057,7 @@ verdicts."""
         self,
         credential_id: str,
     ) -> types.RevokedKey:
-        """End a credential: it is refused from the next request on."""
+        """End a credential: it is refused from the next request on. One that governs is ended only by those who do."""
         return cast("types.RevokedKey", await self._call("DELETE", f"/api/keys/{quote(credential_id, safe='')}"))
 
     async def learning_status(

@@ -126,7 +126,7 @@ RegenerationStatus = Literal["running", "completed", "cancelled", "error"]
 RetrievedLearningStatus = Literal["complete", "degraded", "failed", "pending", "not_applicable"]
 
 # The purpose of a credential.
-Role = Literal["agent", "dashboard", "governance"]
+Role = Literal["agent", "publish", "dashboard", "auditor", "governance"]
 
 RuleKind = Literal["regex", "tool_used", "tool_not_used", "max_turns", "customer_outcome"]
 
@@ -533,9 +533,13 @@ class _CreateKeyRequestRequired(TypedDict):
 
 
 class CreateKeyRequest(_CreateKeyRequestRequired, total=False):
+    # Days after which it is refused; without it, it does not end.
+    expires_in_days: Optional[int]
     # Let a dashboard key export and erase people.
     governance_grant: Optional[bool]
     name: Optional[str]
+    # An agent key that publishes and searches only.
+    no_reads: Optional[bool]
 
 
 class CreatedKey(TypedDict):
@@ -1432,11 +1436,17 @@ class _KeyRequired(TypedDict):
     credential_id: str
     grants: List[Grant]
     name: str
+    # False for an agent key that publishes and searches only.
+    reads: bool
     role: Role
 
 
 # A credential, without its token.
 class Key(_KeyRequired, total=False):
+    # From then on it is refused.
+    expires_at: Optional[int]
+    # When it was last used, to the hour.
+    last_used_at: Optional[int]
     revoked_at: Optional[int]
 
 
@@ -1808,8 +1818,10 @@ class Problem(TypedDict):
     code: Code
     # The fault of this request and the next thing to do about it.
     detail: str
-    # For bad input: every problem, each with its place.
+    # For bad input: its problems, each with its place; at most 100.
     errors: List[InputProblem]
+    # Further problems of the same input that `errors` does not list.
+    errors_not_listed: int
     # The same id as in the header X-Request-Id and in the server's log.
     request_id: str
     status: int
@@ -1908,6 +1920,22 @@ class Provenance(_ProvenanceRequired, total=False):
     # Id of the learning that replaced it, if one did.
     superseded_by: Optional[str]
     user_id: Optional[UserId]
+
+
+# A public key of this installation, Ed25519 in hex.
+class PublicKey(TypedDict):
+    # The governance key behind it.
+    key_id: str
+    public_key: str
+
+
+class PublicKeys(TypedDict):
+    # Signs the end of the audit chain.
+    audit_head: PublicKey
+    # Signs certificates now.
+    certificates: PublicKey
+    # Signed certificates before.
+    earlier: List[PublicKey]
 
 
 class _PublishRequestRequired(TypedDict):

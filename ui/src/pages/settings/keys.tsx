@@ -2,7 +2,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, ok, type Schemas, type Session, signIn } from "../../api/client.ts";
-import { ago, plural } from "../../lib/format.ts";
+import { ago, onDate, plural } from "../../lib/format.ts";
 import { Button, Checkbox, Select, TextField } from "../../parts/controls.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Badge, Card, Empty, Note, Skeleton, Trouble } from "../../parts/page.tsx";
@@ -39,9 +39,11 @@ export function Keys({ session }: { session: Session }) {
         flush
         title={plural(live.length, "live key")}
         aside={
-          <Button small look="primary" onClick={() => setCreating(true)}>
-            Make a key
-          </Button>
+          session.role !== "auditor" && (
+            <Button small look="primary" onClick={() => setCreating(true)}>
+              Make a key
+            </Button>
+          )
         }>
         {keys.isError && (
           <div className="px-5 pb-4">
@@ -56,7 +58,7 @@ export function Keys({ session }: { session: Session }) {
         {keys.data?.keys.length === 0 && (
           <Empty title="No keys yet">
             Agents publish and search with an <b>agent</b> key; people and tools that run the installation use a{" "}
-            <b>dashboard</b> key.
+            <b>dashboard</b> key, those who only look an <b>auditor</b> key.
           </Empty>
         )}
         <ul className="border-t border-line">
@@ -67,13 +69,16 @@ export function Keys({ session }: { session: Session }) {
               <span className="min-w-0">
                 <span className="font-medium">{key.name || "unnamed"}</span>{" "}
                 <Badge tone={key.role === "agent" ? "neutral" : "accent"}>{key.role}</Badge>{" "}
-                {key.grants.includes("governance") && <Badge tone="rival">governance</Badge>}
+                {key.grants.includes("governance") && <Badge tone="rival">governance</Badge>}{" "}
+                {!key.reads && <Badge tone="neutral">no reads</Badge>}
                 <span className="block text-[0.84rem] text-faint">
                   made {ago(key.created_at)}
+                  {key.last_used_at == null ? ", not used yet" : `, last used ${ago(key.last_used_at)}`}
+                  {key.expires_at != null && `, ends ${onDate(key.expires_at)}`}
                   {key.revoked_at != null && `, revoked ${ago(key.revoked_at)}`}
                 </span>
               </span>
-              {key.revoked_at == null && (
+              {key.revoked_at == null && session.role !== "auditor" && (
                 <Button small onClick={() => setEnding(key)}>
                   Revoke
                 </Button>
@@ -103,12 +108,24 @@ export function Keys({ session }: { session: Session }) {
 
 function CreateKey({ open, onClose, session }: { open: boolean; onClose: () => void; session: Session }) {
   const client = useQueryClient();
-  const [role, setRole] = useState<"agent" | "dashboard" | "governance">("agent");
+  const [role, setRole] = useState<Key["role"]>("agent");
   const [name, setName] = useState("");
   const [grant, setGrant] = useState(false);
+  const [noReads, setNoReads] = useState(false);
+  const [days, setDays] = useState("");
   const create = useMutation({
     mutationFn: () =>
-      ok(api.POST("/api/keys", { body: { role, name, governance_grant: role === "dashboard" && grant } })),
+      ok(
+        api.POST("/api/keys", {
+          body: {
+            role,
+            name,
+            governance_grant: role === "dashboard" && grant,
+            no_reads: role === "agent" && noReads,
+            expires_in_days: days === "" ? null : Number(days),
+          },
+        }),
+      ),
   });
   const close = async () => {
     create.reset();
@@ -158,12 +175,26 @@ function CreateKey({ open, onClose, session }: { open: boolean; onClose: () => v
           <Select
             label="Role"
             value={role}
-            onChange={(e) => setRole(e.target.value as typeof role)}
+            onChange={(e) => setRole(e.target.value as Key["role"])}
             options={[
               ["agent", "Agent: publishes, searches, reads"],
+              ["publish", "Publish: publishes and searches only"],
               ["dashboard", "Dashboard: runs the installation"],
+              ["auditor", "Auditor: reads, changes nothing"],
               ...(mayGrant ? [["governance", "Governance: exports and erases only"] as [string, string]] : []),
             ]}
+          />
+          {role === "agent" && (
+            <Checkbox label="Cannot read what was stored" checked={noReads} onChange={setNoReads} />
+          )}
+          <TextField
+            label="Ends after days"
+            type="number"
+            min={1}
+            max={3650}
+            value={days}
+            onChange={(e) => setDays(e.target.value)}
+            placeholder="never"
           />
           {role === "dashboard" && mayGrant && (
             <Checkbox label="May export and erase people" checked={grant} onChange={setGrant} />

@@ -18,7 +18,7 @@ use super::estimate::{self, RegenerationPreview};
 use super::replay as regeneration;
 use super::replay::{NewRegeneration, Progress, RegenerationStatus};
 use crate::app::App;
-use crate::credentials::{Caller, Operator};
+use crate::credentials::{Caller, Inspector, Operator};
 use crate::evaluation::AGENT_SUCCESS;
 use crate::evaluation::window::read_closed_window;
 use crate::http::fields::{Fields, Read};
@@ -98,7 +98,7 @@ async fn list_regenerations(
     request_body = NewRegeneration, responses((status = 200, body = RegenerationPreview)))]
 async fn preview_regeneration(
     State(app): State<Arc<App>>,
-    operator: Operator,
+    operator: Inspector,
     input: Input<NewRegeneration>,
 ) -> Result<Json<RegenerationPreview>> {
     Ok(Json(estimate::preview(&app, &operator.0.org_id, input.value).await?))

@@ -275,7 +275,7 @@ async fn wait(app: &Arc<App>, job_id: &str) -> Result<()> {
             return Err(Error::Refused {
                 code: Code::JudgeUnavailable,
                 detail: "The judge is still at work; ask again for its verdict.".to_owned(),
-                problems: Vec::new(),
+                problems: Default::default(),
                 retry_after: Some(5),
             });
         }
@@ -291,7 +291,7 @@ fn failure(view: &JobView) -> Error {
         Some(detail) => Error::Refused {
             code: Code::JudgeUnavailable,
             detail: detail.to_owned(),
-            problems: Vec::new(),
+            problems: Default::default(),
             retry_after: Some(30),
         },
         None => {

@@ -11,7 +11,7 @@ use utoipa_axum::routes;
 
 use super::NewScore;
 use crate::app::App;
-use crate::credentials::Caller;
+use crate::credentials::Contributor;
 use crate::evaluation::window::moment;
 use crate::http::fields::{Fields, Read};
 use crate::http::{Input, Result};
@@ -53,7 +53,7 @@ struct ImportScoreResponse {
     request_body = NewScore, responses((status = 200, body = ImportScoreResponse)))]
 async fn import_score(
     State(app): State<Arc<App>>,
-    caller: Caller,
+    Contributor(caller): Contributor,
     input: Input<NewScore>,
 ) -> Result<Json<ImportScoreResponse>> {
     let imported = super::import(&app, &caller.org_id, input.value).await?;

@@ -23,6 +23,15 @@ pub async fn find(
     Ok(found.map(|(export_id,)| export_id))
 }
 
+/// Subject and request of every export.
+pub async fn all(tx: &mut Tx) -> Result<Vec<(String, String)>> {
+    storage::rows!(
+        tx,
+        (String, String),
+        "SELECT subject_ref, request_ref FROM governance_exports ORDER BY export_id"
+    )
+}
+
 pub async fn insert(
     tx: &mut Tx,
     org_id: &OrgId,

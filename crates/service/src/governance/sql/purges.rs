@@ -77,6 +77,11 @@ pub async fn unfinished(tx: &mut Tx) -> Result<Vec<Purge>> {
     )
 }
 
+/// The erasures that are complete, in order.
+pub async fn completed(tx: &mut Tx) -> Result<Vec<Purge>> {
+    rows!(tx, Purge, select!("WHERE status = 'complete' ORDER BY completed_at, purge_id"))
+}
+
 pub async fn insert(tx: &mut Tx, purge: &Purge) -> Result<()> {
     run!(
         tx,

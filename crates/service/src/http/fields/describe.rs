@@ -119,7 +119,7 @@ impl Description {
 fn describe<T: Read>(of_query: bool) -> Description {
     let (object, mut description) = (Map::new(), Description::default());
     description.of_query = of_query;
-    let (mut problems, mut unknown) = (Vec::new(), Vec::new());
+    let (mut problems, mut unknown) = (Default::default(), Vec::new());
     let mut fields = Fields::new(&object, false, &mut problems, &mut unknown);
     fields.description = Some(&mut description);
     let _ = T::read(&mut fields);

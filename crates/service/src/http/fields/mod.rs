@@ -16,7 +16,7 @@ use base::vocabulary::Vocabulary;
 use serde_json::{Map, Value};
 
 use describe::{Description, Shape};
-use storage::error::InputProblem;
+use storage::error::{InputProblem, InputProblems};
 
 pub use times::parse_time;
 
@@ -46,7 +46,7 @@ pub struct Fields<'a> {
     asked: BTreeSet<&'static str>,
     /// True if the object is taken whole, so that no field is unknown.
     whole: bool,
-    problems: &'a mut Vec<InputProblem>,
+    problems: &'a mut InputProblems,
     unknown: &'a mut Vec<String>,
     /// Set while fields are described instead of read.
     description: Option<&'a mut Description>,
@@ -59,23 +59,24 @@ pub struct Outcome<T> {
 }
 
 /// Reads a whole body.
-pub fn read_body<T: Read>(body: &Value) -> Result<Outcome<T>, Vec<InputProblem>> {
+pub fn read_body<T: Read>(body: &Value) -> Result<Outcome<T>, InputProblems> {
     let Some(object) = body.as_object() else {
-        return Err(vec![problem("", "wrong_type", "expected a JSON object".to_owned())]);
+        let wrong = problem("", "wrong_type", "expected a JSON object".to_owned());
+        return Err(vec![wrong].into());
     };
     read_object(object, false)
 }
 
 /// Reads query parameters.
-pub fn read_query<T: Read>(object: &Map<String, Value>) -> Result<Outcome<T>, Vec<InputProblem>> {
+pub fn read_query<T: Read>(object: &Map<String, Value>) -> Result<Outcome<T>, InputProblems> {
     read_object(object, true)
 }
 
 fn read_object<T: Read>(
     object: &Map<String, Value>,
     from_query: bool,
-) -> Result<Outcome<T>, Vec<InputProblem>> {
-    let (mut problems, mut unknown) = (Vec::new(), Vec::new());
+) -> Result<Outcome<T>, InputProblems> {
+    let (mut problems, mut unknown) = (InputProblems::default(), Vec::new());
     find_nul(object, "", &mut problems);
     let mut fields = Fields::new(object, from_query, &mut problems, &mut unknown);
     let value = T::read(&mut fields);
@@ -87,7 +88,7 @@ impl<'a> Fields<'a> {
     fn new(
         object: &'a Map<String, Value>,
         from_query: bool,
-        problems: &'a mut Vec<InputProblem>,
+        problems: &'a mut InputProblems,
         unknown: &'a mut Vec<String>,
     ) -> Self {
         Fields {
@@ -318,8 +319,8 @@ pub fn check_id(text: &str, longest: usize) -> Result<String, (&'static str, Str
 }
 
 /// PostgreSQL cannot store U+0000, and no person types it: refused wherever it stands.
-fn find_nul(object: &Map<String, Value>, pointer: &str, problems: &mut Vec<InputProblem>) {
-    fn walk(value: &Value, pointer: &str, problems: &mut Vec<InputProblem>) {
+fn find_nul(object: &Map<String, Value>, pointer: &str, problems: &mut InputProblems) {
+    fn walk(value: &Value, pointer: &str, problems: &mut InputProblems) {
         match value {
             Value::String(text) if text.contains('\0') => {
                 problems.push(problem(pointer, "nul_character", "must not have U+0000".to_owned()));

@@ -64,7 +64,7 @@ fn the_specification_says_what_the_reader_enforces() {
 fn codes(body: &Value) -> Vec<(String, String)> {
     match read_body::<Sample>(body) {
         Ok(_) => Vec::new(),
-        Err(problems) => problems.into_iter().map(|p| (p.pointer, p.code)).collect(),
+        Err(problems) => problems.into_parts().0.into_iter().map(|p| (p.pointer, p.code)).collect(),
     }
 }
 
@@ -149,7 +149,7 @@ fn bounds_and_defaults_are_enforced_and_described() {
     assert_eq!((absent.colour, absent.texts), (None, vec![String::new()]));
     let pointers = |body: Value| -> Vec<String> {
         let problems = read_body::<Bounded>(&body).err().unwrap_or_default();
-        problems.into_iter().map(|p| format!("{} {}", p.pointer, p.code)).collect()
+        problems.into_parts().0.into_iter().map(|p| format!("{} {}", p.pointer, p.code)).collect()
     };
     let bad = json!({"price": -1, "colour": "", "texts": []});
     let expected = ["/price out_of_range", "/colour not_allowed", "/texts too_short"];
@@ -179,7 +179,9 @@ crate::request_body!(Lists, "Lists");
 fn null_in_a_list_of_words_stands_for_one_of_them() {
     let read = |body: Value| match read_body::<Lists>(&body) {
         Ok(outcome) => Ok(outcome.value.lights),
-        Err(problems) => Err(problems.into_iter().map(|p| p.pointer).collect::<Vec<_>>()),
+        Err(problems) => {
+            Err(problems.into_parts().0.into_iter().map(|p| p.pointer).collect::<Vec<_>>())
+        }
     };
     let lights = read(json!({"numbers": [1], "lights": ["red", null]}));
     assert_eq!(lights, Ok(Some(vec![Light::Red, Light::Dark])));
@@ -194,7 +196,9 @@ fn null_in_a_list_of_words_stands_for_one_of_them() {
 fn lists_of_plain_values_name_each_bad_item() {
     let read = |body: Value| match read_body::<Lists>(&body) {
         Ok(outcome) => Ok((outcome.value.words, outcome.value.numbers)),
-        Err(problems) => Err(problems.into_iter().map(|p| p.pointer).collect::<Vec<_>>()),
+        Err(problems) => {
+            Err(problems.into_parts().0.into_iter().map(|p| p.pointer).collect::<Vec<_>>())
+        }
     };
     let list = read(json!({"words": ["red", "blue"], "numbers": [1, 2]}));
     assert_eq!(list, Ok((Some(vec!["red", "blue"]), vec![1, 2])));

@@ -11,7 +11,7 @@ use utoipa_axum::routes;
 
 use super::{Acceptance, Score, ScorecardQuery, TuningProposal, TuningStatus};
 use crate::app::App;
-use crate::credentials::Operator;
+use crate::credentials::{Inspector, Operator};
 use crate::http::fields::{Fields, Read};
 use crate::http::{Input, QueryInput, Result};
 use crate::learnings::requests;
@@ -54,7 +54,7 @@ struct Scorecard {
     responses((status = 200, body = Scorecard)))]
 async fn scorecard(
     State(app): State<Arc<App>>,
-    Operator(caller): Operator,
+    Inspector(caller): Inspector,
     QueryInput(query): QueryInput<ScorecardQuery>,
 ) -> Result<Json<Scorecard>> {
     let scores = super::scorecard(&app, &caller.org_id, query).await?;
@@ -98,7 +98,7 @@ struct TuningProposals {
     params(TuningProposalsQuery), responses((status = 200, body = TuningProposals)))]
 async fn tuning_proposals(
     State(app): State<Arc<App>>,
-    Operator(caller): Operator,
+    Inspector(caller): Inspector,
     QueryInput(query): QueryInput<TuningProposalsQuery>,
 ) -> Result<Json<TuningProposals>> {
     let proposals = super::list(&app, &caller.org_id, query.0).await?;

@@ -24,6 +24,12 @@ pub async fn head(tx: &mut Tx) -> Result<Option<(i64, String)>> {
     )
 }
 
+/// The hash of one event.
+pub async fn hash_of(tx: &mut Tx, sequence: i64) -> Result<Option<String>> {
+    let found = row!(tx, (String,), "SELECT hash FROM audit_events WHERE sequence = $1", sequence)?;
+    Ok(found.map(|(hash,)| hash))
+}
+
 pub async fn insert(tx: &mut Tx, event: &AuditEvent) -> Result<()> {
     run!(
         tx,
