@@ -163,16 +163,21 @@ impl Connections {
         let full = open.by_number.len() - open.spare >= self.limits.total;
         let mut spare = false;
         if from_there || full {
-            let leaving = open.longest_waiting(from_there.then_some(address));
+            let mut leaving = open.longest_waiting(from_there.then_some(address), false);
+            if leaving.is_none() {
+                spare = true;
+                if open.spare >= SPARE {
+                    leaving = open.longest_waiting(None, true);
+                    if leaving.is_none() {
+                        metrics::counter!("evenhand_connections_refused_total").increment(1);
+                        return None;
+                    }
+                }
+            }
             if let Some(leaving) = leaving {
                 leaving.ending.cancel();
                 open.remove(&leaving);
                 metrics::counter!("evenhand_connections_pushed_out_total").increment(1);
-            } else if open.spare < SPARE {
-                spare = true;
-            } else {
-                metrics::counter!("evenhand_connections_refused_total").increment(1);
-                return None;
             }
         }
         let connection = Arc::new(Connection {
@@ -199,9 +204,11 @@ impl Connections {
 }
 
 impl Open {
-    fn longest_waiting(&self, from: Option<IpAddr>) -> Option<Arc<Connection>> {
+    fn longest_waiting(&self, from: Option<IpAddr>, spare: bool) -> Option<Arc<Connection>> {
         let waiting = self.by_number.values().filter(|connection| {
-            !connection.is_busy() && from.is_none_or(|address| address == connection.address)
+            !connection.is_busy()
+                && connection.spare == spare
+                && from.is_none_or(|address| address == connection.address)
         });
         waiting
             .min_by_key(|connection| {

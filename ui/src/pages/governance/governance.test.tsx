@@ -4,7 +4,13 @@ import { expect, it } from "vitest";
 import { serve, show } from "../../test-server.tsx";
 import GovernancePage from "./page.tsx";
 
-const session = { state: "signed_in" as const, org_id: "acme", csrf: "x", role: "dashboard" as const, governance: true };
+const session = {
+  state: "signed_in" as const,
+  org_id: "acme",
+  csrf: "x",
+  role: "dashboard" as const,
+  governance: true,
+};
 const purge = {
   purge_id: "p-1",
   subject_ref: "subref_v1_0",

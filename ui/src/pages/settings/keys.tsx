@@ -184,9 +184,7 @@ function CreateKey({ open, onClose, session }: { open: boolean; onClose: () => v
               ...(mayGrant ? [["governance", "Governance: exports and erases only"] as [string, string]] : []),
             ]}
           />
-          {role === "agent" && (
-            <Checkbox label="Cannot read what was stored" checked={noReads} onChange={setNoReads} />
-          )}
+          {role === "agent" && <Checkbox label="Cannot read what was stored" checked={noReads} onChange={setNoReads} />}
           <TextField
             label="Ends after days"
             type="number"
