@@ -46,8 +46,8 @@ export function Health({ health, decision, coverage, unattributed }: Props) {
           <Check ok name="Alike before">
             in the 30 days before: success {percent(balance.success_rate.treatment)} and{" "}
             {percent(balance.success_rate.holdout)}
-            {balance.success_rate.interval_95 && ` (difference ${ends(balance.success_rate.interval_95)} pp)`}; shown for
-            comparison, never an alarm
+            {balance.success_rate.interval_95 && ` (difference ${ends(balance.success_rate.interval_95)} pp)`}; shown
+            for comparison, never an alarm
           </Check>
         )}
         <Check ok={health.contaminated_holdout_session_count === 0} name="Holdout kept clean">

@@ -79,9 +79,7 @@ export function Hero({ view, state, range, health, scoped, version }: Props) {
             <span data-testid="judged-sessions">{count(hero.n)}</span>
           </Row>
           <Row name="Last 7 days against before">
-            <span className={changed ? `text-${changed}` : ""}>
-              {delta == null ? "nothing before" : points(delta)}
-            </span>
+            <span className={changed ? `text-${changed}` : ""}>{delta == null ? "nothing before" : points(delta)}</span>
           </Row>
           <Row name="Judged lately">
             <Coverage health={health} />

@@ -100,8 +100,7 @@ function Bar({ rule, reach, range, version }: { rule: Rule; reach: number; range
         <span className="num text-right text-[0.88rem]">
           <b className="font-semibold">{percent(rate(rule), 0)}</b> succeed
           <span className="block text-[0.82rem] text-faint">
-            {interval ? `${ends(interval, 0)} pp` : "too few users to compare"}, n ={" "}
-            {count(n)}
+            {interval ? `${ends(interval, 0)} pp` : "too few users to compare"}, n = {count(n)}
           </span>
         </span>
       </Link>

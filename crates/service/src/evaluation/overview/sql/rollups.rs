@@ -4,7 +4,7 @@
 //! counts for, in the transaction that changes the row, whatever code path that is: a regrade, a deleted session, one
 //! batch of an erasure. `fold.rs` adds deltas up into lines of hours, days and weeks (rules: also four weeks). Every row
 //! carries all that it is counted by, so no trigger looks at another table; the one on `sessions` carries a first request
-//! that changed over to the rows. See docs/decisions/0012-rollups.md and 0025-deltas-and-groups.md.
+//! that changed over to the rows. See docs/decisions/0012-rollups.md and 0026-deltas-and-groups.md.
 //!
 //! To change what is counted, change `metrics.rs`: triggers are made and sums computed anew when the program starts.
 
