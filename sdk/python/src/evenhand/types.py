@@ -88,7 +88,7 @@ LearningKind = Literal["profile", "user_playbook", "agent_playbook"]
 # Learning status of a published request. A failure is tried again once a day.
 LearningProgress = Literal["pending", "processing", "done", "failed"]
 
-# The side of zero that the interval of a learning's attributable impact lies on; `unclear` on both.
+# The sign of a learning's attributable impact where it is marked as more than chance; else `unclear`.
 LearningStanding = Literal["helps", "hurts", "unclear"]
 
 # Status of a learning. Clients read `current` as null.
@@ -336,6 +336,19 @@ class AnalysisStamp(TypedDict):
     version: str
 
 
+# A number of both arms.
+class ArmDifference(TypedDict):
+    difference: Optional[float]
+    difference_null_reason: Optional[NullReason]
+    holdout: Optional[float]
+    holdout_null_reason: Optional[NullReason]
+    # Lower and upper end.
+    interval_95: Optional[List[float]]
+    interval_95_null_reason: Optional[NullReason]
+    treatment: Optional[float]
+    treatment_null_reason: Optional[NullReason]
+
+
 # The experiment and arm that a search or a request is attributed to.
 class Attribution(TypedDict):
     arm: Arm
@@ -361,12 +374,20 @@ class AttributionCounts(TypedDict):
 
 
 class _BehaviorTileRequired(TypedDict):
+    # Few users: read it with care.
+    few_users: bool
     eligible_sessions: int
     excluded_system_errors: int
 
 
 # Success when failures of type system_error are left out.
 class BehaviorTile(_BehaviorTileRequired, total=False):
+    # Its ends, in the unit of the number it belongs to.
+    ci95: Optional[List[float]]
+    ci95_null_reason: Optional[NullReason]
+    # Its ends, in the unit of the change.
+    delta_ci95: Optional[List[float]]
+    delta_ci95_null_reason: Optional[NullReason]
     current: Optional[float]
     delta_pp: Optional[float]
 
@@ -401,6 +422,13 @@ class Certificate(_CertificateRequired, total=False):
     # On PostgreSQL: when rewritten tables are out of the log and of the backups.
     physical_after: Optional[int]
     physical_at: Optional[int]
+
+
+# A 95 % interval of a change, or the reason why there is none. A change is one only when it excludes 0.
+class ChangeInterval(TypedDict, total=False):
+    # Its ends, in the unit of the change.
+    delta_ci95: Optional[List[float]]
+    delta_ci95_null_reason: Optional[NullReason]
 
 
 class _ChangedRequired(TypedDict):
@@ -678,6 +706,8 @@ class EvaluationRates(TypedDict):
     difference_pp_null_reason: Optional[NullReason]
     holdout: Optional[float]
     holdout_null_reason: Optional[NullReason]
+    # True if the arms are not judged equally often.
+    mismatch: bool
     # Of a single look; nothing is concluded from it.
     p_value: Optional[float]
     p_value_null_reason: Optional[NullReason]
@@ -712,6 +742,14 @@ class Evaluator(_EvaluatorRequired, total=False):
     role: Optional[str]
     # For `tool_used` and `tool_not_used`.
     tool_name: Optional[str]
+
+
+# The arms before first exposure, when nothing could differ but by chance.
+class ExperimentBalance(TypedDict):
+    corrections_per_session: ArmDifference
+    sessions_per_user: ArmDifference
+    # Success rate, from 0 to 1; its difference in points.
+    success_rate: ArmDifference
 
 
 # Decision of an experiment so far, safe to read every day.
@@ -763,6 +801,7 @@ class ExperimentGuardrail(TypedDict):
 # Health checks of an experiment. An unhealthy experiment has no decision, and keeps its numbers.
 class ExperimentHealth(TypedDict):
     attribution: AttributionCounts
+    balance: ExperimentBalance
     # Holdout sessions whose turns carried learnings.
     contaminated_holdout_session_count: int
     # Some of these sessions.
@@ -772,7 +811,7 @@ class ExperimentHealth(TypedDict):
     # Problems found, for people.
     problems: List[str]
     sample_ratio: SampleRatios
-    # The lift if every session that is not judged had gone the worst way.
+    # The lift if every session that should have been judged and was not had gone the worst way.
     worst_case_lift_pp: Optional[List[float]]
     worst_case_lift_pp_null_reason: Optional[NullReason]
 
@@ -916,6 +955,8 @@ class GetAgentPlaybooksResponse(_GetAgentPlaybooksResponseRequired, total=False)
 
 class GetAgentSuccessEvaluationResultsRequest(TypedDict, total=False):
     agent_version: Optional[str]
+    # Also verdicts on versions of the agent that are not a session's latest.
+    all_versions: Optional[bool]
     # Not included. Unix seconds or RFC 3339.
     end_time: Optional[Union[float, str]]
     # `agent_success`, or an evaluator's name; all of them when absent.
@@ -971,6 +1012,8 @@ class _GetEvaluationOverviewResponseRequired(TypedDict):
     # The newest 100 of the window.
     recent_results: List[AgentSuccessEvaluationResult]
     rule_attribution: List[RuleAttributionRow]
+    # When the intervals and associations of rules were computed; over many sessions it may be some minutes ago.
+    rules_as_of: int
     score_distribution: ScoreDistribution
 
 
@@ -1196,13 +1239,19 @@ class Health(TypedDict):
 class _HeroBlockRequired(TypedDict):
     # Buckets with something in them, oldest first.
     buckets: List[HeroBucket]
-    # Verdicts in the window.
+    # Few users: read the interval with care.
+    few_users: bool
+    # Judged sessions in the window.
     n: int
     state: HeroState
 
 
 class HeroBlock(_HeroBlockRequired, total=False):
-    # Wilson's interval of the success rate, in points.
+    # Its ends, in the unit of the change.
+    delta_ci95: Optional[List[float]]
+    delta_ci95_null_reason: Optional[NullReason]
+    ci95_null_reason: Optional[NullReason]
+    # Interval of the success rate, in points.
     ci95_pp: Optional[List[float]]
     # The share that prefers the regular responses minus that, in points.
     delta_pp: Optional[float]
@@ -1213,7 +1262,9 @@ class HeroBlock(_HeroBlockRequired, total=False):
 
 
 class _HeroBucketRequired(TypedDict):
-    # Verdicts.
+    # Few users: read it with care.
+    few_users: bool
+    # Judged sessions.
     regular_n: int
     # Sessions with a comparison.
     shadow_n: int
@@ -1223,9 +1274,10 @@ class _HeroBucketRequired(TypedDict):
 
 # One bar of the charts.
 class HeroBucket(_HeroBucketRequired, total=False):
-    avg_corrections: Optional[float]
-    # Wilson's interval of `regular_rate`.
+    # Its ends, in the unit of the number it belongs to.
     ci95: Optional[List[float]]
+    ci95_null_reason: Optional[NullReason]
+    avg_corrections: Optional[float]
     escalation_rate: Optional[float]
     # 0 to 1; null without verdicts.
     regular_rate: Optional[float]
@@ -1248,6 +1300,8 @@ class Impact(_ImpactRequired, total=False):
     ci95: Optional[List[float]]
     # From -1 (always negative) to 1 (always positive); null without verdicts.
     mean: Optional[float]
+    # Of no impact: below 0.05 where the interval excludes 0.
+    p_value: Optional[float]
 
 
 class _ImportScoreRequestRequired(TypedDict):
@@ -1629,8 +1683,19 @@ class ListedSession(_ListedSessionRequired, total=False):
     number_of_correction_per_session: Optional[int]
 
 
+class _MeanTileRequired(TypedDict):
+    # Few users: read it with care.
+    few_users: bool
+
+
 # A mean of the current window and its change; null where there is nothing to say.
-class MeanTile(TypedDict, total=False):
+class MeanTile(_MeanTileRequired, total=False):
+    # Its ends, in the unit of the number it belongs to.
+    ci95: Optional[List[float]]
+    ci95_null_reason: Optional[NullReason]
+    # Its ends, in the unit of the change.
+    delta_ci95: Optional[List[float]]
+    delta_ci95_null_reason: Optional[NullReason]
     current: Optional[float]
     delta: Optional[float]
 
@@ -1974,8 +2039,31 @@ class PurgeOperations(TypedDict):
     purge_operations: List[PurgeOperation]
 
 
+class _RateIntervalRequired(TypedDict):
+    # Few users: read it with care.
+    few_users: bool
+
+
+# A 95 % interval that accounts for users, or the reason why there is none.
+class RateInterval(_RateIntervalRequired, total=False):
+    # Its ends, in the unit of the number it belongs to.
+    ci95: Optional[List[float]]
+    ci95_null_reason: Optional[NullReason]
+
+
+class _RateTileRequired(TypedDict):
+    # Few users: read it with care.
+    few_users: bool
+
+
 # A rate of the current window, 0 to 1, and its change in points; null where there is nothing to say.
-class RateTile(TypedDict, total=False):
+class RateTile(_RateTileRequired, total=False):
+    # Its ends, in the unit of the number it belongs to.
+    ci95: Optional[List[float]]
+    ci95_null_reason: Optional[NullReason]
+    # Its ends, in the unit of the change.
+    delta_ci95: Optional[List[float]]
+    delta_ci95_null_reason: Optional[NullReason]
     current: Optional[float]
     delta_pp: Optional[float]
 
@@ -2268,17 +2356,43 @@ class RevokedKey(TypedDict):
     success: bool
 
 
-class RuleAttributionRow(TypedDict):
+class _RuleAssociationRequired(TypedDict):
+    # True if the adjusted p-value is below 0.1: only then is it worth a look.
+    is_marked: bool
+
+
+# Difference of success between sessions that cite a rule and sessions of the same users, or else of the same source
+# and version of the agent, that do not. Nothing was randomised: it is an association, not an effect.
+class RuleAssociation(_RuleAssociationRequired, total=False):
+    # Adjusted over all rules of the window (Benjamini and Hochberg).
+    adjusted_p_value: Optional[float]
+    # 95 % interval, clustered by user.
+    ci95_pp: Optional[List[float]]
+    # In points; 0 is no difference.
+    difference_pp: Optional[float]
+    null_reason: Optional[NullReason]
+    p_value: Optional[float]
+    # Drawn towards no difference by what all rules show together; rules are in its order.
+    shrunken_pp: Optional[float]
+    # Users with a session that cites the rule and was compared.
+    users: Optional[int]
+
+
+class _RuleAttributionRowRequired(TypedDict):
+    association: RuleAssociation
     # Oldest first; empty with `include_session_ids: false`.
     cited_session_ids: List[str]
     failures_with: int
     kind: CitationKind
     net_sessions: int
     rule_id: str
-    # Wilson's interval of the success rate of sessions that cite it, 0 to 1.
-    success_rate_ci95: List[float]
     successes_with: int
     title: str
+
+
+class RuleAttributionRow(_RuleAttributionRowRequired, total=False):
+    # Interval of the success rate of sessions that cite it, 0 to 1, which accounts for users; null with few of them.
+    success_rate_ci95: Optional[List[float]]
 
 
 # A split of users against the planned share.
@@ -2318,6 +2432,8 @@ class _ScoreRequired(TypedDict):
     diagnoses: Dict[str, int]
     # Over all verdicts on its present text.
     impact: Impact
+    # True if the adjusted p-value is below 0.1. Nothing is proposed about a learning that is not marked.
+    is_marked: bool
     kind: LearningKind
     learning_id: str
     # Verdicts on an older text of it, which do not count.
@@ -2334,11 +2450,15 @@ class _ScoreRequired(TypedDict):
 
 # Scorecard of one learning.
 class Score(_ScoreRequired, total=False):
+    # P-value of the attributable impact, adjusted over all learnings (Benjamini and Hochberg).
+    adjusted_p_value: Optional[float]
     arm_lift: Optional[ServedLift]
     arm_lift_reason: Optional[str]
     playbook_status: Optional[PlaybookStatus]
     # The open proposal about it, if there is one.
     proposal_id: Optional[str]
+    # The attributable impact drawn towards none by what all learnings show together.
+    shrunken_impact: Optional[float]
     status: Optional[LearningStatus]
     user_id: Optional[UserId]
 
@@ -2751,8 +2871,10 @@ class SourceSetComparison(TypedDict):
 class _SourceSetEvaluationMetricsRequired(TypedDict):
     buckets: List[HeroBucket]
     context_tiles: ContextTile
+    # Few users: read the interval with care.
+    few_users: bool
     label: str
-    # Verdicts in the window.
+    # Judged sessions in the window.
     n: int
     partner_tiles: List[PartnerTileRow]
     rule_attribution: List[RuleAttributionRow]
@@ -2767,7 +2889,8 @@ class _SourceSetEvaluationMetricsRequired(TypedDict):
 
 
 class SourceSetEvaluationMetrics(_SourceSetEvaluationMetricsRequired, total=False):
-    # Wilson's interval of the success rate, in points.
+    ci95_null_reason: Optional[NullReason]
+    # Interval of the success rate, in points.
     ci95_pp: Optional[List[float]]
 
 
