@@ -434,7 +434,10 @@ mod tests {
         });
         let sample = Sample::of_rows(rows(0..400).into_iter().chain(before).collect());
         let balance = analyse(&sample, &design(), 0, &mut Looks::default()).health.balance;
-        assert_eq!((balance.success_rate.treatment, balance.success_rate.holdout), (Ok(1.0), Ok(0.0)));
+        assert_eq!(
+            (balance.success_rate.treatment, balance.success_rate.holdout),
+            (Ok(1.0), Ok(0.0))
+        );
         assert!(balance.success_rate.interval_95.is_ok_and(|[low, _]| low > 0.0));
         assert_eq!(balance.sessions_per_user.difference, Ok(0.0));
         assert_eq!(balance.corrections_per_session.treatment, Ok(1.0));
