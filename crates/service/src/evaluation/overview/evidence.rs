@@ -132,7 +132,7 @@ impl Kept {
 }
 
 /// What takes no longer is computed anew whenever something changed.
-const SHORT: Duration = Duration::from_millis(20);
+const SHORT: Duration = Duration::from_millis(100);
 /// Evidence is kept of so many organizations.
 const LONGEST: usize = 64;
 

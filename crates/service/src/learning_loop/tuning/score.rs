@@ -498,7 +498,7 @@ mod tests {
     fn one_that_hurts_is_found_among_many_that_do_nothing() {
         let mut scores: Vec<Score> = (0..200)
             .map(|number| {
-                let verdicts = (0..12).map(|user| {
+                let verdicts = (0..20).map(|user| {
                     let negative = number == 7 || (user + number) % 2 == 0;
                     verdict(&format!("u{user}"), "s", if negative { Negative } else { Positive })
                 });
