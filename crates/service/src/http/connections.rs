@@ -62,7 +62,7 @@ impl Limits {
 fn fitting() -> usize {
     let files = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
     let files = files.unwrap_or(MOST);
-    let fitting = files.saturating_sub(OTHER_FILES + SPARE as u64).clamp(files / 4, MOST);
+    let fitting = files.saturating_sub(OTHER_FILES + SPARE as u64).max(files / 4).min(MOST);
     usize::try_from(fitting).unwrap_or(usize::MAX).max(1)
 }
 
