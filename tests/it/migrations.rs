@@ -53,19 +53,19 @@ const LANDED: &[(&str, &str, &str)] = &[
         "cc48c21fdf10a4372a252ba76847d2cd2a0690925bab3c7a984a8dfeb88d69cd",
     ),
     (
-        "0010_hardening",
-        "40f6902ef98e9fde58c53ba09eb8e28df09a363ea2eed9583c8a521fd40825a5",
-        "e9ed3e85895242a505fa0cf6c0b122f756ee37e881a05788bf4232ccdd7b667f",
-    ),
-    (
-        "0016_deltas",
+        "0010_deltas",
         "8132a220c0b7fa59239cee1ff7566c4608e9b3f7f7031fc727bfef5a7db1d5c5",
         "f537a11fd005695a57aa89b3d86c390392cb00dc21815baf12a59b26f9f6bdec",
     ),
     (
-        "0017_sampled_out",
+        "0011_sampled_out",
         "05af0768c4b9a0d28f653cb023c8b28579e926e418c08a5fe2714dfdb54bff9a",
         "c3681c2c6471b414d810578688cf91f4abfa8c5cbbe832d964c7eb6a92524f87",
+    ),
+    (
+        "0012_hardening",
+        "40f6902ef98e9fde58c53ba09eb8e28df09a363ea2eed9583c8a521fd40825a5",
+        "e9ed3e85895242a505fa0cf6c0b122f756ee37e881a05788bf4232ccdd7b667f",
     ),
 ];
 

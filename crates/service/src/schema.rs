@@ -23,7 +23,7 @@ pub const MIGRATIONS: Migrations = migrations! {
     7 "0007_learning_loop";
     8 "0008_experiment_attribution";
     9 "0009_evaluation_rate_looks";
-    10 "0010_hardening";
-    16 "0016_deltas";
-    17 "0017_sampled_out";
+    10 "0010_deltas";
+    11 "0011_sampled_out";
+    12 "0012_hardening";
 };
