@@ -73,7 +73,7 @@ impl Runtime {
         let signed = self.audit_head.sign(&self.db, &self.subject_keys, self.clock.now()).await;
         match signed {
             Ok(head) => {
-                if let Some(hand_over) = self.audit_head.hand_over(&head) {
+                if let Some(hand_over) = head.and_then(|head| self.audit_head.hand_over(head)) {
                     self.spawn(tokio::task::spawn_blocking(hand_over));
                 }
             }

@@ -52,13 +52,13 @@ impl BodyBudget {
         }
     }
 
-    /// All of a body. `announced` is what its sender says of its length.
+    /// All of a body, in the pieces that it came in. `announced` is what its sender says of its length.
     pub async fn read(
         &self,
         mut body: Body,
         announced: Option<usize>,
         limit: usize,
-    ) -> Result<(Bytes, Share)> {
+    ) -> Result<(Vec<Bytes>, Share)> {
         if announced.is_some_and(|length| length > limit) {
             return Err(too_large(limit));
         }
@@ -66,43 +66,39 @@ impl BodyBudget {
             Some(length) if length > SMALL => self.share(length).await?,
             _ => None,
         };
-        let mut first = Bytes::new();
-        let mut bytes = Vec::new();
+        let (mut pieces, mut length) = (Vec::new(), 0);
         while let Some(frame) = body.frame().await {
             let broken = |_| Error::refused(Code::BadRequest, "The body broke off before its end.");
-            let Ok(data) = frame.map_err(broken)?.into_data() else { continue };
-            let length = first.len() + bytes.len() + data.len();
+            let Ok(piece) = frame.map_err(broken)?.into_data() else { continue };
+            length += piece.len();
             if length > limit {
                 return Err(too_large(limit));
             }
             if share.is_none() && length > SMALL {
                 share = self.share(limit).await?;
             }
-            if first.is_empty() && bytes.is_empty() {
-                // Most bodies come in one piece, which is taken as it is.
-                first = data;
-                continue;
-            }
-            if !first.is_empty() {
-                bytes.extend_from_slice(&std::mem::take(&mut first));
-            }
-            bytes.extend_from_slice(&data);
+            pieces.push(piece);
         }
-        Ok((if first.is_empty() { bytes.into() } else { first }, share))
+        Ok((pieces, share))
     }
 
     /// The value that a body says, by the rules of `T`.
-    pub async fn parse<T: Read + Send + 'static>(&self, bytes: Bytes) -> Result<Outcome<T>> {
-        if bytes.len() <= SMALL {
-            return parse(&bytes);
+    pub async fn parse<T: Read + Send + 'static>(&self, pieces: Vec<Bytes>) -> Result<Outcome<T>> {
+        if pieces.iter().map(Bytes::len).sum::<usize>() <= SMALL {
+            return parse(&whole(pieces));
         }
         let turn = self.parsers.clone().acquire_owned().await;
         let parsed = tokio::task::spawn_blocking(move || {
             let _turn = turn;
-            parse(&bytes)
+            parse(&whole(pieces))
         });
         parsed.await.map_err(|_| Error::Internal("parsing a body panicked".to_owned()))?
     }
+}
+
+/// The pieces as one; most bodies come in one, which is taken as it is.
+fn whole(mut pieces: Vec<Bytes>) -> Bytes {
+    if pieces.len() < 2 { pieces.pop().unwrap_or_default() } else { pieces.concat().into() }
 }
 
 fn too_large(limit: usize) -> Error {
@@ -161,8 +157,8 @@ mod tests {
     async fn a_body_waits_for_its_share_and_gives_it_back() {
         let budget = BodyBudget::new(3 * SMALL);
         let body = || Body::from(vec![b' '; 2 * SMALL]);
-        let (bytes, share) = budget.read(body(), Some(2 * SMALL), 10 * SMALL).await.unwrap();
-        assert_eq!(bytes.len(), 2 * SMALL);
+        let (pieces, share) = budget.read(body(), Some(2 * SMALL), 10 * SMALL).await.unwrap();
+        assert_eq!(whole(pieces).len(), 2 * SMALL);
         let second = budget.read(body(), None, 10 * SMALL);
         tokio::pin!(second);
         assert!(futures_util::poll!(second.as_mut()).is_pending());

@@ -45,7 +45,7 @@ impl<T: Read + Send + 'static> FromRequest<Arc<App>> for Input<T> {
         let budget = app.state::<BodyBudget>();
         let patience = Duration::from_secs(app.settings.server.body_timeout_seconds);
         let reading = budget.read(request.into_body(), announced, limit);
-        let (bytes, share) = match tokio::time::timeout(patience, reading).await {
+        let (pieces, share) = match tokio::time::timeout(patience, reading).await {
             Ok(read) => read?,
             Err(_) => {
                 let seconds = patience.as_secs();
@@ -53,7 +53,7 @@ impl<T: Read + Send + 'static> FromRequest<Arc<App>> for Input<T> {
                 return Err(Error::refused(Code::RequestTimeout, detail).into());
             }
         };
-        let Outcome { value, unknown } = budget.parse(bytes).await?;
+        let Outcome { value, unknown } = budget.parse(pieces).await?;
         Ok(Input { value, unknown, _share: share })
     }
 }

@@ -9,6 +9,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -67,7 +68,9 @@ pub struct AuditHead {
     ledger: Option<PathBuf>,
     anchor_file: Option<PathBuf>,
     anchor_command: String,
-    turn: tokio::sync::Mutex<()>,
+    /// Calls of [`AuditHead::sign`], and how many of them the newest signature serves.
+    asked: AtomicU64,
+    served: tokio::sync::Mutex<u64>,
     /// Number of the newest event that the command was given.
     given: Arc<Mutex<i64>>,
 }
@@ -90,12 +93,18 @@ impl AuditHead {
         self.file.is_some()
     }
 
-    /// Signs the present end of the chain. Gives the head for [`AuditHead::hand_over`].
-    pub async fn sign(&self, db: &Db, keys: &SubjectKeys, now: i64) -> Result<SignedHead> {
-        let _turn = self.turn.lock().await;
+    /// Signs the present end of the chain. Gives the head for [`AuditHead::hand_over`]; nothing if one that was signed
+    /// since this call began serves it too: under load one signature serves all who waited for their turn.
+    pub async fn sign(&self, db: &Db, keys: &SubjectKeys, now: i64) -> Result<Option<SignedHead>> {
+        let asked = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut served = self.served.lock().await;
+        if *served >= asked {
+            return Ok(None);
+        }
+        let serves = self.asked.load(Ordering::Relaxed);
         // Other processes of this installation sign too: the newest is to be written last.
-        let _lock = match &self.file {
-            Some(file) => Some(lock(file).map_err(failed)?),
+        let _lock = match self.file.clone() {
+            Some(file) => Some(beside(move || lock(&file)).await?),
             None => None,
         };
         let (sequence, hash) = audit::end(db).await?;
@@ -108,19 +117,19 @@ impl AuditHead {
             SignedHead { sequence, hash, ledger_lines, ledger_hash, signed_at: now, signature };
         let head = head.sign(keys)?;
         let text = line(&head)?;
-        for file in [&self.file, &self.anchor_file].into_iter().flatten() {
-            write_whole(file, &text).map_err(failed)?;
-        }
-        Ok(head)
+        let files: Vec<PathBuf> =
+            [&self.file, &self.anchor_file].into_iter().flatten().cloned().collect();
+        beside(move || files.iter().try_for_each(|file| write_whole(file, &text))).await?;
+        *served = serves;
+        Ok(Some(head))
     }
 
     /// Gives a head to the command, if there is one. Takes as long as the command does.
-    pub fn hand_over(&self, head: &SignedHead) -> Option<impl FnOnce() + Send + 'static> {
+    pub fn hand_over(&self, head: SignedHead) -> Option<impl FnOnce() + Send + 'static> {
         if self.anchor_command.is_empty() {
             return None;
         }
-        let (command, head) = (self.anchor_command.clone(), head.clone());
-        let given = self.given.clone();
+        let (command, given) = (self.anchor_command.clone(), self.given.clone());
         Some(move || {
             let mut given = given.lock().unwrap_or_else(PoisonError::into_inner);
             // A newer one was quicker.
@@ -178,6 +187,14 @@ pub async fn hash_at(db: &Db, sequence: i64) -> Result<Option<String>> {
         Box::pin(sql::audit::hash_of(tx, *sequence))
     })
     .await
+}
+
+/// Does work that waits for disks or other processes, beside the threads that serve requests.
+async fn beside<T: Send + 'static>(
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> Result<T> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(io::Error::other).and_then(|done| done).map_err(failed)
 }
 
 fn failed(error: io::Error) -> Error {

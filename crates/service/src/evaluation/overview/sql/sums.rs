@@ -123,6 +123,13 @@ fn row_lines<L: Line>(table: &str, parameter: &str, condition: &str) -> String {
     )
 }
 
+/// Start of the oldest hour with a verdict of the version asked for. A subquery of its own, so that it is computed once.
+const OLDEST_HOUR: &str = "(SELECT MIN(hour) FROM (
+    SELECT MIN(start) AS hour FROM evaluation_rollups
+    WHERE org_id = $1 AND grain = 3600 AND ($9 IS NULL OR agent_version = $9)
+    UNION ALL SELECT MIN(hour) AS hour FROM evaluation_deltas
+    WHERE org_id = $1 AND n > 0 AND ($9 IS NULL OR agent_version = $9)) hours)";
+
 static SUMS: LazyLock<String> = LazyLock::new(|| {
     let parts = [
         rollup_lines::<VerdictLine>("evaluation_rollups", "evaluation_deltas", "$2", ""),
@@ -156,16 +163,12 @@ static SUMS: LazyLock<String> = LazyLock::new(|| {
             "$7",
             "AND r.judge_prompt_version = $8 AND ($9 IS NULL OR r.agent_version = $9)",
         ),
-        "(SELECT MIN(r.created_at) FROM evaluation_results r
-          JOIN (SELECT MIN(hour) AS hour FROM (
-                    SELECT MIN(start) AS hour FROM evaluation_rollups
-                    WHERE org_id = $1 AND grain = 3600 AND ($9 IS NULL OR agent_version = $9)
-                    UNION ALL SELECT MIN(hour) AS hour FROM evaluation_deltas
-                    WHERE org_id = $1 AND n > 0 AND ($9 IS NULL OR agent_version = $9)) hours) oldest
-            ON r.created_at >= oldest.hour AND r.created_at < oldest.hour + 3600
-          WHERE r.org_id = $1 AND r.evaluation_name = 'agent_success'
-            AND ($9 IS NULL OR r.agent_version = $9))"
-            .to_owned(),
+        format!(
+            "(SELECT MIN(r.created_at) FROM evaluation_results r
+              WHERE r.org_id = $1 AND r.evaluation_name = 'agent_success'
+                AND ($9 IS NULL OR r.agent_version = $9)
+                AND r.created_at >= {OLDEST_HOUR} AND r.created_at < {OLDEST_HOUR} + 3600)"
+        ),
     ];
     composed(format!("SELECT {}", parts.join(", ")))
 });
