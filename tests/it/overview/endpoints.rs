@@ -321,6 +321,7 @@ async fn long_lists_come_in_pages_and_whole(t: TestApp) {
             .collect();
         t.sql(&format!("INSERT INTO cited_rules (org_id, user_id, session_id, kind, rule_id, epoch, title, source, created_at, is_success) VALUES {}", cited.join(", "))).await.unwrap();
     }
+    t.sql("ANALYZE").await.unwrap();
     let body = json!({"from_ts": NOW - DAY, "to_ts": NOW, "source_sets": [{"label": "both", "sources": ["web", ""]}, {"label": "none", "sources": ["app"]}]});
     let found = overview(&server, body.clone()).await;
     let comparison = &found["source_set_comparison"];
