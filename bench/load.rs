@@ -171,6 +171,11 @@ pub struct Run {
 }
 
 impl Run {
+    /// Processor time of the server during the run.
+    pub fn cpu(&self) -> Option<Duration> {
+        self.cpu
+    }
+
     pub fn header() -> String {
         format!(
             "{:>8} {:>10} {:>12} {:>9} {:>9} {:>9} {:>9} {:>12} {:>7}",

@@ -182,6 +182,11 @@ impl Error {
         )
     }
 
+    /// True if the storage did not answer, or was not written to, and the same may succeed a little later.
+    pub fn is_outage(&self) -> bool {
+        matches!(self, Error::Refused { code: Code::Unavailable, .. })
+    }
+
     pub fn code(&self) -> Code {
         match self {
             Error::Refused { code, .. } => *code,

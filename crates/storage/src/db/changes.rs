@@ -2,7 +2,8 @@
 //!
 //! SQLite runs every statement on a thread of its own, and the way there and back costs more than most statements
 //! do. [`Tx::apply`] sends a list of them in one go: on SQLite as one text with its parameters numbered through, on
-//! PostgreSQL one after the other. Use it where throughput counts; elsewhere `run!` is simpler.
+//! PostgreSQL one after the other, or as one statement with the others in its WITH clause ([`Changes::together`]). Use it
+//! where throughput counts; elsewhere `run!` is simpler.
 #![allow(clippy::disallowed_types)] // the texts are compiled in; only their parameters are counted on
 
 use serde::Serialize;
@@ -95,9 +96,17 @@ impl Value<'_> {
 #[derive(Default)]
 pub struct Changes<'a> {
     statements: Vec<(String, Vec<Value<'a>>)>,
+    /// The first of those that may run as one.
+    together_from: Option<usize>,
 }
 
 impl<'a> Changes<'a> {
+    /// Statements added from here on change different rows, and none looks at what another changes: they may run as
+    /// one statement, in any order.
+    pub fn together(&mut self) {
+        self.together_from = Some(self.statements.len());
+    }
+
     /// Adds a statement with its parameters `$1`, `$2`, …
     pub fn add(&mut self, sql: &'static str, values: Vec<Value<'a>>) {
         self.statements.push((sql.to_owned(), values));
@@ -107,6 +116,43 @@ impl<'a> Changes<'a> {
     pub fn add_rows(&mut self, sql: &'static str, columns: usize, values: Vec<Value<'a>>) {
         self.statements.push((for_rows(sql, columns, values.len() / columns.max(1)), values));
     }
+}
+
+impl<'a> Changes<'a> {
+    fn for_postgres(mut self) -> Vec<(String, Vec<Value<'a>>)> {
+        let together = match self.together_from {
+            Some(first) if self.statements.len() > first + 1 => self.statements.split_off(first),
+            _ => Vec::new(),
+        };
+        if !together.is_empty() {
+            self.statements.push(as_one(together));
+        }
+        self.statements
+    }
+}
+
+/// `WITH c0 AS (…), c1 AS (…) SELECT * FROM c0 UNION ALL …`: what the statements return, in their order.
+fn as_one<'a>(statements: Vec<(String, Vec<Value<'a>>)>) -> (String, Vec<Value<'a>>) {
+    let (mut text, mut returned, mut values) = (String::from("WITH "), String::new(), Vec::new());
+    for (place, (sql, parameters)) in statements.into_iter().enumerate() {
+        if place > 0 {
+            text.push_str(", ");
+        }
+        text.push_str(&format!("c{place} AS ("));
+        renumber(&sql, values.len(), &mut text);
+        text.push(')');
+        if sql.contains("RETURNING") {
+            returned.push_str(if returned.is_empty() { "" } else { " UNION ALL " });
+            returned.push_str(&format!("SELECT * FROM c{place}"));
+        }
+        values.extend(parameters);
+    }
+    if returned.is_empty() {
+        returned.push_str("SELECT 0::bigint WHERE FALSE");
+    }
+    text.push(' ');
+    text.push_str(&returned);
+    (text, values)
 }
 
 macro_rules! bind_all {
@@ -141,12 +187,42 @@ impl Tx {
                 returned.extend(bind_all!(query, values).fetch_all(&mut **tx).await?);
             }
             Tx::Postgres(tx) => {
-                for (sql, parameters) in changes.statements {
-                    let query = sqlx::query_as::<_, (i64,)>(AssertSqlSafe(sql).into_sql_str());
+                let keeps = tx.keeps_statements;
+                for (sql, parameters) in changes.for_postgres() {
+                    let query = sqlx::query_as::<_, (i64,)>(AssertSqlSafe(sql).into_sql_str())
+                        .persistent(keeps);
                     returned.extend(bind_all!(query, parameters).fetch_all(&mut **tx).await?);
                 }
             }
         }
         Ok(returned.into_iter().map(|(number,)| number).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn independent_statements_become_one_after_the_others() {
+        let mut changes = Changes::default();
+        changes.add("UPDATE t SET a = $1", vec![1.into()]);
+        changes.together();
+        changes.add("INSERT INTO u VALUES ($1) RETURNING id", vec![2.into()]);
+        changes.add("INSERT INTO v VALUES ($1, $2)", vec![3.into(), 4.into()]);
+        let texts: Vec<_> =
+            changes.for_postgres().into_iter().map(|(sql, values)| (sql, values.len())).collect();
+        assert_eq!(
+            texts,
+            [
+                ("UPDATE t SET a = $1".to_owned(), 1),
+                (
+                    "WITH c0 AS (INSERT INTO u VALUES ($1) RETURNING id), \
+                     c1 AS (INSERT INTO v VALUES ($2, $3)) SELECT * FROM c0"
+                        .to_owned(),
+                    3
+                ),
+            ]
+        );
     }
 }

@@ -124,6 +124,14 @@ impl Tx {
         }
     }
 
+    /// True if the connection may keep prepared statements for the next transaction.
+    pub fn keeps_statements(&self) -> bool {
+        match self {
+            Tx::Sqlite(tx) => tx.keeps_statements,
+            Tx::Postgres(tx) => tx.keeps_statements,
+        }
+    }
+
     /// The statement in this engine's words.
     pub fn sql(&self, text: &'static str) -> SqlStr {
         rendered(self.engine(), text).into_sql_str()
@@ -138,9 +146,9 @@ impl Tx {
 
     /// Runs a statement that is put together from compiled-in names and gives how many rows it changed.
     pub async fn change(&mut self, statement: String, binds: &[&str]) -> Result<u64> {
-        let statement = AssertSqlSafe(statement).into_sql_str();
+        let (statement, keeps) = (AssertSqlSafe(statement).into_sql_str(), self.keeps_statements());
         crate::on!(self, conn => {
-            let mut query = sqlx::query(statement);
+            let mut query = sqlx::query(statement).persistent(keeps);
             for bind in binds {
                 query = query.bind((*bind).to_owned());
             }
@@ -151,9 +159,9 @@ impl Tx {
 
     /// The one number that a query of compiled-in names gives.
     pub async fn number(&mut self, query: String, binds: &[&str]) -> Result<u64> {
-        let query = AssertSqlSafe(query).into_sql_str();
+        let (query, keeps) = (AssertSqlSafe(query).into_sql_str(), self.keeps_statements());
         let found: Option<(i64,)> = crate::on!(self, conn => {
-            let mut query = sqlx::query_as(query);
+            let mut query = sqlx::query_as(query).persistent(keeps);
             for bind in binds {
                 query = query.bind((*bind).to_owned());
             }
@@ -169,10 +177,10 @@ impl Tx {
         binds: [String; 2],
         sink: &mut dyn TextSink,
     ) -> Result<()> {
-        let query = AssertSqlSafe(query).into_sql_str();
+        let (query, keeps) = (AssertSqlSafe(query).into_sql_str(), self.keeps_statements());
         crate::on!(self, conn => {
             let [first, second] = binds;
-            let query = sqlx::query_as::<_, (String,)>(query).bind(first).bind(second);
+            let query = sqlx::query_as::<_, (String,)>(query).persistent(keeps).bind(first).bind(second);
             let mut rows = query.fetch(conn);
             while let Some((text,)) = rows.try_next().await? {
                 sink.take(text).await?;
@@ -360,7 +368,15 @@ fn render(engine: Engine, text: &str) -> Cow<'_, str> {
         match FRAGMENTS.iter().find(|(known, ..)| *known == name) {
             Some((_, sqlite, postgres)) => {
                 let words = if engine == Engine::Sqlite { sqlite } else { postgres };
-                out.push_str(&words.replace('?', &render(engine, parameter)));
+                let words = words.replace('?', &render(engine, parameter));
+                if engine == Engine::Postgres && is_in_list(&out, name) {
+                    // For a subquery PostgreSQL reads all rows that the other conditions leave; for an array it looks
+                    // its items up in the index.
+                    out.truncate(out.len() - "IN ".len());
+                    out.push_str(&format!("= ANY (ARRAY{words})"));
+                } else {
+                    out.push_str(&words);
+                }
             }
             None => out.push_str(&format!("{{{fragment}}}")),
         }
@@ -368,6 +384,13 @@ fn render(engine: Engine, text: &str) -> Cow<'_, str> {
     }
     out.push_str(rest);
     Cow::Owned(out)
+}
+
+/// True if a list of values follows the word IN.
+fn is_in_list(before: &str, name: &str) -> bool {
+    matches!(name, "texts" | "integers")
+        && before.ends_with(" IN ")
+        && !before.ends_with(" NOT IN ")
 }
 
 /// A fragment up to the brace that closes it, and the text after that brace.
@@ -433,6 +456,11 @@ mod tests {
             render(Engine::Postgres, sql),
             "SELECT COALESCE(json_agg(json_build_array(a, (SELECT encode(b, 'hex') FROM u))), '[]'::json) \
              FROM t FOR SHARE"
+        );
+        assert_eq!(
+            render(Engine::Postgres, "a IN {integers:$1} AND b NOT IN {texts:$2}"),
+            "a = ANY (ARRAY(SELECT CAST(value AS BIGINT) AS value FROM jsonb_array_elements_text($1::jsonb))) \
+             AND b NOT IN (SELECT value FROM jsonb_array_elements_text($2::jsonb))"
         );
         assert!(matches!(render(Engine::Sqlite, "SELECT 1"), Cow::Borrowed(_)));
         assert!(knows_fragments(sql) && knows_fragments("SELECT '{}'"));

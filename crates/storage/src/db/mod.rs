@@ -8,8 +8,11 @@
 mod at_hand;
 mod changes;
 mod dialect;
+pub mod locks;
 pub mod migrations;
+mod patience;
 mod postgres;
+mod presence;
 mod scrub;
 mod sqlite;
 
@@ -27,6 +30,8 @@ pub use changes::{Changes, Value};
 pub use dialect::{
     Engine, Objects, Sequence, TextSink, WALL_MESSAGE, checked, composed, like_pattern,
 };
+pub use patience::{as_patient, patiently};
+pub use postgres::{Pooler, PostgresSettings};
 
 /// A transaction of either engine. SQL runs on it through the [`rows!`](crate::rows), [`row!`](crate::row)
 /// and [`run!`](crate::run) macros.
@@ -35,17 +40,32 @@ pub enum Tx {
     Postgres(Held<Postgres>),
 }
 
-/// A connection that is held for a while: in a transaction, or for the one statement of a lookup.
-pub enum Held<D: Database> {
+/// A connection that is held for a while.
+pub struct Held<D: Database> {
+    connection: Connection<D>,
+    /// False behind a pooler that may pass the next transaction to a connection which does not know them.
+    keeps_statements: bool,
+}
+
+/// Held in a transaction, or for the one statement of a lookup.
+enum Connection<D: Database> {
     Transaction(Transaction<'static, D>),
     Statement(PoolConnection<D>),
 }
 
 impl<D: Database> Held<D> {
+    fn transaction(tx: Transaction<'static, D>) -> Self {
+        Held { connection: Connection::Transaction(tx), keeps_statements: true }
+    }
+
+    fn statement(conn: PoolConnection<D>) -> Self {
+        Held { connection: Connection::Statement(conn), keeps_statements: true }
+    }
+
     async fn commit(self) -> Result<()> {
-        match self {
-            Held::Transaction(tx) => Ok(tx.commit().await?),
-            Held::Statement(_) => Ok(()),
+        match self.connection {
+            Connection::Transaction(tx) => Ok(tx.commit().await?),
+            Connection::Statement(_) => Ok(()),
         }
     }
 }
@@ -54,18 +74,18 @@ impl<D: Database> Deref for Held<D> {
     type Target = D::Connection;
 
     fn deref(&self) -> &D::Connection {
-        match self {
-            Held::Transaction(tx) => tx,
-            Held::Statement(conn) => conn,
+        match &self.connection {
+            Connection::Transaction(tx) => tx,
+            Connection::Statement(conn) => conn,
         }
     }
 }
 
 impl<D: Database> DerefMut for Held<D> {
     fn deref_mut(&mut self) -> &mut D::Connection {
-        match self {
-            Held::Transaction(tx) => tx,
-            Held::Statement(conn) => conn,
+        match &mut self.connection {
+            Connection::Transaction(tx) => tx,
+            Connection::Statement(conn) => conn,
         }
     }
 }
@@ -79,12 +99,25 @@ pub struct Db {
     storage: Storage,
     /// Time of the last committed write; None after one that failed, and before the first.
     last_commit: Arc<Mutex<Option<Instant>>>,
+    /// Time of the last read or write that found the storage away.
+    last_outage: Arc<Mutex<Option<Instant>>>,
 }
 
 #[derive(Clone, Copy)]
 enum Reading {
     Snapshot,
     OneStatement,
+    /// A snapshot that may be a second old: of a standby, if there is one.
+    MayBeOld,
+}
+
+/// The promise of a write that returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Promise {
+    /// It survives a crash of the database.
+    Durable,
+    /// It is there for everybody, and may be lost in a crash of the database.
+    Visible,
 }
 
 /// Method of removing the remains of deleted rows from a file.
@@ -107,17 +140,20 @@ impl Db {
         Self::on(Storage::None)
     }
 
-    /// Opens (and makes, if it is not there) the SQLite file.
+    /// Opens (and makes, if it is not there) the SQLite file. If nobody else has it open, leases of processes that
+    /// were killed are ended.
     pub async fn sqlite(file: &std::path::Path, readers: u32) -> Result<Self> {
-        Ok(Self::on(Storage::Sqlite(sqlite::Sqlite::open(file, readers).await?)))
+        Ok(Self::on(Storage::Sqlite(
+            sqlite::Sqlite::open(file, readers, crate::jobs::END_LEASES).await?,
+        )))
     }
 
-    pub async fn postgres(url: &str, connections: u32) -> Result<Self> {
-        Ok(Self::on(Storage::Postgres(postgres::Postgres::connect(url, connections).await?)))
+    pub async fn postgres(settings: &PostgresSettings) -> Result<Self> {
+        Ok(Self::on(Storage::Postgres(postgres::Postgres::connect(settings).await?)))
     }
 
     fn on(storage: Storage) -> Self {
-        Db { storage, last_commit: Arc::default() }
+        Db { storage, last_commit: Arc::default(), last_outage: Arc::default() }
     }
 
     pub fn engine(&self) -> Option<Engine> {
@@ -147,6 +183,16 @@ impl Db {
         self.read_as(name, Reading::OneStatement, input, work).await
     }
 
+    /// [`Db::read`] where an answer may be a second old: overviews, lists and exports. `database.read_url` leads it to
+    /// a standby; without one, or when that does not answer, it is a read like any other.
+    pub async fn read_standby<I, T, F>(&self, name: &'static str, input: I, work: F) -> Result<T>
+    where
+        I: Send + Sync,
+        F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T> + Send + Sync,
+    {
+        self.read_as(name, Reading::MayBeOld, input, work).await
+    }
+
     async fn read_as<I, T, F>(
         &self,
         name: &'static str,
@@ -158,14 +204,17 @@ impl Db {
         I: Send + Sync,
         F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T> + Send + Sync,
     {
-        let started = Instant::now();
-        let result = match &self.storage {
-            Storage::None => Err(no_storage()),
-            Storage::Sqlite(db) => db.read(reading, &input, &work).await,
-            Storage::Postgres(db) => db.read(reading, &input, &work).await,
-        };
-        record(name, started, &result);
-        result
+        patience::outlast(async || {
+            let started = Instant::now();
+            let result = match &self.storage {
+                Storage::None => Err(no_storage()),
+                Storage::Sqlite(db) => db.read(reading, &input, &work).await,
+                Storage::Postgres(db) => db.read(reading, &input, &work).await,
+            };
+            self.note(name, started, &result);
+            result
+        })
+        .await
     }
 
     /// Runs `work` and commits. When this returns `Ok`, what was written is on disk. `work` may run more than
@@ -176,20 +225,65 @@ impl Db {
         T: Send + 'static,
         F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T> + Send + Sync + 'static,
     {
-        let started = Instant::now();
-        let result = match &self.storage {
-            Storage::None => Err(no_storage()),
-            Storage::Sqlite(db) => db.write(input, work).await,
-            Storage::Postgres(db) => db.write(input, work).await,
-        };
-        record(name, started, &result);
-        let mut last_commit = self.last_commit.lock().unwrap_or_else(PoisonError::into_inner);
-        match &result {
-            Ok(_) => *last_commit = Some(Instant::now()),
-            Err(error) if error.is_storage_failure() => *last_commit = None,
-            Err(_) => {}
+        self.write_as(name, Promise::Durable, input, work).await
+    }
+
+    /// [`Db::write`] for what a crash of the database may undo, such as a lease: PostgreSQL does not wait for its disk.
+    pub async fn write_soon<I, T, F>(&self, name: &'static str, input: I, work: F) -> Result<T>
+    where
+        I: Send + Sync + 'static,
+        T: Send + 'static,
+        F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T> + Send + Sync + 'static,
+    {
+        self.write_as(name, Promise::Visible, input, work).await
+    }
+
+    async fn write_as<I, T, F>(
+        &self,
+        name: &'static str,
+        promise: Promise,
+        input: I,
+        work: F,
+    ) -> Result<T>
+    where
+        I: Send + Sync + 'static,
+        T: Send + 'static,
+        F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T> + Send + Sync + 'static,
+    {
+        // Shared with the task that writes: after an outage the same is handed over again.
+        let shared = Arc::new((input, work));
+        patience::outlast(async || {
+            let started = Instant::now();
+            let (input, work) = (shared.clone(), run_shared::<I, T, F>);
+            let result = match &self.storage {
+                Storage::None => Err(no_storage()),
+                Storage::Sqlite(db) => db.write(input, work).await,
+                Storage::Postgres(db) => db.write(promise, input, work).await,
+            };
+            self.note(name, started, &result);
+            let mut last_commit = self.last_commit.lock().unwrap_or_else(PoisonError::into_inner);
+            match &result {
+                Ok(_) => *last_commit = Some(Instant::now()),
+                Err(error) if error.is_storage_failure() => *last_commit = None,
+                Err(_) => {}
+            }
+            result
+        })
+        .await
+    }
+
+    fn note<T>(&self, name: &'static str, started: Instant, result: &Result<T>) {
+        record(name, started, result);
+        if result.as_ref().is_err_and(Error::is_outage) {
+            let mut last = self.last_outage.lock().unwrap_or_else(PoisonError::into_inner);
+            *last = Some(Instant::now());
         }
-        result
+    }
+
+    /// True if some read or write found the storage away, at most this long ago.
+    pub fn was_away_within(&self, period: Duration) -> bool {
+        let last = self.last_outage.lock().unwrap_or_else(PoisonError::into_inner);
+        last.is_some_and(|at| at.elapsed() < period)
     }
 
     /// True if the last write was committed, at most this long ago.
@@ -261,6 +355,29 @@ impl Db {
         }
     }
 
+    /// Runs a statement that PostgreSQL does not want in a transaction.
+    pub(crate) async fn outside_transactions(&self, statement: String) -> Result<()> {
+        match &self.storage {
+            Storage::Postgres(db) => db.outside_transactions(statement).await,
+            _ => Err(Error::Internal("only PostgreSQL has statements like this".to_owned())),
+        }
+    }
+
+    /// Lets the planner know what a table holds now, after many rows came at once (PostgreSQL). Failing is no harm.
+    pub async fn refresh_statistics(&self, table: &'static str) {
+        if let Storage::Postgres(db) = &self.storage {
+            db.analyze(table).await;
+        }
+    }
+
+    /// Waits until the standby that is read from has what was written so far; false if it does not get there.
+    pub async fn await_standby(&self) -> Result<bool> {
+        match &self.storage {
+            Storage::Postgres(db) => db.await_standby().await,
+            _ => Ok(true),
+        }
+    }
+
     /// Wakes [`Db::wait_for_work`] in every process on this storage (PostgreSQL) or in this one (SQLite).
     pub async fn announce_work(&self) {
         match &self.storage {
@@ -287,6 +404,13 @@ impl Db {
             Storage::Postgres(db) => db.close().await,
         }
     }
+}
+
+fn run_shared<'t, I, T, F>(tx: &'t mut Tx, shared: &'t Arc<(I, F)>) -> Work<'t, T>
+where
+    F: for<'a> Fn(&'a mut Tx, &'a I) -> Work<'a, T>,
+{
+    (shared.1)(tx, &shared.0)
 }
 
 fn no_storage() -> Error {
@@ -369,8 +493,8 @@ macro_rules! statement {
 #[macro_export]
 macro_rules! rows {
     ($tx:expr, $row:ty, $sql:ident $(, $bind:expr)* $(,)?) => {{
-        let sql = $tx.sql($sql);
-        $crate::on!($tx, conn => $crate::sqlx::query_as::<_, $row>(sql)$(.bind($bind))*.fetch_all(conn).await)
+        let (sql, keeps) = ($tx.sql($sql), $tx.keeps_statements());
+        $crate::on!($tx, conn => $crate::sqlx::query_as::<_, $row>(sql).persistent(keeps)$(.bind($bind))*.fetch_all(conn).await)
             .map_err($crate::error::Error::from)
     }};
     ($tx:expr, $row:ty, $sql:expr $(, $bind:expr)* $(,)?) => {{
@@ -383,8 +507,8 @@ macro_rules! rows {
 #[macro_export]
 macro_rules! row {
     ($tx:expr, $row:ty, $sql:ident $(, $bind:expr)* $(,)?) => {{
-        let sql = $tx.sql($sql);
-        $crate::on!($tx, conn => $crate::sqlx::query_as::<_, $row>(sql)$(.bind($bind))*.fetch_optional(conn).await)
+        let (sql, keeps) = ($tx.sql($sql), $tx.keeps_statements());
+        $crate::on!($tx, conn => $crate::sqlx::query_as::<_, $row>(sql).persistent(keeps)$(.bind($bind))*.fetch_optional(conn).await)
             .map_err($crate::error::Error::from)
     }};
     ($tx:expr, $row:ty, $sql:expr $(, $bind:expr)* $(,)?) => {{
@@ -397,8 +521,8 @@ macro_rules! row {
 #[macro_export]
 macro_rules! run {
     ($tx:expr, $sql:ident $(, $bind:expr)* $(,)?) => {{
-        let sql = $tx.sql($sql);
-        $crate::on!($tx, conn => $crate::sqlx::query(sql)$(.bind($bind))*.execute(conn).await.map(|done| done.rows_affected()))
+        let (sql, keeps) = ($tx.sql($sql), $tx.keeps_statements());
+        $crate::on!($tx, conn => $crate::sqlx::query(sql).persistent(keeps)$(.bind($bind))*.execute(conn).await.map(|done| done.rows_affected()))
             .map_err($crate::error::Error::from)
     }};
     ($tx:expr, $sql:expr $(, $bind:expr)* $(,)?) => {{

@@ -21,8 +21,9 @@ use sqlx::{ConnectOptions, Connection as _};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 use super::at_hand::AtHand;
+use super::presence::Presence;
 use super::scrub::{Alone, run_alone};
-use super::{Held, Reading, Tx, Work, classify};
+use super::{Connection, Held, Reading, Tx, Work, classify};
 use crate::error::{Error, Result};
 use base::private_files;
 
@@ -34,6 +35,7 @@ const SPACE_FOR_WRITES: usize = 1 << 20;
 #[derive(Clone)]
 pub(super) struct Sqlite {
     pub(super) file: SameFile,
+    _presence: Arc<Presence>,
     pub(super) readers: SqlitePool,
     at_hand: AtHand<sqlx::Sqlite>,
     pub(super) writes: mpsc::Sender<Turn>,
@@ -43,10 +45,13 @@ pub(super) struct Sqlite {
 }
 
 impl Sqlite {
-    pub(super) async fn open(file: &Path, readers: u32) -> Result<Self> {
+    /// Opens the file. `when_alone` is run on the table `jobs` if no other process has it open.
+    pub(super) async fn open(file: &Path, readers: u32, when_alone: &'static str) -> Result<Self> {
         // SQLite gives its log and index files the permissions of the database.
         private_files::make_file(file)
             .map_err(|e| Error::Internal(format!("cannot open {}: {e}", file.display())))?;
+        let cannot_lock = |e| Error::Internal(format!("cannot lock {}: {e}", file.display()));
+        let (presence, is_alone) = Presence::of(file).map_err(cannot_lock)?;
         let options = SqliteConnectOptions::new()
             .filename(file)
             .create_if_missing(true)
@@ -67,6 +72,13 @@ impl Sqlite {
             .connect_with(options.clone())
             .await
             .map_err(|e| classify(e.into()))?;
+        if is_alone {
+            clean_up(&writer, when_alone).await.map_err(classify)?;
+        }
+        // Waits as long as another process cleans up, which is one statement.
+        let presence = tokio::task::spawn_blocking(move || presence.share().map(|()| presence));
+        let presence = presence.await.unwrap_or_else(|e| Err(std::io::Error::other(e)));
+        let presence = Arc::new(presence.map_err(cannot_lock)?);
         let at_hand = AtHand::of(readers);
         let readers = SqlitePoolOptions::new()
             .max_connections(readers.max(1))
@@ -101,7 +113,8 @@ impl Sqlite {
             })
             .map_err(|e| Error::Internal(format!("the writer cannot start: {e}")))?;
         let work = Arc::new(Notify::new());
-        Ok(Sqlite { file: same_file, readers, at_hand, writes, writer_ended, stop, work })
+        let (file, _presence) = (same_file, presence);
+        Ok(Sqlite { file, _presence, readers, at_hand, writes, writer_ended, stop, work })
     }
 
     pub(super) async fn read<I, T, F>(&self, reading: Reading, input: &I, work: &F) -> Result<T>
@@ -110,14 +123,20 @@ impl Sqlite {
     {
         let held = match reading {
             #[allow(clippy::disallowed_methods)] // this is what Db::read stands on
-            Reading::Snapshot => self.readers.begin().await.map(Held::Transaction),
-            Reading::OneStatement => self.at_hand.take(&self.readers).await.map(Held::Statement),
+            Reading::Snapshot | Reading::MayBeOld => {
+                self.readers.begin().await.map(Held::transaction)
+            }
+            Reading::OneStatement => self.at_hand.take(&self.readers).await.map(Held::statement),
         };
         let mut tx = Tx::Sqlite(held.map_err(|e| classify(e.into()))?);
         // Dropping the transaction rolls back: a read keeps nothing.
         let result = work(&mut tx, input).await;
         match (&result, tx) {
-            (Ok(_), Tx::Sqlite(Held::Statement(conn))) => self.at_hand.keep(conn),
+            (Ok(_), Tx::Sqlite(held)) => {
+                if let Connection::Statement(conn) = held.connection {
+                    self.at_hand.keep(conn);
+                }
+            }
             (Err(Error::Storage(sqlx::Error::WorkerCrashed)), tx) => {
                 drop(tx);
                 self.drop_crashed().await;
@@ -217,6 +236,17 @@ impl Sqlite {
         self.at_hand.end();
         self.readers.close().await;
     }
+}
+
+/// Runs the statement if the schema has come to the table `jobs`.
+async fn clean_up(writer: &SqlitePool, statement: &'static str) -> Result<()> {
+    let there = sqlx::query("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'jobs'")
+        .fetch_optional(writer)
+        .await?;
+    if there.is_some() {
+        sqlx::query(statement).execute(writer).await?;
+    }
+    Ok(())
 }
 
 /// The database file as it was opened. On a file that was deleted or replaced, SQLite goes on writing what nobody will
@@ -435,5 +465,5 @@ async fn close_connection(pool: &SqlitePool) {
 }
 
 async fn begin(pool: &SqlitePool) -> Result<Tx> {
-    Ok(Tx::Sqlite(Held::Transaction(pool.begin_with("BEGIN IMMEDIATE").await?)))
+    Ok(Tx::Sqlite(Held::transaction(pool.begin_with("BEGIN IMMEDIATE").await?)))
 }

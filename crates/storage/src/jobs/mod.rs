@@ -37,6 +37,7 @@ pub use rules::{
     plan, postpone, record_gauges, release, summary,
 };
 pub use runner::{Runner, drive, run_until_idle, run_until_idle_by};
+pub(crate) use sql::END_LEASES;
 
 /// Work to be enqueued.
 pub struct NewJob<'a> {

@@ -1,5 +1,7 @@
 //! Enqueueing, claiming and ending jobs.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use super::{
@@ -49,25 +51,41 @@ pub fn gather(runtime: &Runtime, job: NewJob<'_>, gathering: Gathering) -> Plann
 /// Takes up to `limit` due jobs of these kinds for the lease time. Jobs that used up their attempts (a worker
 /// that died with them counts) are closed as dead here.
 pub async fn claim(runtime: &Runtime, kinds: &[&str], limit: usize) -> Result<Vec<Claim>> {
-    let now = runtime.clock.now();
-    let kinds = serde_json::to_string(kinds).map_err(|e| Error::Internal(e.to_string()))?;
-    if !runtime
-        .db
-        .lookup("jobs.any_due", (now, kinds.clone()), |tx, (now, kinds)| {
-            Box::pin(sql::any_due(tx, kinds, *now))
-        })
-        .await?
-    {
-        return Ok(Vec::new());
+    match any_due(runtime, kinds).await? {
+        true => claim_due(runtime, kinds, limit).await,
+        false => Ok(Vec::new()),
     }
+}
+
+/// True if there is something to claim. Costs less than to try.
+async fn any_due(runtime: &Runtime, kinds: &[&str]) -> Result<bool> {
+    let (now, kinds) = (runtime.clock.now(), listed(kinds)?);
+    let lapsed_before = lapsed_before(runtime, now);
+    runtime
+        .db
+        .lookup("jobs.any_due", (now, kinds), move |tx, (now, kinds)| {
+            Box::pin(sql::any_due(tx, kinds, *now, lapsed_before))
+        })
+        .await
+}
+
+fn listed(kinds: &[&str]) -> Result<String> {
+    serde_json::to_string(kinds).map_err(|e| Error::Internal(e.to_string()))
+}
+
+/// [`claim`] where there is likely to be something.
+pub async fn claim_due(runtime: &Runtime, kinds: &[&str], limit: usize) -> Result<Vec<Claim>> {
+    let now = runtime.clock.now();
+    let (kinds, lapsed_before) = (listed(kinds)?, lapsed_before(runtime, now));
     let lease_until = now + runtime.jobs.lease_seconds;
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let input = (kinds, now, lease_until, runtime.ids.uuid(), limit);
     runtime
         .db
-        .write("jobs.claim", input, |tx, (kinds, now, lease_until, token, limit)| {
+        .write_soon("jobs.claim", input, move |tx, (kinds, now, lease_until, token, limit)| {
             Box::pin(async move {
-                let claimed = sql::claim(tx, kinds, *now, *lease_until, token, *limit).await?;
+                let claimed =
+                    sql::claim(tx, kinds, *now, *lease_until, token, *limit, lapsed_before).await?;
                 let (live, spent): (Vec<_>, Vec<_>) =
                     claimed.into_iter().partition(|job| job.attempts <= job.max_attempts);
                 for job in spent {
@@ -78,6 +96,13 @@ pub async fn claim(runtime: &Runtime, kinds: &[&str], limit: usize) -> Result<Ve
             })
         })
         .await
+}
+
+/// Leases that ended before this may be taken over. Nobody could extend theirs while the storage was away: after an
+/// outage whoever holds one has half a lease of time to do so before others take it.
+fn lapsed_before(runtime: &Runtime, now: i64) -> i64 {
+    let half = Duration::from_secs_f64(runtime.jobs.lease_seconds as f64 / 2.0);
+    if runtime.db.was_away_within(half) { 0 } else { now }
 }
 
 /// Closes the job as part of the transaction that writes its result. Fails, and with it the whole transaction,
@@ -95,7 +120,7 @@ pub async fn extend(runtime: &Runtime, job: &Claim) -> Result<bool> {
     let until = runtime.clock.now() + runtime.jobs.lease_seconds;
     runtime
         .db
-        .write("jobs.extend", (job.clone(), until), |tx, (job, until)| {
+        .write_soon("jobs.extend", (job.clone(), until), |tx, (job, until)| {
             Box::pin(sql::extend(tx, job, *until))
         })
         .await

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use futures_util::stream::{self, StreamExt};
 use tokio::sync::Semaphore;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{Claim, Context, Handler, Outcome, rules};
+use crate::db::patiently;
 use crate::error::{Code, Error, Result};
 use crate::runtime::Runtime;
 use crate::subjects::in_flight::InFlightGuard;
@@ -18,13 +20,19 @@ pub struct Runner<C> {
     context: Arc<C>,
     handlers: Arc<BTreeMap<&'static str, Arc<dyn Handler<C>>>>,
     slots: Arc<Semaphore>,
+    /// Milliseconds that the last job took.
+    pace: Arc<AtomicU64>,
 }
+
+/// Jobs that take less than this are claimed ahead, many at a time: taking them one by one costs more than doing them.
+const QUICK_MILLISECONDS: u64 = 100;
+const AHEAD: usize = 4;
 
 impl<C: Context> Runner<C> {
     pub fn new(context: Arc<C>, handlers: Vec<Arc<dyn Handler<C>>>) -> Self {
         let slots = Arc::new(Semaphore::new(context.jobs.concurrency.max(1)));
         let handlers = Arc::new(handlers.into_iter().map(|h| (h.kind(), h)).collect());
-        Runner { context, handlers, slots }
+        Runner { context, handlers, slots, pace: Arc::new(AtomicU64::new(u64::MAX)) }
     }
 
     /// Runs until the app is stopping, then lets what is held finish or gives it back.
@@ -34,18 +42,21 @@ impl<C: Context> Runner<C> {
                 tracing::warn!(kind = handler.kind(), %error, "recurring work is not scheduled");
             }
         }
+        let mut found = 0;
         while !self.context.stopping.is_cancelled() {
             // Registered before looking, so that work announced in between is not missed.
             let announced = self.context.db.wait_for_work();
             tokio::pin!(announced);
             let _ = futures_util::poll!(announced.as_mut());
-            match self.claim_and_start().await {
-                Ok(0) => self.rest(announced).await,
-                Ok(_) => {}
+            found = match self.claim_and_start(found > 0).await {
+                Ok(count) => count,
                 Err(error) => {
                     tracing::warn!(%error, "jobs could not be claimed");
-                    self.rest(announced).await;
+                    0
                 }
+            };
+            if found == 0 {
+                self.rest(announced).await;
             }
         }
         let _all = self
@@ -54,22 +65,41 @@ impl<C: Context> Runner<C> {
             .await;
     }
 
-    /// Waits for a slot, claims as many jobs as there are slots, and starts them.
-    async fn claim_and_start(&self) -> Result<usize> {
+    /// Waits for a slot, claims as many jobs as there are slots (more, if they are quick), and starts them.
+    async fn claim_and_start(&self, is_busy: bool) -> Result<usize> {
         let free = tokio::select! {
             slot = self.slots.acquire() => slot.map(drop).map(|()| self.slots.available_permits()),
             () = self.context.stopping.cancelled() => return Ok(0),
         };
         let kinds: Vec<&str> = self.handlers.keys().copied().collect();
-        let claimed = rules::claim(&self.context, &kinds, free.unwrap_or(0).max(1)).await?;
-        let count = claimed.len();
+        let is_quick = self.pace.load(Ordering::Relaxed) < QUICK_MILLISECONDS;
+        let ahead = if is_quick { AHEAD * self.context.jobs.concurrency.max(1) } else { 0 };
+        let limit = free.unwrap_or(0).max(1) + ahead;
+        let claimed = match is_busy {
+            true => rules::claim_due(&self.context, &kinds, limit).await?,
+            false => rules::claim(&self.context, &kinds, limit).await?,
+        };
+        let (count, begun) = (claimed.len(), Instant::now());
+        // A job claimed ahead that does not get its turn soon is given back: its lease is not extended.
+        let soon = Duration::from_secs_f64(self.context.jobs.lease_seconds as f64 / 3.0);
         for job in claimed {
-            let Ok(slot) = self.slots.clone().acquire_owned().await else {
-                break;
+            let slot = tokio::select! {
+                biased;
+                slot = self.slots.clone().acquire_owned() => slot.ok(),
+                () = tokio::time::sleep(soon.saturating_sub(begun.elapsed())) => None,
+                () = self.context.stopping.cancelled() => None,
+            };
+            let Some(slot) = slot else {
+                rules::release(&self.context, &job).await?;
+                continue;
             };
             let (context, handlers) = (self.context.clone(), self.handlers.clone());
+            let pace = self.pace.clone();
             self.context.spawn(async move {
+                let begun = Instant::now();
                 work(&context, &handlers, job).await;
+                let took = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+                pace.store(took, Ordering::Relaxed);
                 drop(slot);
             });
         }
@@ -103,16 +133,22 @@ async fn work<C: Context>(
     else {
         return;
     };
+    // A database that restarts ends no work: what the handler reads and writes waits for it.
+    let patient = patiently(context.stopping.clone(), handler.run(context, &job));
     let result = tokio::select! {
-        result = handler.run(context, &job) => Some(result),
+        result = patient => Some(result),
         () = erased(person.as_ref()) => Some(Err(Error::LeaseLost)),
         () = lease_lost(context, &job) => Some(Err(Error::LeaseLost)),
         () = stop_is_pressing(context) => None,
     };
     let (outcome, ended) = match result {
         Some(Ok(Outcome::Closed)) => ("done", Ok(())),
-        Some(Ok(Outcome::Done)) => ("done", close(context, &job).await),
+        Some(Ok(Outcome::Done)) => {
+            ("done", patiently(context.stopping.clone(), close(context, &job)).await)
+        }
         Some(Err(Error::LeaseLost)) => ("lost", Ok(())),
+        // Not the job's fault: the attempt does not count.
+        Some(Err(error)) if error.is_outage() => ("released", rules::release(context, &job).await),
         Some(Err(error)) => {
             tracing::warn!(kind = job.kind, job_id = job.job_id, attempt = job.attempts, %error, "a job failed");
             ("failed", rules::fail(context, &job, &error).await)
@@ -145,13 +181,16 @@ async fn erased(person: Option<&InFlightGuard>) {
 /// Keeps the lease while the job runs; returns when it is lost, or when the barrier refuses to have it kept.
 async fn lease_lost(runtime: &Runtime, job: &Claim) {
     let third = Duration::from_secs_f64((runtime.jobs.lease_seconds as f64 / 3.0).max(0.5));
+    let mut pause = third;
     loop {
-        tokio::time::sleep(third).await;
-        match rules::extend(runtime, job).await {
+        tokio::time::sleep(pause).await;
+        pause = match rules::extend(runtime, job).await {
+            Ok(true) => third,
             Ok(false) => return,
             Err(error) if error.code() == Code::SubjectErased => return,
-            _ => {}
-        }
+            // Others may take the job soon after the storage is back.
+            Err(_) => third.min(Duration::from_secs(1)),
+        };
     }
 }
 

@@ -61,16 +61,22 @@ pub async fn insert(tx: &mut Tx, job_id: &str, now: i64, job: &NewJob<'_>) -> Re
     found.map(|(id,)| id).ok_or_else(|| Error::Internal("a job was not stored".to_owned()))
 }
 
-/// A job may be claimed when it is due, not leased, and its person (if any) is not being erased.
-pub async fn any_due(tx: &mut Tx, kinds: &str, now: i64) -> Result<bool> {
+/// Ends every lease: for storage that nobody else can be working on.
+pub const END_LEASES: &str = "UPDATE jobs SET lease_until = NULL, lease_token = NULL
+     WHERE state = 'open' AND lease_token IS NOT NULL";
+
+/// A job may be claimed when it is due, not leased (or its lease ended before `lapsed_before`), and its person (if any)
+/// is not being erased.
+pub async fn any_due(tx: &mut Tx, kinds: &str, now: i64, lapsed_before: i64) -> Result<bool> {
     let found = row!(
         tx,
         (String,),
         "SELECT job_id FROM jobs
-         WHERE state = 'open' AND run_at <= $2 AND (lease_until IS NULL OR lease_until < $2)
+         WHERE state = 'open' AND run_at <= $2 AND (lease_until IS NULL OR lease_until < $3)
            AND kind IN {texts:$1} LIMIT 1",
         kinds,
-        now
+        now,
+        lapsed_before
     )?;
     Ok(found.is_some())
 }
@@ -82,6 +88,7 @@ pub async fn claim(
     lease_until: i64,
     token: &str,
     limit: i64,
+    lapsed_before: i64,
 ) -> Result<Vec<Claim>> {
     // Chosen once, before anything is updated: a plan that ran the choice again per row would take more than
     // the limit.
@@ -90,7 +97,7 @@ pub async fn claim(
         Claim,
         "WITH due AS MATERIALIZED (
              SELECT job_id FROM jobs
-             WHERE state = 'open' AND run_at <= $2 AND (lease_until IS NULL OR lease_until < $2)
+             WHERE state = 'open' AND run_at <= $2 AND (lease_until IS NULL OR lease_until < $6)
                AND kind IN {texts:$1}
                AND (user_id IS NULL OR EXISTS (
                      SELECT 1 FROM subjects s WHERE s.org_id = jobs.org_id AND s.user_id = jobs.user_id
@@ -104,7 +111,8 @@ pub async fn claim(
         now,
         lease_until,
         token,
-        limit
+        limit,
+        lapsed_before
     )?;
     // RETURNING promises no order.
     claimed.sort_by(|a, b| (a.run_at, &a.job_id).cmp(&(b.run_at, &b.job_id)));

@@ -5,21 +5,32 @@
 //! through an erasure and a hand-typed INSERT all end here.
 
 use super::user_tables::UserTable;
-use crate::db::{Engine, Objects, Tx, WALL_MESSAGE};
+use crate::db::{Engine, Objects, Tx, WALL_MESSAGE, migrations};
 use crate::error::Result;
 
-/// Makes the triggers that are not there yet.
+/// Version of the triggers and their function. Raise it with every change of their text: a replica with an older one
+/// leaves what a newer one made.
+const VERSION: i64 = 1;
+const PART: &str = "wall";
+
+/// Makes the triggers that are not there yet, and all anew when those that are there are older than these.
 pub async fn install(tx: &mut Tx, user_tables: &'static [UserTable]) -> Result<()> {
-    let missing = gaps(tx, user_tables).await?;
-    if missing.is_empty() {
+    if !migrations::may_install(tx, PART, VERSION).await? {
         return Ok(());
     }
-    let tables = user_tables.iter().filter(|t| missing.contains(&t.table));
-    let script: String = match tx.engine() {
+    let is_outdated = migrations::is_outdated(tx, PART, VERSION).await?;
+    let missing = gaps(tx, user_tables).await?;
+    if missing.is_empty() && !is_outdated {
+        return Ok(());
+    }
+    let engine = tx.engine();
+    let tables = user_tables.iter().filter(|t| is_outdated || missing.contains(&t.table));
+    let script: String = match engine {
         Engine::Sqlite => tables.map(sqlite_triggers).collect(),
         Engine::Postgres => postgres_function() + &tables.map(postgres_trigger).collect::<String>(),
     };
-    tx.run_script(script).await
+    tx.run_script(script).await?;
+    migrations::installed(tx, PART, VERSION).await
 }
 
 /// The user-owned tables whose wall is missing: what `install` makes and `doctor` reports.
@@ -45,7 +56,8 @@ fn sqlite_triggers(table: &UserTable) -> String {
     ["insert", "update"]
         .map(|event| {
             format!(
-                "CREATE TRIGGER IF NOT EXISTS wall_{name}_{event} BEFORE {event} ON {name}
+                "DROP TRIGGER IF EXISTS wall_{name}_{event};
+                 CREATE TRIGGER wall_{name}_{event} BEFORE {event} ON {name}
                  WHEN {owned}NOT EXISTS (
                      SELECT 1 FROM subjects
                      WHERE org_id = NEW.org_id AND user_id = NEW.user_id

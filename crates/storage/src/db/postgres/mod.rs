@@ -1,0 +1,460 @@
+//! PostgreSQL: read-committed writes with explicit row locks, repeated when the engine asks for it, or when the
+//! connection is lost before the commit.
+
+mod hosts;
+mod pooler;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::future::BoxFuture;
+use sqlx::Transaction;
+use sqlx::postgres::{PgConnectOptions, PgListener, PgPool, PgPoolOptions};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::at_hand::AtHand;
+use super::{Connection, Held, Promise, Reading, Tx, Work, classify};
+use crate::error::{Error, Result};
+use hosts::{Hosts, PATIENCE, Target, is_lost};
+pub use pooler::Pooler;
+
+const ATTEMPTS: u32 = 6;
+const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY";
+const BEGIN: &str = "BEGIN";
+const BEGIN_VISIBLE: &str = "BEGIN; SET LOCAL synchronous_commit = off";
+const CHANNEL: &str = "evenhand_work";
+
+/// How long a standby may lag before nobody waits for it any more.
+const STANDBY_PATIENCE: Duration = Duration::from_secs(10);
+
+/// The way to PostgreSQL.
+#[derive(Clone, Debug)]
+pub struct PostgresSettings {
+    pub url: String,
+    pub connections: u32,
+    pub pooler: Pooler,
+    /// The way past the pooler, for LISTEN; without one, other replicas' work is found by polling.
+    pub direct_url: Option<String>,
+    /// A standby for reads that may be a second old.
+    pub read_url: Option<String>,
+}
+
+#[derive(Clone)]
+pub(super) struct Postgres {
+    pool: PgPool,
+    hosts: Arc<Hosts>,
+    standby: Option<Standby>,
+    /// None behind a pooler without a way around it.
+    listener: Option<Arc<Target>>,
+    keeps_statements: bool,
+    at_hand: AtHand<sqlx::Postgres>,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+    work: Arc<Notify>,
+}
+
+#[derive(Clone)]
+struct Standby {
+    pool: PgPool,
+    hosts: Arc<Hosts>,
+}
+
+impl Postgres {
+    pub(super) async fn connect(settings: &PostgresSettings) -> Result<Self> {
+        let keeps_statements = settings.pooler == Pooler::None;
+        let hosts = Arc::new(Hosts::new(Target::parse(&settings.url, keeps_statements)?));
+        let options = hosts.find_patiently().await.map_err(|e| classify(e.into()))?;
+        if keeps_statements && pooler::is_there(&options).await.map_err(|e| classify(e.into()))? {
+            return Err(Error::Internal(pooler::REFUSAL.to_owned()));
+        }
+        let pool = open(&hosts, options, settings.connections).await?;
+        let standby = match &settings.read_url {
+            Some(url) => {
+                let hosts = Arc::new(Hosts::new(Target::parse(url, keeps_statements)?));
+                // It may be away now and come later.
+                let options = match hosts.target.candidates.first() {
+                    Some(options) => options.clone(),
+                    None => {
+                        return Err(Error::Internal(
+                            "database.read_url names no server".to_owned(),
+                        ));
+                    }
+                };
+                Some(Standby {
+                    pool: options_of(&hosts, settings.connections).connect_lazy_with(options),
+                    hosts,
+                })
+            }
+            None => None,
+        };
+        let listener = match (&settings.direct_url, keeps_statements) {
+            (Some(url), _) => Some(url),
+            (None, true) => Some(&settings.url),
+            (None, false) => None,
+        };
+        let listener = listener.map(|url| Target::parse(url, true)).transpose()?;
+        if listener.is_none() {
+            tracing::info!(
+                "without database.direct_url, work of other replicas is found by polling"
+            );
+        }
+        let db = Postgres {
+            pool,
+            hosts,
+            standby,
+            listener: listener.map(Arc::new),
+            keeps_statements,
+            at_hand: AtHand::of(settings.connections),
+            tasks: TaskTracker::new(),
+            stop: CancellationToken::new(),
+            work: Arc::new(Notify::new()),
+        };
+        db.tasks.spawn(db.clone().listen());
+        db.tasks.spawn(db.clone().follow_the_primary());
+        Ok(db)
+    }
+
+    pub(super) async fn read<I, T, F>(&self, reading: Reading, input: &I, work: &F) -> Result<T>
+    where
+        F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T>,
+    {
+        if let (Reading::MayBeOld, Some(standby)) = (reading, &self.standby) {
+            match self.read_once(&standby.pool, Reading::Snapshot, input, work).await {
+                Err(Error::Storage(error)) => {
+                    // A standby that is away, or whose replay gets in the way of a long read: the primary answers.
+                    tracing::debug!(%error, "the standby did not answer");
+                    if is_lost(&error) {
+                        standby.hosts.distrust();
+                    }
+                }
+                result => return result.map_err(classify),
+            }
+        }
+        let mut attempt = 1;
+        loop {
+            match self.read_once(&self.pool, reading, input, work).await {
+                Err(Error::Storage(error)) if is_lost(&error) => {
+                    self.distrust();
+                    // A connection that broke while idle shows itself at its first use: a read may go again.
+                    if attempt >= 3 || matches!(error, sqlx::Error::PoolTimedOut) {
+                        return Err(classify(error.into()));
+                    }
+                    attempt += 1;
+                }
+                result => return result.map_err(classify),
+            }
+        }
+    }
+
+    async fn read_once<I, T, F>(
+        &self,
+        pool: &PgPool,
+        reading: Reading,
+        input: &I,
+        work: &F,
+    ) -> Result<T>
+    where
+        F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T>,
+    {
+        let begun = Instant::now();
+        // A statement that is prepared and run is two steps, between which a pooler may change the connection.
+        let held = match reading {
+            Reading::OneStatement if self.keeps_statements => {
+                Held::statement(self.at_hand.take(pool).await?)
+            }
+            _ => Held::transaction(self.begin_snapshot(pool).await?),
+        };
+        let mut tx = Tx::Postgres(Held { keeps_statements: self.keeps_statements, ..held });
+        let result = work(&mut tx, input).await;
+        // One from before a trouble may lead to a server that is no longer the primary.
+        if let (Ok(_), Tx::Postgres(held)) = (&result, tx)
+            && let Connection::Statement(conn) = held.connection
+            && self.hosts.trusts(begun.elapsed())
+        {
+            self.at_hand.keep(conn);
+        }
+        result
+    }
+
+    /// On a task of its own: a caller who goes away in the middle of it would leave a connection behind that is in a
+    /// transaction nobody knows of.
+    async fn begin_snapshot(
+        &self,
+        pool: &PgPool,
+    ) -> sqlx::Result<Transaction<'static, sqlx::Postgres>> {
+        let pool = pool.clone();
+        let begun = self.tasks.spawn(async move { pool.begin_with(SNAPSHOT).await });
+        begun.await.unwrap_or(Err(sqlx::Error::WorkerCrashed))
+    }
+
+    /// Runs on a task of its own, so that a caller who goes away does not cut the write short.
+    pub(super) async fn write<I, T, F>(&self, promise: Promise, input: I, work: F) -> Result<T>
+    where
+        I: Send + Sync + 'static,
+        T: Send + 'static,
+        F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T> + Send + Sync + 'static,
+    {
+        let db = self.clone();
+        // In a box: a task of its own type for every write in the program takes long to compile.
+        let writing: BoxFuture<'static, Result<T>> = Box::pin(async move {
+            let mut attempt = 1;
+            loop {
+                match db.write_once(promise, &input, &work).await {
+                    Err(Failed::Before(Error::Storage(cause)))
+                        if attempt < ATTEMPTS && db.is_worth_repeating(&cause) =>
+                    {
+                        metrics::counter!("evenhand_transaction_retries_total").increment(1);
+                        tokio::time::sleep(Duration::from_millis(2 << attempt)).await;
+                        attempt += 1;
+                    }
+                    Err(Failed::Before(error) | Failed::AtCommit(error)) => {
+                        if let Error::Storage(cause) = &error
+                            && is_lost(cause)
+                        {
+                            db.distrust();
+                        }
+                        return Err(classify(error));
+                    }
+                    Ok(value) => return Ok(value),
+                }
+            }
+        });
+        let task = self.tasks.spawn(writing);
+        task.await.unwrap_or_else(|_| Err(Error::Internal("a write panicked".to_owned())))
+    }
+
+    async fn write_once<I, T, F>(
+        &self,
+        promise: Promise,
+        input: &I,
+        work: &F,
+    ) -> std::result::Result<T, Failed>
+    where
+        F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T>,
+    {
+        let before = Failed::Before;
+        let begin = match promise {
+            Promise::Durable => BEGIN,
+            Promise::Visible => BEGIN_VISIBLE,
+        };
+        let begun = self.pool.begin_with(begin).await.map_err(|e| before(e.into()))?;
+        let held = Held { keeps_statements: self.keeps_statements, ..Held::transaction(begun) };
+        let mut tx = Tx::Postgres(held);
+        let value = work(&mut tx, input).await.map_err(before)?;
+        match tx {
+            Tx::Postgres(held) => match held.commit().await {
+                Ok(()) => Ok(value),
+                // The engine said no, so that nothing is committed; otherwise nobody knows.
+                Err(error @ Error::Storage(sqlx::Error::Database(_))) => Err(before(error)),
+                Err(error) => Err(Failed::AtCommit(error)),
+            },
+            Tx::Sqlite(_) => {
+                Err(before(Error::Internal("the transaction changed its engine".to_owned())))
+            }
+        }
+    }
+
+    /// Serialization failure, deadlock, or a unique index that caught two writers racing: the second run reads
+    /// what the first writer left and answers from it. A connection that was lost is replaced.
+    fn is_worth_repeating(&self, error: &sqlx::Error) -> bool {
+        if matches!(error, sqlx::Error::PoolTimedOut) {
+            return false;
+        }
+        if is_lost(error) {
+            self.distrust();
+            return true;
+        }
+        let code = error.as_database_error().and_then(|e| e.code());
+        matches!(code.as_deref(), Some("40001" | "40P01" | "23505"))
+    }
+
+    /// Drops the connections there are: the server they lead to is gone, or takes no writes any more.
+    fn distrust(&self) {
+        self.hosts.distrust();
+        self.at_hand.give_back();
+    }
+
+    pub(super) async fn self_check(&self) -> Result<Vec<(String, String)>> {
+        self.read(Reading::Snapshot, &(), &|tx, ()| {
+            Box::pin(async move {
+                let mut problems = Vec::new();
+                for (setting, wanted) in [("fsync", "on"), ("full_page_writes", "on")] {
+                    let value = setting_of(tx, setting).await?;
+                    if value != wanted {
+                        let problem =
+                            format!("{setting} is {value}: a crash of the server can lose data");
+                        problems.push((setting.to_owned(), problem));
+                    }
+                }
+                if setting_of(tx, "synchronous_commit").await? == "off" {
+                    problems.push((
+                        "synchronous_commit".to_owned(),
+                        "is off: an acknowledged write can be lost".to_owned(),
+                    ));
+                }
+                Ok(problems)
+            })
+        })
+        .await
+    }
+
+    #[allow(clippy::disallowed_types)] // migrations, and names that are compiled in
+    pub(super) async fn outside_transactions(&self, statement: String) -> Result<()> {
+        let statement = sqlx::AssertSqlSafe(statement);
+        sqlx::raw_sql(statement).execute(&self.pool).await.map_err(|e| classify(e.into()))?;
+        Ok(())
+    }
+
+    pub(super) async fn analyze(&self, table: &'static str) {
+        if let Err(error) = self.outside_transactions(format!("ANALYZE {table}")).await {
+            tracing::debug!(%error, table, "no new statistics");
+        }
+    }
+
+    pub(super) async fn await_standby(&self) -> Result<bool> {
+        let Some(standby) = &self.standby else { return Ok(true) };
+        let written = self
+            .read(Reading::Snapshot, &(), &|tx, ()| {
+                Box::pin(async move {
+                    crate::row!(tx, (String,), "SELECT pg_current_wal_flush_lsn()::text")
+                })
+            })
+            .await?;
+        let Some((written,)) = written else { return Ok(true) };
+        let begun = Instant::now();
+        while begun.elapsed() < STANDBY_PATIENCE {
+            let has_it =
+                self.read_once(&standby.pool, Reading::Snapshot, &written, &|tx, written| {
+                    Box::pin(async move {
+                        let sql = "SELECT COALESCE(pg_last_wal_replay_lsn() >= $1::pg_lsn, TRUE)";
+                        crate::row!(tx, (bool,), sql, written)
+                    })
+                });
+            match has_it.await {
+                Ok(Some((true,))) => return Ok(true),
+                Ok(_) => {}
+                Err(error) => tracing::debug!(%error, "the standby did not answer"),
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        Ok(false)
+    }
+
+    pub(super) async fn announce(&self) {
+        self.work.notify_waiters();
+        // By the simple protocol: nothing is prepared.
+        if let Err(error) = sqlx::raw_sql("NOTIFY evenhand_work").execute(&self.pool).await {
+            tracing::debug!(%error, "other replicas were not woken; they poll");
+        }
+    }
+
+    pub(super) async fn wait(&self) {
+        self.work.notified().await;
+    }
+
+    /// Passes on what other replicas announce; connects again when the connection is lost.
+    async fn listen(self) {
+        let Some(target) = &self.listener else { return };
+        let forward = async {
+            loop {
+                for candidate in &target.candidates {
+                    if let Err(error) = self.forward(candidate.clone()).await {
+                        tracing::debug!(%error, "not listening to other replicas");
+                    }
+                    tokio::time::sleep(Duration::from_secs(2)).await;
+                }
+            }
+        };
+        tokio::select! {
+            () = self.stop.cancelled() => {}
+            () = forward => {}
+        }
+    }
+
+    async fn forward(&self, options: PgConnectOptions) -> sqlx::Result<()> {
+        let one = PgPoolOptions::new().max_connections(1).acquire_timeout(PATIENCE);
+        let mut listener = PgListener::connect_with(&one.connect_with(options).await?).await?;
+        listener.listen(CHANNEL).await?;
+        loop {
+            // None: the connection was lost.
+            if listener.try_recv().await?.is_none() {
+                self.distrust();
+                return Ok(());
+            }
+            self.work.notify_waiters();
+        }
+    }
+
+    /// After trouble, asks the servers which of them takes writes now, and leads new connections there.
+    async fn follow_the_primary(self) {
+        let follow = async {
+            loop {
+                self.hosts.trouble.notified().await;
+                loop {
+                    match self.hosts.find().await {
+                        Ok(options) => break self.pool.set_connect_options(options),
+                        Err(error) => tracing::debug!(%error, "no server takes writes"),
+                    }
+                    tokio::time::sleep(Duration::from_millis(200)).await;
+                }
+            }
+        };
+        tokio::select! {
+            () = self.stop.cancelled() => {}
+            () = follow => {}
+        }
+    }
+
+    pub(super) async fn close(&self) {
+        self.stop.cancel();
+        self.tasks.close();
+        self.tasks.wait().await;
+        self.at_hand.end();
+        if let Some(standby) = &self.standby {
+            standby.pool.close().await;
+        }
+        self.pool.close().await;
+    }
+}
+
+/// Step at which a write failed.
+enum Failed {
+    /// Nothing was committed.
+    Before(Error),
+    /// It may have been committed.
+    AtCommit(Error),
+}
+
+async fn setting_of(tx: &mut Tx, name: &str) -> Result<String> {
+    let found = crate::row!(tx, (String,), "SELECT current_setting($1)", name)?;
+    Ok(found.map(|(value,)| value).unwrap_or_default())
+}
+
+async fn open(hosts: &Arc<Hosts>, options: PgConnectOptions, connections: u32) -> Result<PgPool> {
+    let pool = options_of(hosts, connections).min_connections(1);
+    pool.connect_with(options).await.map_err(|e| classify(e.into()))
+}
+
+fn options_of(hosts: &Arc<Hosts>, connections: u32) -> PgPoolOptions {
+    let (asked, opened) = (hosts.clone(), hosts.clone());
+    PgPoolOptions::new()
+        .max_connections(connections.max(2))
+        .acquire_timeout(hosts.target.patience())
+        .test_before_acquire(false)
+        .before_acquire(move |_, meta| {
+            let trusted = asked.trusts(meta.age);
+            Box::pin(async move { Ok(trusted) })
+        })
+        .after_connect(move |conn, _| {
+            let hosts = opened.clone();
+            Box::pin(async move {
+                if hosts.target.read_write && !hosts::takes_writes(conn).await? {
+                    hosts.trouble.notify_one();
+                    return Err(hosts::read_only());
+                }
+                Ok(())
+            })
+        })
+}

@@ -1,0 +1,95 @@
+//! A request for one person touches that person's rows, however many others there are.
+
+use serde_json::json;
+
+use crate::publish::two_turns;
+use crate::support::{Backend, TestApp};
+
+const USERS: i64 = 10_000;
+/// Rows of one of them: 100 turns, 20 requests, 10 sessions. Everything that an operation may look at, and some more.
+const A_PERSONS: i64 = 1500;
+
+/// A million turns. Triggers are left out: they are not what this is about.
+const FILL: &[&str] = &[
+    "INSERT INTO subjects (org_id, subject_ref, user_id, state, epoch, created_at)
+     SELECT 'default', 'ref' || u, 'u' || u, 'active', 1, 1 FROM generate_series(1, 10000) u",
+    "INSERT INTO sessions (org_id, user_id, session_id, epoch, first_request_at, first_request_id, last_request_at,
+        last_received_at, source, agent_version, request_count, interaction_count)
+     SELECT 'default', 'u' || u, 's' || s, 1, 1768000000 + s, 'r-' || u || '-' || s || '-0', 1768000000 + s,
+        1768000000, 'web', 'v1', 2, 10
+     FROM generate_series(1, 10000) u, generate_series(1, 10) s",
+    "INSERT INTO requests (org_id, user_id, session_id, request_id, epoch, created_at, received_at, source,
+        agent_version, evaluation_only, content_sha256, answer)
+     SELECT 'default', 'u' || u, 's' || s, 'r-' || u || '-' || s || '-' || r, 1, 1768000000 + s, 1768000000, 'web',
+        'v1', FALSE, '', '{}'
+     FROM generate_series(1, 10000) u, generate_series(1, 10) s, generate_series(0, 1) r",
+    "INSERT INTO interactions (org_id, user_id, session_id, epoch, request_id, created_at, role, content,
+        shadow_content, expert_content, user_action, user_action_description, interacted_image_url, image_encoding,
+        tools_used, citations, retrieved_learnings)
+     SELECT 'default', 'u' || u, 's' || s, 1, 'r-' || u || '-' || s || '-' || (i % 2), 1768000000 + s,
+        'User', 'text', '', '', 'none', '', '', '', '[]', '[]', '[]'
+     FROM generate_series(1, 10000) u, generate_series(1, 10) s, generate_series(0, 9) i",
+    "ANALYZE",
+];
+
+/// Rows and index entries that were read so far.
+async fn touched(t: &TestApp) -> i64 {
+    t.number(
+        "SELECT ((SELECT SUM(seq_tup_read) FROM pg_stat_user_tables
+                  WHERE schemaname = current_schema()
+                    AND relname IN ('interactions', 'requests', 'sessions', 'subjects'))
+               + (SELECT SUM(idx_tup_read) FROM pg_stat_user_indexes
+                  WHERE schemaname = current_schema()
+                    AND relname IN ('interactions', 'requests', 'sessions', 'subjects')))::bigint",
+    )
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_persons_reads_and_writes_touch_their_rows_among_a_million() {
+    let t = TestApp::new(Backend::Postgres).await;
+    let filled = t
+        .app
+        .db
+        .write("test.fill", (), |tx, ()| {
+            Box::pin(async move {
+                tx.run_script("SET LOCAL session_replication_role = replica".to_owned()).await?;
+                for statement in FILL {
+                    tx.run_script((*statement).to_owned()).await?;
+                }
+                Ok(())
+            })
+        })
+        .await;
+    filled.unwrap();
+    assert_eq!(t.number("SELECT COUNT(*) FROM interactions").await, 100 * USERS);
+    let calls = [
+        ("POST", "/api/publish_interaction", Some(two_turns("u77", "s3"))),
+        ("POST", "/api/get_requests", Some(json!({"user_id": "u77"}))),
+        ("POST", "/api/get_interactions", Some(json!({"user_id": "u77"}))),
+        ("GET", "/api/sessions/u77/s3", None),
+        ("GET", "/api/sessions?user_id=u77", None),
+        ("POST", "/api/search", Some(json!({"user_id": "u77", "query": "parcel"}))),
+    ];
+    for (method, path, body) in calls {
+        // Counters are flushed when connections end.
+        t.app
+            .db
+            .read("test.flush", (), |tx, ()| {
+                Box::pin(async move {
+                    tx.run_script("SELECT pg_stat_force_next_flush()".to_owned()).await
+                })
+            })
+            .await
+            .unwrap();
+        let before = touched(&t).await;
+        let replica = t.replica().await;
+        let server = replica.serve().await;
+        server.call(method, path, body.as_ref()).await.ok();
+        drop(server);
+        replica.app.stop().await;
+        let read = touched(&t).await - before;
+        println!("{method} {path}: {read} rows");
+        assert!(read < A_PERSONS, "{method} {path} touched {read} rows");
+    }
+}
