@@ -37,6 +37,10 @@ impl Budget {
         self.limit > 0.0
     }
 
+    pub fn limit(&self) -> f64 {
+        self.limit
+    }
+
     pub fn spent(&self) -> f64 {
         self.today().spent
     }

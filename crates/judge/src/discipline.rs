@@ -160,6 +160,7 @@ impl Discipline {
     ) -> Result<Done, JudgeError> {
         let mut call = call.clone();
         let (mut attempts, mut cost, mut widened) = (0, Some(0.0), false);
+        let mut left_out = 0;
         loop {
             let result = self.once(&call, consent, &mut cost, &mut attempts).await;
             let error = match result {
@@ -171,6 +172,8 @@ impl Discipline {
                     widened = true;
                     call.max_output_tokens = call.max_output_tokens.saturating_mul(2);
                 }
+                // The judge leaves out what the server does not know from now on: a schema, a temperature.
+                JudgeError::Unsupported { .. } if left_out < 2 => left_out += 1,
                 JudgeError::Transient { after } | JudgeError::RateLimited { after }
                     if attempts < self.limits.attempts =>
                 {
@@ -222,23 +225,24 @@ impl Discipline {
                 Err(_) => (Err(JudgeError::Transient { after: None }), true),
             }
         };
+        let spent = match &answer {
+            Ok(answer) => self.cost(&answer.model, answer.usage),
+            // It may have read everything before we hung up.
+            Err(error) if timed_out || matches!(error, JudgeError::Withdrawn) => {
+                self.cost(self.judge.label(), Usage { output_tokens: 0, ..most })
+            }
+            // A call that was refused costs nothing.
+            Err(_) => Some(0.0),
+        };
+        let answer = answer.and_then(|answer| match answer.problem {
+            Some(problem) => Err(problem),
+            None => Ok(answer),
+        });
         let outcome = answer.as_ref().map_or_else(JudgeError::code, |_| "ok");
         metrics::counter!("evenhand_judge_calls_total",
             "provider" => self.judge.provider().to_owned(), "kind" => call.input.kind().as_str(),
             "outcome" => outcome)
         .increment(1);
-        let spent = match &answer {
-            Ok(answer) => self.cost(&answer.model, answer.usage),
-            // The provider worked, and does not say how much.
-            Err(JudgeError::Truncated | JudgeError::Invalid | JudgeError::Refused) => {
-                self.cost(self.judge.label(), most)
-            }
-            // It may have read everything before we hung up.
-            Err(error) if timed_out || matches!(error, JudgeError::Withdrawn) => {
-                self.cost(self.judge.label(), Usage { output_tokens: 0, ..most })
-            }
-            Err(_) => Some(0.0),
-        };
         reserved.settle(spent.unwrap_or(0.0));
         *cost = cost.zip(spent).map(|(before, now)| before + now);
         match &answer {
@@ -254,9 +258,9 @@ impl Discipline {
                     self.limiter.hold_back(*after);
                 }
             }
+            Err(JudgeError::Transient { .. } | JudgeError::NeedsModel | JudgeError::Withdrawn) => {}
             // The provider is there and takes the key.
-            Err(JudgeError::Truncated | JudgeError::Invalid | JudgeError::Refused) => self.resume(),
-            Err(JudgeError::Transient { .. } | JudgeError::Withdrawn) => {}
+            Err(_) => self.resume(),
         }
         answer
     }

@@ -35,7 +35,7 @@ pub struct Graded<V> {
 /// Judge, rubric, tokens and cost, stored beside every verdict.
 #[derive(Clone, Debug, Serialize)]
 pub struct Provenance {
-    /// `offline`, or provider/model as reported.
+    /// `rules`, `learned/<number>`, or provider/model as reported.
     pub judge: String,
     pub prompt_version: &'static str,
     pub rubric_hash: String,
@@ -98,7 +98,7 @@ impl Grader {
             timeout,
             attempts: settings.attempts,
             probe_after: Duration::from_secs(settings.probe_seconds),
-            daily_budget_usd: settings.daily_budget_usd,
+            daily_budget_usd: settings.budget(prices.find(judge.label()).is_some()),
             ..Limits::default()
         };
         let grader = Self::new(judge, limits, prices, settings.max_transcript_tokens, clock, ids);
@@ -114,7 +114,7 @@ impl Grader {
         Self::new(Arc::new(OfflineJudge), limits, PriceTable::default(), usize::MAX, clock, ids)
     }
 
-    /// `provider/model` as configured, or `offline`.
+    /// `provider/model` as configured, or `rules`.
     pub fn label(&self) -> &str {
         self.discipline.judge().label()
     }
@@ -138,6 +138,16 @@ impl Grader {
         self.discipline.budget().spent()
     }
 
+    /// The provider's words when it last refused a call, without the key. For a person, not for a log.
+    pub fn refusal(&self) -> Option<String> {
+        self.discipline.judge().refusal()
+    }
+
+    /// US dollars a day; 0 is no limit.
+    pub fn daily_budget_usd(&self) -> f64 {
+        self.discipline.budget().limit()
+    }
+
     /// Counts what was spent today before this process started, or elsewhere, against the budget.
     pub fn add_spent(&self, dollars: f64) {
         self.discipline.budget().add(dollars);
@@ -151,7 +161,7 @@ impl Grader {
     /// The most that judging `turns` once may cost; nothing if the model is unpriced.
     pub fn estimate(&self, rubric: &Rubric, context: &Context, turns: &[Turn]) -> Option<f64> {
         let input = Input::Session { turns: turns.to_vec() };
-        let call = self.prepare(rubric, context, input).ok()?.call;
+        let call = self.prepare(rubric, context, input, self.max_transcript_tokens).ok()?.call;
         let output_tokens = u64::from(call.max_output_tokens);
         self.discipline.cost(self.label(), Usage { input_tokens: call.input_tokens, output_tokens })
     }
@@ -164,7 +174,14 @@ impl Grader {
         turns: &[Turn],
     ) -> Result<Graded<SessionVerdict>, JudgeError> {
         let input = Input::Session { turns: turns.to_vec() };
-        self.grade(rubric, context, input, |answer| verdicts::session(&answer.json, turns)).await
+        self.grade(rubric, context, input, |answer| {
+            let mut verdict = verdicts::session(&answer.json, turns)?;
+            if context.escalation_means_failure {
+                verdict.fail_if_escalated();
+            }
+            Ok(verdict)
+        })
+        .await
     }
 
     /// Judges the relevance of up to [`BATCH`] learnings to their turn: one place per candidate, in order;
@@ -244,8 +261,21 @@ impl Grader {
         input: Input,
         check: impl FnOnce(&JudgeAnswer) -> Result<V, JudgeError>,
     ) -> Result<Graded<V>, JudgeError> {
-        let Prepared { call, rubric_hash, flags } = self.prepare(rubric, context, input)?;
-        let done = self.discipline.call(&call, context.consent.as_deref()).await?;
+        let consent = context.consent.as_deref();
+        let room = self.max_transcript_tokens;
+        let mut prepared = self.prepare(rubric, context, input, room)?;
+        let mut done = self.discipline.call(&prepared.call, consent).await;
+        if matches!(done, Err(JudgeError::ContextTooLong)) {
+            // Once, to a half of what it was: the provider counts other tokens than we do, or has less room.
+            let shown = usize::try_from(prepared.call.input_tokens).unwrap_or(room).min(room);
+            prepared = self.prepare(rubric, context, prepared.call.input, shown / 2)?;
+            done = self.discipline.call(&prepared.call, consent).await;
+        }
+        let done = done?;
+        let Prepared { rubric_hash, mut flags, .. } = prepared;
+        if done.answer.usage_is_estimated {
+            flags.push(VerdictFlag::UsageEstimated);
+        }
         let verdict = check(&done.answer)?;
         let provenance = Provenance {
             judge: done.answer.model,
@@ -266,6 +296,7 @@ impl Grader {
         rubric: &Rubric,
         context: &Context,
         input: Input,
+        room: usize,
     ) -> Result<Prepared, JudgeError> {
         let count = match &input {
             Input::Relevance { candidates, .. } | Input::Impact { candidates, .. } => {
@@ -286,7 +317,7 @@ impl Grader {
         let (mut user, mut input_tokens) = (String::new(), 0);
         if self.discipline.judge().reads_text() {
             let nonce = fence::nonce(&self.ids);
-            let (text, cut) = fence::message(&input, &nonce, self.max_transcript_tokens);
+            let (text, cut) = fence::message(&input, &nonce, room);
             if cut {
                 flags.insert(VerdictFlag::TranscriptCut);
             }

@@ -15,8 +15,10 @@ mod budget;
 mod detector;
 mod discipline;
 pub mod embedder;
+mod failures;
 mod fence;
 mod grader;
+pub mod learned;
 mod limiter;
 pub mod llm;
 pub mod offline;
@@ -25,6 +27,7 @@ pub mod prompts;
 pub mod proposals;
 mod providers;
 pub mod recorded;
+mod replies;
 pub mod settings;
 mod transcript;
 pub mod verdicts;
@@ -43,7 +46,8 @@ pub use prices::{Price, PriceTable};
 pub use providers::{Keys, Provider, Selection, parse_model};
 pub use transcript::{Candidate, Context, Flawed, Input, Tool, ToolCall, Turn, Window};
 pub use words::{
-    BetterRequest, DiagnosisCategory, FailureType, LearningImpact, LearningKind, VerdictFlag,
+    BetterRequest, DiagnosisCategory, FailureType, LearningImpact, LearningKind, Outcome,
+    UndecidedReason, VerdictFlag,
 };
 
 /// One call of a judge: the rubric, the fenced material and the form of the answer.
@@ -66,12 +70,16 @@ pub struct Call {
 #[derive(Clone, Debug)]
 pub struct JudgeAnswer {
     pub json: Value,
-    /// `provider/model` as the provider reported it, or `offline`.
+    /// `provider/model` as the provider reported it, `learned/<number>` or `rules`.
     pub model: String,
     pub usage: Usage,
+    /// The provider did not say how many tokens it took: they are our own count.
+    pub usage_is_estimated: bool,
     pub latency: Duration,
     /// Finish reason, in the provider's word.
     pub finish_reason: String,
+    /// Why it is of no use, though it has to be paid for.
+    pub problem: Option<JudgeError>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -82,10 +90,10 @@ pub struct Usage {
 
 /// One judge. Implementations neither retry nor wait: [`Discipline`] does.
 pub trait Judge: Send + Sync {
-    /// Provider whose limits apply: `openai`, `anthropic`, …, or `offline`.
+    /// Provider whose limits apply: `openai`, `anthropic`, …, or `rules`.
     fn provider(&self) -> &str;
 
-    /// `provider/model` as configured, or `offline`.
+    /// `provider/model` as configured, or `rules`.
     fn label(&self) -> &str;
 
     /// True if it reads [`Call::user`]. Rules read [`Call::input`] and are spared the rendering.
@@ -97,6 +105,12 @@ pub trait Judge: Send + Sync {
     /// verdict made here is refused when it is written.
     fn is_elsewhere(&self) -> bool {
         true
+    }
+
+    /// The provider's words when it last refused a call, without the key: for whoever sets the judge up, and for no
+    /// log.
+    fn refusal(&self) -> Option<String> {
+        None
     }
 
     fn call<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<JudgeAnswer, JudgeError>>;
@@ -126,8 +140,22 @@ pub enum JudgeError {
     Truncated,
     #[error("the answer does not fit the rubric's schema")]
     Invalid,
+    #[error("the answer contradicts itself")]
+    Contradiction,
+    #[error("the answer is empty")]
+    Empty,
+    #[error("the session is too long for the model, even shortened")]
+    ContextTooLong,
+    #[error("the provider refuses the request as it is; `evenhand judge test` shows its words")]
+    RequestRefused,
+    /// The call goes out again without it.
+    #[error("the provider does not support {}", what.code())]
+    Unsupported { what: Unsupported },
     #[error("the judge declined to answer")]
     Refused,
+    /// Rules do not compare responses, and there is no model that could.
+    #[error("comparing two responses needs a model; set a key or judge.model")]
+    NeedsModel,
     /// The person is being erased: nothing of theirs is sent any more.
     #[error("the user is being erased")]
     Withdrawn,
@@ -142,7 +170,13 @@ impl JudgeError {
             JudgeError::Blocked { .. } => "blocked",
             JudgeError::Truncated => "truncated",
             JudgeError::Invalid => "invalid",
+            JudgeError::Contradiction => "contradiction",
+            JudgeError::Empty => "empty",
+            JudgeError::ContextTooLong => "context_too_long",
+            JudgeError::RequestRefused => "request_refused",
+            JudgeError::Unsupported { .. } => "unsupported",
             JudgeError::Refused => "refused",
+            JudgeError::NeedsModel => "needs_model",
             JudgeError::Withdrawn => "withdrawn",
         }
     }
@@ -155,6 +189,11 @@ impl JudgeError {
         }
     }
 
+    /// True if no call succeeds until somebody acts: waiting costs no attempt.
+    pub fn is_pause(&self) -> bool {
+        matches!(self, JudgeError::Blocked { .. } | JudgeError::NeedsModel)
+    }
+
     /// True if the same call may succeed later, unchanged.
     pub fn is_temporary(&self) -> bool {
         matches!(
@@ -162,11 +201,28 @@ impl JudgeError {
             JudgeError::Transient { .. }
                 | JudgeError::RateLimited { .. }
                 | JudgeError::Blocked { .. }
+                | JudgeError::NeedsModel
         )
     }
 }
 
-/// Reason for a pause of the judge.
+/// A part of a call that some servers do not know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unsupported {
+    StructuredOutput,
+    Temperature,
+}
+
+impl Unsupported {
+    pub fn code(self) -> &'static str {
+        match self {
+            Unsupported::StructuredOutput => "structured_output",
+            Unsupported::Temperature => "temperature",
+        }
+    }
+}
+
+/// Why the judge is paused, by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BlockReason {
     #[error("the configured model needs an API key, and none is set")]
@@ -177,6 +233,16 @@ pub enum BlockReason {
     PaymentNeeded,
     #[error("the provider knows no such model; check judge.model and judge.base_url")]
     ModelNotFound,
+    #[error("there is no such interface at the configured address; check judge.base_url")]
+    AddressNotFound,
+    #[error(
+        "the configured address sends the call elsewhere; set judge.base_url to where it leads"
+    )]
+    Redirected,
+    #[error("a web page answers at the configured address; check judge.base_url and proxies")]
+    NotAnApi,
+    #[error("the provider does not serve this region")]
+    RegionRefused,
     #[error("today's budget (judge.daily_budget_usd) is spent")]
     BudgetSpent,
     #[error(
@@ -192,6 +258,10 @@ impl BlockReason {
             BlockReason::KeyRefused => "key_refused",
             BlockReason::PaymentNeeded => "payment_needed",
             BlockReason::ModelNotFound => "model_not_found",
+            BlockReason::AddressNotFound => "address_not_found",
+            BlockReason::Redirected => "redirected",
+            BlockReason::NotAnApi => "not_an_api",
+            BlockReason::RegionRefused => "region_refused",
             BlockReason::BudgetSpent => "budget_spent",
             BlockReason::Unpriced => "unpriced",
         }

@@ -149,6 +149,7 @@ mod tests {
             agent_context: "A shop's helper.".to_owned(),
             tools: vec![Tool { name: "find".to_owned(), description: "finds".to_owned() }],
             success_definition: "The parcel is found.".to_owned(),
+            escalation_means_failure: false,
             consent: None,
         };
         for kind in Kind::ALL.iter().copied() {

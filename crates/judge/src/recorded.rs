@@ -8,14 +8,15 @@ use futures_util::future::BoxFuture;
 use serde_json::Value;
 
 use super::offline::OfflineJudge;
-use super::{BlockReason, Call, Judge, JudgeAnswer, JudgeError, Usage};
+use super::{BlockReason, Call, Input, Judge, JudgeAnswer, JudgeError, Outcome, Usage};
 
 /// Scripted result of one call.
 #[derive(Clone, Debug)]
 pub enum Scripted {
     /// This answer.
     Ok(Value),
-    /// The offline judge's answer: for scripts that are about something else.
+    /// The verdict of the rules, success where they do not decide and a tie of any two responses: for scripts that are
+    /// about something else.
     Rules,
     /// This answer, after a while.
     Slow(Duration, Value),
@@ -102,7 +103,7 @@ impl RecordedJudge {
         let blocked = |reason| Err(JudgeError::Blocked { reason });
         let json = match next {
             Scripted::Ok(json) => json,
-            Scripted::Rules => OfflineJudge.call(call).await?.json,
+            Scripted::Rules => decided(call).await?,
             Scripted::Slow(wait, json) => {
                 tokio::time::sleep(wait).await;
                 json
@@ -112,19 +113,47 @@ impl RecordedJudge {
             Scripted::Status(402) => return blocked(BlockReason::PaymentNeeded),
             Scripted::Status(404) => return blocked(BlockReason::ModelNotFound),
             Scripted::Status(_) => return Err(JudgeError::Transient { after: None }),
-            Scripted::Truncated => return Err(JudgeError::Truncated),
-            Scripted::Malformed => return Err(JudgeError::Invalid),
-            Scripted::Refused => return Err(JudgeError::Refused),
+            Scripted::Truncated => return Ok(self.useless(call, JudgeError::Truncated)),
+            Scripted::Malformed => return Ok(self.useless(call, JudgeError::Invalid)),
+            Scripted::Refused => return Ok(self.useless(call, JudgeError::Refused)),
             Scripted::Injected => injected(),
         };
-        Ok(JudgeAnswer {
+        Ok(self.answer(json, Usage { input_tokens: call.input_tokens, output_tokens: 100 }))
+    }
+
+    fn answer(&self, json: Value, usage: Usage) -> JudgeAnswer {
+        JudgeAnswer {
             json,
             model: self.label.clone(),
-            usage: Usage { input_tokens: call.input_tokens, output_tokens: 100 },
+            usage,
+            usage_is_estimated: false,
             latency: self.latency,
             finish_reason: "stop".to_owned(),
-        })
+            problem: None,
+        }
     }
+
+    /// An answer that has to be paid for, whole room and all.
+    fn useless(&self, call: &Call, problem: JudgeError) -> JudgeAnswer {
+        let output_tokens = u64::from(call.max_output_tokens);
+        let usage = Usage { input_tokens: call.input_tokens, output_tokens };
+        JudgeAnswer { problem: Some(problem), ..self.answer(Value::Null, usage) }
+    }
+}
+
+/// The rules' answer, as a model would give it that always decides.
+async fn decided(call: &Call) -> Result<Value, JudgeError> {
+    if matches!(call.input, Input::Shadow { .. }) {
+        return Ok(serde_json::json!({
+            "better_request": "tie", "is_significantly_better": false, "comparison_reason": "",
+        }));
+    }
+    let mut json = OfflineJudge.call(call).await?.json;
+    if json["outcome"] == Outcome::Undecided.as_str() {
+        json["outcome"] = Outcome::Success.as_str().into();
+        json["undecided_reason"] = Value::Null;
+    }
+    Ok(json)
 }
 
 /// Every field any rubric has, with candidates and turns that were never given.

@@ -4,6 +4,9 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
+/// Daily budget of a model with a price when none is set.
+pub const DEFAULT_BUDGET_USD: f64 = 5.0;
+
 #[derive(Clone, Debug, Deserialize)]
 pub struct JudgeSettings {
     pub model: String,
@@ -41,16 +44,32 @@ impl JudgeSettings {
         }
     }
 
+    /// US dollars a day, 0 for no limit. Below 0 it is for us to say: [`DEFAULT_BUDGET_USD`] for a model with a price,
+    /// and none for one without, whose cost nobody could hold against it.
+    pub fn budget(&self, is_priced: bool) -> f64 {
+        match self.daily_budget_usd {
+            set if set >= 0.0 => set,
+            _ if is_priced => DEFAULT_BUDGET_USD,
+            _ => 0.0,
+        }
+    }
+
     /// Every problem with them, each with the name of its setting.
     pub fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
         let model = self.model.trim();
-        if !matches!(model, "" | "offline")
+        if !matches!(model, "" | "offline" | "rules")
             && let Err(problem) = crate::parse_model(model)
         {
             problems.push(problem);
         }
         let url = self.base_url.trim();
+        if let Ok((provider, _)) = crate::parse_model(model)
+            && !url.is_empty()
+            && let Err(problem) = provider.address(url)
+        {
+            problems.push(format!("judge.base_url: {problem}"));
+        }
         let checks = [
             (
                 url.is_empty() || url.starts_with("http://") || url.starts_with("https://"),
@@ -61,8 +80,8 @@ impl JudgeSettings {
             (self.attempts >= 1, "judge.attempts: at least 1"),
             (self.probe_seconds >= 1, "judge.probe_seconds: at least 1"),
             (
-                self.daily_budget_usd >= 0.0 && self.daily_budget_usd.is_finite(),
-                "judge.daily_budget_usd: a number from 0",
+                self.daily_budget_usd.is_finite(),
+                "judge.daily_budget_usd: a number; 0 is no limit, below 0 the default",
             ),
             (self.max_transcript_tokens >= 1000, "judge.max_transcript_tokens: at least 1000"),
             (self.temperature.is_finite(), "judge.temperature: a number"),

@@ -1,6 +1,7 @@
 //! Input of a judge, as plain values: there is no field for the arm, for citations or for retrieved
 //! learnings, so none of them can reach a judge of success. Truncation happens here.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -76,6 +77,9 @@ pub struct Context {
     pub agent_context: String,
     pub tools: Vec<Tool>,
     pub success_definition: String,
+    /// A session that was handed over to a person counts as failed, whatever the judge says.
+    #[serde(skip)]
+    pub escalation_means_failure: bool,
     /// Asked before each call; nothing for a transcript that is nobody's.
     #[serde(skip)]
     pub consent: Option<Arc<dyn Consent>>,
@@ -201,61 +205,93 @@ fn within(text: &str, limit: usize, tail: bool) -> &str {
     }
 }
 
-/// The turns as JSON lines within `limit` tokens: first and last turns kept, a mark where some were left out.
-/// The flag says whether anything was cut.
+/// The turns as JSON lines within `limit` tokens, those that say most about the outcome kept and a mark where some were
+/// left out. The flag says whether anything was cut.
 pub fn lines(turns: &[Turn], limit: usize) -> (Vec<String>, bool) {
     let mut cut = false;
-    let mut line = |turn: &Turn| {
-        let (value, turn_cut) = turn_value(turn, limit / 4);
-        cut |= turn_cut;
+    let mut left = limit;
+    let mut shown: Vec<Option<String>> = vec![None; turns.len()];
+    for at in by_worth(turns) {
+        let (value, turn_cut) = turn_value(&turns[at], limit / 4);
         let line = escape(&value.to_string());
         let cost = tokens(&line) + 1;
-        (line, cost)
+        // The last turn is shown whatever it costs.
+        if cost <= left || left == limit {
+            left = left.saturating_sub(cost);
+            cut |= turn_cut;
+            shown[at] = Some(line);
+        }
+    }
+    let mut lines = Vec::with_capacity(shown.len());
+    for gap in shown.chunk_by(|a, b| a.is_none() && b.is_none()) {
+        match &gap[0] {
+            Some(line) => lines.push(line.clone()),
+            None => {
+                cut = true;
+                lines.push(json!({"left_out": format!("{} turns", gap.len())}).to_string());
+            }
+        }
+    }
+    (lines, cut)
+}
+
+/// The turns by how much they say about the outcome: the last and the first, those with failed or changing calls,
+/// complaints and corrections, then the others from the end.
+fn by_worth(turns: &[Turn]) -> Vec<usize> {
+    const LAST: usize = 6;
+    const FIRST: usize = 2;
+    let worth = |at: &usize| {
+        let turn = &turns[*at];
+        let telling = |tool: &ToolCall| {
+            crate::offline::session::failed(&tool.status, &tool.data)
+                || crate::offline::tools::changes_state(&tool.name)
+        };
+        match *at {
+            at if at + LAST >= turns.len() => 0,
+            at if at < FIRST => 1,
+            _ if turn.tools.iter().any(telling) => 2,
+            _ if turn.is_user() && crate::offline::session::is_displeased(&turn.content) => 2,
+            _ => 3,
+        }
     };
-    // The end of a session says most about its outcome: two thirds for the tail.
-    let (mut tail, mut tail_cost) = (Vec::new(), 0);
-    let (mut head, mut head_cost) = (Vec::new(), 0);
-    let (mut first, mut last) = (0, turns.len());
-    while last > first {
-        let (text, cost) = line(&turns[last - 1]);
-        if tail_cost + cost > limit * 2 / 3 && !tail.is_empty() {
-            break;
-        }
-        tail.push(text);
-        tail_cost += cost;
-        last -= 1;
-    }
-    while first < last {
-        let (text, cost) = line(&turns[first]);
-        if head_cost + tail_cost + cost > limit {
-            break;
-        }
-        head.push(text);
-        head_cost += cost;
-        first += 1;
-    }
-    if first < last {
-        cut = true;
-        head.push(json!({"left_out": format!("{} turns", last - first)}).to_string());
-    }
-    head.extend(tail.into_iter().rev());
-    (head, cut)
+    let mut order: Vec<usize> = (0..turns.len()).rev().collect();
+    order.sort_by_key(worth);
+    order
 }
 
 fn turn_value(turn: &Turn, limit: usize) -> (Value, bool) {
-    let (text, mut cut) = cut_text(&turn.content, limit);
+    let (text, mut cut) = cut_text(&without_images(&turn.content), limit);
     let role = if turn.is_user() { "user" } else { "agent" };
     let mut value = json!({"id": turn.id, "role": role, "text": text});
     if !turn.tools.is_empty() {
         let share = limit / turn.tools.len().min(limit.max(1));
         let tools = turn.tools.iter().map(|tool| {
-            let (data, data_cut) = cut_text(&tool.data.to_string(), share);
+            let (data, data_cut) = cut_text(&without_images(&tool.data.to_string()), share);
             cut |= data_cut;
             json!({"name": tool.name, "data": data, "status": tool.status})
         });
         value["tools"] = tools.collect();
     }
     (value, cut)
+}
+
+/// The text with a mark in place of each picture that stands in it as data: a judge of words cannot see it.
+fn without_images(text: &str) -> Cow<'_, str> {
+    const START: &str = "data:image/";
+    if !text.contains(START) {
+        return Cow::Borrowed(text);
+    }
+    let mut marked = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(START) {
+        marked.push_str(&rest[..at]);
+        marked.push_str("[image]");
+        let data = |c: char| c.is_ascii_alphanumeric() || "/+=;,:.-_%".contains(c);
+        let end = rest[at..].find(|c| !data(c)).unwrap_or(rest.len() - at);
+        rest = &rest[at + end..];
+    }
+    marked.push_str(rest);
+    Cow::Owned(marked)
 }
 
 /// JSON with everything that could be taken for markup, or that a reader cannot see, written as `\u….`. No
@@ -274,10 +310,11 @@ pub fn escape(json: &str) -> String {
     escaped
 }
 
-/// Characters that show nothing or turn the direction of reading. The joiner that emoji need is not one.
+/// Characters that show nothing or turn the direction of reading, the second set of controls (C1, with the line end
+/// U+0085) included. The joiner that emoji need is not one.
 pub fn is_invisible(c: char) -> bool {
     matches!(c,
-        '\u{00AD}' | '\u{034F}' | '\u{061C}' | '\u{180E}' | '\u{200B}' | '\u{200C}' | '\u{200E}' | '\u{200F}'
+        '\u{007F}'..='\u{009F}' | '\u{00AD}' | '\u{034F}' | '\u{061C}' | '\u{180E}' | '\u{200B}' | '\u{200C}' | '\u{200E}' | '\u{200F}'
         | '\u{2028}' | '\u{2029}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}'
         | '\u{E0000}'..='\u{E007F}' | '\u{E0100}'..='\u{E01EF}')
 }
@@ -319,6 +356,35 @@ mod tests {
         assert!(lines.last().unwrap().contains("turn number 399 of"));
         assert_eq!(lines.iter().filter(|line| line.contains("left_out")).count(), 1);
         assert!(lines.iter().map(|line| tokens(line)).sum::<usize>() <= 620);
+    }
+
+    #[test]
+    fn what_tells_most_is_kept_and_the_marks_say_where_turns_are_missing() {
+        let mut turns: Vec<Turn> =
+            (1..400).map(|id| turn(id, &format!("turn number {id} of many"))).collect();
+        turns[100].content = "That is wrong, it should be the red one.".to_owned();
+        let call = |name: &str, status: &str| ToolCall {
+            name: name.to_owned(),
+            data: json!({}),
+            status: status.to_owned(),
+        };
+        turns[201].tools.push(call("cancel_order", "success"));
+        turns[301].tools.push(call("get_order", "error"));
+        let (lines, cut) = lines(&turns, 500);
+        assert!(cut);
+        let text = lines.join("\n");
+        for kept in ["number 1 of", "red one", "cancel_order", "get_order", "number 399 of"] {
+            assert!(text.contains(kept), "{kept} in {text}");
+        }
+        assert!(text.matches("left_out").count() >= 4, "{text}");
+        assert!(tokens(&text) <= 600, "{}", tokens(&text));
+    }
+
+    #[test]
+    fn pictures_leave_a_mark() {
+        let data = format!("see ![](data:image/png;base64,{}) there", "iVBORw0KGgo".repeat(500));
+        let (lines, cut) = lines(&[turn(1, &data)], 1000);
+        assert!(!cut && lines[0].contains("see ![]([image]) there"), "{}", lines[0]);
     }
 
     #[test]

@@ -11,22 +11,47 @@ use utoipa::ToSchema;
 
 use super::JudgeError;
 use super::transcript::{Candidate, Turn};
-use super::words::{BetterRequest, DiagnosisCategory, FailureType, LearningImpact};
+use super::words::{
+    BetterRequest, DiagnosisCategory, FailureType, LearningImpact, Outcome, UndecidedReason,
+};
 use base::vocabulary::Vocabulary;
 
 /// Reasons longer than this are cut: they are shown to people and stored on rows.
 const REASON: usize = 4000;
 const CITATIONS: usize = 20;
 
-/// Verdict on a session's success.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// How a session went.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SessionVerdict {
-    pub is_success: bool,
+    pub outcome: Outcome,
+    /// Only while it is undecided.
+    pub undecided_reason: Option<UndecidedReason>,
+    /// The learned judge's calibrated probability of success, of undecided sessions too.
+    pub probability: Option<f64>,
     pub failure_type: FailureType,
-    /// Empty on success.
+    /// Empty unless it failed.
     pub failure_reason: String,
     pub number_of_corrections: u32,
     pub is_escalated: bool,
+}
+
+impl SessionVerdict {
+    /// Nothing while it is undecided.
+    pub fn is_success(&self) -> Option<bool> {
+        self.outcome.is_success()
+    }
+
+    /// For organizations to which a hand-over is a failure: such a session failed, unless it did so already.
+    pub fn fail_if_escalated(&mut self) {
+        if !self.is_escalated || self.outcome == Outcome::Failure {
+            return;
+        }
+        self.outcome = Outcome::Failure;
+        self.undecided_reason = None;
+        self.failure_type = FailureType::MissingTool;
+        self.failure_reason =
+            "The session was handed over to a person, which counts as a failure here.".to_owned();
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -62,9 +87,13 @@ pub struct ShadowVerdict {
     pub comparison_reason: String,
 }
 
+/// A model answers with `is_success`, for that is what its rubric asks; judges in this process with `outcome`.
 #[derive(Deserialize)]
 struct RawSession {
-    is_success: bool,
+    is_success: Option<bool>,
+    outcome: Option<Outcome>,
+    undecided_reason: Option<UndecidedReason>,
+    probability: Option<f64>,
     failure_type: FailureType,
     failure_reason: String,
     number_of_corrections: i64,
@@ -101,23 +130,85 @@ struct RawShadow {
 }
 
 pub fn session(json: &Value, turns: &[Turn]) -> Result<SessionVerdict, JudgeError> {
-    let raw: RawSession = read(json)?;
+    let raw: RawSession = read(&lenient(json))?;
     let user_turns = turns.iter().filter(|turn| turn.is_user()).count();
     // The first user turn can correct nothing.
     let possible = u32::try_from(user_turns.saturating_sub(1)).unwrap_or(u32::MAX);
     let corrections =
         u32::try_from(raw.number_of_corrections).map_err(|_| JudgeError::Invalid)?.min(possible);
+    let outcome = match (raw.is_success, raw.outcome) {
+        (Some(is_success), None) => is_success.into(),
+        (None, Some(outcome)) => outcome,
+        _ => return Err(JudgeError::Invalid),
+    };
+    let failed = outcome == Outcome::Failure;
     // A verdict that contradicts itself is none.
-    if raw.is_success != (raw.failure_type == FailureType::None) {
-        return Err(JudgeError::Invalid);
+    if failed != (raw.failure_type != FailureType::None)
+        || (outcome == Outcome::Undecided) != raw.undecided_reason.is_some()
+    {
+        return Err(JudgeError::Contradiction);
     }
     Ok(SessionVerdict {
-        is_success: raw.is_success,
+        outcome,
+        undecided_reason: raw.undecided_reason,
+        probability: raw.probability.filter(|p| (0.0..=1.0).contains(p)),
         failure_type: raw.failure_type,
-        failure_reason: if raw.is_success { String::new() } else { reason(&raw.failure_reason) },
+        failure_reason: if failed { reason(&raw.failure_reason) } else { String::new() },
         number_of_corrections: corrections,
         is_escalated: raw.is_escalated,
     })
+}
+
+/// The same answer with harmless liberties taken back: case, blanks and usual names of a failure type, "none" where
+/// there is none, flags and counts as texts.
+fn lenient(json: &Value) -> Value {
+    let mut json = json.clone();
+    let Some(object) = json.as_object_mut() else { return json };
+    if let Some(kind) = object.get_mut("failure_type") {
+        *kind = Value::String(failure_type(kind.as_str().unwrap_or_default()));
+    }
+    if object.get("failure_reason").is_none_or(Value::is_null) {
+        object.insert("failure_reason".to_owned(), Value::String(String::new()));
+    }
+    for name in ["is_success", "is_escalated"] {
+        let text = object.get(name).and_then(Value::as_str).map(|text| text.trim().to_lowercase());
+        match text.as_deref() {
+            Some("true" | "yes") => object.insert(name.to_owned(), true.into()),
+            Some("false" | "no") => object.insert(name.to_owned(), false.into()),
+            _ => None,
+        };
+    }
+    if let Some(count) = object.get_mut("number_of_corrections") {
+        let whole = |number: f64| (number.fract() == 0.0 && number.abs() < 1e6).then_some(number);
+        let number = count.as_f64().or_else(|| count.as_str()?.trim().parse().ok());
+        #[allow(clippy::cast_possible_truncation)] // whole and small
+        if let Some(number) = number.and_then(whole) {
+            *count = Value::from(number as i64);
+        }
+    }
+    json
+}
+
+fn failure_type(text: &str) -> String {
+    let word = text.trim().trim_matches(['"', '\'', '.', '`']).to_lowercase();
+    let word = word.replace([' ', '-', '/'], "_");
+    let known = match word.as_str() {
+        "none" | "null" | "nil" | "n_a" | "na" | "no_failure" | "not_applicable" | "success"
+        | "_" => "",
+        "tool_error" | "technical_error" | "system_failure" | "error" => "system_error",
+        "no_tool" | "tool_missing" | "lacks_tool" | "missing_tools" => "missing_tool",
+        "incorrect_tool" | "wrong_tools" => "wrong_tool",
+        "insufficient_info"
+        | "insufficient_information"
+        | "insufficient_information_from_tool"
+        | "insufficient_tool_info"
+        | "missing_information" => "insufficient_info_from_tool",
+        "incorrect_answer" | "wrong_response" | "incorrect_response" | "incorrect" => {
+            "wrong_answer"
+        }
+        other => other,
+    };
+    known.to_owned()
 }
 
 /// One place per candidate; empty where the judge gave no usable verdict, or more than one.
@@ -250,13 +341,62 @@ mod tests {
         let verdict = session(&answer(true, "", 0), &turns()).unwrap();
         assert_eq!(verdict.failure_type, FailureType::None);
         assert_eq!(verdict.failure_reason, "");
-        for (success, kind, corrections) in
-            [(true, "wrong_answer", 0), (false, "", 0), (false, "bad_mood", 0), (true, "", -1)]
-        {
+        for (success, kind, corrections, error) in [
+            (true, "wrong_answer", 0, JudgeError::Contradiction),
+            (false, "", 0, JudgeError::Contradiction),
+            (false, "N/A", 0, JudgeError::Contradiction),
+            (false, "bad_mood", 0, JudgeError::Invalid),
+            (true, "", -1, JudgeError::Invalid),
+        ] {
             let answer = answer(success, kind, corrections);
-            assert_eq!(session(&answer, &turns()), Err(JudgeError::Invalid), "{answer}");
+            assert_eq!(session(&answer, &turns()), Err(error), "{answer}");
         }
         assert_eq!(session(&json!("is_success: true"), &turns()), Err(JudgeError::Invalid));
+    }
+
+    #[test]
+    fn an_undecided_verdict_says_why_and_is_neither() {
+        let answer = |outcome: &str, kind: &str, why: Value| {
+            json!({"outcome": outcome, "undecided_reason": why, "probability": 0.5, "failure_type": kind,
+                   "failure_reason": "", "number_of_corrections": 0, "is_escalated": false})
+        };
+        let verdict = session(&answer("undecided", "", json!("unsure")), &turns()).unwrap();
+        assert_eq!((verdict.is_success(), verdict.probability), (None, Some(0.5)));
+        assert_eq!(verdict.undecided_reason, Some(UndecidedReason::Unsure));
+        for wrong in [
+            answer("undecided", "", Value::Null),
+            answer("undecided", "wrong_answer", json!("unsure")),
+            answer("success", "", json!("unsure")),
+            answer("failure", "", Value::Null),
+        ] {
+            assert_eq!(session(&wrong, &turns()), Err(JudgeError::Contradiction), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn harmless_liberties_are_taken_back() {
+        let answer = |success: Value, kind: Value, corrections: Value| {
+            json!({"reasoning": "…", "is_success": success, "failure_type": kind, "failure_reason": null,
+                   "number_of_corrections": corrections, "is_escalated": "No"})
+        };
+        for (success, kind, corrections, expected) in [
+            (json!(true), json!("none"), json!(0), FailureType::None),
+            (json!("True"), json!("N/A"), json!("1"), FailureType::None),
+            (json!(true), Value::Null, json!(1.0), FailureType::None),
+            (json!(false), json!(" Wrong Answer. "), json!(0), FailureType::WrongAnswer),
+            (json!("false"), json!("SYSTEM-ERROR"), json!(0), FailureType::SystemError),
+            (
+                json!(false),
+                json!("insufficient information"),
+                json!(0),
+                FailureType::InsufficientInfoFromTool,
+            ),
+        ] {
+            let answer = answer(success, kind, corrections);
+            assert_eq!(session(&answer, &turns()).unwrap().failure_type, expected, "{answer}");
+        }
+        let half = answer(json!(true), json!("none"), json!(0.5));
+        assert_eq!(session(&half, &turns()), Err(JudgeError::Invalid));
     }
 
     #[test]

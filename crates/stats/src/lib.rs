@@ -32,6 +32,7 @@ pub mod newcombe;
 pub mod planning;
 pub mod pooled;
 pub mod power;
+pub mod prediction_powered;
 pub mod randomisation;
 pub mod reason;
 pub mod robustness;

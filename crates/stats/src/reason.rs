@@ -79,6 +79,10 @@ base::vocabulary! {
         OneUserDominates = "one_user_dominates",
         /// Too few users of an arm have a session that a person labelled.
         FewerThanThirtyLabelledUsersInAnArm = "fewer_than_30_labelled_users_in_an_arm",
+        /// Too few users have a session that a person labelled.
+        FewerThanThirtyLabelledUsers = "fewer_than_30_labelled_users",
+        /// Rules alone judged, which see failures and hardly a success: what they decided has no rate.
+        OnlyRulesJudged = "only_rules_judged",
         /// The sessions come from too few users for an interval.
         TooFewUsers = "too_few_users",
         /// No session that cites the rule has one to be compared with.

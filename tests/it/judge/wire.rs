@@ -184,7 +184,7 @@ async fn what_leaves_the_process_is_fenced_and_blind() {
         let mock = Mock::start(vec![reply(provider, &verdict().to_string(), finish)]).await;
         let grader = grader(provider, &mock.url);
         let graded = ask(&grader).await.unwrap();
-        assert!(graded.verdict.is_success);
+        assert_eq!(graded.verdict.is_success(), Some(true));
         let provenance = graded.provenance;
         assert_eq!((provenance.input_tokens, provenance.output_tokens), (1200, 80));
         assert!(provenance.cost_usd.unwrap() > 0.0, "{}", provenance.judge);
@@ -278,7 +278,7 @@ async fn statuses_become_the_right_errors() {
             (500, JudgeError::Transient { after: None }),
             (503, JudgeError::Transient { after: None }),
             (529, JudgeError::Transient { after: None }),
-            (400, JudgeError::Invalid),
+            (400, JudgeError::RequestRefused),
         ] {
             let mock = Mock::start(vec![status(code)]).await;
             let failed = ask(&grader(provider, &mock.url)).await.unwrap_err();
@@ -316,7 +316,6 @@ async fn waiting_times_and_empty_accounts_are_read_from_the_answer() {
 #[tokio::test]
 async fn answers_that_are_none_become_the_right_errors() {
     let good = verdict().to_string();
-    let talking = format!("Here is the verdict:\n```json\n{good}\n```");
     let other = json!({"is_success": "yes"}).to_string();
     for (provider, text, finish, error) in [
         (Provider::Openai, good.as_str(), "length", JudgeError::Truncated),
@@ -326,9 +325,8 @@ async fn answers_that_are_none_become_the_right_errors() {
         (Provider::Anthropic, "", "refusal", JudgeError::Refused),
         (Provider::Gemini, "", "SAFETY", JudgeError::Refused),
         (Provider::Openai, "{\"is_success\": tr", "stop", JudgeError::Invalid),
-        (Provider::Openai, &talking, "stop", JudgeError::Invalid),
         (Provider::Anthropic, &other, "end_turn", JudgeError::Invalid),
-        (Provider::Gemini, "", "STOP", JudgeError::Invalid),
+        (Provider::Gemini, "", "STOP", JudgeError::Empty),
     ] {
         let mock = Mock::start(vec![reply(provider, text, finish)]).await;
         let failed = ask(&grader(provider, &mock.url)).await.unwrap_err();
@@ -431,9 +429,9 @@ async fn judge_test_and_judge_try() {
     });
     let output = output.await.unwrap();
     let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(answer["verdict"]["is_success"], false);
+    assert_eq!(answer["verdict"]["outcome"], "failure");
     assert_eq!(answer["verdict"]["failure_type"], "system_error");
     assert_eq!(answer["verdict"]["user_turns_to_resolution"], Value::Null);
-    assert_eq!(answer["provenance"]["judge"], "offline");
+    assert_eq!(answer["provenance"]["judge"], "rules");
     assert_eq!(answer["provenance"]["rubric_hash"].as_str().unwrap().len(), 64);
 }

@@ -6,11 +6,23 @@ use super::words::{content, has, plain, sentences};
 
 /// The user is content with something; with what, the place of the turn says.
 pub fn is_content(plain: &str) -> bool {
-    (has(plain, THANKS) || has(plain, DONE)) && !has(plain, NO_THANKS) && !complains(plain)
+    (has(plain, &THANKS) || has(plain, &DONE)) && !has(plain, &NO_THANKS) && !complains(plain)
 }
 
 pub fn complains(plain: &str) -> bool {
-    has(plain, COMPLAINT) || JUST_NO.contains(&plain) || has(plain, THANKS_FOR_NOTHING)
+    has(plain, &COMPLAINT)
+        || has(plain, &ANGER)
+        || JUST_NO.contains(&plain)
+        || has(plain, &THANKS_FOR_NOTHING)
+}
+
+/// The turn says that an answer was wrong or did not work; that it might not is no complaint.
+fn objects(turn: &Heard) -> bool {
+    has(&turn.plain, &COMPLAINT)
+        && sentences(&turn.text).into_iter().any(|sentence| {
+            let plain = plain(sentence);
+            has(&plain, &COMPLAINT) && !has(&plain, &CONDITION)
+        })
 }
 
 /// The turn asks for something to be done or said.
@@ -20,7 +32,7 @@ pub fn wishes(turn: &Heard) -> bool {
 
 fn is_wish(sentence: &str) -> bool {
     let plain = plain(sentence);
-    is_question(sentence) || has(&plain, WISH) && !has(&plain, WISH_TO_THANK)
+    is_question(sentence) || has(&plain, &WISH) && !has(&plain, &WISH_TO_THANK)
 }
 
 pub fn is_question(text: &str) -> bool {
@@ -30,17 +42,27 @@ pub fn is_question(text: &str) -> bool {
 /// True if the user's last words end the session well. Thanks for an answer that admits failure are good
 /// manners; then the user must say that it is done.
 pub fn settles(user: &Heard, answer: &Heard) -> bool {
-    is_content(&user.plain) && (!could_not(answer) || has(&user.plain, DONE))
+    is_content(&user.plain) && (!could_not(answer) || has(&user.plain, &DONE))
+}
+
+/// The user says in so many words that it is done. Thanks alone do not say so.
+pub fn confirms(user: &Heard) -> bool {
+    let says_so = has(&user.plain, &DONE)
+        && sentences(&user.text).into_iter().any(|sentence| {
+            let plain = plain(sentence);
+            has(&plain, &DONE) && !has(&plain, &NOT_DONE) && !is_wish(sentence)
+        });
+    says_so && !user.is_flagged && !complains(&user.plain) && !has(&user.plain, &NO_THANKS)
 }
 
 /// The answer says that the agent tried in vain, and shows no other way.
 fn could_not(answer: &Heard) -> bool {
-    has(&answer.plain, COULD_NOT) && !has(&answer.plain, WAY_ON)
+    has(&answer.plain, &COULD_NOT) && !has(&answer.plain, &WAY_ON)
 }
 
 /// The answer says no, and shows no other way.
 pub fn refuses(answer: &Heard) -> bool {
-    (has(&answer.plain, COULD_NOT) || has(&answer.plain, UNABLE)) && !has(&answer.plain, WAY_ON)
+    (has(&answer.plain, &COULD_NOT) || has(&answer.plain, &UNABLE)) && !has(&answer.plain, &WAY_ON)
 }
 
 /// The turn of the agent that thanks after it are for: its last one that is more than a closing.
@@ -57,7 +79,7 @@ fn is_closing(turns: &[Heard], at: usize) -> bool {
     };
     let closes = |sentence: &&str| {
         let plain = plain(sentence);
-        has(&plain, WELCOME) || is_question(sentence) && has(&plain, ANYTHING_ELSE)
+        has(&plain, &WELCOME) || is_question(sentence) && has(&plain, &ANYTHING_ELSE)
     };
     let said = sentences(&turn.text);
     let closed = if before.user {
@@ -69,9 +91,9 @@ fn is_closing(turns: &[Heard], at: usize) -> bool {
     closed && turn.tools.is_empty() && !refuses(turn)
 }
 
-/// True if a complaint about an answer was neither taken back nor answered with what the user asked for
-/// instead. An apology takes nothing back. A complaint before there is an answer, or in reply to a question,
-/// is the user's issue itself.
+/// Whether the user complained about an answer and neither took it back nor got what they asked for instead. An
+/// apology takes nothing back. What a user complains of before there is an answer, or when asked, is the matter itself.
+/// Anger counts when nothing but an apology or a refusal followed; what came after is not known to have left it.
 pub fn complaint_stands(turns: &[Heard]) -> bool {
     (0..turns.len()).any(|at| {
         let Some(before) = turns[..at].iter().rfind(|turn| !turn.user && !turn.text.is_empty())
@@ -79,8 +101,12 @@ pub fn complaint_stands(turns: &[Heard]) -> bool {
             return false;
         };
         let turn = &turns[at];
+        let in_vain = || {
+            let later = &turns[at + 1..];
+            later.iter().all(|t| if t.user { !wishes(t) } else { only_apologizes(t) || refuses(t) })
+        };
         turn.user
-            && has(&turn.plain, COMPLAINT)
+            && (objects(turn) || has(&turn.plain, &ANGER) && in_vain())
             && !only_asks(before)
             && !taken_back(&turns[at..])
             && !repaired(&turns[at..])
@@ -94,7 +120,7 @@ fn taken_back(turns: &[Heard]) -> bool {
     turns[answer..].iter().filter(|turn| turn.user && !complains(&turn.plain)).any(|turn| {
         let first: Vec<&str> =
             sentences(&turn.text).into_iter().take_while(|sentence| !is_wish(sentence)).collect();
-        is_content(&plain(&first.join(" "))) || has(&turn.plain, TAKES_BACK)
+        is_content(&plain(&first.join(" "))) || has(&turn.plain, &TAKES_BACK)
     })
 }
 
@@ -103,7 +129,7 @@ fn taken_back(turns: &[Heard]) -> bool {
 fn repaired(turns: &[Heard]) -> bool {
     let asked = &turns[0];
     let text = asked.text.to_lowercase();
-    let corrects = has(&asked.plain, INSTEAD) || CONTRAST.iter().any(|c| text.contains(c));
+    let corrects = has(&asked.plain, &INSTEAD) || CONTRAST.iter().any(|c| text.contains(c));
     let answers = |turn: &Heard| !turn.user && !only_apologizes(turn) && !refuses(turn);
     corrects && turns.iter().any(answers)
 }
@@ -121,11 +147,11 @@ pub fn only_apologizes(reply: &Heard) -> bool {
     let clauses = sentences(&text)
         .into_iter()
         .flat_map(|sentence| sentence.split([',', ';', ':', '，', '、', '；', '：', '–', '—']));
-    has(&reply.plain, SORRY)
+    has(&reply.plain, &SORRY)
         && reply.tools.is_empty()
         && clauses
             .into_iter()
-            .all(|clause| has(&plain(clause), SORRY) || content(clause).len() <= 1)
+            .all(|clause| has(&plain(clause), &SORRY) || content(clause).len() <= 1)
 }
 
 /// The reply is questions and nothing else, and not the polite last one.
@@ -133,7 +159,7 @@ pub fn only_asks(reply: &Heard) -> bool {
     let sentences = sentences(&reply.text);
     !sentences.is_empty()
         && is_question(&reply.text)
-        && !has(&reply.plain, ANYTHING_ELSE)
-        && !has(&reply.plain, DID_IT_HELP)
+        && !has(&reply.plain, &ANYTHING_ELSE)
+        && !has(&reply.plain, &DID_IT_HELP)
         && sentences.iter().filter(|s| !is_question(s)).all(|s| content(s).len() <= 4)
 }

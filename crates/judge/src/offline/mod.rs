@@ -1,17 +1,18 @@
 //! The judge that needs no model and no key: rules over words. Deterministic, free, and honest about what it is:
-//! every verdict is labelled `offline`.
+//! every verdict is labelled `rules`, and without evidence there is none.
 //!
 //! It reads what people said, not what the material says about itself: from a sentence that speaks to a judge to
 //! the end of that turn nothing is heard, tools are heard by their status only, and claims of the agent never count
 //! as the user's. So no order inside a transcript changes its verdict.
 
-mod cues;
-mod evidence;
+pub(crate) mod cues;
+pub(crate) mod evidence;
 mod extraction;
+pub(crate) mod language;
 mod learnings;
-mod session;
-mod shadow;
-mod words;
+pub(crate) mod session;
+pub(crate) mod tools;
+pub(crate) mod words;
 
 use std::time::Duration;
 
@@ -21,7 +22,12 @@ use super::transcript::Input;
 use super::{Call, Judge, JudgeAnswer, JudgeError, Usage};
 
 /// The judge's name on verdicts of these rules.
-pub const NAME: &str = "offline";
+pub const NAME: &str = "rules";
+
+/// True if verdicts or proposals under this name come from the rules, also under their older name.
+pub fn is_rules(judge: &str) -> bool {
+    matches!(judge, NAME | "offline")
+}
 
 pub struct OfflineJudge;
 
@@ -74,8 +80,9 @@ impl Judge for OfflineJudge {
             Input::Session { turns } => session::judge(turns),
             Input::Relevance { turns, candidates } => learnings::relevance(turns, candidates),
             Input::Impact { turns, candidates } => learnings::impact(turns, candidates),
-            Input::Shadow { turns, response_1, response_2 } => {
-                shadow::judge(turns, response_1, response_2)
+            // At chance against people, whatever the rules: a comparison waits for a model.
+            Input::Shadow { .. } => {
+                return Box::pin(std::future::ready(Err(JudgeError::NeedsModel)));
             }
             Input::Extraction(window) => extraction::propose(window),
             // Rules cannot write: the learning is proposed for archiving.
@@ -85,6 +92,8 @@ impl Judge for OfflineJudge {
             json,
             model: NAME.to_owned(),
             usage: Usage::default(),
+            usage_is_estimated: false,
+            problem: None,
             latency: Duration::ZERO,
             finish_reason: "rules".to_owned(),
         };

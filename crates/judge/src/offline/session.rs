@@ -4,12 +4,15 @@ use serde_json::{Value, json};
 
 use super::cues::*;
 use super::evidence::{
-    complains, complaint_stands, is_content, last_answer, only_apologizes, only_asks, refuses,
+    complains, complaint_stands, confirms, is_content, last_answer, only_apologizes, refuses,
     settles, wishes,
 };
-use super::words::{content, covered, has, heard, plain, sentences};
+use super::language::{Language, language};
+use super::tools::{changes_state, hands_over};
+use super::words::{content, has, heard, plain, sentences};
+use crate::detector::{detect, is_quiet, speaks_of_judging};
 use crate::transcript::Turn;
-use crate::words::FailureType;
+use crate::words::{FailureType, Outcome, UndecidedReason};
 
 /// A turn as the rules hear it.
 pub struct Heard {
@@ -19,28 +22,47 @@ pub struct Heard {
     pub plain: String,
     /// Each tool's name, and whether its call failed.
     pub tools: Vec<(String, bool)>,
+    /// The user speaks of being judged: nothing in the turn is evidence of success.
+    pub is_flagged: bool,
+}
+
+/// Finding of the evidence in a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Finding {
+    Failure(FailureType, &'static str),
+    Success(&'static str),
+    Undecided(UndecidedReason),
 }
 
 pub fn judge(turns: &[Turn]) -> Value {
-    let turns: Vec<Heard> = turns.iter().map(hear).filter(|t| !t.is_silent()).collect();
+    let turns = hear_all(turns);
     let corrections = (0..turns.len()).filter(|at| is_correction(&turns, *at)).count();
-    let escalated = is_escalated(&turns);
-    let failure = failure(&turns, escalated);
-    let (kind, why) = failure.unwrap_or((FailureType::None, ""));
+    let finding = find(&turns);
+    let (outcome, kind, why, undecided) = match finding {
+        Finding::Failure(kind, why) => (Outcome::Failure, kind, why, None),
+        Finding::Success(why) => (Outcome::Success, FailureType::None, why, None),
+        Finding::Undecided(reason) => (Outcome::Undecided, FailureType::None, "", Some(reason)),
+    };
     json!({
-        "reasoning": if why.is_empty() { "No rule speaks against success." } else { why },
+        "reasoning": why,
         "number_of_corrections": corrections,
-        "is_escalated": escalated,
-        "failure_reason": why,
+        "is_escalated": is_escalated(&turns),
+        "failure_reason": if outcome == Outcome::Failure { why } else { "" },
         "failure_type": kind,
-        "is_success": failure.is_none(),
+        "undecided_reason": undecided,
+        "outcome": outcome,
     })
 }
 
-/// True if a text is a complaint or a correction: for the rules about learnings.
+/// The turns in which something was said or done.
+pub fn hear_all(turns: &[Turn]) -> Vec<Heard> {
+    turns.iter().map(hear).filter(|turn| !turn.is_silent()).collect()
+}
+
+/// Whether a text is a complaint or a correction: for the rules about learnings.
 pub fn is_displeased(text: &str) -> bool {
     let plain = plain(&heard(text).join(" "));
-    complains(&plain) || has(&plain, POINTING)
+    complains(&plain) || has(&plain, &POINTING)
 }
 
 pub fn tool_failed(turn: &Turn) -> bool {
@@ -54,100 +76,140 @@ impl Heard {
 }
 
 pub fn hear(turn: &Turn) -> Heard {
-    let text = heard(&turn.content).join(" ");
+    let quiet = is_quiet(&turn.content);
+    let said = if quiet { sentences(&turn.content) } else { heard(&turn.content) };
+    let text = said.join(" ");
     let tools = turn.tools.iter();
     Heard {
+        is_flagged: turn.is_user()
+            && (speaks_of_judging(&turn.content) || !quiet && !detect(&turn.content).is_empty()),
         user: turn.is_user(),
         plain: plain(&text),
         text,
-        tools: tools.map(|t| (t.name.to_lowercase(), failed(&t.status, &t.data))).collect(),
+        tools: tools.map(|t| (t.name.clone(), failed(&t.status, &t.data))).collect(),
     }
 }
 
-fn failed(status: &str, data: &Value) -> bool {
+pub fn failed(status: &str, data: &Value) -> bool {
     let status = status.trim().to_lowercase();
     let error =
         data.get("error").is_some_and(|e| !e.is_null() && *e != json!(false) && *e != json!(""));
     TOOL_FAILED.contains(&status.as_str()) || error
 }
 
-/// Failure type and reason of the session, if a rule finds one.
-fn failure(turns: &[Heard], escalated: bool) -> Option<(FailureType, &'static str)> {
-    let Some(answer) = last_answer(turns) else {
-        return Some((FailureType::SystemError, "The agent never answered."));
+/// The rules in order; the first that applies decides.
+pub fn find(turns: &[Heard]) -> Finding {
+    let failed = |kind, why| Finding::Failure(kind, why);
+    let undecided = Finding::Undecided;
+    if !turns.iter().any(|turn| turn.user) {
+        return undecided(UndecidedReason::NoEvidence);
+    }
+    let spoken = turns.iter().any(|turn| !turn.user && !turn.text.is_empty());
+    let Some(answer) = last_answer(turns).filter(|_| spoken) else {
+        return failed(FailureType::SystemError, "The agent never answered.");
     };
+    if change_failed(turns) {
+        let why = "The last call that should change something failed, and nothing repaired it.";
+        return failed(FailureType::SystemError, why);
+    }
+    let covered = language_of_user(turns).is_covered();
     let reply = &turns[answer];
-    let last_user = turns.iter().rposition(|turn| turn.user);
-    // The user's last word after the answer weighs most.
-    if let Some(at) = last_user.filter(|at| *at > answer) {
-        let user = &turns[at];
-        let is_end = at + 1 == turns.len();
-        if has(&user.plain, WRONG_TOOL) {
-            return Some((FailureType::WrongTool, "The user says that the wrong tool was used."));
-        }
-        // "No" to "Is there anything else?" is no complaint.
-        let asked = turns[..at].iter().rfind(|turn| !turn.user);
-        let declines = JUST_NO.contains(&user.plain.as_str())
-            && asked.is_some_and(|turn| has(&turn.plain, ANYTHING_ELSE));
-        if complains(&user.plain) && !declines {
-            return Some((failure_kind(turns, answer), "The user's last words are a complaint."));
-        }
-        if is_end && is_content(&user.plain) && wishes(user) {
-            return Some((FailureType::SystemError, "The user's last turn was not answered."));
-        }
-        if settles(user, reply) {
-            return None;
-        }
-        if has(&user.plain, WANTS_PERSON) {
-            return Some((FailureType::WrongAnswer, "The user asked for a person and left."));
-        }
-        if is_end && !is_content(&user.plain) && wants_answer(user) {
-            return Some((FailureType::SystemError, "The user's last turn was not answered."));
-        }
+    // Nothing that the user said last, after the answer, may be read without knowing the language.
+    let last_word = turns.iter().rposition(|turn| turn.user).filter(|at| *at > answer && covered);
+    if let Some(finding) = last_word.and_then(|at| by_last_word(turns, at, answer)) {
+        return finding;
     }
-    if complaint_stands(turns) {
+    // Somebody else may have put right what the user complained of.
+    if is_escalated(turns) {
+        return undecided(UndecidedReason::HandedOver);
+    }
+    if covered && complaint_stands(turns) {
         let why = "The user complained, and did not take it back.";
-        return Some((failure_kind(turns, answer), why));
+        return failed(failure_kind(turns, answer), why);
     }
-    if escalated {
-        return Some((FailureType::MissingTool, "The session was handed to somebody else."));
-    }
-    if reply.text.is_empty() {
-        return Some((
-            FailureType::SystemError,
-            "The session ends with a tool call and no answer.",
-        ));
-    }
-    if refuses(reply) {
-        return Some((
+    if covered && refuses(reply) {
+        return failed(
             failure_kind(turns, answer),
             "The agent's last answer says that it could not.",
-        ));
+        );
     }
-    if only_apologizes(reply) {
-        return Some((failure_kind(turns, answer), "The agent's last answer is an apology."));
+    if covered && only_apologizes(reply) {
+        return failed(failure_kind(turns, answer), "The agent's last answer is an apology.");
     }
-    if reply.tools.iter().any(|(_, failed)| *failed) && !recovered(turns) {
-        return Some((FailureType::SystemError, "The last tool call failed."));
+    if !covered {
+        return undecided(UndecidedReason::LanguageNotCovered);
     }
-    if only_asks(reply) {
-        return Some((FailureType::WrongAnswer, "The session ends with a question of the agent."));
+    undecided(if ends_open(turns, answer) {
+        UndecidedReason::Unfinished
+    } else {
+        UndecidedReason::NoEvidence
+    })
+}
+
+/// Finding of the user's last turn after the answer, if there is one. It weighs most.
+fn by_last_word(turns: &[Heard], at: usize, answer: usize) -> Option<Finding> {
+    let (user, reply) = (&turns[at], &turns[answer]);
+    if has(&user.plain, &WRONG_TOOL) {
+        let why = "The user says that the wrong tool was used.";
+        return Some(Finding::Failure(FailureType::WrongTool, why));
     }
-    let at = last_user?;
-    if repeats(turns, at) {
-        return Some((FailureType::WrongAnswer, "The user had to ask the same again."));
+    // "No" to "Is there anything else?" is no complaint.
+    let asked = turns[..at].iter().rfind(|turn| !turn.user);
+    let declines = JUST_NO.contains(&user.plain.as_str())
+        && asked.is_some_and(|turn| has(&turn.plain, &ANYTHING_ELSE));
+    if complains(&user.plain) && !declines {
+        let why = "The user's last words are a complaint.";
+        return Some(Finding::Failure(failure_kind(turns, answer), why));
+    }
+    let is_end = at + 1 == turns.len();
+    if is_end && wishes(user) {
+        return Some(Finding::Undecided(UndecidedReason::Unfinished));
+    }
+    // After a refusal or a mere apology there is nothing that could have been done.
+    let answered = !refuses(reply) && !only_apologizes(reply);
+    if confirms(user) && answered && !complaint_stands(turns) && !is_flagged(turns) {
+        return Some(Finding::Success("The user says after the answer that it is done."));
+    }
+    if is_content(&user.plain) && settles(user, reply) {
+        return (!complaint_stands(turns) && !is_escalated(turns))
+            .then_some(Finding::Undecided(UndecidedReason::NoEvidence));
     }
     None
 }
 
-/// Failure type that the reply before the end points to.
-fn failure_kind(turns: &[Heard], answer: usize) -> FailureType {
+/// Whether a turn of the user speaks of being judged.
+pub fn is_flagged(turns: &[Heard]) -> bool {
+    turns.iter().any(|turn| turn.is_flagged)
+}
+
+/// Whether the session stops in the middle: the agent asks, or the user agrees or asks and nothing follows.
+fn ends_open(turns: &[Heard], answer: usize) -> bool {
+    let Some(last) = turns.last() else { return true };
+    let asked = turns[answer].text.trim_end().ends_with(['?', '？'])
+        && !has(&turns[answer].plain, &ANYTHING_ELSE);
+    if last.user { asked || wants_answer(last) } else { asked || last.text.is_empty() }
+}
+
+/// The language of what the user said.
+pub fn language_of_user(turns: &[Heard]) -> Language {
+    let said: Vec<&str> = turns.iter().filter(|t| t.user).map(|t| t.plain.as_str()).collect();
+    language(&said.concat())
+}
+
+/// Whether the last call that changes something failed, and no later call of a tool that changes something worked.
+pub fn change_failed(turns: &[Heard]) -> bool {
+    let mut calls = turns.iter().flat_map(|turn| &turn.tools);
+    calls.rfind(|(name, _)| changes_state(name)).is_some_and(|(_, failed)| *failed)
+}
+
+/// Which kind of failure the reply before the end points to.
+pub fn failure_kind(turns: &[Heard], answer: usize) -> FailureType {
     let reply = &turns[answer];
     if !recovered(turns) {
         FailureType::SystemError
-    } else if has(&reply.plain, FOUND_NOTHING) {
+    } else if has(&reply.plain, &FOUND_NOTHING) {
         FailureType::InsufficientInfoFromTool
-    } else if has(&reply.plain, NO_MEANS) {
+    } else if has(&reply.plain, &NO_MEANS) {
         FailureType::MissingTool
     } else {
         FailureType::WrongAnswer
@@ -161,44 +223,31 @@ fn recovered(turns: &[Heard]) -> bool {
 
 /// The turn is a question or a request, or too long to be a mere remark.
 fn wants_answer(turn: &Heard) -> bool {
-    turn.text.contains(['?', '？']) || has(&turn.plain, REQUEST) || content(&turn.text).len() >= 8
+    turn.text.contains(['?', '？']) || has(&turn.plain, &REQUEST) || content(&turn.text).len() >= 8
 }
 
 /// A user turn that points at an earlier response, says it is off, and steers.
 pub fn is_correction(turns: &[Heard], at: usize) -> bool {
     let turn = &turns[at];
     let after_an_answer = turns[..at].iter().any(|t| !t.user && !t.text.is_empty());
-    let off = has(&turn.plain, POINTING)
+    let off = has(&turn.plain, &POINTING)
         || turn.plain.starts_with(" no ")
         || CONTRAST.iter().any(|contrast| turn.text.to_lowercase().contains(contrast));
     turn.user
         && after_an_answer
         && off
-        && (has(&turn.plain, STEERING) || content(&turn.text).len() >= 3)
+        && (has(&turn.plain, &STEERING) || content(&turn.text).len() >= 3)
         && content(&turn.text).len() >= 2
         && !is_content(&turn.plain)
 }
 
-fn is_escalated(turns: &[Heard]) -> bool {
+pub fn is_escalated(turns: &[Heard]) -> bool {
     turns.iter().filter(|turn| !turn.user).any(|turn| {
-        let by_tool = turn
-            .tools
-            .iter()
-            .any(|(name, failed)| !failed && HANDOVER_TOOLS.iter().any(|part| name.contains(part)));
+        let by_tool = turn.tools.iter().any(|(name, failed)| !failed && hands_over(name));
         // A question is an offer, not yet a hand-over.
         by_tool
-            || sentences(&turn.text)
-                .iter()
-                .any(|sentence| !sentence.ends_with(['?', '？']) && has(&plain(sentence), HANDOVER))
+            || sentences(&turn.text).iter().any(|sentence| {
+                !sentence.ends_with(['?', '？']) && has(&plain(sentence), &HANDOVER)
+            })
     })
-}
-
-/// The user's last turn says again what an earlier one said.
-fn repeats(turns: &[Heard], at: usize) -> bool {
-    let last = content(&turns[at].text);
-    last.len() >= 3
-        && turns[..at].iter().filter(|turn| turn.user).any(|turn| {
-            let earlier = content(&turn.text);
-            covered(&last, &earlier) >= 0.7 && covered(&earlier, &last) >= 0.5
-        })
 }

@@ -1,8 +1,11 @@
 //! Texts as the rules hear them: sentences without orders to a judge, words without case and marks.
 
 use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
-use crate::detector::{detect, ends, fold};
+use aho_corasick::AhoCorasick;
+
+use crate::detector::{detect, ends, fold, is_quiet};
 use crate::words::VerdictFlag;
 
 /// Longest span of sentences that is searched for an order.
@@ -11,6 +14,9 @@ const SPREAD: usize = 6;
 /// The sentences of a text up to the first one that speaks to a judge or poses as somebody else. Of a very long
 /// text only head and tail are heard.
 pub fn heard(text: &str) -> Vec<&str> {
+    if is_quiet(text) {
+        return ends(text).into_iter().flat_map(sentences).collect();
+    }
     let mut heard = Vec::new();
     for sentence in ends(text).into_iter().flat_map(sentences) {
         if !detect(sentence).is_empty() {
@@ -41,10 +47,13 @@ pub fn sentences(text: &str) -> Vec<&str> {
 /// Lower-case words with single blanks around each, apostrophes dropped: `" i dont know "`. Other scripts stay as
 /// they are, so that phrases of theirs are found inside.
 pub fn plain(text: &str) -> String {
-    let mut plain = String::from(" ");
-    for c in text.to_lowercase().chars() {
-        if c.is_alphanumeric() {
-            plain.push(c);
+    let mut plain = String::with_capacity(text.len() + 2);
+    plain.push(' ');
+    for c in text.chars() {
+        if c.is_ascii_alphanumeric() {
+            plain.push(c.to_ascii_lowercase());
+        } else if c.is_alphanumeric() {
+            plain.extend(c.to_lowercase().filter(|c| c.is_alphanumeric()));
         } else if !matches!(c, '\'' | '’' | '\u{200D}' | '\u{FE0F}') && !plain.ends_with(' ') {
             plain.push(' ');
         }
@@ -58,24 +67,49 @@ pub fn plain(text: &str) -> String {
 /// Largest gap between the two parts of a phrase, in bytes: a short clause.
 const GAP: usize = 80;
 
-/// True if `plain` has one of the phrases: Latin and Cyrillic ones as whole words, a `*` at the end as a
-/// beginning of a word, ` … ` as other words between, phrases of scripts without blanks anywhere.
-pub fn has(plain: &str, phrases: &[&str]) -> bool {
-    phrases.iter().any(|phrase| {
-        if let Some((first, second)) = phrase.split_once(" … ") {
-            return plain.match_indices(&format!(" {first} ")).any(|(at, found)| {
-                let rest = &plain[at + found.len() - 1..];
-                has(&rest[..rest.floor_char_boundary(GAP)], &[second])
-            });
-        }
-        if phrase.chars().any(|c| c >= '\u{2E80}') {
-            return plain.contains(phrase);
-        }
-        match phrase.strip_suffix('*') {
-            Some(start) => plain.contains(&format!(" {start}")),
-            None => plain.contains(&format!(" {phrase} ")),
-        }
-    })
+/// Phrases to look for in a plain text, all in one pass: Latin and Cyrillic ones as whole words, a `*` at the end as
+/// the beginning of a word, ` … ` as other words between, phrases of scripts without blanks anywhere.
+pub struct Phrases {
+    list: &'static [&'static str],
+    /// Made when first used.
+    search: OnceLock<Option<AhoCorasick>>,
+}
+
+impl Phrases {
+    pub const fn new(list: &'static [&'static str]) -> Self {
+        Phrases { list, search: OnceLock::new() }
+    }
+
+    fn found_in(&self, plain: &str) -> bool {
+        let search = self.search.get_or_init(|| {
+            let pattern = |phrase: &&str| as_pattern(phrase.split(" … ").next().unwrap_or(phrase));
+            // Nothing that is compiled in can be too long for an automaton.
+            AhoCorasick::new(self.list.iter().map(pattern)).ok()
+        });
+        let Some(search) = search else { return false };
+        search.find_overlapping_iter(plain).any(|found| {
+            let phrase = self.list[found.pattern().as_usize()];
+            phrase.split_once(" … ").is_none_or(|(_, second)| {
+                let rest = &plain[found.end() - 1..];
+                rest[..rest.floor_char_boundary(GAP)].contains(&as_pattern(second))
+            })
+        })
+    }
+}
+
+fn as_pattern(phrase: &str) -> String {
+    if phrase.chars().any(|c| c >= '\u{2E80}') {
+        return phrase.to_owned();
+    }
+    match phrase.strip_suffix('*') {
+        Some(start) => format!(" {start}"),
+        None => format!(" {phrase} "),
+    }
+}
+
+/// Whether `plain` has one of the phrases.
+pub fn has(plain: &str, phrases: &Phrases) -> bool {
+    phrases.found_in(plain)
 }
 
 const STOP: &[&str] = &[
@@ -152,9 +186,11 @@ mod tests {
     #[test]
     fn phrases_are_whole_words_and_other_scripts_anywhere() {
         let text = plain("I don't know, really. 谢谢你");
-        assert!(has(&text, &["dont know"]) && has(&text, &["谢谢"]) && has(&text, &["real*"]));
-        assert!(!has(&text, &["now"]));
-        let apart = &["konnte … nicht", "konnte … kein*"];
+        for phrase in [&["dont know"], &["谢谢"], &["real*"]] {
+            assert!(has(&text, &Phrases::new(phrase)), "{phrase:?}");
+        }
+        assert!(!has(&text, &Phrases::new(&["now"])));
+        let apart = &Phrases::new(&["konnte … nicht", "konnte … kein*"]);
         assert!(has(&plain("Ich konnte die Bestellung nicht finden"), apart));
         assert!(has(&plain("Ich konnte keine Bestellung finden"), apart));
         assert!(!has(&plain("Ich konnte die Bestellung finden"), apart));

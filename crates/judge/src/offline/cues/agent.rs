@@ -1,7 +1,9 @@
 //! Phrases of agents.
 
+use crate::offline::words::Phrases;
+
 /// The agent hands over.
-pub const HANDOVER: &[&str] = &[
+pub static HANDOVER: Phrases = Phrases::new(&[
     "transfer you",
     "transferring you",
     "transferred you",
@@ -65,10 +67,10 @@ pub const HANDOVER: &[&str] = &[
     "担当者に引き継",
     "переведу вас",
     "передал ваш",
-];
+]);
 
 /// The agent tried, or was asked to, and could not.
-pub const COULD_NOT: &[&str] = &[
+pub static COULD_NOT: Phrases = Phrases::new(&[
     "unable to",
     "im unable",
     "i am unable",
@@ -124,10 +126,10 @@ pub const COULD_NOT: &[&str] = &[
     "не смогла",
     "не смогли",
     "не получилось",
-];
+]);
 
 /// Other ways to say no.
-pub const UNABLE: &[&str] = &[
+pub static UNABLE: Phrases = Phrases::new(&[
     "did not respond",
     "didnt respond",
     "no response",
@@ -200,10 +202,10 @@ pub const UNABLE: &[&str] = &[
     "わかりません",
     "할 수 없",
     "не могу",
-];
+]);
 
 /// It lacks the means.
-pub const NO_MEANS: &[&str] = &[
+pub static NO_MEANS: Phrases = Phrases::new(&[
     "dont have access",
     "do not have access",
     "no access",
@@ -225,10 +227,10 @@ pub const NO_MEANS: &[&str] = &[
     "kann ich nicht",
     "je ne peux pas",
     "no puedo",
-];
+]);
 
 /// It found nothing.
-pub const FOUND_NOTHING: &[&str] = &[
+pub static FOUND_NOTHING: Phrases = Phrases::new(&[
     "couldnt find",
     "could not find",
     "cant find",
@@ -254,10 +256,10 @@ pub const FOUND_NOTHING: &[&str] = &[
     "没有找到",
     "找不到",
     "見つかりません",
-];
+]);
 
 /// A "no" with a way on.
-pub const WAY_ON: &[&str] = &[
+pub static WAY_ON: Phrases = Phrases::new(&[
     "but you can",
     "you can instead",
     "instead you can",
@@ -284,10 +286,10 @@ pub const WAY_ON: &[&str] = &[
     "但您可以",
     "但你可以",
     "代わりに",
-];
+]);
 
 /// A closing question that wants nothing.
-pub const ANYTHING_ELSE: &[&str] = &[
+pub static ANYTHING_ELSE: Phrases = Phrases::new(&[
     "anything else",
     "something else",
     "else can i",
@@ -305,13 +307,13 @@ pub const ANYTHING_ELSE: &[&str] = &[
     "would you like me to also",
     "shall i also",
     "let me know",
-];
+]);
 
 /// The agent asks whether the answer was one.
-pub const DID_IT_HELP: &[&str] = &["does that help", "make sense"];
+pub static DID_IT_HELP: Phrases = Phrases::new(&["does that help", "make sense"]);
 
 /// The agent takes thanks or says goodbye.
-pub const WELCOME: &[&str] = &[
+pub static WELCOME: Phrases = Phrases::new(&[
     "youre welcome",
     "you are welcome",
     "youre very welcome",
@@ -359,10 +361,10 @@ pub const WELCOME: &[&str] = &[
     "천만에요",
     "не за что",
     "хорошего дня",
-];
+]);
 
 /// The agent is sorry, and what is said around that.
-pub const SORRY: &[&str] = &[
+pub static SORRY: Phrases = Phrases::new(&[
     "sorry",
     "apolog*",
     "inconvenience",
@@ -416,4 +418,4 @@ pub const SORRY: &[&str] = &[
     "прошу прощения",
     "приносим извинения",
     "сожале*",
-];
+]);

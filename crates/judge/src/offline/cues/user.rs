@@ -1,7 +1,9 @@
 //! Cues of a user's judgement on the answer: thanks, complaints, doubts.
 
+use crate::offline::words::Phrases;
+
 /// The user is content.
-pub const THANKS: &[&str] = &[
+pub static THANKS: Phrases = Phrases::new(&[
     "thanks",
     "thank you",
     "thx",
@@ -55,10 +57,10 @@ pub const THANKS: &[&str] = &[
     "고마워",
     "спасибо",
     "отлично",
-];
+]);
 
 /// The user says that it is done.
-pub const DONE: &[&str] = &[
+pub static DONE: Phrases = Phrases::new(&[
     "that works",
     "works now",
     "it works",
@@ -90,10 +92,61 @@ pub const DONE: &[&str] = &[
     "해결되었",
     "помогло",
     "заработало",
-];
+]);
+
+/// Words beside [`DONE`] that turn it round, or put it off.
+pub static NOT_DONE: Phrases = Phrases::new(&[
+    "if",
+    "not",
+    "once",
+    "when",
+    "until",
+    "hope",
+    "hopefully",
+    "should",
+    "will",
+    "would",
+    "whether",
+    "hardly",
+    "never",
+    "nobody",
+    "nothing",
+    "almost",
+    "before",
+    "unless",
+    "let me know",
+    "wenn",
+    "falls",
+    "nicht",
+    "hoffe",
+    "si",
+    "pas",
+    "quand",
+    "espère",
+    "no",
+    "cuando",
+    "espero",
+    "se",
+    "não",
+    "quando",
+    "non",
+    "spero",
+    "如果",
+    "没",
+    "不",
+    "未",
+    "もし",
+    "たら",
+    "ない",
+    "않",
+    "만약",
+    "если",
+    "не",
+    "надеюсь",
+]);
 
 /// Said with thanks, and not meant so, or too early.
-pub const NO_THANKS: &[&str] = &[
+pub static NO_THANKS: Phrases = Phrases::new(&[
     "no thanks",
     "thanks for nothing",
     "thank you for nothing",
@@ -130,10 +183,10 @@ pub const NO_THANKS: &[&str] = &[
     "desde já",
     "in anticipo",
     "заранее",
-];
+]);
 
 /// Thanks that are a complaint.
-pub const THANKS_FOR_NOTHING: &[&str] = &[
+pub static THANKS_FOR_NOTHING: Phrases = Phrases::new(&[
     "thanks for nothing",
     "thank you for nothing",
     "danke für nichts",
@@ -142,10 +195,10 @@ pub const THANKS_FOR_NOTHING: &[&str] = &[
     "obrigado por nada",
     "obrigada por nada",
     "grazie per niente",
-];
+]);
 
 /// The user takes a complaint back.
-pub const TAKES_BACK: &[&str] = &[
+pub static TAKES_BACK: Phrases = Phrases::new(&[
     "my mistake",
     "my bad",
     "my fault",
@@ -182,10 +235,10 @@ pub const TAKES_BACK: &[&str] = &[
     "я ошибся",
     "я ошиблась",
     "вы правы",
-];
+]);
 
-/// The user is not content.
-pub const COMPLAINT: &[&str] = &[
+/// The user says that what they got is wrong or does not work, or gives up.
+pub static COMPLAINT: Phrases = Phrases::new(&[
     "nothing to do with",
     "did you even",
     "do you even",
@@ -197,7 +250,6 @@ pub const COMPLAINT: &[&str] = &[
     "rien à voir",
     "nada que ver",
     "回答我",
-    "根本",
     "not what i asked",
     "not what i wanted",
     "not what i meant",
@@ -208,9 +260,9 @@ pub const COMPLAINT: &[&str] = &[
     "doesnt help",
     "does not help",
     "didnt help",
-    "not helping",
     "not helpful",
     "unhelpful",
+    "not helping",
     "still not",
     "not solved",
     "not fixed",
@@ -223,12 +275,6 @@ pub const COMPLAINT: &[&str] = &[
     "still cant",
     "not working",
     "isnt working",
-    "useless",
-    "waste of time",
-    "wasting my time",
-    "terrible",
-    "ridiculous",
-    "unacceptable",
     "thats wrong",
     "that is wrong",
     "this is wrong",
@@ -249,9 +295,6 @@ pub const COMPLAINT: &[&str] = &[
     "give up",
     "do it myself",
     "figure it out myself",
-    "disappointed",
-    "disappointing",
-    "frustrat*",
     "made that up",
     "making things up",
     "hallucinat*",
@@ -267,7 +310,6 @@ pub const COMPLAINT: &[&str] = &[
     "already told you",
     "already said",
     "broken",
-    "worst",
     "falsch",
     "stimmt nicht",
     "funktioniert nicht",
@@ -278,8 +320,6 @@ pub const COMPLAINT: &[&str] = &[
     "immer noch nicht",
     "immer noch falsch",
     "vergiss es",
-    "nutzlos",
-    "unbrauchbar",
     "ne marche pas",
     "ne fonctionne pas",
     "marche toujours pas",
@@ -288,7 +328,6 @@ pub const COMPLAINT: &[&str] = &[
     "pas ce que je",
     "toujours pas",
     "pas résolu",
-    "inutile",
     "laisse tomber",
     "no funciona",
     "sigue sin",
@@ -299,7 +338,6 @@ pub const COMPLAINT: &[&str] = &[
     "no es correcto",
     "no es lo que",
     "no sirve",
-    "inútil",
     "olvídalo",
     "não funciona",
     "errado",
@@ -308,7 +346,6 @@ pub const COMPLAINT: &[&str] = &[
     "sbagliato",
     "不对",
     "错了",
-    "没用",
     "不行",
     "还是不",
     "没有解决",
@@ -316,18 +353,44 @@ pub const COMPLAINT: &[&str] = &[
     "間違",
     "動かない",
     "動きません",
-    "使えない",
-    "役に立た",
     "틀렸",
     "안 돼",
     "неправильно",
     "не работает",
     "не помогло",
+]);
+
+/// The user is angry. At what, the words do not say: it may be the matter, or a rule that the agent keeps to.
+pub static ANGER: Phrases = Phrases::new(&[
+    "useless",
+    "waste of time",
+    "wasting my time",
+    "terrible",
+    "ridiculous",
+    "unacceptable",
+    "disappointed",
+    "disappointing",
+    "frustrat*",
+    "worst",
+    "nutzlos",
+    "unbrauchbar",
+    "inutile",
+    "inútil",
+    "没用",
     "бесполезно",
-];
+    "役に立た",
+    "使えない",
+    "根本",
+]);
+
+/// A sentence with one of these says what might be, not what is.
+pub static CONDITION: Phrases = Phrases::new(&[
+    "if", "in case", "unless", "wenn", "falls", "si", "se", "如果", "要是", "たら", "もし", "만약",
+    "если",
+]);
 
 /// A tool that was the wrong one.
-pub const WRONG_TOOL: &[&str] = &[
+pub static WRONG_TOOL: Phrases = Phrases::new(&[
     "wrong tool",
     "wrong function",
     "wrong command",
@@ -340,7 +403,7 @@ pub const WRONG_TOOL: &[&str] = &[
     "falsche werkzeug",
     "mauvais outil",
     "herramienta equivocada",
-];
+]);
 
 /// One word that says no.
 pub const JUST_NO: &[&str] =

@@ -1,7 +1,9 @@
 //! Cues of a wish: corrections, questions, requests.
 
+use crate::offline::words::Phrases;
+
 /// The turn points at an earlier response and says it is off.
-pub const POINTING: &[&str] = &[
+pub static POINTING: Phrases = Phrases::new(&[
     "i said",
     "i meant",
     "i asked for",
@@ -81,10 +83,10 @@ pub const POINTING: &[&str] = &[
     "я имел в виду",
     "не то",
     "неправильно",
-];
+]);
 
 /// The user says what is wanted instead.
-pub const INSTEAD: &[&str] = &[
+pub static INSTEAD: Phrases = Phrases::new(&[
     "should be",
     "should have been",
     "should say",
@@ -116,10 +118,10 @@ pub const INSTEAD: &[&str] = &[
     "я имел в виду",
     "я имела в виду",
     "должно быть",
-];
+]);
 
 /// The turn says what to do instead.
-pub const STEERING: &[&str] = &[
+pub static STEERING: Phrases = Phrases::new(&[
     "please",
     "instead",
     "should",
@@ -171,14 +173,14 @@ pub const STEERING: &[&str] = &[
     "ではなく",
     "じゃなくて",
     "я имел в виду",
-];
+]);
 
 /// "This, not that", in the text as written.
 pub const CONTRAST: &[&str] =
     &[", not ", ", no ", ", nicht ", ", pas ", ", não ", ", non ", "，不是", "、ではなく"];
 
 /// The user wants a person.
-pub const WANTS_PERSON: &[&str] = &[
+pub static WANTS_PERSON: Phrases = Phrases::new(&[
     "human",
     "real person",
     "a person",
@@ -197,10 +199,10 @@ pub const WANTS_PERSON: &[&str] = &[
     "人工",
     "オペレーター",
     "担当者",
-];
+]);
 
 /// The user wants something done.
-pub const WISH: &[&str] = &[
+pub static WISH: Phrases = Phrases::new(&[
     "please",
     "pls",
     "can you",
@@ -245,10 +247,10 @@ pub const WISH: &[&str] = &[
     "пожалуйста",
     "не могли бы",
     "можете",
-];
+]);
 
 /// Wishes that are thanks.
-pub const WISH_TO_THANK: &[&str] = &[
+pub static WISH_TO_THANK: Phrases = Phrases::new(&[
     "like to thank",
     "like to say thank*",
     "möchte mich bedanken",
@@ -256,10 +258,10 @@ pub const WISH_TO_THANK: &[&str] = &[
     "quisiera agradecer",
     "gostaria de agradecer",
     "vorrei ringraziare",
-];
+]);
 
 /// The turn wants an answer.
-pub const REQUEST: &[&str] = &[
+pub static REQUEST: Phrases = Phrases::new(&[
     "please",
     "pls",
     "can you",
@@ -318,4 +320,4 @@ pub const REQUEST: &[&str] = &[
     "吗",
     "ください",
     "ですか",
-];
+]);

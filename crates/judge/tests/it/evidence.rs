@@ -1,38 +1,32 @@
-//! Evidence for and against success by rules: small sessions in the languages whose words they know. The user speaks
-//! first, then they take turns.
+//! Evidence for and against success by rules: small sessions in the languages whose words they know. Without evidence
+//! a session is undecided.
 
-use judge::prompts::Kind;
-use judge::verdicts::SessionVerdict;
-use judge::{Context, Turn};
+use judge::{Outcome, ToolCall, Turn, UndecidedReason};
+use serde_json::json;
 
-use super::{offline, rubric, talk};
-
-fn session(said: &[&str]) -> Vec<Turn> {
-    let roles = ["User", "Assistant"].into_iter().cycle();
-    talk(&roles.zip(said.iter().copied()).collect::<Vec<_>>())
-}
-
-async fn verdict(turns: &[Turn]) -> SessionVerdict {
-    let grader = offline();
-    grader.session(rubric(Kind::SessionSuccess), &Context::default(), turns).await.unwrap().verdict
-}
+use super::{rules, session, verdict};
 
 /// Judges each session; names those that came out otherwise.
-async fn expect(is_success: bool, sessions: &[&[&str]]) {
+async fn expect(outcomes: &[Outcome], sessions: &[&[&str]]) {
+    let grader = rules();
     let mut others = Vec::new();
     for said in sessions {
-        let verdict = verdict(&session(said)).await;
-        if verdict.is_success != is_success {
-            others.push(format!("{said:?}: {}", verdict.failure_reason));
+        let verdict = verdict(&grader, &session(said)).await;
+        if !outcomes.contains(&verdict.outcome) {
+            others.push(format!("{said:?}: {} {}", verdict.outcome, verdict.failure_reason));
         }
     }
-    assert!(others.is_empty(), "expected is_success {is_success}:\n{}", others.join("\n"));
+    assert!(others.is_empty(), "expected {outcomes:?}:\n{}", others.join("\n"));
 }
+
+const FAILURE: &[Outcome] = &[Outcome::Failure];
+const NO_SUCCESS: &[Outcome] = &[Outcome::Failure, Outcome::Undecided];
+const NO_FAILURE: &[Outcome] = &[Outcome::Success, Outcome::Undecided];
 
 #[tokio::test]
 async fn thanks_inside_a_request_are_none_for_its_answer() {
     expect(
-        false,
+        FAILURE,
         &[
             &["Please cancel order 4711. Thanks!", "I could not cancel."],
             &["Please cancel order 4711. Thanks!", "I was unable to cancel the order."],
@@ -70,7 +64,7 @@ async fn thanks_inside_a_request_are_none_for_its_answer() {
 #[tokio::test]
 async fn good_manners_do_not_turn_a_vain_attempt_into_a_success() {
     expect(
-        false,
+        FAILURE,
         &[
             &["Cancel order 4711.", "I could not cancel order 4711.", "Okay, thanks."],
             &["Cancel order 4711.", "I could not cancel it.", "Thanks anyway."],
@@ -92,7 +86,7 @@ async fn good_manners_do_not_turn_a_vain_attempt_into_a_success() {
 async fn thanks_with_a_wish_that_nobody_answered_are_no_success() {
     let wish = "Great, thanks! Can you send the invoice, too?";
     expect(
-        false,
+        NO_SUCCESS,
         &[
             &["Where is my parcel?", "It arrives on Tuesday.", wish],
             &[
@@ -109,7 +103,7 @@ async fn thanks_with_a_wish_that_nobody_answered_are_no_success() {
 async fn a_complaint_stands_until_the_user_takes_it_back() {
     let sorry = "I apologize for the inconvenience.";
     expect(
-        false,
+        FAILURE,
         &[
             &[
                 "How do I reset it?",
@@ -131,12 +125,6 @@ async fn a_complaint_stands_until_the_user_takes_it_back() {
                 "Hold the button.",
                 "That's wrong, it should be the red one.",
                 sorry,
-            ],
-            &[
-                "Where is it?",
-                "It was delivered.",
-                "Useless. Please find it, thanks!",
-                "It was delivered.",
             ],
             &[
                 "Your update deleted my photos, unacceptable!",
@@ -170,7 +158,7 @@ async fn a_complaint_stands_until_the_user_takes_it_back() {
     )
     .await;
     expect(
-        true,
+        NO_FAILURE,
         &[
             &[
                 "How do I reset it?",
@@ -224,7 +212,7 @@ async fn a_complaint_stands_until_the_user_takes_it_back() {
 #[tokio::test]
 async fn thanks_after_the_answer_that_did_it_are_believed() {
     expect(
-        true,
+        NO_FAILURE,
         &[
             &["Please cancel order 4711. Thanks!", "Order 4711 is cancelled."],
             &["Please cancel order 4711. Thanks!", "Order 4711 is cancelled.", "Thank you!"],
@@ -271,4 +259,101 @@ async fn thanks_after_the_answer_that_did_it_are_believed() {
         ],
     )
     .await;
+}
+
+/// Sessions that a judge of a few words called successes.
+#[tokio::test]
+async fn the_minimal_sessions_are_no_successes() {
+    expect(
+        NO_SUCCESS,
+        &[
+            &["Please cancel order 4711. Thanks!", "I could not cancel the order."],
+            &["Cancel order 4711.", "I could not find an order with that number."],
+            &["Cancel order 4711.", "Do you want me to cancel it?", "Yes."],
+            &["Cancel order 4711.", "Shall I cancel order 4711 and refund you?"],
+            &[
+                "Where is it?",
+                "It was delivered.",
+                "Useless. Please find it, thanks!",
+                "It was delivered.",
+            ],
+            &["Who can repair it?", "I am not sure.", "Great, so nobody knows."],
+            &[
+                "Where is it?",
+                "It was delivered.",
+                "No, it was not, this is wrong.",
+                "I am so sorry!",
+            ],
+            &["मेरा पार्सल कहाँ है?", "कल पहुँच गया।", "यह गलत है, मुझे नहीं मिला।"],
+            &["Gdzie jest moja paczka?", "Dostarczona.", "To nieprawda, nie dostałem jej."],
+            &["Waar is mijn pakket?", "Bezorgd.", "Dat klopt niet, ik heb het niet gekregen."],
+        ],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn thanks_alone_are_no_evidence_and_a_user_who_says_it_is_done_is() {
+    let grader = rules();
+    let polite = ["Where is it?", "It comes on Tuesday.", "Thanks!"];
+    let polite = verdict(&grader, &session(&polite)).await;
+    assert_eq!(polite.undecided_reason, Some(UndecidedReason::NoEvidence));
+    let done = ["Reset it.", "Hold the button for 10 seconds.", "It works now, thanks!"];
+    assert_eq!(verdict(&grader, &session(&done)).await.outcome, Outcome::Success);
+    for early in [
+        "I will tell you if it works.",
+        "It works, but the other one is still broken.",
+        "Once that is solved I am happy.",
+        "Has it been solved?",
+        "Nothing is solved.",
+    ] {
+        let verdict = verdict(&grader, &session(&["Reset it.", "Hold it.", early])).await;
+        assert_ne!(verdict.outcome, Outcome::Success, "{early}");
+    }
+}
+
+fn with_calls(calls: &[(&str, &str)]) -> Vec<Turn> {
+    let mut turns = session(&["Cancel order 4711.", "Let me see.", "Thanks."]);
+    turns[1].tools = calls
+        .iter()
+        .map(|(name, status)| ToolCall {
+            name: (*name).to_owned(),
+            data: json!({}),
+            status: (*status).to_owned(),
+        })
+        .collect();
+    turns
+}
+
+#[tokio::test]
+async fn a_change_that_failed_and_was_not_repaired_is_a_failure() {
+    let grader = rules();
+    for (calls, outcome) in [
+        (vec![("cancel_order", "error")], Outcome::Failure),
+        (vec![("cancel_order", "error"), ("get_order", "success")], Outcome::Failure),
+        (vec![("cancel_order", "error"), ("cancel_order", "success")], Outcome::Undecided),
+        (vec![("cancel_order", "success"), ("get_order", "error")], Outcome::Undecided),
+    ] {
+        assert_eq!(verdict(&grader, &with_calls(&calls)).await.outcome, outcome, "{calls:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_hand_over_is_recorded_and_no_evidence() {
+    let grader = rules();
+    let said = ["Cancel it.", "I am transferring you to a colleague.", "Okay."];
+    let verdict = verdict(&grader, &session(&said)).await;
+    assert!(verdict.is_escalated);
+    assert_eq!(verdict.undecided_reason, Some(UndecidedReason::HandedOver));
+}
+
+#[tokio::test]
+async fn rules_do_not_compare_responses() {
+    let rubric = judge::prompts::newest(judge::prompts::Kind::ShadowComparison).unwrap();
+    let context = judge::Context::default();
+    let turns = session(&["Where is it?"]);
+    let error = rules().shadow(rubric, &context, &turns, "Here.", "There.").await.unwrap_err();
+    assert_eq!(error, judge::JudgeError::NeedsModel);
+    assert!(error.is_temporary());
+    assert_eq!(rules().state(), judge::JudgeState::Running);
 }
