@@ -1,6 +1,6 @@
 # Two commands for people: `make demo` and `make test`. Both install what is missing (Debian packages, tools from
 # PyPI and crates.io), and are quick the second time. `make check` is the short form of `make test` while working.
-.PHONY: demo test deps check lint audit docs nextest truth truth-quick sdk-test ui ui-lint ui-test e2e screenshots measure-ui bench bench-publish bench-regenerate bench-search bench-experiments bench-overview bench-erase bench-learning openapi fuzz sbom
+.PHONY: demo test deps check lint audit docs nextest truth truth-quick sdk-test ui ui-lint ui-test e2e screenshots measure-ui bench bench-publish bench-regenerate bench-search bench-experiments bench-overview bench-erase bench-learning bench-scale chaos openapi fuzz sbom
 
 SHELL := bash
 
@@ -120,7 +120,7 @@ openapi:
 	cargo run --quiet --bin evenhand -- openapi > openapi.json
 
 # Load programs; they print tables and assert nothing. See docs/operations.md.
-bench: bench-publish bench-regenerate bench-search bench-experiments bench-overview bench-erase bench-learning
+bench: bench-publish bench-regenerate bench-search bench-experiments bench-overview bench-erase bench-learning bench-scale
 
 bench-publish:
 	cargo build --release --bin evenhand --example bench_publish
@@ -155,10 +155,26 @@ bench-learning:
 	target/release/examples/bench_learning
 	FSYNC=on scripts/with-postgres target/release/examples/bench_learning --postgres
 
-.PHONY: deps-build debug-build
+# Publishes and verdicts on SQLite and PostgreSQL in one run, with their processor time. See docs/scaling.md.
+bench-scale:
+	cargo build --release --bin evenhand --example bench_scale
+	FSYNC=on scripts/with-postgres target/release/examples/bench_scale
+
+# Three replicas on PostgreSQL while servers and databases are killed, for ten minutes. Fails if something is lost.
+chaos:
+	cargo build --release --bin evenhand --example bench_chaos
+	target/release/examples/bench_chaos --seconds 600
+
+# How well the rules and the learned judge do on sessions with known outcomes: DATA is a file or a folder of them, in
+# the form that `bench_judge --help` describes.
+bench-judge:
+	cargo build --release -p judge --example bench_judge
+	$${CARGO_TARGET_DIR:-target}/release/examples/bench_judge $(DATA)
+
+.PHONY: deps-build debug-build bench-judge
 deps-build:
 	@scripts/install-missing cc:gcc make:make
 
 deps: deps-build
-	@scripts/install-missing pg_config_dir:postgresql python3:python3 nginx:nginx-light cargo-nextest:@cargo-nextest
+	@scripts/install-missing pg_config_dir:postgresql pgbouncer:pgbouncer python3:python3 nginx:nginx-light cargo-nextest:@cargo-nextest
 	@scripts/python-client >/dev/null || [ $$? -eq 3 ]

@@ -12,7 +12,7 @@ use super::Installation;
 use base::clock::Clock;
 use base::ids::Ids;
 use judge::prompts::{self, Kind, Rubric};
-use judge::{Context, Grader, JudgeState, Keys, ToolCall, Turn};
+use judge::{Context, Grader, JudgeState, Keys, Outcome, ToolCall, Turn};
 use service::telemetry;
 
 #[derive(Subcommand)]
@@ -77,7 +77,7 @@ impl Test {
             Ok(graded) => {
                 let provenance = graded.provenance;
                 say_line!("answered {}", provenance.judge);
-                say_line!("verdict  is_success = {}", graded.verdict.is_success);
+                say_line!("verdict  {}", graded.verdict.outcome);
                 say_line!(
                     "latency  {} ms, attempts {}",
                     provenance.latency_ms,
@@ -96,6 +96,9 @@ impl Test {
             }
             Err(error) => {
                 say_line!("failed   {error}");
+                if let Some(said) = grader.refusal() {
+                    say_line!("it says  {said}");
+                }
                 if let JudgeState::Paused { reason, .. } = grader.state() {
                     say_line!("reason   {}", reason.code());
                 }
@@ -154,7 +157,7 @@ impl Try {
         let rubric = rubric(self.version.as_deref())?;
         let graded = grader.session(rubric, &Context::default(), &turns).await?;
         let user_turns = turns.iter().filter(|turn| turn.is_user()).count();
-        let resolved = graded.verdict.is_success.then_some(user_turns);
+        let resolved = (graded.verdict.outcome == Outcome::Success).then_some(user_turns);
         let mut verdict = serde_json::to_value(&graded.verdict)?;
         verdict["user_turns_to_resolution"] = json!(resolved);
         let answer = json!({"verdict": verdict, "provenance": graded.provenance});

@@ -50,7 +50,7 @@ enum Command {
     /// Work on background jobs without serving the API.
     Work(serve::WorkArgs),
     /// Bring the database to this version's schema, then exit.
-    Migrate(Installation),
+    Migrate(migrate::Migrate),
     /// Create, list and revoke credentials.
     #[command(subcommand)]
     Keys(keys::Keys),
@@ -132,7 +132,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         match cli.command {
             Command::Serve(command) => command.run().await,
             Command::Work(command) => command.run().await,
-            Command::Migrate(installation) => migrate::run(&installation).await,
+            Command::Migrate(command) => command.run().await,
             Command::Keys(command) => command.run().await,
             Command::Openapi => {
                 say!("{}", service::router::json());

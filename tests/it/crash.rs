@@ -11,7 +11,9 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
 use crate::publish::two_turns;
-use crate::support::{Backend, Process, TestApp, apply, both_backends, new_schema, within};
+use crate::support::{
+    Backend, Process, TestApp, apply, both_backends, new_schema, postgres, within,
+};
 
 const CLIENTS: usize = 8;
 const ROUNDS: usize = 20;
@@ -41,7 +43,7 @@ impl Storage {
     async fn recount_mismatches(&self) -> i64 {
         let db = match self.args[0].as_str() {
             "--data-dir" => Db::sqlite(&self.folder.path().join("evenhand.db"), 1).await.unwrap(),
-            _ => Db::postgres(&self.args[1], 2).await.unwrap(),
+            _ => Db::postgres(&postgres(&self.args[1], 2)).await.unwrap(),
         };
         let found = db
             .read("test.recount", (), |tx, ()| Box::pin(service::sessions::recount_mismatches(tx)))

@@ -24,6 +24,7 @@ const OPERATORS_ONLY: &[&str] = &[
     "/api/evaluations/regenerate/preview",
     "DELETE /api/evaluations/regenerate/{job_id}",
     "POST /api/evaluations/labels",
+    "/api/evaluations/review_queue",
     "POST /api/retrieval_experiments",
     "/api/retrieval_experiments/stop",
     "/api/retrieval_experiments/{experiment_id}/export",

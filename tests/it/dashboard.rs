@@ -155,7 +155,7 @@ async fn signing_out_ends_the_cookie_itself(t: TestApp) {
     // A copy of it is worth nothing any more; other browsers stay.
     browser.call("GET", "/api/whoami", None).await.problem(401, "unauthenticated");
     other.call("GET", "/api/whoami", None).await.ok();
-    // Whoever reads the table has no cookie.
+    // A reader of the table has no cookie.
     let value = other.cookie.split_once('=').unwrap().1;
     let found = t
         .number(&format!(
@@ -313,7 +313,7 @@ async fn regenerations_are_previewed_and_listed(t: TestApp) {
     let preview = server.post("/api/evaluations/regenerate/preview", &window).await.ok();
     assert_eq!(
         preview,
-        json!({"total_candidates": 6, "total": 6, "estimated_cost_usd": 0.0, "judge": "offline"})
+        json!({"total_candidates": 6, "total": 6, "estimated_cost_usd": 0.0, "judge": "rules"})
     );
     assert_eq!(server.get("/api/evaluations/regenerate").await.ok(), json!({"regenerations": []}));
     let unknown = json!({"from_ts": 1, "to_ts": 2, "evaluation_name": "nope"});
@@ -343,7 +343,7 @@ async fn the_judge_says_how_it_is_doing(t: TestApp) {
     let health = server.get("/api/evaluations/judge_health").await.ok();
     assert_eq!(
         (&health["judge"], &health["offline"], &health["state"]),
-        (&json!("offline"), &json!(true), &json!("running"))
+        (&json!("rules"), &json!(true), &json!("running"))
     );
     assert_eq!(
         health["decisions"],

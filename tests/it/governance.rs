@@ -91,6 +91,20 @@ fn rest_of_row(table: &str) -> (&'static str, &'static str) {
             "session_id, source_run_id, scorer_name, value, ts, imported_at",
             "'s', 'run', 'scorer', 0.5, 1, 1",
         ),
+        "verdict_gaps" => (
+            "session_id, agent_version, cause, reason, learning_status, source, created_at, judged_at, is_newest,
+             interaction_count, last_interaction_id, judge, prompt_version",
+            "'s', 'v', 'undecided', 'no_evidence', 'complete', '', 1, 1, TRUE, 1, 1, 'rules', 'v1'",
+        ),
+        "model_training" => (
+            "session_id, model_number, is_success, truth, out_of_fold",
+            "'s', 1, TRUE, 'label', 0.5",
+        ),
+        "judgements_under_way" => ("session_id, job_id, lease_token", "'s', 'j', 't'"),
+        "review_draws" => (
+            "session_id, half, stratum, chance, drawn_at",
+            "'s', 'random', '', 0.5, 1",
+        ),
         "evaluation_decisions" => (
             "session_id, decision, reason, decided_at",
             "'s', 'judged', '', 1",

@@ -67,6 +67,21 @@ const LANDED: &[(&str, &str, &str)] = &[
         "40f6902ef98e9fde58c53ba09eb8e28df09a363ea2eed9583c8a521fd40825a5",
         "e9ed3e85895242a505fa0cf6c0b122f756ee37e881a05788bf4232ccdd7b667f",
     ),
+    (
+        "0013_judge",
+        "dbbf393bb15bf83ba1c753d638f5da878d2d20ea6f94135d2f42342d79a9b341",
+        "f93dcc6cd9b0d89fa21dc1923e801a5605f762075a555bdb06e7b5a79c65e009",
+    ),
+    (
+        "0014_replicas",
+        "b5490a563a2523603ba8b32c3772c01aefdda83625cd7e517065342edeea5f23",
+        "e76cce84cc9ea5319d4d2e6779410383e20c00dc18b94be663743a55d14c143e",
+    ),
+    (
+        "0015_inclusion_chances",
+        "48fdb18b269362b2f01a3f323bb4979e38c091cb0563dbef6ebc1a78103d0164",
+        "6b73a42633b4a4fedc8b5ce037c9f9ee0b1a3ea3701fa740c17c351ea3633931",
+    ),
 ];
 
 #[test]

@@ -7,7 +7,7 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::desk::Desk;
-use super::fill::request;
+use super::fill::{outcome, request};
 use super::lessons::Profile;
 use super::story::{Dice, FORGOTTEN, USERS, Visit, user_id};
 use super::talk::{self, Given};
@@ -23,6 +23,8 @@ const HURRY: i64 = 8;
 struct Talk {
     ends_at: i64,
     request: Value,
+    /// Outcome that the desk's own system reports afterwards.
+    outcome: Option<Value>,
 }
 
 /// A customer comes every few seconds until the app stops.
@@ -44,6 +46,9 @@ async fn go_on(app: &App, desk: &Desk, talking: &mut Vec<Talk>) -> Result<()> {
     let now = app.clock.now();
     for over in talking.extract_if(.., |talk| talk.ends_at <= now) {
         desk.post("/api/publish_interaction", &over.request).await?;
+        if let Some(outcome) = &over.outcome {
+            desk.post("/api/session_outcome", outcome).await?;
+        }
     }
     talking.extend(welcome(now, desk).await?);
     Ok(())
@@ -73,14 +78,16 @@ async fn welcome(now: i64, desk: &Desk) -> Result<Option<Talk>> {
     let profile = found["profiles"][0]["profile_id"].as_str();
     let profile = profile.map(|id| Profile { id: id.to_owned(), made_at: now });
     let given = Given { lesson: None, profile };
-    let mut turns = talk::converse(&visit, topic, &given, visit.dice.chance(0.3)).turns;
+    let conversation = talk::converse(&visit, topic, &given, visit.dice.chance(0.3));
+    let mut turns = conversation.turns;
     cite(&mut turns, &found);
     let mut ends_at = now;
     for turn in &mut turns {
         ends_at = now + (turn["created_at"].as_i64().unwrap_or(now) - now) / HURRY;
         turn["created_at"] = json!(ends_at);
     }
-    Ok(Some(Talk { ends_at, request: request(&visit, &turns, 0, true) }))
+    let outcome = outcome(&visit, conversation.went_well, ends_at);
+    Ok(Some(Talk { ends_at, request: request(&visit, &turns, 0, true), outcome }))
 }
 
 /// The agent uses the best playbook that the search found.

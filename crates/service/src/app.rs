@@ -21,6 +21,8 @@ pub struct App {
     pub(crate) runtime: Runtime,
     pub embedder: Embedder,
     pub judge: Arc<Grader>,
+    /// Rules, whatever else judges.
+    pub rules: Arc<Grader>,
     /// Proposes learnings: the judge, or rules.
     pub extractor: Arc<Grader>,
     pub(crate) area_state: AreaState,

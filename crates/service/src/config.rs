@@ -11,6 +11,7 @@ use figment::value::{Dict, Value};
 use judge::embedder::EmbedderSettings;
 use judge::settings::JudgeSettings;
 use serde::Deserialize;
+use storage::db::{Pooler, PostgresSettings};
 use storage::jobs::JobSettings;
 
 /// The documented defaults, as `evenhand config default` prints them.
@@ -67,6 +68,23 @@ pub struct Log {
 pub struct Database {
     pub readers: u32,
     pub connections: u32,
+    pub pooler: Pooler,
+    pub direct_url: String,
+    pub read_url: String,
+}
+
+impl Settings {
+    /// The way to PostgreSQL; none without `server.database_url`.
+    pub fn postgres(&self) -> Option<PostgresSettings> {
+        let given = |url: &String| (!url.is_empty()).then(|| url.clone());
+        Some(PostgresSettings {
+            url: given(&self.server.database_url)?,
+            connections: self.database.connections,
+            pooler: self.database.pooler,
+            direct_url: given(&self.database.direct_url),
+            read_url: given(&self.database.read_url),
+        })
+    }
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -194,10 +212,20 @@ impl Settings {
             matches!(self.server.storage.as_str(), "auto" | "none"),
             "server.storage: auto or none",
         );
-        let url = &self.server.database_url;
+        let is_postgres = |url: &str| {
+            url.is_empty() || url.starts_with("postgres://") || url.starts_with("postgresql://")
+        };
         check(
-            url.is_empty() || url.starts_with("postgres://") || url.starts_with("postgresql://"),
+            is_postgres(&self.server.database_url),
             "server.database_url: starts with postgres:// (leave it empty for SQLite)",
+        );
+        check(
+            is_postgres(&self.database.direct_url),
+            "database.direct_url: starts with postgres://, or is empty",
+        );
+        check(
+            is_postgres(&self.database.read_url),
+            "database.read_url: starts with postgres://, or is empty",
         );
         check(self.server.body_limit_bytes >= 1024, "server.body_limit_bytes: at least 1024");
         check(

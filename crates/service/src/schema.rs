@@ -1,12 +1,15 @@
 //! The schema: `migrations/{sqlite,postgres}/NNNN_name.sql` carry the same numbers and names on both engines.
+//!
+//! `expands` after a name: programs of the step given there go on with this one. Without it they do not.
 
 use storage::db::migrations::{Migration, Migrations};
 
 macro_rules! migrations {
-    ($($version:literal $name:literal;)*) => {
+    ($($version:literal $name:literal $(expands $works_from:literal)?;)*) => {
         Migrations(&[$(Migration {
             version: $version,
             name: $name,
+            works_from: [$($works_from,)? $version][0],
             sqlite: include_str!(concat!("../migrations/sqlite/", $name, ".sql")),
             postgres: include_str!(concat!("../migrations/postgres/", $name, ".sql")),
         },)*])
@@ -26,4 +29,7 @@ pub const MIGRATIONS: Migrations = migrations! {
     10 "0010_deltas";
     11 "0011_sampled_out";
     12 "0012_hardening";
+    13 "0013_judge";
+    14 "0014_replicas" expands 13;
+    15 "0015_inclusion_chances";
 };

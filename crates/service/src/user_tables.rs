@@ -11,9 +11,12 @@ pub const LINKS: &str = "agent_playbook_sources";
 /// In the order in which rows are deleted: what points at a session goes before the session.
 pub const USER_TABLES: &[UserTable] = &[
     owned("jobs", "jobs").user_optional().by("job_id").json(&["payload"]),
+    owned("model_training", "model_training").by("session_id, model_number").flags(&["is_success"]),
     owned("candidate_verdicts", "candidate_verdicts")
         .by("session_id, job_id")
         .flags(&["live_success", "is_success"]),
+    owned("judgements_under_way", "judgements_under_way").by("session_id"),
+    owned("review_draws", "review_draws").by("session_id"),
     owned("session_labels", "labels")
         .by("session_id, evaluation_name, labelled_by")
         .flags(&["is_success"]),
@@ -31,6 +34,7 @@ pub const USER_TABLES: &[UserTable] = &[
         .by("session_id, evaluation_name, agent_version")
         .json(&["tags", "flags"])
         .flags(&["is_success", "is_escalated", "is_newest"]),
+    owned("verdict_gaps", "verdict_gaps").by("session_id, agent_version").flags(&["is_newest"]),
     owned("evaluation_decisions", "evaluation_decisions").by("session_id"),
     owned("tuning_evidence", "tuning_evidence")
         .by("proposal_id, session_id, interaction_id")
@@ -85,17 +89,25 @@ const DELTAS: &str = "what is not folded into the sums yet; names nobody";
 /// Tables that hold nothing of a person, each with the reason.
 pub const NOT_USER_DATA: &[(&str, &str)] = &[
     ("schema_migrations", "versions of the schema"),
+    ("schema_parts", "versions of the triggers"),
     ("installation", "facts about this installation"),
     ("organization_configs", "the organization's own settings"),
+    (
+        "judge_models",
+        "words that at least three people used, and numbers; whom a model learned from is in model_training, and \
+         the erasure of one of them empties it and trains another",
+    ),
     ("regenerations", "windows and counts of an organization's replays; their sessions are jobs"),
     ("experiments", "the organization's own: names, shares and times of its experiments"),
     ("experiment_strata", "sources, agent versions and judges that an experiment met"),
     ("experiment_looks", "intervals and p-values of an experiment as a whole"),
     ("evaluation_rollups", SUMS),
+    ("gap_rollups", SUMS),
     ("rule_rollups", SUMS),
     ("shadow_session_rollups", SUMS),
     ("shadow_turn_rollups", SUMS),
     ("evaluation_deltas", DELTAS),
+    ("gap_deltas", DELTAS),
     ("rule_deltas", DELTAS),
     ("shadow_session_deltas", DELTAS),
     ("shadow_turn_deltas", DELTAS),

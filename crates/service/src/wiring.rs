@@ -75,8 +75,9 @@ impl App {
     ) -> Result<Arc<App>> {
         llm::install_tls();
         let (db, subject_keys) = open_storage(&settings, &ids, schema).await?;
+        let rules = Arc::new(Grader::rules(clock.clone(), ids.clone()));
         let extractor = match settings.learning.extractor.as_str() {
-            "rules" => Arc::new(Grader::rules(clock.clone(), ids.clone())),
+            "rules" => rules.clone(),
             _ => judge.clone(),
         };
         let audit = &settings.audit;
@@ -95,16 +96,23 @@ impl App {
                 .with(RateLimits::new(&settings))
                 .with(BodyBudget::new(settings.server.body_budget_bytes))
                 .with(RecentConfigs::default())
+                .with(evaluation::learned::Models::default())
                 .with(KnownPlaybooks::default())
                 .with(RecentEvidence::default()),
             settings,
             judge,
+            rules,
         };
         let app = Arc::new(app);
         if app.db.engine().is_some() {
             app.prepare_schema(schema).await?;
         }
         Ok(app)
+    }
+
+    /// The storage alone, as it is: nothing is brought up to date.
+    pub async fn open_database(settings: &Settings, ids: &Ids) -> Result<Db> {
+        Ok(open_storage(settings, ids, Schema::MustBeCurrent).await?.0)
     }
 
     async fn prepare_schema(self: &Arc<Self>, schema: Schema) -> Result<()> {
@@ -174,7 +182,7 @@ async fn open_storage(settings: &Settings, ids: &Ids, schema: Schema) -> Result<
         let keys = format!("none:{}", ids.key_hex());
         return Ok((Db::none(), SubjectKeys::parse(&keys).map_err(Error::Internal)?));
     }
-    if !server.database_url.is_empty() {
+    if let Some(postgres) = settings.postgres() {
         if given_keys.is_empty() {
             return Err(Error::Internal(
                 "PostgreSQL needs governance.keys, the same on every replica. Make one with \
@@ -183,10 +191,7 @@ async fn open_storage(settings: &Settings, ids: &Ids, schema: Schema) -> Result<
             ));
         }
         let keys = SubjectKeys::parse(given_keys).map_err(Error::Internal)?;
-        return Ok((
-            Db::postgres(&server.database_url, settings.database.connections).await?,
-            keys,
-        ));
+        return Ok((Db::postgres(&postgres).await?, keys));
     }
     let folder = &server.data_dir;
     let (file, key_file) = (folder.join("evenhand.db"), folder.join("governance.key"));

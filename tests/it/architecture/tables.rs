@@ -17,9 +17,15 @@ const TABLE_OWNERS: &[(&str, &[&str])] = &[
             "evaluation_results",
             "evaluation_rollups",
             "folded_deltas",
+            "gap_deltas",
+            "gap_rollups",
             "imported_scores",
+            "judge_models",
+            "judgements_under_way",
             "learning_verdicts",
+            "model_training",
             "regenerations",
+            "review_draws",
             "rule_deltas",
             "rule_rollups",
             "session_labels",
@@ -29,6 +35,7 @@ const TABLE_OWNERS: &[(&str, &[&str])] = &[
             "shadow_turn_deltas",
             "shadow_turn_rollups",
             "shadow_verdicts",
+            "verdict_gaps",
         ],
     ),
     (
@@ -74,7 +81,7 @@ const TABLE_OWNERS: &[(&str, &[&str])] = &[
     ),
     ("organization", &["organization_configs"]),
     ("sessions", &["interactions", "requests", "session_outcomes", "sessions"]),
-    ("storage", &["audit_events", "jobs", "sequences", "subjects"]),
+    ("storage", &["audit_events", "jobs", "schema_parts", "sequences", "subjects"]),
     ("wiring", &["installation"]),
 ];
 
@@ -83,8 +90,9 @@ const FOREIGN_TABLES: &[(&str, &[&str], &str)] = &[
     ("app", &["installation"], "readiness makes a write there"),
     (
         "evaluation",
-        &["interactions", "requests", "session_outcomes", "sessions"],
-        "verdicts are dated, filtered, ordered and counted by their sessions, in one statement",
+        &["interactions", "jobs", "requests", "session_outcomes", "sessions", "subjects"],
+        "verdicts are dated, filtered, ordered and counted by their sessions, in one statement; reviews are drawn by \
+         arm, and a judgement under way is its job's",
     ),
     (
         "experiments",
@@ -98,6 +106,7 @@ const FOREIGN_TABLES: &[(&str, &[&str], &str)] = &[
             "session_labels",
             "sessions",
             "subjects",
+            "verdict_gaps",
         ],
         "sums over a user's sessions are one statement; holdouts are not told who a playbook came from",
     ),
@@ -199,9 +208,12 @@ fn tables_are_used_by_their_owners() {
         made.insert(name[..end].to_owned());
     }
     // Tables under their names while a migration copies them.
-    for copied in
-        ["audit_events_with_playbooks", "audit_events_of_all_kinds", "credentials_of_all_roles"]
-    {
+    for copied in [
+        "audit_events_with_playbooks",
+        "audit_events_of_all_kinds",
+        "credentials_of_all_roles",
+        "evaluation_decisions_with_abstentions",
+    ] {
         made.remove(copied);
     }
     assert_eq!(made, all_tables(), "every table has an owner");

@@ -42,7 +42,7 @@ fn with_learnings(session: &str) -> Value {
          "retrieved_learnings": [reference("profile", "p1"), reference("profile", "p1"), reference("profile", "old"),
              reference("profile", "p2"), reference("user_playbook", "1"), reference("user_playbook", "x"),
              reference("agent_playbook", "1"), reference("agent_playbook", "2"), reference("agent_playbook", "3")]},
-        {"role": "User", "content": "Perfect, thank you!"},
+        {"role": "User", "content": "Perfect, that works, thank you!"},
         {"role": "Assistant", "content": "You are welcome.", "retrieved_learnings": [reference("profile", "p1")]},
     ]})
 }

@@ -1,13 +1,16 @@
 //! Evaluation: every session is judged once, or says why not.
 
 mod crash;
+mod learned;
 mod learnings;
 mod on_demand;
+mod race;
 mod regeneration;
 mod review;
 mod scripted;
 mod sessions;
 pub mod shadow;
+mod undecided;
 
 use serde_json::{Value, json};
 use service::wiring::job_handlers;
@@ -23,7 +26,7 @@ pub async fn work(t: &TestApp) {
 /// A session that the rules call a success, or a failure.
 pub fn talk(user: &str, session: &str, good: bool) -> Value {
     let thanks = if good {
-        "Perfect, thank you very much!"
+        "Perfect, that works, thank you very much!"
     } else {
         "That is wrong. I asked for my parcel, not for the weather. This is useless."
     };

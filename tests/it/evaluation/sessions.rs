@@ -26,7 +26,7 @@ async fn a_quiet_session_is_judged_once_and_again_when_it_grows(t: TestApp) {
     let first = results(&server).await;
     assert_eq!(first.len(), 1);
     insta::assert_json_snapshot!("a_verdict", first[0], {".rubric_hash" => "[hash]"});
-    assert_eq!(decision(&server, "s1").await, ("judged".to_owned(), "by offline".to_owned()));
+    assert_eq!(decision(&server, "s1").await, ("judged".to_owned(), "by rules".to_owned()));
     work(&t).await;
     t.clock().advance(10_000);
     work(&t).await;
@@ -245,7 +245,7 @@ async fn readiness_shows_the_judge_and_how_late_the_queue_is(t: TestApp) {
         assert_eq!(check["ok"], true);
         check["detail"].as_str().unwrap().to_owned()
     };
-    assert_eq!(detail("judge").await, "offline");
+    assert_eq!(detail("judge").await, "rules");
     server.publish(&talk("ada", "s1", true)).await.ok();
     assert_eq!(detail("jobs").await, "nothing is late");
     t.clock().advance(600 + 45);

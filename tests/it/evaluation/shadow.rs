@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use judge::offline::OfflineJudge;
-use judge::{Call, Input, Judge, JudgeAnswer, JudgeError};
+use judge::{Call, Input, Judge, JudgeAnswer, JudgeError, Usage};
 use serde_json::{Value, json};
 
 use super::{results, talk, work};
@@ -38,19 +38,30 @@ impl Judge for Preferring {
     fn call<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<JudgeAnswer, JudgeError>> {
         Box::pin(async move {
             let Input::Shadow { response_1, .. } = &call.input else {
-                return OfflineJudge.call(call).await;
+                let mut answer = OfflineJudge.call(call).await?;
+                if answer.json["outcome"] == "undecided" {
+                    answer.json["outcome"] = json!("success");
+                    answer.json["undecided_reason"] = Value::Null;
+                }
+                return Ok(answer);
             };
-            let mut answer = OfflineJudge.call(call).await?;
             let (first, much) = match self.0 {
                 Prefers::First => (true, true),
                 Prefers::Text(text) => (response_1.contains(text), true),
                 Prefers::Slightly(text) => (response_1.contains(text), false),
             };
-            answer.json = json!({
-                "comparison_reason": "as told", "better_request": if first { "1" } else { "2" },
-                "is_significantly_better": much,
-            });
-            Ok(answer)
+            Ok(JudgeAnswer {
+                json: json!({
+                    "comparison_reason": "as told", "better_request": if first { "1" } else { "2" },
+                    "is_significantly_better": much,
+                }),
+                model: "test".to_owned(),
+                usage: Usage::default(),
+                usage_is_estimated: false,
+                latency: std::time::Duration::ZERO,
+                finish_reason: "stop".to_owned(),
+                problem: None,
+            })
         })
     }
 }
@@ -62,7 +73,7 @@ pub fn with_shadow(user: &str, session: &str) -> Value {
         "interaction_data_list": [
             {"role": "User", "content": "Where is my parcel?", "shadow_content": "not a response"},
             {"role": "Assistant", "content": "regular: Tuesday", "shadow_content": "shadow: no idea"},
-            {"role": "User", "content": "Perfect, thank you very much!"},
+            {"role": "User", "content": "Perfect, that works, thank you very much!"},
             {"role": "Assistant", "content": "regular: welcome", "shadow_content": "shadow: bye"},
         ]
     })
@@ -225,6 +236,7 @@ async fn another_rubric_hides_the_old_verdicts_and_a_regeneration_brings_new_one
 
 #[apply(both_backends)]
 async fn recent_has_its_limits_and_its_thirty_days(t: TestApp) {
+    let t = t.judged_by(Arc::new(Preferring(Prefers::First))).await;
     let server = t.serve().await;
     for n in 0..6 {
         server.publish(&with_shadow("ada", &format!("s{n}"))).await.ok();

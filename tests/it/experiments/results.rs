@@ -315,7 +315,8 @@ async fn the_answer_has_its_documented_shape(t: TestApp) {
     assert_eq!(empty["experiment"].as_object().unwrap().len(), 4);
     let arm = json!({"arm": "holdout", "assigned_user_count": 0, "published_session_count": 0, "evaluated_user_count": 0,
         "evaluated_session_count": 0, "success_rate": null, "average_corrections": null, "average_turns_to_resolution": null,
-        "escalation_rate": null, "average_output_tokens": null, "output_token_session_count": 0});
+        "escalation_rate": null, "average_output_tokens": null, "output_token_session_count": 0,
+        "judged_share": null});
     assert_eq!(empty["holdout"], arm);
     for null in [
         "success_rate_lift_percentage_points",

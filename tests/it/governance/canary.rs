@@ -57,6 +57,7 @@ const FEATURES: &[(&str, Feature)] = &[
     ("experiment", |p| Box::pin(experiment(p))),
     ("judge", |p| Box::pin(judge(p))),
     ("label", |p| Box::pin(label(p))),
+    ("review queue", |p| Box::pin(review_queue(p))),
     ("grade", |p| Box::pin(grade(p))),
     ("regenerate", |p| Box::pin(regenerate(p))),
     ("imported scores", |p| Box::pin(imported_scores(p))),
@@ -217,6 +218,11 @@ async fn label(p: &Person<'_>) {
         )
         .await
         .ok();
+}
+
+async fn review_queue(p: &Person<'_>) {
+    let queue = json!({"limit": 200});
+    p.both.agent.post("/api/evaluations/review_queue", &queue).await.ok();
 }
 
 async fn grade(p: &Person<'_>) {

@@ -482,7 +482,7 @@ async fn fenced_users_come_back_with_what_is_newer() {
         // New sessions of a returned person are judged as usual.
         t.clock().advance(600);
         work(&t).await;
-        assert_eq!(t.number("SELECT COUNT(*) FROM evaluation_results").await, 1);
+        assert_eq!(t.number("SELECT COUNT(*) FROM evaluation_decisions").await, 1);
         both.agent.publish(&dated(NOW - 10)).await.problem(409, "predates_erasure");
         t.clock().advance(86_400);
         both.agent.publish(&two_turns("ada", "s3")).await.ok();

@@ -145,7 +145,7 @@ async fn an_approved_playbook_serves_people_who_taught_nothing(t: TestApp) {
         (&way["source_user_count"], way["sources"].as_array().unwrap().len()),
         (&json!(5), 5)
     );
-    assert_eq!(way["sources"][0]["proposals"][0]["extractor"], "offline");
+    assert_eq!(way["sources"][0]["proposals"][0]["extractor"], "rules");
     assert_eq!(way["interactions"].as_array().unwrap().len(), 5);
 }
 

@@ -46,7 +46,7 @@ async fn rules_learn_from_explicit_statements_and_say_so(t: TestApp) {
     let (facts, wishes) = (profiles(&server, "ada").await, playbooks(&server, "ada").await);
     assert_eq!((facts.len(), wishes.len()), (1, 1), "{facts:?} {wishes:?}");
     assert_eq!(facts[0]["content"], "We use PostgreSQL for everything.");
-    assert_eq!(facts[0]["custom_features"]["extractor"], "offline");
+    assert_eq!(facts[0]["custom_features"]["extractor"], "rules");
     assert_eq!(wishes[0]["content"], "Please always answer in metric units.");
     for learned in [&facts[0], &wishes[0]] {
         assert_eq!(learned["source"], "extraction/rules");

@@ -161,7 +161,7 @@ async fn an_experiment_tells_what_became_of_sessions_that_were_served_it(t: Test
         (scores[0]["arm_lift"].clone(), scores[0]["arm_lift_reason"].clone())
     };
     let good = "Kettle prices with tax: 35.70 euros.";
-    server.publish(&served("before", "s", id, good, "Perfect, thank you!")).await.ok();
+    server.publish(&served("before", "s", id, good, "Perfect, that works, thank you!")).await.ok();
     work(&t).await;
     assert_eq!(lift().await, (Value::Null, json!("no experiment ran")));
     let start = json!({"experiment_id": "exp", "holdout_percentage": 50});
@@ -174,7 +174,7 @@ async fn an_experiment_tells_what_became_of_sessions_that_were_served_it(t: Test
         let found = server.post("/api/search", &search).await.ok();
         let in_treatment = found["experiment"]["arm"] == "treatment";
         let mut body = match in_treatment {
-            true => served(&user, "s", id, good, "Perfect, thank you!"),
+            true => served(&user, "s", id, good, "Perfect, that works, thank you!"),
             false => finished(
                 &user,
                 "s",

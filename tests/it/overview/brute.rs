@@ -165,6 +165,7 @@ fn buckets(data: &Data, part: &Part<'_>) -> Value {
             "regular_n": some.len(), "shadow_n": preferences.len(),
             "avg_corrections": mean(&some.iter().map(|(_, v)| v.corrections as f64).collect::<Vec<_>>()),
             "escalation_rate": rate(&some, |(_, v)| v.escalated),
+            "judged_share": (!some.is_empty()).then_some(1.0),
         });
         with(&[numbers, rate_interval(&successes(data, &some), 1.0)])
     };
@@ -210,11 +211,8 @@ fn tiles(data: &Data, part: &Part<'_>) -> Value {
     let flag = |is: bool| f64::from(u8::from(is));
     let rated = |fields: Value, of: &dyn Fn(&Verdict) -> (f64, f64)| {
         let [now, before] = both(of);
-        with(&[
-            fields,
-            rate_interval(&now, 1.0),
-            change_interval(grouped_change(&now, &before), 100.0),
-        ])
+        let change = change_interval(grouped_change(&now, &before), 100.0);
+        with(&[fields, rate_interval(&now, 1.0), change])
     };
     let averaged = |fields: Value, of: &dyn Fn(&Verdict) -> (f64, f64)| {
         let [now, before] = both(of);
@@ -224,10 +222,12 @@ fn tiles(data: &Data, part: &Part<'_>) -> Value {
             change_interval(grouped_mean_change(&now, &before), 1.0),
         ])
     };
+    let share = (!now.is_empty()).then_some(1.0);
     json!({
-        "success": rated(json!({"current": success.0, "delta_pp": success.1}), &|v| (1.0, flag(v.success))),
+        "success": rated(json!({"current": success.0, "delta_pp": success.1, "judged_share": share}), &|v| (1.0, flag(v.success))),
         "behavior_success": rated(
             json!({"current": behavior.0, "delta_pp": behavior.1, "eligible_sessions": eligible(&now).len(),
+                "judged_share": share,
                 "excluded_system_errors": now.iter().filter(|(_, v)| v.failure == "system_error").count()}),
             &|v| (flag(v.failure != "system_error"), flag(v.success)),
         ),
@@ -238,7 +238,7 @@ fn tiles(data: &Data, part: &Part<'_>) -> Value {
             &|v| (flag(v.turns.is_some()), v.turns.unwrap_or(0) as f64),
         ),
         "escalation": rated(
-            json!({"current": escalation.0, "delta_pp": escalation.1}), &|v| (1.0, flag(v.escalated))),
+            json!({"current": escalation.0, "delta_pp": escalation.1, "judged_share": share}), &|v| (1.0, flag(v.escalated))),
     })
 }
 
@@ -426,6 +426,8 @@ fn expected(data: &Data) -> Value {
                 "success_rate_pp": rate(&some, |(_, v)| v.success).unwrap_or(0.0) * 100.0, "buckets": buckets(data, &part),
                 "context_tiles": tiles(data, &part), "score_distribution": distribution(data, &part),
                 "rule_attribution": rules(data, &part), "partner_tiles": partner_tiles(data, &part), "n": some.len(),
+                "judged_share": (!some.is_empty()).then_some(1.0), "without_verdict": 0, "only_rules": some.is_empty(),
+                "failures_with_evidence": some.iter().filter(|(_, v)| !v.success).count(), "advice": advice(some.is_empty()),
             })])
         }).collect();
         let unmatched = judged(data, &whole).iter().filter(|s| !data.sets.iter().any(|(_, sources)| sources.contains(&s.source))).count();
@@ -436,6 +438,8 @@ fn expected(data: &Data) -> Value {
             "state": state, "regular_success_rate_pp": rate(&all, |(_, v)| v.success).map(|r| r * 100.0),
             "shadow_success_rate_pp": shared.map(|s| s.1 * 100.0), "delta_pp": shared.map(|s| (s.0 - s.1) * 100.0),
             "buckets": buckets(data, &whole), "n": all.len(),
+                "judged_share": (!all.is_empty()).then_some(1.0), "without_verdict": 0, "only_rules": all.is_empty(),
+                "failures_with_evidence": all.iter().filter(|(_, v)| !v.success).count(), "advice": advice(all.is_empty()),
             "delta_ci95": preferred.ok(), "delta_ci95_null_reason": preferred.err(),
         })]),
         "context_tiles": tiles(data, &whole), "rule_attribution": rules(data, &whole),
@@ -443,6 +447,15 @@ fn expected(data: &Data) -> Value {
         "shadow_win_rate_trend": if data.shadow { trend } else { Value::Null },
         "source_set_comparison": comparison, "available_agent_versions": versions,
     })
+}
+
+/// The server of these tests judges by rules: where nothing was judged, it says how to get a rate.
+fn advice(is_empty: bool) -> Option<&'static str> {
+    is_empty.then_some(
+        "Rules see failures with evidence and little else. For a success rate report outcomes \
+    (/api/session_outcome), label at least 50 sessions so that the learned judge can be trained, or set a provider's key \
+    or judge.model.",
+    )
 }
 
 /// Lists of sessions whose order is not promised, in order.

@@ -1,5 +1,6 @@
 //! The endpoints around the overview: what they refuse, hero states, imported scores, exports, long lists.
 
+use judge::recorded::RecordedJudge;
 use serde_json::{Value, json};
 use service::credentials::Role;
 
@@ -85,20 +86,21 @@ async fn the_judges_of_the_newest_verdicts_are_named(t: TestApp) {
     work(&t).await;
     let window = json!({"from_ts": 0, "to_ts": 9_999_999_999_i64});
     let judges = async || overview(&server, window.clone()).await["judges"].clone();
-    assert_eq!(judges().await, json!([{"judge": "offline", "is_rules": true, "n": 3}]));
+    assert_eq!(judges().await, json!([{"judge": "rules", "is_rules": true, "n": 3}]));
     // As if a model had judged two of them.
     let set = "UPDATE evaluation_results SET judge = 'openai/gpt-5-mini' WHERE session_id <> 'one'";
     t.sql(set).await.unwrap();
     assert_eq!(
         judges().await,
         json!([
-            {"judge": "openai/gpt-5-mini", "is_rules": false, "n": 2}, {"judge": "offline", "is_rules": true, "n": 1}
+            {"judge": "openai/gpt-5-mini", "is_rules": false, "n": 2}, {"judge": "rules", "is_rules": true, "n": 1}
         ])
     );
 }
 
 #[apply(both_backends)]
 async fn one_version_of_the_agent_is_all_there_is(t: TestApp) {
+    let t = t.judged_by(std::sync::Arc::new(RecordedJudge::new([]))).await;
     let server = t.serve().await;
     let publish = async |user: &str, session: &str, version: &str, good: bool| {
         let mut body = talk(user, session, good);
@@ -204,6 +206,7 @@ async fn every_hero_state_is_reached(t: TestApp) {
 
 #[apply(both_backends)]
 async fn imported_scores_fill_their_tiles(t: TestApp) {
+    let t = t.judged_by(std::sync::Arc::new(RecordedJudge::new([]))).await;
     let server = t.serve().await;
     server.publish(&talk("ada", "s1", true)).await.ok();
     server.publish(&talk("bob", "s2", true)).await.ok();
@@ -241,6 +244,7 @@ async fn imported_scores_fill_their_tiles(t: TestApp) {
 
 #[apply(both_backends)]
 async fn exports_have_every_verdict_of_the_window(t: TestApp) {
+    let t = t.judged_by(std::sync::Arc::new(RecordedJudge::new([]))).await;
     let server = t.serve().await;
     for (user, source, good) in [("ada", "web", true), ("bob", "", false), ("eve", "app", true)] {
         let mut body = talk(user, "s, \"1\"", good);
@@ -297,6 +301,7 @@ async fn exports_have_every_verdict_of_the_window(t: TestApp) {
 #[apply(both_backends)]
 async fn long_lists_come_in_pages_and_whole(t: TestApp) {
     // More than two pages of sessions, two users with the same ids.
+    let t = t.judged_by(std::sync::Arc::new(RecordedJudge::new([]))).await;
     let server = t.serve().await;
     server.publish(&talk("ada", "first", true)).await.ok();
     t.clock().advance(600);
@@ -321,7 +326,7 @@ async fn long_lists_come_in_pages_and_whole(t: TestApp) {
             .collect();
         t.sql(&format!("INSERT INTO cited_rules (org_id, user_id, session_id, kind, rule_id, epoch, title, source, created_at, is_success) VALUES {}", cited.join(", "))).await.unwrap();
     }
-    t.sql("ANALYZE").await.unwrap();
+    service::evaluation::overview::fold_all(&t.app).await.unwrap();
     let body = json!({"from_ts": NOW - DAY, "to_ts": NOW, "source_sets": [{"label": "both", "sources": ["web", ""]}, {"label": "none", "sources": ["app"]}]});
     let found = overview(&server, body.clone()).await;
     let comparison = &found["source_set_comparison"];

@@ -69,8 +69,11 @@ impl History {
 
     async fn publish(&mut self, user: &str, session: &str, number: usize) {
         let dice = &mut self.dice;
-        let good =
-            if dice.flag() { "Perfect, thank you very much!" } else { "That is wrong, useless." };
+        let good = if dice.flag() {
+            "Perfect, that works, thank you very much!"
+        } else {
+            "That is wrong, useless."
+        };
         let rule = format!("rule{}", dice.below(3));
         let shadow = if dice.flag() { "Another answer." } else { "" };
         let id = format!("r{number}");

@@ -1,6 +1,7 @@
 //! The overview: equal to its definitions on every data set, its sums true after every history.
 
 mod brute;
+mod chances;
 mod endpoints;
 mod evidence;
 mod histories;

@@ -274,7 +274,7 @@ pub fn statements(data: &Data) -> Vec<String> {
             add(
                 "c evaluation_results (org_id, user_id, session_id, evaluation_name, agent_version, epoch, is_success, failure_type, failure_reason, number_of_corrections, user_turns_to_resolution, is_escalated, learning_status, created_at, evaluated_at, interaction_count, last_interaction_id, judge, prompt_version, rubric_hash, input_tokens, output_tokens, latency_ms, attempts, flags, source, is_newest, user_group)",
                 format!(
-                    "{key}, '{}', '{}', 1, {}, '{}', '', {}, {turns}, {}, 'complete', {}, {}, 1, 1, 'offline', 'v1', '', 0, 0, 0, 1, '[]', '{}', {is_newest}, {}",
+                    "{key}, '{}', '{}', 1, {}, '{}', '', {}, {turns}, {}, 'complete', {}, {}, 1, 1, 'openai/gpt-5-mini', 'v1', '', 0, 0, 0, 1, '[]', '{}', {is_newest}, {}",
                     v.name,
                     v.version,
                     v.success,

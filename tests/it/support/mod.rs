@@ -1,7 +1,9 @@
 //! Test support: an app per test on either engine, a server around it, and the real binary.
 
+mod cluster;
 mod contract;
 mod model;
+mod pgbouncer;
 mod process;
 mod server;
 
@@ -15,9 +17,12 @@ use rstest_reuse::template;
 use service::app::{App, Schema};
 use service::config::Settings;
 use service::credentials::{self, GivenCredentials, Role};
+use storage::db::{Pooler, PostgresSettings};
 use tempfile::TempDir;
 
+pub use cluster::Cluster;
 pub use model::{Calls, Model, digits_after};
+pub use pgbouncer::Pgbouncer;
 pub use process::Process;
 pub use rstest_reuse::apply;
 pub use server::{Answer, Server, patient_client};
@@ -209,6 +214,12 @@ fn next() -> u64 {
 pub fn postgres_url() -> String {
     std::env::var("TEST_POSTGRES_URL")
         .expect("TEST_POSTGRES_URL is not set: run `make test`, or `scripts/with-postgres cargo nextest run`")
+}
+
+/// The plain way to a PostgreSQL.
+pub fn postgres(url: &str, connections: u32) -> PostgresSettings {
+    let pooler = Pooler::None;
+    PostgresSettings { url: url.to_owned(), connections, pooler, direct_url: None, read_url: None }
 }
 
 /// Makes a schema and gives the URL that leads there.

@@ -10,6 +10,8 @@
 //! - What was judged is known exactly ([`crate::sessions::Snapshot`]); what is deleted takes its verdicts along.
 
 mod export;
+mod gaps;
+pub mod learned;
 pub mod overview;
 pub mod regeneration;
 pub mod results;
@@ -51,6 +53,7 @@ pub fn handlers() -> Vec<Arc<dyn Handler<App>>> {
         Arc::new(results::learning_job::EvaluateLearnings),
         Arc::new(results::on_demand::GradeSession),
         Arc::new(shadow::job::CompareShadow),
+        Arc::new(learned::TrainJudge),
         Arc::new(regeneration::driver::Regenerate),
         Arc::new(regeneration::prune::ForgetRegenerations),
         Arc::new(overview::FoldSums),
@@ -63,6 +66,7 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
         .merge(results::http::routes())
         .merge(regeneration::http::routes())
         .merge(regeneration::diff_http::routes())
+        .merge(learned::http::routes())
         .merge(review::http::routes())
         .merge(shadow::http::routes())
         .merge(overview::http::routes())

@@ -5,7 +5,8 @@ use serde::Serialize;
 use sqlx::types::Json;
 use utoipa::ToSchema;
 
-use super::results::grading::LoadedSession;
+use super::results::grading::{LoadedSession, OUTCOME};
+use super::results::sampling::CERTAIN;
 use super::{AGENT_SUCCESS, ShadowPreference};
 use crate::judging::Origin;
 use crate::organization::Evaluator;
@@ -60,7 +61,7 @@ pub struct EvaluationResult {
     pub evaluated_at: i64,
     #[sqlx(rename = "learning_status")]
     pub retrieved_learning_status: RetrievedLearningStatus,
-    /// `offline` or `rule`: no model; else provider/model as reported.
+    /// `rules`, `rule` (an evaluator), `learned/<number>`, or provider/model as reported.
     pub judge: String,
     pub prompt_version: String,
     pub rubric_hash: String,
@@ -71,6 +72,8 @@ pub struct EvaluationResult {
     pub latency_ms: i64,
     /// Calls made for this verdict.
     pub attempts: i64,
+    /// The learned judge's calibrated probability of success; null of other judges.
+    pub probability: Option<f64>,
     /// Manipulation attempts found in the transcript, and its truncation.
     #[schema(value_type = Vec<VerdictFlag>)]
     pub flags: Json<Vec<VerdictFlag>>,
@@ -91,7 +94,7 @@ macro_rules! verdict_columns {
         "r.result_id, r.user_id, r.agent_version, r.session_id, r.is_success, r.failure_type, r.failure_reason, \
          r.evaluation_name, r.created_at, r.number_of_corrections, r.user_turns_to_resolution, r.is_escalated, \
          r.tags, r.evaluated_at, r.learning_status, r.judge, r.prompt_version, r.rubric_hash, r.input_tokens, \
-         r.output_tokens, r.cost_usd, r.latency_ms, r.attempts, r.flags, r.interaction_count, \
+         r.output_tokens, r.cost_usd, r.latency_ms, r.attempts, r.probability, r.flags, r.interaction_count, \
          r.last_interaction_id, r.source"
     };
 }
@@ -107,8 +110,8 @@ impl EvaluationResult {
     }
 
     /// The columns of an export, by the names of the API.
-    pub fn exported(&self) -> [(&'static str, Cell<'_>); 22] {
-        use Cell::{Flag, Integer, Number, Text};
+    pub fn exported(&self) -> [(&'static str, Cell<'_>); 24] {
+        use Cell::{Flag, Integer, Number, Text, Words};
         [
             ("result_id", Integer(Some(self.result_id))),
             ("user_id", Text(Some(&self.user_id))),
@@ -135,6 +138,8 @@ impl EvaluationResult {
             ("cost_usd", Number(self.cost_usd)),
             ("latency_ms", Integer(Some(self.latency_ms))),
             ("attempts", Integer(Some(self.attempts))),
+            ("probability", Number(self.probability)),
+            ("flags", Words(&self.flags)),
         ]
     }
 }
@@ -146,6 +151,16 @@ pub enum Cell<'a> {
     Integer(Option<i64>),
     Number(Option<f64>),
     Flag(bool),
+    /// Several, none or one.
+    Words(&'a [VerdictFlag]),
+}
+
+impl Cell<'_> {
+    /// Several words with blanks between them; empty for other cells.
+    pub fn joined(&self) -> String {
+        let Cell::Words(words) = self else { return String::new() };
+        words.iter().map(|word| word.as_str()).collect::<Vec<_>>().join(" ")
+    }
 }
 
 /// A verdict to be written.
@@ -159,6 +174,9 @@ pub struct NewResult {
     pub corrections: i64,
     pub user_turns_to_resolution: Option<i64>,
     pub is_escalated: bool,
+    pub probability: Option<f64>,
+    /// The chance that the session had to be judged; 0 if it was not drawn.
+    pub chance: i64,
     pub learning_status: RetrievedLearningStatus,
     pub snapshot: Snapshot,
     pub origin: Origin,
@@ -170,21 +188,44 @@ impl NewResult {
         agent_version: &str,
         material: &LoadedSession,
         graded: Graded<SessionVerdict>,
+        is_success: bool,
     ) -> Self {
         let verdict = graded.verdict;
         NewResult {
             evaluation_name: AGENT_SUCCESS.to_owned(),
             agent_version: agent_version.to_owned(),
-            is_success: verdict.is_success,
+            is_success,
             failure_type: verdict.failure_type,
             failure_reason: verdict.failure_reason,
             corrections: i64::from(verdict.number_of_corrections),
-            user_turns_to_resolution: verdict.is_success.then(|| material.user_turns()),
+            user_turns_to_resolution: is_success.then(|| material.user_turns()),
             is_escalated: verdict.is_escalated,
+            probability: verdict.probability,
+            chance: material.chance(),
             learning_status: RetrievedLearningStatus::default(),
             snapshot: material.snapshot,
             origin: graded.provenance.into(),
         }
+    }
+
+    /// The outcome that was reported, with what the rules count.
+    pub fn reported(
+        agent_version: &str,
+        material: &LoadedSession,
+        graded: Graded<SessionVerdict>,
+        is_success: bool,
+    ) -> Self {
+        let agrees = graded.verdict.is_success() == Some(is_success);
+        let mut result = Self::judged(agent_version, material, graded, is_success);
+        if is_success {
+            result.failure_type = FailureType::None;
+            result.failure_reason = String::new();
+        } else if !agrees {
+            result.failure_type = FailureType::WrongAnswer;
+            result.failure_reason = "The customer reported a failure.".to_owned();
+        }
+        result.origin.prompt_version = OUTCOME.to_owned();
+        result
     }
 
     /// Verdict of an evaluator: success, failure type and reason.
@@ -203,6 +244,8 @@ impl NewResult {
             corrections: 0,
             user_turns_to_resolution: is_success.then(|| material.user_turns()),
             is_escalated: false,
+            probability: None,
+            chance: CERTAIN,
             learning_status: RetrievedLearningStatus::default(),
             snapshot: material.snapshot,
             origin,
@@ -218,6 +261,8 @@ impl NewResult {
             ("number_of_corrections", self.corrections.into()),
             ("user_turns_to_resolution", self.user_turns_to_resolution.into()),
             ("is_escalated", self.is_escalated.into()),
+            ("probability", self.probability.into()),
+            ("chance", self.chance.into()),
             ("learning_status", self.learning_status.as_str().into()),
             ("interaction_count", self.snapshot.interaction_count.into()),
             ("last_interaction_id", self.snapshot.last_interaction_id.into()),

@@ -47,6 +47,8 @@ pub struct Published {
     pub carried: i64,
     /// True if sampling left the session out.
     pub sampled_out: bool,
+    /// 1 if the session was due and has no verdict.
+    pub gaps: i64,
 }
 
 /// Exposure of a session: learnings found and served by its searches.
@@ -139,6 +141,7 @@ pub fn rows_of(
             tokens: (published.unknown == 0).then_some(published.tokens),
             carried: published.carried > 0,
             sampled_out: published.sampled_out,
+            without_verdict: published.gaps > 0,
             exposed: Some(false),
             ..blank()
         };

@@ -82,6 +82,9 @@ pub struct SessionRow {
     /// True if sampling left it out: nobody asked for a verdict on it.
     #[serde(deserialize_with = "flag")]
     pub sampled_out: bool,
+    /// True if it was due and has no verdict: the judge abstained, or failed.
+    #[serde(deserialize_with = "flag")]
+    pub without_verdict: bool,
 }
 
 /// true, false, 1 or 0.

@@ -40,7 +40,7 @@ impl Cell {
 /// are computed anew.
 const ENCODING: i64 = 2;
 /// Numbers of a line before its cells.
-const FIXED: usize = 38;
+const FIXED: usize = 40;
 
 /// The numbers of a line, quicker than by cutting it up; `None` for what is no number.
 struct Numbers<'a> {
@@ -108,6 +108,8 @@ pub struct UserSums {
     pub served_from_holdout: u64,
     /// Holdout sessions whose turns carried learnings.
     pub contaminated: u64,
+    /// Published sessions that were due and have no verdict.
+    pub without_verdict: [u64; 2],
     pub cells: Vec<Cell>,
 }
 
@@ -145,6 +147,8 @@ impl UserSums {
                     sums.tokens[index] += tokens;
                 }
                 sums.contaminated += u64::from(row.carried && row.arm == Some(Arm::Holdout));
+                sums.without_verdict[index] +=
+                    u64::from(row.without_verdict && row.success.is_none());
             }
             let Some(success) = row.success else {
                 continue;
@@ -274,6 +278,8 @@ impl UserSums {
             whole(self.served_new),
             whole(self.served_from_holdout),
             whole(self.contaminated),
+            whole(self.without_verdict[0]),
+            whole(self.without_verdict[1]),
         ]
     }
 
@@ -321,6 +327,7 @@ impl UserSums {
         sums.served_new = whole()?;
         sums.served_from_holdout = whole()?;
         sums.contaminated = whole()?;
+        sums.without_verdict = [whole()?, whole()?];
         let spaces = numbers.rest.iter().filter(|byte| **byte == b' ').count();
         sums.cells.reserve_exact(spaces.div_ceil(4));
         while let Some(stratum) = numbers.next() {
@@ -394,7 +401,7 @@ mod tests {
         assert_eq!(sums.cells.len(), 2);
         assert_eq!((sums.delivered, sums.labelled.false_passes, sums.tokens), (1, 1, [12, 0]));
         let other_version = format!("{}{}", ENCODING + 1, &sums.line()[1..]);
-        for broken in ["", "1", "1 x", &format!("{} 1", sums.line()), &other_version] {
+        for broken in ["", "2", "2 x", &format!("{} 1", sums.line()), &other_version] {
             assert_eq!(UserSums::parse(broken), None, "{broken}");
         }
     }

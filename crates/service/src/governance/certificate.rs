@@ -38,6 +38,9 @@ pub struct Certificate {
     erased: BTreeMap<String, u64>,
     /// Agent playbooks in which something that only this person said was masked.
     shared_texts_masked: u64,
+    /// Learned judges that had learned from this person and were deleted, and those trained again without them.
+    judge_models_deleted: u64,
+    judge_models_retrained: u64,
     barrier_closed_at: i64,
     completed_at: i64,
     level: ErasureLevel,
@@ -92,6 +95,8 @@ pub fn of(app: &App, purge: &Purge) -> Result<SignedCertificate> {
         request_ref: purge.request_ref.clone(),
         erased: purge.deleted(),
         shared_texts_masked: purge.shared_texts_masked(),
+        judge_models_deleted: purge.models_deleted(),
+        judge_models_retrained: purge.models_retrained(),
         barrier_closed_at: purge.fence_at,
         completed_at,
         level,

@@ -187,7 +187,9 @@ stored about you.
   agent_playbook_sources  which general learnings were drawn from yours
 
 The other lists are technical: work in progress (jobs), reasons why conversations were
-or were not judged (evaluation_decisions, candidate_verdicts), and numbers made from
+or were not judged (evaluation_decisions, verdict_gaps, candidate_verdicts,
+judgements_under_way), which of them people were asked to look at (review_draws) or
+a judge learned from (model_training), and numbers made from
 the texts above so that they can be searched (profile_vectors, user_playbook_vectors,
 learning_scopes).
 

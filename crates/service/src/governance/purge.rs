@@ -28,6 +28,9 @@ pub type Counts = BTreeMap<String, u64>;
 
 /// The name of the count of masked texts, in operations and audit events.
 pub const SHARED_TEXTS: &str = "shared_texts_masked";
+/// The names of the counts of models that had learned from the person, and of those trained without them.
+pub const MODELS_DELETED: &str = "judge_models_deleted";
+pub const MODELS_RETRAINED: &str = "judge_models_retrained";
 
 /// Attempts never run out: an erasure ends when its faults do.
 const ATTEMPTS: i64 = 1_000_000_000;
@@ -92,8 +95,20 @@ impl Purge {
     /// Rows deleted so far, by target.
     pub fn deleted(&self) -> Counts {
         let mut counts = self.deleted_counts.0.clone();
-        counts.remove(SHARED_TEXTS);
+        for other in [SHARED_TEXTS, MODELS_DELETED, MODELS_RETRAINED] {
+            counts.remove(other);
+        }
         counts
+    }
+
+    /// Learned judges that were deleted because they had learned from the person.
+    pub fn models_deleted(&self) -> u64 {
+        self.deleted_counts.get(MODELS_DELETED).copied().unwrap_or(0)
+    }
+
+    /// Learned judges that were trained again, without the person.
+    pub fn models_retrained(&self) -> u64 {
+        self.deleted_counts.get(MODELS_RETRAINED).copied().unwrap_or(0)
     }
 
     /// The organization's texts in which words of the person were masked.

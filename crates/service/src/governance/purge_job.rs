@@ -6,10 +6,12 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 
-use super::purge::{Counts, Purge, PurgeErrorCode, SHARED_TEXTS, enqueue, list};
+use super::purge::{
+    Counts, MODELS_DELETED, MODELS_RETRAINED, Purge, PurgeErrorCode, SHARED_TEXTS, enqueue, list,
+};
 use super::{ledger, physical, sql};
 use crate::app::App;
-use crate::evaluation;
+use crate::evaluation::{self, learned};
 use crate::learning_loop;
 use crate::user_tables::{LINKS, USER_TABLES};
 use base::owner::{OrgId, UserId};
@@ -188,7 +190,9 @@ async fn steps(app: &Arc<App>, job: &Claim, purge: &Purge) -> Result<(), Failure
     app.faults.reach("erase.before_deletes").map_err(&deleting)?;
     mask_shared(app, job, purge, &person).await.map_err(&deleting)?;
     app.faults.reach("erase.after_masking").map_err(&deleting)?;
+    forget_models(app, job, purge, &person).await.map_err(&deleting)?;
     delete_all(app, job, purge, &person).await.map_err(&deleting)?;
+    retrain(app, job, purge, &person).await.map_err(&deleting)?;
     app.faults.reach("erase.after_deletes").map_err(&deleting)?;
     evaluation::overview::fold_all(app).await.map_err(&deleting)?;
     let is_gone = app
@@ -274,6 +278,58 @@ async fn mask_shared(
             })
             .await?;
     }
+}
+
+/// Deletes what the learned judge knows if it learned from the person.
+async fn forget_models(
+    app: &Arc<App>,
+    job: &Claim,
+    purge: &Purge,
+    person: &ErasureTarget,
+) -> Result<()> {
+    let input = (app.clone(), job.clone(), purge.purge_id.clone(), person.clone());
+    app.db
+        .write("governance.forget_models", input, |tx, (app, job, purge_id, person)| {
+            Box::pin(async move {
+                jobs::hold(tx, job).await?;
+                let ErasureTarget { org_id, user_id, epoch } = person;
+                let deleted = learned::forget(tx, app, org_id, user_id, *epoch).await?;
+                let now = app.clock.now();
+                add_count(tx, purge_id, MODELS_DELETED, u64::from(deleted), now).await
+            })
+        })
+        .await
+}
+
+/// Trains the learned judge again, without the person. Where that does not work now (somebody else is being erased as
+/// well), the job that was enqueued with the deletion does it later.
+async fn retrain(app: &Arc<App>, job: &Claim, purge: &Purge, person: &ErasureTarget) -> Result<()> {
+    let input = purge.purge_id.clone();
+    let found = app
+        .db
+        .lookup("governance.find_purge", input, |tx, id| Box::pin(sql::purges::find(tx, id)))
+        .await?;
+    let is_due = found.is_some_and(|p| p.models_deleted() > 0 && p.models_retrained() == 0);
+    if !is_due {
+        return Ok(());
+    }
+    let trained = match learned::retrain(app, &person.org_id).await {
+        Ok(number) => number.is_some(),
+        Err(error) => {
+            tracing::warn!(%error, "the learned judge is trained again later");
+            false
+        }
+    };
+    let input = (app.clone(), job.clone(), purge.purge_id.clone());
+    app.db
+        .write("governance.count_retrained", input, move |tx, (app, job, purge_id)| {
+            Box::pin(async move {
+                jobs::hold(tx, job).await?;
+                let now = app.clock.now();
+                add_count(tx, purge_id, MODELS_RETRAINED, u64::from(trained), now).await
+            })
+        })
+        .await
 }
 
 /// Adds to what an erasure has done.
@@ -375,6 +431,10 @@ async fn finish(
         return Err(Failure::new(PurgeErrorCode::NotEmpty, cause));
     }
     app.sign_audit_head().await;
+    // Before anybody is told: lists are read from there.
+    if !app.db.await_standby().await.unwrap_or(false) {
+        tracing::warn!(purge_id = purge.purge_id, "the standby does not know of an erasure yet");
+    }
     app.faults.reach("erase.after_final").map_err(failing(PurgeErrorCode::AuditFailed))
 }
 

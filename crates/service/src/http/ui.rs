@@ -26,6 +26,7 @@ const PAGES: &[&str] = &[
     "shadow",
     "experiments",
     "learnings",
+    "review",
     "jobs",
     "governance",
     "settings",

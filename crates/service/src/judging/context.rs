@@ -18,6 +18,7 @@ pub fn context(config: &OrganizationConfig, consent: Option<Arc<dyn Consent>>) -
         agent_context: config.agent_context_prompt.clone(),
         tools: config.tool_can_use.iter().map(tool).collect(),
         success_definition: config.agent_success_config.success_definition_prompt.clone(),
+        escalation_means_failure: config.judge.escalation_means_failure,
         consent,
     }
 }

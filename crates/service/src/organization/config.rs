@@ -58,16 +58,50 @@ pub struct AgentSuccessConfig {
     pub stride_size_override: Option<i64>,
 }
 
-/// Rubric versions of the judge. `null` means the newest this server has.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq)]
+base::vocabulary! {
+    /// A kind of judge.
+    pub enum JudgeKind {
+        /// The model that this server is configured with.
+        Llm = "llm",
+        /// Trained on the organization's own labels and outcomes.
+        Learned = "learned",
+        Rules = "rules",
+    }
+}
+
+/// Order of the judges, and rubric versions. `null` means the newest this server has.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct JudgeConfig {
     pub model: Option<String>,
+    /// The first that is available judges.
+    #[serde(default = "all_kinds")]
+    pub order: Vec<JudgeKind>,
+    /// A hand-over to a person is no evidence either way unless this is set.
+    #[serde(default)]
+    pub escalation_means_failure: bool,
     #[serde(default)]
     pub session_success_prompt_version: Option<String>,
     #[serde(default)]
     pub learning_relevance_prompt_version: Option<String>,
     #[serde(default)]
     pub learning_impact_prompt_version: Option<String>,
+}
+
+fn all_kinds() -> Vec<JudgeKind> {
+    vec![JudgeKind::Llm, JudgeKind::Learned, JudgeKind::Rules]
+}
+
+impl Default for JudgeConfig {
+    fn default() -> Self {
+        JudgeConfig {
+            model: None,
+            order: all_kinds(),
+            escalation_means_failure: false,
+            session_success_prompt_version: None,
+            learning_relevance_prompt_version: None,
+            learning_impact_prompt_version: None,
+        }
+    }
 }
 
 /// Settings of governance; none yet.
@@ -250,6 +284,10 @@ impl Read for JudgeConfig {
                     "null, or the model this server judges with: it has one for all organizations.",
                 )
                 .optional_id("model"),
+            order: order(f),
+            escalation_means_failure: f
+                .about("Whether a session that was handed over to a person counts as failed.")
+                .flag_or("escalation_means_failure", false),
             session_success_prompt_version: prompt_version(
                 f.about(NEWEST),
                 "session_success_prompt_version",
@@ -267,6 +305,18 @@ impl Read for JudgeConfig {
             ),
         }
     }
+}
+
+/// Each kind at most once.
+fn order(f: &mut Fields<'_>) -> Vec<JudgeKind> {
+    const ABOUT: &str = "The first of these that is available judges: `llm` if a model is configured, `learned` once it is \
+        trained, `rules` always.";
+    let order = f.about(ABOUT).words("order").unwrap_or_else(all_kinds);
+    let repeats = (1..order.len()).any(|at| order[..at].contains(&order[at]));
+    if order.is_empty() || repeats {
+        f.problem("order", "not_allowed", "must name at least one judge, and none twice");
+    }
+    order
 }
 
 crate::request_body!(GovernanceConfig, "GovernanceConfig");

@@ -18,10 +18,10 @@ mod rules;
 mod sql;
 
 pub use config::{
-    AgentSuccessConfig, GovernanceConfig, JudgeConfig, OrganizationConfig, ToolCanUse,
+    AgentSuccessConfig, GovernanceConfig, JudgeConfig, JudgeKind, OrganizationConfig, ToolCanUse,
     prompt_version,
 };
 pub use evaluators::{Evaluator, PATTERN_SIZE, Rule};
 pub use learning::LearningConfig;
 pub use recent::{RecentConfigs, recent};
-pub use rules::{Versioned, config_in, get, pin_session_success, set, update};
+pub use rules::{Versioned, config_in, get, pin_session_success, prefer_learned, set, update};

@@ -122,6 +122,16 @@ pub async fn pin_session_success(
     version: &str,
 ) -> Result<Versioned> {
     let change = serde_json::json!({"judge": {"session_success_prompt_version": version}});
+    pin(app, org_id, actor, change).await
+}
+
+/// Puts the learned judge first.
+pub async fn prefer_learned(app: &Arc<App>, org_id: &OrgId, actor: &str) -> Result<Versioned> {
+    let change = serde_json::json!({"judge": {"order": ["learned", "llm", "rules"]}});
+    pin(app, org_id, actor, change).await
+}
+
+async fn pin(app: &Arc<App>, org_id: &OrgId, actor: &str, change: Value) -> Result<Versioned> {
     let Value::Object(change) = change else {
         return Err(Error::Internal("a change is an object".to_owned()));
     };

@@ -138,7 +138,7 @@ pub async fn list(
     let limit = input.limit;
     let mut sessions = app
         .db
-        .read("sessions.list", (org_id.to_owned(), filter), move |tx, (org_id, filter)| {
+        .read_standby("sessions.list", (org_id.to_owned(), filter), move |tx, (org_id, filter)| {
             Box::pin(sql::list_sessions(tx, org_id, filter, limit + 1))
         })
         .await?;

@@ -121,10 +121,12 @@ one is refused (403 `approval_needs_a_person`)."""
         to_ts: Optional[Union[float, str]] = None,
         agent_version: Optional[str] = None,
         prompt_version: Optional[str] = None,
+        judge: Optional[str] = None,
+        source: Optional[str] = None,
         ground_truth: Optional[Literal["labels", "outcomes", "both"]] = None,
     ) -> types.Agreement:
         """Agreement of the judge with people, and the success rate corrected for the judge's errors."""
-        return cast("types.Agreement", self._call("GET", "/api/evaluations/agreement", query={"evaluation_name": evaluation_name, "from_ts": from_ts, "to_ts": to_ts, "agent_version": agent_version, "prompt_version": prompt_version, "ground_truth": ground_truth}))
+        return cast("types.Agreement", self._call("GET", "/api/evaluations/agreement", query={"evaluation_name": evaluation_name, "from_ts": from_ts, "to_ts": to_ts, "agent_version": agent_version, "prompt_version": prompt_version, "judge": judge, "source": source, "ground_truth": ground_truth}))
 
     def get_decisions(
         self,
@@ -135,6 +137,15 @@ one is refused (403 `approval_needs_a_person`)."""
     ) -> types.DecisionsResponse:
         """Evaluation decisions: the reason for a session's verdict, or for its absence."""
         return cast("types.DecisionsResponse", self._call("GET", "/api/evaluations/decisions", query={"user_id": user_id, "session_id": session_id, "limit": limit}))
+
+    def get_estimated_success(
+        self,
+        *,
+        from_ts: Optional[Union[float, str]] = None,
+        to_ts: Optional[Union[float, str]] = None,
+    ) -> types.EstimatedSuccess:
+        """Success rates over all sessions that were due, decided or not, by source, corrected by labels drawn at random."""
+        return cast("types.EstimatedSuccess", self._call("GET", "/api/evaluations/estimated_success", query={"from_ts": from_ts, "to_ts": to_ts}))
 
     def export_evaluations(
         self,
@@ -159,7 +170,7 @@ verdict is given again."""
         self,
         body: types.JudgeDiffRequest,
     ) -> types.Started:
-        """Judge a window with another rubric, beside the live numbers."""
+        """Judge a window with another rubric or model, beside the live numbers."""
         return cast("types.Started", self._call("POST", "/api/evaluations/judge_diffs", body=body))
 
     def get_judge_diff(
@@ -198,6 +209,12 @@ verdicts."""
     ) -> types.LabelsResponse:
         """Say what really became of sessions."""
         return cast("types.LabelsResponse", self._call("POST", "/api/evaluations/labels", body=body))
+
+    def get_learned_judge(
+        self,
+    ) -> types.LearnedJudge:
+        """The learned judge: progress to its first training, and the report card of the model in use."""
+        return cast("types.LearnedJudge", self._call("GET", "/api/evaluations/learned_judge"))
 
     def list_regenerations(
         self,
@@ -239,6 +256,14 @@ verdicts."""
     ) -> bytes:
         """Follow a regeneration: an event `progress` every second until it ends."""
         return cast("bytes", self._call("GET", f"/api/evaluations/regenerate/{quote(job_id, safe='')}/events", raw=True))
+
+    def draw_reviews(
+        self,
+        body: types.ReviewQueueRequest,
+    ) -> types.ReviewQueue:
+        """Sessions for people to look at, half drawn at random and half where a label teaches most; more are drawn when fewer
+are open."""
+        return cast("types.ReviewQueue", self._call("POST", "/api/evaluations/review_queue", body=body))
 
     def recent_shadow_comparisons(
         self,
@@ -761,10 +786,12 @@ one is refused (403 `approval_needs_a_person`)."""
         to_ts: Optional[Union[float, str]] = None,
         agent_version: Optional[str] = None,
         prompt_version: Optional[str] = None,
+        judge: Optional[str] = None,
+        source: Optional[str] = None,
         ground_truth: Optional[Literal["labels", "outcomes", "both"]] = None,
     ) -> types.Agreement:
         """Agreement of the judge with people, and the success rate corrected for the judge's errors."""
-        return cast("types.Agreement", await self._call("GET", "/api/evaluations/agreement", query={"evaluation_name": evaluation_name, "from_ts": from_ts, "to_ts": to_ts, "agent_version": agent_version, "prompt_version": prompt_version, "ground_truth": ground_truth}))
+        return cast("types.Agreement", await self._call("GET", "/api/evaluations/agreement", query={"evaluation_name": evaluation_name, "from_ts": from_ts, "to_ts": to_ts, "agent_version": agent_version, "prompt_version": prompt_version, "judge": judge, "source": source, "ground_truth": ground_truth}))
 
     async def get_decisions(
         self,
@@ -775,6 +802,15 @@ one is refused (403 `approval_needs_a_person`)."""
     ) -> types.DecisionsResponse:
         """Evaluation decisions: the reason for a session's verdict, or for its absence."""
         return cast("types.DecisionsResponse", await self._call("GET", "/api/evaluations/decisions", query={"user_id": user_id, "session_id": session_id, "limit": limit}))
+
+    async def get_estimated_success(
+        self,
+        *,
+        from_ts: Optional[Union[float, str]] = None,
+        to_ts: Optional[Union[float, str]] = None,
+    ) -> types.EstimatedSuccess:
+        """Success rates over all sessions that were due, decided or not, by source, corrected by labels drawn at random."""
+        return cast("types.EstimatedSuccess", await self._call("GET", "/api/evaluations/estimated_success", query={"from_ts": from_ts, "to_ts": to_ts}))
 
     async def export_evaluations(
         self,
@@ -799,7 +835,7 @@ verdict is given again."""
         self,
         body: types.JudgeDiffRequest,
     ) -> types.Started:
-        """Judge a window with another rubric, beside the live numbers."""
+        """Judge a window with another rubric or model, beside the live numbers."""
         return cast("types.Started", await self._call("POST", "/api/evaluations/judge_diffs", body=body))
 
     async def get_judge_diff(
@@ -838,6 +874,12 @@ verdicts."""
     ) -> types.LabelsResponse:
         """Say what really became of sessions."""
         return cast("types.LabelsResponse", await self._call("POST", "/api/evaluations/labels", body=body))
+
+    async def get_learned_judge(
+        self,
+    ) -> types.LearnedJudge:
+        """The learned judge: progress to its first training, and the report card of the model in use."""
+        return cast("types.LearnedJudge", await self._call("GET", "/api/evaluations/learned_judge"))
 
     async def list_regenerations(
         self,
@@ -879,6 +921,14 @@ verdicts."""
     ) -> bytes:
         """Follow a regeneration: an event `progress` every second until it ends."""
         return cast("bytes", await self._call("GET", f"/api/evaluations/regenerate/{quote(job_id, safe='')}/events", raw=True))
+
+    async def draw_reviews(
+        self,
+        body: types.ReviewQueueRequest,
+    ) -> types.ReviewQueue:
+        """Sessions for people to look at, half drawn at random and half where a label teaches most; more are drawn when fewer
+are open."""
+        return cast("types.ReviewQueue", await self._call("POST", "/api/evaluations/review_queue", body=body))
 
     async def recent_shadow_comparisons(
         self,

@@ -46,7 +46,7 @@ EntityType = Literal["profiles", "user_playbooks", "agent_playbooks"]
 ErasureLevel = Literal["logical", "physical"]
 
 # Evaluation state of a session.
-EvaluationDecision = Literal["not_yet_quiet", "queued", "sampled_out", "skipped", "failed", "judged"]
+EvaluationDecision = Literal["not_yet_quiet", "queued", "sampled_out", "skipped", "failed", "undecided", "judged"]
 
 # Window preset of the public Python client's own extractor.
 ExtractionPreset = Literal["quick_chat", "standard", "long_form", "high_volume"]
@@ -79,6 +79,9 @@ HeroState = Literal["empty", "shadow_off", "early", "full"]
 # Running state of the judge.
 JudgeActivity = Literal["running", "paused"]
 
+# A kind of judge.
+JudgeKind = Literal["llm", "learned", "rules"]
+
 # The effect of a learning on the response that it was retrieved for.
 LearningImpact = Literal["positive", "negative", "neutral"]
 
@@ -98,7 +101,10 @@ LearningStatus = Literal["current", "pending", "archived", "superseded"]
 LiftDecision = Literal["collecting", "positive", "negative", "no_effect_at_precision", "inconclusive"]
 
 # Reason for a null number.
-NullReason = Literal["arm_without_evaluated_sessions", "no_evaluated_sessions", "fewer_than_two_evaluated_users_in_an_arm", "outcome_not_binary", "zero_baseline", "zero_variance", "unbounded_interval", "no_users", "input_out_of_range", "fewer_than_30_evaluated_users_in_an_arm", "no_looks", "empty_intersection", "fewer_than_100_users", "too_little_history", "constant_pre_period", "variance_not_reduced", "no_user_with_two_sessions", "fewer_than_two_segments", "fewer_than_five_users", "no_difference_in_delivery", "fewer_than_two_weeks", "one_user_determines_slope", "no_labels", "no_unlabelled_sessions", "no_labelled_successes", "no_labelled_failures", "judge_no_better_than_chance", "judge_rate_outside_error_rates", "no_variation_in_labels", "no_discordant_pairs", "arm_without_published_sessions", "nothing_served", "unhealthy", "too_few_events", "one_user_dominates", "fewer_than_30_labelled_users_in_an_arm", "too_few_users", "nothing_to_compare_with", "out_of_reach"]
+NullReason = Literal["arm_without_evaluated_sessions", "no_evaluated_sessions", "fewer_than_two_evaluated_users_in_an_arm", "outcome_not_binary", "zero_baseline", "zero_variance", "unbounded_interval", "no_users", "input_out_of_range", "fewer_than_30_evaluated_users_in_an_arm", "no_looks", "empty_intersection", "fewer_than_100_users", "too_little_history", "constant_pre_period", "variance_not_reduced", "no_user_with_two_sessions", "fewer_than_two_segments", "fewer_than_five_users", "no_difference_in_delivery", "fewer_than_two_weeks", "one_user_determines_slope", "no_labels", "no_unlabelled_sessions", "no_labelled_successes", "no_labelled_failures", "judge_no_better_than_chance", "judge_rate_outside_error_rates", "no_variation_in_labels", "no_discordant_pairs", "arm_without_published_sessions", "nothing_served", "unhealthy", "too_few_events", "one_user_dominates", "fewer_than_30_labelled_users_in_an_arm", "fewer_than_30_labelled_users", "only_rules_judged", "too_few_users", "nothing_to_compare_with", "out_of_reach"]
+
+# A person's opinion of the judge's verdict.
+Opinion = Literal["agree", "disagree"]
 
 # The approval of an agent playbook.
 PlaybookStatus = Literal["pending", "approved", "rejected"]
@@ -125,6 +131,12 @@ RegenerationStatus = Literal["running", "completed", "cancelled", "error"]
 # Completeness of the verdicts on a session's retrieved learnings.
 RetrievedLearningStatus = Literal["complete", "degraded", "failed", "pending", "not_applicable"]
 
+# Reason for a session to be in the queue.
+ReviewHalf = Literal["random", "informative"]
+
+# The judge's verdict on a session in the queue.
+ReviewedVerdict = Literal["success", "failure", "undecided"]
+
 # The purpose of a credential.
 Role = Literal["agent", "publish", "dashboard", "auditor", "governance"]
 
@@ -140,7 +152,7 @@ SessionOutcomeKind = Literal["success", "failure", "unknown"]
 ShadowPreference = Literal["regular_is_better", "regular_is_slightly_better", "tied", "shadow_is_slightly_better", "shadow_is_better"]
 
 # Reason for not grading a session.
-SkippedReason = Literal["NO_REQUESTS", "NO_INTERACTIONS", "AGENT_VERSION_NOT_IN_SESSION"]
+SkippedReason = Literal["NO_REQUESTS", "NO_INTERACTIONS", "AGENT_VERSION_NOT_IN_SESSION", "UNDECIDED"]
 
 # Time to live of a profile.
 TimeToLive = Literal["one_day", "one_week", "one_month", "one_quarter", "one_year", "infinity"]
@@ -155,7 +167,7 @@ TuningStatus = Literal["open", "accepted", "declined"]
 UserAction = Literal["click", "scroll", "type", "none"]
 
 # A remark about the transcript that comes with a verdict.
-VerdictFlag = Literal["orders_to_grader", "fake_role_tags", "verdict_shaped", "hidden_characters", "transcript_cut"]
+VerdictFlag = Literal["orders_to_grader", "fake_role_tags", "verdict_shaped", "hidden_characters", "transcript_cut", "usage_estimated"]
 
 class _AcceptTuningProposalRequestRequired(TypedDict):
     proposal_id: str
@@ -258,7 +270,7 @@ class _AgentSuccessEvaluationResultRequired(TypedDict):
     input_tokens: int
     is_escalated: bool
     is_success: bool
-    # `offline` or `rule`: no model; else provider/model as reported.
+    # `rules`, `rule` (an evaluator), `learned/<number>`, or provider/model as reported.
     judge: str
     latency_ms: int
     number_of_correction_per_session: int
@@ -275,6 +287,8 @@ class _AgentSuccessEvaluationResultRequired(TypedDict):
 class AgentSuccessEvaluationResult(_AgentSuccessEvaluationResultRequired, total=False):
     # US dollars; null if the model is unpriced.
     cost_usd: Optional[float]
+    # The learned judge's calibrated probability of success; null of other judges.
+    probability: Optional[float]
     regular_vs_shadow: Optional[ShadowPreference]
     tags: Optional[List[str]]
     # The user's turns, on success only.
@@ -283,7 +297,8 @@ class AgentSuccessEvaluationResult(_AgentSuccessEvaluationResultRequired, total=
 
 class _AgreementRequired(TypedDict):
     confusion: ConfusionTable
-    # The same with the judge's errors taken out; refused when sensitivity + specificity do not exceed 1.
+    # The same with the judge's errors taken out, by the labels that the review queue drew at random; null under 30
+    # labelled users.
     corrected_success_rate: Number
     evaluation_name: str
     # Sessions that the judge passed and people did not, newest first, at most 100.
@@ -390,6 +405,16 @@ class BehaviorTile(_BehaviorTileRequired, total=False):
     delta_ci95_null_reason: Optional[NullReason]
     current: Optional[float]
     delta_pp: Optional[float]
+    # Of the sessions of the current window that were due, the share with a verdict.
+    judged_share: Optional[float]
+
+
+# Sessions with probabilities from `from` to the next line's.
+class Calibrated(TypedDict):
+    from: float
+    mean_probability: float
+    sessions: int
+    success_share: float
 
 
 class Cancelled(TypedDict):
@@ -405,6 +430,9 @@ class _CertificateRequired(TypedDict):
     # Rows by target.
     erased: Dict[str, int]
     evenhand_version: str
+    # Learned judges that had learned from this person and were deleted, and those trained again without them.
+    judge_models_deleted: int
+    judge_models_retrained: int
     level: ErasureLevel
     purge_id: str
     request_ref: str
@@ -473,6 +501,16 @@ class _ClearedUserDataRequired(TypedDict):
 
 class ClearedUserData(_ClearedUserDataRequired, total=False):
     message: Optional[str]
+
+
+# Comparison of a candidate with the model in use, on sessions that neither was trained on.
+class Comparison(TypedDict):
+    # Mean squared errors of the probabilities; the smaller is the better.
+    candidate_brier: float
+    current_brier: float
+    # The candidate took the place of the model in use.
+    replaced: bool
+    sessions: int
 
 
 class ConfigChanged(TypedDict):
@@ -554,6 +592,28 @@ class ContextTile(TypedDict):
     success: RateTile
     # The user's turns, of successes.
     turns: MeanTile
+
+
+class _CoverageRequired(TypedDict):
+    # Verdicts of failure.
+    failures_with_evidence: int
+    # Rules alone judged: there is no success rate, only failures with evidence.
+    only_rules: bool
+    # Sessions that were due and have no verdict: the judge abstained, or failed.
+    without_verdict: int
+
+
+# How much of what was due was judged, and what the verdicts can say.
+class Coverage(_CoverageRequired, total=False):
+    # Ways to a success rate, for people; null unless rules alone judge.
+    advice: Optional[str]
+    # Of the sessions that were due, the share with a verdict; null if none was due.
+    judged_share: Optional[float]
+
+
+class Covered(TypedDict):
+    coverage: float
+    kappa: float
 
 
 class _CreateKeyRequestRequired(TypedDict):
@@ -702,6 +762,23 @@ class _ErasedRequired(TypedDict):
 class Erased(_ErasedRequired, total=False):
     completed_at: Optional[int]
     error_code: Optional[PurgeErrorCode]
+
+
+class EstimatedSource(TypedDict):
+    # From 0 to 1, over all these sessions; null with a reason under 30 labelled users.
+    estimated: Number
+    labelled_users: int
+    # Labels of sessions that the review queue drew at random, and the users they are of.
+    labels: int
+    # Sessions that were due: decided, undecided or failed.
+    sessions: int
+    source: str
+
+
+# Estimated success rates, one for each source.
+class EstimatedSuccess(TypedDict):
+    # In the order of their names.
+    sources: List[EstimatedSource]
 
 
 # Evaluation rates of the arms, and a test of their difference.
@@ -1235,12 +1312,28 @@ class GradeOnDemandRequest(_GradeOnDemandRequestRequired, total=False):
     user_id: Optional[str]
 
 
+# Sessions with a label or an outcome, and how many a model takes.
+class GroundTruthProgress(TypedDict):
+    failures: int
+    labels: int
+    needed: int
+    needed_of_each: int
+    sessions: int
+    successes: int
+
+
 class Health(TypedDict):
     checks: List[Check]
     status: HealthStatus
 
 
 class _HeroBlockRequired(TypedDict):
+    # Verdicts of failure.
+    failures_with_evidence: int
+    # Rules alone judged: there is no success rate, only failures with evidence.
+    only_rules: bool
+    # Sessions that were due and have no verdict: the judge abstained, or failed.
+    without_verdict: int
     # Buckets with something in them, oldest first.
     buckets: List[HeroBucket]
     # Few users: read the interval with care.
@@ -1254,12 +1347,16 @@ class HeroBlock(_HeroBlockRequired, total=False):
     # Its ends, in the unit of the change.
     delta_ci95: Optional[List[float]]
     delta_ci95_null_reason: Optional[NullReason]
+    # Ways to a success rate, for people; null unless rules alone judge.
+    advice: Optional[str]
+    # Of the sessions that were due, the share with a verdict; null if none was due.
+    judged_share: Optional[float]
     ci95_null_reason: Optional[NullReason]
     # Interval of the success rate, in points.
     ci95_pp: Optional[List[float]]
     # The share that prefers the regular responses minus that, in points.
     delta_pp: Optional[float]
-    # 0 to 100; null without results.
+    # 0 to 100; null without results, and where rules alone judged.
     regular_success_rate_pp: Optional[float]
     # The share of sessions whose shadow responses are preferred, ties by half; null without comparisons.
     shadow_success_rate_pp: Optional[float]
@@ -1283,7 +1380,9 @@ class HeroBucket(_HeroBucketRequired, total=False):
     ci95_null_reason: Optional[NullReason]
     avg_corrections: Optional[float]
     escalation_rate: Optional[float]
-    # 0 to 1; null without verdicts.
+    # Of the sessions that were due, the share with a verdict; null if none was due.
+    judged_share: Optional[float]
+    # 0 to 1; null without verdicts, and where rules alone judged.
     regular_rate: Optional[float]
     # The share of sessions that prefers the shadow responses, ties by half; null without comparisons.
     shadow_rate: Optional[float]
@@ -1395,12 +1494,17 @@ class JobsSummary(TypedDict):
 
 
 class JudgeConfig(TypedDict, total=False):
+    # Whether a session that was handed over to a person counts as failed.
+    escalation_means_failure: Optional[bool]
     # null means the newest rubric this server has.
     learning_impact_prompt_version: Optional[str]
     # null means the newest rubric this server has.
     learning_relevance_prompt_version: Optional[str]
     # null, or the model this server judges with: it has one for all organizations.
     model: Optional[str]
+    # The first of these that is available judges: `llm` if a model is configured, `learned` once it is trained,
+    # `rules` always.
+    order: Optional[Union[JudgeKind, List[JudgeKind]]]
     # null means the newest rubric this server has.
     session_success_prompt_version: Optional[str]
 
@@ -1428,7 +1532,8 @@ class JudgeDiff(_JudgeDiffRequired, total=False):
 
 
 class _JudgeDiffRequestRequired(TypedDict):
-    # The version of the session rubric to compare with the live verdicts.
+    # The version of the session rubric, or the model `learned/<number>` that is in use, to compare with the live
+    # verdicts.
     candidate_version: str
     # Included: of the sessions' first requests. Unix seconds or RFC 3339.
     from_ts: Union[float, str]
@@ -1478,9 +1583,9 @@ class JudgeHealth(_JudgeHealthRequired, total=False):
 
 # A judge, and how many of the newest verdicts are its.
 class JudgeShare(TypedDict):
-    # Rules over words, not a model: their success rate is a hint.
+    # Rules over words, not a model: they decide on evidence alone, and have no success rate.
     is_rules: bool
-    # `offline`, or provider/model as the provider reported it.
+    # `rules`, `learned/<number>`, or provider/model as the provider reported it.
     judge: str
     n: int
 
@@ -1510,15 +1615,18 @@ class KeysResponse(TypedDict):
 
 
 class _LabelRequired(TypedDict):
-    is_success: bool
     session_id: str
 
 
 class Label(_LabelRequired, total=False):
     evaluation_name: Optional[str]
     failure_type: Optional[Literal["system_error", "missing_tool", "wrong_tool", "insufficient_info_from_tool", "wrong_answer"]]
+    # How the session went; needed without an opinion.
+    is_success: Optional[bool]
     labelled_by: Optional[str]
     note: Optional[str]
+    # Instead of is_success: whether the judge's verdict is right.
+    opinion: Optional[Opinion]
     # Needed when several users have a session of this id.
     user_id: Optional[str]
 
@@ -1543,6 +1651,30 @@ class LabelsRequest(TypedDict):
 class LabelsResponse(TypedDict):
     labelled: int
     success: bool
+
+
+# Judge and people on the newest labels.
+class LastLabels(TypedDict):
+    # The judge says the same, the opposite, or nothing.
+    agreed: int
+    disagreed: int
+    labels: int
+    undecided: int
+
+
+class _LearnedJudgeRequired(TypedDict):
+    ground_truth: GroundTruthProgress
+    # It judges the sessions that become due: it is trained, and first in `judge.order` of those available.
+    is_judging: bool
+
+
+# The learned judge of an organization.
+class LearnedJudge(_LearnedJudgeRequired, total=False):
+    comparison: Optional[Comparison]
+    report_card: Optional[Report]
+    trained_at: Optional[int]
+    # `learned/<number>`; null until one is trained.
+    version: Optional[str]
 
 
 class LearningConfig(TypedDict, total=False):
@@ -2094,6 +2226,8 @@ class RateTile(_RateTileRequired, total=False):
     delta_ci95_null_reason: Optional[NullReason]
     current: Optional[float]
     delta_pp: Optional[float]
+    # Of the sessions of the current window that were due, the share with a verdict.
+    judged_share: Optional[float]
 
 
 class Readmitted(TypedDict):
@@ -2203,6 +2337,34 @@ class Relevance(_RelevanceRequired, total=False):
     rate: Optional[float]
 
 
+class _ReportRequired(TypedDict):
+    against_success: List[Telling]
+    # The chance that a success gets a higher probability than a failure.
+    auc: float
+    # Mean squared error of the probabilities.
+    brier: float
+    calibration: List[Calibrated]
+    # The share of sessions it decides.
+    coverage: float
+    # κ at each coverage, surest sessions first.
+    curve: List[Covered]
+    # Words and tools that speak most for success, and against it.
+    for_success: List[Telling]
+    sessions: int
+    success_share: float
+    users: int
+
+
+# Report card of a model. Every number is from predictions of sessions whose users it was not trained on.
+class Report(_ReportRequired, total=False):
+    failure_precision: Optional[float]
+    # Cohen's κ of what it decides.
+    kappa: Optional[float]
+    kappa_ci95: Optional[List[float]]
+    kappa_without_abstaining: Optional[float]
+    success_precision: Optional[float]
+
+
 class _RequestRequired(TypedDict):
     agent_version: str
     created_at: int
@@ -2243,6 +2405,8 @@ class RetrievalExperimentArmMetrics(_RetrievalExperimentArmMetricsRequired, tota
     average_turns_to_resolution: Optional[float]
     # From 0 to 1.
     escalation_rate: Optional[float]
+    # Of the sessions that were due, the share with a verdict, from 0 to 1; null if none was due.
+    judged_share: Optional[float]
     # From 0 to 1.
     success_rate: Optional[float]
 
@@ -2377,6 +2541,36 @@ class RetrievedLearningEvaluationResult(_RetrievedLearningEvaluationResultRequir
     interaction_created_at: Optional[int]
     interaction_id: Optional[int]
     is_relevant: Optional[bool]
+
+
+class _ReviewItemRequired(TypedDict):
+    half: ReviewHalf
+    session_id: str
+    source: str
+    user_id: UserId
+    verdict: ReviewedVerdict
+
+
+# A session to look at.
+class ReviewItem(_ReviewItemRequired, total=False):
+    # Chance to be drawn; null of the informative half.
+    chance: Optional[float]
+    # The learned judge's probability of success.
+    probability: Optional[float]
+
+
+class ReviewQueue(TypedDict):
+    # Sessions with a label or an outcome; at 50, with 10 of each kind, the learned judge is trained.
+    ground_truth: int
+    # The random half and the informative half in turns.
+    items: List[ReviewItem]
+    # The last ten labels against the judge's verdicts.
+    last_ten: LastLabels
+    needed: int
+
+
+class ReviewQueueRequest(TypedDict, total=False):
+    limit: Optional[int]
 
 
 class RevokedKey(TypedDict):
@@ -2897,6 +3091,12 @@ class SourceSetComparison(TypedDict):
 
 
 class _SourceSetEvaluationMetricsRequired(TypedDict):
+    # Verdicts of failure.
+    failures_with_evidence: int
+    # Rules alone judged: there is no success rate, only failures with evidence.
+    only_rules: bool
+    # Sessions that were due and have no verdict: the judge abstained, or failed.
+    without_verdict: int
     buckets: List[HeroBucket]
     context_tiles: ContextTile
     # Few users: read the interval with care.
@@ -2917,6 +3117,10 @@ class _SourceSetEvaluationMetricsRequired(TypedDict):
 
 
 class SourceSetEvaluationMetrics(_SourceSetEvaluationMetricsRequired, total=False):
+    # Ways to a success rate, for people; null unless rules alone judge.
+    advice: Optional[str]
+    # Of the sessions that were due, the share with a verdict; null if none was due.
+    judged_share: Optional[float]
     ci95_null_reason: Optional[NullReason]
     # Interval of the success rate, in points.
     ci95_pp: Optional[List[float]]
@@ -2978,6 +3182,11 @@ class Started(TypedDict):
 
 class StopRetrievalExperimentRequest(TypedDict):
     experiment_id: str
+
+
+class Telling(TypedDict):
+    name: str
+    weight: float
 
 
 class _ToolCanUseRequired(TypedDict):

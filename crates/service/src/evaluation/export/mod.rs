@@ -93,7 +93,7 @@ impl ExportStream {
         let verdicts = self
             .app
             .db
-            .read("evaluation.export", input, |tx, (org_id, request, after)| {
+            .read_standby("evaluation.export", input, |tx, (org_id, request, after)| {
                 Box::pin(sql::page(tx, org_id, request, *after, PAGE))
             })
             .await?;

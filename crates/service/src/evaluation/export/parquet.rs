@@ -66,14 +66,14 @@ fn schema() -> std::result::Result<Type, ParquetError> {
     let blank = EvaluationResult::default();
     let fields = blank.exported().map(|(name, cell)| {
         let (physical, repetition) = match cell {
-            Cell::Text(_) => (Physical::BYTE_ARRAY, Repetition::OPTIONAL),
+            Cell::Text(_) | Cell::Words(_) => (Physical::BYTE_ARRAY, Repetition::OPTIONAL),
             Cell::Integer(_) => (Physical::INT64, Repetition::OPTIONAL),
             Cell::Number(_) => (Physical::DOUBLE, Repetition::OPTIONAL),
             Cell::Flag(_) => (Physical::BOOLEAN, Repetition::REQUIRED),
         };
         let field = Type::primitive_type_builder(name, physical).with_repetition(repetition);
         let field = match cell {
-            Cell::Text(_) => field
+            Cell::Text(_) | Cell::Words(_) => field
                 .with_logical_type(Some(LogicalType::String))
                 .with_converted_type(ConvertedType::UTF8),
             _ => field,
@@ -96,6 +96,7 @@ fn write_column(
             Cell::Integer(number) => i16::from(number.is_some()),
             Cell::Number(number) => i16::from(number.is_some()),
             Cell::Flag(_) => 0,
+            Cell::Words(_) => 1,
         })
         .collect();
     macro_rules! write {
@@ -110,6 +111,13 @@ fn write_column(
     match cells.first() {
         Some(Cell::Text(_)) => {
             write!(ByteArrayType, Cell::Text(text) => text.map(ByteArray::from), Some(&levels));
+        }
+        Some(Cell::Words(_)) => {
+            write!(
+                ByteArrayType,
+                words @ Cell::Words(_) => Some(ByteArray::from(words.joined().into_bytes())),
+                Some(&levels)
+            );
         }
         Some(Cell::Integer(_)) => {
             write!(Int64Type, Cell::Integer(number) => *number, Some(&levels));

@@ -42,6 +42,7 @@ fn field(cell: &Cell<'_>) -> String {
         Cell::Integer(number) => number.map(|number| number.to_string()).unwrap_or_default(),
         Cell::Number(number) => number.map(|number| number.to_string()).unwrap_or_default(),
         Cell::Flag(flag) => flag.to_string(),
+        Cell::Words(_) => cell.joined(),
     }
 }
 
@@ -67,6 +68,7 @@ impl Form for Ndjson {
                 Cell::Integer(number) => Value::from(number),
                 Cell::Number(number) => Value::from(number),
                 Cell::Flag(flag) => Value::from(flag),
+                Cell::Words(words) => words.iter().map(|word| word.as_str()).collect(),
             };
             let line: Map<String, Value> = verdict
                 .exported()

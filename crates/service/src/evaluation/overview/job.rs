@@ -12,6 +12,10 @@ use storage::jobs::Recurring;
 /// Deltas that are folded in one transaction: a few milliseconds of a writer's time.
 const AT_ONCE: i64 = 5_000;
 
+/// After so many deltas PostgreSQL is told of the new rows, which it would take for a few until it looks by itself: the
+/// rules of a version of the agent are then looked up among all rows for each of them.
+const MANY: usize = 5_000;
+
 pub struct FoldSums;
 
 impl Recurring<App> for FoldSums {
@@ -25,13 +29,21 @@ impl Recurring<App> for FoldSums {
 
 /// Folds until nothing is left. An erasure does, so that no name that only the erased person used stays in a delta.
 pub async fn fold_all(app: &App) -> Result<()> {
+    let mut all = 0;
     loop {
         let folded = app
             .db
             .write("evaluation.fold_sums", (), |tx, ()| Box::pin(sql::fold(tx, AT_ONCE)))
             .await?;
         if folded == 0 {
-            return Ok(());
+            break;
+        }
+        all += folded;
+    }
+    if all >= MANY {
+        for table in ["evaluation_results", "cited_rules"] {
+            app.db.refresh_statistics(table).await;
         }
     }
+    Ok(())
 }

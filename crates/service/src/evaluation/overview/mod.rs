@@ -82,7 +82,7 @@ base::vocabulary! {
 #[derive(Serialize, ToSchema)]
 pub struct HeroBlock {
     pub state: HeroState,
-    /// 0 to 100; null without results.
+    /// 0 to 100; null without results, and where rules alone judged.
     pub regular_success_rate_pp: Option<f64>,
     /// The share of sessions whose shadow responses are preferred, ties by half; null without comparisons.
     pub shadow_success_rate_pp: Option<f64>,
@@ -100,6 +100,42 @@ pub struct HeroBlock {
     pub few_users: bool,
     /// Judged sessions in the window.
     pub n: i64,
+    #[serde(flatten)]
+    pub coverage: Coverage,
+}
+
+/// How much of what was due was judged, and what the verdicts can say.
+#[derive(Serialize, ToSchema)]
+pub struct Coverage {
+    /// Of the sessions that were due, the share with a verdict; null if none was due.
+    pub judged_share: Option<f64>,
+    /// Sessions that were due and have no verdict: the judge abstained, or failed.
+    pub without_verdict: i64,
+    /// Rules alone judged: there is no success rate, only failures with evidence.
+    pub only_rules: bool,
+    /// Verdicts of failure.
+    pub failures_with_evidence: i64,
+    /// Ways to a success rate, for people; null unless rules alone judge.
+    pub advice: Option<&'static str>,
+}
+
+/// Ways to a success rate while rules alone judge.
+const ADVICE: &str = "Rules see failures with evidence and little else. For a success rate report outcomes \
+    (/api/session_outcome), label at least 50 sessions so that the learned judge can be trained, or set a provider's key \
+    or judge.model.";
+
+impl Coverage {
+    fn of(part: &Part<'_>, totals: &numbers::VerdictSums, judge_is_rules: bool) -> Self {
+        let without_verdict = part.without_verdict(numbers::TREND);
+        let only_rules = totals.is_by_rules() || (totals.n() == 0 && judge_is_rules);
+        Coverage {
+            judged_share: part.judged_share(numbers::TREND),
+            without_verdict,
+            only_rules,
+            failures_with_evidence: totals.failures(),
+            advice: only_rules.then_some(ADVICE),
+        }
+    }
 }
 
 #[derive(Serialize, ToSchema)]
@@ -157,6 +193,8 @@ pub struct SourceSetEvaluationMetrics {
     pub few_users: bool,
     /// Judged sessions in the window.
     pub n: i64,
+    #[serde(flatten)]
+    pub coverage: Coverage,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -195,9 +233,9 @@ pub struct Overview {
 /// A judge, and how many of the newest verdicts are its.
 #[derive(Debug, PartialEq, Serialize, ToSchema)]
 pub struct JudgeShare {
-    /// `offline`, or provider/model as the provider reported it.
+    /// `rules`, `learned/<number>`, or provider/model as the provider reported it.
     pub judge: String,
-    /// Rules over words, not a model: their success rate is a hint.
+    /// Rules over words, not a model: they decide on evidence alone, and have no success rate.
     pub is_rules: bool,
     pub n: usize,
 }
@@ -210,7 +248,7 @@ impl JudgeShare {
         }
         let share = |(judge, n): (&str, usize)| JudgeShare {
             judge: judge.to_owned(),
-            is_rules: judge == offline::NAME,
+            is_rules: offline::is_rules(judge),
             n,
         };
         let mut shares: Vec<_> = counts.into_iter().map(share).collect();
@@ -228,7 +266,7 @@ pub async fn overview(
     let input = (app.clone(), org_id.to_owned(), request);
     let (overview, lists) = app
         .db
-        .read("evaluation.overview", input, |tx, (app, org_id, request)| {
+        .read_standby("evaluation.overview", input, |tx, (app, org_id, request)| {
             Box::pin(compute(app, tx, org_id, request))
         })
         .await?;
@@ -247,6 +285,7 @@ async fn compute(
     request: &OverviewRequest,
 ) -> Result<(Overview, Lists)> {
     let windows = Windows::new(request.from_ts, request.to_ts);
+    let judge_is_rules = app.judge.is_offline();
     let bucket = request.bucket;
     let version = shadow::pinned(tx, org_id).await?;
     let trend = [(numbers::TREND, windows.trend)];
@@ -267,6 +306,7 @@ async fn compute(
     let mut material = OverviewSums { bucket, sums: sql::sums(tx, &asked).await? };
     let available_agent_versions = material.agent_versions();
     material.sums.verdicts.one_each(agent_version);
+    material.sums.gaps.one_each(agent_version);
     let mut lists =
         Lists::new(windows.trend, request.agent_version.clone(), request.include_session_ids);
     let evidence = evidence::evidence(app, tx, org_id, windows.trend, request).await?;
@@ -278,7 +318,7 @@ async fn compute(
     let totals = whole.totals(numbers::TREND);
     let is_young = material.sums.first_at.is_none_or(|at| app.clock.now() - at < YOUNG);
     let state = match () {
-        () if totals.n == 0 => HeroState::Empty,
+        () if totals.n() == 0 => HeroState::Empty,
         () if compared == 0 => HeroState::ShadowOff,
         () if is_young || compared < ENOUGH => HeroState::Early,
         () => HeroState::Full,
@@ -307,7 +347,8 @@ async fn compute(
             ci95_pp: interval.ci95,
             ci95_null_reason: interval.ci95_null_reason,
             few_users: interval.few_users,
-            n: totals.n,
+            n: totals.n(),
+            coverage: Coverage::of(&whole, &totals, judge_is_rules),
         },
         context_tiles: whole.tiles(),
         rule_attribution: rules.whole,
@@ -320,7 +361,7 @@ async fn compute(
         source_set_comparison: if request.source_sets.is_empty() {
             None
         } else {
-            Some(compare(&material, &request.source_sets, rules.sets, &mut lists))
+            Some(compare(&material, &request.source_sets, rules.sets, &mut lists, judge_is_rules))
         },
         available_agent_versions,
     };
@@ -332,6 +373,7 @@ fn compare(
     sets: &[SourceSet],
     rules: Vec<Vec<RuleAttributionRow>>,
     lists: &mut Lists,
+    judge_is_rules: bool,
 ) -> SourceSetComparison {
     let available_sources = material.sources();
     let mut source_sessions = Vec::new();
@@ -342,17 +384,17 @@ fn compare(
             sessions: lists.sessions(std::slice::from_ref(source), true),
         });
     }
-    let all = Part::whole(material).totals(numbers::TREND).n;
+    let all = Part::whole(material).totals(numbers::TREND).n();
     let (mut metrics, mut matched) = (Vec::new(), 0);
     for (set, rule_attribution) in sets.iter().zip(rules) {
         let part = Part::of(material, &set.sources);
         let totals = part.totals(numbers::TREND);
         let interval = totals.interval(100.0);
-        matched += totals.n;
+        matched += totals.n();
         metrics.push(SourceSetEvaluationMetrics {
             label: set.label.clone(),
             sources: set.sources.clone(),
-            session_count: totals.n,
+            session_count: totals.n(),
             session_ids: lists.sessions(&set.sources, false),
             success_rate_pp: totals.success_rate().map_or(0.0, numbers::points),
             buckets: part.buckets(),
@@ -363,7 +405,8 @@ fn compare(
             ci95_pp: interval.ci95,
             ci95_null_reason: interval.ci95_null_reason,
             few_users: interval.few_users,
-            n: totals.n,
+            n: totals.n(),
+            coverage: Coverage::of(&part, &totals, judge_is_rules),
         });
     }
     SourceSetComparison {

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::sql::{Lines, ShadowLine, Sums, TurnLine, VerdictLine, place};
+use super::sql::{GapLine, Lines, ShadowLine, Sums, TurnLine, VerdictLine, place};
 use super::windows::{Bucket, share};
+use crate::evaluation::results::sampling::CERTAIN;
 use base::clock::rfc3339;
 use stats::grouped::{
     GroupSums, GroupedChange, grouped_change, grouped_mean, grouped_mean_change, grouped_rate,
@@ -86,7 +87,7 @@ impl ChangeInterval {
 pub struct HeroBucket {
     /// The start of the day or week, UTC.
     pub ts: i64,
-    /// 0 to 1; null without verdicts.
+    /// 0 to 1; null without verdicts, and where rules alone judged.
     pub regular_rate: Option<f64>,
     /// The share of sessions that prefers the shadow responses, ties by half; null without comparisons.
     pub shadow_rate: Option<f64>,
@@ -99,6 +100,8 @@ pub struct HeroBucket {
     /// Interval of `regular_rate`.
     #[serde(flatten)]
     pub interval: RateInterval,
+    /// Of the sessions that were due, the share with a verdict; null if none was due.
+    pub judged_share: Option<f64>,
 }
 
 /// A rate of the current window, 0 to 1, and its change in points; null where there is nothing to say.
@@ -111,6 +114,8 @@ pub struct RateTile {
     /// In points.
     #[serde(flatten)]
     pub change: ChangeInterval,
+    /// Of the sessions of the current window that were due, the share with a verdict.
+    pub judged_share: Option<f64>,
 }
 
 /// Success when failures of type system_error are left out.
@@ -125,6 +130,8 @@ pub struct BehaviorTile {
     /// In points.
     #[serde(flatten)]
     pub change: ChangeInterval,
+    /// Of the sessions of the current window that were due, the share with a verdict.
+    pub judged_share: Option<f64>,
 }
 
 /// A mean of the current window and its change; null where there is nothing to say.
@@ -224,19 +231,78 @@ impl OverviewSums {
     }
 }
 
-impl VerdictLine {
+/// Verdicts as they were counted, and as many sessions as they stand for: each counts by the inverse of the chance that
+/// its session had to be judged (Hájek). With one chance for all both give the same rates.
+#[derive(Clone, Debug, Default)]
+pub struct VerdictSums {
+    /// Without sums by group.
+    pub counted: VerdictLine,
+    /// In units of [`WEIGHT`].
+    weighted: VerdictLine,
+}
+
+/// Weight of a session that was certain to be judged.
+const WEIGHT: i64 = CERTAIN;
+
+/// The number of sessions that one with this chance stands for, in units of [`WEIGHT`].
+fn weight(chance: i64) -> i64 {
+    WEIGHT * CERTAIN / chance.max(1)
+}
+
+impl VerdictSums {
+    fn add(&mut self, share: i64, line: &VerdictLine) {
+        self.counted.add_sums(share, line);
+        self.weighted.add(share * weight(line.chance), line);
+    }
+
+    /// Sessions with a verdict.
+    pub fn n(&self) -> i64 {
+        self.counted.n
+    }
+
+    /// True if every verdict is one of the rules on their own: they see failures, and hardly a success.
+    pub fn is_by_rules(&self) -> bool {
+        self.counted.n > 0 && self.counted.by_rules == self.counted.n
+    }
+
+    /// Nothing where rules alone judged.
     pub fn success_rate(&self) -> Option<f64> {
-        ratio(self.successes, self.n)
+        self.ratio(|sum| (sum.successes, sum.n)).filter(|_| !self.is_by_rules())
     }
 
-    /// Interval of the success rate, times `scale`.
+    /// Interval of the success rate, times `scale`; none where there is no rate.
     pub fn interval(&self, scale: f64) -> RateInterval {
-        RateInterval::of_rate(
-            &self.groups.sums(|group| (group[place::N], group[place::SUCCESSES])),
-            scale,
-        )
+        if self.is_by_rules() {
+            return RateInterval::of(Err(NullReason::OnlyRulesJudged), scale);
+        }
+        let groups = self.groups(|group| (group[place::N], group[place::SUCCESSES]));
+        RateInterval::of_rate(&groups, scale)
     }
 
+    pub fn failures(&self) -> i64 {
+        self.counted.n - self.counted.successes
+    }
+
+    /// Of the sessions that were due, the share with a verdict, beside these without one, which are weighted too.
+    fn share_of(&self, gaps: i64) -> Option<f64> {
+        ratio(self.weighted.n, self.weighted.n + gaps)
+    }
+
+    /// One sum over another, both weighted.
+    fn ratio(&self, parts: impl Fn(&VerdictLine) -> (i64, i64)) -> Option<f64> {
+        let (part, whole) = parts(&self.weighted);
+        ratio(part, whole)
+    }
+
+    /// Sums by group of users, scaled so that they add up to the sessions that were counted.
+    #[allow(clippy::cast_precision_loss)] // counts of sessions fit exactly
+    fn groups(&self, of_group: impl Fn(&[i64; 7]) -> (i64, i64)) -> GroupSums {
+        let mean_weight = self.weighted.n as f64 / (self.counted.n as f64).max(1.0);
+        self.weighted.groups.sums(mean_weight.max(1.0), of_group)
+    }
+}
+
+impl VerdictLine {
     fn eligible(&self) -> i64 {
         self.n - self.system_errors
     }
@@ -278,13 +344,30 @@ impl<'a> Part<'a> {
         lines.map(move |(tag, line)| (share(tag, window), line))
     }
 
+    /// Lines of sessions without a verdict, as [`Part::verdicts`].
+    fn gaps(&self, window: i64) -> impl Iterator<Item = (i64, &GapLine)> {
+        let lines = self.material.sums.gaps.iter().filter(|(_, line)| self.has(&line.source));
+        lines.map(move |(tag, line)| (share(tag, window), line))
+    }
+
+    /// Sessions that were due and have no verdict.
+    pub fn without_verdict(&self, window: i64) -> i64 {
+        self.gaps(window).map(|(share, line)| share * line.n).sum()
+    }
+
+    /// Of the sessions that were due, the share with a verdict; nothing if none was due.
+    pub fn judged_share(&self, window: i64) -> Option<f64> {
+        let gaps = self.gaps(window).map(|(share, line)| share * weight(line.chance) * line.n);
+        self.totals(window).share_of(gaps.sum())
+    }
+
     fn shadows(&self) -> impl Iterator<Item = (i64, &ShadowLine)> {
         let lines = self.material.sums.shadows.iter().filter(|(_, line)| self.has(&line.source));
         lines.map(|(tag, line)| (share(tag, TREND), line))
     }
 
-    pub fn totals(&self, window: i64) -> VerdictLine {
-        let mut totals = VerdictLine::default();
+    pub fn totals(&self, window: i64) -> VerdictSums {
+        let mut totals = VerdictSums::default();
         self.verdicts(window).for_each(|(share, line)| totals.add(share, line));
         totals
     }
@@ -297,7 +380,7 @@ impl<'a> Part<'a> {
     }
 
     pub fn buckets(&self) -> Vec<HeroBucket> {
-        let mut sums: BTreeMap<i64, (VerdictLine, ShadowLine)> = BTreeMap::new();
+        let mut sums: BTreeMap<i64, (VerdictSums, ShadowLine, i64)> = BTreeMap::new();
         let bucket = self.material.bucket;
         for (share, line) in self.verdicts(TREND) {
             sums.entry(bucket.start(line.start)).or_default().0.add(share, line);
@@ -305,38 +388,57 @@ impl<'a> Part<'a> {
         for (share, line) in self.shadows() {
             sums.entry(bucket.start(line.start)).or_default().1.add(share, line);
         }
-        let bucket = |(ts, (sum, shadow)): (i64, (VerdictLine, ShadowLine))| HeroBucket {
-            ts,
-            regular_rate: sum.success_rate(),
-            shadow_rate: shadow.shares().map(|(_, share)| share),
-            regular_n: sum.n,
-            shadow_n: shadow.n,
-            avg_corrections: ratio(sum.corrections, sum.n),
-            escalation_rate: ratio(sum.escalations, sum.n),
-            interval: sum.interval(1.0),
-        };
+        for (share, line) in self.gaps(TREND) {
+            let gaps = &mut sums.entry(bucket.start(line.start)).or_default().2;
+            *gaps += share * weight(line.chance) * line.n;
+        }
+        let bucket =
+            |(ts, (sum, shadow, gaps)): (i64, (VerdictSums, ShadowLine, i64))| HeroBucket {
+                judged_share: sum.share_of(gaps),
+                ts,
+                regular_rate: sum.success_rate(),
+                shadow_rate: shadow.shares().map(|(_, share)| share),
+                regular_n: sum.n(),
+                shadow_n: shadow.n,
+                avg_corrections: sum.ratio(|sum| (sum.corrections, sum.n)),
+                escalation_rate: sum.ratio(|sum| (sum.escalations, sum.n)),
+                interval: sum.interval(1.0),
+            };
         sums.into_iter().map(bucket).filter(|one| one.regular_n > 0 || one.shadow_n > 0).collect()
     }
 
     pub fn tiles(&self) -> ContextTile {
         let (now, before) = (self.totals(CURRENT), self.totals(PREVIOUS));
-        let change = |value: fn(&VerdictLine) -> Option<f64>| {
+        let judged_share = self.judged_share(CURRENT);
+        let change = |value: fn(&VerdictSums) -> Option<f64>| {
             let current = value(&now);
             (current, current.zip(value(&before)).map(|(now, before)| now - before))
         };
-        let groups = |counts: fn(&[i64; 7]) -> (i64, i64)| {
-            [now.groups.sums(counts), before.groups.sums(counts)]
-        };
-        let rate = |value: fn(&VerdictLine) -> Option<f64>, counts: fn(&[i64; 7]) -> (i64, i64)| {
+        let groups =
+            |counts: fn(&[i64; 7]) -> (i64, i64)| [now.groups(counts), before.groups(counts)];
+        let rate = |value: fn(&VerdictSums) -> Option<f64>, counts: fn(&[i64; 7]) -> (i64, i64)| {
             let ((current, delta), [now, before]) = (change(value), groups(counts));
+            let (interval, change) = (
+                RateInterval::of_rate(&now, 1.0),
+                ChangeInterval::of(grouped_change(&now, &before), 100.0),
+            );
+            // Rules alone have no rate, and so no interval.
+            let by_rules = NullReason::OnlyRulesJudged;
             RateTile {
                 current,
                 delta_pp: delta.map(points),
-                interval: RateInterval::of_rate(&now, 1.0),
-                change: ChangeInterval::of(grouped_change(&now, &before), 100.0),
+                interval: match current {
+                    None if interval.ci95.is_some() => RateInterval::of(Err(by_rules), 1.0),
+                    _ => interval,
+                },
+                change: match delta {
+                    None if change.delta_ci95.is_some() => ChangeInterval::of(Err(by_rules), 1.0),
+                    _ => change,
+                },
+                judged_share,
             }
         };
-        let mean = |value: fn(&VerdictLine) -> Option<f64>, counts: fn(&[i64; 7]) -> (i64, i64)| {
+        let mean = |value: fn(&VerdictSums) -> Option<f64>, counts: fn(&[i64; 7]) -> (i64, i64)| {
             let ((current, delta), [now, before]) = (change(value), groups(counts));
             MeanTile {
                 current,
@@ -346,31 +448,35 @@ impl<'a> Part<'a> {
             }
         };
         let behavior = rate(
-            |sum| ratio(sum.successes, sum.eligible()),
+            |sum| {
+                let rate = sum.ratio(|sum| (sum.successes, sum.eligible()));
+                rate.filter(|_| !sum.is_by_rules())
+            },
             |group| (group[place::N] - group[place::SYSTEM_ERRORS], group[place::SUCCESSES]),
         );
         ContextTile {
-            success: rate(VerdictLine::success_rate, |group| {
+            success: rate(VerdictSums::success_rate, |group| {
                 (group[place::N], group[place::SUCCESSES])
             }),
             behavior_success: BehaviorTile {
                 current: behavior.current,
                 delta_pp: behavior.delta_pp,
-                eligible_sessions: now.eligible(),
-                excluded_system_errors: now.system_errors,
+                eligible_sessions: now.counted.eligible(),
+                excluded_system_errors: now.counted.system_errors,
                 interval: behavior.interval,
                 change: behavior.change,
+                judged_share,
             },
             corrections: mean(
-                |sum| ratio(sum.corrections, sum.n),
+                |sum| sum.ratio(|sum| (sum.corrections, sum.n)),
                 |group| (group[place::N], group[place::CORRECTIONS]),
             ),
             turns: mean(
-                |sum| ratio(sum.turns, sum.turns_n),
+                |sum| sum.ratio(|sum| (sum.turns, sum.turns_n)),
                 |group| (group[place::TURNS_N], group[place::TURNS]),
             ),
             escalation: rate(
-                |sum| ratio(sum.escalations, sum.n),
+                |sum| sum.ratio(|sum| (sum.escalations, sum.n)),
                 |group| (group[place::N], group[place::ESCALATIONS]),
             ),
         }
@@ -378,8 +484,8 @@ impl<'a> Part<'a> {
 
     pub fn distribution(&self) -> ScoreDistribution {
         ScoreDistribution {
-            current_bins: self.totals(CURRENT).bins(),
-            baseline_bins: self.totals(PREVIOUS).bins(),
+            current_bins: self.totals(CURRENT).counted.bins(),
+            baseline_bins: self.totals(PREVIOUS).counted.bins(),
             labels: ["0", "1", "2", "3", "4", "5+"],
         }
     }
@@ -407,7 +513,7 @@ impl<'a> Part<'a> {
 impl ShadowLine {
     /// Interval of the difference of the shares, in points.
     pub fn interval(&self) -> ChangeInterval {
-        let sums = self.groups.sums(|[n, regular, shadow, ..]| (*n, regular - shadow));
+        let sums = self.groups.sums(1.0, |[n, regular, shadow, ..]| (*n, regular - shadow));
         let RateInterval { ci95, ci95_null_reason, .. } = RateInterval::of_mean(&sums, -1.0, 100.0);
         ChangeInterval { delta_ci95: ci95, delta_ci95_null_reason: ci95_null_reason }
     }

@@ -10,7 +10,7 @@ use super::replay as regeneration;
 use super::replay::{Progress, RegenerationStatus};
 use crate::app::App;
 use crate::evaluation::review::agreement::Number;
-use crate::evaluation::sql;
+use crate::evaluation::{learned, sql};
 use crate::organization;
 use base::owner::{OrgId, UserId};
 use stats::agreement::mcnemar;
@@ -110,7 +110,7 @@ pub async fn diff(app: &App, org_id: &OrgId, job_id: &str) -> Result<JudgeDiff> 
     })
 }
 
-/// Makes the candidate the rubric that judges from now on; gives the new version of the configuration. Verdicts
+/// Makes the candidate the rubric, or the model, that judges from now on; gives the new version of the configuration. Verdicts
 /// that are there stay until they are regenerated.
 pub async fn promote(
     app: &Arc<App>,
@@ -126,6 +126,10 @@ pub async fn promote(
         ));
     }
     let version = found.progress.candidate_version.unwrap_or_default();
-    let changed = organization::pin_session_success(app, org_id, actor, &version).await?;
+    let changed = if learned::number_of(&version).is_some() {
+        organization::prefer_learned(app, org_id, actor).await?
+    } else {
+        organization::pin_session_success(app, org_id, actor, &version).await?
+    };
     Ok((version, changed.version))
 }

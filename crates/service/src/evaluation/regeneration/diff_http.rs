@@ -14,8 +14,8 @@ use super::http::{Started, read_max_cost};
 use super::{NewRegeneration, replay};
 use crate::app::App;
 use crate::credentials::{Caller, Operator};
-use crate::evaluation::AGENT_SUCCESS;
 use crate::evaluation::window::read_closed_window;
+use crate::evaluation::{AGENT_SUCCESS, learned};
 use crate::http::fields::{Fields, Read};
 use crate::http::{Input, PathId, Result};
 use crate::organization::prompt_version;
@@ -36,10 +36,11 @@ impl Read for DiffRequest {
     fn read(f: &mut Fields<'_>) -> Self {
         let (from_ts, to_ts) = read_closed_window(f);
         let max_cost_usd = read_max_cost(f);
-        let about = "The version of the session rubric to compare with the live verdicts.";
-        let candidate_version = f.about(about).required("candidate_version", |f| {
-            prompt_version(f, "candidate_version", Kind::SessionSuccess).map(Some)
-        });
+        let about = "The version of the session rubric, or the model `learned/<number>` that is in use, to compare with \
+            the live verdicts.";
+        let candidate_version = f
+            .about(about)
+            .required("candidate_version", |f| candidate_version(f, "candidate_version").map(Some));
         let evaluation_name = AGENT_SUCCESS.to_owned();
         DiffRequest(NewRegeneration {
             evaluation_name,
@@ -51,7 +52,15 @@ impl Read for DiffRequest {
     }
 }
 
-/// Judge a window with another rubric, beside the live numbers.
+fn candidate_version(f: &mut Fields<'_>, name: &'static str) -> Option<String> {
+    let version: String = f.optional_id(name)?;
+    if learned::number_of(&version).is_some() {
+        return Some(version);
+    }
+    prompt_version(f, name, Kind::SessionSuccess)
+}
+
+/// Judge a window with another rubric or model, beside the live numbers.
 #[utoipa::path(post, path = "/api/evaluations/judge_diffs", tag = "evaluation",
     request_body = DiffRequest, responses((status = 200, body = Started)))]
 async fn start_judge_diff(

@@ -14,15 +14,17 @@ use tokio::task::{JoinError, JoinSet};
 use super::replay as regeneration;
 use super::replay::{ChildPayload, Regeneration, RegenerationStatus};
 use crate::app::App;
-use crate::evaluation::results::decisions::EvaluationDecision;
-use crate::evaluation::results::grading::{self, LoadedSession};
-use crate::evaluation::results::{rows as results, rule_evaluators};
+use crate::evaluation::learned::{self, Models};
+use crate::evaluation::results::grading::{self, LoadedSession, Ruling};
+use crate::evaluation::results::sampling::CERTAIN;
+use crate::evaluation::results::{rows as results, rule_evaluators, under_way};
 use crate::evaluation::shadow::{self, SHADOW_COMPARISON, judging};
-use crate::evaluation::{AGENT_SUCCESS, NewResult, RetrievedLearningStatus, sql};
+use crate::evaluation::{AGENT_SUCCESS, sql};
 use crate::sessions;
-use judge::JudgeError;
+use base::owner::{OrgId, UserId};
 use judge::prompts::{self, Kind, Rubric};
-use storage::db::Changes;
+use judge::{Grader, JudgeError};
+use storage::db::{Changes, as_patient};
 use storage::error::{Error, Result};
 use storage::jobs::{self, Child, Claim, Handler, JobState, Outcome};
 
@@ -67,6 +69,7 @@ impl Handler<App> for Regenerate {
                 Ok(ended) => ended,
                 // The storage may be back soon: the runner tries again.
                 Err(error @ (Error::Storage(_) | Error::LeaseLost)) => return Err(error),
+                Err(error) if error.is_outage() => return Err(error),
                 Err(error) => {
                     return work.end(RegenerationStatus::Error, Some(&error.to_string())).await;
                 }
@@ -123,25 +126,45 @@ enum Judgement {
 
 /// New verdicts on one session.
 enum NewVerdicts {
-    Session(Box<NewResult>),
+    Session(Box<Ruling>),
     Shadow(Vec<shadow::NewComparison>),
+    /// Somebody else judged it since the regeneration began, by the same rubric: that counts.
+    Kept,
 }
 
 impl NewVerdicts {
     /// Nothing if the model is unpriced.
     fn cost_usd(&self) -> Option<f64> {
         match self {
-            NewVerdicts::Session(result) => result.origin.cost_usd,
+            NewVerdicts::Session(ruling) => ruling.cost_usd(),
+            NewVerdicts::Kept => Some(0.0),
             NewVerdicts::Shadow(verdicts) => verdicts.iter().map(|new| new.origin.cost_usd).sum(),
         }
     }
 }
 
-/// The candidate's rubric, for a judge diff.
-pub fn candidate(regeneration: &Regeneration) -> Result<Option<&'static Rubric>> {
+/// The candidate of a judge diff.
+pub enum DiffCandidate {
+    Rubric(&'static Rubric),
+    /// A model of the learned judge.
+    Model(Arc<Grader>),
+}
+
+/// The candidate, for a judge diff.
+pub async fn candidate(
+    app: &App,
+    org_id: &OrgId,
+    regeneration: &Regeneration,
+) -> Result<Option<DiffCandidate>> {
     let Some(version) = &regeneration.candidate_version else { return Ok(None) };
+    if let Some(number) = learned::number_of(version) {
+        let judge = Models::judge(app, org_id, number).await?;
+        let gone = || Error::Internal(format!("the model {version} is gone"));
+        return judge.map(|judge| Some(DiffCandidate::Model(judge))).ok_or_else(gone);
+    }
     let found = prompts::load(Kind::SessionSuccess, version);
-    found.map(Some).ok_or_else(|| Error::Internal(format!("there is no rubric {version} here")))
+    let rubric = found.ok_or_else(|| Error::Internal(format!("there is no rubric {version} here")));
+    rubric.map(|rubric| Some(DiffCandidate::Rubric(rubric)))
 }
 
 impl RegenerationRun {
@@ -184,7 +207,7 @@ impl RegenerationRun {
             while goes_on && in_flight.len() < limit * (1 + AHEAD) {
                 let Some(child) = page.next() else { break };
                 after.clone_from(&child.job_id);
-                in_flight.spawn(self.clone().child(child));
+                in_flight.spawn(as_patient(self.clone().child(child)));
             }
             if goes_on && more && fetching.is_none() && page.len() == 0 {
                 fetching = Some(Box::pin(self.page(after.clone())));
@@ -237,7 +260,7 @@ impl RegenerationRun {
 
     /// Loads, judges and saves one session.
     async fn judge_and_save(&self, child: Child) -> Result<ChildEnd> {
-        let ChildPayload { session_id, .. } = match child.payload() {
+        let ChildPayload { session_id, chance, .. } = match child.payload() {
             Ok(payload) => payload,
             // Nobody can work on it, whichever session it is about.
             Err(error) => return self.save(child, String::new(), Err(error.to_string())).await,
@@ -247,10 +270,14 @@ impl RegenerationRun {
         let Some(material) = material else {
             return self.save(child, session_id, Err("the session was deleted".to_owned())).await;
         };
-        let result = match self.judge(&material).await? {
+        let judged = self.judge(&material, child.epoch, chance).await?;
+        if !matches!(judged, Judgement::Found(_)) {
+            self.give_turn_back(&user_id, &session_id).await?;
+        }
+        let result = match judged {
             Judgement::Found(found) => Ok(found),
             Judgement::Nothing(reason) => Err(reason.to_owned()),
-            Judgement::Failed(error) if matches!(error, JudgeError::Blocked { .. }) => {
+            Judgement::Failed(error) if error.is_pause() => {
                 return Ok(ChildEnd::Paused(error));
             }
             Judgement::Failed(error) => Err(error.to_string()),
@@ -259,7 +286,23 @@ impl RegenerationRun {
         self.save(child, session_id, result).await
     }
 
-    async fn judge(&self, material: &LoadedSession) -> Result<Judgement> {
+    /// Lets others judge the session.
+    async fn give_turn_back(&self, user_id: &UserId, session_id: &str) -> Result<()> {
+        let input = (self.job.clone(), user_id.clone(), session_id.to_owned());
+        self.app
+            .db
+            .write("evaluation.give_turn_back", input, |tx, (job, user_id, session_id)| {
+                Box::pin(sql::give_turn_back(tx, &job.org_id, user_id, session_id, job))
+            })
+            .await
+    }
+
+    async fn judge(
+        &self,
+        material: &LoadedSession,
+        epoch: Option<i64>,
+        chance: i64,
+    ) -> Result<Judgement> {
         let name = &self.regeneration.evaluation_name;
         if name == SHADOW_COMPARISON {
             return self.compare(material).await;
@@ -270,27 +313,51 @@ impl RegenerationRun {
                 .filter(|evaluator| evaluator.evaluation_name == *name)
                 .find_map(|evaluator| rule_evaluators::evaluate(evaluator, material));
             let nothing = Judgement::Nothing("the rule has no opinion on this session");
-            return Ok(
-                rule.map_or(nothing, |rule| Judgement::Found(NewVerdicts::Session(Box::new(rule))))
-            );
+            return Ok(rule.map_or(nothing, |rule| {
+                Judgement::Found(NewVerdicts::Session(Box::new(Ruling::Decided(rule))))
+            }));
         }
         if material.transcript.interactions.is_empty() {
             return Ok(Judgement::Nothing("it has no interactions"));
         }
-        let rubric = match candidate(&self.regeneration)? {
-            Some(rubric) => rubric,
-            None => grading::session_rubric(&material.config)?,
-        };
+        let live = grading::session_rubric(&material.config)?;
+        let (judge, rubric) =
+            match candidate(&self.app, &self.job.org_id, &self.regeneration).await? {
+                Some(DiffCandidate::Rubric(rubric)) => (material.judge.clone(), rubric),
+                Some(DiffCandidate::Model(model)) => (model, live),
+                None => (material.judge.clone(), live),
+            };
         let version = &material.transcript.session.agent_version;
+        if self.regeneration.candidate_version.is_none() {
+            let there =
+                under_way::wait_for_turn(&self.app, &self.job, epoch, material, version).await?;
+            let started_at = self.regeneration.started_at;
+            let is_new = |there: &under_way::Found| {
+                let at = there.verdict.evaluated_at;
+                (at > started_at || there.waited && at == started_at)
+                    && there.verdict.prompt_version == rubric.version
+            };
+            if there.is_some_and(|there| is_new(&there)) {
+                let (user, session) =
+                    (&material.transcript.session.user_id, &material.transcript.session.session_id);
+                self.give_turn_back(user, session).await?;
+                return Ok(Judgement::Found(NewVerdicts::Kept));
+            }
+        }
         let judged = self
             .until_judged(
-                || grading::judge_session(&self.app, material, rubric, version),
-                |result| result.origin.cost_usd,
+                || grading::judge_session(&judge, material, rubric, version),
+                Ruling::cost_usd,
             )
             .await;
         Ok(judged.map_or_else(
             |ended| ended,
-            |result| Judgement::Found(NewVerdicts::Session(Box::new(result))),
+            |mut ruling| {
+                // While others of its stratum are sampled anyway, they stand for themselves, and so does this one.
+                let stands_for_itself = material.sampling_rate() > 0.0;
+                ruling.set_chance(if stands_for_itself { CERTAIN } else { chance });
+                Judgement::Found(NewVerdicts::Session(Box::new(ruling)))
+            },
         ))
     }
 
@@ -335,7 +402,7 @@ impl RegenerationRun {
             tries += 1;
             match judged {
                 Ok(found) => return Ok(found),
-                Err(error) if tries >= TRIES || matches!(error, JudgeError::Blocked { .. }) => {
+                Err(error) if tries >= TRIES || error.is_pause() => {
                     return Err(Judgement::Failed(error));
                 }
                 Err(error) if error.is_temporary() => {
@@ -456,7 +523,8 @@ impl Saved {
         let now = app.clock.now();
         let user_id = child.user_id.as_ref().unwrap_or_default();
         let session_id = &self.session_id;
-        let mut payload = ChildPayload { session_id: session_id.clone(), cost_usd: None };
+        let chance = child.payload().map_or(CERTAIN, |ChildPayload { chance, .. }| chance);
+        let mut payload = ChildPayload { session_id: session_id.clone(), chance, cost_usd: None };
         let subject = match grading::open_subject(tx, app, org_id, user_id, child.epoch).await {
             Ok(subject) => subject,
             // Erased meanwhile: the child goes with them, and is counted by its absence.
@@ -471,11 +539,11 @@ impl Saved {
             payload.cost_usd = found.cost_usd();
             let there = sessions::hold(tx, org_id, user_id, session_id).await?;
             match (there, found) {
-                (Some(there), NewVerdicts::Session(result)) => {
-                    let newer = grading::overtaken_by(tx, &subject, session_id, result, there);
-                    is_overtaken = !self.is_diff && newer.await?.is_some();
+                (Some(there), NewVerdicts::Session(ruling)) => {
+                    let newer = grading::is_overtaken(tx, &subject, session_id, ruling, there);
+                    is_overtaken = !self.is_diff && newer.await?;
                 }
-                (Some(_), NewVerdicts::Shadow(_)) => {}
+                (Some(_), NewVerdicts::Shadow(_) | NewVerdicts::Kept) => {}
                 (None, _) => failure = Some("the session was deleted".to_owned()),
             }
         }
@@ -485,8 +553,9 @@ impl Saved {
         if !closed || failure.is_some() || is_overtaken {
             return Ok(());
         }
-        let result = match &self.result {
-            Ok(NewVerdicts::Session(result)) => result,
+        let ruling = match &self.result {
+            Ok(NewVerdicts::Session(ruling)) => ruling,
+            Ok(NewVerdicts::Kept) => return Ok(()),
             Ok(NewVerdicts::Shadow(verdicts)) => {
                 return shadow::write(tx, &subject, session_id, verdicts, now).await;
             }
@@ -494,19 +563,26 @@ impl Saved {
         };
         if self.is_diff {
             let job_id = &parent.job_id;
-            return sql::put_candidate_verdict(tx, &subject, session_id, job_id, result, now).await;
+            return match &**ruling {
+                Ruling::Decided(result) => {
+                    sql::put_candidate_verdict(tx, &subject, session_id, job_id, result, now).await
+                }
+                // There is nothing to compare; the child that completed says that it was judged.
+                Ruling::Undecided(_) => Ok(()),
+            };
         }
-        let mut result = NewResult::clone(result);
-        let key = (&result.evaluation_name, &result.agent_version);
-        let before = sql::find_result(tx, org_id, user_id, session_id, key.0, key.1).await?;
+        let mut ruling = Ruling::clone(ruling);
+        let (name, version) = (ruling.evaluation_name(), ruling.agent_version());
+        let before = sql::find_result(tx, org_id, user_id, session_id, name, version).await?;
+        let gap = sql::find_gap(tx, org_id, user_id, session_id, version).await?;
         // The verdicts on its learnings stay as they are.
-        let not_applicable = RetrievedLearningStatus::NotApplicable;
-        result.learning_status = before.map_or(not_applicable, |r| r.retrieved_learning_status);
-        results::save(tx, Changes::default(), &subject, session_id, &result, now).await?;
-        if result.evaluation_name == AGENT_SUCCESS {
-            let by = format!("by a regeneration, by {}", result.origin.judge);
-            let judged = EvaluationDecision::Judged;
-            sql::put_decision(tx, &subject, session_id, judged, &by, now).await?;
+        let status = before.map(|result| result.retrieved_learning_status);
+        let status = status.or(gap.map(|gap| gap.learning_status)).unwrap_or_default();
+        ruling.set_learning_status(status);
+        results::save_ruling(tx, Changes::default(), &subject, session_id, &ruling, now).await?;
+        if ruling.evaluation_name() == AGENT_SUCCESS {
+            let (decision, why) = ruling.decision("by a regeneration, ");
+            sql::put_decision(tx, &subject, session_id, decision, &why, now).await?;
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::driver;
+use super::driver::{self, DiffCandidate};
 use super::replay::{ChildPayload, NewRegeneration, sampled_sessions};
 use crate::app::App;
 use crate::evaluation::results::{grading, on_demand};
@@ -13,7 +13,6 @@ use crate::evaluation::shadow::SHADOW_COMPARISON;
 use crate::evaluation::{AGENT_SUCCESS, sql};
 use crate::organization;
 use base::owner::{OrgId, UserId};
-use judge::prompts::Rubric;
 use storage::error::Result;
 use storage::jobs;
 
@@ -59,7 +58,7 @@ pub async fn preview(
     let total = i64::try_from(sampled.len()).unwrap_or(i64::MAX);
     // Spread over the window: what is judged is listed by user.
     let step = (sampled.len() / usize::try_from(ESTIMATED).unwrap_or(1)).max(1);
-    let some = sampled.into_iter().step_by(step).map(|s| (s.user_id, s.session_id)).collect();
+    let some = sampled.into_iter().step_by(step).map(|(s, _)| (s.user_id, s.session_id)).collect();
     // The cost of a comparison depends on its turns: it is not estimated.
     let each = match name.as_str() {
         SHADOW_COMPARISON => None,
@@ -99,7 +98,8 @@ pub async fn estimate(app: &Arc<App>, org_id: &OrgId, job_id: &str) -> Result<()
             Some((child.user_id.unwrap_or_default(), session_id))
         })
         .collect();
-    let (name, candidate) = (&regeneration.evaluation_name, driver::candidate(&regeneration)?);
+    let name = &regeneration.evaluation_name;
+    let candidate = driver::candidate(app, org_id, &regeneration).await?;
     let is_gone = some_are_needed(name, regeneration.total) && some.is_empty();
     let each = average_cost(app, org_id, name, candidate, some).await?;
     // Unpriced, or it ended before anybody could look.
@@ -122,7 +122,7 @@ async fn average_cost(
     app: &Arc<App>,
     org_id: &OrgId,
     evaluation_name: &str,
-    candidate: Option<&'static Rubric>,
+    candidate: Option<DiffCandidate>,
     sessions: Vec<(UserId, String)>,
 ) -> Result<Option<f64>> {
     let (mut sum, mut known) = (0.0, 0.0);
@@ -131,11 +131,13 @@ async fn average_cost(
             let Some(material) = grading::load(app, org_id, &user_id, &session_id).await? else {
                 continue;
             };
-            let rubric = match &candidate {
-                Some(rubric) => rubric,
-                None => grading::session_rubric(&material.config)?,
+            let live = grading::session_rubric(&material.config)?;
+            let (judge, rubric) = match &candidate {
+                Some(DiffCandidate::Rubric(rubric)) => (&material.judge, *rubric),
+                Some(DiffCandidate::Model(model)) => (model, live),
+                None => (&material.judge, live),
             };
-            let cost = app.judge.estimate(rubric, &material.context(), &material.turns());
+            let cost = judge.estimate(rubric, &material.context(), &material.turns());
             let Some(cost) = cost else { return Ok(None) };
             sum += cost;
             known += 1.0;

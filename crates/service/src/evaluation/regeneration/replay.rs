@@ -14,7 +14,7 @@ use super::driver::{CHILD, PARENT};
 use crate::app::App;
 use crate::evaluation::results::{on_demand, sampling};
 use crate::evaluation::shadow::SHADOW_COMPARISON;
-use crate::evaluation::{AGENT_SUCCESS, sql};
+use crate::evaluation::{AGENT_SUCCESS, learned, sql};
 use crate::organization;
 use crate::sessions::{self, SessionInWindow};
 use base::owner::{OrgId, UserId};
@@ -44,9 +44,16 @@ base::vocabulary! {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct ChildPayload {
     pub session_id: String,
+    /// The chance of its stratum to be drawn.
+    #[serde(default = "certain")]
+    pub chance: i64,
     /// Cost of judging it; absent before, and if the model is unpriced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
+}
+
+fn certain() -> i64 {
+    sampling::CERTAIN
 }
 
 /// Parameters of a regeneration.
@@ -124,6 +131,9 @@ pub struct Progress {
     pub candidate_version: Option<String>,
 }
 
+/// So many new rows at once that what the planner knew of the queue is wrong.
+const MANY: i64 = 1000;
+
 /// Starts one; gives its id and how many sessions will be judged.
 pub async fn start(app: &Arc<App>, org_id: &OrgId, new: NewRegeneration) -> Result<(String, i64)> {
     let input = (app.clone(), org_id.to_owned(), new, app.ids.key_hex());
@@ -149,6 +159,9 @@ pub async fn start(app: &Arc<App>, org_id: &OrgId, new: NewRegeneration) -> Resu
             tracing::warn!(%error, "the cost of a regeneration is not estimated");
         }
     });
+    if started.1 >= MANY {
+        app.db.refresh_statistics("jobs").await;
+    }
     app.db.announce_work().await;
     Ok(started)
 }
@@ -179,6 +192,16 @@ async fn store(
             "The judge's model has no price, so this limit could not be kept; add it to judge.prices_file.",
         ));
     }
+    if let Some(version) = &new.candidate_version
+        && let Some(number) = learned::number_of(version)
+        && learned::sql::current_number(tx, org_id).await? != Some(number)
+    {
+        return Err(Error::invalid_field(
+            Code::InvalidInput,
+            "/candidate_version",
+            "There is no such model; /api/evaluations/learned_judge names the one in use.",
+        ));
+    }
     if let Some(running) = sql::running_regeneration(tx, org_id).await? {
         return Err(already_running(&running));
     }
@@ -190,16 +213,17 @@ async fn store(
         sampled_sessions(tx, org_id, window, is_shadow, seed, per_stratum).await?;
     let users: Vec<UserId> = sampled
         .iter()
-        .map(|s| s.user_id.clone())
+        .map(|(session, _)| session.user_id.clone())
         .collect::<std::collections::BTreeSet<_>>()
         .into_iter()
         .collect();
     let open = barrier::open_known(tx, org_id, &users).await?;
     let children: Vec<NewChild<'_>> = sampled
         .iter()
-        .filter_map(|session| {
+        .filter_map(|(session, chance)| {
             let subject = open.get(&session.user_id)?;
-            let payload = ChildPayload { session_id: session.session_id.clone(), cost_usd: None };
+            let session_id = session.session_id.clone();
+            let payload = ChildPayload { session_id, chance: *chance, cost_usd: None };
             Some(NewChild { job_id: app.ids.uuid(), subject, payload: jobs::stored(&payload) })
         })
         .collect();
@@ -242,7 +266,8 @@ async fn store(
     Ok((parent_id, total))
 }
 
-/// The sessions of a window that a regeneration with this seed judges, and how many there are in all.
+/// The sessions of a window that a regeneration with this seed judges, each with its chance, and how many there are in
+/// all.
 pub(super) async fn sampled_sessions(
     tx: &mut Tx,
     org_id: &OrgId,
@@ -250,7 +275,7 @@ pub(super) async fn sampled_sessions(
     is_shadow: bool,
     seed: &str,
     per_stratum: i64,
-) -> Result<(Vec<SessionInWindow>, i64)> {
+) -> Result<(Vec<(SessionInWindow, i64)>, i64)> {
     let candidates = sessions::in_window(tx, org_id, from, to, is_shadow).await?;
     let total_candidates = count(candidates.len());
     let most = usize::try_from(per_stratum).unwrap_or(usize::MAX);
@@ -261,8 +286,12 @@ fn count(number: usize) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// At most `most` sessions of each UTC day and source, chosen by hash of the seed.
-fn sample(candidates: Vec<SessionInWindow>, seed: &str, most: usize) -> Vec<SessionInWindow> {
+/// At most `most` sessions of each UTC day and source, chosen by hash of the seed, with the chance that they had.
+fn sample(
+    candidates: Vec<SessionInWindow>,
+    seed: &str,
+    most: usize,
+) -> Vec<(SessionInWindow, i64)> {
     let mut strata: BTreeMap<(i64, String), Vec<(u64, SessionInWindow)>> = BTreeMap::new();
     for session in candidates {
         let stratum = (session.first_request_at.div_euclid(86_400), session.source.clone());
@@ -271,11 +300,15 @@ fn sample(candidates: Vec<SessionInWindow>, seed: &str, most: usize) -> Vec<Sess
     }
     let mut sampled = Vec::new();
     for mut sessions in strata.into_values() {
+        let mut chance = sampling::CERTAIN;
         if sessions.len() > most {
+            #[allow(clippy::cast_precision_loss)] // numbers of sessions
+            let share = most as f64 / sessions.len() as f64;
+            chance = sampling::chance(share);
             sessions.sort_by_key(|(place, _)| *place);
             sessions.truncate(most);
         }
-        sampled.extend(sessions.into_iter().map(|(_, session)| session));
+        sampled.extend(sessions.into_iter().map(|(_, session)| (session, chance)));
     }
     sampled
 }
@@ -420,10 +453,14 @@ mod tests {
         all.push(session(0, 3, "web"));
         let of = |seed: &str| -> Vec<_> {
             let sampled = sample(all.clone(), seed, 10);
-            sampled.into_iter().map(|s| (s.first_request_at, s.user_id, s.source)).collect()
+            sampled.into_iter().map(|(s, chance)| (s.first_request_at, s.source, chance)).collect()
         };
         assert_eq!(of("a").len(), 31);
         assert_eq!(of("a"), of("a"));
+        // Ten of thirty, and the only one of its day.
+        let chances: Vec<i64> = of("a").into_iter().map(|(_, _, chance)| chance).collect();
+        assert_eq!(chances.iter().filter(|chance| **chance == 3333).count(), 30);
+        assert_eq!(chances.last(), Some(&sampling::CERTAIN));
         assert_ne!(of("a"), of("b"));
         assert_eq!(sample(all.clone(), "a", 100).len(), all.len());
     }

@@ -21,6 +21,8 @@ base::vocabulary! {
         SampledOut = "sampled_out",
         Skipped = "skipped",
         Failed = "failed",
+        /// The judge abstained; the reason says why.
+        Undecided = "undecided",
         Judged = "judged",
     }
 }
@@ -50,7 +52,7 @@ pub async fn decisions(app: &App, org_id: &OrgId, query: DecisionQuery) -> Resul
     let input = (org_id.to_owned(), query, app.clock.now());
     let found = app
         .db
-        .read("evaluation.decisions", input, |tx, (org_id, query, now)| {
+        .read_standby("evaluation.decisions", input, |tx, (org_id, query, now)| {
             Box::pin(async move {
                 let mut found = Vec::new();
                 for (user_id, session_id) in sql::sessions_to_explain(tx, org_id, query).await? {

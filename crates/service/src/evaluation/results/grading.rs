@@ -5,16 +5,19 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::candidates::{self, RetrievedAt};
+use super::decisions::EvaluationDecision;
 use super::learning_verdicts::{self, LearningSet};
-use super::{rows as results, schedule};
+use super::{rows as results, sampling, schedule};
 use crate::app::App;
-use crate::evaluation::{NewResult, RetrievedLearningStatus, sql};
+use crate::evaluation::gaps::NewGap;
+use crate::evaluation::learned::{self, Models};
+use crate::evaluation::{AGENT_SUCCESS, NewResult, RetrievedLearningStatus, sql};
 use crate::judging::{self, SubjectConsent};
 use crate::organization::{self, OrganizationConfig};
-use crate::sessions::{self, Snapshot, Transcript};
+use crate::sessions::{self, SessionOutcomeKind, Snapshot, Transcript};
 use base::owner::{OrgId, UserId};
 use judge::prompts::{Kind, Rubric};
-use judge::{Context, JudgeError, Turn};
+use judge::{Context, Grader, JudgeError, Turn, offline};
 use storage::db::{Changes, Tx};
 use storage::error::Result;
 use storage::jobs::{self, NewJob, OnDuplicate};
@@ -28,6 +31,8 @@ pub struct LoadedSession {
     pub config: OrganizationConfig,
     pub candidates: Vec<RetrievedAt>,
     pub consent: Arc<SubjectConsent>,
+    /// The judge of the organization's order that is available.
+    pub judge: Arc<Grader>,
 }
 
 /// Reads a session; nothing when there is none, or when its user is being erased.
@@ -39,7 +44,8 @@ pub async fn load(
 ) -> Result<Option<LoadedSession>> {
     let person = (app.db.clone(), org_id.to_owned(), user_id.to_owned());
     let input = (person, session_id.to_owned(), app.clock.now());
-    app.db
+    let read = app
+        .db
         .read("evaluation.load", input, |tx, ((db, org_id, user_id), session_id, now)| {
             Box::pin(async move {
                 let found = sessions::transcript_in(tx, org_id, user_id, session_id).await?;
@@ -55,23 +61,51 @@ pub async fn load(
                 let config = organization::config_in(tx, org_id).await?.config;
                 let turns = &transcript.interactions;
                 let candidates = candidates::find(tx, org_id, user_id, turns, *now).await?;
-                Ok(Some(LoadedSession {
-                    org_id: org_id.clone(),
-                    snapshot: Snapshot::of(turns),
-                    transcript,
-                    config,
-                    candidates,
-                    consent: Arc::new(consent),
-                }))
+                let model = learned::sql::current_number(tx, org_id).await?;
+                let snapshot = Snapshot::of(turns);
+                Ok(Some((transcript, snapshot, config, candidates, consent, model)))
             })
         })
-        .await
+        .await?;
+    let Some((transcript, snapshot, config, candidates, consent, model)) = read else {
+        return Ok(None);
+    };
+    let judge = Models::choose(app, org_id, &config, model).await?;
+    let (org_id, consent) = (org_id.clone(), Arc::new(consent));
+    Ok(Some(LoadedSession { org_id, transcript, snapshot, config, candidates, consent, judge }))
 }
 
 impl LoadedSession {
     /// True if all its requests were published for evaluation alone.
     pub fn is_evaluation_only(&self) -> bool {
         self.transcript.requests.iter().all(|request| request.evaluation_only)
+    }
+
+    pub fn is_of_enabled_source(&self) -> bool {
+        let enabled = &self.config.agent_success_config.request_sources_enabled;
+        enabled.as_ref().is_none_or(|on| on.contains(&self.transcript.session.source))
+    }
+
+    /// The share of sessions like this one that is judged.
+    pub fn sampling_rate(&self) -> f64 {
+        let config = &self.config.agent_success_config;
+        match config.evaluation_only_sampling_rate {
+            _ if !self.is_of_enabled_source() => 0.0,
+            Some(rate) if self.is_evaluation_only() => rate,
+            _ => config.sampling_rate,
+        }
+    }
+
+    /// True if the session is in that share.
+    pub fn is_drawn(&self) -> bool {
+        let session = &self.transcript.session;
+        let (org, user) = (&self.org_id, &session.user_id);
+        sampling::is_sampled("evaluation", org, user, &session.session_id, self.sampling_rate())
+    }
+
+    /// The chance that the session had to be judged; 0 if it was not drawn.
+    pub fn chance(&self) -> i64 {
+        if self.is_drawn() { sampling::chance(self.sampling_rate()) } else { 0 }
     }
 
     pub fn context(&self) -> Context {
@@ -93,15 +127,114 @@ pub fn session_rubric(config: &OrganizationConfig) -> Result<&'static Rubric> {
     judging::rubric(Kind::SessionSuccess, config.judge.session_success_prompt_version.as_deref())
 }
 
+/// A judgement on a session.
+#[derive(Clone, Debug)]
+pub enum Ruling {
+    Decided(NewResult),
+    /// The judge abstained: there is no verdict, and an earlier one is withdrawn.
+    Undecided(NewGap),
+}
+
+impl Ruling {
+    pub fn agent_version(&self) -> &str {
+        match self {
+            Ruling::Decided(result) => &result.agent_version,
+            Ruling::Undecided(gap) => &gap.agent_version,
+        }
+    }
+
+    pub fn evaluation_name(&self) -> &str {
+        match self {
+            Ruling::Decided(result) => &result.evaluation_name,
+            Ruling::Undecided(_) => AGENT_SUCCESS,
+        }
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        match self {
+            Ruling::Decided(result) => result.snapshot,
+            Ruling::Undecided(gap) => gap.snapshot,
+        }
+    }
+
+    /// Nothing if the model is unpriced.
+    pub fn cost_usd(&self) -> Option<f64> {
+        match self {
+            Ruling::Decided(result) => result.origin.cost_usd,
+            Ruling::Undecided(gap) => gap.origin.cost_usd,
+        }
+    }
+
+    /// Sets the chance that the session had to be judged.
+    pub fn set_chance(&mut self, chance: i64) {
+        match self {
+            Ruling::Decided(result) => result.chance = chance,
+            Ruling::Undecided(gap) => gap.chance = chance,
+        }
+    }
+
+    pub fn learning_status(&self) -> RetrievedLearningStatus {
+        match self {
+            Ruling::Decided(result) => result.learning_status,
+            Ruling::Undecided(gap) => gap.learning_status,
+        }
+    }
+
+    pub fn set_learning_status(&mut self, status: RetrievedLearningStatus) {
+        match self {
+            Ruling::Decided(result) => result.learning_status = status,
+            Ruling::Undecided(gap) => gap.learning_status = status,
+        }
+    }
+
+    /// The decision on the session, and its reason in words; `how` is put before the judge's name.
+    pub fn decision(&self, how: &str) -> (EvaluationDecision, String) {
+        match self {
+            Ruling::Decided(result) => {
+                (EvaluationDecision::Judged, format!("{how}by {}", result.origin.judge))
+            }
+            Ruling::Undecided(gap) => (EvaluationDecision::Undecided, gap.in_words()),
+        }
+    }
+}
+
+/// The version that a verdict names when it repeats the outcome that was reported.
+pub const OUTCOME: &str = "outcome";
+
+/// The reported outcome of the session, while rules are the judge: it is the best evidence that they can have.
+pub fn reported(material: &LoadedSession) -> Option<bool> {
+    if !offline::is_rules(material.judge.label()) {
+        return None;
+    }
+    match material.transcript.outcomes.last()?.outcome {
+        SessionOutcomeKind::Success => Some(true),
+        SessionOutcomeKind::Failure => Some(false),
+        SessionOutcomeKind::Unknown => None,
+    }
+}
+
 /// Asks the judge how the session went.
 pub async fn judge_session(
-    app: &App,
+    judge: &Grader,
     material: &LoadedSession,
     rubric: &Rubric,
     agent_version: &str,
-) -> std::result::Result<NewResult, JudgeError> {
-    let graded = app.judge.session(rubric, &material.context(), &material.turns()).await?;
-    Ok(NewResult::judged(agent_version, material, graded))
+) -> std::result::Result<Ruling, JudgeError> {
+    let graded = judge.session(rubric, &material.context(), &material.turns()).await?;
+    if let Some(is_success) = reported(material) {
+        return Ok(Ruling::Decided(NewResult::reported(
+            agent_version,
+            material,
+            graded,
+            is_success,
+        )));
+    }
+    Ok(match graded.verdict.is_success() {
+        Some(is_success) => {
+            Ruling::Decided(NewResult::judged(agent_version, material, graded, is_success))
+        }
+        None => Ruling::Undecided(NewGap::undecided(agent_version, material, graded)),
+    })
 }
 
 /// The kind of the job that follows new verdicts on an organization's learnings; who handles it is wired.
@@ -125,9 +258,9 @@ pub async fn announce_learning_verdicts(tx: &mut Tx, app: &App, org_id: &OrgId) 
     jobs::enqueue(tx, app, job).await.map(drop)
 }
 
-/// A session's verdict with the verdicts on its learnings.
+/// The judgement on a session with the verdicts on its learnings.
 pub struct SessionGrade {
-    pub result: NewResult,
+    pub ruling: Ruling,
     pub learnings: LearningSet,
 }
 
@@ -139,13 +272,13 @@ pub async fn judge_all(
     agent_version: &str,
 ) -> Result<std::result::Result<SessionGrade, JudgeError>> {
     let rubric = session_rubric(&material.config)?;
-    let mut result = match judge_session(app, material, rubric, agent_version).await {
-        Ok(result) => result,
+    let mut ruling = match judge_session(&material.judge, material, rubric, agent_version).await {
+        Ok(ruling) => ruling,
         Err(error) => return Ok(Err(error)),
     };
     let learnings = learning_verdicts::judge(app, material, agent_version).await?;
-    result.learning_status = learnings.status;
-    Ok(Ok(SessionGrade { result, learnings }))
+    ruling.set_learning_status(learnings.status);
+    Ok(Ok(SessionGrade { ruling, learnings }))
 }
 
 /// Opens the subject's barrier and makes sure that it is still the person the job was made for.
@@ -170,41 +303,45 @@ pub async fn write_grade(
     now_there: Snapshot,
 ) -> Result<()> {
     let now = app.clock.now();
-    let mut result = grade.result.clone();
-    if overtaken_by(tx, subject, session_id, &result, now_there).await?.is_some() {
+    let mut ruling = grade.ruling.clone();
+    if is_overtaken(tx, subject, session_id, &ruling, now_there).await? {
         return Ok(());
     }
     let mut changes = Changes::default();
     let set = &grade.learnings;
     if !learning_verdicts::replace(&mut changes, subject, session_id, set, now_there, now)? {
         // The session changed under the judge: the old set stands until the new session is judged.
-        result.learning_status = RetrievedLearningStatus::Pending;
+        ruling.set_learning_status(RetrievedLearningStatus::Pending);
     }
-    results::save(tx, changes, subject, session_id, &result, now).await?;
+    results::save_ruling(tx, changes, subject, session_id, &ruling, now).await?;
     if set.rows.as_ref().is_some_and(|rows| !rows.is_empty()) {
         announce_learning_verdicts(tx, app, subject.org_id()).await?;
     }
-    if result.learning_status == RetrievedLearningStatus::Pending {
+    if ruling.learning_status() == RetrievedLearningStatus::Pending {
         let kind = super::learning_job::LEARNINGS;
         schedule::enqueue(tx, app, subject, kind, session_id, 30).await?;
     }
     Ok(())
 }
 
-/// The verdict that is there, if it is about the session as it is now and the new one is not: another worker was
+/// True if a judgement is there that is about the session as it is now, and the new one is not: another worker was
 /// quicker, and an older look at the session must not take its place.
-pub async fn overtaken_by(
+pub async fn is_overtaken(
     tx: &mut Tx,
     subject: &SubjectWrite,
     session_id: &str,
-    new: &NewResult,
+    new: &Ruling,
     now_there: Snapshot,
-) -> Result<Option<i64>> {
-    if new.snapshot == now_there {
-        return Ok(None);
+) -> Result<bool> {
+    if new.snapshot() == now_there {
+        return Ok(false);
     }
     let (org_id, user_id) = (subject.org_id(), subject.user_id());
-    let (name, version) = (&new.evaluation_name, &new.agent_version);
+    let (name, version) = (new.evaluation_name(), new.agent_version());
     let there = sql::find_result(tx, org_id, user_id, session_id, name, version).await?;
-    Ok(there.filter(|there| there.snapshot() == now_there).map(|there| there.result_id))
+    if let Some(there) = there {
+        return Ok(there.snapshot() == now_there);
+    }
+    let gap = sql::find_gap(tx, org_id, user_id, session_id, version).await?;
+    Ok(name == AGENT_SUCCESS && gap.is_some_and(|gap| gap.snapshot() == now_there))
 }

@@ -71,6 +71,7 @@ async fn evaluate(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
                         if replaced { set.status } else { RetrievedLearningStatus::Pending };
                     sql::set_learning_status(tx, &subject, session, AGENT_SUCCESS, version, status)
                         .await?;
+                    sql::set_gap_learning_status(tx, &subject, session, version, status).await?;
                 }
                 jobs::finish(tx, job, now).await
             })

@@ -12,3 +12,4 @@ pub mod rule_evaluators;
 pub mod sampling;
 pub mod schedule;
 pub mod session_job;
+pub mod under_way;

@@ -10,11 +10,11 @@ use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::decisions::EvaluationDecision;
-use super::grading::{self, SessionGrade};
+use super::grading::{self, Ruling, SessionGrade};
 use super::learning_verdicts::LearningSet;
 use super::rule_evaluators;
 use super::schedule::session_key;
+use super::under_way;
 use crate::app::App;
 use crate::evaluation::{AGENT_SUCCESS, EvaluationResult, RetrievedLearningStatus, sql};
 use crate::judging;
@@ -47,14 +47,22 @@ struct GradePayload {
     session_id: String,
     agent_version: String,
     evaluation_name: String,
+    /// A verdict from then on is as good as a new one.
+    #[serde(default)]
+    asked_at: i64,
+    /// Not the verdict that was there.
+    #[serde(default)]
+    refresh: bool,
 }
 
 impl GradePayload {
-    fn of(request: &GradeRequest) -> Self {
+    fn of(request: &GradeRequest, asked_at: i64) -> Self {
         GradePayload {
             session_id: request.session_id.clone(),
             agent_version: request.agent_version.clone(),
             evaluation_name: request.evaluation_name.clone(),
+            asked_at,
+            refresh: request.refresh,
         }
     }
 }
@@ -65,6 +73,8 @@ base::vocabulary! {
         NoRequests = "NO_REQUESTS",
         NoInteractions = "NO_INTERACTIONS",
         AgentVersionNotInSession = "AGENT_VERSION_NOT_IN_SESSION",
+        /// The judge abstained; the session's decision says why.
+        Undecided = "UNDECIDED",
     }
 }
 
@@ -75,7 +85,7 @@ pub struct Grade {
     /// The verdict was there already.
     pub cached: bool,
     pub skipped_reason: Option<SkippedReason>,
-    /// null when skipped.
+    /// null when skipped for another reason than UNDECIDED.
     pub retrieved_learning_status: Option<RetrievedLearningStatus>,
     /// The session grew since it was judged; ask with `refresh` to grade it again.
     pub stale: bool,
@@ -109,7 +119,10 @@ pub async fn grade_on_demand(
         Look::Cached(grade) => return Ok(grade),
         Look::Due(user_id) => user_id,
     };
-    let job_id = enqueue(app, org_id, &user_id, request.clone()).await?;
+    let job_id = match enqueue(app, org_id, &user_id, request.clone()).await? {
+        Enqueued::Job(job_id) => job_id,
+        Enqueued::Cached(grade) => return Ok(grade),
+    };
     wait(app, &job_id).await?;
     let input = (org_id.to_owned(), user_id, request);
     app.db
@@ -196,9 +209,33 @@ async fn current(
     user_id: &UserId,
     request: &GradeRequest,
 ) -> Result<Option<Grade>> {
-    let Some(result) = find(tx, org_id, user_id, request).await? else { return Ok(None) };
+    let Some(result) = find(tx, org_id, user_id, request).await? else {
+        return undecided(tx, org_id, user_id, request).await;
+    };
     let there = sessions::snapshot(tx, org_id, user_id, &request.session_id).await?;
     Ok(Some(as_grade(&result, there)))
+}
+
+/// The answer where the judge abstained.
+async fn undecided(
+    tx: &mut Tx,
+    org_id: &OrgId,
+    user_id: &UserId,
+    request: &GradeRequest,
+) -> Result<Option<Grade>> {
+    if request.evaluation_name != AGENT_SUCCESS {
+        return Ok(None);
+    }
+    let (id, version) = (&request.session_id, &request.agent_version);
+    let gap = sql::find_gap(tx, org_id, user_id, id, version).await?;
+    Ok(gap.map(|gap| Grade {
+        session_id: request.session_id.clone(),
+        result_id: None,
+        cached: false,
+        skipped_reason: Some(SkippedReason::Undecided),
+        retrieved_learning_status: Some(gap.learning_status),
+        stale: false,
+    }))
 }
 
 fn as_grade(result: &EvaluationResult, there: Snapshot) -> Grade {
@@ -212,20 +249,35 @@ fn as_grade(result: &EvaluationResult, there: Snapshot) -> Grade {
     }
 }
 
+/// The job that grades, or the verdict that came between the look and the enqueue.
+enum Enqueued {
+    Job(String),
+    Cached(Grade),
+}
+
 async fn enqueue(
     app: &Arc<App>,
     org_id: &OrgId,
     user_id: &UserId,
     request: Arc<GradeRequest>,
-) -> Result<String> {
+) -> Result<Enqueued> {
     let input = (app.clone(), org_id.to_owned(), user_id.to_owned(), request);
     app.db
         .write("evaluation.enqueue_grade", input, |tx, (app, org_id, user_id, request)| {
             Box::pin(async move {
                 let now = app.clock.now();
                 let subject = barrier::open(tx, &app.subject_keys, org_id, user_id, now).await?;
-                let payload = GradePayload::of(request);
-                let GradePayload { session_id, agent_version, evaluation_name: name } = &payload;
+                if !request.refresh
+                    && let Some(result) = find(tx, org_id, user_id, request).await?
+                    && result.evaluated_at > now - CACHE_SECONDS
+                {
+                    let id = &request.session_id;
+                    let there = sessions::snapshot(tx, org_id, user_id, id).await?;
+                    return Ok(Enqueued::Cached(as_grade(&result, there)));
+                }
+                let payload = GradePayload::of(request, now);
+                let GradePayload { session_id, agent_version, evaluation_name: name, .. } =
+                    &payload;
                 let key = session_key(user_id, session_id);
                 let job = NewJob {
                     kind: KIND,
@@ -238,7 +290,7 @@ async fn enqueue(
                     run_at: now,
                     max_attempts: ATTEMPTS,
                 };
-                jobs::enqueue(tx, app, job).await
+                jobs::enqueue(tx, app, job).await.map(Enqueued::Job)
             })
         })
         .await
@@ -315,12 +367,21 @@ impl Handler<App> for GradeSession {
 }
 
 async fn grade(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
-    let GradePayload { session_id, agent_version, evaluation_name: name } = job.payload()?;
+    let GradePayload { session_id, agent_version, evaluation_name: name, asked_at, refresh } =
+        job.payload()?;
     let user_id = job.user_id.clone().unwrap_or_default();
     let Some(material) = grading::load(app, &job.org_id, &user_id, &session_id).await? else {
         return Ok(Outcome::Done);
     };
     let graded = if name == AGENT_SUCCESS {
+        let there =
+            under_way::wait_for_turn(app, job, job.epoch, &material, &agent_version).await?;
+        let is_new = |there: &under_way::Found| {
+            there.verdict.evaluated_at >= asked_at && (there.waited || !refresh)
+        };
+        if there.is_some_and(|there| is_new(&there)) {
+            return Ok(Outcome::Done);
+        }
         grading::judge_all(app, &material, &agent_version).await?
     } else {
         let evaluators = material.config.evaluators.iter();
@@ -332,7 +393,7 @@ async fn grade(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
         match rule {
             Some(mut result) => {
                 result.agent_version = agent_version;
-                Ok(SessionGrade { result, learnings })
+                Ok(SessionGrade { ruling: Ruling::Decided(result), learnings })
             }
             None => return give_up(app, job, "judge_failed: the rule has no opinion yet").await,
         }
@@ -364,10 +425,9 @@ async fn save(
                 let held = sessions::hold(tx, &job.org_id, user_id, session_id).await?;
                 if let Some(now_there) = held {
                     grading::write_grade(tx, app, &subject, session_id, grade, now_there).await?;
-                    if grade.result.evaluation_name == AGENT_SUCCESS {
-                        let by = format!("on demand, by {}", grade.result.origin.judge);
-                        let judged = EvaluationDecision::Judged;
-                        sql::put_decision(tx, &subject, session_id, judged, &by, now).await?;
+                    if grade.ruling.evaluation_name() == AGENT_SUCCESS {
+                        let (decision, why) = grade.ruling.decision("on demand, ");
+                        sql::put_decision(tx, &subject, session_id, decision, &why, now).await?;
                     }
                 }
                 jobs::finish(tx, job, now).await

@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::grading::Ruling;
 use super::learning_verdicts::{LearningQuery, LearningVerdict};
 use crate::app::App;
+use crate::evaluation::gaps::NewGap;
 use crate::evaluation::shadow::{self, ShadowComparisonVerdict};
 use crate::evaluation::{AGENT_SUCCESS, EvaluationResult, NewResult, sql};
 use crate::sessions::{self, CitationKind};
@@ -32,12 +34,16 @@ pub struct ResultQuery {
 /// Verdicts, newest session first.
 pub async fn list(app: &App, org_id: &OrgId, query: ResultQuery) -> Result<Vec<EvaluationResult>> {
     app.db
-        .read("evaluation.list_results", (org_id.to_owned(), query), |tx, (org_id, query)| {
-            Box::pin(async move {
-                let version = shadow::pinned(tx, org_id).await?;
-                sql::list_results(tx, org_id, query, &version).await
-            })
-        })
+        .read_standby(
+            "evaluation.list_results",
+            (org_id.to_owned(), query),
+            |tx, (org_id, query)| {
+                Box::pin(async move {
+                    let version = shadow::pinned(tx, org_id).await?;
+                    sql::list_results(tx, org_id, query, &version).await
+                })
+            },
+        )
         .await
 }
 
@@ -77,6 +83,62 @@ pub async fn of_session(
     })
 }
 
+/// Writes a judgement, after `before`, in one hand-over. The session must be held.
+pub async fn save_ruling<'a>(
+    tx: &mut Tx,
+    mut before: Changes<'a>,
+    subject: &'a SubjectWrite,
+    session_id: &'a str,
+    ruling: &'a Ruling,
+    now: i64,
+) -> Result<()> {
+    sql::end_turn(&mut before, subject, session_id);
+    match ruling {
+        Ruling::Decided(result) => save(tx, before, subject, session_id, result, now).await,
+        Ruling::Undecided(gap) => withdraw(tx, before, subject, session_id, gap, now).await,
+    }
+}
+
+/// Withdraws the verdict on this version of the agent, if there is one, and writes the gap in its place.
+async fn withdraw<'a>(
+    tx: &mut Tx,
+    mut before: Changes<'a>,
+    subject: &'a SubjectWrite,
+    session_id: &'a str,
+    gap: &'a NewGap,
+    now: i64,
+) -> Result<()> {
+    let (org_id, user_id, version) = (subject.org_id(), subject.user_id(), &gap.agent_version);
+    let there = sql::find_result(tx, org_id, user_id, session_id, AGENT_SUCCESS, version).await?;
+    let titles = cited(tx, subject, session_id).await?;
+    sql::delete_result(&mut before, subject, session_id, AGENT_SUCCESS, version);
+    let result_id = there.map(|result| result.result_id);
+    sql::put_gap(&mut before, subject, session_id, gap, result_id, now);
+    sql::mark_newest(&mut before, subject, session_id);
+    sql::mark_gaps(&mut before, subject, session_id);
+    sql::replace_cited_rules(&mut before, subject, session_id, &titles);
+    tx.apply(before).await.map(drop)
+}
+
+/// Writes that the judge failed on a session, unless a verdict is there: that stays.
+pub async fn save_failure(
+    tx: &mut Tx,
+    subject: &SubjectWrite,
+    session_id: &str,
+    gap: &NewGap,
+    now: i64,
+) -> Result<()> {
+    let (org_id, user_id, version) = (subject.org_id(), subject.user_id(), &gap.agent_version);
+    let there = sql::find_result(tx, org_id, user_id, session_id, AGENT_SUCCESS, version).await?;
+    if there.is_some() {
+        return Ok(());
+    }
+    let mut changes = Changes::default();
+    sql::put_gap(&mut changes, subject, session_id, gap, None, now);
+    sql::mark_gaps(&mut changes, subject, session_id);
+    tx.apply(changes).await.map(drop)
+}
+
 /// Writes a verdict and what is counted by it, after `before`, in one hand-over. The session must be held.
 pub async fn save<'a>(
     tx: &mut Tx,
@@ -87,10 +149,20 @@ pub async fn save<'a>(
     now: i64,
 ) -> Result<()> {
     let titles;
-    sql::put_result(&mut before, subject, session_id, new, now)?;
+    let mut result_id = None;
+    if new.evaluation_name == AGENT_SUCCESS {
+        let (org_id, user_id) = (subject.org_id(), subject.user_id());
+        let gap = sql::find_gap(tx, org_id, user_id, session_id, &new.agent_version).await?;
+        if let Some(gap) = gap {
+            result_id = gap.result_id;
+            sql::close_gap(&mut before, subject, session_id, &new.agent_version);
+        }
+    }
+    sql::put_result(&mut before, subject, session_id, new, result_id, now)?;
     if new.evaluation_name == AGENT_SUCCESS {
         titles = cited(tx, subject, session_id).await?;
         sql::mark_newest(&mut before, subject, session_id);
+        sql::mark_gaps(&mut before, subject, session_id);
         sql::replace_cited_rules(&mut before, subject, session_id, &titles);
     }
     match tx.apply(before).await?.as_slice() {

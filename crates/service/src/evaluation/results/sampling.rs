@@ -22,6 +22,16 @@ pub fn hash(salt: &str, parts: &[&str]) -> u64 {
     bytes[..8].iter().fold(0, |value, byte| value << 8 | u64::from(*byte))
 }
 
+/// The chance of what is drawn in any case: chances are in 10,000ths.
+pub const CERTAIN: i64 = 10_000;
+
+/// The chance of a session in a sample of this rate; 0 only at a rate of 0.
+pub fn chance(rate: f64) -> i64 {
+    #[allow(clippy::cast_possible_truncation)] // within 0 and CERTAIN
+    let chance = (rate.clamp(0.0, 1.0) * CERTAIN as f64).round() as i64;
+    chance.max(i64::from(rate > 0.0))
+}
+
 /// True if a session is in a sample of this rate.
 pub fn is_sampled(
     salt: &str,

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::session_job;
 use crate::app::App;
+use crate::evaluation::learned;
 use base::owner::UserId;
 use judge::JudgeState;
 use storage::db::Tx;
@@ -48,13 +49,18 @@ pub async fn session_changed(
     enqueue(tx, app, subject, session_job::SESSION, session_id, quiet).await
 }
 
-/// The customer said what became of a session: evaluators that are rules look at it again.
+/// The customer said what became of a session: evaluators that are rules look at it again, and so do the rules where
+/// they are the judge.
 pub async fn outcome_reported(
     tx: &mut Tx,
     app: &App,
     subject: &SubjectWrite,
     session_id: &str,
 ) -> Result<()> {
+    learned::ground_truth_grew(tx, app, subject.org_id()).await?;
+    if app.judge.is_offline() {
+        enqueue(tx, app, subject, session_job::SESSION, session_id, 0).await?;
+    }
     enqueue(tx, app, subject, session_job::RULES, session_id, 0).await
 }
 

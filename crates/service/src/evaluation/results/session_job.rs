@@ -8,8 +8,9 @@ use serde::Serialize;
 use super::decisions::EvaluationDecision;
 use super::grading::{self, LoadedSession, SessionGrade};
 use super::schedule::SessionPayload;
-use super::{learning_verdicts, rows as results, rule_evaluators, sampling};
+use super::{learning_verdicts, rows as results, rule_evaluators, under_way};
 use crate::app::App;
+use crate::evaluation::gaps::{GapCause, NewGap};
 use crate::evaluation::{AGENT_SUCCESS, NewResult, RetrievedLearningStatus, sql};
 use crate::judging;
 use crate::sessions;
@@ -92,15 +93,19 @@ async fn evaluate(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
         Triage::Judge => None,
     };
     if decision.is_some() {
-        let written = Written { rules, grade: None, decision };
+        let written = Written { rules, decision, ..Written::default() };
         return write(app, job, &session_id, written, Then::Finish).await;
     }
     let agent_version = material.transcript.session.agent_version.clone();
+    let there = under_way::wait_for_turn(app, job, job.epoch, &material, &agent_version).await?;
+    if there.is_some() && is_judged(app, &material).await? {
+        let written = Written { rules, ..Written::default() };
+        return write(app, job, &session_id, written, Then::Finish).await;
+    }
     match grading::judge_all(app, &material, &agent_version).await? {
         Ok(grade) => {
-            let by = format!("by {}", grade.result.origin.judge);
-            let decision = Some((EvaluationDecision::Judged, by));
-            let written = Written { rules, grade: Some(grade), decision };
+            let decision = Some(grade.ruling.decision(""));
+            let written = Written { rules, grade: Some(grade), decision, gap: None };
             write(app, job, &session_id, written, Then::Finish).await
         }
         Err(error) => {
@@ -109,36 +114,41 @@ async fn evaluate(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
                 let written = Written { rules, ..Written::default() };
                 write(app, job, &session_id, written, Then::GoOn).await?;
             }
-            after_failure(app, job, payload, &error).await
+            after_failure(app, job, payload, &material, &error).await
         }
     }
 }
 
-/// True if the session is unchanged since its verdict, and its learnings were judged too.
+/// True if the session is unchanged since it was judged, decided or not, and its learnings were judged too.
 async fn is_judged(app: &App, material: &LoadedSession) -> Result<bool> {
     let session = &material.transcript.session;
     let input = (material.org_id.clone(), session.clone());
-    let found = app
+    let (verdict, gap) = app
         .db
-        .lookup("evaluation.is_judged", input, |tx, (org_id, session)| {
-            let (user, version) = (&session.user_id, &session.agent_version);
-            Box::pin(sql::find_result(
-                tx,
-                org_id,
-                user,
-                &session.session_id,
-                AGENT_SUCCESS,
-                version,
-            ))
+        .read("evaluation.is_judged", input, |tx, (org_id, session)| {
+            Box::pin(async move {
+                let (user, version) = (&session.user_id, &session.agent_version);
+                let id = &session.session_id;
+                let found = sql::find_result(tx, org_id, user, id, AGENT_SUCCESS, version).await?;
+                Ok((found, sql::find_gap(tx, org_id, user, id, version).await?))
+            })
         })
         .await?;
     let with_learnings = !material.candidates.is_empty() && learning_verdicts::is_sampled(material);
+    if let Some(is_success) = grading::reported(material) {
+        return Ok(verdict.is_some_and(|there| {
+            let same = there.prompt_version == grading::OUTCOME && there.is_success == is_success;
+            same && there.snapshot() == material.snapshot
+        }));
+    }
     let is_missing = |status: RetrievedLearningStatus| {
         with_learnings && status == RetrievedLearningStatus::NotApplicable
     };
-    Ok(found.is_some_and(|result| {
-        result.snapshot() == material.snapshot && !is_missing(result.retrieved_learning_status)
-    }))
+    let verdict = verdict.map(|result| (result.snapshot(), result.retrieved_learning_status));
+    let gap = gap.filter(|gap| gap.cause == GapCause::Undecided);
+    let judged = verdict.or(gap.map(|gap| (gap.snapshot(), gap.learning_status)));
+    Ok(judged
+        .is_some_and(|(snapshot, status)| snapshot == material.snapshot && !is_missing(status)))
 }
 
 /// Decision on a session before anything is paid for.
@@ -150,31 +160,21 @@ enum Triage {
 }
 
 fn triage(material: &LoadedSession) -> Triage {
-    let session = &material.transcript.session;
-    let config = &material.config.agent_success_config;
     if material.transcript.interactions.is_empty() {
         return Triage::Skip("it has no interactions");
     }
-    if config.request_sources_enabled.as_ref().is_some_and(|on| !on.contains(&session.source)) {
+    if !material.is_of_enabled_source() {
         return Triage::Skip("its source is not in request_sources_enabled");
     }
-    let rate = if material.is_evaluation_only() {
-        config.evaluation_only_sampling_rate.unwrap_or(config.sampling_rate)
-    } else {
-        config.sampling_rate
-    };
-    let (org, user) = (&material.org_id, &session.user_id);
-    if sampling::is_sampled("evaluation", org, user, &session.session_id, rate) {
-        Triage::Judge
-    } else {
-        Triage::SampleOut(rate)
-    }
+    if material.is_drawn() { Triage::Judge } else { Triage::SampleOut(material.sampling_rate()) }
 }
 
 #[derive(Default)]
 struct Written {
     rules: Vec<NewResult>,
     grade: Option<SessionGrade>,
+    /// The judge failed for good.
+    gap: Option<NewGap>,
     decision: Option<(EvaluationDecision, String)>,
 }
 
@@ -214,6 +214,9 @@ async fn write(
                         grading::write_grade(tx, app, &subject, session_id, grade, now_there)
                             .await?;
                     }
+                    if let Some(gap) = &written.gap {
+                        results::save_failure(tx, &subject, session_id, gap, now).await?;
+                    }
                     if let Some((decision, reason)) = &written.decision {
                         sql::put_decision(tx, &subject, session_id, *decision, reason, now).await?;
                     }
@@ -236,6 +239,7 @@ async fn after_failure(
     app: &Arc<App>,
     job: &Claim,
     payload: SessionPayload,
+    material: &LoadedSession,
     error: &JudgeError,
 ) -> Result<Outcome> {
     let SessionPayload { session_id, postponed } = &payload;
@@ -247,7 +251,9 @@ async fn after_failure(
         return Err(judging::judge_error(error));
     }
     let decision = Some((EvaluationDecision::Failed, error.to_string()));
-    let written = Written { decision, ..Written::default() };
+    let agent_version = &material.transcript.session.agent_version;
+    let gap = Some(NewGap::failed(agent_version, material, error));
+    let written = Written { decision, gap, ..Written::default() };
     write(app, job, session_id, written, Then::GiveUp(error.to_string())).await
 }
 
@@ -261,13 +267,17 @@ pub async fn put_off<P: Serialize>(
     payload: impl FnOnce(i64) -> P,
 ) -> Result<bool> {
     metrics::counter!("evenhand_evaluation_failures_total", "code" => error.code()).increment(1);
-    let is_paused = matches!(error, JudgeError::Blocked { .. });
+    let is_paused = error.is_pause();
     if !error.is_temporary() || (!is_paused && tried >= POSTPONEMENTS) {
         return Ok(false);
     }
     let asked = error.after().map_or(0, |after| i64::try_from(after.as_secs()).unwrap_or(3600));
-    let wait =
-        if is_paused { 60 } else { judging::pause(tried + 1, app.ids.fraction()).max(asked + 1) };
+    let wait = match error {
+        // Somebody has to set a model up.
+        JudgeError::NeedsModel => 3600,
+        _ if is_paused => 60,
+        _ => judging::pause(tried + 1, app.ids.fraction()).max(asked + 1),
+    };
     let payload = jobs::stored(&payload(if is_paused { tried } else { tried + 1 }));
     let again_at = app.clock.now() + wait;
     jobs::postpone(app, job, again_at, &error.to_string(), payload).await?;

@@ -10,8 +10,8 @@ use crate::evaluation::sql::{self, JudgedSession};
 use crate::sessions::SessionOutcomeKind;
 use base::owner::{OrgId, UserId};
 use stats::agreement::Confusion;
-use stats::distributions::normal_critical_value;
-use stats::judge_correction::rogan_gladen_rate;
+use stats::distributions::{normal_critical_value, student_t_critical_value};
+use stats::judge_correction::{PredictionPoweredRate, ReviewedUser};
 use stats::newcombe::Rate;
 use stats::wilson::wilson;
 use stats::{ALPHA, Arm, Defined, Interval, UserSum};
@@ -39,6 +39,8 @@ pub struct AgreementQuery {
     pub to: Option<i64>,
     pub agent_version: Option<String>,
     pub prompt_version: Option<String>,
+    pub judge: Option<String>,
+    pub source: Option<String>,
     pub ground_truth: GroundTruth,
 }
 
@@ -63,7 +65,8 @@ pub struct Agreement {
     pub specificity: Number,
     /// The judge's success rate over all judged sessions, as it is.
     pub raw_success_rate: Number,
-    /// The same with the judge's errors taken out; refused when sensitivity + specificity do not exceed 1.
+    /// The same with the judge's errors taken out, by the labels that the review queue drew at random; null under 30
+    /// labelled users.
     pub corrected_success_rate: Number,
     /// Sessions that the judge passed and people did not, newest first, at most 100.
     pub false_passes: Vec<FalsePass>,
@@ -126,8 +129,16 @@ fn measure(
 ) -> Agreement {
     let mut confusion = Confusion::default();
     let mut users: BTreeMap<&str, UserSum> = BTreeMap::new();
+    let mut reviewed: BTreeMap<&str, ReviewedUser> = BTreeMap::new();
     let mut false_passes = Vec::new();
     for session in sessions {
+        let drawn = reviewed.entry(&session.user_id).or_default();
+        drawn.judged += 1;
+        drawn.passes += u64::from(session.is_success);
+        if let (Some(label), Some(chance)) = (session.label, session.chance) {
+            drawn.labelled.count(session.is_success, label, chance);
+            drawn.labels += 1;
+        }
         let user = users.entry(&session.user_id).or_default();
         user.sessions += 1;
         user.total += i64::from(session.is_success);
@@ -165,9 +176,24 @@ fn measure(
             let n = judged.effective_sample_size().unwrap_or(judged.session_count() as f64);
             (mean, Ok(wilson(mean, n, normal_critical_value(ALPHA / 2.0))))
         })),
-        corrected_success_rate: rate(rogan_gladen_rate(&judged, &confusion)),
+        corrected_success_rate: corrected(reviewed.into_values().collect()),
         false_passes,
     }
+}
+
+/// Prediction-powered, with Student's t on the labelled users.
+fn corrected(users: Vec<ReviewedUser>) -> Number {
+    number(PredictionPoweredRate::of(&users).map(|rate| {
+        #[allow(clippy::cast_precision_loss)] // a number of users
+        let t = student_t_critical_value(ALPHA / 2.0, rate.labelled_users as f64 - 1.0);
+        let half_width = t * rate.variance.sqrt();
+        let estimate = rate.estimate.clamp(0.0, 1.0);
+        let interval = Interval {
+            lower: (estimate - half_width).max(0.0),
+            upper: (estimate + half_width).min(1.0),
+        };
+        (estimate, Ok(interval))
+    }))
 }
 
 fn rate(rate: Defined<Rate>) -> Number {
@@ -197,11 +223,12 @@ mod tests {
     ) -> JudgedSession {
         JudgedSession {
             result_id: n,
-            user_id: format!("u{}", n % 7).into(),
+            user_id: format!("u{}", n % 100).into(),
             session_id: format!("s{n}"),
             is_success: judge,
             label,
             outcome,
+            chance: label.map(|_| 0.5),
         }
     }
 
@@ -215,13 +242,20 @@ mod tests {
     }
 
     #[test]
-    fn a_judge_no_better_than_chance_is_not_corrected() {
+    fn labels_that_were_not_drawn_or_are_of_few_users_correct_nothing() {
         let sessions: Vec<_> =
             (0..40).map(|n| session(n, n % 2 == 0, Some(n % 4 < 2), None)).collect();
+        let chosen: Vec<_> =
+            sessions.iter().map(|one| JudgedSession { chance: None, ..one.clone() }).collect();
+        let reason = |sessions: &[JudgedSession]| {
+            let found = measure("x".to_owned(), GroundTruth::Labels, sessions);
+            assert_eq!(found.n, sessions.len() as u64);
+            found.corrected_success_rate.null_reason
+        };
+        let few = Some("fewer_than_30_labelled_users_in_an_arm");
+        assert_eq!((reason(&chosen), reason(&sessions[..29])), (few, few));
+        assert_eq!(reason(&sessions), None);
         let found = measure("x".to_owned(), GroundTruth::Labels, &sessions);
-        assert_eq!(found.n, 40);
-        assert_eq!(found.corrected_success_rate.value, None);
-        assert_eq!(found.corrected_success_rate.null_reason, Some("judge_no_better_than_chance"));
         assert_eq!(found.false_passes.len(), 10);
     }
 
@@ -237,7 +271,7 @@ mod tests {
         let found = measure("x".to_owned(), GroundTruth::Labels, &sessions);
         let raw = found.raw_success_rate.value.unwrap();
         let corrected = found.corrected_success_rate.value.unwrap();
-        assert!(raw > 0.6 && (corrected - 0.5).abs() < 0.02, "{raw} {corrected}");
+        assert!(raw > 0.6 && (corrected - 0.5).abs() < 0.03, "{raw} {corrected}");
         let (low, high) = found.corrected_success_rate.ci95.unwrap();
         assert!(low < 0.5 && 0.5 < high);
     }

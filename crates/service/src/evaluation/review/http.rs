@@ -10,8 +10,10 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::agreement::GroundTruth;
+use super::estimate::{self, EstimateQuery, EstimatedSuccess};
 use super::judge_health::{self, JudgeHealth};
 use super::labels::LabelView;
+use super::queue::{self, ReviewQueue};
 use super::session_view::{self, SessionView};
 use super::{Agreement, AgreementQuery, NewLabel, agreement, labels};
 use crate::app::App;
@@ -28,6 +30,8 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(get_session))
         .routes(routes!(get_judge_health))
         .routes(routes!(get_agreement))
+        .routes(routes!(get_estimated_success))
+        .routes(routes!(draw_reviews))
 }
 
 struct LabelsRequest {
@@ -99,6 +103,8 @@ impl Read for AgreementQuery {
             to: moment(f.about("Included."), "to_ts"),
             agent_version: f.optional_id("agent_version"),
             prompt_version: f.about("Only verdicts of this rubric.").optional_id("prompt_version"),
+            judge: f.about("Only verdicts of this judge.").optional_id("judge"),
+            source: f.about("Only sessions of this source.").optional_text("source", 500),
             ground_truth: f.word_or("ground_truth", GroundTruth::Both),
         };
         if let (Some(from), Some(to)) = (query.from, query.to)
@@ -119,6 +125,59 @@ async fn get_agreement(
     QueryInput(query): QueryInput<AgreementQuery>,
 ) -> Result<Json<Agreement>> {
     Ok(Json(agreement::agreement(&app, &caller.org_id, query).await?))
+}
+
+crate::request_query!(EstimateQuery);
+
+impl Read for EstimateQuery {
+    fn read(f: &mut Fields<'_>) -> Self {
+        let query = EstimateQuery {
+            from: moment(f.about("Included: of the sessions' first requests."), "from_ts"),
+            to: moment(f.about("Included."), "to_ts"),
+        };
+        if let (Some(from), Some(to)) = (query.from, query.to)
+            && from > to
+        {
+            f.problem("to_ts", "not_after_start", "must not be before from_ts");
+        }
+        query
+    }
+}
+
+/// Success rates over all sessions that were due, decided or not, by source, corrected by labels drawn at random.
+#[utoipa::path(get, path = "/api/evaluations/estimated_success", tag = "evaluation", params(EstimateQuery),
+    responses((status = 200, body = EstimatedSuccess)))]
+async fn get_estimated_success(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    QueryInput(query): QueryInput<EstimateQuery>,
+) -> Result<Json<EstimatedSuccess>> {
+    Ok(Json(estimate::estimated_success(&app, &caller.org_id, query).await?))
+}
+
+struct ReviewRequest {
+    limit: i64,
+}
+
+crate::request_body!(ReviewRequest, "ReviewQueueRequest");
+
+impl Read for ReviewRequest {
+    fn read(f: &mut Fields<'_>) -> Self {
+        ReviewRequest { limit: f.integer_or("limit", 1..=200, 20) }
+    }
+}
+
+/// Sessions for people to look at, half drawn at random and half where a label teaches most; more are drawn when fewer
+/// are open.
+#[utoipa::path(post, path = "/api/evaluations/review_queue", tag = "evaluation",
+    request_body = ReviewRequest, responses((status = 200, body = ReviewQueue)))]
+async fn draw_reviews(
+    State(app): State<Arc<App>>,
+    operator: Operator,
+    Input { value, .. }: Input<ReviewRequest>,
+) -> Result<Json<ReviewQueue>> {
+    let limit = usize::try_from(value.limit).unwrap_or(1);
+    Ok(Json(queue::review_queue(&app, &operator.0.org_id, limit).await?))
 }
 
 /// One session, whole.

@@ -6,12 +6,13 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::app::App;
-use crate::evaluation::{AGENT_SUCCESS, sql};
+use crate::evaluation::{AGENT_SUCCESS, learned, sql};
 use crate::http::fields::{Fields, Read};
 use crate::sessions;
 use base::owner::{OrgId, UserId};
 use judge::FailureType;
-use storage::error::Result;
+use storage::db::Tx;
+use storage::error::{Code, Error, Result};
 use storage::subjects::barrier;
 
 /// A person's verdict on a session.
@@ -20,10 +21,26 @@ pub struct NewLabel {
     pub session_id: String,
     pub user_id: Option<UserId>,
     pub evaluation_name: String,
-    pub is_success: bool,
+    pub says: LabelSays,
     pub failure_type: FailureType,
     pub note: String,
     pub labelled_by: String,
+}
+
+/// Statement of a label.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LabelSays {
+    Went(bool),
+    /// That the judge is right, or wrong.
+    OfTheVerdict(Opinion),
+}
+
+base::vocabulary! {
+    /// A person's opinion of the judge's verdict.
+    pub enum Opinion {
+        Agree = "agree",
+        Disagree = "disagree",
+    }
 }
 
 /// A label as it is read back.
@@ -62,9 +79,26 @@ crate::request_body!(NewLabel, "Label");
 
 impl Read for NewLabel {
     fn read(f: &mut Fields<'_>) -> Self {
-        let is_success = f.required("is_success", |f| f.optional_flag("is_success"));
+        let opinion =
+            f.about("Instead of is_success: whether the judge's verdict is right.").word("opinion");
+        let is_success =
+            f.about("How the session went; needed without an opinion.").optional_flag("is_success");
+        let says = match (is_success, opinion) {
+            (Some(is_success), None) => LabelSays::Went(is_success),
+            (None, Some(opinion)) => LabelSays::OfTheVerdict(opinion),
+            (Some(_), Some(_)) => {
+                f.problem("opinion", "contradiction", "cannot go with is_success");
+                LabelSays::Went(false)
+            }
+            (None, None) => {
+                if !f.is_refused("is_success") && !f.is_refused("opinion") {
+                    f.problem("is_success", "missing", "is_success or opinion is needed");
+                }
+                LabelSays::Went(false)
+            }
+        };
         let failure_type = f.word_among("failure_type", &FailureType::NAMED);
-        if is_success && failure_type.is_some() {
+        if is_success == Some(true) && failure_type.is_some() {
             f.problem("failure_type", "contradiction", "cannot go with is_success");
         }
         NewLabel {
@@ -73,12 +107,30 @@ impl Read for NewLabel {
                 .about("Needed when several users have a session of this id.")
                 .optional_id("user_id"),
             evaluation_name: f.id_or("evaluation_name", AGENT_SUCCESS),
-            is_success,
+            says,
             failure_type: failure_type.unwrap_or(FailureType::None),
             note: f.text("note", 4000),
             labelled_by: f.id_or("labelled_by", "dashboard"),
         }
     }
+}
+
+/// How the session went, by the label.
+async fn went(tx: &mut Tx, org_id: &OrgId, user_id: &UserId, label: &NewLabel) -> Result<bool> {
+    let opinion = match label.says {
+        LabelSays::Went(is_success) => return Ok(is_success),
+        LabelSays::OfTheVerdict(opinion) => opinion,
+    };
+    let (session_id, name) = (&label.session_id, &label.evaluation_name);
+    let verdict = sql::newest_verdict(tx, org_id, user_id, session_id, name).await?;
+    let verdict = verdict.ok_or_else(|| {
+        Error::invalid_field(
+            Code::InvalidInput,
+            "/labels",
+            "There is no verdict to agree or disagree with; send is_success.",
+        )
+    })?;
+    Ok(verdict == (opinion == Opinion::Agree))
 }
 
 /// Stores labels, all or none. A label of the same person on the same session takes the place of the old one.
@@ -96,10 +148,11 @@ pub async fn label(app: &Arc<App>, org_id: &OrgId, labels: Vec<NewLabel>) -> Res
                         barrier::open(tx, &app.subject_keys, org_id, &user_id, now).await?;
                     // Held, so that deleting the session takes the label along.
                     if sessions::hold(tx, org_id, &user_id, &label.session_id).await?.is_some() {
-                        sql::put_label(tx, &subject, label, now).await?;
+                        let went = went(tx, org_id, &user_id, label).await?;
+                        sql::put_label(tx, &subject, label, went, now).await?;
                     }
                 }
-                Ok(())
+                learned::ground_truth_grew(tx, app, org_id).await
             })
         })
         .await?;

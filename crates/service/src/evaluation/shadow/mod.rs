@@ -87,7 +87,7 @@ pub struct NewComparison {
 pub async fn recent(app: &App, org_id: &OrgId, limit: i64) -> Result<Vec<ShadowComparisonVerdict>> {
     let input = (org_id.to_owned(), app.clock.now() - LOOKBACK, limit);
     app.db
-        .read("evaluation.recent_shadow", input, |tx, (org_id, since, limit)| {
+        .read_standby("evaluation.recent_shadow", input, |tx, (org_id, since, limit)| {
             Box::pin(async move {
                 let version = pinned(tx, org_id).await?;
                 sql::recent(tx, org_id, &version, *since, *limit).await

@@ -4,15 +4,17 @@ use crate::evaluation::review::agreement::AgreementQuery;
 use crate::evaluation::review::labels::{LabelView, NewLabel};
 use crate::sessions::SessionOutcomeKind;
 use base::owner::{OrgId, UserId};
+use judge::FailureType;
 use storage::db::Tx;
 use storage::error::Result;
 use storage::subjects::SubjectWrite;
-use storage::{rows, run};
+use storage::{row, rows, run};
 
 pub async fn put_label(
     tx: &mut Tx,
     subject: &SubjectWrite,
     label: &NewLabel,
+    is_success: bool,
     now: i64,
 ) -> Result<()> {
     run!(
@@ -30,12 +32,34 @@ pub async fn put_label(
         &label.evaluation_name,
         &label.labelled_by,
         subject.epoch(),
-        label.is_success,
-        label.failure_type,
+        is_success,
+        if is_success { FailureType::None } else { label.failure_type },
         &label.note,
         now
     )?;
     Ok(())
+}
+
+/// The newest verdict on a session under an evaluation.
+pub async fn newest_verdict(
+    tx: &mut Tx,
+    org_id: &OrgId,
+    user_id: &UserId,
+    session_id: &str,
+    evaluation_name: &str,
+) -> Result<Option<bool>> {
+    let found = row!(
+        tx,
+        (bool,),
+        "SELECT is_success FROM evaluation_results
+         WHERE org_id = $1 AND user_id = $2 AND session_id = $3 AND evaluation_name = $4
+         ORDER BY is_newest DESC, evaluated_at DESC, result_id DESC LIMIT 1",
+        org_id,
+        user_id,
+        session_id,
+        evaluation_name
+    )?;
+    Ok(found.map(|(is_success,)| is_success))
 }
 
 /// People's labels of a session, newest first.
@@ -68,6 +92,8 @@ pub struct JudgedSession {
     pub label: Option<bool>,
     /// The newest outcome the customer reported.
     pub outcome: Option<SessionOutcomeKind>,
+    /// Chance of the draw, where the review queue drew it at random.
+    pub chance: Option<f64>,
 }
 
 /// The newest verdict of every judged session in the window, with its ground truth where there is one.
@@ -86,15 +112,20 @@ pub async fn judged_sessions(
                  ORDER BY l.labelled_at DESC, l.labelled_by DESC LIMIT 1) AS label,
                 (SELECT o.outcome FROM session_outcomes o
                  WHERE o.org_id = r.org_id AND o.user_id = r.user_id AND o.session_id = r.session_id
-                 ORDER BY o.revision DESC LIMIT 1) AS outcome
+                 ORDER BY o.revision DESC LIMIT 1) AS outcome,
+                (SELECT d.chance FROM review_draws d
+                 WHERE d.org_id = r.org_id AND d.user_id = r.user_id AND d.session_id = r.session_id
+                   AND d.half = 'random') AS chance
          FROM evaluation_results r
-         WHERE r.org_id = $1 AND r.evaluation_name = $2
+         WHERE r.org_id = $1 AND r.evaluation_name = $2 AND r.prompt_version <> 'outcome'
            AND ($3 IS NULL OR r.created_at >= $3) AND ($4 IS NULL OR r.created_at <= $4)
            AND ($5 IS NULL OR r.agent_version = $5) AND ($6 IS NULL OR r.prompt_version = $6)
+           AND ($7 IS NULL OR r.judge = $7) AND ($8 IS NULL OR r.source = $8)
            AND NOT EXISTS (SELECT 1 FROM evaluation_results n
                  WHERE n.org_id = r.org_id AND n.user_id = r.user_id AND n.session_id = r.session_id
                    AND n.evaluation_name = r.evaluation_name
                    AND ($5 IS NULL OR n.agent_version = $5) AND ($6 IS NULL OR n.prompt_version = $6)
+                   AND ($7 IS NULL OR n.judge = $7)
                    AND (n.evaluated_at, n.result_id) > (r.evaluated_at, r.result_id))
          ORDER BY r.created_at DESC, r.result_id DESC",
         org_id,
@@ -102,6 +133,8 @@ pub async fn judged_sessions(
         query.from,
         query.to,
         query.agent_version.as_deref(),
-        query.prompt_version.as_deref()
+        query.prompt_version.as_deref(),
+        query.judge.as_deref(),
+        query.source.as_deref()
     )
 }

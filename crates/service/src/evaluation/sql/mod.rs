@@ -2,16 +2,20 @@
 
 mod cited_rules;
 mod decisions;
+mod gaps;
 mod labels;
 mod learnings;
 mod regenerations;
 mod results;
+mod review;
+mod under_way;
 
 pub use cited_rules::replace_cited_rules;
 pub use decisions::{
     decision_counts, find_decision, put_decision, sessions_to_explain, undecided_reasons,
 };
-pub use labels::{JudgedSession, judged_sessions, labels_of, put_label};
+pub use gaps::{close_gap, find_gap, mark_gaps, put_gap, set_gap_learning_status};
+pub use labels::{JudgedSession, judged_sessions, labels_of, newest_verdict, put_label};
 pub use learnings::{
     list_learning_verdicts, replace_learning_verdicts, set_learning_status, verdicts_on_learnings,
 };
@@ -21,8 +25,14 @@ pub use regenerations::{
     set_estimate,
 };
 pub use results::{
-    find_result, list_results, mark_newest, newest_success, put_result, success_counts,
+    delete_result, find_result, list_results, mark_newest, newest_success, put_result,
+    success_counts,
 };
+pub use review::{
+    PredictedSession, last_labels, predicted_sessions, put_draw, reviewable, set_chance, thresholds,
+};
+
+pub use under_way::{end_turn, give_turn_back, take_turn};
 
 use base::owner::{OrgId, UserId};
 use storage::db::Tx;
@@ -53,12 +63,15 @@ pub async fn forget_session(
 ) -> Result<()> {
     for sql in [
         "DELETE FROM candidate_verdicts WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
+        "DELETE FROM judgements_under_way WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
+        "DELETE FROM review_draws WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
         "DELETE FROM session_labels WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
         "DELETE FROM learning_verdicts WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
         "DELETE FROM cited_rules WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
         "DELETE FROM shadow_verdicts WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
         "DELETE FROM shadow_sessions WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
         "DELETE FROM imported_scores WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
+        "DELETE FROM verdict_gaps WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
         "DELETE FROM evaluation_results WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
         "DELETE FROM evaluation_decisions WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
     ] {

@@ -12,17 +12,23 @@ use storage::error::Result;
 use storage::subjects::SubjectWrite;
 use storage::{row, rows};
 
-/// The statement of [`put_result`], for the columns of [`NewResult::columns`].
-fn put_statement(columns: &[(&'static str, Value<'_>)]) -> &'static str {
-    static STATEMENT: OnceLock<String> = OnceLock::new();
-    STATEMENT.get_or_init(|| {
+/// The statement of [`put_result`], for the columns of [`NewResult::columns`], with an id of its own or a given one.
+fn put_statement(columns: &[(&'static str, Value<'_>)], with_id: bool) -> &'static str {
+    static STATEMENTS: [OnceLock<String>; 2] = [OnceLock::new(), OnceLock::new()];
+    STATEMENTS[usize::from(with_id)].get_or_init(|| {
         let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
         let values: Vec<String> = (9..9 + names.len()).map(|number| format!("${number}")).collect();
         let updated = ["epoch", "created_at", "evaluated_at", "source", "is_newest", "user_group"];
         let updated: Vec<String> = updated
             .iter()
-            .chain(&names)
-            .map(|name| format!("{name} = excluded.{name}"))
+            .chain(names.iter().filter(|name| **name != "result_id"))
+            .map(|name| match *name {
+                // A verdict that somebody asked for takes the place of one that was drawn, and its chance.
+                "chance" => "chance = CASE WHEN excluded.chance = 0 THEN evaluation_results.chance
+                                           ELSE excluded.chance END"
+                    .to_owned(),
+                name => format!("{name} = excluded.{name}"),
+            })
             .collect();
         format!(
             "INSERT INTO evaluation_results
@@ -46,18 +52,23 @@ fn put_statement(columns: &[(&'static str, Value<'_>)]) -> &'static str {
     })
 }
 
-/// Writes a verdict, in the place of the one before if there is one, and returns the row's id, which stays. Time and
-/// source are those of the session as it is now. It is the verdict of the session (`is_newest`) if no other verdict is on
-/// a later version of the agent by the order of the session's requests; [`mark_newest`] corrects the others.
+/// Writes a verdict, in the place of the one before if there is one, and returns the row's id, which stays: that of a
+/// verdict that was withdrawn is given as `result_id`. Time and source are those of the session as it is now. It is the
+/// verdict of the session (`is_newest`) if no other verdict is on a later version of the agent by the order of the
+/// session's requests; [`mark_newest`] corrects the others.
 pub fn put_result<'a>(
     changes: &mut Changes<'a>,
     subject: &'a SubjectWrite,
     session_id: &'a str,
     new: &'a NewResult,
+    result_id: Option<i64>,
     now: i64,
 ) -> Result<()> {
-    let columns = new.columns()?;
-    let statement = put_statement(&columns);
+    let mut columns = new.columns()?;
+    if let Some(result_id) = result_id {
+        columns.push(("result_id", result_id.into()));
+    }
+    let statement = put_statement(&columns, result_id.is_some());
     let mut values = vec![
         subject.org_id().into(),
         subject.user_id().into(),
@@ -71,6 +82,26 @@ pub fn put_result<'a>(
     values.extend(columns.into_iter().map(|(_, value)| value));
     changes.add(statement, values);
     Ok(())
+}
+
+pub fn delete_result<'a>(
+    changes: &mut Changes<'a>,
+    subject: &'a SubjectWrite,
+    session_id: &'a str,
+    evaluation_name: &'a str,
+    agent_version: &'a str,
+) {
+    changes.add(
+        "DELETE FROM evaluation_results
+         WHERE org_id = $1 AND user_id = $2 AND session_id = $3 AND evaluation_name = $4 AND agent_version = $5",
+        vec![
+            subject.org_id().into(),
+            subject.user_id().into(),
+            session_id.into(),
+            evaluation_name.into(),
+            agent_version.into(),
+        ],
+    );
 }
 
 /// Marks the verdict of the session among its verdicts of success: that on the latest version of the agent by the order

@@ -26,6 +26,8 @@ pub struct RetrievalExperimentArmMetrics {
     /// Per published session with complete token counts.
     pub average_output_tokens: Option<f64>,
     pub output_token_session_count: u64,
+    /// Of the sessions that were due, the share with a verdict, from 0 to 1; null if none was due.
+    pub judged_share: Option<f64>,
 }
 
 shown_by_name!(RetrievalExperimentArmMetrics);
@@ -42,6 +44,8 @@ pub struct ArmUsers<'a> {
     pub published: u64,
     /// Published sessions that sampling left out.
     pub sampled_out: u64,
+    /// Published sessions that were due and have no verdict.
+    pub without_verdict: u64,
     pub tokens: stats::Arm,
     /// Sessions that count, by success and by the other outcomes.
     pub outcome: stats::Arm,
@@ -64,6 +68,7 @@ impl<'a> ArmUsers<'a> {
             assigned: count(|user, i| user.published[i] > 0),
             published: all.iter().map(|user| user.published[i]).sum(),
             sampled_out: all.iter().map(|user| user.sampled_out[i]).sum(),
+            without_verdict: all.iter().map(|user| user.without_verdict[i]).sum(),
             tokens: all
                 .iter()
                 .map(|user| UserSum { sessions: user.token_sessions[i], total: user.tokens[i] })
@@ -81,6 +86,13 @@ impl<'a> ArmUsers<'a> {
         by(&self.users, |user| user.triggered)
     }
 
+    #[allow(clippy::cast_precision_loss)] // numbers of sessions
+    fn judged_share(&self) -> Option<f64> {
+        let judged = self.outcome.session_count();
+        let due = judged + self.without_verdict;
+        (due > 0).then(|| judged as f64 / due as f64)
+    }
+
     pub fn metrics(&self) -> RetrievalExperimentArmMetrics {
         RetrievalExperimentArmMetrics {
             arm: self.arm,
@@ -94,6 +106,7 @@ impl<'a> ArmUsers<'a> {
             escalation_rate: self.escalations.mean().ok(),
             average_output_tokens: self.tokens.mean().ok(),
             output_token_session_count: self.tokens.session_count(),
+            judged_share: self.judged_share(),
         }
     }
 }

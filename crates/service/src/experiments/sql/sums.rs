@@ -131,6 +131,8 @@ async fn published(
         tx,
         Published,
         "SELECT p.user_id, p.session_id, p.arm,
+                (SELECT COUNT(*) FROM verdict_gaps g
+                  WHERE g.org_id = $1 AND g.user_id = p.user_id AND g.session_id = p.session_id AND g.is_newest) AS gaps,
                 (SELECT MAX(q.created_at) FROM requests q
                   WHERE q.org_id = $1 AND q.user_id = p.user_id AND q.session_id = p.session_id) AS last_request_at,
                 CAST(COALESCE(SUM(CASE WHEN LOWER(i.role) <> 'user' THEN i.token_count END), 0) AS BIGINT) AS tokens,

@@ -285,7 +285,7 @@ struct Learning<'a> {
 impl Learning<'_> {
     /// The learning's `source`: extracted by rules or by a model.
     fn source(&self) -> String {
-        let by = if self.origin.judge == "offline" { "rules" } else { "model" };
+        let by = if judge::offline::is_rules(&self.origin.judge) { "rules" } else { "model" };
         format!("extraction/{by}")
     }
 

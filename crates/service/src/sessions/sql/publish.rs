@@ -118,6 +118,7 @@ pub async fn insert_request(
     if let Some(learning) = learning {
         learning.add_to(&mut changes);
     }
+    changes.together();
     for turns in request.items.chunks(TURNS_AT_ONCE) {
         let mut values = Vec::with_capacity(turns.len() * 18);
         for (item, tokens) in turns {

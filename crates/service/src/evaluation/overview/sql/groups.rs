@@ -118,14 +118,15 @@ impl Groups {
         Some(Groups::Sums(sums))
     }
 
-    /// The sums that intervals are made of: two numbers of each group, from its rows and sums.
+    /// The sums that intervals are made of: two numbers of each group, from its rows and sums, which count sessions as
+    /// `unit`.
     #[allow(clippy::cast_precision_loss)] // counts of sessions fit exactly
-    pub fn sums(&self, of_group: impl Fn(&[i64; WIDTH]) -> (i64, i64)) -> GroupSums {
+    pub fn sums(&self, unit: f64, of_group: impl Fn(&[i64; WIDTH]) -> (i64, i64)) -> GroupSums {
         let mut all = GroupSums::default();
         if let Groups::Sums(Some(sums)) = self {
             for (group, values) in sums.iter().enumerate() {
                 let (sessions, total) = of_group(values);
-                all.add(group, sessions as f64, total as f64);
+                all.add(group, sessions as f64 / unit, total as f64 / unit);
             }
         }
         all

@@ -41,11 +41,16 @@ macro_rules! line {
             /// Number of the first of [`Self::SUMS`] that are kept by group; 0 if groups are not kept.
             pub const GROUPED: usize = { let names: &[&str] = &[$($grouped_sql),*]; names.len() };
 
-            /// Adds the sums of a line as often as it counts.
-            pub fn add(&mut self, share: i64, line: &$line) {
+            /// Adds the sums of a line as often as it counts, without those by group.
+            pub fn add_sums(&mut self, share: i64, line: &$line) {
                 self.n += share * line.n;
                 $(self.$grouped += share * line.$grouped;)*
                 $(self.$name += share * line.$name;)*
+            }
+
+            /// Adds the sums of a line as often as it counts.
+            pub fn add(&mut self, share: i64, line: &$line) {
+                self.add_sums(share, line);
                 self.groups.add(share, &line.groups, &[line.n, $(line.$grouped),*]);
             }
         }
@@ -83,6 +88,7 @@ line! {
         source: String = "@.source",
         agent_version: String = "@.agent_version",
         is_newest: i64 = "CASE WHEN @.is_newest THEN 1 ELSE 0 END",
+        chance: i64 = "@.chance",
     }
     sums by group {
         successes = "CASE WHEN @.is_success THEN 1 ELSE 0 END",
@@ -99,7 +105,22 @@ line! {
         corrected_3 = "CASE WHEN @.number_of_corrections = 3 THEN 1 ELSE 0 END",
         corrected_4 = "CASE WHEN @.number_of_corrections = 4 THEN 1 ELSE 0 END",
         corrected_5 = "CASE WHEN @.number_of_corrections >= 5 THEN 1 ELSE 0 END",
+        by_rules = "CASE WHEN @.judge IN ('rules', 'offline') AND @.prompt_version <> 'outcome' THEN 1 ELSE 0 END",
     }
+}
+
+line! {
+    /// Sessions of one source and version of the agent that were due and have no verdict on it. One gap of a session that
+    /// has no verdict at all is that of the session (`is_newest`).
+    GapLine
+    keys {
+        source: String = "@.source",
+        agent_version: String = "@.agent_version",
+        is_newest: i64 = "CASE WHEN @.is_newest THEN 1 ELSE 0 END",
+        chance: i64 = "@.chance",
+    }
+    sums by group {}
+    sums {}
 }
 
 /// Places of the sums of a [`VerdictLine`] in its groups.

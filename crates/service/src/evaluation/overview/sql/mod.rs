@@ -12,7 +12,7 @@ pub use evidence::{CitingSessions, JudgedUser, by_user, stamp};
 pub use fold::{fold, mismatches, rebuild};
 pub use groups::group_of;
 pub use lists::{AfterCitation, AfterResult, at_start, citing_sessions, sessions_of_source};
-pub use metrics::{ShadowLine, TurnLine, VerdictLine, place};
+pub use metrics::{GapLine, ShadowLine, TurnLine, VerdictLine, place};
 pub use rollups::{ALL_SOURCES, DAY, FOUR_WEEKS, GRAINS, HOUR, one_source};
 pub use sums::{
     Asked, CitedRules, Lines, ScoreLine, Sums, cited_rules, prepare, rule_titles, rules_of_version,

@@ -12,9 +12,13 @@ use std::sync::LazyLock;
 
 use sha2::{Digest, Sha256};
 
-use super::metrics::{Column, RULE_KEYS, RULE_SUMS, ShadowLine, TurnLine, VerdictLine};
-use storage::db::{Engine, Objects, Tx};
+use super::metrics::{Column, GapLine, RULE_KEYS, RULE_SUMS, ShadowLine, TurnLine, VerdictLine};
+use storage::db::{Engine, Objects, Tx, migrations};
 use storage::error::Result;
+
+/// Version of what is counted. Raise it with every change: a replica with an older one leaves what a newer one made.
+const VERSION: i64 = 3;
+const PART: &str = "rollups";
 
 /// Common prefix of all rollup triggers, of any version.
 const FAMILY: &str = "rollup_v";
@@ -67,16 +71,28 @@ pub struct Rollup {
 const SHADOW_KEYS: &[Column] =
     &[("judge_prompt_version", "@.judge_prompt_version"), ("source", "@.source")];
 
-pub const ROLLUPS: [Rollup; 4] = [
+pub const ROLLUPS: [Rollup; 5] = [
     Rollup {
         facts: "evaluation_results",
         counted: "@.evaluation_name = 'agent_success'",
         lines: "evaluation_rollups",
         deltas: "evaluation_deltas",
         keys: VerdictLine::KEYS,
-        numbers: &["is_newest"],
+        numbers: &["is_newest", "chance"],
         sums: VerdictLine::SUMS,
         grouped: VerdictLine::GROUPED,
+        coarsest: WEEK,
+        all_sources: false,
+    },
+    Rollup {
+        facts: "verdict_gaps",
+        counted: "TRUE",
+        lines: "gap_rollups",
+        deltas: "gap_deltas",
+        keys: GapLine::KEYS,
+        numbers: &["is_newest", "chance"],
+        sums: GapLine::SUMS,
+        grouped: GapLine::GROUPED,
         coarsest: WEEK,
         all_sources: false,
     },
@@ -120,7 +136,7 @@ pub const ROLLUPS: [Rollup; 4] = [
 ];
 
 /// The tables whose rows carry the time and source of their session's first request.
-const DATED: [&str; 3] = ["evaluation_results", "cited_rules", "shadow_sessions"];
+const DATED: [&str; 4] = ["evaluation_results", "verdict_gaps", "cited_rules", "shadow_sessions"];
 
 impl Rollup {
     pub fn grains(&self) -> impl Iterator<Item = (i64, i64)> {
@@ -234,10 +250,12 @@ pub async fn gaps(tx: &mut Tx) -> Result<Vec<String>> {
 }
 
 /// Makes the triggers when one of them is not there yet, in the place of older ones, and then all sums from the rows.
+/// Those of a newer program stay.
 pub async fn install(tx: &mut Tx) -> Result<()> {
-    if gaps(tx).await?.is_empty() {
+    if !migrations::may_install(tx, PART, VERSION).await? || gaps(tx).await?.is_empty() {
         return Ok(());
     }
+    migrations::installed(tx, PART, VERSION).await?;
     let engine = tx.engine();
     for old in tx.names_of(Objects::Triggers).await?.iter().filter(|name| name.starts_with(FAMILY))
     {

@@ -10,12 +10,12 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 use sqlx::types::Json;
 
-use super::metrics::{Line, RULE_SUMS, ShadowLine, TurnLine, VerdictLine};
+use super::metrics::{GapLine, Line, RULE_SUMS, ShadowLine, TurnLine, VerdictLine};
 use crate::evaluation::overview::windows::{Ranges, Span};
 use crate::sessions::CitationKind;
 use base::owner::OrgId;
 use storage::db::{Tx, composed, listed};
-use storage::error::Result;
+use storage::error::{Error, Result};
 use storage::{row, rows};
 
 /// Lines by range: the tag of the range says what they count, see `windows::share`.
@@ -40,10 +40,24 @@ impl<L> Lines<L> {
 }
 
 impl Lines<VerdictLine> {
-    /// Leaves one verdict of each session: that on a version of the agent, or the verdict of the session.
+    /// Leaves one verdict of each session that was drawn: that on a version of the agent, or the verdict of the session.
     pub fn one_each(&mut self, agent_version: Option<&str>) {
         for (_, lines) in &mut self.0 {
             lines.retain(|line| match agent_version {
+                _ if line.chance == 0 => false,
+                Some(version) => line.agent_version == version,
+                None => line.is_newest == 1,
+            });
+        }
+    }
+}
+
+impl Lines<GapLine> {
+    /// Leaves one gap of each session that was drawn: that of a version of the agent, or that of the session.
+    pub fn one_each(&mut self, agent_version: Option<&str>) {
+        for (_, lines) in &mut self.0 {
+            lines.retain(|line| match agent_version {
+                _ if line.chance == 0 => false,
                 Some(version) => line.agent_version == version,
                 None => line.is_newest == 1,
             });
@@ -78,6 +92,7 @@ pub struct Asked<'a> {
 
 pub struct Sums {
     pub verdicts: Lines<VerdictLine>,
+    pub gaps: Lines<GapLine>,
     pub shadows: Lines<ShadowLine>,
     pub turns: Lines<TurnLine>,
     pub scores: Vec<ScoreLine>,
@@ -138,6 +153,8 @@ static SUMS: LazyLock<String> = LazyLock::new(|| {
             "$3",
             "AND r.evaluation_name = 'agent_success'",
         ),
+        rollup_lines::<GapLine>("gap_rollups", "gap_deltas", "$2", ""),
+        row_lines::<GapLine>("verdict_gaps", "$3", ""),
         rollup_lines::<ShadowLine>(
             "shadow_session_rollups",
             "shadow_session_deltas",
@@ -192,9 +209,22 @@ pub fn prepare() {
     super::fold::prepare();
 }
 
-/// Lines, deltas and rows of verdicts, of sessions with shadow comparisons and of the comparisons, and `first_at`.
-type SumTexts =
-    (String, String, String, String, String, String, String, String, String, Option<i64>);
+/// Lines, deltas and rows of verdicts, of gaps, of sessions with shadow comparisons and of the comparisons, and `first_at`.
+type SumTexts = (
+    String,
+    String,
+    String,
+    String,
+    String,
+    String,
+    String,
+    String,
+    String,
+    String,
+    String,
+    String,
+    Option<i64>,
+);
 
 pub async fn sums(tx: &mut Tx, asked: &Asked<'_>) -> Result<Sums> {
     let sql = SUMS.as_str();
@@ -216,6 +246,9 @@ pub async fn sums(tx: &mut Tx, asked: &Asked<'_>) -> Result<Sums> {
         verdicts,
         verdict_deltas,
         verdict_rows,
+        gaps,
+        gap_deltas,
+        gap_rows,
         shadows,
         shadow_deltas,
         shadow_rows,
@@ -223,10 +256,11 @@ pub async fn sums(tx: &mut Tx, asked: &Asked<'_>) -> Result<Sums> {
         turn_deltas,
         turn_rows,
         first_at,
-    ) = found.unwrap_or_default();
+    ) = found.ok_or_else(|| Error::Internal("sums have a row".to_owned()))?;
     let sql = SCORES.as_str();
     Ok(Sums {
         verdicts: Lines::new([&verdicts, &verdict_deltas, &verdict_rows])?,
+        gaps: Lines::new([&gaps, &gap_deltas, &gap_rows])?,
         shadows: Lines::new([&shadows, &shadow_deltas, &shadow_rows])?,
         turns: Lines::new([&turns, &turn_deltas, &turn_rows])?,
         scores: rows!(tx, ScoreLine, sql, asked.org_id, &asked.scores.rows, asked.agent_version)?,
