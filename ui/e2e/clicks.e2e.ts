@@ -131,7 +131,7 @@ describe("regenerations", () => {
     await page.getByRole("button", { name: "Judge a window again" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("From (UTC)").fill(new Date(Date.now() - 89 * 86_400_000).toISOString().slice(0, 10));
-    await dialog.getByText(/sessions? will be judged by offline/).waitFor();
+    await dialog.getByText(/sessions? will be judged by rules/).waitFor();
     await dialog.getByRole("button", { name: "Start" }).click();
     await said(/Judging .* again/);
     await page.getByTestId("running-regeneration").getByRole("button", { name: "Cancel" }).click();

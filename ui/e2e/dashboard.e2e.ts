@@ -38,6 +38,7 @@ const PAGES: [path: string, heading: string][] = [
   ["/learnings", "Learnings"],
   ["/learnings?view=people&user=customer-0001", "Learnings"],
   ["/learnings?view=search&q=refund", "Learnings"],
+  ["/review", "Review"],
   ["/jobs", "Jobs and judge health"],
   ["/governance", "Governance"],
   ["/settings", "Settings"],

@@ -25,7 +25,7 @@ function open(state: string) {
       return session(server.state);
     },
     "GET /api/evaluations/judge_health": {
-      judge: "offline",
+      judge: "rules",
       offline: true,
       state: "running",
       paused_reason: null,

@@ -15,6 +15,7 @@ const Shadow = page(() => import("./pages/shadow/page.tsx"));
 const Experiments = page(() => import("./pages/experiments/page.tsx"));
 const Results = page(() => import("./pages/experiments/results.tsx"));
 const Learnings = page(() => import("./pages/learnings/page.tsx"));
+const Review = page(() => import("./pages/review/page.tsx"));
 const Jobs = page(() => import("./pages/jobs/page.tsx"));
 const Governance = page(() => import("./pages/governance/page.tsx"));
 const Settings = page(() => import("./pages/settings/page.tsx"));
@@ -49,6 +50,7 @@ export function App() {
             <Route path="experiments" element={<Experiments />} />
             <Route path="experiments/:experimentId" element={<Results />} />
             <Route path="learnings" element={<Learnings />} />
+            <Route path="review" element={<Review />} />
             <Route path="jobs" element={<Jobs />} />
             <Route path="governance" element={<Governance session={session.data} />} />
             <Route path="settings" element={<Settings session={session.data} />} />

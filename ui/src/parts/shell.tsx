@@ -13,6 +13,7 @@ const PAGES = [
   ["shadow", "Shadow", Icon.Shadow],
   ["experiments", "Experiments", Icon.Experiments],
   ["learnings", "Learnings", Icon.Learnings],
+  ["review", "Review", Icon.Check],
   ["jobs", "Jobs and judge", Icon.Jobs],
   ["governance", "Governance", Icon.Governance],
   ["settings", "Settings", Icon.Settings],

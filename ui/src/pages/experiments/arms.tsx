@@ -8,6 +8,7 @@ const ROWS: [string, (arm: ArmMetrics) => string][] = [
   ["Sessions published", (a) => count(a.published_session_count)],
   ["Users evaluated", (a) => count(a.evaluated_user_count)],
   ["Sessions evaluated", (a) => count(a.evaluated_session_count)],
+  ["Judged of what was due", (a) => percent(a.judged_share)],
   ["Success rate", (a) => percent(a.success_rate)],
   ["Corrections per session", (a) => fixed(a.average_corrections, 2)],
   ["Turns to resolution", (a) => fixed(a.average_turns_to_resolution, 2)],

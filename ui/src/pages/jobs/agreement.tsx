@@ -17,8 +17,10 @@ export function AgreementCard() {
         !agreement.isError && <Skeleton height={190} />
       ) : data.n === 0 ? (
         <Empty title="Nobody has said anything yet">
-          Open a session and press <b>Disagree</b>, or report outcomes with <code>/api/session_outcome</code>. From then
-          on the judge is measured here.
+          <Link className="text-accent underline" to="/review">
+            Review sessions
+          </Link>{" "}
+          or report outcomes with <code>/api/session_outcome</code>. From then on the judge is measured here.
         </Empty>
       ) : (
         <div className="flex flex-col gap-4">

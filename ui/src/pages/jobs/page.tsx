@@ -6,6 +6,7 @@ import { Button } from "../../parts/controls.tsx";
 import { Page, Trouble } from "../../parts/page.tsx";
 import { AgreementCard } from "./agreement.tsx";
 import { JudgeCard } from "./judge.tsx";
+import { LearnedJudgeCard } from "./learned-judge.tsx";
 import { QueueCard } from "./queue.tsx";
 import { RegenerationCard } from "./regeneration.tsx";
 import { StartRegeneration } from "./start.tsx";
@@ -37,7 +38,10 @@ export default function JobsPage() {
           <JudgeCard />
           <QueueCard />
         </div>
-        <AgreementCard />
+        <div className="flex min-w-0 flex-col gap-4">
+          <AgreementCard />
+          <LearnedJudgeCard />
+        </div>
       </div>
       <RegenerationCard regenerations={list.data?.regenerations} />
       <StartRegeneration open={starting} onClose={() => setStarting(false)} />

@@ -34,7 +34,7 @@ const proposal = {
   reason: "",
   learning_id: "1",
   replaced_id: null,
-  extractor: "offline",
+  extractor: "rules",
   prompt_version: "v1",
   rubric_hash: "",
   created_at: 90,

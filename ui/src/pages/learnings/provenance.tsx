@@ -96,7 +96,8 @@ function Proposals({ proposals }: { proposals: Proposal[] }) {
         <li key={`${proposal.window_no}-${proposal.learning_id}-${proposal.content}`} className="text-soft">
           <Badge tone={TONES[proposal.outcome]}>{words(proposal.outcome)}</Badge> {proposal.content}{" "}
           <span className="text-faint">
-            window {proposal.window_no}, {proposal.extractor === "offline" ? "by rules" : `by ${proposal.extractor}`}
+            window {proposal.window_no},{" "}
+            {["rules", "offline"].includes(proposal.extractor) ? "by rules" : `by ${proposal.extractor}`}
           </span>
         </li>
       ))}

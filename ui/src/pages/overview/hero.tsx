@@ -4,7 +4,7 @@ import type { Schemas } from "../../api/client.ts";
 import type { Overview } from "../../api/types.ts";
 import { ChartCard, Legend } from "../../charts/frame.tsx";
 import { Trend } from "../../charts/trend.tsx";
-import { count, fixed, isoDay, points } from "../../lib/format.ts";
+import { count, fixed, isoDay, percent, points } from "../../lib/format.ts";
 import type { Range } from "../../lib/range.ts";
 import { Card, Empty, Note } from "../../parts/page.tsx";
 import type { View } from "./use-overview.ts";
@@ -32,6 +32,7 @@ export function Hero({ view, state, range, health, scoped, version }: Props) {
       "low 95 %",
       "high 95 %",
       "n",
+      "judged share",
       "shadow share",
       "shadow n",
       "corrections",
@@ -43,6 +44,7 @@ export function Hero({ view, state, range, health, scoped, version }: Props) {
       b.ci95?.[0],
       b.ci95?.[1],
       b.regular_n,
+      b.judged_share,
       b.shadow_rate,
       b.shadow_n,
       b.avg_corrections,
@@ -63,25 +65,22 @@ export function Hero({ view, state, range, health, scoped, version }: Props) {
   return (
     <div className="grid gap-4 lg:grid-cols-[290px_1fr]">
       <Card
-        title={["Success rate", scoped, version].filter((part) => part !== null).join(", ")}
-        lead="judged sessions of the range">
-        <div className="num text-[3.3rem] leading-none font-semibold tracking-[-0.04em]" data-testid="success-rate">
-          {fixed(hero.regular_success_rate_pp)}
-          <span className="text-[1.5rem] font-medium tracking-normal text-soft"> %</span>
-        </div>
-        <p className="num mt-2 text-soft">
-          {hero.ci95_pp
-            ? `95 % interval ${fixed(hero.ci95_pp[0])} to ${fixed(hero.ci95_pp[1])} %${hero.few_users ? ", of few users" : ""}`
-            : "too few users for an interval"}
-        </p>
+        title={[hero.only_rules ? "Failures with evidence" : "Success rate", scoped, version]
+          .filter((part) => part !== null)
+          .join(", ")}
+        lead={hero.only_rules ? "sessions of the range" : "judged sessions of the range"}>
+        {hero.only_rules ? <FailuresWithEvidence hero={hero} /> : <SuccessRate hero={hero} />}
         <dl className="num mt-4 flex flex-col gap-2 border-t border-line pt-3.5 text-[0.93rem]">
           <Row name="Judged sessions">
             <span data-testid="judged-sessions">{count(hero.n)}</span>
           </Row>
+          <Row name="Judged of what was due">
+            <span data-testid="judged-share">{percent(hero.judged_share)}</span>
+          </Row>
           <Row name="Last 7 days against before">
             <span className={changed ? `text-${changed}` : ""}>{delta == null ? "nothing before" : points(delta)}</span>
           </Row>
-          <Row name="Judged lately">
+          <Row name="Decided lately">
             <Coverage health={health} />
           </Row>
         </dl>
@@ -105,6 +104,34 @@ export function Hero({ view, state, range, health, scoped, version }: Props) {
         )}
       </ChartCard>
     </div>
+  );
+}
+
+function SuccessRate({ hero }: { hero: View["hero"] }) {
+  return (
+    <>
+      <div className="num text-[3.3rem] leading-none font-semibold tracking-[-0.04em]" data-testid="success-rate">
+        {fixed(hero.regular_success_rate_pp)}
+        <span className="text-[1.5rem] font-medium tracking-normal text-soft"> %</span>
+      </div>
+      <p className="num mt-2 text-soft">
+        {hero.ci95_pp
+          ? `95 % interval ${fixed(hero.ci95_pp[0])} to ${fixed(hero.ci95_pp[1])} %${hero.few_users ? ", of few users" : ""}`
+          : "too few users for an interval"}
+      </p>
+    </>
+  );
+}
+
+/** Rules see failures and hardly a success: a rate of what they decide would mislead. */
+function FailuresWithEvidence({ hero }: { hero: View["hero"] }) {
+  return (
+    <>
+      <div className="num text-[3.3rem] leading-none font-semibold tracking-[-0.04em]" data-testid="failures">
+        {count(hero.failures_with_evidence)}
+      </div>
+      <p className="mt-2 text-soft">{hero.advice}</p>
+    </>
   );
 }
 

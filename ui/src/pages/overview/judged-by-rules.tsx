@@ -1,4 +1,4 @@
-/** Says when it was rules that judged: their rate looks like a model's and is much less. */
+/** Says when it was rules that judged, and what they can tell. */
 import { Link } from "react-router";
 import type { Overview } from "../../api/types.ts";
 import { Note } from "../../parts/page.tsx";
@@ -14,9 +14,9 @@ export function JudgedByRules({ judges }: { judges: Overview["judges"] }) {
           : "Partly judged by rules, not by a model"}
         :
       </b>{" "}
-      read the success rate as a hint. Rules hear thanks and complaints; they cannot tell a right answer from a wrong
-      one, and pass many failures. Start the server with a model key (<code>OPENAI_API_KEY</code> or another one) to
-      have a model judge:{" "}
+      rules decide on evidence alone: a reported outcome, a complaint that stands, a call that failed. All else is
+      undecided. Report outcomes, label 50 sessions, or start the server with a model key (<code>OPENAI_API_KEY</code>{" "}
+      or another one):{" "}
       <Link to="/settings" className="underline">
         how to set it
       </Link>

@@ -7,13 +7,13 @@ import OverviewPage from "./page.tsx";
 
 const interval = { ci95: null, ci95_null_reason: null, few_users: false };
 const change = (low: number, high: number) => ({ delta_ci95: [low, high], delta_ci95_null_reason: null });
-const rate = { current: 0.9, delta_pp: 1.2, ...interval, ...change(-0.5, 2.9) };
+const rate = { current: 0.9, delta_pp: 1.2, judged_share: 0.75, ...interval, ...change(-0.5, 2.9) };
 const tiles = {
   success: rate,
   behavior_success: { ...rate, eligible_sessions: 90, excluded_system_errors: 4 },
   corrections: { current: 0.4, delta: -0.1, ...interval, ...change(-0.2, -0.05) },
   turns: { current: 2.5, delta: null, ...interval, delta_ci95: null, delta_ci95_null_reason: null },
-  escalation: { current: 0.03, delta_pp: 0.5, ...interval, ...change(0.1, 0.9) },
+  escalation: { current: 0.03, delta_pp: 0.5, judged_share: 0.75, ...interval, ...change(0.1, 0.9) },
 };
 const rule = (id: string, good: number, bad: number, shrunken: number | null = null) => ({
   rule_id: id,
@@ -37,7 +37,13 @@ const rule = (id: string, good: number, bad: number, shrunken: number | null = n
 });
 
 const model = { judge: "openai/gpt-5-mini", is_rules: false, n: 60 };
-const rules = { judge: "offline", is_rules: true, n: 40 };
+const rules = { judge: "rules", is_rules: true, n: 40 };
+
+/** Rules alone have no rate. */
+const alone = (judges: Overview["judges"]) =>
+  judges.every((judge) => judge.is_rules)
+    ? { only_rules: true, failures_with_evidence: 17, advice: "Report outcomes, or label 50 sessions." }
+    : { only_rules: false, failures_with_evidence: 17, advice: null };
 
 function overview(state: Overview["hero"]["state"], judges: Overview["judges"]): Overview {
   const bucket = {
@@ -50,6 +56,7 @@ function overview(state: Overview["hero"]["state"], judges: Overview["judges"]):
     escalation_rate: 0.03,
     ...interval,
     ci95: [0.8, 0.95] as [number, number],
+    judged_share: 0.75,
   };
   return {
     hero: {
@@ -64,6 +71,9 @@ function overview(state: Overview["hero"]["state"], judges: Overview["judges"]):
       delta_ci95: null,
       delta_ci95_null_reason: null,
       n: 1234,
+      judged_share: 0.75,
+      without_verdict: 411,
+      ...alone(judges),
     },
     context_tiles: tiles,
     rule_attribution: [rule("1", 80, 5, 12), rule("2", 3, 30, -40), rule("3", 2, 1)],
@@ -108,6 +118,14 @@ describe("the overview", () => {
     expect(screen.getByText("95 % interval 90.1 to 92.5 %")).toBeInTheDocument();
     expect(screen.getByText("1,234")).toBeInTheDocument();
     expect(await screen.findByText("90.0 % of 100")).toBeInTheDocument();
+    expect(screen.getByTestId("judged-share")).toHaveTextContent("75");
+  });
+  it("shows failures with evidence, and what to do, while rules alone judge", async () => {
+    open("full", undefined, [rules]);
+    expect(await screen.findByTestId("failures")).toHaveTextContent("17");
+    expect(screen.getByRole("heading", { name: "Failures with evidence" })).toBeInTheDocument();
+    expect(screen.getByText("Report outcomes, or label 50 sessions.")).toBeInTheDocument();
+    expect(screen.queryByTestId("success-rate")).toBeNull();
   });
   it("says when rules judged, or some of it, and where to set a model", async () => {
     open("full", undefined, [rules]);
@@ -123,7 +141,7 @@ describe("the overview", () => {
   });
   it("colours a change only when its interval excludes none", async () => {
     open("full");
-    expect(await screen.findByText("+1.2 pp (−0.5 to +2.9) on the 7 days before")).not.toHaveClass("text-good");
+    expect(await screen.findByText(/^\+1.2 pp \(−0.5 to \+2.9\) on the 7 days before/)).not.toHaveClass("text-good");
     expect(screen.getByText(/^.0.10 \(.0.20 to .0.05\)/)).toHaveClass("text-good");
   });
   it("puts what harms first and greys what is not more than chance", async () => {

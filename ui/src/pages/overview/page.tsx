@@ -9,6 +9,7 @@ import { RangeChoice } from "../../parts/range.tsx";
 import { sourceName } from "../../lib/format.ts";
 import { Cohorts } from "./cohorts.tsx";
 import { Corrections } from "./corrections.tsx";
+import { EstimatedRates } from "./estimated.tsx";
 import { Hero } from "./hero.tsx";
 import { JudgedByRules } from "./judged-by-rules.tsx";
 import { Rules } from "./rules.tsx";
@@ -77,6 +78,7 @@ export default function OverviewPage() {
           />
           {overview.data.hero.state !== "empty" && (
             <>
+              <EstimatedRates range={range} />
               <ContextTiles tiles={view.context_tiles} partners={view.partner_tiles} />
               <div className="grid gap-4 xl:grid-cols-[3fr_2fr]">
                 <Rules rules={view.rule_attribution} range={range} version={version} />

@@ -31,7 +31,7 @@ export function ContextTiles({ tiles, partners }: { tiles: Tiles_; partners: Par
         <Tile
           label="Success, last 7 days"
           value={percent(success.current)}
-          note={pp(success)}
+          note={`${pp(success)}; ${percent(success.judged_share)} of what was due judged`}
           tone={tone(success, "up")}
         />
         <Tile

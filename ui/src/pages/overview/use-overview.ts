@@ -6,14 +6,25 @@ import { sourceName } from "../../lib/format.ts";
 import type { Range } from "../../lib/range.ts";
 
 export type View = Pick<Overview, "context_tiles" | "rule_attribution" | "score_distribution" | "partner_tiles"> & {
-  hero: Pick<Overview["hero"], "regular_success_rate_pp" | "buckets" | "ci95_pp" | "few_users" | "n">;
+  hero: Pick<
+    Overview["hero"],
+    | "regular_success_rate_pp"
+    | "buckets"
+    | "ci95_pp"
+    | "few_users"
+    | "n"
+    | "judged_share"
+    | "without_verdict"
+    | "only_rules"
+    | "failures_with_evidence"
+    | "advice"
+  >;
 };
 
 /** A single source's numbers, in the shape of the whole. */
 export function viewOf(set: SourceSet): View {
-  const rate = set.n > 0 ? set.success_rate_pp : null;
-  const { buckets, ci95_pp, few_users, n } = set;
-  return { ...set, hero: { regular_success_rate_pp: rate, buckets, ci95_pp, few_users, n } };
+  const rate = set.n > 0 && !set.only_rules ? set.success_rate_pp : null;
+  return { ...set, hero: { ...set, regular_success_rate_pp: rate } };
 }
 
 /** The sources sessions come from, as far as the newest ones tell. */

@@ -1,7 +1,8 @@
 /** Every session, filtered by what is in the address; one of them open beside the list. */
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { useCallback, useEffect, useMemo } from "react";
+import { useCallback, useMemo } from "react";
 import { api, ok, type Schemas } from "../../api/client.ts";
+import { useKeys } from "../../lib/keys.ts";
 import { rangeOf } from "../../lib/range.ts";
 import { useUrlState } from "../../lib/url-state.ts";
 import { Button } from "../../parts/controls.tsx";
@@ -46,17 +47,11 @@ export default function SessionsPage() {
     [change],
   );
 
-  useEffect(() => {
-    const walk = (event: KeyboardEvent) => {
-      const typing = event.target instanceof HTMLElement && event.target.closest("input, textarea, select, dialog");
-      if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
-      if (event.key === "Escape" && open) show(undefined);
-      if (event.key === "j") show(rows[Math.min(place + 1, rows.length - 1)]);
-      if (event.key === "k") show(rows[Math.max(place - 1, 0)]);
-    };
-    window.addEventListener("keydown", walk);
-    return () => window.removeEventListener("keydown", walk);
-  }, [open, place, rows, show]);
+  useKeys({
+    Escape: () => open && show(undefined),
+    j: () => show(rows[Math.min(place + 1, rows.length - 1)]),
+    k: () => show(rows[Math.max(place - 1, 0)]),
+  });
 
   const [user, session] = open?.split("\n") ?? [];
   return (

@@ -45,7 +45,7 @@ const result = {
   number_of_correction_per_session: 1,
   is_escalated: false,
   evaluated_at: 1_768_000_500,
-  judge: "offline",
+  judge: "rules",
   prompt_version: "v1",
   flags: [],
   cost_usd: 0,

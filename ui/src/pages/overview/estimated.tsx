@@ -1,0 +1,59 @@
+/** The success rate over all sessions that were due, decided or not, as far as labels drawn at random tell it. */
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "react-router";
+import { api, ok, type Schemas } from "../../api/client.ts";
+import { count, percent, plural, sourceName, words } from "../../lib/format.ts";
+import type { Range } from "../../lib/range.ts";
+import { Card } from "../../parts/page.tsx";
+
+export function EstimatedRates({ range }: { range: Range }) {
+  const estimated = useQuery({
+    queryKey: ["estimated-success", range.from, range.to],
+    queryFn: () =>
+      ok(
+        api.GET("/api/evaluations/estimated_success", {
+          params: { query: { from_ts: String(range.from), to_ts: String(range.to) } },
+        }),
+      ),
+  });
+  const sources = estimated.data?.sources.filter((source) => source.labels > 0) ?? [];
+  if (sources.length === 0) return null;
+  return (
+    <Card
+      title="Estimated success rate"
+      lead="over all sessions that were due, decided or not: what the judge says, corrected by labels drawn at random">
+      <ul className="flex flex-wrap gap-x-10 gap-y-3">
+        {sources.map((source) => (
+          <li key={source.source} data-testid="estimated">
+            <div className="label">{sourceName(source.source)}</div>
+            <Estimate source={source} />
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}
+
+function Estimate({ source }: { source: Schemas["EstimatedSource"] }) {
+  const { value, ci95, null_reason } = source.estimated;
+  const [low, high] = ci95 ?? [];
+  if (value == null) {
+    return (
+      <p className="text-soft">
+        none yet: {words(null_reason)} ({plural(source.labelled_users, "labelled user")} of 30).{" "}
+        <Link className="text-accent underline" to="/review">
+          Review sessions
+        </Link>
+      </p>
+    );
+  }
+  return (
+    <>
+      <div className="num text-[2rem] leading-tight font-semibold tracking-[-0.03em]">{percent(value)}</div>
+      <p className="num text-[0.87rem] text-soft">
+        {low !== undefined && `95 % interval ${percent(low)} to ${percent(high)}, `}
+        {count(source.sessions)} sessions, {plural(source.labels, "label")}
+      </p>
+    </>
+  );
+}
