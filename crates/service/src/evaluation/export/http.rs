@@ -41,7 +41,8 @@ impl Read for ExportRequest {
 
 /// Download every verdict of success in a window, oldest session first.
 #[utoipa::path(get, path = "/api/evaluations/export", tag = "evaluation", params(ExportRequest),
-    responses((status = 200, content_type = "application/octet-stream", body = String)))]
+    responses((status = 200, content(
+        (String = "text/csv"), (String = "application/x-ndjson"), (String = "application/vnd.apache.parquet")))))]
 async fn export_evaluations(
     State(app): State<Arc<App>>,
     caller: Caller,

@@ -146,7 +146,7 @@ struct Tick {
 /// Follow a regeneration: an event `progress` every second until it ends.
 #[utoipa::path(get, path = "/api/evaluations/regenerate/{job_id}/events", tag = "evaluation",
     params(("job_id" = String, Path)),
-    responses((status = 200, content_type = "text/event-stream", body = String)))]
+    responses((status = 200, content_type = "text/event-stream", body = Object)))]
 async fn regeneration_events(
     State(app): State<Arc<App>>,
     caller: Caller,
