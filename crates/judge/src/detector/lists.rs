@@ -432,5 +432,5 @@ pub const FIELDS: &[&str] = &[
     "diagnosis_category",
 ];
 
-/// How a line of the system begins, see [`speaks_as_system`].
+/// How a line of the system begins, see `speaks_as_system`.
 pub const SPEAKERS: &[&str] = &["system", "developer:"];

@@ -20,7 +20,7 @@ use crate::transcript::Turn;
 pub struct Sketch {
     /// Words and tools, each once, in order.
     pub words: Vec<String>,
-    /// One value for each of [`SIGNALS`].
+    /// One value for each of `SIGNALS`.
     pub signals: Vec<f64>,
 }
 

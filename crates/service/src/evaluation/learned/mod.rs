@@ -1,7 +1,7 @@
 //! The learned judge: trained in this process on what people and customers say of the organization's own sessions.
 //!
-//! - [`truth`] is what it learns from, [`training`] the job that trains, compares and stores, [`Models`] what judging
-//!   holds in memory, [`card`] what is published about the model in use.
+//! - `truth` is what it learns from, `training` the job that trains, compares and stores, [`Models`] what judging
+//!   holds in memory, `card` what is published about the model in use.
 //! - A model holds words that at least three people used, and numbers. Who was in its training set is in
 //!   `model_training`, a table of the people's own; forgetting one of them deletes the model and trains another.
 
