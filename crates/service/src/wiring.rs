@@ -33,7 +33,7 @@ use crate::schema::MIGRATIONS;
 use crate::user_tables::USER_TABLES;
 
 /// The migration since which events of the audit have a keyed hash.
-const AUDIT_KEYED: i64 = 10;
+const AUDIT_KEYED: i64 = 12;
 
 impl App {
     /// Opens the installation that `settings` describe.

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 use service::credentials::Role;
 use service::governance::audit::verification::{self, Expected, Report};
+use sqlx::Connection;
 use storage::subjects::SubjectKeys;
 use storage::subjects::audit::{self, AuditEvent, NewEvent, Operation};
 
@@ -416,4 +417,47 @@ async fn a_certificate_says_whose_it_is_or_that_nobody_knows() {
     let keys: Value =
         reqwest::get(server.url("/api/governance/public-key")).await.unwrap().json().await.unwrap();
     assert_eq!(keys["certificates"]["public_key"], public_key.as_str());
+}
+
+/// An installation from before events had keys: hashes that anybody can make, no head, and the migration still to come.
+#[tokio::test]
+async fn an_update_vouches_once_for_a_chain_from_before_keys() {
+    let folder = Folder::new(false);
+    folder.erase("ada");
+    let options =
+        sqlx::sqlite::SqliteConnectOptions::new().filename(folder.data().join("evenhand.db"));
+    let mut database = sqlx::SqliteConnection::connect_with(&options).await.unwrap();
+    let events: Vec<AuditEvent> = sqlx::query_as("SELECT * FROM audit_events ORDER BY sequence")
+        .fetch_all(&mut database)
+        .await
+        .unwrap();
+    assert_eq!(events.len(), 3);
+    let mut previous = events[0].previous_hash.clone();
+    for mut event in events {
+        event.previous_hash = previous;
+        previous = event.plain_digest();
+        sqlx::query("UPDATE audit_events SET previous_hash = $2, hash = $3 WHERE sequence = $1")
+            .bind(event.sequence)
+            .bind(&event.previous_hash)
+            .bind(&previous)
+            .execute(&mut database)
+            .await
+            .unwrap();
+    }
+    let before = "UPDATE purge_operations SET audit_hash = (
+            SELECT hash FROM audit_events WHERE sequence = audit_sequence);
+        DELETE FROM schema_migrations WHERE version = 12; DROP TABLE browser_sessions";
+    sqlx::raw_sql(before).execute(&mut database).await.unwrap();
+    drop(database);
+    std::fs::remove_file(folder.data().join("audit.head")).unwrap();
+
+    folder.start().unwrap().terminate();
+    let verified =
+        || String::from_utf8(folder.run(&["governance", "verify-audit"]).stdout).unwrap();
+    assert!(verified().contains("4 events, unbroken"), "{}", verified());
+    folder.start().unwrap().terminate();
+    assert!(verified().contains("4 events, unbroken"), "it is sealed once");
+    // From now on a missing head shows.
+    std::fs::remove_file(folder.data().join("audit.head")).unwrap();
+    assert!(folder.start().is_err());
 }
