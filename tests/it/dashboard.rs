@@ -446,5 +446,5 @@ async fn built_files_are_cached_and_compressed() {
         let tag = header("etag").unwrap().to_owned();
         assert_eq!(get(accepted, &tag).await.status(), 304);
     }
-    assert_eq!(server.get("/").await.headers["cache-control"], "no-cache");
+    assert_eq!(server.get("/").await.headers["cache-control"], "no-store");
 }
