@@ -10,26 +10,25 @@ const USERS: i64 = 10_000;
 const A_PERSONS: i64 = 1500;
 
 /// A million turns. Triggers are left out: they are not what this is about.
-const FILL: &[&str] = &[
+const FILL: [&str; 4] = [
     "INSERT INTO subjects (org_id, subject_ref, user_id, state, epoch, created_at)
-     SELECT 'default', 'ref' || u, 'u' || u, 'active', 1, 1 FROM generate_series(1, 10000) u",
+     SELECT 'default', 'ref' || u, 'u' || u, 'active', 1, 1 FROM people",
     "INSERT INTO sessions (org_id, user_id, session_id, epoch, first_request_at, first_request_id, last_request_at,
         last_received_at, source, agent_version, request_count, interaction_count)
      SELECT 'default', 'u' || u, 's' || s, 1, 1768000000 + s, 'r-' || u || '-' || s || '-0', 1768000000 + s,
         1768000000, 'web', 'v1', 2, 10
-     FROM generate_series(1, 10000) u, generate_series(1, 10) s",
+     FROM people, generate_series(1, 10) s",
     "INSERT INTO requests (org_id, user_id, session_id, request_id, epoch, created_at, received_at, source,
         agent_version, evaluation_only, content_sha256, answer)
      SELECT 'default', 'u' || u, 's' || s, 'r-' || u || '-' || s || '-' || r, 1, 1768000000 + s, 1768000000, 'web',
         'v1', FALSE, '', '{}'
-     FROM generate_series(1, 10000) u, generate_series(1, 10) s, generate_series(0, 1) r",
+     FROM people, generate_series(1, 10) s, generate_series(0, 1) r",
     "INSERT INTO interactions (org_id, user_id, session_id, epoch, request_id, created_at, role, content,
         shadow_content, expert_content, user_action, user_action_description, interacted_image_url, image_encoding,
         tools_used, citations, retrieved_learnings)
      SELECT 'default', 'u' || u, 's' || s, 1, 'r-' || u || '-' || s || '-' || (i % 2), 1768000000 + s,
         'User', 'text', '', '', 'none', '', '', '', '[]', '[]', '[]'
-     FROM generate_series(1, 10000) u, generate_series(1, 10) s, generate_series(0, 9) i",
-    "ANALYZE",
+     FROM people, generate_series(1, 10) s, generate_series(0, 9) i",
 ];
 
 /// Rows and index entries that were read so far.
@@ -48,20 +47,26 @@ async fn touched(t: &TestApp) -> i64 {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_persons_reads_and_writes_touch_their_rows_among_a_million() {
     let t = TestApp::new(Backend::Postgres).await;
-    let filled = t
-        .app
-        .db
-        .write("test.fill", (), |tx, ()| {
-            Box::pin(async move {
-                tx.run_script("SET LOCAL session_replication_role = replica".to_owned()).await?;
-                for statement in FILL {
-                    tx.run_script((*statement).to_owned()).await?;
-                }
-                Ok(())
+    // A tenth of the people at a time: a write has its time limit.
+    for tenth in 0..10 {
+        let people = format!("generate_series({}, {}) u", tenth * 1000 + 1, tenth * 1000 + 1000);
+        let statements = FILL.map(|statement| statement.replace("people", &people));
+        t.app
+            .db
+            .write("test.fill", statements, |tx, statements| {
+                Box::pin(async move {
+                    tx.run_script("SET LOCAL session_replication_role = replica".to_owned())
+                        .await?;
+                    for statement in statements {
+                        tx.run_script(statement.clone()).await?;
+                    }
+                    Ok(())
+                })
             })
-        })
-        .await;
-    filled.unwrap();
+            .await
+            .unwrap();
+    }
+    t.sql("ANALYZE").await.unwrap();
     assert_eq!(t.number("SELECT COUNT(*) FROM interactions").await, 100 * USERS);
     let calls = [
         ("POST", "/api/publish_interaction", Some(two_turns("u77", "s3"))),
