@@ -409,9 +409,9 @@ class BehaviorTile(_BehaviorTileRequired, total=False):
     judged_share: Optional[float]
 
 
-# Sessions with probabilities from `from` to the next line's.
+# Sessions with probabilities from `at_least` to the next line's.
 class Calibrated(TypedDict):
-    from: float
+    at_least: float
     mean_probability: float
     sessions: int
     success_share: float

@@ -93,7 +93,7 @@ function ReportCard({ report, trainedAt }: { report: Schemas["Report"]; trainedA
         </thead>
         <tbody className="num">
           {report.calibration.map((line) => (
-            <tr key={line.from} className="border-t border-line">
+            <tr key={line.at_least} className="border-t border-line">
               <td className="py-0.5">{percent(line.mean_probability, 0)}</td>
               <td>{percent(line.success_share, 0)}</td>
               <td className="text-right">{count(line.sessions)}</td>

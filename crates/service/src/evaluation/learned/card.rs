@@ -64,10 +64,10 @@ pub struct Report {
     pub against_success: Vec<Telling>,
 }
 
-/// Sessions with probabilities from `from` to the next line's.
+/// Sessions with probabilities from `at_least` to the next line's.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Calibrated {
-    pub from: f64,
+    pub at_least: f64,
     pub sessions: usize,
     pub mean_probability: f64,
     pub success_share: f64,
@@ -93,7 +93,7 @@ impl From<&ReportCard> for Report {
             list.iter().map(one).collect()
         };
         let calibration = card.calibration.iter().map(|bin| Calibrated {
-            from: bin.from,
+            at_least: bin.from,
             sessions: bin.sessions,
             mean_probability: bin.mean_probability,
             success_share: bin.success_share,
