@@ -15,7 +15,6 @@
 )]
 
 #[path = "../tests/it/support/cluster.rs"]
-#[allow(dead_code)] // shared with the tests
 mod cluster;
 #[path = "../tests/it/support/model.rs"]
 mod model;

@@ -29,7 +29,9 @@ struct Seen {
 async fn load(url: String, client: usize, stop: Arc<AtomicBool>) -> Vec<Seen> {
     let http = reqwest::Client::new();
     let mut seen = Vec::new();
+    let mut pace = tokio::time::interval(Duration::from_millis(10));
     for n in 0.. {
+        pace.tick().await;
         if stop.load(Ordering::SeqCst) {
             break;
         }
@@ -44,9 +46,6 @@ async fn load(url: String, client: usize, stop: Arc<AtomicBool>) -> Vec<Seen> {
             retry_after,
             request,
         });
-        if answer.status() != 200 {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
     }
     seen
 }

@@ -69,7 +69,7 @@ impl From<Defined<MarkedAssociation>> for RuleAssociation {
     }
 }
 
-/// What rows say about one rule.
+/// Evidence of one rule, from the rows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RuleEvidence {
     /// Interval of the success rate of sessions that cite it.
@@ -131,7 +131,7 @@ impl Kept {
     }
 }
 
-/// What takes no longer is computed anew whenever something changed.
+/// Evidence that took at most this long is computed anew whenever a verdict changed.
 const SHORT: Duration = Duration::from_millis(100);
 /// Evidence is kept of so many organizations.
 const LONGEST: usize = 64;

@@ -1,4 +1,4 @@
-//! What the association of rules with success is computed from: sums by user, from the rows.
+//! Sums by user from the rows, for the association of rules with success.
 
 use serde::Deserialize;
 

@@ -1,6 +1,6 @@
 //! Folding: deltas are added up into the lines that the overview reads.
 //!
-//! Whoever folds is alone. A line is read, added to and written back whole, in the transaction that deletes its deltas, so
+//! One process folds at a time. A line is read, added to and written back whole, in the transaction that deletes its deltas, so
 //! that a reader sees every delta once: folded, or not yet. The same code makes lines anew from the rows, and compares.
 
 use std::collections::BTreeMap;
@@ -27,7 +27,7 @@ struct Key {
     rest: Vec<String>,
 }
 
-/// What a line comes to.
+/// Sums of a line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Sum {
     n: i64,
