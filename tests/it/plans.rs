@@ -6,6 +6,7 @@ use crate::publish::two_turns;
 use crate::support::{Backend, TestApp};
 
 const USERS: i64 = 10_000;
+const PEOPLE_OF_A_WRITE: usize = 250;
 /// Rows of one of them: 100 turns, 20 requests, 10 sessions. Everything that an operation may look at, and some more.
 const A_PERSONS: i64 = 1500;
 
@@ -47,9 +48,10 @@ async fn touched(t: &TestApp) -> i64 {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_persons_reads_and_writes_touch_their_rows_among_a_million() {
     let t = TestApp::new(Backend::Postgres).await;
-    // A tenth of the people at a time: a write has its time limit.
-    for tenth in 0..10 {
-        let people = format!("generate_series({}, {}) u", tenth * 1000 + 1, tenth * 1000 + 1000);
+    // A write has its time limit.
+    for first in (1..=USERS).step_by(PEOPLE_OF_A_WRITE) {
+        let last = first + PEOPLE_OF_A_WRITE as i64 - 1;
+        let people = format!("generate_series({first}, {last}) u");
         let statements = FILL.map(|statement| statement.replace("people", &people));
         t.app
             .db
@@ -66,7 +68,9 @@ async fn one_persons_reads_and_writes_touch_their_rows_among_a_million() {
             .await
             .unwrap();
     }
-    t.sql("ANALYZE").await.unwrap();
+    for table in ["subjects", "sessions", "requests", "interactions"] {
+        t.sql(&format!("ANALYZE {table}")).await.unwrap();
+    }
     assert_eq!(t.number("SELECT COUNT(*) FROM interactions").await, 100 * USERS);
     let calls = [
         ("POST", "/api/publish_interaction", Some(two_turns("u77", "s3"))),

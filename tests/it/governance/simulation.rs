@@ -14,7 +14,7 @@ use super::erase::{Both, erase_events, pair, rows_of};
 use crate::evaluation::{talk, work};
 use crate::support::{TestApp, apply, both_backends};
 
-const ROUNDS: u64 = 200;
+const ROUNDS: u64 = 80;
 const STEPS: u64 = 12;
 
 struct Dice(u64);
