@@ -48,9 +48,14 @@ async fn fifty_labels_switch_it_on(t: TestApp) {
     let empty = card(&server).await;
     assert_eq!((&empty["version"], &empty["is_judging"]), (&Value::Null, &json!(false)));
     assert_eq!(empty["ground_truth"]["needed"], 50);
+    let next_judge = async || {
+        server.get("/api/evaluations/judge_health").await.ok()["judge"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(next_judge().await, "rules");
     teach(&t, &server).await;
     let trained = card(&server).await;
     assert_eq!((&trained["version"], &trained["is_judging"]), (&json!("learned/1"), &json!(true)));
+    assert_eq!(next_judge().await, "learned/1");
     assert_eq!(trained["ground_truth"]["labels"], 60);
     let report = &trained["report_card"];
     assert_eq!((&report["sessions"], &report["users"]), (&json!(60), &json!(30)));
@@ -73,6 +78,7 @@ async fn fifty_labels_switch_it_on(t: TestApp) {
     let order = json!({"judge": {"order": ["rules", "learned"]}});
     server.post("/api/update_config", &order).await.ok();
     assert_eq!(card(&server).await["is_judging"], false);
+    assert_eq!(next_judge().await, "rules");
     server.publish(&told("new", "third", true, "parcels")).await.ok();
     work(&t).await;
     assert_eq!(decision(&server, "third").await.0, "undecided");

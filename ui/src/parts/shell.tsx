@@ -3,6 +3,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { NavLink, useLocation } from "react-router";
 import { api, ok, type Session, signOut } from "../api/client.ts";
+import { judgeName, judgeNature } from "../lib/judge.ts";
 import { type Theme, useTheme } from "../lib/theme.ts";
 import { IconButton } from "./controls.tsx";
 import * as Icon from "./icons.tsx";
@@ -117,20 +118,15 @@ function JudgeChip() {
     refetchInterval: 30_000,
   });
   if (!health.data) return null;
-  const { judge, offline, state, paused_reason } = health.data;
+  const { state, paused_reason } = health.data;
   return (
     <NavLink
       to="/jobs"
       className="flex items-center gap-2 text-[0.84rem] text-soft hover:text-ink"
-      title={
-        paused_reason ??
-        (offline
-          ? "Sessions are judged by rules on this machine; no model is asked."
-          : "Sessions are judged by this model.")
-      }>
+      title={paused_reason ?? judgeNature(health.data)}>
       <span aria-hidden="true" className={`size-2 rounded-full ${state === "running" ? "bg-good" : "bg-warn"}`} />
       <span className="truncate">
-        Judge: {offline ? "offline rules" : judge}
+        Judge: {judgeName(health.data)}
         {state === "paused" && " (paused)"}
       </span>
     </NavLink>

@@ -1563,9 +1563,9 @@ class _JudgeHealthRequired(TypedDict):
     daily_budget_usd: float
     # The newest decision of every session decided in the last seven days, by kind.
     decisions: List[DecisionCount]
-    # `offline`, or provider/model.
+    # The judge of the next session: `rules`, `learned/` and the number of the learned judge, or provider/model.
     judge: str
-    # Verdicts come from rules, not from a model.
+    # No model of a provider is configured.
     offline: bool
     # Reasons for missing verdicts in these seven days, most frequent first.
     reasons: List[ReasonCount]

@@ -1,6 +1,7 @@
 /** Who judges, whether it is paused, and why sessions have no verdict. */
 import { useQuery } from "@tanstack/react-query";
 import { api, ok } from "../../api/client.ts";
+import { judgeName } from "../../lib/judge.ts";
 import { ago, count, dollars, percent, words } from "../../lib/format.ts";
 import { Badge, Card, Facts, Note, Skeleton, Trouble } from "../../parts/page.tsx";
 
@@ -30,7 +31,7 @@ export function JudgeCard() {
           )}
           <Facts
             rows={[
-              ["Judged by", data.offline ? "offline rules, no model is asked" : data.judge],
+              ["Judged by", judgeName(data)],
               ["Calls under way", count(data.calls_under_way)],
               [
                 "Spent today",

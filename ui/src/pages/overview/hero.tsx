@@ -188,11 +188,32 @@ function NothingOf({ version }: { version: string }) {
 }
 
 function Nothing({ health }: { health: Schemas["JudgeHealth"] | undefined }) {
-  const waiting = health?.decisions.some((d) => d.decision === "judged");
+  const decided = (decision: string) => health?.decisions.find((d) => d.decision === decision)?.count ?? 0;
+  if (decided("judged") > 0) {
+    return (
+      <Card>
+        <Empty title="Nothing was judged in this range">Choose a longer range above.</Empty>
+      </Card>
+    );
+  }
+  const undecided = decided("undecided");
+  if (undecided > 0) {
+    return (
+      <Card>
+        <Empty title={`${count(undecided)} ${undecided === 1 ? "session has" : "sessions have"} no verdict`}>
+          Nothing in them shows how they ended. Say what became of some on the{" "}
+          <Link className="underline" to="/review">
+            Review
+          </Link>{" "}
+          page, or publish outcomes: from fifty on, a judge learns from them.
+        </Empty>
+      </Card>
+    );
+  }
   return (
     <Card>
       <Empty
-        title={waiting ? "Nothing was judged in this range" : "Nothing is judged yet"}
+        title="Nothing is judged yet"
         action={
           <pre className="overflow-x-auto rounded-lg border border-line bg-raised p-3 text-left text-[0.84rem]">{`curl ${window.location.origin}/api/publish_interaction \\
   -H 'Content-Type: application/json' -d '{
@@ -200,11 +221,9 @@ function Nothing({ health }: { health: Schemas["JudgeHealth"] | undefined }) {
     "interaction_data_list": [
       {"role": "User", "content": "Where is my parcel?"},
       {"role": "Assistant", "content": "It arrives on Tuesday."},
-      {"role": "User", "content": "Thank you!"}]}'`}</pre>
+      {"role": "User", "content": "Great, that works now. Thank you!"}]}'`}</pre>
         }>
-        {waiting
-          ? "Choose a longer range above."
-          : "Publish a finished session; its verdict appears here within seconds."}
+        Publish a finished session; its verdict appears here within seconds.
       </Empty>
     </Card>
   );

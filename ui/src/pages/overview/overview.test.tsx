@@ -93,16 +93,21 @@ function overview(state: Overview["hero"]["state"], judges: Overview["judges"]):
   };
 }
 
-function open(state: Overview["hero"]["state"], address?: string, judges: Overview["judges"] = [model]) {
+const mostJudged = [
+  { decision: "judged", count: 90 },
+  { decision: "failed", count: 10 },
+];
+
+function open(
+  state: Overview["hero"]["state"],
+  address?: string,
+  judges: Overview["judges"] = [model],
+  decisions = mostJudged,
+) {
   const sent = serve({
     "GET /api/sessions": { sessions: [{ source: "web" }, { source: "app" }, { source: "web" }], next_cursor: null },
     "POST /api/get_evaluation_overview": overview(state, judges),
-    "GET /api/evaluations/judge_health": {
-      decisions: [
-        { decision: "judged", count: 90 },
-        { decision: "failed", count: 10 },
-      ],
-    },
+    "GET /api/evaluations/judge_health": { decisions },
   });
   show(<OverviewPage />, address);
   return () =>
@@ -186,8 +191,17 @@ describe("the overview", () => {
     expect(await screen.findByText(/Early days/)).toBeInTheDocument();
   });
   it("says how to publish when nothing is judged", async () => {
-    open("empty");
+    open("empty", undefined, [], []);
     expect(await screen.findByText(/curl .*publish_interaction/)).toBeInTheDocument();
     expect(screen.queryByTestId("success-rate")).toBeNull();
+  });
+  it("asks for a longer range when nothing was judged in this one", async () => {
+    open("empty");
+    expect(await screen.findByText("Nothing was judged in this range")).toBeInTheDocument();
+  });
+  it("asks for labels when every session stayed undecided", async () => {
+    open("empty", undefined, [], [{ decision: "undecided", count: 3 }]);
+    expect(await screen.findByText("3 sessions have no verdict")).toBeInTheDocument();
+    expect(screen.getByRole("link", { name: "Review" })).toHaveAttribute("href", "/review");
   });
 });

@@ -4,8 +4,10 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::app::App;
+use crate::evaluation::learned::{self, Models};
 use crate::evaluation::results::decisions::EvaluationDecision;
 use crate::evaluation::sql;
+use crate::organization;
 use base::owner::OrgId;
 use judge::JudgeState;
 use storage::error::Result;
@@ -26,9 +28,9 @@ base::vocabulary! {
 /// The judge at a glance.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct JudgeHealth {
-    /// `offline`, or provider/model.
+    /// The judge of the next session: `rules`, `learned/` and the number of the learned judge, or provider/model.
     pub judge: String,
-    /// Verdicts come from rules, not from a model.
+    /// No model of a provider is configured.
     pub offline: bool,
     pub state: JudgeActivity,
     /// Reason for the pause, in words.
@@ -61,12 +63,15 @@ pub struct ReasonCount {
 
 pub async fn judge_health(app: &App, org_id: &OrgId) -> Result<JudgeHealth> {
     let input = (org_id.to_owned(), app.clock.now() - WINDOW_SECONDS);
-    let (decisions, reasons) = app
+    let (decisions, reasons, config, model) = app
         .db
         .read("evaluation.judge_health", input, |tx, (org_id, since)| {
             Box::pin(async move {
                 let decisions = sql::decision_counts(tx, org_id, *since).await?;
-                Ok((decisions, sql::undecided_reasons(tx, org_id, *since, REASONS).await?))
+                let reasons = sql::undecided_reasons(tx, org_id, *since, REASONS).await?;
+                let config = organization::config_in(tx, org_id).await?.config;
+                let model = learned::sql::current_number(tx, org_id).await?;
+                Ok((decisions, reasons, config, model))
             })
         })
         .await?;
@@ -77,7 +82,7 @@ pub async fn judge_health(app: &App, org_id: &OrgId) -> Result<JudgeHealth> {
         }
     };
     Ok(JudgeHealth {
-        judge: app.judge.label().to_owned(),
+        judge: Models::choose(app, org_id, &config, model).await?.label().to_owned(),
         offline: app.judge.is_offline(),
         state,
         paused_reason,
