@@ -34,6 +34,13 @@ impl Turn {
     pub fn is_user(&self) -> bool {
         self.role.trim().eq_ignore_ascii_case("user")
     }
+
+    /// What was said, and all texts of its tool calls.
+    pub fn texts(&self) -> impl Iterator<Item = String> {
+        let of_tool =
+            |tool: &ToolCall| std::iter::once(tool.name.clone()).chain(strings(&tool.data));
+        std::iter::once(self.content.clone()).chain(self.tools.iter().flat_map(of_tool))
+    }
 }
 
 /// A learning at the turn it was retrieved for: what a relevance or impact verdict is about.
@@ -127,12 +134,7 @@ impl Input {
 
     /// All texts in it that were written outside of this program.
     pub fn texts(&self) -> Vec<String> {
-        let mut texts = Vec::new();
-        for turn in self.turns() {
-            texts.push(turn.content.clone());
-            texts.extend(turn.tools.iter().map(|tool| tool.name.clone()));
-            texts.extend(turn.tools.iter().flat_map(|tool| strings(&tool.data)));
-        }
+        let mut texts: Vec<String> = self.turns().iter().flat_map(Turn::texts).collect();
         match self {
             Input::Session { .. } => {}
             Input::Relevance { candidates, .. } | Input::Impact { candidates, .. } => {

@@ -64,9 +64,12 @@ pub const SIGNALS: &[&str] = &[
 ];
 
 pub fn sketch(turns: &[Turn]) -> Sketch {
-    let calls_again = calls_made_again(turns);
-    let heard = hear_all(turns);
-    Sketch { words: words(&heard), signals: signals(&heard, calls_again) }
+    sketch_heard(turns, &hear_all(turns))
+}
+
+/// The sketch of turns that were heard before.
+pub fn sketch_heard(turns: &[Turn], heard: &[Heard]) -> Sketch {
+    Sketch { words: words(heard), signals: signals(heard, calls_made_again(turns)) }
 }
 
 /// Calls with the same name and data as an earlier one.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
-use super::features::sketch;
+use super::features::sketch_heard;
 use super::model::Model;
 use crate::detector::detect;
 use crate::offline::OfflineJudge;
@@ -34,9 +34,9 @@ impl LearnedJudge {
     }
 
     fn session(&self, turns: &[Turn]) -> Value {
-        let sketch = sketch(turns);
-        let said = self.model.predict(&sketch);
         let heard = hear_all(turns);
+        let sketch = sketch_heard(turns, &heard);
+        let said = self.model.predict(&sketch);
         let finding = find(&heard);
         let (outcome, undecided) = match said.outcome {
             Outcome::Success if is_flagged(&heard) || is_contested(turns, finding) => {
@@ -76,9 +76,8 @@ impl LearnedJudge {
 
 /// Whether a success is not to be believed without a person: words are cheap for whoever writes them.
 fn is_contested(turns: &[Turn], finding: Finding) -> bool {
-    let input = Input::Session { turns: turns.to_vec() };
     matches!(finding, Finding::Failure(..))
-        || input.texts().iter().any(|text| !detect(text).is_empty())
+        || turns.iter().flat_map(Turn::texts).any(|text| !detect(&text).is_empty())
 }
 
 impl Judge for LearnedJudge {

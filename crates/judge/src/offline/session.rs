@@ -230,15 +230,18 @@ fn wants_answer(turn: &Heard) -> bool {
 pub fn is_correction(turns: &[Heard], at: usize) -> bool {
     let turn = &turns[at];
     let after_an_answer = turns[..at].iter().any(|t| !t.user && !t.text.is_empty());
+    if !turn.user || !after_an_answer {
+        return false;
+    }
+    let lower = turn.text.to_lowercase();
     let off = has(&turn.plain, &POINTING)
         || turn.plain.starts_with(" no ")
-        || CONTRAST.iter().any(|contrast| turn.text.to_lowercase().contains(contrast));
-    turn.user
-        && after_an_answer
-        && off
-        && (has(&turn.plain, &STEERING) || content(&turn.text).len() >= 3)
-        && content(&turn.text).len() >= 2
-        && !is_content(&turn.plain)
+        || CONTRAST.iter().any(|contrast| lower.contains(contrast));
+    if !off || is_content(&turn.plain) {
+        return false;
+    }
+    let words = content(&turn.text).len();
+    words >= 3 || words == 2 && has(&turn.plain, &STEERING)
 }
 
 pub fn is_escalated(turns: &[Heard]) -> bool {
