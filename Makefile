@@ -171,7 +171,12 @@ bench-judge:
 	cargo build --release -p judge --example bench_judge
 	$${CARGO_TARGET_DIR:-target}/release/examples/bench_judge $(DATA)
 
-.PHONY: deps-build debug-build bench-judge
+# How much is learned from the sessions in DATA, and what: a listing to read.
+bench-learning-quality:
+	cargo build --release --example bench_learning_quality
+	$${CARGO_TARGET_DIR:-target}/release/examples/bench_learning_quality $(DATA)
+
+.PHONY: deps-build debug-build bench-judge bench-learning-quality
 deps-build:
 	@scripts/install-missing cc:gcc make:make
 

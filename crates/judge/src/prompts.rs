@@ -38,6 +38,7 @@ const FILES: &[(Kind, &str, &str)] = files! {
     LearningImpact "learning_impact" "v1";
     ShadowComparison "shadow_comparison" "v1";
     LearningExtraction "learning_extraction" "v1";
+    LearningExtraction "learning_extraction" "v2";
     LearningEdit "learning_edit" "v1";
 };
 

@@ -9,6 +9,7 @@ use base::vocabulary::Vocabulary;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::offline::words::plain;
 use super::transcript::Window;
 use super::verdicts::{read, reason};
 use super::{JudgeError, LearningKind};
@@ -48,6 +49,9 @@ struct RawProposals {
 struct RawProposal {
     rationale: String,
     evidence_turns: Vec<i64>,
+    /// Words of a cited turn. The first rubric did not ask for them.
+    #[serde(default)]
+    quote: Option<String>,
     kind: String,
     trigger: String,
     content: String,
@@ -93,6 +97,8 @@ pub fn extraction(json: &Value, window: &Window) -> Result<Vec<Proposal>, JudgeE
                 Some("it cites no turn of the window")
             } else if spoken.is_disjoint(&cited) {
                 Some("it cites nothing that the user said or an expert wrote")
+            } else if raw.quote.is_some_and(|quote| !is_quoted(&quote, &cited, window)) {
+                Some("its quote is not in what the user said or an expert wrote")
             } else {
                 None
             };
@@ -102,6 +108,18 @@ pub fn extraction(json: &Value, window: &Window) -> Result<Vec<Proposal>, JudgeE
             Ok(Proposal { kind, content, trigger, rationale, evidence, refused })
         })
         .collect()
+}
+
+/// Whether the user, or an expert, wrote these words in a cited turn; case, blanks and marks apart.
+fn is_quoted(quote: &str, cited: &BTreeSet<i64>, window: &Window) -> bool {
+    let quote = plain(quote);
+    let said =
+        window.turns.iter().filter(|turn| turn.is_user()).map(|turn| (turn.id, &turn.content));
+    let written = window.experts.iter().map(|(turn, text)| (*turn, text));
+    !quote.trim().is_empty()
+        && said
+            .chain(written)
+            .any(|(turn, text)| cited.contains(&turn) && plain(text).contains(&quote))
 }
 
 pub fn edit(json: &Value) -> Result<Edit, JudgeError> {
@@ -140,6 +158,17 @@ mod tests {
         assert_eq!(found[0].evidence, [1, 2]);
         let refused: Vec<bool> = found.iter().map(|p| p.refused.is_some()).collect();
         assert_eq!(refused, [false, false, true, true, true, true]);
+        let quoting = |quote: &str| {
+            let mut said = window.clone();
+            said.turns[0].content = "Please always quote prices with tax!".to_owned();
+            let mut proposal = entry(json!([1]), "a");
+            proposal["quote"] = json!(quote);
+            extraction(&json!({"proposals": [proposal]}), &said).unwrap()[0].refused
+        };
+        assert_eq!(quoting("always quote PRICES, with tax"), None);
+        for invented in ["", "always quote prices without tax", "better"] {
+            assert!(quoting(invented).is_some(), "{invented}");
+        }
         let other = json!({"proposals": [{"rationale": "", "evidence_turns": [1], "kind": "agent_playbook",
             "trigger": "", "content": "for all"}]});
         assert_eq!(extraction(&other, &window), Err(JudgeError::Invalid));

@@ -1,92 +1,18 @@
-//! Learnings by rules: explicit statements, corrections that were followed and accepted, and what experts wrote.
+//! Learnings by rules: standing orders, durable facts, and answers that experts wrote. Silence is the normal answer.
 //!
 //! Only the user's own sentences and experts' answers teach. A sentence that speaks to a judge silences the rest of
 //! its turn, as everywhere in these rules; tools and the agent's claims are not heard at all.
 
 use serde_json::{Value, json};
 
-use super::evidence::is_content;
-use super::session::{Heard, hear, is_correction};
-use super::words::{heard, plain, sentences};
+use super::cues::ANYTHING_ELSE;
+use super::evidence::is_question;
+use super::facts::is_durable_fact;
+use super::standing::{Setting, standing_order};
+use super::words::{has, heard, plain, sentences};
 use crate::transcript::{Turn, Window};
 
-/// Sentences that begin so say what to do.
-const WISHES: &[&str] = &[
-    "always ",
-    "never ",
-    "from now on ",
-    "in future ",
-    "in the future ",
-    "do not ever ",
-    "dont ever ",
-    "immer ",
-    "niemals ",
-    "nie ",
-    "ab jetzt ",
-    "in zukunft ",
-    "toujours ",
-    "ne jamais ",
-    "jamais ",
-    "siempre ",
-    "nunca ",
-];
-/// Words that may stand before a wish without changing it.
-const LEAD_INS: &[&str] = &[
-    "please ",
-    "and ",
-    "but ",
-    "so ",
-    "ok ",
-    "okay ",
-    "no ",
-    "yes ",
-    "you should ",
-    "you must ",
-    "bitte ",
-    "und ",
-    "aber ",
-    "also ",
-    "sil vous plaît ",
-    "por favor ",
-];
-/// Sentences that begin so say something about the person.
-const FACTS: &[&str] = &[
-    "we use ",
-    "i use ",
-    "we prefer ",
-    "i prefer ",
-    "i work ",
-    "we work ",
-    "i am a ",
-    "im a ",
-    "i am an ",
-    "im an ",
-    "i am responsible ",
-    "im responsible ",
-    "our team ",
-    "our company ",
-    "my team ",
-    "my company ",
-    "i live ",
-    "my timezone ",
-    "my time zone ",
-    "wir benutzen ",
-    "wir verwenden ",
-    "wir nutzen ",
-    "ich bevorzuge ",
-    "ich arbeite ",
-    "ich bin ein ",
-    "nous utilisons ",
-    "je préfère ",
-    "usamos ",
-    "prefiero ",
-];
-/// Clauses that say when a wish applies.
-const CONDITIONS: &[&str] = &["when ", "whenever ", "if ", "for ", "wenn ", "quand ", "cuando "];
-
 const LONGEST: usize = 500;
-/// Shorter statements say too little to be worth keeping.
-const FEWEST_WORDS: usize = 3;
 
 pub fn propose(window: &Window) -> Value {
     let mut proposals = Vec::new();
@@ -100,84 +26,44 @@ pub fn propose(window: &Window) -> Value {
 }
 
 fn session(turns: &[Turn], experts: &[(i64, String)], proposals: &mut Vec<Value>) {
-    let mut stated = Vec::new();
-    for turn in turns.iter().filter(|turn| turn.is_user()) {
-        for sentence in heard(&turn.content) {
-            if let Some((kind, trigger, content)) = statement(sentence) {
-                stated.push(turn.id);
-                let why = "The user said so in as many words.";
-                proposals.push(proposal(why, &[turn.id], kind, &trigger, &content));
+    for (at, turn) in turns.iter().enumerate().filter(|(_, turn)| turn.is_user()) {
+        let (said, is_answer) = (heard(&turn.content), asks(&turns[..at]));
+        for (place, sentence) in said.iter().enumerate() {
+            let setting = Setting::of(&said, place, is_answer);
+            if let Some(order) = standing_order(sentence, setting) {
+                let why = "The user gave a rule for the future.";
+                let (trigger, content) = (cut(&order.trigger), cut(&order.content));
+                proposals.push(proposal(why, turn.id, "user_playbook", &trigger, &content));
+            } else if is_durable_fact(sentence, is_answer) {
+                let why = "The user said so about themselves.";
+                proposals.push(proposal(why, turn.id, "profile", "", &cut(sentence)));
             }
         }
-    }
-    let (ids, heard): (Vec<i64>, Vec<Heard>) = turns
-        .iter()
-        .map(|turn| (turn.id, hear(turn)))
-        .filter(|(_, heard)| !heard.is_silent())
-        .unzip();
-    for at in 0..heard.len() {
-        if stated.contains(&ids[at]) || !is_correction(&heard, at) {
-            continue;
-        }
-        let Some(changed) = (at + 1..heard.len()).find(|next| !heard[*next].user) else { continue };
-        let accepted = (changed + 1..heard.len()).find(|next| heard[*next].user);
-        let Some(accepted) = accepted.filter(|at| is_content(&heard[*at].plain)) else { continue };
-        let why = "The user corrected an answer and was content with the change.";
-        let trigger = asked_before(&heard, at);
-        let cited = [ids[at], ids[changed], ids[accepted]];
-        let content = cut(&heard[at].text);
-        proposals.push(proposal(why, &cited, "user_playbook", &trigger, &content));
     }
     for (turn, answer) in experts {
         let Some(at) = turns.iter().position(|t| t.id == *turn) else { continue };
         let asked = turns[..at].iter().rev().find(|turn| turn.is_user());
         let trigger = asked.map(|turn| cut(&turn.content)).unwrap_or_default();
         let why = "An expert wrote what the answer should have been.";
-        proposals.push(proposal(why, &[*turn], "user_playbook", &trigger, &cut(answer)));
+        proposals.push(proposal(why, *turn, "user_playbook", &trigger, &cut(answer)));
     }
 }
 
-/// The user's question before the answer that a correction points at.
-fn asked_before(heard: &[Heard], correction: usize) -> String {
-    let answer = heard[..correction].iter().rposition(|turn| !turn.user);
-    let asked = answer.and_then(|at| heard[..at].iter().rfind(|turn| turn.user));
-    asked.map(|turn| cut(&turn.text)).unwrap_or_default()
-}
-
-/// The kind, the trigger and the content of an explicit statement.
-fn statement(sentence: &str) -> Option<(&'static str, String, String)> {
-    let sentence = sentence.trim();
-    if sentence.ends_with(['?', '？']) || sentence.split_whitespace().count() < FEWEST_WORDS {
-        return None;
-    }
-    if begins(sentence, FACTS) {
-        return Some(("profile", String::new(), cut(sentence)));
-    }
-    if begins(sentence, WISHES) {
-        return Some(("user_playbook", String::new(), cut(sentence)));
-    }
-    let (condition, wish) = sentence.split_once(',')?;
-    (begins(condition, CONDITIONS) && begins(wish, WISHES))
-        .then(|| ("user_playbook", cut(condition), cut(wish)))
-}
-
-fn begins(sentence: &str, words: &[&str]) -> bool {
-    let plain = plain(sentence);
-    let mut rest = plain.trim_start();
-    while let Some(after) = LEAD_INS.iter().find_map(|lead| rest.strip_prefix(lead)) {
-        rest = after;
-    }
-    words.iter().any(|word| rest.starts_with(word))
+/// Whether the agent asked something right before: what follows answers it. "Anything else?" leaves the user free.
+fn asks(before: &[Turn]) -> bool {
+    let spoken = before.iter().rev().find(|turn| !turn.content.trim().is_empty());
+    spoken.filter(|turn| !turn.is_user()).is_some_and(|turn| {
+        let last = sentences(&turn.content).pop().unwrap_or_default();
+        is_question(last) && !has(&plain(last), &ANYTHING_ELSE)
+    })
 }
 
 fn cut(text: &str) -> String {
-    // A statement about one thing: what follows the first lines of a long text is left to models.
-    let text: Vec<&str> = sentences(text);
-    text.join(" ").trim().chars().take(LONGEST).collect()
+    sentences(text).join(" ").trim().chars().take(LONGEST).collect()
 }
 
-fn proposal(why: &str, cited: &[i64], kind: &str, trigger: &str, content: &str) -> Value {
-    json!({"rationale": why, "evidence_turns": cited, "kind": kind, "trigger": trigger, "content": content})
+fn proposal(why: &str, cited: i64, kind: &str, trigger: &str, content: &str) -> Value {
+    json!({"rationale": why, "evidence_turns": [cited], "kind": kind, "trigger": trigger, "content": content})
 }
 
 #[cfg(test)]
@@ -221,23 +107,24 @@ mod tests {
     }
 
     #[test]
-    fn a_correction_counts_when_the_change_was_accepted() {
-        let talk = |last: &'static str| {
-            found(&[
-                ("User", "How long is the warranty on kettles?"),
-                ("Assistant", "Two years."),
-                (
-                    "User",
-                    "That is wrong, I meant the commercial kettles, look at the business terms.",
-                ),
-                ("Assistant", "Commercial kettles have one year."),
-                ("User", last),
-            ])
+    fn an_answer_to_a_question_is_none() {
+        let after = |question| {
+            found(&[("User", "Hi"), ("Assistant", question), ("User", "Always use the blue one.")])
         };
-        let learned = talk("Perfect, thank you!");
-        assert_eq!(learned.len(), 1, "{learned:?}");
-        assert_eq!(learned[0].1, "How long is the warranty on kettles?");
-        assert!(talk("That is still wrong. Useless.").is_empty());
+        assert!(after("Which card shall I charge?").is_empty());
+        assert_eq!(after("Done. Is there anything else I can help you with?").len(), 1);
+    }
+
+    #[test]
+    fn a_correction_of_one_answer_is_no_rule() {
+        let talk = found(&[
+            ("User", "How long is the warranty on kettles?"),
+            ("Assistant", "Two years."),
+            ("User", "That is wrong, I meant the commercial kettles, look at the business terms."),
+            ("Assistant", "Commercial kettles have one year."),
+            ("User", "Perfect, thank you!"),
+        ]);
+        assert_eq!(talk, []);
     }
 
     #[test]

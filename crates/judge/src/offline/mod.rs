@@ -8,9 +8,11 @@
 pub(crate) mod cues;
 pub(crate) mod evidence;
 mod extraction;
+mod facts;
 pub(crate) mod language;
 mod learnings;
 pub(crate) mod session;
+mod standing;
 pub(crate) mod tools;
 pub(crate) mod words;
 

@@ -6,6 +6,7 @@ mod attempts;
 mod evidence;
 mod quirks;
 mod red_team;
+mod small_talk;
 mod stub;
 
 use std::sync::Arc;
