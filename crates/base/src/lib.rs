@@ -1,6 +1,7 @@
 //! Basics of every crate: the time and randomness (both controlled by tests), files that only their owner can read,
-//! vocabularies, the keys of organizations and users, and the words of a text.
+//! vocabularies, the keys of organizations and users, and the words and addresses of a text.
 
+pub mod addresses;
 pub mod clock;
 pub mod ids;
 pub mod owner;

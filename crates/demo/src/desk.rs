@@ -7,7 +7,7 @@ use anyhow::{Result, anyhow, bail};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{ConnectInfo, Request};
-use axum::http::header;
+use axum::http::{Method, header};
 use http_body_util::BodyExt;
 use serde_json::Value;
 use tower::ServiceExt;
@@ -37,7 +37,15 @@ impl Desk {
     }
 
     pub async fn post(&self, path: &str, body: &Value) -> Result<Value> {
-        let (status, answer) = self.send(path, body).await?;
+        self.call(Method::POST, path, body).await
+    }
+
+    pub async fn put(&self, path: &str, body: &Value) -> Result<Value> {
+        self.call(Method::PUT, path, body).await
+    }
+
+    async fn call(&self, method: Method, path: &str, body: &Value) -> Result<Value> {
+        let (status, answer) = self.send(&method, path, body).await?;
         let (status, answer) = if status == 401 {
             let name = if self.role == Role::Agent { "demo customers" } else { "demo desk" };
             let (_, token) = credentials::create(
@@ -47,7 +55,7 @@ impl Desk {
             )
             .await?;
             *self.token.lock().unwrap_or_else(PoisonError::into_inner) = Some(token);
-            self.send(path, body).await?
+            self.send(&method, path, body).await?
         } else {
             (status, answer)
         };
@@ -57,9 +65,9 @@ impl Desk {
         Ok(answer)
     }
 
-    async fn send(&self, path: &str, body: &Value) -> Result<(u16, Value)> {
+    async fn send(&self, method: &Method, path: &str, body: &Value) -> Result<(u16, Value)> {
         let mut request = Request::builder()
-            .method("POST")
+            .method(method)
             .uri(path)
             .header(header::HOST, "localhost")
             .header(header::CONTENT_TYPE, "application/json");

@@ -99,6 +99,10 @@ impl Life<'_> {
             let over = |guest: &Guest| guest.visit.starts_at + LONGEST <= until;
             let done = talking.iter().take_while(|guest| over(guest)).count();
             bar.inc(done as u64);
+            // A bar is drawn on terminals only.
+            if bar.is_hidden() && day % 10 == 9 {
+                tracing::info!("lived through {} of {DAYS} days", day + 1);
+            }
             went.extend(self.publish(talking.drain(..done)).await?);
             self.catch_up(day).await?;
         }
@@ -112,6 +116,7 @@ impl Life<'_> {
         }
         trials::turn_to(&self.desk, day).await?;
         let now = self.app.clock.now();
+        lessons::retire(&self.desk, day, &mut self.lessons).await?;
         self.lessons.extend(lessons::teach(&self.desk, self.story.seed(), day, now).await?);
         let (customer, on_day) = FORGOTTEN;
         if day == on_day {

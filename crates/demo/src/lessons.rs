@@ -168,6 +168,8 @@ pub async fn teach(desk: &Desk, seed: u64, day: i64, now: i64) -> Result<Vec<Les
         let playbook = json!({"agent_playbooks": [{
             "playbook_name": name, "content": content, "trigger": trigger, "playbook_status": status,
             "rationale": format!("{} customers taught the same.", sources.len()), "tags": [topic], "source_windows": sources,
+            // One of them speaks of passwords: whoever approved it looked twice and erred.
+            "confirmed": true,
         }]});
         let added = person.post("/api/add_agent_playbook", &playbook).await?;
         let id = added["ids"][0].as_i64().unwrap_or_default();
@@ -176,6 +178,20 @@ pub async fn teach(desk: &Desk, seed: u64, day: i64, now: i64) -> Result<Vec<Les
         }
     }
     Ok(lessons)
+}
+
+/// The rule that turned out to harm and was retired, and the day.
+const RETIRED: (&str, i64) = ("Offer a refund without checking", 78);
+
+/// Retires the rule whose harm was seen, on the day it was.
+pub async fn retire(desk: &Desk, day: i64, lessons: &mut Vec<Lesson>) -> Result<()> {
+    let (name, on_day) = RETIRED;
+    let Some(at) = lessons.iter().position(|lesson| day == on_day && lesson.name == name) else {
+        return Ok(());
+    };
+    let Lesson { id, .. } = lessons.remove(at);
+    let rejection = json!({"agent_playbook_id": id, "playbook_status": "rejected"});
+    desk.person().put("/api/update_agent_playbook_status", &rejection).await.map(drop)
 }
 
 /// Profiles of some customers.

@@ -112,6 +112,15 @@ const UNHAPPY: &[&str] = &[
     "This is useless, I give up.",
 ];
 
+/// Standing orders that some customers leave at the end.
+const ORDERS: &[&str] = &[
+    "From now on, please always name the delivery day first.",
+    "Please always name the delivery day first from now on.",
+    "In future, please send invoices as PDF.",
+    "From now on, please answer me in one sentence.",
+];
+const LEAVES_AN_ORDER: f64 = 0.03;
+
 /// The turns of a visit, and its outcome.
 pub struct Conversation {
     pub turns: Vec<Value>,
@@ -203,7 +212,11 @@ fn part(turns: &mut Vec<Value>, visit: &Visit, went_well: bool) {
         return;
     }
     let last = visit.dice.one_of(if went_well { HAPPY } else { UNHAPPY });
-    turns.push(said("User", last, at + 30));
+    let mut words = last.to_owned();
+    if went_well && visit.dice.chance(LEAVES_AN_ORDER) {
+        words = format!("{last} {}", visit.dice.one_of(ORDERS));
+    }
+    turns.push(said("User", &words, at + 30));
 }
 
 fn retrieved(reply: &mut Value, given: &Given) {

@@ -48,6 +48,7 @@ codes! {
     PredatesErasure "predates_erasure" 409;
     PurgeNotComplete "purge_not_complete" 409;
     LearningExists "learning_exists" 409;
+    ConfirmationNeeded "confirmation_needed" 409;
     ProposalDecided "proposal_decided" 409;
     ProposalStale "proposal_stale" 409;
     BodyTooLarge "body_too_large" 413;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+pub use base::addresses::{is_address, tokens};
 use base::owner::UserId;
 use base::words::is_common;
 
@@ -218,26 +219,6 @@ pub fn runs(words: &[Word]) -> impl Iterator<Item = Run> {
 /// True if a run has a word that is no stop word.
 pub fn says_something(run: &Run) -> bool {
     run.iter().any(|word| !is_common(word))
-}
-
-/// The text between spaces, without the punctuation around it, with the byte it begins at.
-pub fn tokens(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    text.split_whitespace().filter_map(|token| {
-        let core = token.trim_matches(|c: char| !c.is_alphanumeric());
-        let at = core.as_ptr() as usize - text.as_ptr() as usize;
-        (!core.is_empty()).then_some((at, core))
-    })
-}
-
-/// True if a token is an e-mail address, a link or a domain.
-pub fn is_address(token: &str) -> bool {
-    let labels = token.split(['/', '?', '#', ':']).next().unwrap_or(token).rsplit_once('.');
-    let is_domain = labels.is_some_and(|(before, last)| {
-        last.chars().count() >= 2
-            && last.chars().all(char::is_alphabetic)
-            && before.chars().rev().take_while(|c| c.is_alphanumeric()).count() >= 2
-    });
-    is_domain || token.contains('@') || token.contains("://")
 }
 
 /// The parts of a user id that could name its person, lower case.

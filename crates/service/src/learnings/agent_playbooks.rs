@@ -1,17 +1,19 @@
 //! Adding, changing and approving agent playbooks, and where they came from.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sqlx::types::Json;
 
 use super::decisions::{self, Decider, DecisionKind};
+use super::flags::{PlaybookFlag, text_flags};
 use super::requests::{NewAgentPlaybook, PlaybookChange};
 use super::{
     AgentPlaybook, LearningStatus, PlaybookStatus, SourceWindow, embedding_job, rejections,
-    scoped_terms, sql,
+    scoped_terms, sql, user_playbooks,
 };
 use crate::app::App;
+use crate::organization;
 use base::owner::{OrgId, UserId};
 use base::words;
 use judge::LearningKind;
@@ -21,6 +23,7 @@ use storage::subjects::barrier;
 
 struct Made {
     playbook: AgentPlaybook,
+    confirmed: bool,
     terms: Vec<String>,
     windows: Vec<SourceWindow>,
 }
@@ -42,6 +45,11 @@ pub async fn add(
     }
     let now = app.clock.now();
     let made: Vec<Made> = new.into_iter().map(|new| make(new, now)).collect();
+    for Made { playbook, confirmed, .. } in &made {
+        if playbook.playbook_status == PlaybookStatus::Approved && !confirmed {
+            refuse_flagged(&text_flags(playbook))?;
+        }
+    }
     let input = (app.clone(), org_id.to_owned(), made, decider);
     let numbers = app
         .db
@@ -70,8 +78,10 @@ fn make(new: NewAgentPlaybook, now: i64) -> Made {
         source_windows: None,
         source_user_count: None,
         below_min_users: None,
+        flags: None,
     };
-    Made { terms: terms(&playbook), playbook, windows: new.source_windows }
+    let (windows, confirmed) = (new.source_windows, new.confirmed);
+    Made { terms: terms(&playbook), playbook, confirmed, windows }
 }
 
 fn terms(playbook: &AgentPlaybook) -> Vec<String> {
@@ -112,6 +122,12 @@ async fn store(
         }
     }
     embedding_job::enqueue(tx, app, org_id, None).await?;
+    let pending = made.iter().map(|made| &made.playbook);
+    let pending = pending.filter(|p| p.playbook_status == PlaybookStatus::Pending);
+    let versions: BTreeSet<&str> = pending.map(|p| p.agent_version.as_str()).collect();
+    for version in versions {
+        user_playbooks::announce_change(tx, app, org_id, version).await?;
+    }
     // Last: the audit's turn comes after the locks on people, as everywhere.
     let added: Vec<(i64, PlaybookStatus)> = made
         .iter()
@@ -192,6 +208,34 @@ pub async fn change(
     Ok(())
 }
 
+/// Whether aggregation proposed this playbook and too few of its people are left.
+async fn has_few_people(tx: &mut Tx, org_id: &OrgId, id: i64) -> Result<bool> {
+    let least = organization::config_in(tx, org_id).await?.config.learning.min_users;
+    let left = sql::agent_playbooks::source_users(tx, org_id, &[id]).await?;
+    let left = left.first().map_or(0, |(_, people)| *people);
+    Ok(left < least && !sql::agent_playbooks::aggregated(tx, org_id, &[id]).await?.is_empty())
+}
+
+fn refuse_flagged(flags: &[PlaybookFlag]) -> Result<()> {
+    if flags.is_empty() {
+        return Ok(());
+    }
+    let reasons: Vec<&str> = flags
+        .iter()
+        .map(|flag| match flag {
+            PlaybookFlag::Payment => "it asks for payment data",
+            PlaybookFlag::Credentials => "it speaks of passwords, codes or the like",
+            PlaybookFlag::Link => "it names a link or an address",
+            PlaybookFlag::FewPeople => "too few of the people who taught it are still there",
+        })
+        .collect();
+    let detail = format!(
+        "Look at this playbook again: {}. Every agent would be served it. Send `confirmed`: true to approve it.",
+        reasons.join("; ")
+    );
+    Err(Error::refused(Code::ConfirmationNeeded, &detail))
+}
+
 /// [`change`] as part of a transaction.
 pub async fn apply(
     tx: &mut Tx,
@@ -228,6 +272,15 @@ pub async fn apply(
         playbook.tags = Json(tags.clone());
     }
     change.check_still_says_something(&playbook.content, &playbook.trigger)?;
+    let is_approved = playbook.playbook_status == PlaybookStatus::Approved;
+    let is_new_approval = before != PlaybookStatus::Approved || change.touches_text();
+    if is_approved && is_new_approval && !change.confirmed {
+        let mut flags = text_flags(&playbook);
+        if before == PlaybookStatus::Pending && has_few_people(tx, org_id, change.id).await? {
+            flags.push(PlaybookFlag::FewPeople);
+        }
+        refuse_flagged(&flags)?;
+    }
     let new_terms = if change.touches_text() {
         let scope = sql::admit_organization_scope(tx, org_id).await?;
         embedding_job::enqueue(tx, app, org_id, None).await?;

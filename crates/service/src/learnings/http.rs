@@ -11,7 +11,7 @@ use utoipa_axum::routes;
 
 use super::decisions::Decider;
 use super::requests::{
-    BATCH, NewAgentPlaybook, NewProfile, NewUserPlaybook, PlaybookChange, ProfileChange,
+    BATCH, NewAgentPlaybook, NewProfile, NewUserPlaybook, PlaybookChange, ProfileChange, confirmed,
 };
 use super::{PlaybookStatus, agent_playbooks, deletes, http_reads, profiles, user_playbooks};
 use crate::app::App;
@@ -176,6 +176,7 @@ impl Read for AgentPlaybookChange {
 struct UpdateAgentPlaybookStatusRequest {
     agent_playbook_id: i64,
     playbook_status: PlaybookStatus,
+    confirmed: bool,
 }
 
 crate::request_body!(UpdateAgentPlaybookStatusRequest, "UpdateAgentPlaybookStatusRequest");
@@ -185,6 +186,7 @@ impl Read for UpdateAgentPlaybookStatusRequest {
         UpdateAgentPlaybookStatusRequest {
             agent_playbook_id: f.required_integer("agent_playbook_id", 1..=i64::MAX),
             playbook_status: f.required_word("playbook_status"),
+            confirmed: confirmed(f),
         }
     }
 }
@@ -248,6 +250,7 @@ async fn update_agent_playbook_status(
     let change = PlaybookChange {
         id: value.agent_playbook_id,
         playbook_status: Some(value.playbook_status),
+        confirmed: value.confirmed,
         ..PlaybookChange::default()
     };
     agent_playbooks::change(&app, &caller.org_id, change, person(&caller)).await?;

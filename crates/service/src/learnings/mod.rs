@@ -12,6 +12,7 @@ pub mod agent_playbooks;
 pub mod decisions;
 mod deletes;
 pub mod embedding_job;
+pub mod flags;
 pub mod gate;
 pub mod http;
 mod http_reads;
@@ -45,6 +46,7 @@ use storage::db;
 use storage::jobs::Handler;
 
 pub use decisions::{DecisionKind, PlaybookDecision};
+pub use flags::PlaybookFlag;
 pub use known_playbooks::KnownPlaybooks;
 pub use resolve::{Resolved, resolve};
 pub use sql::{check_index, compact_index};
@@ -231,6 +233,10 @@ pub struct AgentPlaybook {
     #[serde(default)]
     #[sqlx(skip)]
     pub below_min_users: Option<bool>,
+    /// Reasons to look at it twice: approving it needs `confirmed`; null in search results.
+    #[serde(default)]
+    #[sqlx(skip)]
+    pub flags: Option<Vec<PlaybookFlag>>,
 }
 
 /// A user playbook, and the turns behind it, that an agent playbook came from.

@@ -2,6 +2,7 @@
 
 use sqlx::types::Json;
 
+use super::flags::{PlaybookFlag, text_flags};
 use super::sql::{self, Filter};
 use super::{Learnings, PlaybookStatus, SourceWindow};
 use crate::app::App;
@@ -51,6 +52,11 @@ pub async fn agent_playbooks(app: &App, filter: Filter, limit: i64) -> Result<Le
                             && proposed.contains(&playbook.agent_playbook_id)
                             && count < least.min_users,
                     );
+                    let mut flags = text_flags(playbook);
+                    if playbook.below_min_users == Some(true) {
+                        flags.push(PlaybookFlag::FewPeople);
+                    }
+                    playbook.flags = Some(flags);
                     playbook.source_windows =
                         Some(windows_of(playbook.agent_playbook_id, &windows));
                 }

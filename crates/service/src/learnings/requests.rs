@@ -65,6 +65,8 @@ pub struct NewAgentPlaybook {
     pub status: LearningStatus,
     pub tags: Vec<String>,
     pub source_windows: Vec<SourceWindow>,
+    /// A person has looked at what is flagged.
+    pub confirmed: bool,
 }
 
 /// Changes to a profile: what is absent stays.
@@ -94,6 +96,8 @@ pub struct PlaybookChange {
     /// Approval, of agent playbooks only.
     pub playbook_status: Option<PlaybookStatus>,
     pub playbook_metadata: Option<Value>,
+    /// A person has looked at what is flagged.
+    pub confirmed: bool,
 }
 
 crate::request_body!(NewProfile, "NewProfile");
@@ -164,10 +168,16 @@ impl Read for NewAgentPlaybook {
             source_windows: f
                 .about("The user playbooks it came from.")
                 .list("source_windows", BATCH),
+            confirmed: confirmed(f),
         };
         must_say_something(f, &playbook.content, &playbook.trigger);
         playbook
     }
+}
+
+/// Whether a person has looked at what is flagged.
+pub fn confirmed(f: &mut Fields<'_>) -> bool {
+    f.about("Approve it although `flags` names reasons to look at it twice.").flag("confirmed")
 }
 
 impl Read for SourceWindow {
@@ -210,6 +220,7 @@ impl PlaybookChange {
             tags: tags(f, "tags"),
             playbook_status: None,
             playbook_metadata: None,
+            confirmed: false,
         }
     }
 
@@ -218,6 +229,7 @@ impl PlaybookChange {
         PlaybookChange {
             playbook_status: f.word("playbook_status"),
             playbook_metadata: metadata(f),
+            confirmed: confirmed(f),
             ..Self::read(f, "agent_playbook_id")
         }
     }

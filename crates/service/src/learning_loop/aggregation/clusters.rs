@@ -80,9 +80,14 @@ pub fn users<'a>(members: &'a [Member], cluster: &[usize]) -> BTreeSet<&'a str> 
     cluster.iter().map(|place| members[*place].user_id.as_str()).collect()
 }
 
+/// Members of a cluster that each is compared with to find its spokesmen: all pairs of a large one are too many.
+const COMPARED: usize = 100;
+
 fn spokesmen(likenesses: &[Likeness], cluster: &[usize]) -> Vec<usize> {
+    let step = cluster.len().div_ceil(COMPARED).max(1);
     let score = |place: &usize| -> f64 {
-        cluster.iter().map(|other| likenesses[*place].common(&likenesses[*other])).sum()
+        let others = cluster.iter().step_by(step);
+        others.map(|other| likenesses[*place].common(&likenesses[*other])).sum()
     };
     let mut scored: Vec<(f64, usize)> = cluster.iter().map(|p| (score(p), *p)).collect();
     scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));

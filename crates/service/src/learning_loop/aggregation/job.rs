@@ -8,12 +8,14 @@ use serde_json::json;
 use sqlx::types::Json;
 
 use super::clusters::{self, Cluster, Member};
+use super::duplicates::{self, Repeated};
 use super::personal::{People, PersonTexts};
 use crate::app::App;
 use crate::learning_loop::payload;
 use crate::learning_loop::sql::aggregation as sql;
 use crate::learnings::decisions::{self, Decider, DecisionKind};
 use crate::learnings::likeness::Likeness;
+use crate::learnings::rows as learning_rows;
 use crate::learnings::rows::agent_playbooks as playbook_rows;
 use crate::learnings::{
     AgentPlaybook, LearningStatus, PROPOSED, PlaybookStatus, SourceWindow, USER_PLAYBOOKS_CHANGED,
@@ -26,8 +28,8 @@ use storage::error::{Error, Result};
 use storage::jobs::{self, Claim, Handler, Outcome};
 use storage::subjects::barrier;
 
-/// Playbooks of one agent version that are compared, the newest.
-const COMPARED: i64 = 2000;
+/// Playbooks that are read at a time.
+const BATCH: i64 = 2000;
 
 pub struct AggregatePlaybooks;
 
@@ -80,9 +82,10 @@ async fn aggregate(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
         return Ok(Outcome::Done);
     }
     let people = material.people();
-    let (material, found) = tokio::task::spawn_blocking(move || {
+    let (material, found, repeated) = tokio::task::spawn_blocking(move || {
         let found = clusters::find(&material.members, people);
-        (material, found)
+        let repeated = duplicates::find(&material.served);
+        (material, found, repeated)
     })
     .await
     .map_err(|e| Error::Internal(e.to_string()))?;
@@ -91,10 +94,11 @@ async fn aggregate(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
         proposed.extend(propose(app, job, &material, &cluster).await?);
     }
     app.faults.reach("aggregate.before_save")?;
-    let input = (app.clone(), job.clone(), version, proposed);
+    let input = (app.clone(), job.clone(), version, proposed, repeated);
     app.db
-        .write("learnings.save_aggregation", input, |tx, (app, job, version, proposed)| {
-            Box::pin(save(tx, app, job, version, proposed))
+        .write("learnings.save_aggregation", input, |tx, input| {
+            let (app, job, version, proposed, repeated) = input;
+            Box::pin(save(tx, app, job, version, proposed, repeated))
         })
         .await?;
     app.faults.reach("aggregate.after_save")?;
@@ -109,8 +113,15 @@ async fn load(app: &App, job: &Claim, version: &str) -> Result<AggregationInput>
         .read("learnings.aggregation", input, |tx, (org_id, version, model)| {
             Box::pin(async move {
                 let learning = organization::config_in(tx, org_id).await?.config.learning;
-                let mut members = sql::members(tx, org_id, version, model, COMPARED).await?;
-                members.sort_by_key(|member| member.user_playbook_id);
+                let mut members: Vec<Member> = Vec::new();
+                loop {
+                    let after = members.last().map_or(0, |member| member.user_playbook_id);
+                    let next = sql::members(tx, org_id, version, model, after, BATCH).await?;
+                    if next.is_empty() {
+                        break;
+                    }
+                    members.extend(next);
+                }
                 let served = sql::served(tx, org_id, version).await?;
                 let ids: Vec<i64> = served.iter().map(|p| p.agent_playbook_id).collect();
                 let links = playbook_rows::windows(tx, org_id, &ids).await?;
@@ -204,13 +215,42 @@ async fn save(
     job: &Claim,
     version: &str,
     proposed: &[Proposed],
+    repeated: &[Repeated],
 ) -> Result<()> {
     let now = app.clock.now();
     jobs::hold(tx, job).await?;
-    let users: BTreeSet<UserId> =
-        proposed.iter().flat_map(|p| p.sources.iter().map(|m| m.user_id.clone())).collect();
+    let mut inherited = Vec::new();
+    for Repeated { kept, duplicates } in repeated {
+        let links = playbook_rows::source_links(tx, &job.org_id, duplicates).await?;
+        inherited.extend(links.into_iter().map(|link| (*kept, link)));
+    }
+    let sources = proposed.iter().flat_map(|p| p.sources.iter().map(|m| m.user_id.clone()));
+    let inherited_from = inherited.iter().map(|(_, (user_id, ..))| user_id.clone());
+    let users: BTreeSet<UserId> = sources.chain(inherited_from).collect();
     let users: Vec<UserId> = users.into_iter().collect();
     let subjects = barrier::open_known(tx, &job.org_id, &users).await?;
+    for (kept, (user_id, user_playbook_id, Json(source_interaction_ids))) in inherited {
+        if let Some(subject) = subjects.get(&user_id) {
+            let window = SourceWindow { user_playbook_id, source_interaction_ids };
+            playbook_rows::link(tx, subject, kept, &window).await?;
+        }
+    }
+    if !repeated.is_empty() {
+        learning_rows::next_version(tx, &job.org_id).await?;
+    }
+    for Repeated { duplicates, .. } in repeated {
+        for id in playbook_rows::archive_pending(tx, &job.org_id, duplicates).await? {
+            decisions::record(
+                tx,
+                app,
+                &job.org_id,
+                id,
+                DecisionKind::Archived,
+                &Decider::Aggregation,
+            )
+            .await?;
+        }
+    }
     let (mut made, mut has_changed) = (0, false);
     for Proposed { to, sources } in proposed {
         // Erased, deleted or changed meanwhile: it no longer speaks for anybody.
@@ -278,5 +318,6 @@ fn new(draft: &Wording, version: &str, now: i64) -> AgentPlaybook {
         source_windows: None,
         source_user_count: None,
         below_min_users: None,
+        flags: None,
     }
 }

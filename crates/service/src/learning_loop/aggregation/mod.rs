@@ -4,12 +4,15 @@
 //!   proposed, however often they say it.
 //! - What is proposed is a *pending* agent playbook: people approve, edit or reject it. Its text is one of the members'
 //!   own, in words that enough of them used, and carries nothing of one of them ([`personal`]); else nothing is proposed.
+//! - Pending playbooks that say the same are one: the oldest takes over the sources of the others, which are archived
+//!   ([`duplicates`]).
 //! - Links to the sources, and with them the count of people, belong to those people and go with them. The playbook
 //!   stays.
 //! - What was rejected does not come back unchanged ([`crate::learnings::rejections`]).
 //! - All proposals of a run and the end of its job are one transaction: a crash repeats the run and duplicates nothing.
 
 mod clusters;
+mod duplicates;
 mod job;
 mod personal;
 

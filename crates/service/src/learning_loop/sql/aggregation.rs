@@ -10,12 +10,14 @@ use storage::{row, rows};
 /// Profiles, and playbooks, of a cluster's people that are looked at for names.
 const KNOWN: i64 = 5000;
 
-/// The newest current user playbooks of an agent version, with their vectors by `model`.
+/// The next current user playbooks of an agent version after the one with number `after`, oldest first, with their
+/// vectors by `model`.
 pub async fn members(
     tx: &mut Tx,
     org_id: &OrgId,
     agent_version: &str,
     model: &str,
+    after: i64,
     limit: i64,
 ) -> Result<Vec<Member>> {
     rows!(
@@ -25,11 +27,12 @@ pub async fn members(
          FROM user_playbooks b LEFT JOIN user_playbook_vectors v
             ON v.org_id = b.org_id AND v.user_id = b.user_id AND v.user_playbook_id = b.user_playbook_id
             AND v.revision = b.revision AND v.model = $3
-         WHERE b.org_id = $1 AND b.agent_version = $2 AND b.status = 'current'
-         ORDER BY b.user_playbook_id DESC LIMIT $4 + 0",
+         WHERE b.org_id = $1 AND b.agent_version = $2 AND b.status = 'current' AND b.user_playbook_id > $4
+         ORDER BY b.user_playbook_id LIMIT $5 + 0",
         org_id,
         agent_version,
         model,
+        after,
         limit
     )
 }

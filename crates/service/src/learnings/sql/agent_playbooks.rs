@@ -240,6 +240,36 @@ pub async fn windows(
     )
 }
 
+/// `(user, user playbook, interactions)` of everything that these agent playbooks came from.
+pub async fn source_links(
+    tx: &mut Tx,
+    org_id: &OrgId,
+    agent_playbook_ids: &[i64],
+) -> Result<Vec<(UserId, i64, Json<Vec<i64>>)>> {
+    rows!(
+        tx,
+        (UserId, i64, Json<Vec<i64>>),
+        "SELECT user_id, user_playbook_id, source_interaction_ids FROM agent_playbook_sources
+         WHERE org_id = $1 AND agent_playbook_id IN {integers:$2} ORDER BY agent_playbook_id, user_playbook_id",
+        org_id,
+        Json(agent_playbook_ids)
+    )
+}
+
+/// Archives those of these playbooks that are still pending, and gives their numbers.
+pub async fn archive_pending(tx: &mut Tx, org_id: &OrgId, ids: &[i64]) -> Result<Vec<i64>> {
+    let archived = rows!(
+        tx,
+        (i64,),
+        "UPDATE agent_playbooks SET status = 'archived'
+         WHERE org_id = $1 AND agent_playbook_id IN {integers:$2} AND playbook_status = 'pending'
+            AND status IN ('current', 'pending') RETURNING agent_playbook_id",
+        org_id,
+        Json(ids)
+    )?;
+    Ok(archived.into_iter().map(|(id,)| id).collect())
+}
+
 /// Number of different people each of these agent playbooks came from.
 pub async fn source_users(
     tx: &mut Tx,
