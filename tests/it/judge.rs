@@ -2,6 +2,7 @@
 
 mod discipline;
 mod wire;
+mod wrong_key;
 
 use std::sync::Arc;
 

@@ -21,40 +21,45 @@ use service::config::Settings;
 use super::{rubric, talk};
 use crate::support::{NOW, Process};
 
-const KEY: &str = "sk-test-0123456789-secret";
+pub(super) const KEY: &str = "sk-test-0123456789-secret";
 
 /// Scripted answer of the server.
 #[derive(Clone)]
-struct Script {
-    status: u16,
-    headers: Vec<(&'static str, &'static str)>,
-    body: String,
+pub(super) struct Script {
+    pub status: u16,
+    pub headers: Vec<(&'static str, &'static str)>,
+    pub body: String,
 }
 
 #[derive(Clone, Default)]
-struct Seen {
+pub(super) struct Seen {
     requests: Arc<Mutex<Vec<(Uri, HeaderMap, Value)>>>,
     script: Arc<Mutex<Vec<Script>>>,
 }
 
 impl Seen {
+    /// Every request from now on gets this answer.
+    pub fn answer_with(&self, answer: Script) {
+        *self.script.lock().unwrap() = vec![answer];
+    }
+
     fn last(&self) -> (Uri, HeaderMap, Value) {
         self.requests.lock().unwrap().last().unwrap().clone()
     }
 
-    fn count(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.requests.lock().unwrap().len()
     }
 }
 
 /// A provider on loopback. The last answer of the script is repeated.
-struct Mock {
-    seen: Seen,
-    url: String,
+pub(super) struct Mock {
+    pub seen: Seen,
+    pub url: String,
 }
 
 impl Mock {
-    async fn start(script: Vec<Script>) -> Mock {
+    pub async fn start(script: Vec<Script>) -> Mock {
         let seen = Seen { script: Arc::new(Mutex::new(script)), ..Seen::default() };
         let router = axum::Router::new().fallback(answer).with_state(seen.clone());
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -83,13 +88,13 @@ async fn answer(State(seen): State<Seen>, request: Request) -> Response {
     response
 }
 
-fn verdict() -> Value {
+pub(super) fn verdict() -> Value {
     json!({"reasoning": "The parcel was found.", "number_of_corrections": 0, "is_escalated": false,
            "failure_reason": "", "failure_type": "", "is_success": true})
 }
 
 /// A finished answer in each provider's form.
-fn reply(provider: Provider, text: &str, finish: &str) -> Script {
+pub(super) fn reply(provider: Provider, text: &str, finish: &str) -> Script {
     let body = match provider {
         Provider::Openai | Provider::Openrouter => json!({
             "id": "c1", "object": "chat.completion", "model": "gpt-5-mini-2025-08-07",

@@ -278,3 +278,78 @@ async fn replicas_that_aggregate_at_once_propose_once(t: TestApp) {
     let found = agent_playbooks(&server).await;
     assert_eq!((found.len(), &found[0]["source_user_count"]), (1, &json!(12)), "{found:?}");
 }
+
+/// A hundred wordings each of twenty rules, added by programs, are twenty proposals.
+#[apply(both_backends)]
+async fn near_duplicates_are_one_proposal(t: TestApp) {
+    let server = t.serve().await;
+    let subjects = [
+        "prices",
+        "refunds",
+        "deliveries",
+        "invoices",
+        "returns",
+        "vouchers",
+        "sizes",
+        "colours",
+        "warranties",
+        "addresses",
+        "discounts",
+        "parcels",
+        "bookings",
+        "repairs",
+        "gifts",
+        "taxes",
+        "samples",
+        "catalogues",
+        "receipts",
+        "subscriptions",
+    ];
+    let wordings =
+        ["Always mention {} in the first line", "Please always mention the {} in the first line!"];
+    let proposals: Vec<Value> = (0..2000)
+        .map(|n| {
+            let wording = wordings[n / 20 % wordings.len()].replace("{}", subjects[n % 20]);
+            json!({"content": wording, "agent_version": "v1"})
+        })
+        .collect();
+    for batch in proposals.chunks(500) {
+        let body = json!({"agent_playbooks": batch});
+        server.post("/api/add_agent_playbook", &body).await.ok();
+    }
+    t.clock().advance(30);
+    let begun = std::time::Instant::now();
+    work(&t).await;
+    println!("merged in {:?}", begun.elapsed());
+    let left = t.number("SELECT COUNT(*) FROM agent_playbooks WHERE status = 'current'").await;
+    assert_eq!(left, 20);
+    let archived = "SELECT COUNT(*) FROM agent_playbook_decisions WHERE decision = 'archived'";
+    assert_eq!(t.number(archived).await, 1980);
+}
+
+/// However many playbooks a version has, all of them are compared.
+#[apply(both_backends)]
+async fn the_oldest_playbooks_are_compared_too(t: TestApp) {
+    let server = t.serve().await;
+    let rule = "Always quote prices with tax.";
+    let add = |user: String, content: String| json!({"user_id": user, "agent_version": "v1", "content": content});
+    let mut all = Vec::new();
+    for user in &ENOUGH[..3] {
+        all.push(add((*user).to_owned(), rule.to_owned()));
+    }
+    for n in 0..2100 {
+        let word: String = format!("{n:04}").bytes().map(|b| char::from(b + 49)).collect();
+        all.push(add(format!("other-{n}"), format!("Always mention {word}{word} and {word}")));
+    }
+    for user in &ENOUGH[3..] {
+        all.push(add((*user).to_owned(), rule.to_owned()));
+    }
+    for batch in all.chunks(300) {
+        server.post("/api/add_user_playbook", &json!({"user_playbooks": batch})).await.ok();
+    }
+    t.clock().advance(30);
+    work(&t).await;
+    let made = agent_playbooks(&server).await;
+    assert_eq!(made.len(), 1, "{made:?}");
+    assert_eq!((&made[0]["content"], &made[0]["source_user_count"]), (&json!(rule), &json!(5)));
+}

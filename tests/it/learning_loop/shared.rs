@@ -67,7 +67,17 @@ async fn what_invented_people_teach_reaches_nobody_before_a_person_approves_it(t
     assert!(seen.iter().all(|found| found == &[ORDER]), "{seen:?}");
     assert_eq!(given(&person, None).await, [vec![], vec![], vec![ORDER.to_owned()]]);
     let id = &pending[0]["agent_playbook_id"];
-    decide(&person, id, "approved").await;
+    // It asks for payment data: whoever approves it has to say so twice.
+    assert_eq!(pending[0]["flags"], json!(["payment"]));
+    let mut approval = json!({"agent_playbook_id": id, "playbook_status": "approved"});
+    for path in ["/api/update_agent_playbook_status", "/api/update_agent_playbook"] {
+        let refused = person.put(path, &approval).await;
+        let problem = refused.problem(409, "confirmation_needed");
+        assert!(problem["detail"].as_str().unwrap().contains("payment data"), "{problem}");
+    }
+    assert_eq!(given(&agent, None).await, nothing);
+    approval["confirmed"] = json!(true);
+    person.put("/api/update_agent_playbook_status", &approval).await.ok();
     assert_eq!(given(&agent, None).await, vec![vec![ORDER.to_owned()]; 3]);
     assert_eq!(given(&agent, Some(json!(["pending"]))).await, nothing, "a filter narrows");
     for status in ["rejected", "pending"] {
@@ -287,4 +297,46 @@ async fn clearing_a_persons_data_masks_their_words_too(t: TestApp) {
         both.agent.post("/api/clear_user_data", &json!({"user_id": "guest-17"})).await.ok();
     assert_eq!(cleared["deleted_counts"]["agent_playbook_sources"], 1);
     assert_eq!(agent_playbooks(&both.agent).await[0]["content"], "Look at [removed] first");
+}
+
+/// What the first rules learned from: answers, retorts and phrases of everyday talk, by twenty people.
+#[apply(both_backends)]
+async fn noise_of_many_people_teaches_nothing(t: TestApp) {
+    let server = t.serve().await;
+    let users: Vec<String> = (0..20).map(|n| format!("guest-{n}")).collect();
+    for noise in ["Never heard of it.", "No, not right now.", "Okay, never mind."] {
+        let said: Vec<(&str, &str)> = users.iter().map(|user| (user.as_str(), noise)).collect();
+        teach(&t, &server, &said).await;
+    }
+    for table in ["profiles", "user_playbooks", "agent_playbooks"] {
+        assert_eq!(t.number(&format!("SELECT COUNT(*) FROM {table}")).await, 0, "{table}");
+    }
+}
+
+/// Two and four accounts share nothing; the fifth makes it a proposal.
+#[apply(both_backends)]
+async fn five_different_people_make_a_proposal(t: TestApp) {
+    let server = t.serve().await;
+    for (n, user) in (1..).zip(ENOUGH) {
+        assert!(agent_playbooks(&server).await.is_empty(), "{n} people");
+        teach(&t, &server, &[(user, "Always quote prices with tax.")]).await;
+    }
+    let made = agent_playbooks(&server).await;
+    assert_eq!((made.len(), &made[0]["flags"]), (1, &json!([])));
+}
+
+/// A pending text that lost its people is approved only on a second word.
+#[apply(both_backends)]
+async fn approving_what_lost_its_people_needs_a_second_word(t: TestApp) {
+    let both = Both::new(&t).await;
+    teach_all(&t, &both.agent, "Always quote prices with tax.").await;
+    both.erase(ENOUGH[0], "dsr").await;
+    let left = agent_playbooks(&both.agent).await;
+    assert_eq!(left[0]["flags"], json!(["few_people"]));
+    let mut approval =
+        json!({"agent_playbook_id": left[0]["agent_playbook_id"], "playbook_status": "approved"});
+    let refused = both.agent.put("/api/update_agent_playbook_status", &approval).await;
+    refused.problem(409, "confirmation_needed");
+    approval["confirmed"] = json!(true);
+    both.agent.put("/api/update_agent_playbook_status", &approval).await.ok();
 }

@@ -20,6 +20,14 @@ const STATUSES = [
   ["approved", "Approved"],
   ["rejected", "Rejected"],
 ] as const;
+/** Reasons to look at a playbook twice, in words. */
+const REASONS = {
+  payment: "it asks for payment data",
+  credentials: "it speaks of passwords, codes or the like",
+  link: "it names a link or an address",
+  few_people: "fewer people than your configuration asks for are left of those who taught it",
+} as const;
+
 const TONES = { approved: "good", pending: "warn", rejected: "bad" } as const;
 
 export function AgentPlaybooks() {
@@ -157,16 +165,20 @@ function Detail({ playbook, impact }: { playbook: Playbook; impact: Impact | und
     mutationFn: (playbook_status: Playbook["playbook_status"]) =>
       ok(
         api.PUT("/api/update_agent_playbook_status", {
-          body: { agent_playbook_id: playbook.agent_playbook_id, playbook_status },
+          body: { agent_playbook_id: playbook.agent_playbook_id, playbook_status, ...(asking && { confirmed: true }) },
         }),
       ),
     onSuccess: async (_, status) => {
       await Promise.all(["agent-playbooks", "provenance"].map((key) => client.invalidateQueries({ queryKey: [key] })));
+      setAsking(false);
       say(`Playbook ${status}`);
     },
     onError: (error) => say(error.message, "bad"),
   });
   const [editing, setEditing] = useState(false);
+  // Whether the reasons to look twice are shown, with a button that approves all the same.
+  const [asking, setAsking] = useState(false);
+  const flags = playbook.flags ?? [];
   const edit = useMutation({
     mutationFn: (wording: Wording) =>
       ok(
@@ -188,9 +200,10 @@ function Detail({ playbook, impact }: { playbook: Playbook; impact: Impact | und
   return (
     <div className="flex flex-col gap-3.5 px-5 pb-5">
       <div className="rounded-lg border border-line bg-raised px-4 py-3 whitespace-pre-wrap">{playbook.content}</div>
-      {playbook.below_min_users === true && (
-        <Note>
-          Fewer people than your configuration asks for (<code>min_users</code>) are left of those who taught it.
+      {flags.length > 0 && (
+        <Note tone="warn">
+          <b>Look twice:</b> {flags.map((flag) => REASONS[flag]).join("; ")}.{" "}
+          {asking && "Every agent would be served it."}
         </Note>
       )}
       {example && open && (
@@ -232,8 +245,14 @@ function Detail({ playbook, impact }: { playbook: Playbook; impact: Impact | und
               small
               look={s === "approved" ? "primary" : "plain"}
               disabled={decide.isPending}
-              onClick={() => decide.mutate(s)}>
-              {{ approved: "Approve", rejected: "Reject", pending: "Back to pending" }[s]}
+              onClick={() => (s === "approved" && flags.length > 0 && !asking ? setAsking(true) : decide.mutate(s))}>
+              {
+                {
+                  approved: asking ? "Approve all the same" : "Approve",
+                  rejected: "Reject",
+                  pending: "Back to pending",
+                }[s]
+              }
             </Button>
           ))}
         <Button small onClick={() => setEditing(true)}>

@@ -18,6 +18,7 @@ const playbook = {
   tags: [],
   source_user_count: 2,
   below_min_users: true,
+  flags: ["few_people"],
   source_windows: [
     { user_playbook_id: 1, source_interaction_ids: [11] },
     { user_playbook_id: 2, source_interaction_ids: [12] },
@@ -138,10 +139,12 @@ it("a pending playbook shows who taught it, and is edited and approved", async (
   await userEvent.type(text, "Quote all prices with tax");
   await userEvent.click(screen.getByRole("button", { name: "Save" }));
   await userEvent.click(await screen.findByRole("button", { name: "Approve" }));
+  expect(screen.getByText(/Every agent would be served it/)).toBeInTheDocument();
+  await userEvent.click(await screen.findByRole("button", { name: "Approve all the same" }));
   const changes = sent.filter((s) => s.method === "PUT").map((s) => s.body);
   expect(changes).toEqual([
     { agent_playbook_id: 7, content: "Quote all prices with tax", trigger: "prices" },
-    { agent_playbook_id: 7, playbook_status: "approved" },
+    { agent_playbook_id: 7, playbook_status: "approved", confirmed: true },
   ]);
 });
 
