@@ -77,6 +77,7 @@ async fn a_wrong_key_pauses_within_one_call(
         .env(format!("{name}_API_KEY"), KEY)
         .env(format!("{name}_BASE_URL"), &mock.url)
         .env("EVENHAND_JUDGE__PROBE_SECONDS", "4")
+        .env("EVENHAND_LEARNING__EXTRACTOR", "off")
         .env("EVENHAND_LOG__LEVEL", "off");
     let process = Process::start(&mut command);
 

@@ -75,7 +75,7 @@ async fn the_wording_that_is_free_of_its_people_is_taken(t: TestApp) {
             "ada.lovelace@example.org",
             "Always send the invoice PDF by mail to Ada at ada.lovelace@example.org.",
         ),
-        ("bob-77", "Always send the invoice PDF by mail to Bob, customer 99881."),
+        ("bob-77", "Always send the invoice PDF by mail to Bob, customer 998."),
     ];
     let plain = ["u1", "u2", "u3"].map(|user| (user, "Always send the invoice PDF by mail."));
     teach(&t, &server, &plain).await;

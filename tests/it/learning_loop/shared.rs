@@ -27,12 +27,12 @@ async fn given(server: &Server, asked: Option<Value>) -> Vec<Vec<String>> {
 }
 
 async fn add(server: &Server, content: &str, status: &str) -> Value {
-    let body = json!({"agent_playbooks": [{"content": content, "playbook_status": status}]});
+    let body = json!({"agent_playbooks": [{"content": content, "playbook_status": status, "confirmed": true}]});
     server.post("/api/add_agent_playbook", &body).await.json()
 }
 
 async fn decide(server: &Server, id: &Value, status: &str) {
-    let body = json!({"agent_playbook_id": id, "playbook_status": status});
+    let body = json!({"agent_playbook_id": id, "playbook_status": status, "confirmed": true});
     server.put("/api/update_agent_playbook_status", &body).await.ok();
 }
 

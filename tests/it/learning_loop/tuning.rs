@@ -79,7 +79,7 @@ fn served(user: &str, session: &str, playbook: i64, answer: &str, reaction: &str
 }
 
 #[apply(both_backends)]
-async fn from_corrections_to_a_served_playbook_and_its_score(t: TestApp) {
+async fn from_standing_orders_to_a_served_playbook_and_its_score(t: TestApp) {
     // One scripted model extracts; the sessions are judged by the rules.
     let model = Arc::new(RecordedJudge::new([]));
     let t = t.taught_by(model.clone()).await;
@@ -96,7 +96,7 @@ async fn from_corrections_to_a_served_playbook_and_its_score(t: TestApp) {
                 &[
                     ("User", "What does the kettle cost?"),
                     ("Assistant", "30 euros."),
-                    ("User", "That is wrong, quote the prices with tax included."),
+                    ("User", "From now on, quote the prices with tax included."),
                     ("Assistant", "35.70 euros with tax."),
                     ("User", "Perfect, thank you!"),
                 ],

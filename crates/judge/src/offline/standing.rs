@@ -548,7 +548,9 @@ fn orders_in_english(plain: &str, setting: Setting) -> bool {
     let Some(verb) = words.next() else { return false };
     let objects: Vec<&str> = words.collect();
     let is_work = WORK.contains(&verb);
-    let may_be_verb = !NO_VERBS.contains(&verb) && !verb.ends_with("ed") && !verb.ends_with("ing");
+    // "Sing" and "need" are verbs, "singing" and "needed" forms of them that order nothing.
+    let is_form = verb.len() > 5 && (verb.ends_with("ed") || verb.ends_with("ing"));
+    let may_be_verb = !NO_VERBS.contains(&verb) && !is_form;
     // "Give" and "let" are orders with a person behind them: "always give me", "never let us".
     let to_oneself = objects.first().is_some_and(|word| ["me", "us"].contains(word));
     let may_be_order = may_be_verb || to_oneself && ["give", "let", "say"].contains(&verb);
@@ -631,6 +633,7 @@ mod tests {
             "Going forward, I'd like you to summarize every answer in one line.",
             "Please use SI units from now on.",
             "Always give me the tracking link.",
+            "Always sing to me.",
             "Do not share my address with couriers in future.",
             "Always check that the size is in stock before you promise a date.",
             "Always refund within 14 days.",
@@ -661,6 +664,7 @@ mod tests {
             "Always wear sunscreen in summer.",
             "Never had a problem before.",
             "Never told me about the fee.",
+            "Never asked me for it.",
             "Never say never.",
             "Never send it again.",
             "Always use it like that.",

@@ -24,7 +24,7 @@ CitationKind = Literal["profile", "user_playbook", "agent_playbook", "playbook"]
 ClusteredBy = Literal["user", "session"]
 
 # The stable, machine-readable code of a problem.
-Code = Literal["malformed_json", "bad_request", "unauthenticated", "credential_not_governance", "forbidden", "approval_needs_a_person", "csrf_missing", "not_found", "method_not_allowed", "request_timeout", "request_id_reused", "source_run_id_reused", "session_ambiguous", "config_version_stale", "regeneration_running", "diff_not_complete", "experiment_active", "experiment_id_used", "experiment_not_active", "subject_erasing", "subject_erased", "predates_erasure", "purge_not_complete", "learning_exists", "proposal_decided", "proposal_stale", "body_too_large", "unsupported_media_type", "invalid_input", "experiment_unknown", "experiment_arm_mismatch", "user_id_required_by_experiment", "rate_limited", "internal", "judge_failed", "judge_unavailable", "unavailable", "storage_not_configured"]
+Code = Literal["malformed_json", "bad_request", "unauthenticated", "credential_not_governance", "forbidden", "approval_needs_a_person", "csrf_missing", "not_found", "method_not_allowed", "request_timeout", "request_id_reused", "source_run_id_reused", "session_ambiguous", "config_version_stale", "regeneration_running", "diff_not_complete", "experiment_active", "experiment_id_used", "experiment_not_active", "subject_erasing", "subject_erased", "predates_erasure", "purge_not_complete", "learning_exists", "confirmation_needed", "proposal_decided", "proposal_stale", "body_too_large", "unsupported_media_type", "invalid_input", "experiment_unknown", "experiment_arm_mismatch", "user_id_required_by_experiment", "rate_limited", "internal", "judge_failed", "judge_unavailable", "unavailable", "storage_not_configured"]
 
 # By whom it was decided: a person at the dashboard, an agent, aggregation, or a person who accepted a tuning
 # proposal.
@@ -105,6 +105,9 @@ NullReason = Literal["arm_without_evaluated_sessions", "no_evaluated_sessions", 
 
 # A person's opinion of the judge's verdict.
 Opinion = Literal["agree", "disagree"]
+
+# Reason to ask a second time before an agent playbook is approved.
+PlaybookFlag = Literal["payment", "credentials", "link", "few_people"]
 
 # The approval of an agent playbook.
 PlaybookStatus = Literal["pending", "approved", "rejected"]
@@ -226,6 +229,8 @@ class AgentPlaybook(_AgentPlaybookRequired, total=False):
     # True if aggregation proposed it, it is pending, and fewer than `min_users` of its people are still there; null
     # in search results.
     below_min_users: Optional[bool]
+    # Reasons to look at it twice: approving it needs `confirmed`; null in search results.
+    flags: Optional[List[PlaybookFlag]]
     # Number of different people it came from, of those who are still there; null in search results.
     source_user_count: Optional[int]
     # User playbooks it came from, with their turns; null in search results.
@@ -1844,6 +1849,8 @@ class MeanTile(_MeanTileRequired, total=False):
 
 class NewAgentPlaybook(TypedDict, total=False):
     agent_version: Optional[str]
+    # Approve it although `flags` names reasons to look at it twice.
+    confirmed: Optional[bool]
     # This or `trigger` must say something.
     content: Optional[str]
     # Now when absent. Unix seconds or RFC 3339.
@@ -3289,6 +3296,8 @@ class _UpdateAgentPlaybookRequestRequired(TypedDict):
 
 class UpdateAgentPlaybookRequest(_UpdateAgentPlaybookRequestRequired, total=False):
     agent_version: Optional[str]
+    # Approve it although `flags` names reasons to look at it twice.
+    confirmed: Optional[bool]
     content: Optional[str]
     playbook_metadata: Optional[str]
     playbook_name: Optional[str]
@@ -3299,9 +3308,14 @@ class UpdateAgentPlaybookRequest(_UpdateAgentPlaybookRequestRequired, total=Fals
     trigger: Optional[str]
 
 
-class UpdateAgentPlaybookStatusRequest(TypedDict):
+class _UpdateAgentPlaybookStatusRequestRequired(TypedDict):
     agent_playbook_id: int
     playbook_status: PlaybookStatus
+
+
+class UpdateAgentPlaybookStatusRequest(_UpdateAgentPlaybookStatusRequestRequired, total=False):
+    # Approve it although `flags` names reasons to look at it twice.
+    confirmed: Optional[bool]
 
 
 class _UpdateUserPlaybookRequestRequired(TypedDict):

@@ -275,7 +275,8 @@ pub async fn put_off<P: Serialize>(
     let wait = match error {
         // Somebody has to set a model up.
         JudgeError::NeedsModel => 3600,
-        _ if is_paused => 60,
+        // Until one call looks again whether the cause is gone.
+        _ if is_paused => i64::try_from(app.settings.judge.probe_seconds.min(60)).unwrap_or(60),
         _ => judging::pause(tried + 1, app.ids.fraction()).max(asked + 1),
     };
     let payload = jobs::stored(&payload(if is_paused { tried } else { tried + 1 }));
