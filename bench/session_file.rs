@@ -127,6 +127,7 @@ fn turns(turns: Vec<LineTurn>) -> Vec<Turn> {
         role: turn.role,
         content: turn.content.unwrap_or_default(),
         tools: turn.tools_used.into_iter().map(tool).collect(),
+        ..Turn::default()
     };
     (1..).zip(turns).map(turn).collect()
 }

@@ -30,7 +30,7 @@ fn talk(lines: &[(&str, &str)]) -> Vec<Turn> {
             id,
             role: (*role).to_owned(),
             content: (*content).to_owned(),
-            tools: Vec::new(),
+            ..Turn::default()
         })
         .collect()
 }

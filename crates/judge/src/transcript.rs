@@ -19,6 +19,9 @@ pub struct Turn {
     pub content: String,
     #[serde(default)]
     pub tools: Vec<ToolCall>,
+    /// Unix seconds at which it was said, 0 where nobody knows. No model is told.
+    #[serde(default, skip_serializing)]
+    pub said_at: i64,
 }
 
 /// A tool the agent called in a turn.
@@ -327,7 +330,7 @@ mod tests {
 
     fn turn(id: i64, content: &str) -> Turn {
         let role = if id % 2 == 1 { "User" } else { "Assistant" };
-        Turn { id, role: role.to_owned(), content: content.to_owned(), tools: Vec::new() }
+        Turn { id, role: role.to_owned(), content: content.to_owned(), ..Turn::default() }
     }
 
     #[test]
@@ -425,7 +428,7 @@ mod tests {
             texts in proptest::collection::vec("\\PC{0,80}", 0..40), limit in 40_usize..600
         ) {
             let turns: Vec<Turn> = texts.iter().enumerate().map(|(id, text)| Turn {
-                id: id as i64, role: "User".to_owned(), content: text.clone(), tools: Vec::new(),
+                id: id as i64, role: "User".to_owned(), content: text.clone(), ..Turn::default()
             }).collect();
             let (shown, cut) = lines(&turns, limit);
             let values: Vec<Value> = shown.iter().map(|line| serde_json::from_str(line).unwrap()).collect();

@@ -35,6 +35,37 @@ fn rate<T>(items: &[T], is: impl Fn(&T) -> bool) -> Option<f64> {
     mean(&items.iter().map(|item| f64::from(u8::from(is(item)))).collect::<Vec<_>>())
 }
 
+/// Sessions that one with this verdict stands for.
+fn weight(verdict: &Verdict) -> f64 {
+    10_000.0 / verdict.chance as f64
+}
+
+/// Mean of what verdicts say, each by its weight; those that say nothing are left out.
+fn weighted(some: &Some<'_>, of: impl Fn(&Verdict) -> Option<f64>) -> Option<f64> {
+    let said: Vec<(f64, f64)> =
+        some.iter().filter_map(|(_, v)| Some((weight(v), of(v)?))).collect();
+    let whole: f64 = said.iter().map(|(weight, _)| weight).sum();
+    let sum: f64 = said.iter().map(|(weight, value)| weight * value).sum();
+    (!said.is_empty()).then_some(sum / whole)
+}
+
+fn success_rate(some: &Some<'_>) -> Option<f64> {
+    weighted(some, |v| Some(flag(v.success)))
+}
+
+fn flag(is: bool) -> f64 {
+    f64::from(u8::from(is))
+}
+
+/// Sums by group of what each verdict adds, with weights that are 1 on average.
+fn verdict_groups(data: &Data, some: &Some<'_>, of: impl Fn(&Verdict) -> (f64, f64)) -> GroupSums {
+    let mean_weight = mean(&some.iter().map(|(_, v)| weight(v)).collect::<Vec<_>>());
+    groups(data, some, |(s, v)| {
+        let (share, (n, total)) = (weight(v) / mean_weight.unwrap_or(1.0), of(v));
+        (s, share * n, share * total)
+    })
+}
+
 /// Sums by group of what each session adds: a number of sessions and a total.
 fn groups<T>(data: &Data, items: &[T], of: impl Fn(&T) -> (&Session, f64, f64)) -> GroupSums {
     let mut sums = GroupSums::default();
@@ -47,7 +78,7 @@ fn groups<T>(data: &Data, items: &[T], of: impl Fn(&T) -> (&Session, f64, f64)) 
 type Some<'a> = [(&'a Session, &'a Verdict)];
 
 fn successes(data: &Data, some: &Some<'_>) -> GroupSums {
-    groups(data, some, |(s, v)| (s, 1.0, f64::from(u8::from(v.success))))
+    verdict_groups(data, some, |v| (1.0, flag(v.success)))
 }
 
 /// Fields of an interval, as the answer has them.
@@ -161,10 +192,10 @@ fn buckets(data: &Data, part: &Part<'_>) -> Value {
             .collect();
         let some: Vec<(&Session, &Verdict)> = some.into_iter().copied().collect();
         let numbers = json!({
-            "ts": ts, "regular_rate": rate(&some, |(_, v)| v.success), "shadow_rate": shares(&preferences).map(|s| s.1),
+            "ts": ts, "regular_rate": success_rate(&some), "shadow_rate": shares(&preferences).map(|s| s.1),
             "regular_n": some.len(), "shadow_n": preferences.len(),
-            "avg_corrections": mean(&some.iter().map(|(_, v)| v.corrections as f64).collect::<Vec<_>>()),
-            "escalation_rate": rate(&some, |(_, v)| v.escalated),
+            "avg_corrections": weighted(&some, |v| Some(v.corrections as f64)),
+            "escalation_rate": weighted(&some, |v| Some(flag(v.escalated))),
             "judged_share": (!some.is_empty()).then_some(1.0),
         });
         with(&[numbers, rate_interval(&successes(data, &some), 1.0)])
@@ -180,35 +211,20 @@ fn windows(data: &Data) -> [(i64, i64); 2] {
 
 fn tiles(data: &Data, part: &Part<'_>) -> Value {
     let [now, before] = windows(data).map(|(from, to)| verdicts(data, part, from, to));
-    let eligible = |some: &Some<'_>| -> Vec<bool> {
-        some.iter().filter(|(_, v)| v.failure != "system_error").map(|(_, v)| v.success).collect()
-    };
+    let eligible = now.iter().filter(|(_, v)| v.failure != "system_error").count();
     let tile = |value: &dyn Fn(&Some<'_>) -> Option<f64>, scale: f64| {
         let (current, previous) = (value(&now), value(&before));
         (current, current.zip(previous).map(|(a, b)| (a - b) * scale))
     };
-    let success = tile(&|some| rate(some, |(_, v)| v.success), 100.0);
-    let behavior = tile(&|some| rate(&eligible(some), |s| *s), 100.0);
-    let corrections = tile(
-        &|some| mean(&some.iter().map(|(_, v)| v.corrections as f64).collect::<Vec<_>>()),
-        1.0,
-    );
-    let turns = tile(
-        &|some| {
-            mean(&some.iter().filter_map(|(_, v)| v.turns).map(|n| n as f64).collect::<Vec<_>>())
-        },
-        1.0,
-    );
-    let escalation = tile(&|some| rate(some, |(_, v)| v.escalated), 100.0);
+    let success = tile(&success_rate, 100.0);
+    let of_eligible = |v: &Verdict| (v.failure != "system_error").then(|| flag(v.success));
+    let behavior = tile(&|some| weighted(some, of_eligible), 100.0);
+    let corrections = tile(&|some| weighted(some, |v| Some(v.corrections as f64)), 1.0);
+    let turns = tile(&|some| weighted(some, |v| v.turns.map(|n| n as f64)), 1.0);
+    let escalation = tile(&|some| weighted(some, |v| Some(flag(v.escalated))), 100.0);
     let both = |of: &dyn Fn(&Verdict) -> (f64, f64)| {
-        [&now, &before].map(|some| {
-            groups(data, some, |(s, v)| {
-                let (n, total) = of(v);
-                (s, n, total)
-            })
-        })
+        [&now, &before].map(|some| verdict_groups(data, some, of))
     };
-    let flag = |is: bool| f64::from(u8::from(is));
     let rated = |fields: Value, of: &dyn Fn(&Verdict) -> (f64, f64)| {
         let [now, before] = both(of);
         let change = change_interval(grouped_change(&now, &before), 100.0);
@@ -226,7 +242,7 @@ fn tiles(data: &Data, part: &Part<'_>) -> Value {
     json!({
         "success": rated(json!({"current": success.0, "delta_pp": success.1, "judged_share": share}), &|v| (1.0, flag(v.success))),
         "behavior_success": rated(
-            json!({"current": behavior.0, "delta_pp": behavior.1, "eligible_sessions": eligible(&now).len(),
+            json!({"current": behavior.0, "delta_pp": behavior.1, "eligible_sessions": eligible,
                 "judged_share": share,
                 "excluded_system_errors": now.iter().filter(|(_, v)| v.failure == "system_error").count()}),
             &|v| (flag(v.failure != "system_error"), flag(v.success)),
@@ -423,7 +439,7 @@ fn expected(data: &Data) -> Value {
             let some = verdicts(data, &part, data.from, data.to);
             with(&[in_points(&successes(data, &some)), json!({
                 "label": label, "sources": sources, "session_count": judged(data, &part).len(), "session_ids": ids(&judged(data, &part)),
-                "success_rate_pp": rate(&some, |(_, v)| v.success).unwrap_or(0.0) * 100.0, "buckets": buckets(data, &part),
+                "success_rate_pp": success_rate(&some).unwrap_or(0.0) * 100.0, "buckets": buckets(data, &part),
                 "context_tiles": tiles(data, &part), "score_distribution": distribution(data, &part),
                 "rule_attribution": rules(data, &part), "partner_tiles": partner_tiles(data, &part), "n": some.len(),
                 "judged_share": (!some.is_empty()).then_some(1.0), "without_verdict": 0, "only_rules": some.is_empty(),
@@ -435,7 +451,7 @@ fn expected(data: &Data) -> Value {
     });
     json!({
         "hero": with(&[in_points(&successes(data, &all)), json!({
-            "state": state, "regular_success_rate_pp": rate(&all, |(_, v)| v.success).map(|r| r * 100.0),
+            "state": state, "regular_success_rate_pp": success_rate(&all).map(|r| r * 100.0),
             "shadow_success_rate_pp": shared.map(|s| s.1 * 100.0), "delta_pp": shared.map(|s| (s.0 - s.1) * 100.0),
             "buckets": buckets(data, &whole), "n": all.len(),
                 "judged_share": (!all.is_empty()).then_some(1.0), "without_verdict": 0, "only_rules": all.is_empty(),

@@ -35,6 +35,7 @@ fn world(seed: u64, users: usize, null_rules: usize) -> Data {
                 source: "web",
                 version: "v1",
                 verdicts: vec![Verdict {
+                    chance: 10_000,
                     version: "v1",
                     name: "agent_success",
                     success,

@@ -38,6 +38,8 @@ pub struct Verdict {
     pub turns: Option<i64>,
     pub escalated: bool,
     pub evaluated_at: i64,
+    /// Chance that the session had to be judged, of 10,000.
+    pub chance: i64,
 }
 
 #[derive(Clone, Debug)]
@@ -168,6 +170,7 @@ fn session(dice: &mut Dice, n: usize, at: i64) -> Session {
                 turns: success.then(|| i64::try_from(dice.below(9)).unwrap()),
                 escalated: dice.below(4) == 0,
                 evaluated_at: at + i64::try_from(dice.below(3)).unwrap(),
+                chance: dice.pick(&[10_000, 10_000, 5000, 2500, 1000]),
             });
         }
     }
@@ -181,6 +184,7 @@ fn session(dice: &mut Dice, n: usize, at: i64) -> Session {
             turns: None,
             escalated: false,
             evaluated_at: at,
+            chance: 10_000,
         };
         verdicts.push(other);
     }
@@ -272,9 +276,9 @@ pub fn statements(data: &Data) -> Vec<String> {
             let is_newest = newest.is_some_and(|n| std::ptr::eq(n, v));
             let turns = v.turns.map_or("NULL".to_owned(), |n| n.to_string());
             add(
-                "c evaluation_results (org_id, user_id, session_id, evaluation_name, agent_version, epoch, is_success, failure_type, failure_reason, number_of_corrections, user_turns_to_resolution, is_escalated, learning_status, created_at, evaluated_at, interaction_count, last_interaction_id, judge, prompt_version, rubric_hash, input_tokens, output_tokens, latency_ms, attempts, flags, source, is_newest, user_group)",
+                "c evaluation_results (org_id, user_id, session_id, evaluation_name, agent_version, epoch, is_success, failure_type, failure_reason, number_of_corrections, user_turns_to_resolution, is_escalated, learning_status, created_at, evaluated_at, interaction_count, last_interaction_id, judge, prompt_version, rubric_hash, input_tokens, output_tokens, latency_ms, attempts, flags, source, is_newest, user_group, chance)",
                 format!(
-                    "{key}, '{}', '{}', 1, {}, '{}', '', {}, {turns}, {}, 'complete', {}, {}, 1, 1, 'openai/gpt-5-mini', 'v1', '', 0, 0, 0, 1, '[]', '{}', {is_newest}, {}",
+                    "{key}, '{}', '{}', 1, {}, '{}', '', {}, {turns}, {}, 'complete', {}, {}, 1, 1, 'openai/gpt-5-mini', 'v1', '', 0, 0, 0, 1, '[]', '{}', {is_newest}, {}, {}",
                     v.name,
                     v.version,
                     v.success,
@@ -284,7 +288,8 @@ pub fn statements(data: &Data) -> Vec<String> {
                     s.at,
                     v.evaluated_at,
                     s.source,
-                    data.group_of(s)
+                    data.group_of(s),
+                    v.chance
                 ),
             );
         }

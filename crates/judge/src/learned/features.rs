@@ -61,7 +61,12 @@ pub const SIGNALS: &[&str] = &[
     "user asked for a person",
     "evidence of failure",
     "language without cues",
+    "longest pause",
+    "long pauses of the user",
 ];
+
+/// A pause of the user from which on they may have gone away, in seconds.
+const LONG_PAUSE: i64 = 600;
 
 pub fn sketch(turns: &[Turn]) -> Sketch {
     sketch_heard(turns, &hear_all(turns))
@@ -69,7 +74,21 @@ pub fn sketch(turns: &[Turn]) -> Sketch {
 
 /// The sketch of turns that were heard before.
 pub fn sketch_heard(turns: &[Turn], heard: &[Heard]) -> Sketch {
-    Sketch { words: words(heard), signals: signals(heard, calls_made_again(turns)) }
+    let mut signals = signals(heard, calls_made_again(turns));
+    signals.extend(pauses(turns));
+    Sketch { words: words(heard), signals }
+}
+
+/// The longest pause between two turns whose times are known, and the number of long ones before the user spoke.
+#[allow(clippy::cast_precision_loss)] // seconds and counts
+fn pauses(turns: &[Turn]) -> [f64; 2] {
+    let known = turns.windows(2).filter(|pair| pair.iter().all(|turn| turn.said_at > 0));
+    let pauses: Vec<(i64, bool)> =
+        known.map(|pair| ((pair[1].said_at - pair[0].said_at).max(0), pair[1].is_user())).collect();
+    let longest = pauses.iter().map(|(seconds, _)| *seconds).max().unwrap_or(0);
+    let long =
+        pauses.iter().filter(|(seconds, by_user)| *by_user && *seconds >= LONG_PAUSE).count();
+    [(longest as f64).ln_1p(), (long as f64).ln_1p()]
 }
 
 /// Calls with the same name and data as an earlier one.
@@ -203,7 +222,7 @@ mod tests {
             id: 1 + at as i64,
             role: if at % 2 == 0 { "user" } else { "agent" }.to_owned(),
             content: (*text).to_owned(),
-            tools: Vec::new(),
+            ..Turn::default()
         };
         said.iter().enumerate().map(turn).collect()
     }
@@ -216,6 +235,18 @@ mod tests {
         }
         assert!(!seen.words.iter().any(|word| word.contains("4711")));
         assert_eq!(seen.signals.len(), SIGNALS.len());
+    }
+
+    #[test]
+    fn pauses_are_seen_where_times_are_known() {
+        let mut turns = talk(&["Cancel it", "Which one?", "The last one"]);
+        let unknown = sketch(&turns).signals;
+        assert_eq!(unknown[SIGNALS.len() - 2..], [0.0, 0.0]);
+        for (turn, at) in turns.iter_mut().zip([100, 105, 1105]) {
+            turn.said_at = at;
+        }
+        let seen = sketch(&turns).signals;
+        assert_eq!(seen[SIGNALS.len() - 2..], [1001.0_f64.ln(), 2.0_f64.ln()]);
     }
 
     #[test]

@@ -40,7 +40,7 @@ fn session(said: &[&str]) -> Vec<Turn> {
         id,
         role: if id % 2 == 1 { "User" } else { "Assistant" }.to_owned(),
         content: (*text).to_owned(),
-        tools: Vec::new(),
+        ..Turn::default()
     };
     (1..).zip(said).map(turn).collect()
 }
@@ -58,6 +58,7 @@ fn turns(interactions: &Value) -> Vec<Turn> {
         role: text(&item["role"]),
         content: text(&item["content"]),
         tools: item["tools_used"].as_array().map_or(Vec::new(), |t| t.iter().map(tool).collect()),
+        ..Turn::default()
     };
     (1..).zip(interactions.as_array().unwrap()).map(turn).collect()
 }

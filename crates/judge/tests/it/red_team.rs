@@ -99,7 +99,7 @@ fn attacked(turns: &[Turn], string: &str) -> [Vec<Turn>; 3] {
     {
         let id = after_a_question.len() as i64 + 1;
         let (role, content) = (role.to_owned(), content.to_owned());
-        after_a_question.push(Turn { id, role, content, tools: Vec::new() });
+        after_a_question.push(Turn { id, role, content, ..Turn::default() });
     }
     [in_a_turn, in_a_tool, after_a_question]
 }

@@ -42,6 +42,7 @@ pub fn as_turn(turn: &Interaction) -> Turn {
         role: turn.role.clone(),
         content,
         tools: turn.tools_used.iter().map(tool).collect(),
+        said_at: turn.created_at,
     }
 }
 

@@ -4,7 +4,7 @@ import { saveAs } from "../../api/client.ts";
 import type { Results } from "../../api/types.ts";
 import { ChartCard } from "../../charts/frame.tsx";
 import { type IntervalRow, Intervals } from "../../charts/intervals.tsx";
-import { at, count, ends, onDate, percent, points, signed, words } from "../../lib/format.ts";
+import { at, count, ends, fixed, onDate, percent, points, signed, words } from "../../lib/format.ts";
 import { Button } from "../../parts/controls.tsx";
 import * as Icon from "../../parts/icons.tsx";
 import { Badge, Card, Facts, Page, Skeleton, Trouble } from "../../parts/page.tsx";
@@ -192,6 +192,10 @@ function Reading({ data }: { data: Results }) {
               (judge.mixed ? " (mixed: compare with care)" : ""),
           ],
           robustness && ["Largest user's share", percent(robustness.largest_user_share, 2)],
+          robustness?.reassignment && [
+            "Users assigned anew",
+            `p = ${fixed(robustness.reassignment.p_value, 3)} in ${count(robustness.reassignment.repetitions)} draws`,
+          ],
           trend.slope_pp_per_week !== null && [
             "Change per week",
             `${points(trend.slope_pp_per_week)}${trend.slope_p_value !== null && trend.slope_p_value > 0.05 ? ", may be chance" : ""}`,

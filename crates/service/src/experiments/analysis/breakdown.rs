@@ -12,7 +12,7 @@ use stats::guardrails::{
 use stats::randomisation::{self, REPETITIONS, RandomisationTest};
 use stats::segments::{NumberedUser, SegmentFamily, SegmentLabel, SegmentLift};
 use stats::trend::{Slope, WeeklyUser, weekly_lifts};
-use stats::{self, Comparison, Defined};
+use stats::{self, Comparison, Defined, UserSum};
 
 part! {
     /// The lift by what sessions have in common.
@@ -104,19 +104,36 @@ fn segmented(
         users
     };
     let (treatment, holdout) = (users(&arms.treatment), users(&arms.holdout));
-    let affordable = REASSIGNED / (treatment.len() + holdout.len()).max(1);
-    let repetitions = u32::try_from(affordable).unwrap_or(REPETITIONS);
     let found = SegmentFamily::of_numbered(
         &names,
         &treatment,
         &holdout,
-        repetitions.clamp(FEWEST_REPETITIONS, REPETITIONS),
+        affordable_repetitions(treatment.len() + holdout.len()),
         randomisation::seeded(SEED, design.holdout_share()),
     );
     Segmentation {
         segments: found.segments.iter().map(|(label, lift)| segment(label, lift)).collect(),
         interaction: found.interaction.map(reassignment),
     }
+}
+
+fn affordable_repetitions(users: usize) -> u32 {
+    let affordable = u32::try_from(REASSIGNED / users.max(1)).unwrap_or(REPETITIONS);
+    affordable.clamp(FEWEST_REPETITIONS, REPETITIONS)
+}
+
+/// The test of no lift by assigning all users anew.
+pub fn lift_by_reassignment(arms: &Arms<'_>, design: &Design) -> Defined<Reassignment> {
+    let sums = |arm: &ArmUsers<'_>| {
+        let mut sums: Vec<UserSum> = arm.users.iter().map(|user| user.outcome()).collect();
+        sums.sort_unstable();
+        sums
+    };
+    let (treatment, holdout) = (sums(&arms.treatment), sums(&arms.holdout));
+    let repetitions = affordable_repetitions(treatment.len() + holdout.len());
+    let is_held_out = randomisation::seeded(SEED, design.holdout_share());
+    randomisation::lift_by_reassignment(&treatment, &holdout, repetitions, is_held_out)
+        .map(reassignment)
 }
 
 fn reassignment(test: RandomisationTest) -> Reassignment {

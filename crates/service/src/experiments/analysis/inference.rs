@@ -1,5 +1,6 @@
 //! The lift, how sure it is, and whether it hangs on a few users.
 
+use super::breakdown::{self, Reassignment};
 use super::{Arms, Design};
 use crate::experiments::looks::Looks;
 use crate::experiments::part::{Pair, pair, pair_points, part, points};
@@ -107,6 +108,8 @@ part! {
         pub user_weighted_p_value: Defined<f64>,
         pub largest_leave_one_user_out_shift_pp: Defined<f64>,
         pub largest_user_share: f64,
+        /// Test of no lift that assigns the users anew: it stands on the assignment alone.
+        pub reassignment: Defined<Reassignment>,
         /// True if one user has so many sessions of an arm that the headline interval is widened for it.
         pub one_user_dominates: bool,
     }
@@ -184,7 +187,11 @@ pub fn cuped(arms: &Arms<'_>) -> Defined<CupedLift> {
     })
 }
 
-pub fn robustness(comparison: &Comparison<'_>) -> Defined<ExperimentRobustness> {
+pub fn robustness(
+    comparison: &Comparison<'_>,
+    arms: &Arms<'_>,
+    design: &Design,
+) -> Defined<ExperimentRobustness> {
     let (weighted, influence) = (user_weighted(comparison)?, influence(comparison)?);
     let user_equal = UserEqual::of(comparison);
     let shift = influence.largest_leave_one_user_out_shift;
@@ -194,6 +201,7 @@ pub fn robustness(comparison: &Comparison<'_>) -> Defined<ExperimentRobustness> 
         user_weighted_p_value: user_equal.map(|lift| lift.p_value),
         largest_leave_one_user_out_shift_pp: points(Ok(shift)),
         largest_user_share: influence.largest_user_share,
+        reassignment: breakdown::lift_by_reassignment(arms, design),
         one_user_dominates: comparison.one_user_dominates(),
     })
 }

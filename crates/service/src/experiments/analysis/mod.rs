@@ -289,7 +289,7 @@ fn together(
     let judge = judge::judge(sample, arms);
     let interference = delivery::interference(arms);
     let cuped = inference::cuped(arms);
-    let robustness = inference::robustness(&comparison);
+    let robustness = inference::robustness(&comparison, arms, design);
     let inference = inference::inference(&comparison, design.ci_method);
     let always_valid = look.map(|look| inference::always_valid(&look, looks, design));
     let (segments, trend, analysis) = others();
