@@ -66,7 +66,7 @@ impl Test {
             id,
             role: role.to_owned(),
             content: content.to_owned(),
-            tools: Vec::new(),
+            ..Turn::default()
         };
         let turns = [
             turn(1, "User", "What is the capital of France?"),
@@ -178,6 +178,7 @@ fn turns(session: Session) -> Vec<Turn> {
                 .into_iter()
                 .map(|t| ToolCall { name: t.tool_name, data: t.tool_data, status: t.status })
                 .collect(),
+            ..Turn::default()
         })
         .collect()
 }
