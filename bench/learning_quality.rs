@@ -3,7 +3,7 @@
 #![allow(clippy::cast_precision_loss)] // counts of sessions
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use base::clock::Clock;
 use base::ids::Ids;
@@ -45,7 +45,7 @@ fn main() -> Result<(), String> {
     Ok(())
 }
 
-async fn measure(grader: &Grader, file: &PathBuf) -> Result<(), String> {
+async fn measure(grader: &Grader, file: &Path) -> Result<(), String> {
     let rubric = prompts::newest(Kind::LearningExtraction).ok_or("no rubric")?;
     let sessions = session_file::load(file)?;
     let (mut learned, mut refused) = (Vec::new(), BTreeMap::<&str, usize>::new());

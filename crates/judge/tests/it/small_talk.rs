@@ -58,7 +58,7 @@ const SAID: &[&str] = &[
     "Take care, talk to you later.",
     "Nice chatting with you.",
     "Have a good one!",
-    "Schönes Wetter heute, oder?",
+    "Schönes Wetter heute!",
     "Nie gehört, ehrlich gesagt.",
     "Immer dasselbe mit dem Bus.",
     "Comment ça va aujourd'hui ?",
