@@ -965,6 +965,9 @@ class ExperimentRobustness(TypedDict):
     largest_user_share: float
     # True if one user has so many sessions of an arm that the headline interval is widened for it.
     one_user_dominates: bool
+    # Test of no lift that assigns the users anew: it stands on the assignment alone.
+    reassignment: Optional[Reassignment]
+    reassignment_null_reason: Optional[NullReason]
     # Lower and upper end.
     user_weighted_interval_95_pp: Optional[List[float]]
     user_weighted_interval_95_pp_null_reason: Optional[NullReason]
