@@ -57,13 +57,23 @@ fn flag(is: bool) -> f64 {
     f64::from(u8::from(is))
 }
 
-/// Sums by group of what each verdict adds, with weights that are 1 on average.
+/// Sums by group of what each verdict adds, with weights that are 1 on average. Summed before they are divided: degrees of
+/// freedom are whole numbers, and a last digit could tip one over.
 fn verdict_groups(data: &Data, some: &Some<'_>, of: impl Fn(&Verdict) -> (f64, f64)) -> GroupSums {
-    let mean_weight = mean(&some.iter().map(|(_, v)| weight(v)).collect::<Vec<_>>());
-    groups(data, some, |(s, v)| {
-        let (share, (n, total)) = (weight(v) / mean_weight.unwrap_or(1.0), of(v));
-        (s, share * n, share * total)
-    })
+    let unit = |verdict: &Verdict| 10_000.0 * weight(verdict);
+    let mean_weight = some.iter().map(|(_, v)| unit(v)).sum::<f64>() / (some.len().max(1) as f64);
+    let mut by_group: BTreeMap<i64, (f64, f64)> = BTreeMap::new();
+    for (session, verdict) in some {
+        let (n, total) = of(verdict);
+        let sums = by_group.entry(data.group_of(session)).or_default();
+        *sums = (sums.0 + unit(verdict) * n, sums.1 + unit(verdict) * total);
+    }
+    let mut sums = GroupSums::default();
+    for (group, (n, total)) in by_group {
+        let share = |sum: f64| sum / mean_weight.max(1.0);
+        sums.add(usize::try_from(group).unwrap(), share(n), share(total));
+    }
+    sums
 }
 
 /// Sums by group of what each session adds: a number of sessions and a total.

@@ -549,7 +549,7 @@ fn orders_in_english(plain: &str, setting: Setting) -> bool {
     let objects: Vec<&str> = words.collect();
     let is_work = WORK.contains(&verb);
     // "Sing" and "need" are verbs, "singing" and "needed" forms of them that order nothing.
-    let is_form = verb.len() > 5 && (verb.ends_with("ed") || verb.ends_with("ing"));
+    let is_form = verb.len() > 4 && verb.ends_with("ed") || verb.len() > 5 && verb.ends_with("ing");
     let may_be_verb = !NO_VERBS.contains(&verb) && !is_form;
     // "Give" and "let" are orders with a person behind them: "always give me", "never let us".
     let to_oneself = objects.first().is_some_and(|word| ["me", "us"].contains(word));
