@@ -38,7 +38,7 @@ impl Turn {
         self.role.trim().eq_ignore_ascii_case("user")
     }
 
-    /// What was said, and all texts of its tool calls.
+    /// The spoken text, and all texts of its tool calls.
     pub fn texts(&self) -> impl Iterator<Item = String> {
         let of_tool =
             |tool: &ToolCall| std::iter::once(tool.name.clone()).chain(strings(&tool.data));

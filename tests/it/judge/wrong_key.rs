@@ -36,7 +36,7 @@ async fn get(process: &Process, path: &str) -> Value {
     reqwest::get(process.url(path)).await.unwrap().json().await.unwrap()
 }
 
-/// What `/health/ready` says of the judge.
+/// The judge in `/health/ready`.
 async fn judge_check(process: &Process) -> String {
     let ready = get(process, "/health/ready").await;
     let checks = ready["checks"].as_array().unwrap();

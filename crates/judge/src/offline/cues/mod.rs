@@ -2,6 +2,8 @@
 //! Italian, and a few of Chinese, Japanese, Korean and Russian. Lower case, apostrophes dropped.
 
 mod agent;
+pub mod facts;
+pub mod orders;
 mod tools;
 mod user;
 mod wishes;
