@@ -11,6 +11,9 @@ use stats::grouped::{
 use stats::reason::{Defined, NullReason};
 
 use super::random::{DAY, Data, Session, Verdict, data, store};
+use super::weights::{
+    Judged, flag, groups, mean, rate, success_rate, successes, verdict_groups, weighted,
+};
 use super::{assert_same, wrong_sums};
 use crate::support::{Backend, NOW, Server, TestApp};
 
@@ -25,70 +28,6 @@ fn verdicts<'a>(
 ) -> Vec<(&'a Session, &'a Verdict)> {
     let sessions = data.sessions.iter().filter(|s| part(s.source) && s.at >= from && s.at <= to);
     sessions.filter_map(|s| Some((s, data.verdict_on(s)?))).collect()
-}
-
-fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
-}
-
-fn rate<T>(items: &[T], is: impl Fn(&T) -> bool) -> Option<f64> {
-    mean(&items.iter().map(|item| f64::from(u8::from(is(item)))).collect::<Vec<_>>())
-}
-
-/// Sessions that one with this verdict stands for.
-fn weight(verdict: &Verdict) -> f64 {
-    10_000.0 / verdict.chance as f64
-}
-
-/// Mean of what verdicts say, each by its weight; those that say nothing are left out.
-fn weighted(some: &Some<'_>, of: impl Fn(&Verdict) -> Option<f64>) -> Option<f64> {
-    let said: Vec<(f64, f64)> =
-        some.iter().filter_map(|(_, v)| Some((weight(v), of(v)?))).collect();
-    let whole: f64 = said.iter().map(|(weight, _)| weight).sum();
-    let sum: f64 = said.iter().map(|(weight, value)| weight * value).sum();
-    (!said.is_empty()).then_some(sum / whole)
-}
-
-fn success_rate(some: &Some<'_>) -> Option<f64> {
-    weighted(some, |v| Some(flag(v.success)))
-}
-
-fn flag(is: bool) -> f64 {
-    f64::from(u8::from(is))
-}
-
-/// Sums by group of what each verdict adds, with weights that are 1 on average. Summed before they are divided: degrees of
-/// freedom are whole numbers, and a last digit could tip one over.
-fn verdict_groups(data: &Data, some: &Some<'_>, of: impl Fn(&Verdict) -> (f64, f64)) -> GroupSums {
-    let unit = |verdict: &Verdict| 10_000.0 * weight(verdict);
-    let mean_weight = some.iter().map(|(_, v)| unit(v)).sum::<f64>() / (some.len().max(1) as f64);
-    let mut by_group: BTreeMap<i64, (f64, f64)> = BTreeMap::new();
-    for (session, verdict) in some {
-        let (n, total) = of(verdict);
-        let sums = by_group.entry(data.group_of(session)).or_default();
-        *sums = (sums.0 + unit(verdict) * n, sums.1 + unit(verdict) * total);
-    }
-    let mut sums = GroupSums::default();
-    for (group, (n, total)) in by_group {
-        let share = |sum: f64| sum / mean_weight.max(1.0);
-        sums.add(usize::try_from(group).unwrap(), share(n), share(total));
-    }
-    sums
-}
-
-/// Sums by group of what each session adds: a number of sessions and a total.
-fn groups<T>(data: &Data, items: &[T], of: impl Fn(&T) -> (&Session, f64, f64)) -> GroupSums {
-    let mut sums = GroupSums::default();
-    for (session, n, total) in items.iter().map(of) {
-        sums.add(usize::try_from(data.group_of(session)).unwrap(), n, total);
-    }
-    sums
-}
-
-type Some<'a> = [(&'a Session, &'a Verdict)];
-
-fn successes(data: &Data, some: &Some<'_>) -> GroupSums {
-    verdict_groups(data, some, |v| (1.0, flag(v.success)))
 }
 
 /// Fields of an interval, as the answer has them.
@@ -222,7 +161,7 @@ fn windows(data: &Data) -> [(i64, i64); 2] {
 fn tiles(data: &Data, part: &Part<'_>) -> Value {
     let [now, before] = windows(data).map(|(from, to)| verdicts(data, part, from, to));
     let eligible = now.iter().filter(|(_, v)| v.failure != "system_error").count();
-    let tile = |value: &dyn Fn(&Some<'_>) -> Option<f64>, scale: f64| {
+    let tile = |value: &dyn Fn(&Judged<'_>) -> Option<f64>, scale: f64| {
         let (current, previous) = (value(&now), value(&before));
         (current, current.zip(previous).map(|(a, b)| (a - b) * scale))
     };

@@ -6,6 +6,7 @@ mod endpoints;
 mod evidence;
 mod histories;
 mod random;
+mod weights;
 
 use serde_json::Value;
 
