@@ -117,7 +117,7 @@ async fn killed_at(backend: Backend, place: &str) -> Value {
         }
         Process::start(&mut command)
     };
-    let process = start(Some(format!("kill:{place}")));
+    let mut process = start(Some(format!("kill:{place}")));
     let client = reqwest::Client::new();
     let publish = async |process: &Process| {
         let url = process.url("/api/publish_interaction");
@@ -128,8 +128,11 @@ async fn killed_at(backend: Backend, place: &str) -> Value {
         let url = process.url("/api/governance/erase-user");
         client.post(url).bearer_auth(bearer).json(&pair("ada", "dsr")).send().await
     };
-    assert!(erase(&process).await.is_err(), "{place}: it was killed");
-    drop(process);
+    // Once the last write is there, the request may see it before the program dies.
+    let first = erase(&process).await;
+    let told = first.is_ok_and(|answer| answer.status() == 200);
+    assert!(!told || place == "erase.after_final", "{place}: it was killed");
+    process.ended().await;
     let process = start(None);
     let open = publish(&process).await.unwrap().status() == 200;
     assert_eq!(open, place == "erase.before_begin", "{place}: the barrier");
