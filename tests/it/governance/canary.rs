@@ -314,7 +314,7 @@ impl<'a> MakeWriter<'a> for Log {
     }
 }
 
-/// Every table, index and large value of the test's schema, as PostgreSQL keeps them in files.
+/// Every table, index and large value of the test's database, as PostgreSQL keeps them in files.
 async fn postgres_files(t: &TestApp, scanner: &Scanner) -> BTreeSet<usize> {
     outside_transaction(t, "CHECKPOINT").await;
     let rows: Vec<(String,)> = t.app.db.read("test.files", (), |tx, ()| Box::pin(async move {
@@ -356,10 +356,8 @@ async fn rewrite(t: &TestApp, scanner: &Scanner) {
 }
 
 fn dump(t: &TestApp) -> Vec<u8> {
-    let (url, schema) =
-        t.settings().server.database_url.split_once("?options[search_path]=").unwrap();
-    let dump =
-        std::process::Command::new("pg_dump").args(["--schema", schema, url]).output().unwrap();
+    let url = &t.settings().server.database_url;
+    let dump = std::process::Command::new("pg_dump").arg(url).output().unwrap();
     assert!(dump.status.success(), "{}", String::from_utf8_lossy(&dump.stderr));
     dump.stdout
 }

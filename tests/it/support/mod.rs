@@ -17,6 +17,7 @@ use rstest_reuse::template;
 use service::app::{App, Schema};
 use service::config::Settings;
 use service::credentials::{self, GivenCredentials, Role};
+use sqlx::Connection;
 use storage::db::{Pooler, PostgresSettings};
 use tempfile::TempDir;
 
@@ -36,7 +37,7 @@ pub enum Backend {
     Postgres,
 }
 
-/// An installation of its own: a temporary folder, or a schema in the tests' PostgreSQL.
+/// An installation of its own: a temporary folder, or a database in the tests' PostgreSQL.
 pub struct TestApp {
     pub app: Arc<App>,
     pub backend: Backend,
@@ -59,7 +60,7 @@ impl TestApp {
         settings.server.stop_seconds = 3;
         settings.server.header_timeout_seconds = 5;
         if backend == Backend::Postgres {
-            settings.server.database_url = new_schema().await;
+            settings.server.database_url = new_database().await;
             settings.governance.keys = TEST_KEYS.to_owned();
             settings.database.connections = 8;
         }
@@ -222,16 +223,51 @@ pub fn postgres(url: &str, connections: u32) -> PostgresSettings {
     PostgresSettings { url: url.to_owned(), connections, pooler, direct_url: None, read_url: None }
 }
 
-/// Makes a schema and gives the URL that leads there.
+/// A database that all databases of tests are copied from, with the schema in it.
+const TEMPLATE: &str = "evenhand_template";
+
+/// Makes a database that has the schema already, which takes a fifth of the time of the migrations, and gives its URL.
+async fn new_database() -> String {
+    let url = postgres_url();
+    let mut conn = sqlx::PgConnection::connect(&url).await.unwrap();
+    // The first test makes the template; others wait for it.
+    administer(&mut conn, "SELECT pg_advisory_lock(1)".to_owned()).await;
+    #[allow(clippy::disallowed_methods)]
+    let made = sqlx::query("SELECT 1 FROM pg_database WHERE datname = $1").bind(TEMPLATE);
+    if made.fetch_optional(&mut conn).await.unwrap().is_none() {
+        administer(&mut conn, format!("CREATE DATABASE {TEMPLATE}_new")).await;
+        let mut settings = Settings::defaults().unwrap();
+        settings.server.database_url = sibling(&url, &format!("{TEMPLATE}_new"));
+        settings.governance.keys = TEST_KEYS.to_owned();
+        open(&settings, &Clock::manual(NOW), 1).await.stop().await;
+        administer(&mut conn, format!("ALTER DATABASE {TEMPLATE}_new RENAME TO {TEMPLATE}")).await;
+    }
+    administer(&mut conn, "SELECT pg_advisory_unlock(1)".to_owned()).await;
+    let name = format!("t_{}_{}", std::process::id(), next());
+    administer(&mut conn, format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")).await;
+    administer(&mut conn, format!("CREATE DATABASE {name} TEMPLATE {TEMPLATE}")).await;
+    sibling(&url, &name)
+}
+
+/// The URL of another database on the same server.
+fn sibling(url: &str, name: &str) -> String {
+    let (server, _) = url.rsplit_once('/').expect("a URL with a database");
+    format!("{server}/{name}")
+}
+
+/// Makes a schema with nothing in it and gives the URL that leads there.
 pub async fn new_schema() -> String {
-    use sqlx::Connection;
     let url = postgres_url();
     let name = format!("t_{}_{}", std::process::id(), next());
     let mut conn = sqlx::PgConnection::connect(&url).await.unwrap();
-    let statement = format!("DROP SCHEMA IF EXISTS {name} CASCADE; CREATE SCHEMA {name}");
-    #[allow(clippy::disallowed_types)]
-    sqlx::raw_sql(sqlx::AssertSqlSafe(statement)).execute(&mut conn).await.unwrap();
+    administer(&mut conn, format!("DROP SCHEMA IF EXISTS {name} CASCADE")).await;
+    administer(&mut conn, format!("CREATE SCHEMA {name}")).await;
     format!("{url}?options[search_path]={name}")
+}
+
+async fn administer(conn: &mut sqlx::PgConnection, statement: String) {
+    #[allow(clippy::disallowed_types)]
+    sqlx::raw_sql(sqlx::AssertSqlSafe(statement)).execute(conn).await.unwrap();
 }
 
 /// Waits until something is so; `what` says what was waited for when it never is.
