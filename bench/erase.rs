@@ -7,8 +7,6 @@
 //! answers: a stall shows in every publish that it hits).
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
-mod load;
-
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Mutex;

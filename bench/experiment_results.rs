@@ -6,8 +6,6 @@
 //! still to be summed up, then again and again with nothing changed, then each time after a publish and a search.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
 
-mod load;
-
 use std::time::{Duration, Instant};
 
 use base::clock::Clock;

@@ -9,8 +9,6 @@
 //! was read with windows × delay / concurrency. Sessions are not judged meanwhile.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
 
-mod load;
-
 use std::time::{Duration, Instant};
 
 use clap::Parser;

@@ -8,8 +8,6 @@
 //! TEST_POSTGRES_URL, and also prints its memory and how fast it is ready on the filled database.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
 
-mod load;
-
 use std::time::Instant;
 
 use clap::Parser;

@@ -7,8 +7,6 @@
 //! regenerates, and compares the time with sessions × delay / concurrency. Prints memory along the way.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
 
-mod load;
-
 use std::time::{Duration, Instant};
 
 use clap::Parser;

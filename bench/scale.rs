@@ -14,8 +14,6 @@
     clippy::disallowed_methods
 )]
 
-mod load;
-
 use std::time::{Duration, Instant};
 
 use clap::Parser;

@@ -1,7 +1,7 @@
 //! Parts of all load programs: a server to talk to, clients that keep their connection, and percentiles.
 //! Talks to the given address only; every run is bounded in time.
 
-#![allow(dead_code)] // each program uses its part
+#![allow(clippy::expect_used, clippy::disallowed_methods)]
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
