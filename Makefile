@@ -145,6 +145,7 @@ bench-experiments:
 bench-overview:
 	cargo build --release --bin evenhand --example bench_overview
 	target/release/examples/bench_overview
+	FSYNC=on scripts/with-postgres target/release/examples/bench_overview --postgres
 
 bench-erase:
 	cargo build --release --bin evenhand --example bench_erase

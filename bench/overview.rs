@@ -1,8 +1,10 @@
 //! Latency of the overview as results pile up: 1,000 to 1,000,000 over 90 days.
 //!
-//!   cargo build --release && cargo run --release --example bench_overview
+//!   cargo build --release --bin evenhand --example bench_overview
+//!   target/release/examples/bench_overview
+//!   FSYNC=on scripts/with-postgres target/release/examples/bench_overview --postgres
 //!
-//! Fills a SQLite file through the triggers that keep the sums (5 sources, 3 agent versions, 200 rules cited by a third
+//! Fills a database through the triggers that keep the sums (5 sources, 3 agent versions, 200 rules cited by a third
 //! of the sessions, shadow comparisons on a tenth), starts the release binary on it and asks, one request after the
 //! other, for the last 90 days: without source sets, with three, and with the lists of sessions.
 #![allow(
@@ -12,9 +14,7 @@
     clippy::disallowed_methods
 )]
 
-mod load;
-
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use base::clock::Clock;
@@ -31,6 +31,36 @@ struct Args {
     sizes: Vec<i64>,
     #[arg(long, default_value_t = 300)]
     requests: usize,
+    /// PostgreSQL of `scripts/with-postgres` instead of SQLite
+    #[arg(long)]
+    postgres: bool,
+}
+
+/// The place of the data, and of the server that reads them.
+struct Place {
+    data_dir: PathBuf,
+    database_url: String,
+}
+
+impl Place {
+    const KEYS: &str = "k1:abababababababababababababababababababababababababababababababab";
+
+    fn settings(&self) -> Settings {
+        let mut settings = Settings::defaults().unwrap();
+        settings.server.data_dir = self.data_dir.clone();
+        settings.server.database_url = self.database_url.clone();
+        settings.governance.keys = Self::KEYS.into();
+        settings
+    }
+
+    fn serve(&self) -> Target {
+        let data_dir = self.data_dir.display().to_string();
+        let args = match self.database_url.as_str() {
+            "" => ["--data-dir", &data_dir],
+            url => ["--database-url", url],
+        };
+        Target::start_with(&args, &[("EVENHAND_GOVERNANCE__KEYS", Self::KEYS)])
+    }
 }
 
 const USERS: i64 = 20_000;
@@ -75,7 +105,12 @@ const FILL: [&str; 4] = [
 fn main() {
     let args = Args::parse();
     let folder = tempfile::tempdir().unwrap();
-    let data_dir = folder.path().join("data");
+    let database_url = if args.postgres {
+        std::env::var("TEST_POSTGRES_URL").expect("run under scripts/with-postgres")
+    } else {
+        String::new()
+    };
+    let place = Place { data_dir: folder.path().join("data"), database_url };
     let now = Clock::System.now();
     println!(
         "{:>9} {:>9} {:>10} {:>10} {:>10} {:>10} {:>12} {:>11}",
@@ -91,21 +126,19 @@ fn main() {
     let mut filled = 0;
     for size in args.sizes {
         let begun = Instant::now();
-        fill(&data_dir, filled, size, now);
+        fill(&place, filled, size, now);
         let each = begun.elapsed().as_secs_f64() * 1e6 / (size - filled) as f64;
         filled = size;
-        measure(&data_dir, size, now, each, args.requests);
+        measure(&place, size, now, each, args.requests);
     }
 }
 
 /// Adds results `from..to`; the sums follow by triggers, and are folded.
-fn fill(data_dir: &Path, from: i64, to: i64, now: i64) {
+fn fill(place: &Place, from: i64, to: i64, now: i64) {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
-        let mut settings = Settings::defaults().unwrap();
-        settings.server.data_dir = data_dir.to_owned();
         let ids = Ids::system(Clock::System);
-        let app = App::open(settings, Clock::System, ids, Schema::Migrate).await.unwrap();
+        let app = App::open(place.settings(), Clock::System, ids, Schema::Migrate).await.unwrap();
         app.db
             .write("bench.users", now, |tx, now| {
                 Box::pin(async move {
@@ -136,13 +169,26 @@ fn fill(data_dir: &Path, from: i64, to: i64, now: i64) {
                 .await
                 .unwrap();
         }
+        // Results come at random times here: a large batch writes each line once.
+        while app
+            .db
+            .write("bench.fold", (), |tx, ()| {
+                Box::pin(service::evaluation::overview::fold(tx, 250_000))
+            })
+            .await
+            .unwrap()
+            > 0
+        {}
         service::evaluation::overview::fold_all(&app).await.unwrap();
+        for table in ["evaluation_results", "cited_rules"] {
+            app.db.refresh_statistics(table).await;
+        }
         app.stop().await;
     });
 }
 
-fn measure(data_dir: &Path, size: i64, now: i64, fill: f64, requests: usize) {
-    let target = Target::start_with(&["--data-dir", &data_dir.display().to_string()], &[]);
+fn measure(place: &Place, size: i64, now: i64, fill: f64, requests: usize) {
+    let target = place.serve();
     let mut client = target.client();
     let window = format!("\"from_ts\":{},\"to_ts\":{now}", now - 90 * 86_400 + 12_345);
     let sets = r#""source_sets":[{"label":"a","sources":["source-0"]},{"label":"b","sources":["source-1","source-2"]},{"label":"c","sources":["source-3"]}]"#;

@@ -36,7 +36,7 @@ use sql::DAY;
 use stats::reason::NullReason;
 use storage::db::Tx;
 use storage::error::{Error, Result};
-use windows::{Bucket, ROWS, Windows, ranges};
+use windows::{Bucket, ROWS, Windows, ranges, ranges_of_whole};
 
 pub use evidence::{RecentEvidence, RuleAssociation};
 pub use job::{FoldSums, fold_all};
@@ -125,11 +125,12 @@ const ADVICE: &str = "Rules see failures with evidence and little else. For a su
     or judge.model.";
 
 impl Coverage {
-    fn of(part: &Part<'_>, totals: &numbers::VerdictSums, judge_is_rules: bool) -> Self {
-        let without_verdict = part.without_verdict(numbers::TREND);
+    fn of(part: &Part<'_>, judge_is_rules: bool) -> Self {
+        let totals = &part.trend;
+        let without_verdict = part.without_verdict();
         let only_rules = totals.is_by_rules() || (totals.n() == 0 && judge_is_rules);
         Coverage {
-            judged_share: part.judged_share(numbers::TREND),
+            judged_share: part.judged_share(),
             without_verdict,
             only_rules,
             failures_with_evidence: totals.failures(),
@@ -290,13 +291,18 @@ async fn compute(
     let version = shadow::pinned(tx, org_id).await?;
     let trend = [(numbers::TREND, windows.trend)];
     let recent = [(numbers::CURRENT, windows.current), (numbers::PREVIOUS, windows.previous)];
+    let all = [trend[0], recent[0], recent[1]];
     let shadowed: &[_] = if request.include_shadow { &trend } else { &[] };
     let agent_version = request.agent_version.as_deref();
     // The sums of shadow comparisons do not tell versions of the agent apart.
     let coarsest = |seconds| if agent_version.is_some() { ROWS } else { seconds };
     let asked = sql::Asked {
         org_id,
-        verdicts: ranges(&[trend[0], recent[0], recent[1]], bucket.seconds()),
+        verdicts: if agent_version.is_none() && request.source_sets.is_empty() {
+            ranges_of_whole(&all, bucket.seconds())
+        } else {
+            ranges(&all, bucket.seconds())
+        },
         shadows: ranges(shadowed, coarsest(bucket.seconds())),
         turns: ranges(shadowed, coarsest(DAY)),
         judge_prompt_version: &version,
@@ -304,7 +310,8 @@ async fn compute(
         agent_version,
     };
     let mut material = OverviewSums { bucket, sums: sql::sums(tx, &asked).await? };
-    let available_agent_versions = material.agent_versions();
+    let available_agent_versions =
+        sql::agent_versions(tx, org_id, &ranges(&trend, sql::WEEK)).await?;
     material.sums.verdicts.one_each(agent_version);
     material.sums.gaps.one_each(agent_version);
     let mut lists =
@@ -315,7 +322,7 @@ async fn compute(
     let whole = Part::whole(&material);
     let trend = numbers::win_rate_trend(&material.sums.turns, &version);
     let compared = trend.window_total.n;
-    let totals = whole.totals(numbers::TREND);
+    let totals = &whole.trend;
     let is_young = material.sums.first_at.is_none_or(|at| app.clock.now() - at < YOUNG);
     let state = match () {
         () if totals.n() == 0 => HeroState::Empty,
@@ -348,7 +355,7 @@ async fn compute(
             ci95_null_reason: interval.ci95_null_reason,
             few_users: interval.few_users,
             n: totals.n(),
-            coverage: Coverage::of(&whole, &totals, judge_is_rules),
+            coverage: Coverage::of(&whole, judge_is_rules),
         },
         context_tiles: whole.tiles(),
         rule_attribution: rules.whole,
@@ -361,7 +368,7 @@ async fn compute(
         source_set_comparison: if request.source_sets.is_empty() {
             None
         } else {
-            Some(compare(&material, &request.source_sets, rules.sets, &mut lists, judge_is_rules))
+            Some(compare(&whole, &request.source_sets, rules.sets, &mut lists, judge_is_rules))
         },
         available_agent_versions,
     };
@@ -369,12 +376,13 @@ async fn compute(
 }
 
 fn compare(
-    material: &OverviewSums,
+    whole: &Part<'_>,
     sets: &[SourceSet],
     rules: Vec<Vec<RuleAttributionRow>>,
     lists: &mut Lists,
     judge_is_rules: bool,
 ) -> SourceSetComparison {
+    let material = whole.material;
     let available_sources = material.sources();
     let mut source_sessions = Vec::new();
     for source in &available_sources {
@@ -384,11 +392,11 @@ fn compare(
             sessions: lists.sessions(std::slice::from_ref(source), true),
         });
     }
-    let all = Part::whole(material).totals(numbers::TREND).n();
+    let all = whole.trend.n();
     let (mut metrics, mut matched) = (Vec::new(), 0);
     for (set, rule_attribution) in sets.iter().zip(rules) {
         let part = Part::of(material, &set.sources);
-        let totals = part.totals(numbers::TREND);
+        let totals = &part.trend;
         let interval = totals.interval(100.0);
         matched += totals.n();
         metrics.push(SourceSetEvaluationMetrics {
@@ -406,7 +414,7 @@ fn compare(
             ci95_null_reason: interval.ci95_null_reason,
             few_users: interval.few_users,
             n: totals.n(),
-            coverage: Coverage::of(&part, &totals, judge_is_rules),
+            coverage: Coverage::of(&part, judge_is_rules),
         });
     }
     SourceSetComparison {

@@ -6,7 +6,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::sql::{GapLine, Lines, ShadowLine, Sums, TurnLine, VerdictLine, place};
-use super::windows::{Bucket, share};
+use super::windows::Bucket;
 use crate::evaluation::results::sampling::CERTAIN;
 use base::clock::rfc3339;
 use stats::grouped::{
@@ -214,18 +214,9 @@ pub struct OverviewSums {
 impl OverviewSums {
     /// The sources with a verdict in the trend window, in order.
     pub fn sources(&self) -> Vec<String> {
-        self.with_verdicts(|line| &line.source)
-    }
-
-    /// The agent's versions with a verdict in the trend window, in order.
-    pub fn agent_versions(&self) -> Vec<String> {
-        self.with_verdicts(|line| &line.agent_version)
-    }
-
-    fn with_verdicts(&self, name: fn(&VerdictLine) -> &str) -> Vec<String> {
         let mut verdicts: BTreeMap<&str, i64> = BTreeMap::new();
-        for (tag, line) in self.sums.verdicts.iter() {
-            *verdicts.entry(name(line)).or_default() += share(tag, TREND) * line.n;
+        for (share, line) in self.sums.verdicts.of_window(TREND) {
+            *verdicts.entry(&line.source).or_default() += share * line.n;
         }
         verdicts.into_iter().filter(|(_, n)| *n > 0).map(|(name, _)| name.to_owned()).collect()
     }
@@ -321,55 +312,74 @@ impl VerdictLine {
 
 /// The whole, or some sources of it.
 pub struct Part<'a> {
-    material: &'a OverviewSums,
+    pub material: &'a OverviewSums,
     sources: Option<&'a [String]>,
+    /// Sums of the whole time that was asked for.
+    pub trend: VerdictSums,
+    current: VerdictSums,
+    previous: VerdictSums,
 }
 
 impl<'a> Part<'a> {
     pub fn whole(material: &'a OverviewSums) -> Self {
-        Part { material, sources: None }
+        Part::new(material, None)
     }
 
     pub fn of(material: &'a OverviewSums, sources: &'a [String]) -> Self {
-        Part { material, sources: Some(sources) }
+        Part::new(material, Some(sources))
+    }
+
+    fn new(material: &'a OverviewSums, sources: Option<&'a [String]>) -> Self {
+        let mut part = Part {
+            material,
+            sources,
+            trend: VerdictSums::default(),
+            current: VerdictSums::default(),
+            previous: VerdictSums::default(),
+        };
+        let totals = |window| {
+            let mut totals = VerdictSums::default();
+            part.verdicts(window).for_each(|(share, line)| totals.add(share, line));
+            totals
+        };
+        [part.trend, part.current, part.previous] = [TREND, CURRENT, PREVIOUS].map(totals);
+        part
     }
 
     fn has(&self, source: &str) -> bool {
         self.sources.is_none_or(|sources| sources.iter().any(|one| one == source))
     }
 
-    /// Verdict lines with their sign in a window, see [`share`].
+    /// The verdict lines of a window with their sign, see [`share`].
     fn verdicts(&self, window: i64) -> impl Iterator<Item = (i64, &VerdictLine)> {
-        let lines = self.material.sums.verdicts.iter().filter(|(_, line)| self.has(&line.source));
-        lines.map(move |(tag, line)| (share(tag, window), line))
+        let lines = self.material.sums.verdicts.of_window(window);
+        lines.filter(|(_, line)| self.has(&line.source))
     }
 
     /// Lines of sessions without a verdict, as [`Part::verdicts`].
     fn gaps(&self, window: i64) -> impl Iterator<Item = (i64, &GapLine)> {
-        let lines = self.material.sums.gaps.iter().filter(|(_, line)| self.has(&line.source));
-        lines.map(move |(tag, line)| (share(tag, window), line))
+        let lines = self.material.sums.gaps.of_window(window);
+        lines.filter(|(_, line)| self.has(&line.source))
     }
 
-    /// Sessions that were due and have no verdict.
-    pub fn without_verdict(&self, window: i64) -> i64 {
-        self.gaps(window).map(|(share, line)| share * line.n).sum()
+    /// Sessions of the trend window that were due and have no verdict.
+    pub fn without_verdict(&self) -> i64 {
+        self.gaps(TREND).map(|(share, line)| share * line.n).sum()
     }
 
-    /// Of the sessions that were due, the share with a verdict; nothing if none was due.
-    pub fn judged_share(&self, window: i64) -> Option<f64> {
-        let gaps = self.gaps(window).map(|(share, line)| share * weight(line.chance) * line.n);
-        self.totals(window).share_of(gaps.sum())
+    /// Of the sessions of the trend window that were due, the share with a verdict; nothing if none was due.
+    pub fn judged_share(&self) -> Option<f64> {
+        self.trend.share_of(self.weighted_gaps(TREND))
+    }
+
+    /// Sessions of a window that were due and have no verdict, weighted.
+    fn weighted_gaps(&self, window: i64) -> i64 {
+        self.gaps(window).map(|(share, line)| share * weight(line.chance) * line.n).sum()
     }
 
     fn shadows(&self) -> impl Iterator<Item = (i64, &ShadowLine)> {
-        let lines = self.material.sums.shadows.iter().filter(|(_, line)| self.has(&line.source));
-        lines.map(|(tag, line)| (share(tag, TREND), line))
-    }
-
-    pub fn totals(&self, window: i64) -> VerdictSums {
-        let mut totals = VerdictSums::default();
-        self.verdicts(window).for_each(|(share, line)| totals.add(share, line));
-        totals
+        let lines = self.material.sums.shadows.of_window(TREND);
+        lines.filter(|(_, line)| self.has(&line.source))
     }
 
     /// Preferences of the sessions with shadow comparisons.
@@ -408,11 +418,11 @@ impl<'a> Part<'a> {
     }
 
     pub fn tiles(&self) -> ContextTile {
-        let (now, before) = (self.totals(CURRENT), self.totals(PREVIOUS));
-        let judged_share = self.judged_share(CURRENT);
+        let (now, before) = (&self.current, &self.previous);
+        let judged_share = now.share_of(self.weighted_gaps(CURRENT));
         let change = |value: fn(&VerdictSums) -> Option<f64>| {
-            let current = value(&now);
-            (current, current.zip(value(&before)).map(|(now, before)| now - before))
+            let current = value(now);
+            (current, current.zip(value(before)).map(|(now, before)| now - before))
         };
         let groups =
             |counts: fn(&[i64; 7]) -> (i64, i64)| [now.groups(counts), before.groups(counts)];
@@ -484,8 +494,8 @@ impl<'a> Part<'a> {
 
     pub fn distribution(&self) -> ScoreDistribution {
         ScoreDistribution {
-            current_bins: self.totals(CURRENT).counted.bins(),
-            baseline_bins: self.totals(PREVIOUS).counted.bins(),
+            current_bins: self.current.counted.bins(),
+            baseline_bins: self.previous.counted.bins(),
             labels: ["0", "1", "2", "3", "4", "5+"],
         }
     }
@@ -528,9 +538,9 @@ impl ShadowLine {
 
 pub fn win_rate_trend(turns: &Lines<TurnLine>, version: &str) -> ShadowWinRateTrend {
     let (mut total, mut days) = (TurnLine::default(), BTreeMap::<i64, TurnLine>::new());
-    for (tag, line) in turns.iter() {
-        total.add(share(tag, TREND), line);
-        days.entry(Bucket::Day.start(line.start)).or_default().add(share(tag, TREND), line);
+    for (share, line) in turns.of_window(TREND) {
+        total.add(share, line);
+        days.entry(Bucket::Day.start(line.start)).or_default().add(share, line);
     }
     let daily = days.into_iter().filter(|(_, sum)| sum.n > 0);
     let daily = daily.map(|(ts, sum)| ShadowWinRateTrendPoint {

@@ -119,6 +119,15 @@ pub struct Ranges {
 /// Covers windows, each named by a bit, and reads no time twice: a range is tagged with the windows it is in, below zero
 /// if it is taken away (see [`share`]).
 pub fn ranges(windows: &[(i64, Span)], coarsest: i64) -> Ranges {
+    covers(windows, coarsest, 1)
+}
+
+/// The same by lines of all sources and versions, which are kept under negated grains.
+pub fn ranges_of_whole(windows: &[(i64, Span)], coarsest: i64) -> Ranges {
+    covers(windows, coarsest, -1)
+}
+
+fn covers(windows: &[(i64, Span)], coarsest: i64, sign_of_grain: i64) -> Ranges {
     let mut cuts: Vec<i64> = windows.iter().flat_map(|(_, span)| [span.low, span.high]).collect();
     cuts.sort_unstable();
     cuts.dedup();
@@ -130,7 +139,7 @@ pub fn ranges(windows: &[(i64, Span)], coarsest: i64) -> Ranges {
             continue;
         }
         for Stretch { sign, grain, span } in cover(Span { low, high }, coarsest) {
-            let range = (sign * tag, grain, span.low, span.high);
+            let range = (sign * tag, sign_of_grain * grain, span.low, span.high);
             if grain < HOUR { rows.push(range) } else { lines.push(range) }
         }
     }

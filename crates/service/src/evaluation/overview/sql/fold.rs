@@ -10,7 +10,9 @@ use serde_json::{Value, json};
 use sqlx::types::Json;
 
 use super::groups::Groups;
-use super::rollups::{ALL_SOURCES, FOUR_WEEKS, GRAINS, HOUR, ROLLUPS, Rollup, one_source};
+use super::rollups::{
+    ALL_SOURCES, FOUR_WEEKS, GRAINS, HOUR, OnceMore, ROLLUPS, Rollup, one_source,
+};
 use storage::db::{Tx, composed, listed};
 use storage::error::{Error, Result};
 use storage::{row, rows, run};
@@ -193,11 +195,10 @@ impl Statements {
             let values: Vec<i64> =
                 std::iter::once(n).chain(sums.iter().copied().take(self.rollup.grouped)).collect();
             for (grain, shift) in self.rollup.grains() {
-                for rest in self.counted_under(&keys) {
-                    let start = hour - (hour + shift).rem_euclid(grain);
-                    let line = lines
-                        .entry(Key { org_id: org_id.clone(), grain, start, rest })
-                        .or_default();
+                let start = hour - (hour + shift).rem_euclid(grain);
+                for (sign, rest) in self.counted_under(&keys) {
+                    let key = Key { org_id: org_id.clone(), grain: sign * grain, start, rest };
+                    let line = lines.entry(key).or_default();
                     line.n += n;
                     line.sums.resize(sums.len(), 0);
                     line.sums.iter_mut().zip(&sums).for_each(|(sum, value)| *sum += value);
@@ -210,15 +211,19 @@ impl Statements {
         Ok(ids)
     }
 
-    /// The keys that a row with these keys counts under.
-    fn counted_under(&self, keys: &[String]) -> Vec<Vec<String>> {
-        match keys {
-            [source, rest @ ..] if self.rollup.all_sources => {
+    /// The keys that a row with these keys counts under, each with the sign of the grain.
+    fn counted_under(&self, keys: &[String]) -> Vec<(i64, Vec<String>)> {
+        match (self.rollup.once_more, keys) {
+            (OnceMore::InAllSources, [source, rest @ ..]) => {
                 [ALL_SOURCES.to_owned(), one_source(source)]
-                    .map(|source| std::iter::once(source).chain(rest.iter().cloned()).collect())
+                    .map(|source| (1, [std::slice::from_ref(&source), rest].concat()))
                     .to_vec()
             }
-            _ => vec![keys.to_vec()],
+            (OnceMore::InTheWhole, [_, _, is_newest, chance]) if is_newest == "1" => {
+                let whole = [String::new(), String::new(), is_newest.clone(), chance.clone()];
+                vec![(1, keys.to_vec()), (-1, whole.to_vec())]
+            }
+            _ => vec![(1, keys.to_vec())],
         }
     }
 

@@ -105,17 +105,38 @@ impl Groups {
         text
     }
 
+    /// Reads [`Groups::text`]. An overview reads many of them: byte by byte takes a third of the time of splitting.
     pub fn parse(text: &str) -> Option<Self> {
-        let mut sums: Option<Box<Table>> = None;
-        for part in text.split(';').filter(|part| !part.is_empty()) {
-            let mut numbers = part.split(' ').map(str::parse::<i64>);
-            let group = place(numbers.next()?.ok()?);
-            let values = &mut sums.get_or_insert_default()[group];
-            for (value, number) in values.iter_mut().zip(numbers) {
-                *value = number.ok()?;
+        if text.is_empty() {
+            return Some(Groups::Sums(None));
+        }
+        let mut sums: Box<Table> = Box::default();
+        let (mut group, mut column) = (None, 0);
+        let (mut number, mut sign, mut digits) = (0_i64, 1, 0);
+        for byte in text.bytes().chain([b';']) {
+            match byte {
+                b'0'..=b'9' => {
+                    number = number.checked_mul(10)?.checked_add(i64::from(byte - b'0'))?;
+                    digits += 1;
+                }
+                b'-' if digits == 0 => sign = -1,
+                b' ' | b';' if digits > 0 => {
+                    match group {
+                        None => group = Some(place(sign * number)),
+                        Some(group) => {
+                            *sums[group].get_mut(column)? = sign * number;
+                            column += 1;
+                        }
+                    }
+                    (number, sign, digits) = (0, 1, 0);
+                    if byte == b';' {
+                        (group, column) = (None, 0);
+                    }
+                }
+                _ => return None,
             }
         }
-        Some(Groups::Sums(sums))
+        Some(Groups::Sums(Some(sums)))
     }
 
     /// The sums that intervals are made of: two numbers of each group, from its rows and sums, which count sessions as
@@ -180,7 +201,15 @@ mod tests {
         read.add(2, &Groups::parse("0 5 5 5;31 1 1 1").unwrap(), &[]);
         assert_eq!(read.text(3), "0 10 10 10;31 4 3 8");
         assert_eq!(Groups::parse("").map(|g| g.text(3)), Some(String::new()));
-        assert!(Groups::parse("1 x").is_none());
+        let mut negative = Groups::default();
+        negative.add(-3, &Groups::Of(2), &[1, 20]);
+        assert_eq!(negative.text(2), "2 -3 -60");
+        assert_eq!(Groups::parse("2 -3 -60"), Some(negative));
+        for wrong in
+            ["1 x", "1  2", "1 2;", ";", "1 -", "1 99999999999999999999", "1 1 1 1 1 1 1 1 1"]
+        {
+            assert_eq!(Groups::parse(wrong), None, "{wrong}");
+        }
     }
 
     #[test]

@@ -13,8 +13,8 @@ pub use fold::{fold, mismatches, rebuild};
 pub use groups::group_of;
 pub use lists::{AfterCitation, AfterResult, at_start, citing_sessions, sessions_of_source};
 pub use metrics::{GapLine, ShadowLine, TurnLine, VerdictLine, place};
-pub use rollups::{ALL_SOURCES, DAY, FOUR_WEEKS, GRAINS, HOUR, one_source};
+pub use rollups::{ALL_SOURCES, DAY, FOUR_WEEKS, GRAINS, HOUR, WEEK, one_source};
 pub use sums::{
-    Asked, CitedRules, Lines, ScoreLine, Sums, cited_rules, prepare, rule_titles, rules_of_version,
-    sums,
+    Asked, CitedRules, Lines, ScoreLine, Sums, agent_versions, cited_rules, prepare, rule_titles,
+    rules_of_version, sums,
 };

@@ -17,7 +17,7 @@ use storage::db::{Engine, Objects, Tx, migrations};
 use storage::error::Result;
 
 /// Version of what is counted. Raise it with every change: a replica with an older one leaves what a newer one made.
-const VERSION: i64 = 3;
+const VERSION: i64 = 4;
 const PART: &str = "rollups";
 
 /// Common prefix of all rollup triggers, of any version.
@@ -64,8 +64,18 @@ pub struct Rollup {
     pub grouped: usize,
     /// The longest lines that are kept.
     pub coarsest: i64,
-    /// True if every row counts once more, for all sources together: the first key is the source.
-    pub all_sources: bool,
+    pub once_more: OnceMore,
+}
+
+/// The lines in which a row counts a second time, so that few have to be read for the whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnceMore {
+    Never,
+    /// Lines of all sources, [`ALL_SOURCES`]; those of one are named by [`one_source`]. The first key is the source.
+    InAllSources,
+    /// Lines of all sources and versions, of rows that count for their session (`is_newest`). They are kept under the
+    /// negated grain, where they lie side by side. The keys are those of a [`VerdictLine`].
+    InTheWhole,
 }
 
 const SHADOW_KEYS: &[Column] =
@@ -82,7 +92,7 @@ pub const ROLLUPS: [Rollup; 5] = [
         sums: VerdictLine::SUMS,
         grouped: VerdictLine::GROUPED,
         coarsest: WEEK,
-        all_sources: false,
+        once_more: OnceMore::InTheWhole,
     },
     Rollup {
         facts: "verdict_gaps",
@@ -94,7 +104,7 @@ pub const ROLLUPS: [Rollup; 5] = [
         sums: GapLine::SUMS,
         grouped: GapLine::GROUPED,
         coarsest: WEEK,
-        all_sources: false,
+        once_more: OnceMore::InTheWhole,
     },
     Rollup {
         facts: "cited_rules",
@@ -107,7 +117,7 @@ pub const ROLLUPS: [Rollup; 5] = [
         grouped: 0,
         // There are as many lines as rules, and no chart of them by week.
         coarsest: FOUR_WEEKS,
-        all_sources: true,
+        once_more: OnceMore::InAllSources,
     },
     Rollup {
         facts: "shadow_sessions",
@@ -119,7 +129,7 @@ pub const ROLLUPS: [Rollup; 5] = [
         sums: ShadowLine::SUMS,
         grouped: ShadowLine::GROUPED,
         coarsest: WEEK,
-        all_sources: false,
+        once_more: OnceMore::Never,
     },
     Rollup {
         facts: "shadow_verdicts",
@@ -131,7 +141,7 @@ pub const ROLLUPS: [Rollup; 5] = [
         sums: TurnLine::SUMS,
         grouped: TurnLine::GROUPED,
         coarsest: WEEK,
-        all_sources: false,
+        once_more: OnceMore::Never,
     },
 ];
 

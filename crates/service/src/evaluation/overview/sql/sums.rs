@@ -11,7 +11,7 @@ use serde::Deserialize;
 use sqlx::types::Json;
 
 use super::metrics::{GapLine, Line, RULE_SUMS, ShadowLine, TurnLine, VerdictLine};
-use crate::evaluation::overview::windows::{Ranges, Span};
+use crate::evaluation::overview::windows::{Ranges, Span, share};
 use crate::sessions::CitationKind;
 use base::owner::OrgId;
 use storage::db::{Tx, composed, listed};
@@ -33,9 +33,11 @@ impl<L: for<'a> Deserialize<'a>> Lines<L> {
 }
 
 impl<L> Lines<L> {
-    /// Each line with its tag.
-    pub fn iter(&self) -> impl Iterator<Item = (i64, &L)> {
-        self.0.iter().flat_map(|(tag, lines)| lines.iter().map(|line| (*tag, line)))
+    /// The lines of a window, each with its sign.
+    pub fn of_window(&self, window: i64) -> impl Iterator<Item = (i64, &L)> {
+        let ranges = self.0.iter().map(move |(tag, lines)| (share(*tag, window), lines));
+        let ranges = ranges.filter(|(share, _)| *share != 0);
+        ranges.flat_map(|(share, lines)| lines.iter().map(move |line| (share, line)))
     }
 }
 
@@ -201,9 +203,35 @@ static SCORES: LazyLock<String> = LazyLock::new(|| {
     ))
 });
 
+static AGENT_VERSIONS: LazyLock<String> = LazyLock::new(|| {
+    let (lines, rows) = (ranges("$2"), ranges("$3"));
+    composed(format!(
+        "SELECT agent_version FROM (
+             SELECT e.agent_version, SUM(c.tag * e.n) AS n FROM {lines} c CROSS JOIN evaluation_rollups e
+             WHERE e.org_id = $1 AND e.grain = c.grain AND e.start >= c.low AND e.start < c.high GROUP BY 1
+             UNION ALL
+             SELECT d.agent_version, SUM(c.tag * d.n) AS n FROM {lines} c CROSS JOIN evaluation_deltas d
+             WHERE d.org_id = $1 AND d.hour >= c.low AND d.hour < c.high GROUP BY 1
+             UNION ALL
+             SELECT r.agent_version, SUM(c.tag) AS n FROM {rows} c CROSS JOIN evaluation_results r
+             WHERE r.org_id = $1 AND r.evaluation_name = 'agent_success'
+               AND r.created_at >= c.low AND r.created_at < c.high GROUP BY 1
+         ) versions GROUP BY 1 HAVING SUM(n) > 0"
+    ))
+});
+
+/// The agent's versions with a verdict in a window that is covered with tag 1, in order.
+pub async fn agent_versions(tx: &mut Tx, org_id: &OrgId, cover: &Ranges) -> Result<Vec<String>> {
+    let sql = AGENT_VERSIONS.as_str();
+    let found = rows!(tx, (String,), sql, org_id, &cover.lines, &cover.rows)?;
+    let mut versions: Vec<String> = found.into_iter().map(|(version,)| version).collect();
+    versions.sort_unstable();
+    Ok(versions)
+}
+
 /// Makes the statements of this file, so that a wrong one stops the program when it starts.
 pub fn prepare() {
-    for statement in [&SUMS, &SCORES, &CITED_RULES, &RULES_OF_VERSION] {
+    for statement in [&SUMS, &SCORES, &AGENT_VERSIONS, &CITED_RULES, &RULES_OF_VERSION] {
         LazyLock::force(statement);
     }
     super::fold::prepare();
