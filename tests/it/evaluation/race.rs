@@ -8,14 +8,9 @@ use judge::recorded::{RecordedJudge, Scripted};
 use serde_json::json;
 
 use super::{talk, work};
-use crate::support::{NOW, TestApp, apply, both_backends};
+use crate::support::{NOW, TestApp, apply, both_backends, rounds};
 
 const SESSIONS: usize = 61;
-
-/// Three, or as many as `RACE_ROUNDS` says.
-fn rounds() -> usize {
-    std::env::var("RACE_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(3)
-}
 
 /// Grades on demand, the queue and a regeneration, on two replicas at once: one paid call for each session.
 #[apply(both_backends)]
@@ -28,7 +23,7 @@ async fn grade_queue_and_regeneration_pay_once(t: TestApp) {
     let judge = Arc::new(RecordedJudge::new([]).then(slow));
     let replicas = [t.judged_by(judge.clone()).await, t.judged_by(judge.clone()).await];
     let servers = [replicas[0].serve().await, replicas[1].serve().await];
-    for round in 0..rounds() {
+    for round in 0..rounds(3) {
         let name = |n: usize| format!("r{round}-s{n}");
         for n in 0..SESSIONS {
             let mut body = talk(&format!("u{n}"), &name(n), true);

@@ -12,9 +12,8 @@ use storage::subjects::audit;
 
 use super::erase::{Both, erase_events, pair, rows_of};
 use crate::evaluation::{talk, work};
-use crate::support::{TestApp, apply, both_backends};
+use crate::support::{TestApp, apply, both_backends, rounds};
 
-const ROUNDS: u64 = 80;
 const STEPS: u64 = 12;
 
 struct Dice(u64);
@@ -70,8 +69,9 @@ async fn no_order_of_events_leaves_anything_behind(t: TestApp) {
     let t = t.judged_by(judge).await;
     service::telemetry::init_logs(t.settings());
     let both = Both::new(&t).await;
-    for round in 0..ROUNDS {
-        let mut dice = Dice(round + 1);
+    let rounds = rounds(50);
+    for round in 0..rounds {
+        let mut dice = Dice(round as u64 + 1);
         let users = [format!("a{round}"), format!("b{round}")];
         let mut steps = Vec::new();
         for number in 0..STEPS {
@@ -112,7 +112,7 @@ async fn no_order_of_events_leaves_anything_behind(t: TestApp) {
             assert_eq!(found["profiles"], json!([]));
         }
     }
-    assert_eq!(erase_events(&t).await, i64::try_from(2 * ROUNDS).unwrap());
+    assert_eq!(erase_events(&t).await, i64::try_from(2 * rounds).unwrap());
     assert_eq!(audit::verify(&t.app.db, &t.app.subject_keys).await.unwrap().broken_at, None);
     assert_eq!(t.mismatches().await, 0);
 }

@@ -15,7 +15,7 @@ use super::weights::{
     Judged, flag, groups, mean, rate, success_rate, successes, verdict_groups, weighted,
 };
 use super::{assert_same, wrong_sums};
-use crate::support::{Backend, NOW, Server, TestApp};
+use crate::support::{Backend, NOW, Server, TestApp, rounds};
 
 type Part<'a> = Box<dyn Fn(&str) -> bool + 'a>;
 
@@ -441,7 +441,7 @@ fn in_order(value: &mut Value) {
     }
 }
 
-async fn compare_all(t: TestApp, count: u64) {
+async fn compare_all(t: TestApp, count: usize) {
     let server = t.serve().await;
     let (mut states, mut compared) = (BTreeSet::new(), 0);
     for number in 0..count {
@@ -548,10 +548,10 @@ fn check_recent(recent: &Value, data: &Data, about: &dyn Fn() -> String) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_overview_is_what_its_definitions_say_on_sqlite() {
-    compare_all(TestApp::new(Backend::Sqlite).await, 1000).await;
+    compare_all(TestApp::new(Backend::Sqlite).await, rounds(250)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_overview_is_what_its_definitions_say_on_postgres() {
-    compare_all(TestApp::new(Backend::Postgres).await, 100).await;
+    compare_all(TestApp::new(Backend::Postgres).await, rounds(50)).await;
 }

@@ -270,6 +270,11 @@ async fn administer(conn: &mut sqlx::PgConnection, statement: String) {
     sqlx::raw_sql(sqlx::AssertSqlSafe(statement)).execute(conn).await.unwrap();
 }
 
+/// How often a test of random histories tries: so often, or as often as `ROUNDS` says.
+pub fn rounds(usual: usize) -> usize {
+    std::env::var("ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(usual)
+}
+
 /// Waits until something is so; `what` says what was waited for when it never is.
 pub async fn until(what: &str, done: impl AsyncFnMut() -> bool) {
     within(60, what, done).await;
