@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use base::clock::Clock;
 use base::ids::Ids;
-use judge::learned::{self, Labelled, Sketch, Trained};
+use judge::embedder::Embedder;
+use judge::learned::{self, Labelled, Meaning, Sketch, Trained};
 use judge::offline::OfflineJudge;
 use judge::prompts::{self, Kind};
 use judge::{Context, Grader, Limits, Outcome, PriceTable, Turn};
@@ -19,13 +20,14 @@ use stats::prediction_powered::{PredictedUser, estimated_rate};
 mod session_file;
 
 const HELP: &str = "\
-bench_judge FILE_OR_FOLDER [--draws N] [--rate-draws N]
+bench_judge FILE_OR_FOLDER [--draws N] [--rate-draws N] [--embedder FOLDER]
 
 Runs sessions with known outcomes through the rules and through the learned judge, and prints how well they do.
 
   --draws N       random draws of labels per table line (default 30)
   --rate-draws N  random draws for the agents' rates (default 200)
   --labels A,B,C  numbers of labels (default 50,100,200)
+  --embedder F    also learn from vectors of the model in this folder (scripts/fetch-embedder)
 ";
 
 struct Session {
@@ -41,12 +43,13 @@ struct Options {
     draws: u64,
     rate_draws: u64,
     labels: Vec<usize>,
+    embedder: Embedder,
 }
 
 fn main() -> Result<(), String> {
     let options = options()?;
     for file in &options.files {
-        let sessions = load(file)?;
+        let sessions = load(file, &options.embedder)?;
         let agents: BTreeSet<&str> = sessions.iter().map(|s| s.agent.as_str()).collect();
         let tasks: BTreeSet<&str> = sessions.iter().map(|s| s.task.as_str()).collect();
         let successes = sessions.iter().filter(|s| s.is_success).count();
@@ -68,8 +71,13 @@ fn main() -> Result<(), String> {
 }
 
 fn options() -> Result<Options, String> {
-    let mut options =
-        Options { files: Vec::new(), draws: 30, rate_draws: 200, labels: vec![50, 100, 200] };
+    let mut options = Options {
+        files: Vec::new(),
+        draws: 30,
+        rate_draws: 200,
+        labels: vec![50, 100, 200],
+        embedder: Embedder::None,
+    };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or_else(|| format!("{word} needs a value\n\n{HELP}"));
@@ -83,6 +91,7 @@ fn options() -> Result<Options, String> {
                     list.split(',').map(|n| number(n).map(|n| n as usize)).collect();
                 options.labels = list?;
             }
+            "--embedder" => options.embedder = Embedder::local(Path::new(&value()?))?,
             "--help" | "-h" => return Err(format!("{HELP}\n{}", session_file::FORM)),
             path => options.files.extend(session_file::files(Path::new(path))?),
         }
@@ -93,12 +102,22 @@ fn options() -> Result<Options, String> {
     Ok(options)
 }
 
-fn load(path: &Path) -> Result<Vec<Session>, String> {
+fn load(path: &Path, embedder: &Embedder) -> Result<Vec<Session>, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|e| e.to_string())?;
+    let sketch = |turns: &[Turn]| {
+        let mut sketch = learned::sketch(turns);
+        if let Some(name) = embedder.model() {
+            let vector = runtime.block_on(embedder.embed_query(&learned::last_exchange(turns)));
+            sketch.meaning = Meaning::new(name, vector.map_err(|e| e.to_string())?);
+        }
+        Ok::<_, String>(sketch)
+    };
     let session = |line: session_file::Session| {
         let missing = || format!("{}: {} has no success", path.display(), line.name);
         Ok(Session {
             is_success: line.is_success.ok_or_else(missing)?,
-            sketch: learned::sketch(&line.turns),
+            sketch: sketch(&line.turns)?,
             agent: line.agent,
             task: line.task,
             turns: line.turns,

@@ -19,7 +19,7 @@ use crate::config::Settings;
 pub struct App {
     pub settings: Settings,
     pub(crate) runtime: Runtime,
-    pub embedder: Embedder,
+    pub embedder: Arc<Embedder>,
     pub judge: Arc<Grader>,
     /// Rules, whatever else judges.
     pub rules: Arc<Grader>,

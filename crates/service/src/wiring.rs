@@ -88,7 +88,7 @@ impl App {
         let app = App {
             runtime: Runtime::new(db, clock, ids, subject_keys, audit_head, jobs, stop_patience),
             extractor,
-            embedder: Embedder::open(&settings.embedder).map_err(Error::Internal)?,
+            embedder: Arc::new(Embedder::open(&settings.embedder).map_err(Error::Internal)?),
             area_state: AreaState::default()
                 .with(given)
                 .with(RecentUse::default())

@@ -88,6 +88,36 @@ async fn fifty_labels_switch_it_on(t: TestApp) {
     }
 }
 
+/// With an embedder the end of a session is a feature too; with another one the model is trained anew.
+#[apply(both_backends)]
+async fn it_reads_the_meaning_of_the_last_exchange(t: TestApp) {
+    let t = t.replica_with(|s| s.embedder.kind = "hash".to_owned()).await;
+    let server = t.serve().await;
+    teach(&t, &server).await;
+    let stored = "SELECT COUNT(*) FROM judge_models WHERE model LIKE '%\"embedder\":\"hash-256\",\"dimensions\":256%'";
+    assert_eq!(t.number(stored).await, 1);
+    server.publish(&told("new", "good", true, "parcels")).await.ok();
+    work(&t).await;
+    let judge_of = async |server: &Server, session: &str| {
+        let all = results(server).await;
+        let found = all.iter().find(|result| result["session_id"] == session).cloned();
+        found.map(|result| (result["judge"].clone(), result["is_success"].clone()))
+    };
+    assert_eq!(judge_of(&server, "good").await, Some((json!("learned/1"), json!(true))));
+
+    // Without the embedder it would have to guess: rules judge the next session, and another is trained.
+    let without = t.replica_with(|s| s.embedder.kind = "none".to_owned()).await;
+    let server = without.serve().await;
+    server.publish(&told("new", "second", true, "parcels")).await.ok();
+    work(&without).await;
+    assert_eq!(decision(&server, "second").await.0, "undecided");
+    assert_eq!(card(&server).await["version"], "learned/2");
+    assert_eq!(without.number(stored).await, 0);
+    server.publish(&told("new", "third", false, "parcels")).await.ok();
+    work(&without).await;
+    assert_eq!(judge_of(&server, "third").await, Some((json!("learned/2"), json!(false))));
+}
+
 /// Another model comes with a fifth more ground truth, not before; a label wins over an outcome.
 #[apply(both_backends)]
 async fn it_is_trained_again_when_ground_truth_grew(t: TestApp) {

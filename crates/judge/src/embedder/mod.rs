@@ -6,7 +6,7 @@ mod endpoint;
 mod hash;
 mod local;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -51,10 +51,15 @@ impl Embedder {
     pub fn open(settings: &EmbedderSettings) -> std::result::Result<Self, String> {
         Ok(match settings.kind.as_str() {
             "endpoint" => Embedder::Endpoint(endpoint::Endpoint::new(settings)?),
-            "local" => Embedder::Local(Arc::new(local::Model::load(&settings.directory)?)),
+            "local" => Embedder::local(&settings.directory)?,
             "hash" => Embedder::Hash,
             _ => Embedder::None,
         })
+    }
+
+    /// A model in a folder.
+    pub fn local(directory: &Path) -> std::result::Result<Self, String> {
+        Ok(Embedder::Local(Arc::new(local::Model::load(directory)?)))
     }
 
     /// The name that vectors are stored under; none without an embedder.

@@ -1,13 +1,15 @@
 //! A model behind the trait of all judges.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
-use super::features::sketch_heard;
+use super::features::{Meaning, last_exchange_heard, sketch_heard};
 use super::model::Model;
 use crate::detector::detect;
+use crate::embedder::Embedder;
 use crate::offline::OfflineJudge;
 use crate::offline::evidence::last_answer;
 use crate::offline::session::{
@@ -21,21 +23,29 @@ use crate::{Call, Judge, JudgeAnswer, JudgeError, Usage};
 pub struct LearnedJudge {
     model: Model,
     label: String,
+    embedder: Arc<Embedder>,
 }
 
 impl LearnedJudge {
-    /// Verdicts are labelled `learned/<number>`.
-    pub fn new(model: Model, number: u64) -> Self {
-        LearnedJudge { model, label: format!("learned/{number}") }
+    /// Verdicts are labelled `learned/<number>`. The embedder is asked if the model was trained with its vectors.
+    pub fn new(model: Model, number: u64, embedder: Arc<Embedder>) -> Self {
+        LearnedJudge { model, label: format!("learned/{number}"), embedder }
     }
 
     pub fn model(&self) -> &Model {
         &self.model
     }
 
-    fn session(&self, turns: &[Turn]) -> Value {
+    async fn session(&self, turns: &[Turn]) -> Result<Value, JudgeError> {
         let heard = hear_all(turns);
-        let sketch = sketch_heard(turns, &heard);
+        let mut sketch = sketch_heard(turns, &heard);
+        let last_exchange = last_exchange_heard(&heard);
+        if let Some(name) = self.model.embedder().filter(|_| !last_exchange.is_empty()) {
+            let vector = self.embedder.embed_query(&last_exchange).await;
+            // Without it the model would be less sure than its report card says.
+            let vector = vector.map_err(|_| JudgeError::Transient { after: None })?;
+            sketch.meaning = Meaning::new(name, vector);
+        }
         let said = self.model.predict(&sketch);
         let finding = find(&heard);
         let (outcome, undecided) = match said.outcome {
@@ -60,7 +70,7 @@ impl LearnedJudge {
             said.probability * 100.0,
             named.join("; ")
         );
-        json!({
+        Ok(json!({
             "reasoning": why,
             "failure_reason": if failed { why.as_str() } else { "" },
             "failure_type": kind,
@@ -70,7 +80,7 @@ impl LearnedJudge {
             "number_of_corrections":
                 (0..heard.len()).filter(|at| is_correction(&heard, *at)).count(),
             "is_escalated": is_escalated(&heard),
-        })
+        }))
     }
 }
 
@@ -101,15 +111,16 @@ impl Judge for LearnedJudge {
         let Input::Session { turns } = &call.input else {
             return OfflineJudge.call(call);
         };
-        let answer = JudgeAnswer {
-            json: self.session(turns),
-            model: self.label.clone(),
-            usage: Usage::default(),
-            usage_is_estimated: false,
-            problem: None,
-            latency: Duration::ZERO,
-            finish_reason: "learned".to_owned(),
-        };
-        Box::pin(std::future::ready(Ok(answer)))
+        Box::pin(async move {
+            Ok(JudgeAnswer {
+                json: self.session(turns).await?,
+                model: self.label.clone(),
+                usage: Usage::default(),
+                usage_is_estimated: false,
+                problem: None,
+                latency: Duration::ZERO,
+                finish_reason: "learned".to_owned(),
+            })
+        })
     }
 }

@@ -13,7 +13,7 @@ mod report;
 mod shuffle;
 mod training;
 
-pub use features::{Sketch, sketch};
+pub use features::{Meaning, Sketch, last_exchange, sketch};
 pub use judge::LearnedJudge;
 pub use model::{Band, Model, Prediction};
 pub use report::{CalibrationBin, CurvePoint, ReportCard};

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::calibration::Calibration;
 use super::features::{SIGNALS, Sketch};
 use super::logistic::{Row, Weights, fit, sigmoid};
-use super::model::{Band, Columns, Model};
+use super::model::{Band, Columns, Embedding, MEANING, Model};
 use super::report::{Checked, agreement, kappa, report};
 use super::shuffle::Shuffle;
 
@@ -127,7 +127,16 @@ fn columns(labelled: &[&Labelled]) -> Columns {
         let variance = values().map(|value| (value - mean).powi(2)).sum::<f64>() / count;
         (mean, variance.sqrt().max(1e-3))
     });
-    Columns::new(words, scales.collect(), WORD_LENGTH)
+    Columns::new(words, scales.collect(), WORD_LENGTH, embedding(labelled))
+}
+
+/// The embedder of the vectors, if all that are there are of one.
+fn embedding(labelled: &[&Labelled]) -> Option<Embedding> {
+    let mut all = labelled.iter().filter_map(|one| one.sketch.meaning.as_ref()).map(|meaning| {
+        Embedding { embedder: meaning.embedder.clone(), dimensions: meaning.vector.len() }
+    });
+    let first = all.next()?;
+    all.all(|other| other == first).then_some(first)
 }
 
 fn numbered_users(labelled: &[&Labelled]) -> Vec<usize> {
@@ -271,7 +280,8 @@ fn strongest(columns: &Columns, weights: &Weights, rows: &[Row]) -> (Named, Name
     let spreads =
         sums.iter().map(|(sum, squares)| (squares / count - (sum / count).powi(2)).max(0.0).sqrt());
     let effects: Vec<f64> = weights.columns.iter().zip(spreads).map(|(w, s)| w * s).collect();
-    let mut order: Vec<usize> = (0..columns.len()).collect();
+    let mut order: Vec<usize> =
+        (0..columns.len()).filter(|at| columns.name(*at) != MEANING).collect();
     order.sort_by(|a, b| effects[*b].total_cmp(&effects[*a]));
     let named = |at: &usize| (columns.name(*at).to_owned(), effects[*at]);
     let first = order.iter().take(10).map(named).collect();
@@ -295,7 +305,11 @@ mod tests {
             words.sort();
             let mut signals = vec![0.0; SIGNALS.len()];
             signals[0] = (n % 3) as f64;
-            Labelled { sketch: Sketch { words, signals }, user: format!("u{}", n / 2), is_success }
+            Labelled {
+                sketch: Sketch { words, signals, meaning: None },
+                user: format!("u{}", n / 2),
+                is_success,
+            }
         };
         (0..count).map(one).collect()
     }
@@ -328,8 +342,11 @@ mod tests {
         let mut labels = sample(60);
         labels.iter_mut().enumerate().for_each(|(n, one)| {
             let said = if n.is_multiple_of(2) { "fine" } else { "awful" };
-            one.sketch =
-                Sketch { words: vec![format!("user: {said}")], signals: vec![0.0; SIGNALS.len()] };
+            one.sketch = Sketch {
+                words: vec![format!("user: {said}")],
+                signals: vec![0.0; SIGNALS.len()],
+                meaning: None,
+            };
         });
         let card = train(&labels).unwrap().model.report;
         assert_eq!((card.coverage, card.kappa), (1.0, Some(1.0)), "{card:?}");

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use judge::embedder::Embedder;
 use judge::learned::{self, Labelled, LearnedJudge};
 use judge::prompts::{self, Kind};
 use judge::recorded::RecordedJudge;
@@ -145,7 +146,7 @@ async fn no_string_turns_a_failure_into_a_success_by_a_learned_model() {
         .collect();
     let model = learned::train(&labels).unwrap().model;
     assert!(model.report.coverage > 0.9);
-    let grader = grader(Arc::new(LearnedJudge::new(model, 1)));
+    let grader = grader(Arc::new(LearnedJudge::new(model, 1, Arc::new(Embedder::None))));
     let happy =
         session(&["Please change the order.", "It is done.", "It works now, thanks, perfect!"]);
     assert_eq!(verdict(&grader, &happy).await.outcome, Outcome::Success, "it does say success");

@@ -18,7 +18,7 @@ use storage::error::Result;
 
 pub use card::{LearnedJudge, card};
 pub use models::Models;
-pub use training::{TrainJudge, forget, ground_truth_grew, retrain};
+pub use training::{TrainJudge, forget, ground_truth_grew, replace, retrain};
 
 /// Number of sessions with ground truth, as far as training counts them.
 pub async fn known_sessions(tx: &mut Tx, org_id: &OrgId) -> Result<usize> {

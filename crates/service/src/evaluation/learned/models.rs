@@ -47,7 +47,11 @@ impl Models {
             })
             .await?;
         let Some(model) = text.as_deref().and_then(Model::decode) else { return Ok(None) };
-        let judge = LearnedJudge::new(model, number.unsigned_abs());
+        // Its vectors would be missing: until another is trained, the next judge of the order judges.
+        if model.embedder().is_some() && model.embedder() != app.embedder.model() {
+            return Ok(None);
+        }
+        let judge = LearnedJudge::new(model, number.unsigned_abs(), app.embedder.clone());
         let limits = Limits { concurrency: AT_A_TIME, ..Limits::default() };
         let prices = PriceTable::default();
         let (clock, ids) = (app.clock.clone(), app.ids.clone());

@@ -44,6 +44,16 @@ pub async fn ground_truth_grew(tx: &mut Tx, app: &App, org_id: &OrgId) -> Result
     enqueue(tx, app, org_id, GATHER_SECONDS).await
 }
 
+/// A model that cannot judge is in use: another is trained.
+pub async fn replace(app: &Arc<App>, org_id: &OrgId) -> Result<()> {
+    let input = (app.clone(), org_id.clone());
+    app.db
+        .write("evaluation.replace_model", input, |tx, (app, org_id)| {
+            Box::pin(enqueue(tx, app, org_id, 0))
+        })
+        .await
+}
+
 async fn enqueue(tx: &mut Tx, app: &App, org_id: &OrgId, wait: i64) -> Result<()> {
     let job = NewJob {
         kind: KIND,
@@ -91,7 +101,12 @@ pub async fn retrain(app: &Arc<App>, org_id: &OrgId) -> Result<Option<i64>> {
         return Ok(None);
     }
     let labels = i64::try_from(known.len()).unwrap_or(i64::MAX);
-    if let Some(current) = &current {
+    // A model that cannot judge, because it is of another form or embedder, is replaced without being compared.
+    let can_judge = match &current {
+        Some(current) => Models::judge(app, org_id, current.number).await?.is_some(),
+        None => false,
+    };
+    if let Some(current) = current.as_ref().filter(|_| can_judge) {
         let grew = labels * 5 >= current.compared_labels * 6;
         let is_old = app.clock.now() - current.compared_at >= WEEK;
         let is_due = grew || is_old && labels != current.compared_labels;
@@ -102,8 +117,10 @@ pub async fn retrain(app: &Arc<App>, org_id: &OrgId) -> Result<Option<i64>> {
     let lessons = truth::lessons(app, org_id).await?;
     let Some((lessons, trained)) = work(lessons).await? else { return Ok(None) };
     let comparison = match &current {
-        Some(current) => compare(app, org_id, current.number, &lessons, &trained).await?,
-        None => None,
+        Some(current) if can_judge => {
+            compare(app, org_id, current.number, &lessons, &trained).await?
+        }
+        _ => None,
     };
     let stored = Stored {
         app: app.clone(),

@@ -7,9 +7,9 @@ use crate::app::App;
 use crate::judging;
 use crate::sessions;
 use base::owner::{OrgId, UserId};
-use judge::learned::{Labelled, sketch};
+use judge::learned::{Labelled, Meaning, last_exchange, sketch};
 use storage::db::Tx;
-use storage::error::Result;
+use storage::error::{Error, Result};
 use storage::subjects::barrier;
 
 /// The newest sessions with ground truth that a model is trained on.
@@ -80,17 +80,32 @@ pub async fn lessons(app: &App, org_id: &OrgId) -> Result<Vec<Lesson>> {
                 })
             })
             .await?;
-        lessons.extend(read);
+        lessons.extend(with_meaning(app, read).await?);
     }
     Ok(lessons)
 }
 
+/// Adds vectors of the last exchanges, where there is an embedder.
+async fn with_meaning(app: &App, read: Vec<(Lesson, String)>) -> Result<Vec<Lesson>> {
+    let (mut lessons, exchanges): (Vec<Lesson>, Vec<String>) = read.into_iter().unzip();
+    let Some(embedder) = app.embedder.model() else { return Ok(lessons) };
+    let spoken = exchanges.iter().filter(|text| !text.is_empty()).cloned().collect();
+    let vectors = app.embedder.embed(spoken).await;
+    let vectors = vectors.map_err(|e| Error::Internal(format!("the embedder: {e}")))?;
+    let with_text = lessons.iter_mut().zip(&exchanges).filter(|(_, text)| !text.is_empty());
+    for ((lesson, _), vector) in with_text.zip(vectors) {
+        lesson.labelled.sketch.meaning = Meaning::new(embedder, vector);
+    }
+    Ok(lessons)
+}
+
+/// A session to learn from, and its last exchange.
 async fn lesson(
     tx: &mut Tx,
     org_id: &OrgId,
     truth: &Truth,
     source: TruthSource,
-) -> Result<Option<Lesson>> {
+) -> Result<Option<(Lesson, String)>> {
     let Truth { user_id, session_id, is_success, .. } = truth;
     if barrier::open_epoch(tx, org_id, user_id).await?.is_none() {
         return Ok(None);
@@ -104,5 +119,6 @@ async fn lesson(
     let turns: Vec<_> = found.interactions.iter().map(judging::as_turn).collect();
     let labelled =
         Labelled { sketch: sketch(&turns), user: user_id.to_string(), is_success: *is_success };
-    Ok(Some(Lesson { truth: truth.clone(), source, labelled }))
+    let lesson = Lesson { truth: truth.clone(), source, labelled };
+    Ok(Some((lesson, last_exchange(&turns))))
 }

@@ -37,7 +37,7 @@ pub struct LoadedSession {
 
 /// Reads a session; nothing when there is none, or when its user is being erased.
 pub async fn load(
-    app: &App,
+    app: &Arc<App>,
     org_id: &OrgId,
     user_id: &UserId,
     session_id: &str,
@@ -71,6 +71,11 @@ pub async fn load(
         return Ok(None);
     };
     let judge = Models::choose(app, org_id, &config, model).await?;
+    if let Some(number) = model
+        && Models::judge(app, org_id, number).await?.is_none()
+    {
+        learned::replace(app, org_id).await?;
+    }
     let (org_id, consent) = (org_id.clone(), Arc::new(consent));
     Ok(Some(LoadedSession { org_id, transcript, snapshot, config, candidates, consent, judge }))
 }

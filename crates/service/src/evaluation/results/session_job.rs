@@ -62,7 +62,7 @@ impl Handler<App> for EvaluateRules {
     }
 }
 
-async fn material(app: &App, job: &Claim, session_id: &str) -> Result<Option<LoadedSession>> {
+async fn material(app: &Arc<App>, job: &Claim, session_id: &str) -> Result<Option<LoadedSession>> {
     let user_id = job.user_id.as_ref().unwrap_or_default();
     grading::load(app, &job.org_id, user_id, session_id).await
 }
