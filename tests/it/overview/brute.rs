@@ -442,6 +442,7 @@ fn in_order(value: &mut Value) {
 }
 
 async fn compare_all(t: TestApp, count: usize) {
+    let count = count as u64;
     let server = t.serve().await;
     let (mut states, mut compared) = (BTreeSet::new(), 0);
     for number in 0..count {

@@ -1,7 +1,7 @@
 //! A verdict on a session: as a judgement gives it, as it is stored, answered and exported. To add a field, add it to
 //! the lists here and to the table.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sqlx::types::Json;
 use utoipa::ToSchema;
 
@@ -14,7 +14,7 @@ use crate::sessions::Snapshot;
 use base::owner::UserId;
 use judge::verdicts::SessionVerdict;
 use judge::{FailureType, Graded, VerdictFlag};
-use storage::db::Value;
+use storage::db::{self, Value};
 use storage::error::Result;
 
 base::vocabulary! {
@@ -34,14 +34,17 @@ base::vocabulary! {
     }
 }
 
-/// A verdict on a session.
-#[derive(Clone, Debug, Default, Serialize, ToSchema, sqlx_macros::FromRow)]
+/// A verdict on a session. Its fields are in the order of [`verdict_columns`], the preference of the session first.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, ToSchema, sqlx_macros::FromRow)]
 #[schema(as = AgentSuccessEvaluationResult)]
 pub struct EvaluationResult {
+    /// null without shadow comparisons.
+    pub regular_vs_shadow: Option<ShadowPreference>,
     pub result_id: i64,
     pub user_id: UserId,
     pub agent_version: String,
     pub session_id: String,
+    #[serde(deserialize_with = "db::flag")]
     pub is_success: bool,
     /// Empty on success.
     pub failure_type: FailureType,
@@ -49,14 +52,14 @@ pub struct EvaluationResult {
     pub evaluation_name: String,
     /// Time of the session's first request: a regrade keeps its place on every chart.
     pub created_at: i64,
-    /// null without shadow comparisons.
-    pub regular_vs_shadow: Option<ShadowPreference>,
     #[sqlx(rename = "number_of_corrections")]
     pub number_of_correction_per_session: i64,
     /// The user's turns, on success only.
     pub user_turns_to_resolution: Option<i64>,
+    #[serde(deserialize_with = "db::flag")]
     pub is_escalated: bool,
     #[schema(value_type = Option<Vec<String>>)]
+    #[serde(deserialize_with = "db::json_column")]
     pub tags: Option<Json<Vec<String>>>,
     pub evaluated_at: i64,
     #[sqlx(rename = "learning_status")]
@@ -76,6 +79,7 @@ pub struct EvaluationResult {
     pub probability: Option<f64>,
     /// Manipulation attempts found in the transcript, and its truncation.
     #[schema(value_type = Vec<VerdictFlag>)]
+    #[serde(deserialize_with = "db::json_column")]
     pub flags: Json<Vec<VerdictFlag>>,
     #[serde(skip_serializing)]
     #[schema(ignore)]

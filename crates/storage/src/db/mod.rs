@@ -481,6 +481,28 @@ where
     serde_json::from_str(text.as_deref().unwrap_or("null")).map_err(serde::de::Error::custom)
 }
 
+/// A column of such rows that holds JSON: a text on SQLite, a value on PostgreSQL.
+pub fn json_column<'de, T, D>(deserializer: D) -> std::result::Result<T, D::Error>
+where
+    T: serde::de::DeserializeOwned,
+    D: serde::Deserializer<'de>,
+{
+    let value: serde_json::Value = serde::Deserialize::deserialize(deserializer)?;
+    match value {
+        serde_json::Value::String(text) => serde_json::from_str(&text),
+        value => serde_json::from_value(value),
+    }
+    .map_err(serde::de::Error::custom)
+}
+
+/// A column of such rows that is true or false, which SQLite gives as 1 or 0.
+pub fn flag<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> std::result::Result<bool, D::Error> {
+    let value: serde_json::Value = serde::Deserialize::deserialize(deserializer)?;
+    Ok(value == true || value == 1)
+}
+
 /// A statement that is kept in a variable: one with an unknown fragment does not compile.
 #[macro_export]
 macro_rules! statement {

@@ -24,8 +24,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::results::rows::ResultQuery;
-use super::{AGENT_SUCCESS, EvaluationResult, shadow};
+use super::{EvaluationResult, shadow};
 use crate::app::App;
 use crate::sessions::CitationKind;
 use base::owner::{OrgId, UserId};
@@ -333,16 +332,9 @@ async fn compute(
     let preferences = whole.preferences();
     let shares = preferences.shares();
     let interval = totals.interval(100.0);
-    let query = ResultQuery {
-        agent_version: request.agent_version.clone(),
-        evaluation_name: Some(AGENT_SUCCESS.to_owned()),
-        from: Some(windows.trend.low),
-        to: Some(windows.trend.high),
-        one_each: true,
-        limit: 100,
-        ..ResultQuery::default()
-    };
-    let recent_results = super::sql::list_results(tx, org_id, &query, &version).await?;
+    let recent_results =
+        super::sql::recent_results(tx, org_id, agent_version, windows.trend.ends(), 100, &version)
+            .await?;
     let overview = Overview {
         hero: HeroBlock {
             state,

@@ -9,6 +9,12 @@ pub struct Span {
     pub high: i64,
 }
 
+impl Span {
+    pub fn ends(self) -> (i64, i64) {
+        (self.low, self.high)
+    }
+}
+
 /// Time windows of an overview.
 #[derive(Clone, Copy, Debug)]
 pub struct Windows {
