@@ -4,6 +4,7 @@ mod aggregation;
 mod crash;
 mod extraction;
 mod red_team;
+mod rerun;
 mod shared;
 mod tuning;
 

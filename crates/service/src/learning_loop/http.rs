@@ -1,4 +1,4 @@
-//! Endpoints of the loop: where a publish stands with learning, and where a learning came from.
+//! Endpoints of the loop: where a publish stands with learning, where a learning came from, and aggregation at once.
 
 use std::sync::Arc;
 
@@ -11,9 +11,9 @@ use utoipa_axum::routes;
 
 use super::extraction::{self, LearningProgress};
 use super::provenance::{self, Provenance};
-use super::tuning;
+use super::{aggregation, rerun, tuning};
 use crate::app::App;
-use crate::credentials::{Caller, Inspector};
+use crate::credentials::{Caller, Inspector, Operator};
 use crate::http::fields::{Fields, Read};
 use crate::http::{Input, QueryInput, Result};
 use judge::LearningKind;
@@ -22,7 +22,9 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
         .routes(routes!(learning_status))
         .routes(routes!(get_learning_provenance))
+        .routes(routes!(run_playbook_aggregation))
         .merge(tuning::http::routes())
+        .merge(rerun::http::routes())
 }
 
 struct LearningStatusQuery {
@@ -90,4 +92,36 @@ async fn get_learning_provenance(
 ) -> Result<Json<LearningProvenance>> {
     let found = provenance::provenance(&app, &caller.org_id, value.kind, value.learning_id).await?;
     Ok(Json(LearningProvenance { success: true, provenance: found }))
+}
+
+struct RunPlaybookAggregationRequest {
+    agent_version: String,
+}
+
+crate::request_body!(RunPlaybookAggregationRequest, "RunPlaybookAggregationRequest");
+
+impl Read for RunPlaybookAggregationRequest {
+    fn read(f: &mut Fields<'_>) -> Self {
+        RunPlaybookAggregationRequest { agent_version: f.id("agent_version") }
+    }
+}
+
+#[derive(Serialize, ToSchema)]
+struct AggregationStarted {
+    success: bool,
+    message: String,
+}
+
+/// Look now for what several people taught a version of the agent; it happens by itself after every change.
+#[utoipa::path(post, path = "/api/run_playbook_aggregation", tag = "learnings",
+    request_body = RunPlaybookAggregationRequest, responses((status = 200, body = AggregationStarted)))]
+async fn run_playbook_aggregation(
+    State(app): State<Arc<App>>,
+    Operator(caller): Operator,
+    Input { value, .. }: Input<RunPlaybookAggregationRequest>,
+) -> Result<Json<AggregationStarted>> {
+    aggregation::start(&app, &caller.org_id, value.agent_version).await?;
+    let message =
+        "They are looked at within ten seconds; what is proposed waits for approval.".to_owned();
+    Ok(Json(AggregationStarted { success: true, message }))
 }

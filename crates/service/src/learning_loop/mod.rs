@@ -10,6 +10,7 @@ pub mod http;
 mod masking;
 mod own_words;
 mod provenance;
+mod rerun;
 mod sql;
 mod tuning;
 
@@ -32,6 +33,8 @@ pub fn handlers() -> Vec<Arc<dyn Handler<App>>> {
         Arc::new(extraction::ExtractLearnings),
         Arc::new(aggregation::AggregatePlaybooks),
         Arc::new(tuning::TuneLearnings),
+        Arc::new(rerun::RerunGeneration(rerun::Generation::Profiles)),
+        Arc::new(rerun::RerunGeneration(rerun::Generation::Playbooks)),
     ]
 }
 

@@ -33,8 +33,8 @@ pub use recurring::Recurring;
 pub use rules::{
     NewChild, cancel, cancel_children, child_costs, children, claim, claim_one, close_child,
     enqueue, enqueue_children, extend, fail, failed_children, find, finish, finish_anyway, gather,
-    give_up, go_on, hold, latest, lock_held, oldest_due_age, oldest_due_age_of, open_children,
-    plan, postpone, record_gauges, release, summary,
+    give_up, go_on, hold, is_due, latest, lock_held, newest, oldest_due_age, oldest_due_age_of,
+    open_children, plan, postpone, record_gauges, release, remember, summary,
 };
 pub use runner::{Runner, drive, run_until_idle, run_until_idle_by};
 pub(crate) use sql::END_LEASES;
@@ -190,6 +190,23 @@ pub struct JobView {
     pub lease_until: Option<i64>,
     pub last_error: Option<String>,
     pub finished_at: Option<i64>,
+}
+
+/// A job with what it remembers, as those who started it see it.
+#[derive(Clone, Debug, sqlx_macros::FromRow)]
+pub struct StartedJob {
+    pub state: JobState,
+    pub created_at: i64,
+    pub finished_at: Option<i64>,
+    pub last_error: Option<String>,
+    payload: sqlx::types::Json<Value>,
+}
+
+impl StartedJob {
+    /// Payload of a job of this kind.
+    pub fn payload<T: DeserializeOwned>(&self, kind: &str) -> Result<T> {
+        read(&self.payload, kind)
+    }
 }
 
 /// An open child, for the parent that works on it.

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use serde::Serialize;
 use serde_json::Value;
 
 use super::{
     Child, Children, Claim, Gathering, GoOn, HeldJob, JobCount, JobState, JobView, NewJob, Planned,
-    sql,
+    StartedJob, sql, stored,
 };
 use crate::db::Tx;
 use crate::error::{Error, Result};
@@ -227,6 +228,27 @@ pub async fn latest(
     dedupe_key: &str,
 ) -> Result<Option<JobView>> {
     sql::latest(tx, org_id, user_id, kind, dedupe_key).await
+}
+
+/// The newest job of this kind, of the organization or of one of its people.
+pub async fn newest(tx: &mut Tx, org_id: &OrgId, kind: &str) -> Result<Option<StartedJob>> {
+    sql::newest(tx, org_id, kind).await
+}
+
+/// True if a job of this kind is to run now, or runs; of one person, or of anybody.
+pub async fn is_due(
+    tx: &mut Tx,
+    org_id: &OrgId,
+    user_id: Option<&UserId>,
+    kind: &str,
+    now: i64,
+) -> Result<bool> {
+    sql::is_due(tx, org_id, user_id, kind, now).await
+}
+
+/// Notes how far a held job came, for those who ask and for the next attempt.
+pub async fn remember<T: Serialize>(tx: &mut Tx, job: &Claim, payload: &T) -> Result<()> {
+    sql::remember(tx, job, &stored(payload)).await
 }
 
 /// Ends one open job, whoever has it; false when it had ended already.

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{
     Child, Claim, Gathering, GoOn, HeldJob, JobCount, JobState, JobView, NewChild, NewJob,
-    OnDuplicate, Planned,
+    OnDuplicate, Planned, StartedJob,
 };
 use crate::db::{Changes, Tx, Value as Parameter};
 use crate::error::{Error, Result};
@@ -184,6 +184,38 @@ pub async fn latest(
         kind,
         dedupe_key
     )
+}
+
+pub async fn newest(tx: &mut Tx, org_id: &OrgId, kind: &str) -> Result<Option<StartedJob>> {
+    row!(
+        tx,
+        StartedJob,
+        "SELECT state, created_at, finished_at, last_error, payload
+         FROM jobs WHERE org_id = $1 AND kind = $2
+         ORDER BY CASE WHEN state = 'open' THEN 0 ELSE 1 END, created_at DESC, job_id DESC LIMIT 1",
+        org_id,
+        kind
+    )
+}
+
+pub async fn is_due(
+    tx: &mut Tx,
+    org_id: &OrgId,
+    user_id: Option<&UserId>,
+    kind: &str,
+    now: i64,
+) -> Result<bool> {
+    let found = row!(
+        tx,
+        (i64,),
+        "SELECT COUNT(*) FROM jobs
+         WHERE org_id = $1 AND kind = $2 AND state = 'open' AND run_at <= $3 AND ($4 IS NULL OR user_id = $4)",
+        org_id,
+        kind,
+        now,
+        user_id
+    )?;
+    Ok(found.is_some_and(|(count,)| count > 0))
 }
 
 pub async fn cancel(tx: &mut Tx, job_id: &str, now: i64) -> Result<bool> {

@@ -321,6 +321,14 @@ are open."""
         """From which interactions, through which merges and approvals, a learning came."""
         return cast("types.LearningProvenance", self._call("POST", "/api/get_learning_provenance", body=body))
 
+    def get_operation_status(
+        self,
+        *,
+        service_name: Optional[Literal["profile_generation", "playbook_generation"]] = None,
+    ) -> types.OperationStatus:
+        """Status of the newest reading of a name."""
+        return cast("types.OperationStatus", self._call("GET", "/api/get_operation_status", query={"service_name": service_name}))
+
     def get_profiles(
         self,
         body: types.GetProfilesRequest,
@@ -488,6 +496,20 @@ are open."""
         """Leave the learning as it is; the same text is not proposed again."""
         return cast("types.TuningDecided", self._call("POST", "/api/learnings/tuning_proposals/decline", body=body))
 
+    def manual_playbook_generation(
+        self,
+        body: types.RerunPlaybookGenerationRequest,
+    ) -> types.GenerationStarted:
+        """Read the turns of a version of the agent, or of all, that wait for more to come."""
+        return cast("types.GenerationStarted", self._call("POST", "/api/manual_playbook_generation", body=body))
+
+    def manual_profile_generation(
+        self,
+        body: types.RerunProfileGenerationRequest,
+    ) -> types.GenerationStarted:
+        """Read the turns of a person, or of everybody, that wait for more to come."""
+        return cast("types.GenerationStarted", self._call("POST", "/api/manual_profile_generation", body=body))
+
     def publish_interaction(
         self,
         body: types.PublishRequest,
@@ -496,6 +518,20 @@ are open."""
     ) -> types.PublishResponse:
         """Publish what happened in a session."""
         return cast("types.PublishResponse", self._call("POST", "/api/publish_interaction", body=body, query={"wait_for_response": wait_for_response}))
+
+    def rerun_playbook_generation(
+        self,
+        body: types.RerunPlaybookGenerationRequest,
+    ) -> types.GenerationStarted:
+        """Read turns once more and learn from them, of a version of the agent or of all."""
+        return cast("types.GenerationStarted", self._call("POST", "/api/rerun_playbook_generation", body=body))
+
+    def rerun_profile_generation(
+        self,
+        body: types.RerunProfileGenerationRequest,
+    ) -> types.GenerationStarted:
+        """Read turns once more and learn from them, of a person or of everybody."""
+        return cast("types.GenerationStarted", self._call("POST", "/api/rerun_profile_generation", body=body))
 
     def list_experiments(
         self,
@@ -544,6 +580,13 @@ are open."""
     ) -> types.RetrievalExperimentResultsResponse:
         """Results of an experiment so far."""
         return cast("types.RetrievalExperimentResultsResponse", self._call("GET", f"/api/retrieval_experiments/{quote(experiment_id, safe='')}/results", query={"ci_method": ci_method}))
+
+    def run_playbook_aggregation(
+        self,
+        body: types.RunPlaybookAggregationRequest,
+    ) -> types.AggregationStarted:
+        """Look now for what several people taught a version of the agent; it happens by itself after every change."""
+        return cast("types.AggregationStarted", self._call("POST", "/api/run_playbook_aggregation", body=body))
 
     def search(
         self,
@@ -986,6 +1029,14 @@ are open."""
         """From which interactions, through which merges and approvals, a learning came."""
         return cast("types.LearningProvenance", await self._call("POST", "/api/get_learning_provenance", body=body))
 
+    async def get_operation_status(
+        self,
+        *,
+        service_name: Optional[Literal["profile_generation", "playbook_generation"]] = None,
+    ) -> types.OperationStatus:
+        """Status of the newest reading of a name."""
+        return cast("types.OperationStatus", await self._call("GET", "/api/get_operation_status", query={"service_name": service_name}))
+
     async def get_profiles(
         self,
         body: types.GetProfilesRequest,
@@ -1153,6 +1204,20 @@ are open."""
         """Leave the learning as it is; the same text is not proposed again."""
         return cast("types.TuningDecided", await self._call("POST", "/api/learnings/tuning_proposals/decline", body=body))
 
+    async def manual_playbook_generation(
+        self,
+        body: types.RerunPlaybookGenerationRequest,
+    ) -> types.GenerationStarted:
+        """Read the turns of a version of the agent, or of all, that wait for more to come."""
+        return cast("types.GenerationStarted", await self._call("POST", "/api/manual_playbook_generation", body=body))
+
+    async def manual_profile_generation(
+        self,
+        body: types.RerunProfileGenerationRequest,
+    ) -> types.GenerationStarted:
+        """Read the turns of a person, or of everybody, that wait for more to come."""
+        return cast("types.GenerationStarted", await self._call("POST", "/api/manual_profile_generation", body=body))
+
     async def publish_interaction(
         self,
         body: types.PublishRequest,
@@ -1161,6 +1226,20 @@ are open."""
     ) -> types.PublishResponse:
         """Publish what happened in a session."""
         return cast("types.PublishResponse", await self._call("POST", "/api/publish_interaction", body=body, query={"wait_for_response": wait_for_response}))
+
+    async def rerun_playbook_generation(
+        self,
+        body: types.RerunPlaybookGenerationRequest,
+    ) -> types.GenerationStarted:
+        """Read turns once more and learn from them, of a version of the agent or of all."""
+        return cast("types.GenerationStarted", await self._call("POST", "/api/rerun_playbook_generation", body=body))
+
+    async def rerun_profile_generation(
+        self,
+        body: types.RerunProfileGenerationRequest,
+    ) -> types.GenerationStarted:
+        """Read turns once more and learn from them, of a person or of everybody."""
+        return cast("types.GenerationStarted", await self._call("POST", "/api/rerun_profile_generation", body=body))
 
     async def list_experiments(
         self,
@@ -1209,6 +1288,13 @@ are open."""
     ) -> types.RetrievalExperimentResultsResponse:
         """Results of an experiment so far."""
         return cast("types.RetrievalExperimentResultsResponse", await self._call("GET", f"/api/retrieval_experiments/{quote(experiment_id, safe='')}/results", query={"ci_method": ci_method}))
+
+    async def run_playbook_aggregation(
+        self,
+        body: types.RunPlaybookAggregationRequest,
+    ) -> types.AggregationStarted:
+        """Look now for what several people taught a version of the agent; it happens by itself after every change."""
+        return cast("types.AggregationStarted", await self._call("POST", "/api/run_playbook_aggregation", body=body))
 
     async def search(
         self,

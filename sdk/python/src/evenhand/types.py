@@ -54,6 +54,9 @@ ExtractionPreset = Literal["quick_chat", "standard", "long_form", "high_volume"]
 # Cause of a session's failure.
 FailureType = Literal["system_error", "missing_tool", "wrong_tool", "insufficient_info_from_tool", "wrong_answer", ""]
 
+# An operation by the name under which its status is asked for.
+Generation = Literal["profile_generation", "playbook_generation"]
+
 # Permission of a credential beyond its role.
 Grant = Literal["governance"]
 
@@ -102,6 +105,9 @@ LiftDecision = Literal["collecting", "positive", "negative", "no_effect_at_preci
 
 # Reason for a null number.
 NullReason = Literal["arm_without_evaluated_sessions", "no_evaluated_sessions", "fewer_than_two_evaluated_users_in_an_arm", "outcome_not_binary", "zero_baseline", "zero_variance", "unbounded_interval", "no_users", "input_out_of_range", "fewer_than_30_evaluated_users_in_an_arm", "no_looks", "empty_intersection", "fewer_than_100_users", "too_little_history", "constant_pre_period", "variance_not_reduced", "no_user_with_two_sessions", "fewer_than_two_segments", "fewer_than_five_users", "no_difference_in_delivery", "fewer_than_two_weeks", "one_user_determines_slope", "no_labels", "no_unlabelled_sessions", "no_labelled_successes", "no_labelled_failures", "judge_no_better_than_chance", "judge_rate_outside_error_rates", "no_variation_in_labels", "no_discordant_pairs", "arm_without_published_sessions", "nothing_served", "unhealthy", "too_few_events", "one_user_dominates", "fewer_than_30_labelled_users_in_an_arm", "fewer_than_30_labelled_users", "only_rules_judged", "too_few_users", "nothing_to_compare_with", "out_of_reach"]
+
+# State of an operation.
+OperationState = Literal["in_progress", "completed", "failed", "cancelled"]
 
 # A person's opinion of the judge's verdict.
 Opinion = Literal["agree", "disagree"]
@@ -288,7 +294,7 @@ class _AgentSuccessEvaluationResultRequired(TypedDict):
     user_id: UserId
 
 
-# A verdict on a session.
+# A verdict on a session. Its fields are in the order of [`verdict_columns`], the preference of the session first.
 class AgentSuccessEvaluationResult(_AgentSuccessEvaluationResultRequired, total=False):
     # US dollars; null if the model is unpriced.
     cost_usd: Optional[float]
@@ -298,6 +304,11 @@ class AgentSuccessEvaluationResult(_AgentSuccessEvaluationResultRequired, total=
     tags: Optional[List[str]]
     # The user's turns, on success only.
     user_turns_to_resolution: Optional[int]
+
+
+class AggregationStarted(TypedDict):
+    message: str
+    success: bool
 
 
 class _AgreementRequired(TypedDict):
@@ -1030,6 +1041,14 @@ class FlipView(TypedDict):
     live_is_success: bool
     session_id: str
     user_id: UserId
+
+
+class GenerationStarted(TypedDict):
+    msg: str
+    # The name that its status is asked for with.
+    operation_id: Generation
+    # False if one is running already.
+    success: bool
 
 
 class _GetAgentPlaybooksResponseRequired(TypedDict):
@@ -1925,6 +1944,31 @@ class NumberByArm(TypedDict):
     treatment_null_reason: Optional[NullReason]
 
 
+class _OperationStatusRequired(TypedDict):
+    success: bool
+
+
+class OperationStatus(_OperationStatusRequired, total=False):
+    operation_status: Optional[OperationStatusInfo]
+
+
+class _OperationStatusInfoRequired(TypedDict):
+    processed_users: int
+    # 0 to 100.
+    progress_percentage: float
+    service_name: Generation
+    started_at: int
+    status: OperationState
+    # People with turns that are read.
+    total_users: int
+
+
+# Status of the newest operation of a name.
+class OperationStatusInfo(_OperationStatusInfoRequired, total=False):
+    completed_at: Optional[int]
+    error_message: Optional[str]
+
+
 OrgId = str
 
 class OrganizationConfig(TypedDict, total=False):
@@ -2397,6 +2441,26 @@ class RequestWithInteractions(TypedDict):
     request: Request
 
 
+class RerunPlaybookGenerationRequest(TypedDict, total=False):
+    # Every version when absent.
+    agent_version: Optional[str]
+    # Not included. Unix seconds or RFC 3339.
+    end_time: Optional[Union[float, str]]
+    source: Optional[str]
+    # Included. Unix seconds or RFC 3339.
+    start_time: Optional[Union[float, str]]
+
+
+class RerunProfileGenerationRequest(TypedDict, total=False):
+    # Not included. Unix seconds or RFC 3339.
+    end_time: Optional[Union[float, str]]
+    source: Optional[str]
+    # Included. Unix seconds or RFC 3339.
+    start_time: Optional[Union[float, str]]
+    # Everybody when absent.
+    user_id: Optional[str]
+
+
 class _RetrievalExperimentArmMetricsRequired(TypedDict):
     arm: Arm
     # Users with requests stored under this arm.
@@ -2625,6 +2689,10 @@ class _RuleAttributionRowRequired(TypedDict):
 class RuleAttributionRow(_RuleAttributionRowRequired, total=False):
     # Interval of the success rate of sessions that cite it, 0 to 1, which accounts for users; null with few of them.
     success_rate_ci95: Optional[List[float]]
+
+
+class RunPlaybookAggregationRequest(TypedDict):
+    agent_version: str
 
 
 # A split of users against the planned share.

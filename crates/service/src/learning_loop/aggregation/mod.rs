@@ -19,3 +19,22 @@ mod personal;
 pub use clusters::Member;
 pub use job::AggregatePlaybooks;
 pub use personal::{People, PersonTexts};
+
+use std::sync::Arc;
+
+use crate::app::App;
+use crate::learnings::user_playbooks;
+use base::owner::OrgId;
+use storage::error::Result;
+
+/// Has the user playbooks of an agent version looked at now.
+pub async fn start(app: &Arc<App>, org_id: &OrgId, agent_version: String) -> Result<()> {
+    let input = (app.clone(), org_id.clone(), agent_version);
+    app.db
+        .write("learnings.start_aggregation", input, |tx, (app, org_id, agent_version)| {
+            Box::pin(user_playbooks::announce_change(tx, app, org_id, agent_version))
+        })
+        .await?;
+    app.db.announce_work().await;
+    Ok(())
+}

@@ -22,7 +22,7 @@ pub use job::ExtractLearnings;
 pub use merging::Placed;
 pub use saving::{Extracted, ProposalOutcome, Saved};
 pub use status::{LearningProgress, status};
-pub use stream::{Feeding, LearningFlags, PublishLearningStatus, arriving, feeding, flush};
+pub use stream::{Feeding, LearningFlags, PublishLearningStatus, arriving, feeding, flush, is_due};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

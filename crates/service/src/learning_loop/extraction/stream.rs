@@ -6,7 +6,7 @@ use super::{EXTRACT, StreamJob};
 use crate::app::App;
 use crate::organization;
 use crate::sessions::LearningMode;
-use base::owner::OrgId;
+use base::owner::{OrgId, UserId};
 use storage::db::{Changes, Tx};
 use storage::error::Result;
 use storage::jobs::{self, Gathering, NewJob, OnDuplicate, Planned};
@@ -128,6 +128,16 @@ pub async fn flush(tx: &mut Tx, app: &App, subject: &SubjectWrite) -> Result<()>
     let mut changes = Changes::default();
     planned.add_to(&mut changes);
     tx.apply(changes).await.map(drop)
+}
+
+/// True while a window of the person, or of anybody, is to be read now.
+pub async fn is_due(
+    tx: &mut Tx,
+    org_id: &OrgId,
+    user_id: Option<&UserId>,
+    now: i64,
+) -> Result<bool> {
+    jobs::is_due(tx, org_id, user_id, EXTRACT, now).await
 }
 
 fn job<'a>(app: &App, subject: &'a SubjectWrite, flush: bool, wait: i64) -> NewJob<'a> {

@@ -56,6 +56,21 @@ pub async fn advance(
     Ok(touched == 1)
 }
 
+/// Puts a stream back to before a turn, if it is past it.
+pub async fn rewind(tx: &mut Tx, subject: &SubjectWrite, before: i64) -> Result<()> {
+    run!(
+        tx,
+        "UPDATE learning_streams
+         SET cursor = $4 - 1, seen = CASE WHEN seen < $4 THEN seen ELSE $4 - 1 END, epoch = $3
+         WHERE org_id = $1 AND user_id = $2 AND cursor >= $4",
+        subject.org_id(),
+        subject.user_id(),
+        subject.epoch(),
+        before
+    )?;
+    Ok(())
+}
+
 pub async fn insert_window(
     tx: &mut Tx,
     subject: &SubjectWrite,

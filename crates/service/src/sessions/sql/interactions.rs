@@ -110,6 +110,41 @@ pub async fn arrivals(
     )
 }
 
+/// Turns by the time, source and agent version of their requests; all where absent.
+#[derive(Clone, Debug, Default, serde::Deserialize, serde::Serialize)]
+pub struct TurnSelection {
+    pub from: Option<i64>,
+    pub to: Option<i64>,
+    pub source: Option<String>,
+    pub agent_version: Option<String>,
+}
+
+/// People with selected turns, each with the first of them; those of one person when given.
+pub async fn first_turns(
+    tx: &mut Tx,
+    org_id: &OrgId,
+    user_id: Option<&UserId>,
+    turns: &TurnSelection,
+) -> Result<Vec<(UserId, i64)>> {
+    rows!(
+        tx,
+        (UserId, i64),
+        "SELECT i.user_id, MIN(i.interaction_id)
+         FROM requests r JOIN interactions i ON i.org_id = r.org_id AND i.user_id = r.user_id
+              AND i.session_id = r.session_id AND i.request_id = r.request_id
+         WHERE r.org_id = $1 AND r.learning <> 'off' AND ($2 IS NULL OR r.user_id = $2)
+           AND ($3 IS NULL OR r.created_at >= $3) AND ($4 IS NULL OR r.created_at < $4)
+           AND ($5 IS NULL OR r.source = $5) AND ($6 IS NULL OR r.agent_version = $6)
+         GROUP BY i.user_id ORDER BY i.user_id",
+        org_id,
+        user_id,
+        turns.from,
+        turns.to,
+        &turns.source,
+        &turns.agent_version
+    )
+}
+
 /// A turn, as far as it says something of its person.
 #[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct Said {
