@@ -36,11 +36,8 @@ NOT_OFFERED = {
     "mark_pending_tool_call_not_applicable": {"pending_tool_call_id": "x"},
     "mark_stall_notified": {},
     "rerank_user_profiles": {"user_id": "ada", "query": "tea", "profile_ids": ["p"]},
-    "rerun_playbook_generation": {"agent_version": "v1", "wait_for_response": True},
-    "rerun_profile_generation": {"user_id": "ada", "wait_for_response": True},
     "resolve_pending_tool_call": {"pending_tool_call_id": "x", "answer": "yes"},
     "review_user_playbooks": WINDOW,
-    "run_playbook_aggregation": {"agent_version": "v1", "wait_for_response": True},
     "search_interactions": {"user_id": "ada", "query": "tea"},
     "storage_stats": {"user_id": "ada"},
     "update_pending_tool_call_answer": {"pending_tool_call_id": "x", "answer": "no"},
@@ -197,6 +194,14 @@ def delete(c):
     c.clear_user_data("bob")
 
 
+def learn(c):
+    wait = {"wait_for_response": True}
+    again = c.rerun_profile_generation(user_id="ada", **wait)
+    assert again.success and again.profiles_generated == 1, again
+    assert c.rerun_playbook_generation(agent_version="v1", **wait).success
+    assert c.run_playbook_aggregation(agent_version="v1", **wait).success
+
+
 async def without_blocking(client, called):
     turns = [{"role": "User", "content": "hello"}]
     assert (await client.publish_interaction_async("eve", turns, session_id="e1")).success
@@ -209,7 +214,7 @@ def main(url, token):
 
     client = ReflexioClient(api_key=token, url_endpoint=url, timeout=30)
     c = Walk(client)
-    for step in (configuration, lambda c: reads(c, False), fill, lambda c: reads(c, True), change, delete):
+    for step in (configuration, lambda c: reads(c, False), fill, lambda c: reads(c, True), change, learn, delete):
         step(c)
     asyncio.run(without_blocking(client, c.called))
     for name, arguments in NOT_OFFERED.items():
