@@ -34,7 +34,8 @@ base::vocabulary! {
     }
 }
 
-/// A verdict on a session. Its fields are in the order of [`verdict_columns`], the preference of the session first.
+/// A verdict on a session.
+// Its fields are in the order of `verdict_columns!`, the preference of the session first.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, ToSchema, sqlx_macros::FromRow)]
 #[schema(as = AgentSuccessEvaluationResult)]
 pub struct EvaluationResult {

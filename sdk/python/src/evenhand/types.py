@@ -294,7 +294,7 @@ class _AgentSuccessEvaluationResultRequired(TypedDict):
     user_id: UserId
 
 
-# A verdict on a session. Its fields are in the order of [`verdict_columns`], the preference of the session first.
+# A verdict on a session.
 class AgentSuccessEvaluationResult(_AgentSuccessEvaluationResultRequired, total=False):
     # US dollars; null if the model is unpriced.
     cost_usd: Optional[float]

@@ -350,7 +350,7 @@ impl<'a> Part<'a> {
         self.sources.is_none_or(|sources| sources.iter().any(|one| one == source))
     }
 
-    /// The verdict lines of a window with their sign, see [`share`].
+    /// The verdict lines of a window with their sign, see [`share`](super::windows::share).
     fn verdicts(&self, window: i64) -> impl Iterator<Item = (i64, &VerdictLine)> {
         let lines = self.material.sums.verdicts.of_window(window);
         lines.filter(|(_, line)| self.has(&line.source))
