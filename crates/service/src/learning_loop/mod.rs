@@ -29,13 +29,17 @@ pub use sql::tuning::forget_session;
 
 /// The background work of this area.
 pub fn handlers() -> Vec<Arc<dyn Handler<App>>> {
-    vec![
+    let mut handlers: Vec<Arc<dyn Handler<App>>> = vec![
         Arc::new(extraction::ExtractLearnings),
         Arc::new(aggregation::AggregatePlaybooks),
         Arc::new(tuning::TuneLearnings),
-        Arc::new(rerun::RerunGeneration(rerun::Generation::Profiles)),
-        Arc::new(rerun::RerunGeneration(rerun::Generation::Playbooks)),
-    ]
+    ];
+    for generation in [rerun::Generation::Profiles, rerun::Generation::Playbooks] {
+        for again in [true, false] {
+            handlers.push(Arc::new(rerun::RerunGeneration { generation, again }));
+        }
+    }
+    handlers
 }
 
 /// The payload of a job of this kind.

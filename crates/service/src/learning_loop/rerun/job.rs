@@ -20,11 +20,15 @@ const AT_ONCE: usize = 50;
 /// Seconds between two looks at whether everything is read.
 const LOOK_AGAIN: i64 = 2;
 
-pub struct RerunGeneration(pub Generation);
+/// Reads turns again, or only those that wait.
+pub struct RerunGeneration {
+    pub generation: Generation,
+    pub again: bool,
+}
 
 impl Handler<App> for RerunGeneration {
     fn kind(&self) -> &'static str {
-        self.0.kind()
+        self.generation.kind(self.again)
     }
 
     fn run<'a>(&'a self, app: &'a Arc<App>, job: &'a Claim) -> BoxFuture<'a, Result<Outcome>> {

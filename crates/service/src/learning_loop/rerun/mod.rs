@@ -30,11 +30,13 @@ base::vocabulary! {
 }
 
 impl Generation {
-    /// The kind of its job.
-    fn kind(self) -> &'static str {
-        match self {
-            Generation::Profiles => "rerun_profile_generation",
-            Generation::Playbooks => "rerun_playbook_generation",
+    /// The kind of its job, which reads turns again, or only those that wait.
+    fn kind(self, again: bool) -> &'static str {
+        match (self, again) {
+            (Generation::Profiles, true) => "rerun_profile_generation",
+            (Generation::Playbooks, true) => "rerun_playbook_generation",
+            (Generation::Profiles, false) => "manual_profile_generation",
+            (Generation::Playbooks, false) => "manual_playbook_generation",
         }
     }
 }
@@ -77,7 +79,7 @@ pub struct Operation {
     pub progress_percentage: f64,
 }
 
-/// Starts an operation over the turns that are selected, of one person or of all; false if one of its name is running.
+/// Starts an operation over the turns that are selected, of one person or of all; false if the same is running.
 /// With `again` turns are read that were read before, without it only those that wait.
 pub async fn start(
     app: &Arc<App>,
@@ -93,7 +95,7 @@ pub async fn start(
         .db
         .write("learnings.rerun", input, move |tx, (app, org_id, user_id, rerun)| {
             Box::pin(async move {
-                let kind = generation.kind();
+                let kind = generation.kind(rerun.again);
                 let newest = jobs::newest(tx, org_id, kind).await?;
                 if newest.is_some_and(|job| job.state == JobState::Open) {
                     return Ok(false);
@@ -126,7 +128,7 @@ pub async fn start(
     Ok(started)
 }
 
-/// The newest operation of a name; nothing if there was none lately.
+/// The newest reading again of a name; nothing if there was none lately.
 #[allow(clippy::cast_precision_loss)] // numbers of people
 pub async fn status(
     app: &App,
@@ -136,11 +138,11 @@ pub async fn status(
     let newest = app
         .db
         .read("learnings.rerun_status", org_id.clone(), move |tx, org_id| {
-            Box::pin(jobs::newest(tx, org_id, generation.kind()))
+            Box::pin(jobs::newest(tx, org_id, generation.kind(true)))
         })
         .await?;
     let Some(job) = newest else { return Ok(None) };
-    let rerun: Rerun = job.payload(generation.kind())?;
+    let rerun: Rerun = job.payload(generation.kind(true))?;
     let status = match job.state {
         JobState::Open => OperationState::InProgress,
         JobState::Done => OperationState::Completed,
