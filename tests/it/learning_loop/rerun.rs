@@ -69,6 +69,24 @@ async fn turns_are_read_again_and_teach_nothing_twice(t: TestApp) {
     );
 }
 
+/// A full window leaves its last turns to the next as context: they were read, and are read again when asked for.
+#[apply(both_backends)]
+async fn the_last_turns_of_a_full_window_are_read_again(t: TestApp) {
+    let server = t.serve().await;
+    let turns = [("User", "Where is my parcel?"); 9];
+    server.publish(&says("ada", "s1", &turns)).await.ok();
+    t.clock().advance(100);
+    let from = t.clock().now();
+    server.publish(&says("ada", "s1", &[("User", WISH)])).await.ok();
+    work(&t).await;
+    let windows = t.number("SELECT COUNT(*) FROM learning_windows").await;
+    assert_eq!((windows, playbooks(&server, "ada").await.len()), (1, 1));
+    server.post("/api/rerun_profile_generation", &json!({"start_time": from})).await.ok();
+    work(&t).await;
+    assert_eq!(t.number("SELECT COUNT(*) FROM learning_windows").await, windows + 1);
+    assert_eq!(playbooks(&server, "ada").await.len(), 1);
+}
+
 #[apply(both_backends)]
 async fn what_waits_is_read_at_once(t: TestApp) {
     let server = t.serve().await;

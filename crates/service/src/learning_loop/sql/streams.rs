@@ -56,13 +56,13 @@ pub async fn advance(
     Ok(touched == 1)
 }
 
-/// Puts a stream back to before a turn, if it is past it.
+/// Puts a stream back to before a turn, if that was read. A full window leaves the cursor behind what was seen.
 pub async fn rewind(tx: &mut Tx, subject: &SubjectWrite, before: i64) -> Result<()> {
     run!(
         tx,
         "UPDATE learning_streams
-         SET cursor = $4 - 1, seen = CASE WHEN seen < $4 THEN seen ELSE $4 - 1 END, epoch = $3
-         WHERE org_id = $1 AND user_id = $2 AND cursor >= $4",
+         SET cursor = CASE WHEN cursor < $4 THEN cursor ELSE $4 - 1 END, seen = $4 - 1, epoch = $3
+         WHERE org_id = $1 AND user_id = $2 AND seen >= $4",
         subject.org_id(),
         subject.user_id(),
         subject.epoch(),
