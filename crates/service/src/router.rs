@@ -73,6 +73,7 @@ fn routes() -> OpenApiRouter<Arc<App>> {
         .merge(experiments::http::routes())
         .merge(governance::http::routes())
         .merge(operations::jobs_http::routes())
+        .merge(operations::stall_http::routes())
 }
 
 /// The whole service as one router.

@@ -28,6 +28,7 @@ use crate::governance;
 use crate::http::{BodyBudget, RateLimits};
 use crate::learning_loop;
 use crate::learnings::{self, KnownPlaybooks};
+use crate::operations::stall_http::StallNotice;
 use crate::organization::RecentConfigs;
 use crate::schema::MIGRATIONS;
 use crate::user_tables::USER_TABLES;
@@ -98,7 +99,8 @@ impl App {
                 .with(RecentConfigs::default())
                 .with(evaluation::learned::Models::default())
                 .with(KnownPlaybooks::default())
-                .with(RecentEvidence::default()),
+                .with(RecentEvidence::default())
+                .with(StallNotice::default()),
             settings,
             judge,
             rules,

@@ -44,7 +44,7 @@ pub async fn delete_requests(
     app: &Arc<App>,
     deletion: Deletion,
     request_ids: Vec<String>,
-) -> Result<usize> {
+) -> Result<u64> {
     let input = (app.clone(), deletion, request_ids);
     let deleted = app
         .db
@@ -70,7 +70,7 @@ pub async fn delete_requests(
                 }
                 // Several people's are one event without a name.
                 let only = users.first().filter(|_| users.len() == 1);
-                let counts = counted("requests", deleted as u64);
+                let counts = counted("requests", deleted);
                 note_deletion(tx, app, deletion, only, counts).await?;
                 Ok(deleted)
             })
@@ -118,6 +118,47 @@ pub async fn delete_session(
         app.sign_audit_head().await;
     }
     Ok(deleted)
+}
+
+/// Sessions that are deleted in one transaction.
+const SOME: i64 = 50;
+
+/// Deletes all sessions of the organization with everything that hangs on them, some at a time; gives how many requests
+/// they had.
+pub async fn delete_all(app: &Arc<App>, deletion: Deletion) -> Result<u64> {
+    let mut deleted = 0;
+    loop {
+        let input = (app.clone(), deletion.clone());
+        let (sessions, requests) = app
+            .db
+            .write("sessions.delete_all", input, |tx, (app, deletion)| {
+                Box::pin(delete_some(tx, app, deletion))
+            })
+            .await?;
+        deleted += requests;
+        if sessions == 0 {
+            break;
+        }
+    }
+    app.sign_audit_head().await;
+    Ok(deleted)
+}
+
+async fn delete_some(tx: &mut Tx, app: &App, deletion: &Deletion) -> Result<(u64, u64)> {
+    let org_id = &deletion.org_id;
+    let (mut sessions, mut requests) = (0, 0);
+    for (user_id, session_id) in rows::first_sessions(tx, org_id, SOME).await? {
+        if rows::lock_session(tx, org_id, &user_id, &session_id).await? {
+            requests += delete_with_findings(tx, org_id, &user_id, &session_id).await?;
+        }
+        sessions += 1;
+    }
+    if sessions > 0 {
+        let mut counts = counted("requests", requests);
+        counts.insert("sessions".to_owned(), sessions);
+        note_deletion(tx, app, deletion, None, counts).await?;
+    }
+    Ok((sessions, requests))
 }
 
 fn counted(target: &str, count: u64) -> BTreeMap<String, u64> {

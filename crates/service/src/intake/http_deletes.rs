@@ -24,6 +24,7 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(delete_request))
         .routes(routes!(delete_requests_by_ids))
         .routes(routes!(delete_session))
+        .routes(routes!(delete_all_interactions))
         .routes(routes!(clear_user_data))
 }
 
@@ -94,7 +95,7 @@ impl Deleted {
 #[derive(Serialize, ToSchema)]
 struct DeletedRequests {
     success: bool,
-    deleted_count: usize,
+    deleted_count: u64,
     message: String,
 }
 
@@ -170,6 +171,19 @@ async fn delete_session(
     .await?;
     let message = "session deleted".to_owned();
     Ok(Json(DeletedSession { success: true, message, deleted_requests_count }))
+}
+
+/// Delete all sessions of the organization, with their turns and everything that was written about them. What was
+/// learned from them stays.
+#[utoipa::path(delete, path = "/api/delete_all_interactions", tag = "sessions",
+    responses((status = 200, body = DeletedRequests)))]
+async fn delete_all_interactions(
+    State(app): State<Arc<App>>,
+    Operator(caller): Operator,
+) -> Result<Json<DeletedRequests>> {
+    let deleted_count = deletes::delete_all(&app, caller.deletion()).await?;
+    let message = format!("{deleted_count} requests deleted");
+    Ok(Json(DeletedRequests { success: true, deleted_count, message }))
 }
 
 /// Delete everything stored for a user. To forget a person with proof, erase them instead.

@@ -12,7 +12,9 @@ mod publish;
 mod publish_request;
 mod tokens;
 
-pub use deletes::{clear_user_data, delete_interaction, delete_requests, delete_session};
+pub use deletes::{
+    clear_user_data, delete_all, delete_interaction, delete_requests, delete_session,
+};
 pub use outcomes::{finalize, record_outcome};
 pub use publish::{PublishResponse, publish};
 pub use publish_request::PublishRequest;

@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::change_log::{self, ProfileChanges};
 use super::extraction::{self, LearningProgress};
 use super::provenance::{self, Provenance};
 use super::{aggregation, rerun, tuning};
@@ -22,6 +23,7 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
         .routes(routes!(learning_status))
         .routes(routes!(get_learning_provenance))
+        .routes(routes!(profile_change_log))
         .routes(routes!(run_playbook_aggregation))
         .merge(tuning::http::routes())
         .merge(rerun::http::routes())
@@ -92,6 +94,24 @@ async fn get_learning_provenance(
 ) -> Result<Json<LearningProvenance>> {
     let found = provenance::provenance(&app, &caller.org_id, value.kind, value.learning_id).await?;
     Ok(Json(LearningProvenance { success: true, provenance: found }))
+}
+
+#[derive(Serialize, ToSchema)]
+struct ProfileChangeLog {
+    success: bool,
+    /// The newest first.
+    profile_change_logs: Vec<ProfileChanges>,
+}
+
+/// Profiles that extraction added lately, and those they took the place of: the newest 200 that are still stored.
+#[utoipa::path(get, path = "/api/profile_change_log", tag = "learnings",
+    responses((status = 200, body = ProfileChangeLog)))]
+async fn profile_change_log(
+    State(app): State<Arc<App>>,
+    Inspector(caller): Inspector,
+) -> Result<Json<ProfileChangeLog>> {
+    let profile_change_logs = change_log::newest(&app, &caller.org_id, 200).await?;
+    Ok(Json(ProfileChangeLog { success: true, profile_change_logs }))
 }
 
 struct RunPlaybookAggregationRequest {

@@ -5,6 +5,7 @@
 //! words out of shared texts.
 
 mod aggregation;
+mod change_log;
 pub mod extraction;
 pub mod http;
 mod masking;

@@ -82,6 +82,58 @@ pub async fn agent_playbooks(app: &Arc<App>, deletion: Deletion, ids: Vec<i64>) 
     Ok(deleted)
 }
 
+/// A kind of learnings, all of which can be deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whole {
+    Profiles,
+    UserPlaybooks,
+    AgentPlaybooks,
+}
+
+/// Learnings that are deleted in one transaction.
+const SOME: i64 = 1000;
+
+/// Deletes all learnings of a kind, some at a time, and gives how many there were.
+pub async fn all(app: &Arc<App>, deletion: Deletion, kind: Whole) -> Result<u64> {
+    let mut deleted = 0;
+    loop {
+        let input = (app.clone(), deletion.clone());
+        let some = app
+            .db
+            .write("learnings.delete_all", input, move |tx, (app, deletion)| {
+                Box::pin(delete_some(tx, app, deletion, kind))
+            })
+            .await?;
+        deleted += some;
+        if some == 0 {
+            break;
+        }
+    }
+    app.sign_audit_head().await;
+    Ok(deleted)
+}
+
+async fn delete_some(tx: &mut Tx, app: &App, deletion: &Deletion, kind: Whole) -> Result<u64> {
+    let org_id = &deletion.org_id;
+    let (deleted, what) = match kind {
+        Whole::Profiles => {
+            (sql::upgrade::profiles::delete_some(tx, org_id, SOME).await?, "profile")
+        }
+        Whole::UserPlaybooks => {
+            (sql::upgrade::user_playbooks::delete_some(tx, org_id, SOME).await?, "user playbook")
+        }
+        Whole::AgentPlaybooks => {
+            sql::next_version(tx, org_id).await?;
+            let deleted = sql::upgrade::delete_some_agent_playbooks(tx, org_id, SOME).await?;
+            (deleted, "agent playbook")
+        }
+    };
+    if deleted == 0 {
+        return Ok(0);
+    }
+    note(tx, app, deletion, None, deleted, what).await
+}
+
 /// The number of deleted rows, noted in the audit; none is an error.
 async fn note(
     tx: &mut Tx,

@@ -13,7 +13,10 @@ use super::decisions::Decider;
 use super::requests::{
     BATCH, NewAgentPlaybook, NewProfile, NewUserPlaybook, PlaybookChange, ProfileChange, confirmed,
 };
-use super::{PlaybookStatus, agent_playbooks, deletes, http_reads, profiles, user_playbooks};
+use super::{
+    PlaybookStatus, agent_playbooks, deletes, http_profiles, http_reads, http_whole, profiles,
+    user_playbooks,
+};
 use crate::app::App;
 use crate::credentials::{Caller, Contributor, Operator, Role};
 use crate::http::fields::{Fields, Read};
@@ -36,6 +39,8 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(delete_user_playbooks_by_ids))
         .routes(routes!(delete_agent_playbooks_by_ids))
         .merge(http_reads::routes())
+        .merge(http_profiles::routes())
+        .merge(http_whole::routes())
 }
 
 // ── adding ──────────────────────────────────────────────────────────────────────────────────────────
@@ -343,14 +348,14 @@ impl DeletedLearning {
 }
 
 #[derive(Serialize, ToSchema)]
-struct DeletedLearnings {
+pub(super) struct DeletedLearnings {
     success: bool,
     deleted_count: u64,
     message: String,
 }
 
 impl DeletedLearnings {
-    fn of(deleted_count: u64, what: &str) -> Json<Self> {
+    pub(super) fn of(deleted_count: u64, what: &str) -> Json<Self> {
         Json(DeletedLearnings {
             success: true,
             deleted_count,

@@ -1,5 +1,6 @@
 //! The endpoints that read and search learnings. All of them hand over through the gate.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use axum::Json;
@@ -13,7 +14,8 @@ use super::gate::{self, Attribution, HandOver, Recipient};
 use super::rows::Filter;
 use super::search::{self, Search, SearchMode, SearchResult};
 use super::{
-    AgentPlaybook, LearningStatus, PlaybookStatus, Profile, UserPlaybook, reads, requests,
+    AgentPlaybook, LearningStatus, Learnings, PlaybookStatus, Profile, UserPlaybook, reads,
+    requests,
 };
 use crate::app::App;
 use crate::credentials::{Caller, Searcher};
@@ -30,6 +32,7 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(get_agent_playbooks))
         .routes(routes!(search))
         .routes(routes!(search_profiles))
+        .routes(routes!(rerank_user_profiles))
         .routes(routes!(search_user_playbooks))
         .routes(routes!(search_agent_playbooks))
 }
@@ -360,6 +363,72 @@ search_of!(
     search_agent_playbooks, "/api/search_agent_playbooks", SearchPlaybooks, SearchAgentPlaybooksResponse,
     LearningKind::AgentPlaybook, agent_playbooks: AgentPlaybook = agent_playbooks
 );
+
+/// Some of a user's profiles, to be put into the order in which they fit a question.
+struct RerankProfiles {
+    recipient: Recipient,
+    query: String,
+    profile_ids: Vec<String>,
+    top_k: usize,
+}
+
+crate::request_body!(RerankProfiles, "RerankUserProfilesRequest");
+
+impl Read for RerankProfiles {
+    fn read(f: &mut Fields<'_>) -> Self {
+        let user_id = Some(f.id("user_id"));
+        let session_id = f.optional_id("session_id");
+        let top_k = f.integer_or("top_k", 1..=MAX_LIST, 10);
+        RerankProfiles {
+            recipient: Recipient { user_id, session_id, request_id: f.optional_id("request_id") },
+            query: f.required("query", query),
+            profile_ids: f
+                .about("Those the user does not have are passed over.")
+                .required_ids("profile_ids", 1000),
+            top_k: usize::try_from(top_k).unwrap_or(1),
+        }
+    }
+}
+
+/// Put some of a user's profiles into the order in which they fit a question. Those that have nothing to do with it
+/// come last, the newest first.
+#[utoipa::path(post, path = "/api/rerank_user_profiles", tag = "learnings",
+    request_body = RerankProfiles, responses((status = 200, body = GetProfilesResponse)))]
+async fn rerank_user_profiles(
+    State(app): State<Arc<App>>,
+    Searcher(caller): Searcher,
+    Input { value, .. }: Input<RerankProfiles>,
+) -> Result<Json<GetProfilesResponse>> {
+    let filter = Filter {
+        org_id: caller.org_id.clone(),
+        user_id: value.recipient.user_id.clone(),
+        statuses: LearningStatus::ALL.to_vec(),
+        now: app.clock.now(),
+        ..Filter::default()
+    };
+    let asked = Search {
+        query: Some(value.query),
+        top_k: usize::try_from(MAX_LIST).unwrap_or(usize::MAX),
+        threshold: None,
+        mode: SearchMode::Hybrid,
+        kinds: vec![LearningKind::Profile],
+        filter: filter.clone(),
+    };
+    let mut profiles = search::search(&app, asked).await?.learnings.profiles;
+    let found: HashSet<String> = profiles.iter().map(|p| p.profile_id.clone()).collect();
+    let others = reads::profiles(&app, filter, MAX_LIST).await?.profiles;
+    profiles.extend(others.into_iter().filter(|profile| !found.contains(&profile.profile_id)));
+    profiles.retain(|profile| value.profile_ids.contains(&profile.profile_id));
+    profiles.truncate(value.top_k);
+    let learnings = Learnings { profiles, ..Learnings::default() };
+    let over = gate::hand_over(&app, &caller, &value.recipient, learnings).await?;
+    Ok(Json(GetProfilesResponse {
+        success: true,
+        user_profiles: over.learnings.profiles,
+        msg: over.msg,
+        experiment: over.experiment,
+    }))
+}
 
 // ── reading ─────────────────────────────────────────────────────────────────────────────────────────
 

@@ -15,7 +15,9 @@ pub mod embedding_job;
 pub mod flags;
 pub mod gate;
 pub mod http;
+mod http_profiles;
 mod http_reads;
+mod http_whole;
 mod known_playbooks;
 pub mod likeness;
 mod playbook_index;
@@ -29,6 +31,7 @@ mod resolve;
 mod search;
 mod sql;
 mod sweep;
+mod upgrade;
 pub mod user_playbooks;
 pub mod vectors;
 

@@ -3,10 +3,12 @@
 use sqlx::types::Json;
 
 use super::flags::{PlaybookFlag, text_flags};
+use super::sql::profiles::{EveryonesFilter, StoredProfiles};
 use super::sql::{self, Filter};
-use super::{Learnings, PlaybookStatus, SourceWindow};
+use super::{Learnings, PlaybookStatus, Profile, SourceWindow};
 use crate::app::App;
 use crate::organization;
+use base::owner::{OrgId, UserId};
 use storage::error::Result;
 
 /// The newest profiles of a user.
@@ -18,6 +20,38 @@ pub async fn profiles(app: &App, filter: Filter, limit: i64) -> Result<Learnings
         })
         .await?;
     Ok(Learnings { profiles, ..Learnings::default() })
+}
+
+/// The newest profiles of everybody.
+pub async fn everyones_profiles(
+    app: &App,
+    org_id: &OrgId,
+    filter: EveryonesFilter,
+    limit: i64,
+) -> Result<Vec<Profile>> {
+    let input = (org_id.to_owned(), filter);
+    app.db
+        .read_standby("learnings.get_all_profiles", input, move |tx, (org_id, filter)| {
+            Box::pin(sql::profiles::list_everyones(tx, org_id, filter, limit))
+        })
+        .await
+}
+
+/// Number and age of a user's profiles, and number of their playbooks.
+pub async fn counts_of_user(
+    app: &App,
+    org_id: &OrgId,
+    user_id: UserId,
+) -> Result<(StoredProfiles, i64)> {
+    let input = (org_id.to_owned(), user_id, app.clock.now());
+    app.db
+        .read("learnings.counts_of_user", input, |tx, (org_id, user_id, now)| {
+            Box::pin(async move {
+                let profiles = sql::profiles::stored(tx, org_id, user_id, *now).await?;
+                Ok((profiles, sql::user_playbooks::count(tx, org_id, user_id).await?))
+            })
+        })
+        .await
 }
 
 /// The newest user playbooks: of one user, or of all.

@@ -2,3 +2,4 @@
 
 pub mod health_http;
 pub mod jobs_http;
+pub mod stall_http;

@@ -9,13 +9,15 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::reads::{self, GetInteractions, GetRequests, ListSessions, SessionRequests};
+use super::reads::{
+    self, GetInteractions, GetRequests, ListSessions, SearchInteractions, SessionRequests,
+};
 use super::rows::RequestFilter;
 use super::{Interaction, ListedOutcome, ListedSession, OutcomeFilter};
 use base::owner::UserId;
 
 use crate::app::App;
-use crate::credentials::Caller;
+use crate::credentials::{Caller, Inspector};
 use crate::http::fields::{Fields, ID_LENGTH, Read};
 use crate::http::{Input, QueryInput, Result};
 
@@ -23,6 +25,8 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
         .routes(routes!(get_requests))
         .routes(routes!(get_interactions))
+        .routes(routes!(get_all_interactions))
+        .routes(routes!(search_interactions))
         .routes(routes!(get_session_outcomes))
         .routes(routes!(list_sessions))
 }
@@ -120,6 +124,63 @@ async fn get_interactions(
     input: Input<GetInteractions>,
 ) -> Result<Json<GetInteractionsResponse>> {
     let interactions = reads::get_interactions(&app, &caller.org_id, input.value).await?;
+    Ok(Json(GetInteractionsResponse { success: true, interactions, msg: None }))
+}
+
+struct GetAllInteractions {
+    limit: i64,
+}
+
+crate::request_query!(GetAllInteractions);
+
+impl Read for GetAllInteractions {
+    fn read(f: &mut Fields<'_>) -> Self {
+        GetAllInteractions { limit: f.integer_or("limit", 1..=MAX_TOP_K, 100) }
+    }
+}
+
+/// The newest turns of everybody, in the order in which they happened.
+#[utoipa::path(get, path = "/api/get_all_interactions", tag = "sessions", params(GetAllInteractions),
+    responses((status = 200, body = GetInteractionsResponse)))]
+async fn get_all_interactions(
+    State(app): State<Arc<App>>,
+    Inspector(caller): Inspector,
+    QueryInput(query): QueryInput<GetAllInteractions>,
+) -> Result<Json<GetInteractionsResponse>> {
+    let interactions = reads::newest_of_everybody(&app, &caller.org_id, query.limit).await?;
+    Ok(Json(GetInteractionsResponse { success: true, interactions, msg: None }))
+}
+
+crate::request_body!(SearchInteractions, "SearchInteractionsRequest");
+
+impl Read for SearchInteractions {
+    fn read(f: &mut Fields<'_>) -> Self {
+        let (from, to) = f.time_range();
+        let newest = f.about("The same as `top_k`.").integer("most_recent_k", 1..=MAX_TOP_K);
+        let top_k = f.integer_or("top_k", 1..=MAX_TOP_K, newest.unwrap_or(10));
+        SearchInteractions {
+            user_id: f.id("user_id"),
+            request_id: f.optional_id("request_id"),
+            query: f
+                .about("Words to look for; without them, the newest turns.")
+                .optional_text("query", 20_000)
+                .filter(|query| !query.trim().is_empty()),
+            from,
+            to,
+            top_k: usize::try_from(top_k).unwrap_or(1),
+        }
+    }
+}
+
+/// Search the newest 5,000 turns of a user by their words.
+#[utoipa::path(post, path = "/api/search_interactions", tag = "sessions",
+    request_body = SearchInteractions, responses((status = 200, body = GetInteractionsResponse)))]
+async fn search_interactions(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Input { value, .. }: Input<SearchInteractions>,
+) -> Result<Json<GetInteractionsResponse>> {
+    let interactions = reads::search_interactions(&app, &caller.org_id, value).await?;
     Ok(Json(GetInteractionsResponse { success: true, interactions, msg: None }))
 }
 

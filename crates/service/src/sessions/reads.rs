@@ -1,6 +1,7 @@
 //! Reading sessions back: by session, by turn, as a list, and one whole transcript.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -10,7 +11,8 @@ use super::sql::{self, RequestFilter, SessionFilter};
 use super::{Interaction, ListedSession, Request, SessionOutcome, SessionSummary};
 use crate::app::App;
 use base::owner::{OrgId, UserId};
-use storage::db::{Tx, like_pattern};
+use base::words;
+use storage::db::{TextTerm, Tx, like_pattern};
 use storage::error::{Code, Error, Result};
 
 /// A `get_requests` call.
@@ -96,12 +98,83 @@ pub async fn get_interactions(
             Box::pin(async move {
                 let GetInteractions { user_id, from, to, top_k } = input;
                 let mut turns =
-                    sql::newest_interactions(tx, org_id, user_id, *from, *to, *top_k).await?;
+                    sql::newest_interactions(tx, org_id, user_id, None, *from, *to, *top_k).await?;
                 turns.reverse();
                 Ok(turns)
             })
         })
         .await
+}
+
+/// The newest turns of everybody, in the order in which they happened.
+pub async fn newest_of_everybody(
+    app: &App,
+    org_id: &OrgId,
+    limit: i64,
+) -> Result<Vec<Interaction>> {
+    let mut turns = app
+        .db
+        .read_standby("sessions.newest_of_everybody", org_id.to_owned(), move |tx, org_id| {
+            Box::pin(sql::newest_of_everybody(tx, org_id, limit))
+        })
+        .await?;
+    turns.reverse();
+    Ok(turns)
+}
+
+/// Turns of a user that are looked through for words, the newest.
+const SEARCHED: i64 = 5000;
+
+/// A search for words in a user's turns.
+pub struct SearchInteractions {
+    pub user_id: UserId,
+    pub request_id: Option<String>,
+    /// Without one, the newest turns.
+    pub query: Option<String>,
+    pub from: Option<i64>,
+    pub to: Option<i64>,
+    pub top_k: usize,
+}
+
+/// Turns of a user that have words of the query: those with more of them first, then the newer.
+pub async fn search_interactions(
+    app: &App,
+    org_id: &OrgId,
+    input: SearchInteractions,
+) -> Result<Vec<Interaction>> {
+    let (query, top_k) = (input.query.clone(), input.top_k);
+    let mut turns = app
+        .db
+        .read("sessions.search_interactions", (org_id.to_owned(), input), |tx, (org_id, input)| {
+            Box::pin(async move {
+                let SearchInteractions { user_id, from, to, .. } = input;
+                let request_id = input.request_id.as_deref();
+                sql::newest_interactions(tx, org_id, user_id, request_id, *from, *to, SEARCHED)
+                    .await
+            })
+        })
+        .await?;
+    if let Some(query) = query {
+        let wanted = words::query_terms(&query);
+        let matches = |turn: &Interaction| {
+            let has: BTreeSet<String> = words::terms(&turn.content).into_iter().collect();
+            let is_there = |term: &&TextTerm| match term.prefix {
+                true => has.iter().any(|word| word.starts_with(&term.text)),
+                false => has.contains(&term.text),
+            };
+            wanted.iter().filter(is_there).count()
+        };
+        let mut matched: Vec<(usize, Interaction)> = turns
+            .into_iter()
+            .map(|turn| (matches(&turn), turn))
+            .filter(|(terms, _)| *terms > 0)
+            .collect();
+        // A stable sort: of turns with as many words, the newer stays first.
+        matched.sort_by_key(|(terms, _)| Reverse(*terms));
+        turns = matched.into_iter().map(|(_, turn)| turn).collect();
+    }
+    turns.truncate(top_k);
+    Ok(turns)
 }
 
 /// A page of the session list.

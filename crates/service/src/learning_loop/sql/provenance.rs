@@ -51,6 +51,33 @@ pub async fn successor(
     Ok(found.and_then(|(id,)| id))
 }
 
+/// A profile that a window added, and the one it replaced.
+#[derive(Clone, Debug, sqlx_macros::FromRow)]
+pub struct ProfileChange {
+    pub user_id: UserId,
+    pub window_no: i64,
+    pub learning_id: Option<String>,
+    pub replaced_id: Option<String>,
+    pub created_at: i64,
+}
+
+/// The newest changes of profiles that extraction made, those of one window together.
+pub async fn profile_changes(
+    tx: &mut Tx,
+    org_id: &OrgId,
+    limit: i64,
+) -> Result<Vec<ProfileChange>> {
+    rows!(
+        tx,
+        ProfileChange,
+        "SELECT user_id, window_no, learning_id, replaced_id, created_at FROM learning_proposals
+         WHERE org_id = $1 AND kind = 'profile' AND outcome IN ('added', 'superseded')
+         ORDER BY created_at DESC, user_id, window_no, place LIMIT $2 + 0",
+        org_id,
+        limit
+    )
+}
+
 /// The turns a person's learning says it came from.
 pub async fn source_turns(
     tx: &mut Tx,

@@ -6,6 +6,7 @@ pub mod profiles;
 pub mod rejections;
 pub mod resolve;
 pub mod search;
+pub mod upgrade;
 pub mod user_playbooks;
 pub mod vectors;
 

@@ -1,13 +1,15 @@
 //! SQL of the table `profiles`.
 
+use sqlx::types::Json;
+
 use super::{Filter, filtered, has_tag};
 use crate::learnings::rank::Candidate;
-use crate::learnings::{LearningStatus, Profile};
+use crate::learnings::{LearningStatus, Profile, TimeToLive};
 use base::owner::{OrgId, UserId};
 use storage::db::Tx;
 use storage::error::Result;
 use storage::subjects::SubjectWrite;
-use storage::{row, run};
+use storage::{row, rows, run};
 
 macro_rules! columns {
     () => {
@@ -233,6 +235,101 @@ pub async fn list(tx: &mut Tx, filter: &Filter, limit: i64) -> Result<Vec<Profil
         ),
         limit
     )
+}
+
+/// Profiles of anybody with these ids.
+pub async fn by_ids(tx: &mut Tx, org_id: &OrgId, ids: &[String]) -> Result<Vec<Profile>> {
+    rows!(
+        tx,
+        Profile,
+        concat!(
+            "SELECT ",
+            columns!(),
+            " FROM profiles b WHERE b.org_id = $1 AND b.profile_id IN {texts:$2}"
+        ),
+        org_id,
+        Json(ids)
+    )
+}
+
+/// Filter of everybody's profiles. `None` means any.
+#[derive(Clone, Debug, Default)]
+pub struct EveryonesFilter {
+    pub status: Option<LearningStatus>,
+    pub user_id: Option<UserId>,
+    pub profile_id: Option<String>,
+    /// Pattern of their content.
+    pub text: Option<String>,
+    pub source: Option<String>,
+    pub time_to_live: Option<TimeToLive>,
+    /// Last modified at or after, before.
+    pub from: Option<i64>,
+    pub to: Option<i64>,
+    /// Rows that have expired by this time are left out.
+    pub now: i64,
+}
+
+/// Everybody's profiles, the newest first.
+pub async fn list_everyones(
+    tx: &mut Tx,
+    org_id: &OrgId,
+    filter: &EveryonesFilter,
+    limit: i64,
+) -> Result<Vec<Profile>> {
+    rows!(
+        tx,
+        Profile,
+        concat!(
+            "SELECT ",
+            columns!(),
+            " FROM profiles b WHERE b.org_id = $1 AND b.expiration_timestamp > $2
+              AND ($3 IS NULL OR b.status = $3) AND ($4 IS NULL OR b.user_id = $4)
+              AND ($5 IS NULL OR b.profile_id = $5)
+              AND ($6 IS NULL OR LOWER(b.content) LIKE LOWER($6) ESCAPE '\\')
+              AND ($7 IS NULL OR b.source = $7) AND ($8 IS NULL OR b.profile_time_to_live = $8)
+              AND ($9 IS NULL OR b.last_modified_timestamp >= $9)
+              AND ($10 IS NULL OR b.last_modified_timestamp < $10)
+              ORDER BY b.last_modified_timestamp DESC, b.profile_no DESC LIMIT $11 + 0"
+        ),
+        org_id,
+        filter.now,
+        filter.status,
+        filter.user_id.as_ref(),
+        filter.profile_id.as_deref(),
+        filter.text.as_deref(),
+        filter.source.as_deref(),
+        filter.time_to_live,
+        filter.from,
+        filter.to,
+        limit
+    )
+}
+
+/// A user's profiles, counted, with the times at which the first and the last of them were modified.
+#[derive(Clone, Copy, Debug, Default, sqlx_macros::FromRow)]
+pub struct StoredProfiles {
+    pub count: i64,
+    pub oldest: Option<i64>,
+    pub newest: Option<i64>,
+}
+
+/// The user's profiles of any status that have not expired.
+pub async fn stored(
+    tx: &mut Tx,
+    org_id: &OrgId,
+    user_id: &UserId,
+    now: i64,
+) -> Result<StoredProfiles> {
+    let found = row!(
+        tx,
+        StoredProfiles,
+        "SELECT COUNT(*) AS count, MIN(last_modified_timestamp) AS oldest, MAX(last_modified_timestamp) AS newest
+         FROM profiles WHERE org_id = $1 AND user_id = $2 AND expiration_timestamp > $3",
+        org_id,
+        user_id,
+        now
+    )?;
+    Ok(found.unwrap_or_default())
 }
 
 /// The newest rows that match a full-text query.

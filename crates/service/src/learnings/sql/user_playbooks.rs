@@ -179,6 +179,18 @@ pub async fn owner(tx: &mut Tx, org_id: &OrgId, id: i64) -> Result<Option<UserId
     Ok(found.map(|(user_id,)| user_id))
 }
 
+/// Number of a user's playbooks of any status.
+pub async fn count(tx: &mut Tx, org_id: &OrgId, user_id: &UserId) -> Result<i64> {
+    let found = row!(
+        tx,
+        (i64,),
+        "SELECT COUNT(*) FROM user_playbooks WHERE org_id = $1 AND user_id = $2",
+        org_id,
+        user_id
+    )?;
+    Ok(found.map_or(0, |(count,)| count))
+}
+
 /// Deletes these; their source windows and vectors go with them.
 pub async fn delete_by_ids(tx: &mut Tx, org_id: &OrgId, ids: &[i64]) -> Result<u64> {
     run!(

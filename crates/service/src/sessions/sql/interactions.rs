@@ -38,11 +38,34 @@ pub async fn interactions_of_session(
     )
 }
 
-/// The newest turns of a user within a time range, newest first.
+/// The newest turns of everybody, newest first: those of as many sessions as there may be turns.
+pub async fn newest_of_everybody(
+    tx: &mut Tx,
+    org_id: &OrgId,
+    limit: i64,
+) -> Result<Vec<Interaction>> {
+    rows!(
+        tx,
+        Interaction,
+        concat!(
+            "SELECT ",
+            interaction_columns!(),
+            " FROM interactions WHERE org_id = $1 AND (user_id, session_id) IN (
+                  SELECT user_id, session_id FROM sessions WHERE org_id = $1
+                  ORDER BY last_request_at DESC, user_id, session_id LIMIT $2 + 0)
+              ORDER BY created_at DESC, interaction_id DESC LIMIT $2 + 0"
+        ),
+        org_id,
+        limit
+    )
+}
+
+/// The newest turns of a user within a time range, newest first; those of one request when given.
 pub async fn newest_interactions(
     tx: &mut Tx,
     org_id: &OrgId,
     user_id: &UserId,
+    request_id: Option<&str>,
     from: Option<i64>,
     to: Option<i64>,
     limit: i64,
@@ -55,13 +78,15 @@ pub async fn newest_interactions(
             interaction_columns!(),
             " FROM interactions WHERE org_id = $1 AND user_id = $2
               AND ($3 IS NULL OR created_at >= $3) AND ($4 IS NULL OR created_at < $4)
+              AND ($6 IS NULL OR request_id = $6)
               ORDER BY created_at DESC, interaction_id DESC LIMIT $5 + 0"
         ),
         org_id,
         user_id,
         from,
         to,
-        limit
+        limit,
+        request_id
     )
 }
 

@@ -308,3 +308,18 @@ pub async fn recount_mismatches(tx: &mut Tx) -> Result<i64> {
     )?;
     Ok(found.map_or(0, |(count,)| count))
 }
+
+/// The first sessions of the organization in the order of people and session ids.
+pub async fn first_sessions(
+    tx: &mut Tx,
+    org_id: &OrgId,
+    limit: i64,
+) -> Result<Vec<(UserId, String)>> {
+    rows!(
+        tx,
+        (UserId, String),
+        "SELECT user_id, session_id FROM sessions WHERE org_id = $1 ORDER BY user_id, session_id LIMIT $2 + 0",
+        org_id,
+        limit
+    )
+}
