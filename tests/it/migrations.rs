@@ -82,6 +82,11 @@ const LANDED: &[(&str, &str, &str)] = &[
         "48fdb18b269362b2f01a3f323bb4979e38c091cb0563dbef6ebc1a78103d0164",
         "6b73a42633b4a4fedc8b5ce037c9f9ee0b1a3ea3701fa740c17c351ea3633931",
     ),
+    (
+        "0016_questions",
+        "c941acb8acdb39938d1524eb067e7d3da674e9e78a9896eef20e732cde462582",
+        "cec863f0ab15379fb22eb7305ce8b5306ea1e15337fff41673c821a2aec1139e",
+    ),
 ];
 
 #[test]

@@ -19,6 +19,7 @@
 //! | [`evaluation`] | verdicts on sessions and learnings, regeneration, review, shadow comparisons, the overview, exports, imported scores |
 //! | [`learning_loop`] | extraction, aggregation, tuning; masking at an erasure |
 //! | [`intake`] | publishes, ends, outcomes, deletes, and the work that follows from them |
+//! | [`questions`] | questions that an agent left for the people who run it |
 //! | [`governance`] | export, erasure, retention, proof |
 //! | [`operations`] | health, and the queue at a glance |
 
@@ -35,6 +36,7 @@ pub mod learning_loop;
 pub mod learnings;
 pub mod operations;
 pub mod organization;
+pub mod questions;
 pub mod router;
 pub mod schema;
 pub mod sessions;

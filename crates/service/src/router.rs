@@ -20,7 +20,7 @@ use crate::http::problem::{Problem, problem_response};
 use crate::http::{HttpError, docs, middleware, ui};
 use crate::{
     credentials, evaluation, experiments, governance, intake, learning_loop, learnings, operations,
-    organization, sessions,
+    organization, questions, sessions,
 };
 
 #[derive(OpenApi)]
@@ -38,6 +38,7 @@ use crate::{
         (name = "evaluation", description = "Verdicts, why there are none, replays of the judge, people's labels"),
         (name = "configuration", description = "What an organization sets for itself"),
         (name = "learnings", description = "What was learned, and the search that agents call before they answer"),
+        (name = "questions", description = "Questions that an agent left for the people who run it"),
         (name = "experiments", description = "Does what was learned help? Users held out from retrieval, compared with the others"),
         (name = "governance", description = "What is stored of a person, for them to have or to be gone"),
         (name = "operations", description = "Health, identity, jobs"),
@@ -70,6 +71,7 @@ fn routes() -> OpenApiRouter<Arc<App>> {
         .merge(evaluation::routes())
         .merge(learnings::http::routes())
         .merge(learning_loop::http::routes())
+        .merge(questions::http::routes())
         .merge(experiments::http::routes())
         .merge(governance::http::routes())
         .merge(operations::jobs_http::routes())

@@ -32,4 +32,5 @@ pub const MIGRATIONS: Migrations = migrations! {
     13 "0013_judge";
     14 "0014_replicas" expands 13;
     15 "0015_inclusion_chances";
+    16 "0016_questions" expands 15;
 };

@@ -59,6 +59,7 @@ pub const USER_TABLES: &[UserTable] = &[
         .by("user_playbook_id")
         .json(&["tags", "source_interaction_ids"]),
     owned("learning_scopes", "learning_scopes").by("user_id"),
+    owned("questions", "questions").by("question_id").json(&["args", "tags", "result"]),
     owned("session_outcomes", "outcomes").by("session_id, revision").json(&["metadata"]),
     owned("interactions", "interactions").by("session_id, interaction_id").json(&[
         "tools_used",

@@ -51,6 +51,8 @@ codes! {
     ConfirmationNeeded "confirmation_needed" 409;
     ProposalDecided "proposal_decided" 409;
     ProposalStale "proposal_stale" 409;
+    QuestionNotOpen "question_not_open" 409;
+    TooManyQuestions "too_many_questions" 409;
     BodyTooLarge "body_too_large" 413;
     UnsupportedMediaType "unsupported_media_type" 415;
     InvalidInput "invalid_input" 422;

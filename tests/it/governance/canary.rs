@@ -62,6 +62,7 @@ const FEATURES: &[(&str, Feature)] = &[
     ("regenerate", |p| Box::pin(regenerate(p))),
     ("imported scores", |p| Box::pin(imported_scores(p))),
     ("experiment results", |p| Box::pin(experiment_results(p))),
+    ("questions", |p| Box::pin(questions(p))),
     ("export", |p| Box::pin(export(p))),
 ];
 
@@ -91,6 +92,16 @@ async fn outcomes(p: &Person<'_>) {
         )
         .await
         .ok();
+}
+
+async fn questions(p: &Person<'_>) {
+    for _ in 0..2 {
+        let question = json!({"user_id": p.user, "question_text": format!("Who is {}?", p.word()), "args": {"name": p.word()},
+            "tags": [p.word()], "answer_format": p.word(), "dedup_key": p.word()});
+        let asked = p.both.agent.post("/api/pending_tool_calls", &question).await.ok();
+        let resolve = format!("/api/pending_tool_calls/{}/resolve", asked["id"].as_str().unwrap());
+        p.both.agent.post(&resolve, &json!({"result": {"answer": p.word()}})).await.ok();
+    }
 }
 
 async fn learnings(p: &Person<'_>) {

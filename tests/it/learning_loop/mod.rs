@@ -5,6 +5,7 @@ mod crash;
 mod extraction;
 mod red_team;
 mod rerun;
+mod review;
 mod shared;
 mod tuning;
 

@@ -12,6 +12,7 @@ mod masking;
 mod own_words;
 mod provenance;
 mod rerun;
+mod review;
 mod sql;
 mod tuning;
 

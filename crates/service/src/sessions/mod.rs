@@ -25,8 +25,9 @@ pub use reads::{
     get_requests, hold, list, older_than, owner, transcript_in,
 };
 pub use sql::{
-    SessionInWindow, TurnSelection, arrivals, citations, count_arrivals, first_turns, in_window,
-    interactions_by_ids, recount_mismatches, request_for_learning, said, snapshot,
+    SessionInWindow, TurnSelection, arrivals, arrivals_beside, citations, count_arrivals,
+    first_turns, in_window, interactions_by_ids, recount_mismatches, request_for_learning, said,
+    snapshot,
 };
 
 /// The rows of sessions, for intake, which writes and deletes them.

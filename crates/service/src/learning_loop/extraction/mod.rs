@@ -23,11 +23,20 @@ pub use merging::Placed;
 pub use saving::{Extracted, ProposalOutcome, Saved};
 pub use status::{LearningProgress, status};
 pub use stream::{Feeding, LearningFlags, PublishLearningStatus, arriving, feeding, flush, is_due};
+pub use window::Window;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use judge::proposals::Proposal;
 use storage::error::Result;
+
+/// Proposals of a window that would be stored without a second look.
+pub fn stood_by(window: &Window, proposals: Vec<Proposal>) -> Vec<Proposal> {
+    let examined = suspicion::look_at(window, proposals).into_iter();
+    let kept = examined.filter(|one| one.refused.is_none() && !one.is_suspect);
+    kept.map(|one| one.proposal).collect()
+}
 
 /// The kind of the job that reads a person's next window.
 const EXTRACT: &str = "extract_learnings";

@@ -109,6 +109,23 @@ pub async fn citations(
     Ok(found.into_iter().flat_map(|(Json(citations),)| citations).collect())
 }
 
+/// Turns with what learning needs of their requests.
+macro_rules! select_arrivals {
+    ($where:literal) => {
+        concat!(
+            "SELECT i.interaction_id, i.user_id, i.session_id, i.request_id, i.created_at, i.role, i.content,
+                    i.user_action, i.user_action_description, i.interacted_image_url, i.shadow_content,
+                    i.expert_content, i.tools_used, i.retrieved_learnings, i.citations, i.token_count,
+                    r.agent_version, r.learning
+             FROM interactions i JOIN requests r ON r.org_id = i.org_id AND r.user_id = i.user_id
+                  AND r.session_id = i.session_id AND r.request_id = i.request_id
+             WHERE i.org_id = $1 AND i.user_id = $2 AND r.learning <> 'off' AND ",
+            $where,
+            " ORDER BY i.interaction_id LIMIT $4 + 0"
+        )
+    };
+}
+
 /// A person's turns that feed learning after `after`, in the order of their arrival.
 pub async fn arrivals(
     tx: &mut Tx,
@@ -117,20 +134,27 @@ pub async fn arrivals(
     after: i64,
     limit: i64,
 ) -> Result<Vec<Arrival>> {
+    rows!(tx, Arrival, select_arrivals!("i.interaction_id > $3"), org_id, user_id, after, limit)
+}
+
+/// The turns of the sessions that these turns are of, in the order of their arrival.
+pub async fn arrivals_beside(
+    tx: &mut Tx,
+    org_id: &OrgId,
+    user_id: &UserId,
+    ids: &[i64],
+    limit: i64,
+) -> Result<Vec<Arrival>> {
     rows!(
         tx,
         Arrival,
-        "SELECT i.interaction_id, i.user_id, i.session_id, i.request_id, i.created_at, i.role, i.content,
-                i.user_action, i.user_action_description, i.interacted_image_url, i.shadow_content,
-                i.expert_content, i.tools_used, i.retrieved_learnings, i.citations, i.token_count,
-                r.agent_version, r.learning
-         FROM interactions i JOIN requests r ON r.org_id = i.org_id AND r.user_id = i.user_id
-              AND r.session_id = i.session_id AND r.request_id = i.request_id
-         WHERE i.org_id = $1 AND i.user_id = $2 AND i.interaction_id > $3 AND r.learning <> 'off'
-         ORDER BY i.interaction_id LIMIT $4 + 0",
+        select_arrivals!(
+            "i.session_id IN (SELECT session_id FROM interactions
+                WHERE org_id = $1 AND user_id = $2 AND interaction_id IN {integers:$3})"
+        ),
         org_id,
         user_id,
-        after,
+        Json(ids),
         limit
     )
 }
