@@ -99,7 +99,9 @@ async fn the_documented_table_is_what_the_server_does() {
         [
             "GET /api/whoami",
             "POST /api/finalize_session",
+            "POST /api/pending_tool_calls",
             "POST /api/publish_interaction",
+            "POST /api/rerank_user_profiles",
             "POST /api/search",
             "POST /api/search_agent_playbooks",
             "POST /api/search_profiles",

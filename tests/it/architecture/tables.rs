@@ -80,6 +80,7 @@ const TABLE_OWNERS: &[(&str, &[&str])] = &[
         ],
     ),
     ("organization", &["organization_configs"]),
+    ("questions", &["questions"]),
     ("sessions", &["interactions", "requests", "session_outcomes", "sessions"]),
     ("storage", &["audit_events", "jobs", "schema_parts", "sequences", "subjects"]),
     ("wiring", &["installation"]),

@@ -9,8 +9,8 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::sql::profiles::{EveryonesFilter, StoredProfiles};
-use super::{Profile, reads};
+use super::Profile;
+use super::reads::{self, EveryonesFilter, StoredProfiles};
 use crate::app::App;
 use crate::credentials::Inspector;
 use crate::http::fields::{Fields, Read};

@@ -3,13 +3,14 @@
 use sqlx::types::Json;
 
 use super::flags::{PlaybookFlag, text_flags};
-use super::sql::profiles::{EveryonesFilter, StoredProfiles};
 use super::sql::{self, Filter};
 use super::{Learnings, PlaybookStatus, Profile, SourceWindow};
 use crate::app::App;
 use crate::organization;
 use base::owner::{OrgId, UserId};
 use storage::error::Result;
+
+pub use super::sql::profiles::{EveryonesFilter, StoredProfiles};
 
 /// The newest profiles of a user.
 pub async fn profiles(app: &App, filter: Filter, limit: i64) -> Result<Learnings> {
