@@ -50,7 +50,7 @@ pub fn e_benjamini_hochberg(e_values: &[f64], level: f64) -> Vec<bool> {
         .enumerate()
         .filter(|(place, e)| level > 0.0 && (place + 1) as f64 * e >= needed)
         .map(|(_, e)| e)
-        .last();
+        .next_back();
     e_values.iter().map(|e| threshold.is_some_and(|threshold| *e >= threshold)).collect()
 }
 

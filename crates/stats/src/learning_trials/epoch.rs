@@ -135,7 +135,6 @@ impl Epoch {
     }
 
     /// Success with the playbook and without it; null in an arm without evaluated sessions.
-    #[must_use]
     pub fn rates(&self) -> [Defined<f64>; 2] {
         [self.served.mean(), self.withheld.mean()]
     }

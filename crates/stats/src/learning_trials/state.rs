@@ -3,10 +3,13 @@
 use super::evidence::Evidence;
 use crate::multiplicity::e_benjamini_hochberg;
 use crate::reason::{Defined, NullReason};
-use crate::shrinkage::{Centre, NoisyEffect, ShrunkenEffect, shrink};
+use crate::shrinkage::{NoisyEffect, ShrunkenEffect, shrink_over_spreads};
 
 /// The share of false ones among all playbooks that are said to help or to hurt.
 pub const FALSE_DISCOVERY_RATE: f64 = 0.1;
+
+/// The spread of true effects that is as likely exceeded as not, before any is known: ten percentage points.
+pub const USUAL_SPREAD: f64 = 0.1;
 
 base::vocabulary! {
     /// Is it known whether a playbook helps?
@@ -51,9 +54,10 @@ pub struct JudgedTrials {
 /// `K/(q·k)` make their mean over all playbooks `1/q`.
 ///
 /// Effects are drawn towards zero and not towards their mean: zero is "no difference", few playbooks do not
-/// show their mean well enough, and where all help alike the spread around zero makes up for it. The order is
-/// by posterior mean; where these are equal (nothing differs from zero by more than chance), by `effect/SE0`,
-/// then by place.
+/// show their mean well enough, and where all help alike the spread around zero makes up for it. They are
+/// averaged over spreads ([`shrink_over_spreads`]): the one spread that fits best is 0 in half of all worlds of
+/// ten playbooks with a spread of one point, and intervals of no width cover less than half. The order is by
+/// posterior mean; of equal ones, by `effect/SE0`, then by place.
 #[must_use]
 pub fn judge_trials(trials: &[Defined<Evidence>]) -> JudgedTrials {
     let e_values: Vec<f64> =
@@ -64,7 +68,7 @@ pub fn judge_trials(trials: &[Defined<Evidence>]) -> JudgedTrials {
         .flatten()
         .map(|e| NoisyEffect { estimate: e.effect, standard_error: e.standard_error })
         .collect();
-    let shrinkage = shrink(&effects, Centre::Zero);
+    let shrinkage = shrink_over_spreads(&effects, USUAL_SPREAD);
     let mut shrunken = shrinkage.effects.into_iter();
     let judged: Vec<JudgedTrial> = trials
         .iter()
@@ -133,9 +137,12 @@ mod tests {
     }
 
     #[test]
-    fn without_any_spread_the_order_is_by_evidence() {
-        let judged = judge_trials(&[with(0.01, 0.1), with(-0.02, 0.1), with(0.03, 0.1)]);
-        assert!(judged.trials.iter().flat_map(|trial| trial.shrunken).all(|s| s.mean == 0.0));
-        assert_eq!(judged.order, [2, 0, 1]);
+    fn what_is_less_certain_is_drawn_further() {
+        let vague =
+            Ok(Evidence { effect: 0.12, standard_error: 0.2, e_value: 0.4, users: 60, epochs: 1 });
+        let judged = judge_trials(&[vague, with(0.1, 2.0), with(-0.02, 0.1), with(0.03, 0.1)]);
+        assert_eq!(judged.order, [1, 3, 0, 2]);
+        let rate = |place: usize| judged.trials[place].shrunken.map_or(0.0, |s| s.false_sign_rate);
+        assert!(rate(1) < rate(3) && rate(3) < 0.5);
     }
 }
