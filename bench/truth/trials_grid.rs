@@ -28,7 +28,7 @@ const DAILY: Organization =
 
 /// Worlds in which no playbook changes anything.
 pub fn null_trials(report: &mut Report) {
-    if !report.wants("trials") {
+    if !report.wants("trials: null") {
         return;
     }
     let quick = report.options.quick;
@@ -89,7 +89,7 @@ fn any_called(report: &mut Report, what: &str, cells: &[Cell<Organization>], wei
 /// 25 playbooks that help by 8 points and 25 that hurt by as much among 500, with 2,000 users a week.
 pub fn mixed_trials(report: &mut Report) {
     const WEEKS: usize = 26;
-    if !report.wants("trials") || report.options.quick {
+    if !report.wants("trials: mixed") || report.options.quick {
         return;
     }
     let world =
@@ -164,7 +164,7 @@ impl OwnUsers {
 
 /// How soon a true effect is called.
 pub fn power_of_trials(report: &mut Report) {
-    if !report.wants("trials") {
+    if !report.wants("trials: power") {
         return;
     }
     let rows: &[(f64, usize, f64, f64)] = &[
@@ -233,36 +233,38 @@ pub fn power_of_trials(report: &mut Report) {
     }
 }
 
-/// Playbooks that are called after eight weeks and then withheld from 2 % only: how many still are called.
+/// Playbooks that help: from the week after they are first called they are withheld from 2 % only, which starts a
+/// second epoch. How many are still called later.
 pub fn settled_trials(report: &mut Report) {
     const WEEKS: usize = 52;
-    const SETTLED: f64 = 0.02;
-    if !report.wants("trials") || report.options.quick {
+    const AFTERWARDS: usize = 26;
+    if !report.wants("trials: settled") || report.options.quick {
         return;
     }
-    let worlds = report.options.replications.div_ceil(100);
-    let cells: Vec<_> = [0.08, 0.15]
-        .into_iter()
-        .map(|effect| {
+    let mut cells = Vec::new();
+    for effect in [0.08, 0.15] {
+        for effective in [1, EFFECTIVE] {
             let rates = [0.85, 0.85 - effect];
-            let name = format!("share 0.2 then 0.02, 200 a week, {:.0} points", 100.0 * effect);
             let world =
                 OwnUsers { share: 0.2, users_per_week: 200, rates, base: 0.85, weeks: WEEKS };
-            Cell { name, world }
-        })
-        .collect();
-    let results = report.run("trials, settled", &cells, |world, dice| {
-        let mut by_week = vec![Tally::default(); WEEKS];
-        let later = OwnUsers { share: SETTLED, ..*world };
-        for _ in 0..worlds {
+            let points = 100.0 * effect;
+            let name = format!("0.2 then 0.02, 200 a week, {points:.0} points, {effective} of 100");
+            cells.push(Cell { name, world: (world, effective) });
+        }
+    }
+    let playbooks = report.options.replications.div_ceil(5);
+    let results = report.run("trials, settled", &cells, |(world, effective), dice| {
+        let mut since = vec![Tally::default(); AFTERWARDS];
+        let later = OwnUsers { share: 0.02, ..*world };
+        for _ in 0..playbooks / effective {
             let mut arms: Vec<[[Counted; 2]; 2]> = Vec::new();
-            arms.resize_with(EFFECTIVE, Default::default);
-            let mut was_called = [false; EFFECTIVE];
-            for (week, tally) in by_week.iter_mut().enumerate() {
-                let is_later = week >= 8;
-                let now = if is_later { &later } else { world };
+            arms.resize_with(*effective, Default::default);
+            let mut settled: Vec<Option<usize>> = vec![None; *effective];
+            for week in 0..WEEKS {
                 let mut trials: Vec<Vec<Epoch>> = Vec::new();
-                for arms in &mut arms {
+                for (arms, settled) in arms.iter_mut().zip(&settled) {
+                    let is_later = settled.is_some();
+                    let now = if is_later { &later } else { world };
                     now.week(world.rates, &mut arms[usize::from(is_later)], dice);
                     let of = |arms: &[Counted; 2], of: &OwnUsers| {
                         epoch([arms[0].arm(), arms[1].arm()], of.share, of.plan())
@@ -270,32 +272,35 @@ pub fn settled_trials(report: &mut Report) {
                     let second = is_later.then(|| of(&arms[1], &later));
                     trials.push([of(&arms[0], world)].into_iter().chain(second).collect());
                 }
-                // The other ninety show nothing yet.
+                // The others show nothing.
                 trials.resize_with(100, Vec::new);
-                for (called, was_called) in called(&trials).iter().zip(&mut was_called) {
-                    if week < 8 {
-                        *was_called = called[0];
-                    } else if *was_called {
-                        tally.count(called[0]);
+                for (called, settled) in called(&trials).iter().zip(&mut settled) {
+                    match *settled {
+                        Some(then) => {
+                            if let Some(tally) = since.get_mut(week - then - 1) {
+                                tally.count(called[0]);
+                            }
+                        }
+                        None if called[0] => *settled = Some(week),
+                        None => {}
                     }
                 }
             }
         }
-        by_week
+        since
     });
-    for (cell, by_week) in cells.iter().zip(&results) {
-        for week in [12, 26, 52] {
-            let what = format!("settled, called at week {week}");
-            let share = by_week[week - 1].share();
-            report.judge_one(&what, &cell.name, share, Bound::None, 0.0);
-        }
+    for (cell, since) in cells.iter().zip(&results) {
+        let lowest = since.iter().map(Tally::share).fold(1.0, f64::min);
+        report.judge_one("settled, called, least week", &cell.name, lowest, Bound::None, 0.0);
+        let last = since[AFTERWARDS - 1].share();
+        report.judge_one("  26 weeks later", &cell.name, last, Bound::None, 0.0);
     }
 }
 
 /// One playbook by itself: the fixed interval after twelve weeks, the always-valid one at every week; both also
 /// when the share changed halfway.
 pub fn intervals(report: &mut Report) {
-    if !report.wants("trials") {
+    if !report.wants("trials: intervals") {
         return;
     }
     let quick = report.options.quick;
@@ -361,7 +366,7 @@ pub fn shrinkage(report: &mut Report) {
         mean: f64,
         spread: f64,
     }
-    if !report.wants("trials") {
+    if !report.wants("trials: shrinkage") {
         return;
     }
     let mut cells = Vec::new();
