@@ -4,7 +4,7 @@
 use super::chance::{Counted, Dice, Person};
 use super::report::{Bound, Cell, Report, Tally};
 use super::trials::{Organization, called, epoch};
-use stats::learning_trials::{Epoch, TrialEffect, USUAL_SPREAD, planned_users};
+use stats::learning_trials::{Epoch, TrialEffect, planned_users};
 use stats::shrinkage::{Centre, NoisyEffect, shrink, shrink_over_spreads};
 
 const WEEKLY: Organization = Organization {
@@ -386,7 +386,8 @@ pub fn shrinkage(report: &mut Report) {
     };
     let results = report.run("trials, shrinkage", &cells, |world, dice| {
         let mut tallies = [Tally::default(); 3];
-        for _ in 0..worlds {
+        // Effects of one world miss together, so that the number of worlds matters.
+        for _ in 0..worlds * (500 / world.playbooks).clamp(1, 5) {
             let drawn: Vec<(f64, NoisyEffect)> = (0..world.playbooks)
                 .map(|_| {
                     let effect = world.mean + world.spread * dice.normal();
@@ -398,7 +399,7 @@ pub fn shrinkage(report: &mut Report) {
                 .collect();
             let effects: Vec<NoisyEffect> = drawn.iter().map(|(_, noisy)| *noisy).collect();
             let ways = [
-                shrink_over_spreads(&effects, USUAL_SPREAD),
+                shrink_over_spreads(&effects),
                 shrink(&effects, Centre::Zero),
                 shrink(&effects, Centre::Mean),
             ];

@@ -21,6 +21,4 @@ pub use outlook::{
     NOTICEABLE_EFFECT, POWER, SMALLEST_PLAN, days_until_visible, planned_users,
     smallest_visible_effect,
 };
-pub use state::{
-    FALSE_DISCOVERY_RATE, JudgedTrial, JudgedTrials, TrialState, USUAL_SPREAD, judge_trials,
-};
+pub use state::{FALSE_DISCOVERY_RATE, JudgedTrial, JudgedTrials, TrialState, judge_trials};

@@ -8,9 +8,6 @@ use crate::shrinkage::{NoisyEffect, ShrunkenEffect, shrink_over_spreads};
 /// The share of false ones among all playbooks that are said to help or to hurt.
 pub const FALSE_DISCOVERY_RATE: f64 = 0.1;
 
-/// The spread of true effects that is as likely exceeded as not, before any is known: ten percentage points.
-pub const USUAL_SPREAD: f64 = 0.1;
-
 base::vocabulary! {
     /// Is it known whether a playbook helps?
     pub enum TrialState {
@@ -55,8 +52,8 @@ pub struct JudgedTrials {
 ///
 /// Effects are drawn towards zero and not towards their mean: zero is "no difference", few playbooks do not
 /// show their mean well enough, and where all help alike the spread around zero makes up for it. They are
-/// averaged over spreads ([`shrink_over_spreads`]): the one spread that fits best is 0 in half of all worlds of
-/// ten playbooks with a spread of one point, and intervals of no width cover less than half. The order is by
+/// averaged over spreads ([`shrink_over_spreads`]): where ten playbooks differ by one point, the one spread that
+/// fits best is mostly 0, and intervals of no width cover less than half of the effects. The order is by
 /// posterior mean; of equal ones, by `effect/SE0`, then by place.
 #[must_use]
 pub fn judge_trials(trials: &[Defined<Evidence>]) -> JudgedTrials {
@@ -68,7 +65,7 @@ pub fn judge_trials(trials: &[Defined<Evidence>]) -> JudgedTrials {
         .flatten()
         .map(|e| NoisyEffect { estimate: e.effect, standard_error: e.standard_error })
         .collect();
-    let shrinkage = shrink_over_spreads(&effects, USUAL_SPREAD);
+    let shrinkage = shrink_over_spreads(&effects);
     let mut shrunken = shrinkage.effects.into_iter();
     let judged: Vec<JudgedTrial> = trials
         .iter()
