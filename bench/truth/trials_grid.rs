@@ -374,13 +374,16 @@ pub fn shrinkage(report: &mut Report) {
     for &playbooks in counts {
         for spread in [0.01, 0.03, 0.06, 0.1] {
             for mean in [0.0, 0.03] {
+                if report.options.quick && mean > 0.0 {
+                    continue;
+                }
                 let name = format!("{playbooks} playbooks, N({mean}, {spread})");
                 cells.push(Cell { name, world: Effects { playbooks, mean, spread } });
             }
         }
     }
     let worlds = if report.options.quick {
-        report.replications(0.4)
+        report.replications(0.1)
     } else {
         report.options.replications.div_ceil(10)
     };
