@@ -54,7 +54,7 @@ nextest: debug-build
 		[ ! -s $(NOT_RUN) ] || scripts/skipped "tests that need what is not here" "$$(cat $(NOT_RUN))"; exit $$status
 
 # Whether intervals and decisions hold what they promise, in simulations with known truth: every line against its bound.
-# In full it takes some twenty minutes on two cores, reduced half a minute. The development build serves both:
+# In full it takes some thirty minutes on two cores, reduced half a minute. The development build serves both:
 # it has crates/stats optimised.
 truth:
 	cargo run --quiet -p stats --example truth

@@ -17,6 +17,8 @@ mod intervals;
 mod outside;
 mod report;
 mod stream;
+mod trials;
+mod trials_grid;
 
 use report::{Options, Report, print_heading};
 use std::process::ExitCode;
@@ -77,6 +79,12 @@ fn main() -> ExitCode {
     daily::health(&mut report);
     outside::overview(&mut report);
     outside::rules(&mut report);
+    trials_grid::null_trials(&mut report);
+    trials_grid::mixed_trials(&mut report);
+    trials_grid::power_of_trials(&mut report);
+    trials_grid::settled_trials(&mut report);
+    trials_grid::intervals(&mut report);
+    trials_grid::shrinkage(&mut report);
     eprintln!("{} s", report.started.elapsed().as_secs());
     if report.failures.is_empty() {
         return ExitCode::SUCCESS;

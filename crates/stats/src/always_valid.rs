@@ -62,12 +62,17 @@ impl AlwaysValid {
         Ok(((1.0 + information.recip()) * ln_bound).sqrt())
     }
 
+    /// `ln E = ½(z²·nρ²/(1 + nρ²) − ln(1 + nρ²))`: the logarithm of the evidence against no lift, whose
+    /// exponential is an e-value at every look. Null without users.
+    pub fn ln_e_value(&self, z: f64, users: usize) -> Defined<f64> {
+        let information = self.information(users)?;
+        Ok(0.5 * (z * z / (1.0 + information.recip()) - information.ln_1p()))
+    }
+
     /// `√(nρ²+1) / exp(nρ²·z²/(2(nρ²+1)))`, at most 1: the error level at which `z` is the critical value.
     /// Null without users.
     pub fn p_value(&self, z: f64, users: usize) -> Defined<f64> {
-        let information = self.information(users)?;
-        let ln_evidence = 0.5 * (z * z / (1.0 + information.recip()) - information.ln_1p());
-        Ok((-ln_evidence).exp().clamp(f64::MIN_POSITIVE, 1.0))
+        Ok((-self.ln_e_value(z, users)?).exp().clamp(f64::MIN_POSITIVE, 1.0))
     }
 
     /// The look at an experiment.
@@ -98,7 +103,8 @@ impl AlwaysValid {
         (k, (ln_bound + 1.0) / (2.0 * k))
     }
 
-    fn information(&self, users: usize) -> Defined<f64> {
+    /// `nρ²`; null without users.
+    pub(super) fn information(&self, users: usize) -> Defined<f64> {
         if users == 0 {
             return Err(NullReason::NoUsers);
         }

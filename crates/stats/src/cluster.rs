@@ -239,8 +239,13 @@ impl Arm {
     /// `n_eff = min(p(1−p)/V2, N)`, or `G` when `V2 = 0`: how many independent sessions would give
     /// the same variance. Proportions only; null as [`Arm::variance`] is.
     pub fn effective_sample_size(&self) -> Defined<f64> {
-        match self.design_effect() {
-            Ok(design_effect) => Ok(self.sessions as f64 / design_effect.max(1.0)),
+        self.effective_sample_size_of(self.sessions as f64)
+    }
+
+    /// The same of an arm whose sessions are sums of weights and count as this many.
+    fn effective_sample_size_of(&self, sessions: f64) -> Defined<f64> {
+        match self.design_effect_of(sessions) {
+            Ok(design_effect) => Ok(sessions / design_effect.max(1.0)),
             Err(NullReason::ZeroVariance) => Ok(self.users as f64),
             Err(reason) => Err(reason),
         }
@@ -277,7 +282,13 @@ impl Arm {
     /// at `f = 0.3` and to 74 % at `f = 0.7`. The factor is 1 at `f₀`, so that the interval does not jump.
     /// Its power and `f₀` were chosen by simulation (`bench/truth`).
     pub fn headline_sample_size(&self) -> Defined<f64> {
-        let size = self.effective_sample_size()?;
+        self.headline_sample_size_of(self.sessions as f64)
+    }
+
+    /// The same of an arm whose sessions are sums of weights and count as this many. Nothing else in the
+    /// interval depends on the unit of the weights.
+    pub(super) fn headline_sample_size_of(&self, sessions: f64) -> Defined<f64> {
+        let size = self.effective_sample_size_of(sessions)?;
         let (share, threshold) = (self.largest_share(), self.dominating_share());
         if share > threshold {
             return Ok(size * ((1.0 - share) / (1.0 - threshold)).powi(DOMINATION_POWER));
@@ -290,6 +301,10 @@ impl Arm {
     /// Below 1 when users happen to be more alike than chance would make them. Proportions only;
     /// null when the variance is zero, and as [`Arm::variance`] is.
     pub fn design_effect(&self) -> Defined<f64> {
+        self.design_effect_of(self.sessions as f64)
+    }
+
+    fn design_effect_of(&self, sessions: f64) -> Defined<f64> {
         let (rate, variance) = (self.mean()?, self.variance(Variance::Cr2)?);
         if !self.is_binary() {
             return Err(NullReason::OutcomeNotBinary);
@@ -297,7 +312,7 @@ impl Arm {
         if variance == 0.0 {
             return Err(NullReason::ZeroVariance);
         }
-        Ok(variance * self.sessions as f64 / (rate * (1.0 - rate)))
+        Ok(variance * sessions / (rate * (1.0 - rate)))
     }
 
     pub(super) fn require_two_users(&self) -> Defined<()> {

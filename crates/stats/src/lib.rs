@@ -25,6 +25,7 @@ pub mod guardrails;
 pub mod heterogeneity;
 pub mod interval;
 pub mod judge_correction;
+pub mod learning_trials;
 mod linear;
 pub mod missing;
 pub mod multiplicity;

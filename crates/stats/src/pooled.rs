@@ -74,10 +74,18 @@ impl PooledDifference {
 /// [`SMALLEST_TRIAL_ARM`] users, and [`SMALLEST_EXPECTED_EVENTS`] successes and failures are expected among
 /// the sessions of the arm with fewer.
 pub fn require_expected_events(comparison: &Comparison<'_>) -> Defined<()> {
+    require_expected_events_in_units(comparison, 1.0)
+}
+
+/// The same of arms whose sessions are sums of weights, with `unit` the mean weight of a session.
+pub(super) fn require_expected_events_in_units(
+    comparison: &Comparison<'_>,
+    unit: f64,
+) -> Defined<()> {
     comparison.lift()?;
     let Comparison { treatment, holdout } = comparison;
     let users = treatment.user_count().min(holdout.user_count());
-    let sessions = treatment.session_count().min(holdout.session_count()) as f64;
+    let sessions = treatment.session_count().min(holdout.session_count()) as f64 / unit;
     let rate = Pooled::of(treatment, holdout).rate();
     if users < SMALLEST_TRIAL_ARM || sessions * rate.min(1.0 - rate) < SMALLEST_EXPECTED_EVENTS {
         return Err(NullReason::TooFewEvents);
