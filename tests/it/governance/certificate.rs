@@ -188,5 +188,6 @@ async fn operators_do_the_same_on_the_command_line() {
     let (passed, drilled) = run(&["drill", "--data-dir", data]);
     assert!(passed, "{drilled:#}");
     assert_eq!(drilled["certificate"]["canaries_found_after"], 0);
+    assert_eq!(drilled["certificate"]["shared_texts_masked"], true);
     assert_eq!(certificate::check(&drilled).unwrap(), signed["public_key"]);
 }

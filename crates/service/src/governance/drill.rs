@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::{Request, header};
+use axum::http::{Method, Request, header};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use tower::ServiceExt;
@@ -24,6 +24,8 @@ use storage::subjects::sealing::Signed;
 const ORG: &str = "evenhand-drill";
 /// Sessions planted, each with canaries of its own.
 const SESSIONS: usize = 20;
+/// Shared texts planted, each with a word of the person's own.
+const SHARED: usize = 3;
 
 /// Calls the service as a client would.
 struct Client {
@@ -33,7 +35,13 @@ struct Client {
 
 impl Client {
     async fn post(&self, path: &str, body: &Value) -> Result<Value> {
-        let request = Request::post(path)
+        self.call(Method::POST, path, body).await
+    }
+
+    async fn call(&self, method: Method, path: &str, body: &Value) -> Result<Value> {
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
             .header(header::AUTHORIZATION, format!("Bearer {}", self.token))
             .header(header::CONTENT_TYPE, "application/json")
             .body(Body::from(body.to_string()))
@@ -76,6 +84,7 @@ async fn drill(app: &Arc<App>, client: &Client) -> Result<Value> {
         planted.push(new.clone());
         new
     };
+    let mut shared = Vec::new();
     for number in 0..SESSIONS {
         let session_id = canary();
         client
@@ -87,9 +96,16 @@ async fn drill(app: &Arc<App>, client: &Client) -> Result<Value> {
         let profile = json!({"user_profiles": [{"user_id": user_id, "content": format!("likes {}", canary()),
             "tags": [canary()]}]});
         client.post("/api/add_user_profile", &profile).await?;
-        let playbook = json!({"user_playbooks": [{"user_id": user_id, "content": canary(),
+        let taught = canary();
+        let playbook = json!({"user_playbooks": [{"user_id": user_id, "content": taught,
             "trigger": canary(), "rationale": canary()}]});
-        client.post("/api/add_user_playbook", &playbook).await?;
+        let playbook = client.post("/api/add_user_playbook", &playbook).await?;
+        if number < SHARED {
+            let text = json!({"agent_playbooks": [{"content": format!("Be brief about {taught}."), "agent_version": "drill",
+                "playbook_status": "approved", "source_windows": [{"user_playbook_id": playbook["ids"][0], "source_interaction_ids": []}]}]});
+            let added = client.post("/api/add_agent_playbook", &text).await?;
+            shared.push(added["ids"][0].clone());
+        }
         // A judge that costs money is not asked for this.
         if app.judge.is_offline() && number < 3 {
             let grade =
@@ -110,13 +126,17 @@ async fn drill(app: &Arc<App>, client: &Client) -> Result<Value> {
     }
     let preview = client.post("/api/governance/preview-user", &json!({"user_id": user_id})).await?;
     let after = find(app, &scanner)?;
+    let kept = client.post("/api/get_agent_playbooks", &json!({"agent_version": "drill"})).await?;
+    let masked = is_masked(&kept, &shared, &planted);
+    let ids = json!({"agent_playbook_ids": shared});
+    client.call(Method::DELETE, "/api/delete_agent_playbooks_by_ids", &ids).await?;
     let scanned = before.is_some();
     let (before, after) = (before.unwrap_or(0), after.unwrap_or(0));
     let control = !scanned || before * 100 >= planted.len() * 99;
     let gone = erased["status"] == "complete" && preview["total"] == 0 && after == 0;
     Ok(json!({
-        "drill_version": 1,
-        "passed": control && gone,
+        "drill_version": 2,
+        "passed": control && gone && masked,
         "engine": app.db.engine(),
         "evenhand_version": env!("CARGO_PKG_VERSION"),
         "drilled_at": app.clock.now(),
@@ -124,11 +144,24 @@ async fn drill(app: &Arc<App>, client: &Client) -> Result<Value> {
         "status": erased["status"],
         "deleted_counts": erased["deleted_counts"],
         "rows_left": preview["total"],
+        "shared_texts_planted": shared.len(),
+        "shared_texts_masked": masked,
         "files_scanned": scanned,
         "canaries_planted": planted.len(),
         "canaries_found_before": if scanned { json!(before) } else { Value::Null },
         "canaries_found_after": if scanned { json!(after) } else { Value::Null },
     }))
+}
+
+/// True if the shared texts are still there, without any word that was planted.
+fn is_masked(kept: &Value, shared: &[Value], planted: &[String]) -> bool {
+    let Some(kept) = kept["agent_playbooks"].as_array() else { return false };
+    let text_of = |id: &Value| kept.iter().find(|p| p["agent_playbook_id"] == *id);
+    let is_clean = |playbook: &Value| {
+        let text = playbook.to_string();
+        text.contains("Be brief about") && !planted.iter().any(|word| text.contains(word.as_str()))
+    };
+    shared.iter().all(|id| text_of(id).is_some_and(is_clean))
 }
 
 fn publish(user_id: &UserId, session_id: &str, canary: &mut impl FnMut() -> String) -> Value {

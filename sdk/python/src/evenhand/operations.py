@@ -36,6 +36,13 @@ one is refused (403 `approval_needs_a_person`)."""
         """Add profiles, all or none. The next search finds them."""
         return cast("types.AddedProfiles", self._call("POST", "/api/add_user_profile", body=body))
 
+    def invalidate_cache(
+        self,
+        body: types.InvalidateCacheRequest,
+    ) -> types.InvalidatedCache:
+        """Accepted for clients that know servers with caches of configurations; this one has none."""
+        return cast("types.InvalidatedCache", self._call("POST", "/api/admin/cache/invalidate", body=body))
+
     def clear_user_data(
         self,
         body: types.ClearUserDataRequest,
@@ -56,6 +63,37 @@ one is refused (403 `approval_needs_a_person`)."""
     ) -> types.DeletedLearnings:
         """Delete several agent playbooks; ids that do not exist are passed over."""
         return cast("types.DeletedLearnings", self._call("DELETE", "/api/delete_agent_playbooks_by_ids", body=body))
+
+    def delete_all_agent_playbooks(
+        self,
+    ) -> types.DeletedLearnings:
+        """Delete all agent playbooks of the organization; the user playbooks they came from stay."""
+        return cast("types.DeletedLearnings", self._call("DELETE", "/api/delete_all_agent_playbooks"))
+
+    def delete_all_interactions(
+        self,
+    ) -> types.DeletedRequests:
+        """Delete all sessions of the organization, with their turns and everything that was written about them. What was
+learned from them stays."""
+        return cast("types.DeletedRequests", self._call("DELETE", "/api/delete_all_interactions"))
+
+    def delete_all_playbooks(
+        self,
+    ) -> types.DeletedLearnings:
+        """Delete all playbooks of the organization: people's and its own."""
+        return cast("types.DeletedLearnings", self._call("DELETE", "/api/delete_all_playbooks"))
+
+    def delete_all_profiles(
+        self,
+    ) -> types.DeletedLearnings:
+        """Delete all profiles of the organization."""
+        return cast("types.DeletedLearnings", self._call("DELETE", "/api/delete_all_profiles"))
+
+    def delete_all_user_playbooks(
+        self,
+    ) -> types.DeletedLearnings:
+        """Delete all user playbooks of the organization; agent playbooks made from them stay."""
+        return cast("types.DeletedLearnings", self._call("DELETE", "/api/delete_all_user_playbooks"))
 
     def delete_interaction(
         self,
@@ -294,6 +332,30 @@ are open."""
         """Verdicts on sessions, newest session first."""
         return cast("types.GetAgentSuccessEvaluationResultsResponse", self._call("POST", "/api/get_agent_success_evaluation_results", body=body))
 
+    def get_all_interactions(
+        self,
+        *,
+        limit: Optional[int] = None,
+    ) -> types.GetInteractionsResponse:
+        """The newest turns of everybody, in the order in which they happened."""
+        return cast("types.GetInteractionsResponse", self._call("GET", "/api/get_all_interactions", query={"limit": limit}))
+
+    def get_all_profiles(
+        self,
+        *,
+        start_time: Optional[Union[float, str]] = None,
+        end_time: Optional[Union[float, str]] = None,
+        status_filter: Optional[Literal["current", "pending", "archived", "superseded"]] = None,
+        user_id: Optional[str] = None,
+        profile_id: Optional[str] = None,
+        query: Optional[str] = None,
+        source: Optional[str] = None,
+        profile_time_to_live: Optional[Literal["one_day", "one_week", "one_month", "one_quarter", "one_year", "infinity"]] = None,
+        limit: Optional[int] = None,
+    ) -> types.GetAllProfilesResponse:
+        """Profiles of everybody, the newest first. What has expired is not there."""
+        return cast("types.GetAllProfilesResponse", self._call("GET", "/api/get_all_profiles", query={"start_time": start_time, "end_time": end_time, "status_filter": status_filter, "user_id": user_id, "profile_id": profile_id, "query": query, "source": source, "profile_time_to_live": profile_time_to_live, "limit": limit}))
+
     def get_config(
         self,
     ) -> types.ConfigView:
@@ -510,6 +572,73 @@ are open."""
         """Read the turns of a person, or of everybody, that wait for more to come."""
         return cast("types.GenerationStarted", self._call("POST", "/api/manual_profile_generation", body=body))
 
+    def my_config(
+        self,
+    ) -> types.MyConfig:
+        """The storage of the caller's data, without its credentials."""
+        return cast("types.MyConfig", self._call("GET", "/api/my_config"))
+
+    def list_pending_tool_calls(
+        self,
+        *,
+        status: Optional[Literal["pending", "resolved", "expired", "superseded", "cancelled"]] = None,
+        limit: Optional[int] = None,
+    ) -> types.PendingToolCalls:
+        """Questions that agents left, the newest first."""
+        return cast("types.PendingToolCalls", self._call("GET", "/api/pending_tool_calls", query={"status": status, "limit": limit}))
+
+    def ask_pending_tool_call(
+        self,
+        body: types.AskPendingToolCallRequest,
+    ) -> types.PendingToolCall:
+        """Ask the people who run the agent something. The same question of a user is asked once: while it is open, and while
+its answer is valid, that one is returned."""
+        return cast("types.PendingToolCall", self._call("POST", "/api/pending_tool_calls", body=body))
+
+    def get_pending_tool_call(
+        self,
+        id: str,
+    ) -> types.PendingToolCall:
+        """One question, with its answer if it has one."""
+        return cast("types.PendingToolCall", self._call("GET", f"/api/pending_tool_calls/{quote(id, safe='')}"))
+
+    def update_pending_tool_call_answer(
+        self,
+        id: str,
+        body: types.UpdatePendingToolCallAnswerRequest,
+    ) -> types.PendingToolCall:
+        """Change the answer to a question that has one."""
+        return cast("types.PendingToolCall", self._call("PATCH", f"/api/pending_tool_calls/{quote(id, safe='')}/answer", body=body))
+
+    def cancel_pending_tool_call(
+        self,
+        id: str,
+    ) -> types.PendingToolCall:
+        """Withdraw a question that is pending."""
+        return cast("types.PendingToolCall", self._call("POST", f"/api/pending_tool_calls/{quote(id, safe='')}/cancel"))
+
+    def mark_pending_tool_call_not_applicable(
+        self,
+        id: str,
+        body: types.MarkPendingToolCallNotApplicableRequest,
+    ) -> types.PendingToolCall:
+        """Answer a question that is pending with "nobody knows"."""
+        return cast("types.PendingToolCall", self._call("POST", f"/api/pending_tool_calls/{quote(id, safe='')}/not_applicable", body=body))
+
+    def resolve_pending_tool_call(
+        self,
+        id: str,
+        body: types.ResolvePendingToolCallRequest,
+    ) -> types.PendingToolCall:
+        """Answer a question that is pending."""
+        return cast("types.PendingToolCall", self._call("POST", f"/api/pending_tool_calls/{quote(id, safe='')}/resolve", body=body))
+
+    def profile_change_log(
+        self,
+    ) -> types.ProfileChangeLog:
+        """Profiles that extraction added lately, and those they took the place of: the newest 200 that are still stored."""
+        return cast("types.ProfileChangeLog", self._call("GET", "/api/profile_change_log"))
+
     def publish_interaction(
         self,
         body: types.PublishRequest,
@@ -518,6 +647,14 @@ are open."""
     ) -> types.PublishResponse:
         """Publish what happened in a session."""
         return cast("types.PublishResponse", self._call("POST", "/api/publish_interaction", body=body, query={"wait_for_response": wait_for_response}))
+
+    def rerank_user_profiles(
+        self,
+        body: types.RerankUserProfilesRequest,
+    ) -> types.GetProfilesResponse:
+        """Put some of a user's profiles into the order in which they fit a question. Those that have nothing to do with it
+come last, the newest first."""
+        return cast("types.GetProfilesResponse", self._call("POST", "/api/rerank_user_profiles", body=body))
 
     def rerun_playbook_generation(
         self,
@@ -581,6 +718,14 @@ are open."""
         """Results of an experiment so far."""
         return cast("types.RetrievalExperimentResultsResponse", self._call("GET", f"/api/retrieval_experiments/{quote(experiment_id, safe='')}/results", query={"ci_method": ci_method}))
 
+    def review_user_playbooks(
+        self,
+        body: types.ReviewUserPlaybooksRequest,
+    ) -> types.ReviewReport:
+        """Read the sessions that taught user playbooks once more, and say which of them would be learned today. With
+`report_only` false, those that would not be are archived, and those that would be worded otherwise are replaced."""
+        return cast("types.ReviewReport", self._call("POST", "/api/review_user_playbooks", body=body))
+
     def run_playbook_aggregation(
         self,
         body: types.RunPlaybookAggregationRequest,
@@ -601,6 +746,13 @@ are open."""
     ) -> types.SearchAgentPlaybooksResponse:
         """Search the organization's playbooks."""
         return cast("types.SearchAgentPlaybooksResponse", self._call("POST", "/api/search_agent_playbooks", body=body))
+
+    def search_interactions(
+        self,
+        body: types.SearchInteractionsRequest,
+    ) -> types.GetInteractionsResponse:
+        """Search the newest 5,000 turns of a user by their words."""
+        return cast("types.GetInteractionsResponse", self._call("POST", "/api/search_interactions", body=body))
 
     def search_profiles(
         self,
@@ -656,6 +808,14 @@ are open."""
 `evaluators` and `shadow_both_orders`: the public Python client cannot carry them, and they stay."""
         return cast("types.ConfigChanged", self._call("POST", "/api/set_config", body=body))
 
+    def storage_stats(
+        self,
+        *,
+        user_id: str,
+    ) -> types.StorageStats:
+        """Number and age of a user's learnings."""
+        return cast("types.StorageStats", self._call("GET", "/api/storage_stats", query={"user_id": user_id}))
+
     def update_agent_playbook(
         self,
         body: types.UpdateAgentPlaybookRequest,
@@ -691,6 +851,22 @@ are open."""
         """Change a profile; what is absent stays."""
         return cast("types.Changed", self._call("PUT", "/api/update_user_profile", body=body))
 
+    def upgrade_all_profiles(
+        self,
+        body: types.UpgradeProfilesRequest,
+    ) -> types.UpgradedProfiles:
+        """Make people's pending profiles current. Those that were current are archived, those that were archived before are
+deleted."""
+        return cast("types.UpgradedProfiles", self._call("POST", "/api/upgrade_all_profiles", body=body))
+
+    def upgrade_all_user_playbooks(
+        self,
+        body: types.UpgradeUserPlaybooksRequest,
+    ) -> types.UpgradedUserPlaybooks:
+        """Make people's pending playbooks current, of those who have any. Their current ones are archived, those that were
+archived before are deleted."""
+        return cast("types.UpgradedUserPlaybooks", self._call("POST", "/api/upgrade_all_user_playbooks", body=body))
+
     def whoami(
         self,
     ) -> types.Whoami:
@@ -714,6 +890,18 @@ are open."""
     ) -> types.Version:
         """Name and version of this server."""
         return cast("types.Version", self._call("GET", "/meta/version"))
+
+    def stall_state(
+        self,
+    ) -> types.StallState:
+        """Is learning paused, and why?"""
+        return cast("types.StallState", self._call("GET", "/stall_state"))
+
+    def mark_stall_notified(
+        self,
+    ) -> types.StallNotified:
+        """Remember that somebody was told of the stall."""
+        return cast("types.StallNotified", self._call("POST", "/stall_state/notified"))
 
 
 class AsyncOperations:
@@ -744,6 +932,13 @@ one is refused (403 `approval_needs_a_person`)."""
         """Add profiles, all or none. The next search finds them."""
         return cast("types.AddedProfiles", await self._call("POST", "/api/add_user_profile", body=body))
 
+    async def invalidate_cache(
+        self,
+        body: types.InvalidateCacheRequest,
+    ) -> types.InvalidatedCache:
+        """Accepted for clients that know servers with caches of configurations; this one has none."""
+        return cast("types.InvalidatedCache", await self._call("POST", "/api/admin/cache/invalidate", body=body))
+
     async def clear_user_data(
         self,
         body: types.ClearUserDataRequest,
@@ -764,6 +959,37 @@ one is refused (403 `approval_needs_a_person`)."""
     ) -> types.DeletedLearnings:
         """Delete several agent playbooks; ids that do not exist are passed over."""
         return cast("types.DeletedLearnings", await self._call("DELETE", "/api/delete_agent_playbooks_by_ids", body=body))
+
+    async def delete_all_agent_playbooks(
+        self,
+    ) -> types.DeletedLearnings:
+        """Delete all agent playbooks of the organization; the user playbooks they came from stay."""
+        return cast("types.DeletedLearnings", await self._call("DELETE", "/api/delete_all_agent_playbooks"))
+
+    async def delete_all_interactions(
+        self,
+    ) -> types.DeletedRequests:
+        """Delete all sessions of the organization, with their turns and everything that was written about them. What was
+learned from them stays."""
+        return cast("types.DeletedRequests", await self._call("DELETE", "/api/delete_all_interactions"))
+
+    async def delete_all_playbooks(
+        self,
+    ) -> types.DeletedLearnings:
+        """Delete all playbooks of the organization: people's and its own."""
+        return cast("types.DeletedLearnings", await self._call("DELETE", "/api/delete_all_playbooks"))
+
+    async def delete_all_profiles(
+        self,
+    ) -> types.DeletedLearnings:
+        """Delete all profiles of the organization."""
+        return cast("types.DeletedLearnings", await self._call("DELETE", "/api/delete_all_profiles"))
+
+    async def delete_all_user_playbooks(
+        self,
+    ) -> types.DeletedLearnings:
+        """Delete all user playbooks of the organization; agent playbooks made from them stay."""
+        return cast("types.DeletedLearnings", await self._call("DELETE", "/api/delete_all_user_playbooks"))
 
     async def delete_interaction(
         self,
@@ -1002,6 +1228,30 @@ are open."""
         """Verdicts on sessions, newest session first."""
         return cast("types.GetAgentSuccessEvaluationResultsResponse", await self._call("POST", "/api/get_agent_success_evaluation_results", body=body))
 
+    async def get_all_interactions(
+        self,
+        *,
+        limit: Optional[int] = None,
+    ) -> types.GetInteractionsResponse:
+        """The newest turns of everybody, in the order in which they happened."""
+        return cast("types.GetInteractionsResponse", await self._call("GET", "/api/get_all_interactions", query={"limit": limit}))
+
+    async def get_all_profiles(
+        self,
+        *,
+        start_time: Optional[Union[float, str]] = None,
+        end_time: Optional[Union[float, str]] = None,
+        status_filter: Optional[Literal["current", "pending", "archived", "superseded"]] = None,
+        user_id: Optional[str] = None,
+        profile_id: Optional[str] = None,
+        query: Optional[str] = None,
+        source: Optional[str] = None,
+        profile_time_to_live: Optional[Literal["one_day", "one_week", "one_month", "one_quarter", "one_year", "infinity"]] = None,
+        limit: Optional[int] = None,
+    ) -> types.GetAllProfilesResponse:
+        """Profiles of everybody, the newest first. What has expired is not there."""
+        return cast("types.GetAllProfilesResponse", await self._call("GET", "/api/get_all_profiles", query={"start_time": start_time, "end_time": end_time, "status_filter": status_filter, "user_id": user_id, "profile_id": profile_id, "query": query, "source": source, "profile_time_to_live": profile_time_to_live, "limit": limit}))
+
     async def get_config(
         self,
     ) -> types.ConfigView:
@@ -1218,6 +1468,73 @@ are open."""
         """Read the turns of a person, or of everybody, that wait for more to come."""
         return cast("types.GenerationStarted", await self._call("POST", "/api/manual_profile_generation", body=body))
 
+    async def my_config(
+        self,
+    ) -> types.MyConfig:
+        """The storage of the caller's data, without its credentials."""
+        return cast("types.MyConfig", await self._call("GET", "/api/my_config"))
+
+    async def list_pending_tool_calls(
+        self,
+        *,
+        status: Optional[Literal["pending", "resolved", "expired", "superseded", "cancelled"]] = None,
+        limit: Optional[int] = None,
+    ) -> types.PendingToolCalls:
+        """Questions that agents left, the newest first."""
+        return cast("types.PendingToolCalls", await self._call("GET", "/api/pending_tool_calls", query={"status": status, "limit": limit}))
+
+    async def ask_pending_tool_call(
+        self,
+        body: types.AskPendingToolCallRequest,
+    ) -> types.PendingToolCall:
+        """Ask the people who run the agent something. The same question of a user is asked once: while it is open, and while
+its answer is valid, that one is returned."""
+        return cast("types.PendingToolCall", await self._call("POST", "/api/pending_tool_calls", body=body))
+
+    async def get_pending_tool_call(
+        self,
+        id: str,
+    ) -> types.PendingToolCall:
+        """One question, with its answer if it has one."""
+        return cast("types.PendingToolCall", await self._call("GET", f"/api/pending_tool_calls/{quote(id, safe='')}"))
+
+    async def update_pending_tool_call_answer(
+        self,
+        id: str,
+        body: types.UpdatePendingToolCallAnswerRequest,
+    ) -> types.PendingToolCall:
+        """Change the answer to a question that has one."""
+        return cast("types.PendingToolCall", await self._call("PATCH", f"/api/pending_tool_calls/{quote(id, safe='')}/answer", body=body))
+
+    async def cancel_pending_tool_call(
+        self,
+        id: str,
+    ) -> types.PendingToolCall:
+        """Withdraw a question that is pending."""
+        return cast("types.PendingToolCall", await self._call("POST", f"/api/pending_tool_calls/{quote(id, safe='')}/cancel"))
+
+    async def mark_pending_tool_call_not_applicable(
+        self,
+        id: str,
+        body: types.MarkPendingToolCallNotApplicableRequest,
+    ) -> types.PendingToolCall:
+        """Answer a question that is pending with "nobody knows"."""
+        return cast("types.PendingToolCall", await self._call("POST", f"/api/pending_tool_calls/{quote(id, safe='')}/not_applicable", body=body))
+
+    async def resolve_pending_tool_call(
+        self,
+        id: str,
+        body: types.ResolvePendingToolCallRequest,
+    ) -> types.PendingToolCall:
+        """Answer a question that is pending."""
+        return cast("types.PendingToolCall", await self._call("POST", f"/api/pending_tool_calls/{quote(id, safe='')}/resolve", body=body))
+
+    async def profile_change_log(
+        self,
+    ) -> types.ProfileChangeLog:
+        """Profiles that extraction added lately, and those they took the place of: the newest 200 that are still stored."""
+        return cast("types.ProfileChangeLog", await self._call("GET", "/api/profile_change_log"))
+
     async def publish_interaction(
         self,
         body: types.PublishRequest,
@@ -1226,6 +1543,14 @@ are open."""
     ) -> types.PublishResponse:
         """Publish what happened in a session."""
         return cast("types.PublishResponse", await self._call("POST", "/api/publish_interaction", body=body, query={"wait_for_response": wait_for_response}))
+
+    async def rerank_user_profiles(
+        self,
+        body: types.RerankUserProfilesRequest,
+    ) -> types.GetProfilesResponse:
+        """Put some of a user's profiles into the order in which they fit a question. Those that have nothing to do with it
+come last, the newest first."""
+        return cast("types.GetProfilesResponse", await self._call("POST", "/api/rerank_user_profiles", body=body))
 
     async def rerun_playbook_generation(
         self,
@@ -1289,6 +1614,14 @@ are open."""
         """Results of an experiment so far."""
         return cast("types.RetrievalExperimentResultsResponse", await self._call("GET", f"/api/retrieval_experiments/{quote(experiment_id, safe='')}/results", query={"ci_method": ci_method}))
 
+    async def review_user_playbooks(
+        self,
+        body: types.ReviewUserPlaybooksRequest,
+    ) -> types.ReviewReport:
+        """Read the sessions that taught user playbooks once more, and say which of them would be learned today. With
+`report_only` false, those that would not be are archived, and those that would be worded otherwise are replaced."""
+        return cast("types.ReviewReport", await self._call("POST", "/api/review_user_playbooks", body=body))
+
     async def run_playbook_aggregation(
         self,
         body: types.RunPlaybookAggregationRequest,
@@ -1309,6 +1642,13 @@ are open."""
     ) -> types.SearchAgentPlaybooksResponse:
         """Search the organization's playbooks."""
         return cast("types.SearchAgentPlaybooksResponse", await self._call("POST", "/api/search_agent_playbooks", body=body))
+
+    async def search_interactions(
+        self,
+        body: types.SearchInteractionsRequest,
+    ) -> types.GetInteractionsResponse:
+        """Search the newest 5,000 turns of a user by their words."""
+        return cast("types.GetInteractionsResponse", await self._call("POST", "/api/search_interactions", body=body))
 
     async def search_profiles(
         self,
@@ -1364,6 +1704,14 @@ are open."""
 `evaluators` and `shadow_both_orders`: the public Python client cannot carry them, and they stay."""
         return cast("types.ConfigChanged", await self._call("POST", "/api/set_config", body=body))
 
+    async def storage_stats(
+        self,
+        *,
+        user_id: str,
+    ) -> types.StorageStats:
+        """Number and age of a user's learnings."""
+        return cast("types.StorageStats", await self._call("GET", "/api/storage_stats", query={"user_id": user_id}))
+
     async def update_agent_playbook(
         self,
         body: types.UpdateAgentPlaybookRequest,
@@ -1399,6 +1747,22 @@ are open."""
         """Change a profile; what is absent stays."""
         return cast("types.Changed", await self._call("PUT", "/api/update_user_profile", body=body))
 
+    async def upgrade_all_profiles(
+        self,
+        body: types.UpgradeProfilesRequest,
+    ) -> types.UpgradedProfiles:
+        """Make people's pending profiles current. Those that were current are archived, those that were archived before are
+deleted."""
+        return cast("types.UpgradedProfiles", await self._call("POST", "/api/upgrade_all_profiles", body=body))
+
+    async def upgrade_all_user_playbooks(
+        self,
+        body: types.UpgradeUserPlaybooksRequest,
+    ) -> types.UpgradedUserPlaybooks:
+        """Make people's pending playbooks current, of those who have any. Their current ones are archived, those that were
+archived before are deleted."""
+        return cast("types.UpgradedUserPlaybooks", await self._call("POST", "/api/upgrade_all_user_playbooks", body=body))
+
     async def whoami(
         self,
     ) -> types.Whoami:
@@ -1422,3 +1786,15 @@ are open."""
     ) -> types.Version:
         """Name and version of this server."""
         return cast("types.Version", await self._call("GET", "/meta/version"))
+
+    async def stall_state(
+        self,
+    ) -> types.StallState:
+        """Is learning paused, and why?"""
+        return cast("types.StallState", await self._call("GET", "/stall_state"))
+
+    async def mark_stall_notified(
+        self,
+    ) -> types.StallNotified:
+        """Remember that somebody was told of the stall."""
+        return cast("types.StallNotified", await self._call("POST", "/stall_state/notified"))

@@ -24,7 +24,7 @@ CitationKind = Literal["profile", "user_playbook", "agent_playbook", "playbook"]
 ClusteredBy = Literal["user", "session"]
 
 # The stable, machine-readable code of a problem.
-Code = Literal["malformed_json", "bad_request", "unauthenticated", "credential_not_governance", "forbidden", "approval_needs_a_person", "csrf_missing", "not_found", "method_not_allowed", "request_timeout", "request_id_reused", "source_run_id_reused", "session_ambiguous", "config_version_stale", "regeneration_running", "diff_not_complete", "experiment_active", "experiment_id_used", "experiment_not_active", "subject_erasing", "subject_erased", "predates_erasure", "purge_not_complete", "learning_exists", "confirmation_needed", "proposal_decided", "proposal_stale", "body_too_large", "unsupported_media_type", "invalid_input", "experiment_unknown", "experiment_arm_mismatch", "user_id_required_by_experiment", "rate_limited", "internal", "judge_failed", "judge_unavailable", "unavailable", "storage_not_configured"]
+Code = Literal["malformed_json", "bad_request", "unauthenticated", "credential_not_governance", "forbidden", "approval_needs_a_person", "csrf_missing", "not_found", "method_not_allowed", "request_timeout", "request_id_reused", "source_run_id_reused", "session_ambiguous", "config_version_stale", "regeneration_running", "diff_not_complete", "experiment_active", "experiment_id_used", "experiment_not_active", "subject_erasing", "subject_erased", "predates_erasure", "purge_not_complete", "learning_exists", "confirmation_needed", "proposal_decided", "proposal_stale", "question_not_open", "too_many_questions", "body_too_large", "unsupported_media_type", "invalid_input", "experiment_unknown", "experiment_arm_mismatch", "user_id_required_by_experiment", "rate_limited", "internal", "judge_failed", "judge_unavailable", "unavailable", "storage_not_configured"]
 
 # By whom it was decided: a person at the dashboard, an agent, aggregation, or a person who accepted a tuning
 # proposal.
@@ -131,6 +131,9 @@ PurgeErrorCode = Literal["erase_delete_failed", "erase_not_empty", "erase_audit_
 # Status of an erasure.
 PurgeStatus = Literal["pending", "running", "failed", "complete"]
 
+# Status of a question.
+QuestionStatus = Literal["pending", "resolved", "expired", "superseded", "cancelled"]
+
 # State of a job in the queue.
 QueueState = Literal["waiting", "due", "running", "done", "dead", "cancelled"]
 
@@ -140,8 +143,14 @@ RegenerationStatus = Literal["running", "completed", "cancelled", "error"]
 # Completeness of the verdicts on a session's retrieved learnings.
 RetrievedLearningStatus = Literal["complete", "degraded", "failed", "pending", "not_applicable"]
 
+# The decision on a playbook.
+ReviewDecision = Literal["accept", "edit", "reject", "skip"]
+
 # Reason for a session to be in the queue.
 ReviewHalf = Literal["random", "informative"]
+
+# The reason for a decision.
+ReviewReason = Literal["grounded_useful", "unsupported_evidence", "evidence_unavailable"]
 
 # The judge's verdict on a session in the queue.
 ReviewedVerdict = Literal["success", "failure", "undecided"]
@@ -162,6 +171,9 @@ ShadowPreference = Literal["regular_is_better", "regular_is_slightly_better", "t
 
 # Reason for not grading a session.
 SkippedReason = Literal["NO_REQUESTS", "NO_INTERACTIONS", "AGENT_VERSION_NOT_IN_SESSION", "UNDECIDED"]
+
+# Cause of a stall.
+StallReason = Literal["billing_error", "auth_error"]
 
 # Time to live of a profile.
 TimeToLive = Literal["one_day", "one_week", "one_month", "one_quarter", "one_year", "infinity"]
@@ -378,6 +390,25 @@ class ArmDifference(TypedDict):
     interval_95_null_reason: Optional[NullReason]
     treatment: Optional[float]
     treatment_null_reason: Optional[NullReason]
+
+
+class _AskPendingToolCallRequestRequired(TypedDict):
+    question_text: str
+    # The user in whose session it came up.
+    user_id: str
+
+
+class AskPendingToolCallRequest(_AskPendingToolCallRequestRequired, total=False):
+    # How the answer should look.
+    answer_format: Optional[str]
+    args: Optional[Dict[str, Any]]
+    # Questions of one user with the same key are one: the same text is not asked twice, another takes its place. Made
+    # of the text when absent.
+    dedup_key: Optional[str]
+    # A day when absent.
+    expires_in_seconds: Optional[int]
+    tags: Optional[List[str]]
+    tool_name: Optional[str]
 
 
 # The experiment and arm that a search or a request is attributed to.
@@ -1086,6 +1117,15 @@ class GetAgentSuccessEvaluationResultsResponse(_GetAgentSuccessEvaluationResults
     msg: Optional[str]
 
 
+class _GetAllProfilesResponseRequired(TypedDict):
+    success: bool
+    user_profiles: List[Profile]
+
+
+class GetAllProfilesResponse(_GetAllProfilesResponseRequired, total=False):
+    msg: Optional[str]
+
+
 class _GetEvaluationOverviewRequestRequired(TypedDict):
     # Included: of the sessions' first requests. Unix seconds or RFC 3339.
     from_ts: Union[float, str]
@@ -1507,6 +1547,17 @@ class InteractionData(TypedDict, total=False):
     user_action_description: Optional[str]
 
 
+class InvalidateCacheRequest(TypedDict, total=False):
+    # Refused if it is another than the caller's.
+    org_id: Optional[str]
+
+
+class InvalidatedCache(TypedDict):
+    # False: there is nothing to invalidate, as every read sees the newest configuration.
+    invalidated: bool
+    org_id: OrgId
+
+
 # One line of the operators' summary.
 class JobCount(TypedDict):
     count: int
@@ -1852,6 +1903,11 @@ class ListedSession(_ListedSessionRequired, total=False):
     number_of_correction_per_session: Optional[int]
 
 
+class MarkPendingToolCallNotApplicableRequest(TypedDict, total=False):
+    # The answer is given again to the same question for so long; 30 days when absent.
+    valid_for_seconds: Optional[int]
+
+
 class _MeanTileRequired(TypedDict):
     # Few users: read it with care.
     few_users: bool
@@ -1867,6 +1923,17 @@ class MeanTile(_MeanTileRequired, total=False):
     delta_ci95_null_reason: Optional[NullReason]
     current: Optional[float]
     delta: Optional[float]
+
+
+class _MyConfigRequired(TypedDict):
+    message: str
+    # Always empty: credentials of the storage stay with the server.
+    storage_config: Dict[str, Any]
+    success: bool
+
+
+class MyConfig(_MyConfigRequired, total=False):
+    storage_type: Optional[Engine]
 
 
 class NewAgentPlaybook(TypedDict, total=False):
@@ -2030,6 +2097,40 @@ class PartnerTileRow(_PartnerTileRowRequired, total=False):
     delta: Optional[float]
 
 
+class _PendingToolCallRequired(TypedDict):
+    args: Dict[str, Any]
+    created_at: int
+    dedup_key: str
+    expires_at: int
+    id: str
+    org_id: OrgId
+    question_text: str
+    # The user whom it is about.
+    scope: Dict[str, Any]
+    scope_hash: str
+    status: QuestionStatus
+    tags: List[str]
+    tool_name: str
+    user_id: UserId
+
+
+# A question as clients read it.
+class PendingToolCall(_PendingToolCallRequired, total=False):
+    answer_format: Optional[str]
+    # The same as `valid_until`.
+    cache_until: Optional[int]
+    resolved_at: Optional[int]
+    # The answer: `{"answer": …}`, or what the tool would have given.
+    result: Optional[Dict[str, Any]]
+    superseded_by: Optional[str]
+    # Until then the answer is given to an agent that asks the same.
+    valid_until: Optional[int]
+
+
+class PendingToolCalls(TypedDict):
+    pending_tool_calls: List[PendingToolCall]
+
+
 # A decision about an agent playbook.
 class PlaybookDecision(TypedDict):
     actor: DeciderKind
@@ -2115,6 +2216,25 @@ class ProfileChange(_ProfileChangeRequired, total=False):
     source: Optional[str]
     status: Optional[LearningStatus]
     tags: Optional[List[str]]
+
+
+class ProfileChangeLog(TypedDict):
+    # The newest first.
+    profile_change_logs: List[ProfileChanges]
+    success: bool
+
+
+# Changes that one window of a person's turns made to their profiles.
+class ProfileChanges(TypedDict):
+    added_profiles: List[Profile]
+    created_at: int
+    # The number of the first profile it added.
+    id: int
+    # Those they took the place of, as far as they are still stored.
+    removed_profiles: List[Profile]
+    # The request of the last turn that its first profile came from.
+    request_id: str
+    user_id: UserId
 
 
 class Promoted(TypedDict):
@@ -2441,6 +2561,19 @@ class RequestWithInteractions(TypedDict):
     request: Request
 
 
+class _RerankUserProfilesRequestRequired(TypedDict):
+    # Those the user does not have are passed over.
+    profile_ids: List[str]
+    query: str
+    user_id: str
+
+
+class RerankUserProfilesRequest(_RerankUserProfilesRequestRequired, total=False):
+    request_id: Optional[str]
+    session_id: Optional[str]
+    top_k: Optional[int]
+
+
 class RerunPlaybookGenerationRequest(TypedDict, total=False):
     # Every version when absent.
     agent_version: Optional[str]
@@ -2459,6 +2592,16 @@ class RerunProfileGenerationRequest(TypedDict, total=False):
     start_time: Optional[Union[float, str]]
     # Everybody when absent.
     user_id: Optional[str]
+
+
+class _ResolvePendingToolCallRequestRequired(TypedDict):
+    # `{"answer": …}`, or what the tool would have given.
+    result: Dict[str, Any]
+
+
+class ResolvePendingToolCallRequest(_ResolvePendingToolCallRequestRequired, total=False):
+    # The answer is given again to the same question for so long; 30 days when absent.
+    valid_for_seconds: Optional[int]
 
 
 class _RetrievalExperimentArmMetricsRequired(TypedDict):
@@ -2617,6 +2760,13 @@ class RetrievedLearningEvaluationResult(_RetrievedLearningEvaluationResultRequir
     is_relevant: Optional[bool]
 
 
+# A better wording.
+class ReviewEdit(TypedDict):
+    content: str
+    rationale: str
+    trigger: str
+
+
 class _ReviewItemRequired(TypedDict):
     half: ReviewHalf
     session_id: str
@@ -2645,6 +2795,50 @@ class ReviewQueue(TypedDict):
 
 class ReviewQueueRequest(TypedDict, total=False):
     limit: Optional[int]
+
+
+class _ReviewReportRequired(TypedDict):
+    accepted_count: int
+    edited_count: int
+    rejected_count: int
+    report_only: bool
+    results: List[ReviewResult]
+    selected_count: int
+    skipped_count: int
+    success: bool
+
+
+class ReviewReport(_ReviewReportRequired, total=False):
+    msg: Optional[str]
+    # Always null: decisions are carried out before the answer.
+    run_id: Optional[str]
+
+
+class _ReviewResultRequired(TypedDict):
+    # True if the decision was carried out.
+    applied: bool
+    decision: ReviewDecision
+    reason_code: ReviewReason
+    user_playbook_id: int
+
+
+# A playbook and what was decided.
+class ReviewResult(_ReviewResultRequired, total=False):
+    edit: Optional[ReviewEdit]
+    reason: Optional[str]
+    # The playbook that took its place.
+    successor_user_playbook_id: Optional[int]
+
+
+class ReviewUserPlaybooksRequest(TypedDict, total=False):
+    # Not included. Unix seconds or RFC 3339.
+    end_time: Optional[Union[float, str]]
+    # False: decisions are carried out.
+    report_only: Optional[bool]
+    # Included. Unix seconds or RFC 3339.
+    start_time: Optional[Union[float, str]]
+    # How many, the newest.
+    top_k: Optional[int]
 
 
 class RevokedKey(TypedDict):
@@ -2788,6 +2982,23 @@ class _SearchAgentPlaybooksResponseRequired(TypedDict):
 class SearchAgentPlaybooksResponse(_SearchAgentPlaybooksResponseRequired, total=False):
     experiment: Optional[Attribution]
     msg: Optional[str]
+
+
+class _SearchInteractionsRequestRequired(TypedDict):
+    user_id: str
+
+
+class SearchInteractionsRequest(_SearchInteractionsRequestRequired, total=False):
+    # Not included. Unix seconds or RFC 3339.
+    end_time: Optional[Union[float, str]]
+    # The same as `top_k`.
+    most_recent_k: Optional[int]
+    # Words to look for; without them, the newest turns.
+    query: Optional[str]
+    request_id: Optional[str]
+    # Included. Unix seconds or RFC 3339.
+    start_time: Optional[Union[float, str]]
+    top_k: Optional[int]
 
 
 class SearchPlaybooksRequest(TypedDict, total=False):
@@ -3223,6 +3434,25 @@ class SourceWindow(_SourceWindowRequired, total=False):
     source_interaction_ids: List[int]
 
 
+class StallNotified(TypedDict):
+    # False if nothing stands still.
+    notified_in_cc: bool
+
+
+class _StallStateRequired(TypedDict):
+    # True after `/stall_state/notified`, until it stalls anew.
+    notified_in_cc: bool
+    stalled: bool
+
+
+class StallState(_StallStateRequired, total=False):
+    error_message: Optional[str]
+    reason: Optional[StallReason]
+    # Always null: the server tries again by itself, and cannot know when it will be let in.
+    reset_estimate: Optional[int]
+    stalled_at: Optional[int]
+
+
 # Standard errors of the lift, by estimator.
 class StandardErrors(TypedDict):
     cr0: Optional[float]
@@ -3260,6 +3490,20 @@ class Started(TypedDict):
 
 class StopRetrievalExperimentRequest(TypedDict):
     experiment_id: str
+
+
+class _StorageStatsRequired(TypedDict):
+    # User playbooks of any status.
+    playbook_count: int
+    # Profiles of any status that have not expired.
+    profile_count: int
+    success: bool
+
+
+class StorageStats(_StorageStatsRequired, total=False):
+    msg: Optional[str]
+    newest_profile_modified: Optional[int]
+    oldest_profile_modified: Optional[int]
 
 
 class Telling(TypedDict):
@@ -3389,6 +3633,15 @@ class UpdateAgentPlaybookStatusRequest(_UpdateAgentPlaybookStatusRequestRequired
     confirmed: Optional[bool]
 
 
+class _UpdatePendingToolCallAnswerRequestRequired(TypedDict):
+    answer: str
+
+
+class UpdatePendingToolCallAnswerRequest(_UpdatePendingToolCallAnswerRequestRequired, total=False):
+    # The answer is given again to the same question for so long; 30 days when absent.
+    valid_for_seconds: Optional[int]
+
+
 class _UpdateUserPlaybookRequestRequired(TypedDict):
     user_playbook_id: int
 
@@ -3401,6 +3654,38 @@ class UpdateUserPlaybookRequest(_UpdateUserPlaybookRequestRequired, total=False)
     status: Optional[LearningStatus]
     tags: Optional[List[str]]
     trigger: Optional[str]
+
+
+class UpgradeProfilesRequest(TypedDict, total=False):
+    # Leaves people without pending profiles as they are.
+    only_affected_users: Optional[bool]
+    # Everybody when absent.
+    user_id: Optional[str]
+
+
+class UpgradeUserPlaybooksRequest(TypedDict, total=False):
+    # All when absent.
+    agent_version: Optional[str]
+    # False: pending ones join the current ones, and nothing is archived or deleted.
+    archive_current: Optional[bool]
+    # All when absent.
+    playbook_name: Optional[str]
+
+
+class UpgradedProfiles(TypedDict):
+    message: str
+    profiles_archived: int
+    profiles_deleted: int
+    profiles_promoted: int
+    success: bool
+
+
+class UpgradedUserPlaybooks(TypedDict):
+    message: str
+    success: bool
+    user_playbooks_archived: int
+    user_playbooks_deleted: int
+    user_playbooks_promoted: int
 
 
 UserId = str
