@@ -67,6 +67,7 @@ const OPERATORS_ONLY: &[&str] = &[
     "/api/update_agent_playbook",
     "/api/update_agent_playbook_status",
     "/api/get_learning_provenance",
+    "/api/learnings/effects",
     "/api/learnings/scorecard",
     "/api/learnings/tuning_proposals",
     "/api/learnings/tuning_proposals/accept",

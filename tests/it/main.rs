@@ -51,5 +51,6 @@ mod search;
 mod search_quality;
 mod stats;
 mod telemetry;
+mod trials;
 mod upgrades;
 mod whole;

@@ -87,6 +87,11 @@ const LANDED: &[(&str, &str, &str)] = &[
         "c941acb8acdb39938d1524eb067e7d3da674e9e78a9896eef20e732cde462582",
         "cec863f0ab15379fb22eb7305ce8b5306ea1e15337fff41673c821a2aec1139e",
     ),
+    (
+        "0017_trials",
+        "f4ece6ce44305126c2f14f8cd91e22ed20cc735c1a197aecbef1e8f571ec8c68",
+        "a34ef35c75fa887bd87e75322de21f6dfdd8a702c187a327bbb654b1ae56ebdc",
+    ),
 ];
 
 #[test]

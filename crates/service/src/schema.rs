@@ -33,4 +33,5 @@ pub const MIGRATIONS: Migrations = migrations! {
     14 "0014_replicas" expands 13;
     15 "0015_inclusion_chances";
     16 "0016_questions" expands 15;
+    17 "0017_trials" expands 16;
 };

@@ -59,6 +59,10 @@ pub const USER_TABLES: &[UserTable] = &[
         .by("user_playbook_id")
         .json(&["tags", "source_interaction_ids"]),
     owned("learning_scopes", "learning_scopes").by("user_id"),
+    owned("trial_exposures", "trial_exposures")
+        .by("session_id, agent_playbook_id, epoch_no")
+        .flags(&["withheld"])
+        .without_rowid(),
     owned("questions", "questions").by("question_id").json(&["args", "tags", "result"]),
     owned("session_outcomes", "outcomes").by("session_id, revision").json(&["metadata"]),
     owned("interactions", "interactions").by("session_id, interaction_id").json(&[
@@ -99,6 +103,7 @@ pub const NOT_USER_DATA: &[(&str, &str)] = &[
          the erasure of one of them empties it and trains another",
     ),
     ("regenerations", "windows and counts of an organization's replays; their sessions are jobs"),
+    ("trial_epochs", "digests, shares and times of playbooks on trial"),
     ("experiments", "the organization's own: names, shares and times of its experiments"),
     ("experiment_strata", "sources, agent versions and judges that an experiment met"),
     ("experiment_looks", "intervals and p-values of an experiment as a whole"),

@@ -27,6 +27,7 @@ use crate::experiments;
 use crate::governance;
 use crate::http::{BodyBudget, RateLimits};
 use crate::learning_loop;
+use crate::learnings::trials::{KnownEpochs, RecentExposures};
 use crate::learnings::{self, KnownPlaybooks};
 use crate::operations::stall_http::StallNotice;
 use crate::organization::RecentConfigs;
@@ -100,7 +101,9 @@ impl App {
                 .with(evaluation::learned::Models::default())
                 .with(KnownPlaybooks::default())
                 .with(RecentEvidence::default())
-                .with(StallNotice::default()),
+                .with(StallNotice::default())
+                .with(KnownEpochs::default())
+                .with(RecentExposures::default()),
             settings,
             judge,
             rules,

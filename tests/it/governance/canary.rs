@@ -54,6 +54,7 @@ const FEATURES: &[(&str, Feature)] = &[
     ("extraction", |p| Box::pin(extraction(p))),
     ("tuning", |p| Box::pin(tuning(p))),
     ("search", |p| Box::pin(search(p))),
+    ("trials", |p| Box::pin(trials(p))),
     ("experiment", |p| Box::pin(experiment(p))),
     ("judge", |p| Box::pin(judge(p))),
     ("label", |p| Box::pin(label(p))),
@@ -193,6 +194,17 @@ async fn search(p: &Person<'_>) {
         .await
         .ok();
     p.words.lock().unwrap().pop();
+}
+
+/// The record of what was found names the session.
+async fn trials(p: &Person<'_>) {
+    let playbook = json!({"content": "Check before a refund.", "agent_version": "v1", "playbook_status": "approved"});
+    let added = json!({"agent_playbooks": [playbook]});
+    p.both.agent.post("/api/add_agent_playbook", &added).await.ok();
+    let config = json!({"learning_trials": {"enabled": true}});
+    p.both.agent.post("/api/update_config", &config).await.ok();
+    let query = json!({"user_id": p.user, "session_id": p.word(), "query": "check refund"});
+    p.both.agent.post("/api/search", &query).await.ok();
 }
 
 async fn experiment(p: &Person<'_>) {

@@ -6,6 +6,7 @@
 
 mod aggregation;
 mod change_log;
+mod effects;
 pub mod extraction;
 pub mod http;
 mod masking;
@@ -22,12 +23,25 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::app::App;
+use crate::learnings::trials;
+use base::owner::{OrgId, UserId};
+use storage::db::Tx;
 use storage::error::{Error, Result};
 use storage::jobs::Handler;
 
 pub use masking::{Comparison, Masked, compare as compare_shared, mask as mask_shared};
 pub use sql::streams::spent_since;
-pub use sql::tuning::forget_session;
+
+/// Deletes what was found and proposed in a session, in the transaction that deletes the session.
+pub async fn forget_session(
+    tx: &mut Tx,
+    org_id: &OrgId,
+    user_id: &UserId,
+    session_id: &str,
+) -> Result<()> {
+    sql::tuning::forget_session(tx, org_id, user_id, session_id).await?;
+    trials::forget_session(tx, org_id, user_id, session_id).await
+}
 
 /// The background work of this area.
 pub fn handlers() -> Vec<Arc<dyn Handler<App>>> {

@@ -78,6 +78,7 @@ fn make(new: NewAgentPlaybook, now: i64) -> Made {
         source_windows: None,
         source_user_count: None,
         below_min_users: None,
+        withheld_share: None,
         flags: None,
     };
     let (windows, confirmed) = (new.source_windows, new.confirmed);

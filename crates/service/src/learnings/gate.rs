@@ -2,11 +2,12 @@
 //!
 //! All four searches and the three reads that hand learned context to an agent end here, with what they found
 //! and for whom. What leaves is what the caller gets, and the attribution that its answer carries. While an
-//! experiment runs, production traffic of its holdout gets nothing; inspection is never subject to an arm.
+//! experiment runs, production traffic of its holdout gets nothing; inspection is never subject to an arm. Agent
+//! playbooks on trial are withheld from some users (`trials`).
 
 use std::sync::Arc;
 
-use super::{Learnings, PlaybookStatus};
+use super::{Learnings, PlaybookStatus, trials};
 use crate::app::App;
 use crate::credentials::Caller;
 use crate::experiments::{self, Exposed, NewExposure};
@@ -65,8 +66,8 @@ pub async fn hand_over_knowing(
         false => None,
     };
     let Some(Exposed { attribution, withheld, not_recorded }) = exposed else {
-        count(caller, &found);
-        return Ok(HandOver { learnings: found, experiment: None, msg: None });
+        let learnings = try_out(app, caller, recipient, found).await?;
+        return Ok(HandOver { learnings, experiment: None, msg: None });
     };
     let mut msg = not_recorded.map(str::to_owned);
     let learnings = if withheld {
@@ -74,10 +75,29 @@ pub async fn hand_over_knowing(
         msg = Some(msg.map_or_else(|| reason.to_owned(), |also| format!("{reason} {also}")));
         Learnings::default()
     } else {
-        found
+        try_out(app, caller, recipient, found).await?
     };
-    count(caller, &learnings);
     Ok(HandOver { learnings, experiment: Some(attribution), msg })
+}
+
+/// Takes out agent playbooks that are withheld from the recipient because they are on trial; people who inspect see all,
+/// with the share of users from whom each is withheld.
+async fn try_out(
+    app: &Arc<App>,
+    caller: &Caller,
+    recipient: &Recipient,
+    mut found: Learnings,
+) -> Result<Learnings> {
+    if caller.inspection {
+        trials::show_shares(app, &caller.org_id, &mut found.agent_playbooks).await?;
+    } else {
+        let (user_id, session_id) = (recipient.user_id.as_ref(), recipient.session_id.as_deref());
+        let agent_playbooks = std::mem::take(&mut found.agent_playbooks);
+        found.agent_playbooks =
+            trials::hold_back(app, &caller.org_id, user_id, session_id, agent_playbooks).await?;
+    }
+    count(caller, &found);
+    Ok(found)
 }
 
 /// The arm that applies, if the experiment still runs.

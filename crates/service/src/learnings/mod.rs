@@ -31,6 +31,7 @@ mod resolve;
 mod search;
 mod sql;
 mod sweep;
+pub mod trials;
 mod upgrade;
 pub mod user_playbooks;
 pub mod vectors;
@@ -236,6 +237,10 @@ pub struct AgentPlaybook {
     #[serde(default)]
     #[sqlx(skip)]
     pub below_min_users: Option<bool>,
+    /// Share of users from whom it is withheld, while it is on trial; null for agents.
+    #[serde(default)]
+    #[sqlx(skip)]
+    pub withheld_share: Option<f64>,
     /// Reasons to look at it twice: approving it needs `confirmed`; null in search results.
     #[serde(default)]
     #[sqlx(skip)]

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::client_config::ClientConfig;
 use super::evaluators::Evaluator;
 use super::learning::LearningConfig;
+use super::learning_trials::LearningTrialsConfig;
 use crate::http::fields::{Fields, Read};
 use judge::prompts::{self, Kind};
 
@@ -15,8 +16,15 @@ const RUBRIC_DEFINES_SUCCESS: &str =
 /// The rubric that the public client names when nobody chose one.
 const CLIENT_SHADOW_VERSION: &str = "v1.1.0";
 /// Settings that the public client cannot carry: replacing the configuration without them leaves them as they are.
-pub const UNKNOWN_TO_CLIENT: [&str; 6] =
-    ["shadow_both_orders", "judge", "learning", "serve_pending", "governance", "evaluators"];
+pub const UNKNOWN_TO_CLIENT: [&str; 7] = [
+    "shadow_both_orders",
+    "judge",
+    "learning",
+    "learning_trials",
+    "serve_pending",
+    "governance",
+    "evaluators",
+];
 
 /// Everything an organization can set.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
@@ -30,6 +38,9 @@ pub struct OrganizationConfig {
     pub eval_sample_n_per_stratum: i64,
     pub judge: JudgeConfig,
     pub learning: LearningConfig,
+    /// Configurations stored before there were trials have none.
+    #[serde(default)]
+    pub learning_trials: LearningTrialsConfig,
     pub serve_pending: bool,
     pub governance: GovernanceConfig,
     pub evaluators: Vec<Evaluator>,
@@ -136,6 +147,7 @@ impl Default for OrganizationConfig {
             eval_sample_n_per_stratum: 200,
             judge: JudgeConfig::default(),
             learning: LearningConfig::default(),
+            learning_trials: LearningTrialsConfig::default(),
             serve_pending: false,
             governance: GovernanceConfig::default(),
             evaluators: Vec::new(),
@@ -200,6 +212,7 @@ impl Read for OrganizationConfig {
                 ),
             judge: f.nested("judge"),
             learning: f.nested("learning"),
+            learning_trials: f.nested("learning_trials"),
             serve_pending: f
                 .about(
                     "Whether agents are served agent playbooks that nobody has approved yet. Rejected ones are never \

@@ -13,6 +13,7 @@ mod config;
 mod evaluators;
 pub mod http;
 mod learning;
+mod learning_trials;
 mod recent;
 mod rules;
 mod sql;
@@ -23,5 +24,6 @@ pub use config::{
 };
 pub use evaluators::{Evaluator, PATTERN_SIZE, Rule};
 pub use learning::LearningConfig;
+pub use learning_trials::LearningTrialsConfig;
 pub use recent::{RecentConfigs, recent};
 pub use rules::{Versioned, config_in, get, pin_session_success, prefer_learned, set, update};

@@ -523,6 +523,18 @@ are open."""
         """Learning status of a published request."""
         return cast("types.LearningStatusResponse", self._call("GET", "/api/learning_status", query={"request_id": request_id}))
 
+    def get_effects(
+        self,
+        *,
+        agent_version: Optional[str] = None,
+        source: Optional[str] = None,
+        state: Optional[Literal["helps", "hurts", "no_sign_yet"]] = None,
+        limit: Optional[int] = None,
+        offset: Optional[int] = None,
+    ) -> types.LearningEffects:
+        """Which playbooks help, and which hurt: effects of those that are or were on trial."""
+        return cast("types.LearningEffects", self._call("GET", "/api/learnings/effects", query={"agent_version": agent_version, "source": source, "state": state, "limit": limit, "offset": offset}))
+
     def scorecard(
         self,
         *,
@@ -1418,6 +1430,18 @@ are open."""
     ) -> types.LearningStatusResponse:
         """Learning status of a published request."""
         return cast("types.LearningStatusResponse", await self._call("GET", "/api/learning_status", query={"request_id": request_id}))
+
+    async def get_effects(
+        self,
+        *,
+        agent_version: Optional[str] = None,
+        source: Optional[str] = None,
+        state: Optional[Literal["helps", "hurts", "no_sign_yet"]] = None,
+        limit: Optional[int] = None,
+        offset: Optional[int] = None,
+    ) -> types.LearningEffects:
+        """Which playbooks help, and which hurt: effects of those that are or were on trial."""
+        return cast("types.LearningEffects", await self._call("GET", "/api/learnings/effects", query={"agent_version": agent_version, "source": source, "state": state, "limit": limit, "offset": offset}))
 
     async def scorecard(
         self,

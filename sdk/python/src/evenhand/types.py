@@ -178,6 +178,9 @@ StallReason = Literal["billing_error", "auth_error"]
 # Time to live of a profile.
 TimeToLive = Literal["one_day", "one_week", "one_month", "one_quarter", "one_year", "infinity"]
 
+# Is it known whether a playbook helps?
+TrialState = Literal["helps", "hurts", "no_sign_yet"]
+
 # The remedy that is proposed for a learning.
 TuningAction = Literal["archive", "edit"]
 
@@ -254,6 +257,8 @@ class AgentPlaybook(_AgentPlaybookRequired, total=False):
     # User playbooks it came from, with their turns; null in search results.
     source_windows: Optional[List[SourceWindow]]
     status: Optional[LearningStatus]
+    # Share of users from whom it is withheld, while it is on trial; null for agents.
+    withheld_share: Optional[float]
 
 
 class AgentSuccessConfig(TypedDict, total=False):
@@ -593,6 +598,7 @@ class ConfigView(_ConfigViewRequired, total=False):
     governance_retention: Optional[Dict[str, Any]]
     judge: Optional[JudgeConfig]
     learning: Optional[LearningConfig]
+    learning_trials: Optional[LearningTrialsConfig]
     lineage_gc: Optional[Dict[str, Any]]
     llm_config: Optional[Dict[str, Any]]
     pending_tool_call_config: Optional[Dict[str, Any]]
@@ -1774,6 +1780,50 @@ class LearningConfig(TypedDict, total=False):
     window: Optional[int]
 
 
+class _LearningEffectRequired(TypedDict):
+    agent_playbook_id: int
+    e_value: float
+    # Epochs of its present text.
+    epochs: int
+    # True if it was found to help and is withheld from few users since.
+    is_settled: bool
+    served: TrialSide
+    # Share of users from whom it is withheld now.
+    share: float
+    started_at: int
+    state: TrialState
+    withheld: TrialSide
+
+
+# The effect of a playbook's present text, in percentage points.
+class LearningEffect(_LearningEffectRequired, total=False):
+    # 95 % over all looks together.
+    always_valid_lower: Optional[float]
+    always_valid_upper: Optional[float]
+    # 95 %, for one look.
+    ci_lower: Optional[float]
+    ci_upper: Optional[float]
+    # Days until an effect of five points could be seen, at the present traffic.
+    days_until_five_points: Optional[int]
+    # Success with it minus success without it.
+    effect: Optional[float]
+    null_reason: Optional[NullReason]
+    # True if the sides have their shares of users; null without users.
+    sample_ratio_ok: Optional[bool]
+    shrunken: Optional[ShrunkenEffect]
+    # The smallest effect that could be seen by now.
+    smallest_visible_effect: Optional[float]
+
+
+class LearningEffects(TypedDict):
+    # The best first by their shrunken means, those without an effect last.
+    effects: List[ListedEffect]
+    # Effects that pass the filter.
+    total: int
+    # Whether playbooks are withheld from anybody now.
+    trials_enabled: bool
+
+
 class _LearningProvenanceRequired(TypedDict):
     # Of agent playbooks: who proposed, approved, edited or rejected it, oldest first.
     decisions: List[PlaybookDecision]
@@ -1806,6 +1856,17 @@ class _LearningStatusResponseRequired(TypedDict):
 
 class LearningStatusResponse(_LearningStatusResponseRequired, total=False):
     reason: Optional[str]
+
+
+class LearningTrialsConfig(TypedDict, total=False):
+    # Ids or tags of playbooks that everybody gets: those of safety and law.
+    always_serve: Optional[List[str]]
+    # Whether approved agent playbooks are withheld from some users, to see which help.
+    enabled: Optional[bool]
+    # Share of users who do not get a playbook of which it is not known whether it helps; 0.2.
+    new_share: Optional[float]
+    # The same of a playbook that is known to help; 0.02.
+    settled_share: Optional[float]
 
 
 # The interval of the lift by every method.
@@ -1857,6 +1918,45 @@ class _ListSessionsResponseRequired(TypedDict):
 class ListSessionsResponse(_ListSessionsResponseRequired, total=False):
     # Ask with this for the next page; null on the last.
     next_cursor: Optional[str]
+
+
+class _ListedEffectRequired(TypedDict):
+    agent_playbook_id: int
+    e_value: float
+    # Epochs of its present text.
+    epochs: int
+    # True if it was found to help and is withheld from few users since.
+    is_settled: bool
+    served: TrialSide
+    # Share of users from whom it is withheld now.
+    share: float
+    started_at: int
+    state: TrialState
+    withheld: TrialSide
+    agent_version: str
+    content: str
+    playbook_name: str
+
+
+# An effect with the playbook that it is of.
+class ListedEffect(_ListedEffectRequired, total=False):
+    # 95 % over all looks together.
+    always_valid_lower: Optional[float]
+    always_valid_upper: Optional[float]
+    # 95 %, for one look.
+    ci_lower: Optional[float]
+    ci_upper: Optional[float]
+    # Days until an effect of five points could be seen, at the present traffic.
+    days_until_five_points: Optional[int]
+    # Success with it minus success without it.
+    effect: Optional[float]
+    null_reason: Optional[NullReason]
+    # True if the sides have their shares of users; null without users.
+    sample_ratio_ok: Optional[bool]
+    shrunken: Optional[ShrunkenEffect]
+    # The smallest effect that could be seen by now.
+    smallest_visible_effect: Optional[float]
+    playbook_status: Optional[PlaybookStatus]
 
 
 class _ListedOutcomeRequired(TypedDict):
@@ -2057,6 +2157,7 @@ class OrganizationConfig(TypedDict, total=False):
     governance_retention: Optional[Dict[str, Any]]
     judge: Optional[JudgeConfig]
     learning: Optional[LearningConfig]
+    learning_trials: Optional[LearningTrialsConfig]
     lineage_gc: Optional[Dict[str, Any]]
     llm_config: Optional[Dict[str, Any]]
     pending_tool_call_config: Optional[Dict[str, Any]]
@@ -3354,6 +3455,16 @@ class ShadowWinRateTrendWindowTotal(_ShadowWinRateTrendWindowTotalRequired, tota
     flip_rate: Optional[float]
 
 
+# An effect drawn towards zero, as far as all effects together say that it was luck.
+class ShrunkenEffect(TypedDict):
+    # 90 %.
+    ci_lower: float
+    ci_upper: float
+    # Chance that the true effect has the other sign.
+    false_sign_rate: float
+    mean: float
+
+
 class SignedCertificate(TypedDict):
     certificate: Certificate
     # The governance key behind the signature.
@@ -3539,6 +3650,21 @@ class Transcript(TypedDict):
     outcomes: List[SessionOutcome]
     requests: List[Request]
     session: SessionSummary
+
+
+class _TrialSideRequired(TypedDict):
+    # Users for whom it was found.
+    found_users: int
+    # Judged sessions in which it was found.
+    sessions: int
+    # Those of them with a judged session in which it was found.
+    users: int
+
+
+# Users and sessions of one side of a trial.
+class TrialSide(_TrialSideRequired, total=False):
+    # Percentage of them that succeeded, weighted; null without any.
+    success_rate: Optional[float]
 
 
 # Only sessions whose searches found something, in both arms.

@@ -66,6 +66,7 @@ mod tests {
             source_windows: None,
             source_user_count: None,
             below_min_users: None,
+            withheld_share: None,
             flags: None,
         }
     }

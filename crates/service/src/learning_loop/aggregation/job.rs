@@ -318,6 +318,7 @@ fn new(draft: &Wording, version: &str, now: i64) -> AgentPlaybook {
         source_windows: None,
         source_user_count: None,
         below_min_users: None,
+        withheld_share: None,
         flags: None,
     }
 }
