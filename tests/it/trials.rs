@@ -92,7 +92,8 @@ async fn rows(t: &TestApp) -> Vec<Row> {
 
 #[apply(both_backends)]
 async fn a_playbook_is_withheld_as_the_hash_says(t: TestApp) {
-    let (agent, person) = callers(&t, &t.serve().await, ORG).await;
+    let server = t.serve().await;
+    let (agent, person) = callers(&t, &server, ORG).await;
     let first = add(&person, "Offer a refund after checking.", &[]).await;
     let second = add(&person, "Ask for the refund reason.", &[]).await;
     let law = add(&person, "Name the refund law.", &["legal"]).await;
@@ -165,7 +166,8 @@ async fn a_playbook_is_withheld_as_the_hash_says(t: TestApp) {
 
 #[apply(both_backends)]
 async fn the_holdout_of_an_experiment_takes_no_part(t: TestApp) {
-    let (agent, person) = callers(&t, &t.serve().await, ORG).await;
+    let server = t.serve().await;
+    let (agent, person) = callers(&t, &server, ORG).await;
     add(&person, "Offer a refund after checking.", &[]).await;
     switch_on(&person, json!({})).await;
     start(&person, "exp", 50.0).await;

@@ -226,7 +226,7 @@ def main(url, token):
     def ask(text):
         """Asks as an agent does; the client has no method for it."""
         question = {"user_id": "ada", "question_text": text}
-        answer = requests.post(f"{url}/api/pending_tool_calls", json=question, headers={"Authorization": f"Bearer {token}"})
+        answer = requests.post(f"{url.rstrip('/')}/api/pending_tool_calls", json=question, headers={"Authorization": f"Bearer {token}"})
         answer.raise_for_status()
         return answer.json()["id"]
 
