@@ -20,6 +20,8 @@ use crate::support::{Backend, NOW, Server, TestApp, apply, both_backends, until}
 /// A server seen with an agent's and a governance credential of the same organization.
 pub struct Both {
     pub agent: Server,
+    /// An agent's own key: its searches are production traffic.
+    pub program: Server,
     pub governor: Server,
     _server: Server,
 }
@@ -28,8 +30,9 @@ impl Both {
     pub async fn new(t: &TestApp) -> Self {
         let server = t.serve().await;
         let agent = server.with_token(&t.key("org", Role::Dashboard).await);
+        let program = server.with_token(&t.key("org", Role::Agent).await);
         let governor = server.with_token(&t.key("org", Role::Governance).await);
-        Both { agent, governor, _server: server }
+        Both { agent, program, governor, _server: server }
     }
 
     pub async fn erase(&self, user: &str, request: &str) -> Value {
