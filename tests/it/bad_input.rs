@@ -135,12 +135,16 @@ async fn a_path_that_can_name_nothing_is_not_found(t: TestApp) {
     let server = may_call_all(&t, &open).await;
     let long = "x".repeat(300);
     let mut checked = 0;
-    for (method, path, _) in operations(&specification()) {
+    for (method, path, operation) in operations(&specification()) {
         let parts: Vec<&str> = path.split('/').collect();
         for place in (0..parts.len()).filter(|place| parts[*place].starts_with('{')) {
             for odd in
                 ["none", "%00", "a%00b", "%ff", "%C3%28", "%20", "%0A", "%7F", "%2e%2e%2f", &long]
             {
+                // A name that could be one gets as far as the body, which is missing here.
+                if odd == "none" && operation.get("requestBody").is_some() {
+                    continue;
+                }
                 let mut path = parts.clone();
                 path[place] = odd;
                 let path = path.join("/").replace(['{', '}'], "");

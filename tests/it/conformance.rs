@@ -151,6 +151,8 @@ async fn problems(
     let answer = server.call(method, path, Some(body)).await;
     match answer.status {
         200 => Vec::new(),
+        // The path names nothing, and nothing is wrong with the body.
+        404 if path.contains('{') => Vec::new(),
         404 => panic!("{method} {path} {body} got past its fields: {}", answer.text),
         _ => answer.input_problems(),
     }
