@@ -151,6 +151,14 @@ fn rest_of_row(table: &str) -> (&'static str, &'static str) {
              served_new, served_from_holdout",
             "'s', 'e', 1, 'treatment', 1, 1, 1, 1, 1, 0, 0",
         ),
+        "questions" => (
+            "question_id, tool_name, dedup_key, status, question_text, args, tags, created_at, expires_at",
+            "'q', 'ask_human', 'k', 'pending', 'x', '{}', '[]', 1, 1",
+        ),
+        "trial_exposures" => (
+            "session_id, agent_playbook_id, epoch_no, withheld, found_rank, found_at",
+            "'s', 1, 1, FALSE, 1, 1",
+        ),
         "experiment_stale_users" => ("experiment_id, marks", "'e', 1"),
         "experiment_user_sums" => ("experiment_id, contaminated, sums", "'e', 0, ''"),
         other => panic!("say here what a row of {other} looks like"),

@@ -425,14 +425,14 @@ async fn keys_and_configuration_changes_are_in_the_chain(t: TestApp) {
     for _ in 0..2 {
         service::credentials::revoke(&t.app, &credential.credential_id).await.unwrap();
     }
-    for (operation, count) in [("CONFIG", 1), ("KEY_CREATE", 3), ("KEY_REVOKE", 1)] {
+    for (operation, count) in [("CONFIG", 1), ("KEY_CREATE", 4), ("KEY_REVOKE", 1)] {
         let found = t
             .number(&format!("SELECT COUNT(*) FROM audit_events WHERE operation = '{operation}'"))
             .await;
         assert_eq!(found, count, "{operation}");
     }
     let verified = audit::verify(&t.app.db, &t.app.subject_keys).await.unwrap();
-    assert_eq!((verified.events, verified.broken_at), (5, None));
+    assert_eq!((verified.events, verified.broken_at), (6, None));
     t.sql("UPDATE audit_events SET actor_ref = 'someone' WHERE sequence = 2").await.unwrap();
     assert_eq!(
         audit::verify(&t.app.db, &t.app.subject_keys).await.unwrap().broken_at,
