@@ -17,6 +17,7 @@ struct GuessableIds {
     interaction_id: i64,
     job_id: String,
     credential_id: String,
+    question_id: String,
 }
 
 async fn fill(server: &Server) -> GuessableIds {
@@ -60,7 +61,10 @@ async fn fill(server: &Server) -> GuessableIds {
     let keys = server.get("/api/keys").await.ok();
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let credential_id = text(&keys["keys"][0]["credential_id"]);
-    GuessableIds { interaction_id, job_id: text(&begun["job_id"]), credential_id }
+    let question = json!({"user_id": "bob", "question_text": format!("Who is {CANARY}?")});
+    let question = server.post("/api/pending_tool_calls", &question).await.ok();
+    let (job_id, question_id) = (text(&begun["job_id"]), text(&question["id"]));
+    GuessableIds { interaction_id, job_id, credential_id, question_id }
 }
 
 /// Everything the first organization can read of itself.
@@ -144,6 +148,7 @@ fn filled_path(path: &str, operation: &Value, known: &GuessableIds) -> Vec<Strin
         .replace("{job_id}", &known.job_id)
         .replace("{experiment_id}", "exp-1")
         .replace("{credential_id}", &known.credential_id)
+        .replace("{id}", &known.question_id)
         .replace("{purge_id}", "purge-1");
     assert!(!path.contains('{'), "say what stands for the parameter of {path}");
     let parameters = operation["parameters"].as_array().cloned().unwrap_or_default();
