@@ -89,7 +89,7 @@ async fn another_question_with_the_same_key_takes_its_place(t: TestApp) {
     let more = json!({"user_id": "ada", "question_text": "One more?"});
     server.post(PATH, &more).await.problem(409, "too_many_questions");
     ask(&server, "bob", "Another user's?", json!({})).await;
-    // What ended long ago goes when the agent asks again.
+    // Questions that ended long ago are deleted when the agent asks again.
     t.clock().advance(92 * 86_400);
     ask(&server, "ada", "Much later?", json!({})).await;
     assert_eq!(t.number("SELECT COUNT(*) FROM questions WHERE user_id = 'ada'").await, 1);

@@ -1,4 +1,4 @@
-//! What a credential is and where its data goes.
+//! Identity of the caller, the storage of its data, and the cache that other servers have.
 
 use std::sync::Arc;
 

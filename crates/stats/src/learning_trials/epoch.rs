@@ -173,7 +173,7 @@ impl Epoch {
         Ok(interval_at([size(&self.served)?, size(&self.withheld)?], critical_value))
     }
 
-    /// What more users would tell, from both arms together; null as `too_few_events` while an arm has no
+    /// Variance per user from both arms together, for forecasts with more users; null as `too_few_events` while an arm has no
     /// session or nothing varies.
     pub(super) fn per_user(&self) -> Defined<PerUser> {
         let comparison = self.comparison();

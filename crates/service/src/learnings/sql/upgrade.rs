@@ -13,8 +13,8 @@ macro_rules! upgrade_of {
         pub mod $module {
             use super::*;
 
-            /// People after `after` with selected rows, in the order of their ids; with `pending`, those with
-            /// pending ones.
+            /// People after `after` with selected rows, in the order of their ids; with `only_affected`, those
+            /// who have pending ones.
             pub async fn owners(
                 tx: &mut Tx,
                 org_id: &OrgId,
