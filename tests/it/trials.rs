@@ -9,7 +9,7 @@ use stats::learning_trials::{Epoch, EpochPlan, Evidence, TrialUser};
 use crate::experiments::{callers, start};
 use crate::governance::erase::pair;
 use crate::learning_loop::work;
-use crate::support::{NOW, Server, TestApp, apply, both_backends, until};
+use crate::support::{NOW, Server, TestApp, apply, both_backends, schedule, until};
 
 const ORG: &str = "org";
 
@@ -32,7 +32,7 @@ fn ids(answer: &Value) -> BTreeSet<i64> {
     list.map(|playbook| playbook["agent_playbook_id"].as_i64().unwrap()).collect()
 }
 
-/// What an agent gets on all three ways, which must be the same.
+/// Playbooks that an agent is handed by each of the three endpoints, which must be the same.
 async fn get(agent: &Server, user: &str, session: Option<&str>) -> BTreeSet<i64> {
     let mut body = json!({"user_id": user, "query": "refund", "top_k": 50});
     if let Some(session) = session {
@@ -298,6 +298,17 @@ async fn effects_follow_the_rows_and_an_erasure(t: TestApp) {
         of_source["effects"][0]["null_reason"], "too_few_events",
         "no session is of that source"
     );
+
+    // The helpful one reaches nearly everybody from the next hour on; the harmful one stays as it is.
+    schedule(&t.app, "settle_trials").await;
+    t.clock().advance(3600);
+    work(&t).await;
+    let shares = "SELECT COUNT(*) FROM trial_epochs WHERE epoch_no = 2 AND share = 200";
+    assert_eq!(t.number(&format!("{shares} AND agent_playbook_id = {helpful}")).await, 1);
+    assert_eq!(t.number("SELECT COUNT(*) FROM trial_epochs").await, 3);
+    let settled = effects(&person).await;
+    assert_eq!((&settled[0]["is_settled"], &settled[0]["share"]), (&json!(true), &json!(0.02)));
+    assert_eq!((&settled[0]["state"], &settled[0]["epochs"]), (&json!("helps"), &json!(2)));
 
     // A session that is deleted and a person who is erased count no more.
     let governor = server.with_token(&t.key(ORG, service::credentials::Role::Governance).await);

@@ -49,6 +49,7 @@ pub fn handlers() -> Vec<Arc<dyn Handler<App>>> {
         Arc::new(extraction::ExtractLearnings),
         Arc::new(aggregation::AggregatePlaybooks),
         Arc::new(tuning::TuneLearnings),
+        Arc::new(effects::SettleTrials),
     ];
     for generation in [rerun::Generation::Profiles, rerun::Generation::Playbooks] {
         for again in [true, false] {

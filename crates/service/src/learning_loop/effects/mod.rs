@@ -3,6 +3,7 @@
 
 mod compute;
 pub mod http;
+mod settling;
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -16,6 +17,7 @@ use stats::learning_trials::TrialState;
 use storage::error::Result;
 
 pub use compute::{EpochOfTrial, FoundOnDay, SidesOfEpoch, Trial, UsersAlike, effects};
+pub use settling::SettleTrials;
 
 /// Users and sessions of one side of a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, ToSchema)]

@@ -10,6 +10,12 @@ use storage::db::Tx;
 use storage::error::Result;
 use storage::rows;
 
+/// Organizations that have or had playbooks on trial.
+pub async fn organizations(tx: &mut Tx) -> Result<Vec<OrgId>> {
+    let found = rows!(tx, (OrgId,), "SELECT DISTINCT org_id FROM trial_epochs ORDER BY org_id")?;
+    Ok(found.into_iter().map(|(org_id,)| org_id).collect())
+}
+
 /// A playbook as effects name it.
 #[derive(Clone, Debug, Default, sqlx_macros::FromRow)]
 pub struct NamedPlaybook {
