@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressDrawTarget};
 
-use super::Installation;
+use super::{Format, Installation};
 use base::clock::Clock;
 use base::owner::OrgId;
 use base::vocabulary::Vocabulary;
@@ -52,12 +52,6 @@ pub struct Analyse {
     ci_method: String,
     #[arg(long, value_enum, default_value_t = Format::Report)]
     format: Format,
-}
-
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum Format {
-    Report,
-    Json,
 }
 
 #[derive(Args)]

@@ -12,6 +12,7 @@ mod experiments;
 mod governance;
 mod judge;
 mod keys;
+mod learnings;
 mod migrate;
 mod serve;
 
@@ -20,7 +21,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow, bail};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use base::clock::Clock;
 use base::ids::Ids;
@@ -68,6 +69,9 @@ enum Command {
     /// Compute an experiment's numbers from its rows, or try assignments on recorded users.
     #[command(subcommand)]
     Experiments(experiments::Experiments),
+    /// Compute the effects of playbooks on trial from their rows.
+    #[command(subcommand)]
+    Learnings(learnings::Learnings),
     /// Export and erase people, and prove it.
     #[command(subcommand)]
     Governance(governance::Governance),
@@ -81,6 +85,13 @@ enum Command {
     ///
     /// Exit code 0 when everything is well, 1 when something needs attention.
     Doctor(doctor::Doctor),
+}
+
+/// Form of what a command finds.
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Format {
+    Report,
+    Json,
 }
 
 /// Installation that a command works on.
@@ -142,6 +153,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
             Command::Judge(command) => command.run().await,
             Command::Evaluate(command) => command.run().await,
             Command::Experiments(command) => command.run().await,
+            Command::Learnings(command) => command.run(),
             Command::Governance(command) => command.run().await,
             Command::Demo(command) => command.run().await,
             Command::Backup(command) => command.run().await,

@@ -92,6 +92,11 @@ const LANDED: &[(&str, &str, &str)] = &[
         "f4ece6ce44305126c2f14f8cd91e22ed20cc735c1a197aecbef1e8f571ec8c68",
         "a34ef35c75fa887bd87e75322de21f6dfdd8a702c187a327bbb654b1ae56ebdc",
     ),
+    (
+        "0018_trial_proposals",
+        "05d57855017e4625e7230093c819b8c2315ace354cd82aab9b4c11787dbff7d1",
+        "15f33212ee06f8f14a4e07fca6cd3f3ddc3479fbfdfe759889961dc5e89753c5",
+    ),
 ];
 
 #[test]

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use base::clock::Clock;
+use base::ids::Ids;
 use serde_json::{Value, json};
 use service::learnings::trials::is_withheld;
 use stats::learning_trials::{Epoch, EpochPlan, Evidence, TrialUser};
@@ -9,7 +11,7 @@ use stats::learning_trials::{Epoch, EpochPlan, Evidence, TrialUser};
 use crate::experiments::{callers, start};
 use crate::governance::erase::pair;
 use crate::learning_loop::work;
-use crate::support::{NOW, Server, TestApp, apply, both_backends, schedule, until};
+use crate::support::{NOW, Process, Server, TestApp, apply, both_backends, schedule, until};
 
 const ORG: &str = "org";
 
@@ -299,6 +301,19 @@ async fn effects_follow_the_rows_and_an_erasure(t: TestApp) {
         "no session is of that source"
     );
 
+    recomputed_from_export(&person).await;
+    let detail = person.get(&format!("/api/learnings/effects/{harmful}")).await.ok();
+    for field in ["state", "effect", "e_value", "always_valid_lower", "served", "withheld"] {
+        assert_eq!(detail[field], listed[1][field], "{field}");
+    }
+    let revision = &detail["revisions"][0];
+    assert_eq!((&revision["effect"], &revision["is_present"]), (&detail["effect"], &json!(true)));
+    assert_eq!(revision["epochs"][0]["share"], 0.5);
+    let newest = detail["series"].as_array().unwrap().last().unwrap();
+    assert_eq!((&newest["effect"], &newest["until"]), (&detail["effect"], &json!(t.clock().now())));
+    person.get("/api/learnings/effects/999").await.problem(404, "not_found");
+    person.get("/api/learnings/effects/nonsense").await.problem(404, "not_found");
+
     // The helpful one reaches nearly everybody from the next hour on; the harmful one stays as it is.
     schedule(&t.app, "settle_trials").await;
     t.clock().advance(3600);
@@ -309,6 +324,20 @@ async fn effects_follow_the_rows_and_an_erasure(t: TestApp) {
     let settled = effects(&person).await;
     assert_eq!((&settled[0]["is_settled"], &settled[0]["share"]), (&json!(true), &json!(0.02)));
     assert_eq!((&settled[0]["state"], &settled[0]["epochs"]), (&json!("helps"), &json!(2)));
+    rejected_by_proposal(&t, &person, harmful, &settled[1]).await;
+    let edit = json!({"agent_playbook_id": harmful, "content": "Offer a refund when asked.",
+        "playbook_status": "approved"});
+    person.put("/api/update_agent_playbook", &edit).await.ok();
+    t.clock().advance(20);
+    let body = json!({"user_id": "user-2", "session_id": "s3", "query": "refund", "top_k": 50});
+    agent.post("/api/search", &body).await.ok();
+    recorded(&t, 2 * 390 + 2).await;
+    let detail = person.get(&format!("/api/learnings/effects/{harmful}")).await.ok();
+    assert_eq!((&detail["state"], &detail["effect"]), (&json!("no_sign_yet"), &json!(null)));
+    let (old, new) = (&detail["revisions"][0], &detail["revisions"][1]);
+    assert_eq!(old["effect"], listed[1]["effect"], "old numbers stay with the old text");
+    assert_eq!((&old["is_present"], &new["is_present"]), (&json!(false), &json!(true)));
+    recomputed_from_export(&person).await;
 
     // A session that is deleted and a person who is erased count no more.
     let governor = server.with_token(&t.key(ORG, service::credentials::Role::Governance).await);
@@ -316,8 +345,193 @@ async fn effects_follow_the_rows_and_an_erasure(t: TestApp) {
     work(&t).await;
     verdicts.retain(|(user, _), _| user != "user-1");
     assert_eq!(t.number("SELECT COUNT(*) FROM trial_exposures WHERE user_id = 'user-1'").await, 0);
-    let corrected = compare(&verdicts).await;
+    let corrected = effects(&person).await;
+    let evidence = by_hand(&t, helpful, &verdicts).await.unwrap();
+    assert_eq!(corrected[0]["e_value"].as_f64().unwrap(), evidence.e_value);
     assert_ne!(corrected[0]["effect"], listed[0]["effect"]);
     let users = |side: &str| corrected[0][side]["found_users"].as_u64().unwrap();
-    assert_eq!(users("served") + users("withheld"), 259);
+    assert_eq!(users("served") + users("withheld"), 260, "259, and one of them in both epochs");
+    recomputed_from_export(&person).await;
+}
+
+/// The command finds in the export what the interface says, to the last digit; the export names nobody.
+async fn recomputed_from_export(person: &Server) {
+    let export = person.get("/api/learnings/effects/export").await;
+    assert_eq!(export.headers["content-type"], "application/x-ndjson");
+    assert!(!export.text.contains("user-") && export.text.contains("subref_v1_"));
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), &export.text).unwrap();
+    let path = file.path().display().to_string();
+    let rows = ["learnings", "effects", "--rows", &path];
+    let output = Process::run(&[&rows[..], &["--format", "json"]].concat());
+    let again: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let listed = person.get("/api/learnings/effects").await.ok();
+    assert_eq!(again["as_of"], listed["as_of"]);
+    let (again, listed) = (again["effects"].as_array().unwrap(), &listed["effects"]);
+    assert_eq!(again.len(), listed.as_array().unwrap().len());
+    for (again, listed) in again.iter().zip(listed.as_array().unwrap()) {
+        for (name, value) in again.as_object().unwrap() {
+            assert_eq!(listed[name], *value, "{name}");
+        }
+    }
+    let report = Process::run(&rows);
+    assert_eq!(String::from_utf8_lossy(&report.stdout).lines().count(), again.len());
+
+    std::fs::write(file.path(), "{\"row\": \"nothing\"}\n").unwrap();
+    let refused = Process::run(&rows);
+    let error = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success() && error.contains("line 1"), "{error}");
+}
+
+/// A person accepts the proposal about a playbook that hurts: its effect, its interval and three failed sessions. Its history
+/// stays.
+async fn rejected_by_proposal(t: &TestApp, person: &Server, id: i64, effect: &Value) {
+    let proposals = person.get("/api/learnings/tuning_proposals").await.ok();
+    let proposals = proposals["proposals"].as_array().unwrap();
+    assert_eq!(proposals.len(), 1, "{proposals:?}");
+    let proposal = &proposals[0];
+    assert_eq!(
+        (&proposal["action"], &proposal["learning_id"]),
+        (&json!("reject"), &json!(id.to_string()))
+    );
+    for field in ["effect", "always_valid_lower", "always_valid_upper", "e_value"] {
+        assert_eq!(proposal["trial"][field], effect[field], "{field}");
+    }
+    assert_eq!(proposal["trial"]["withheld_users"], effect["withheld"]["users"]);
+    assert!(proposal["rationale"].as_str().unwrap().contains("points lower"), "{proposal}");
+    let examples = proposal["evidence"].as_array().unwrap();
+    let users: BTreeSet<&str> = examples.iter().map(|e| e["user_id"].as_str().unwrap()).collect();
+    assert_eq!((examples.len(), users.len()), (3, 3), "sessions of three users");
+    for example in examples {
+        let of = |row: &&Row| row.user_id == example["user_id"] && row.agent_playbook_id == id;
+        assert!(rows(t).await.iter().filter(of).all(|row| !row.withheld), "{example}");
+    }
+    // The next hour proposes nothing new.
+    t.clock().advance(3600);
+    work(t).await;
+    let again = person.get("/api/learnings/tuning_proposals").await.ok();
+    assert_eq!(again["proposals"].as_array().unwrap().len(), 1);
+    let accepted = json!({"proposal_id": proposal["proposal_id"]});
+    person.post("/api/learnings/tuning_proposals/accept", &accepted).await.ok();
+    let rejected = effects(person).await;
+    let of = |effect: &&Value| effect["agent_playbook_id"] == id;
+    let rejected = rejected.iter().find(of).unwrap();
+    assert_eq!(
+        (&rejected["playbook_status"], &rejected["state"]),
+        (&json!("rejected"), &json!("hurts"))
+    );
+}
+
+/// Playbooks come, change, are rejected and come back while shares change and users search: what is withheld by the hash
+/// never reaches its user, and the stored sides and sums agree with a recomputation.
+#[apply(both_backends)]
+async fn in_random_histories_nothing_withheld_is_handed_over(t: TestApp) {
+    let server = t.serve().await;
+    let (agent, person) = callers(&t, &server, ORG).await;
+    let dice = Ids::seeded(Clock::manual(NOW), 22);
+    let below = |bound: u64| (dice.fraction() * bound as f64) as u64;
+    let mut playbooks = Vec::new();
+    for n in 0..4 {
+        playbooks.push(add(&person, &format!("Refund rule number {n}."), &[]).await);
+    }
+    switch_on(&person, json!({})).await;
+    let mut verdicts = BTreeMap::new();
+    for step in 0..160u64 {
+        let id = playbooks[below(4) as usize];
+        match below(12) {
+            0 => {
+                let edit = json!({"agent_playbook_id": id, "content": format!("Refund rule as of {step}.")});
+                person.put("/api/update_agent_playbook", &edit).await.ok();
+            }
+            1 => {
+                let share = [0.1, 0.3, 0.5][below(3) as usize];
+                switch_on(&person, json!({"new_share": share})).await;
+                // Settings and epochs are known for ten seconds.
+                t.clock().advance(20);
+            }
+            2 => {
+                let status = ["approved", "rejected", "approved"][below(3) as usize];
+                let change = json!({"agent_playbook_id": id, "playbook_status": status});
+                person.put("/api/update_agent_playbook_status", &change).await.ok();
+            }
+            3 => t.clock().advance(86_400),
+            _ => {
+                let (user, session) = (format!("user-{}", below(12)), format!("s-{}", below(40)));
+                let got = get(&agent, &user, Some(&session)).await;
+                for id in newest_withheld(&t, &user).await {
+                    assert!(!got.contains(&id), "step {step}: {id} reached {user}");
+                }
+                let key = (user, session);
+                verdicts.entry(key).or_insert_with(|| (below(3) > 0, 10_000));
+            }
+        }
+    }
+    until("records are written", async || {
+        let written = t.number("SELECT COUNT(*) FROM trial_exposures").await;
+        written > 100 && t.number("SELECT COUNT(*) FROM trial_exposures").await == written
+    })
+    .await;
+    for row in rows(&t).await {
+        let user = row.user_id.as_str().into();
+        let by_hash =
+            is_withheld(&ORG.into(), row.agent_playbook_id, row.epoch_no, &user, row.share);
+        assert_eq!(row.withheld, by_hash, "{row:?}");
+    }
+    for ((user, session), (success, _)) in &verdicts {
+        judged(&t, user, session, *success, 10_000).await;
+    }
+    let stored = rows(&t).await;
+    for effect in effects(&person).await {
+        let id = effect["agent_playbook_id"].as_i64().unwrap();
+        let digest = format!(
+            "SELECT COUNT(*) FROM trial_epochs e WHERE e.agent_playbook_id = {id} AND e.digest =
+                (SELECT n.digest FROM trial_epochs n WHERE n.agent_playbook_id = {id} ORDER BY n.epoch_no DESC LIMIT 1)"
+        );
+        assert_eq!(effect["epochs"].as_i64().unwrap(), t.number(&digest).await);
+        let epochs = person.get(&format!("/api/learnings/effects/{id}")).await.ok();
+        for epoch in epochs["revisions"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .flat_map(|r| r["epochs"].as_array().unwrap())
+        {
+            for (side, withheld) in [("served", false), ("withheld", true)] {
+                let of = |row: &&Row| {
+                    row.agent_playbook_id == id
+                        && row.withheld == withheld
+                        && epoch["epoch_no"] == row.epoch_no
+                };
+                let sessions = stored.iter().filter(of).count();
+                assert_eq!(epoch[side]["sessions"], sessions, "{epoch}");
+                let users: BTreeSet<&str> =
+                    stored.iter().filter(of).map(|row| row.user_id.as_str()).collect();
+                assert_eq!(epoch[side]["found_users"], users.len(), "{epoch}");
+            }
+        }
+    }
+    recomputed_from_export(&person).await;
+}
+
+/// Playbooks that the newest epochs withhold from a user.
+async fn newest_withheld(t: &TestApp, user: &str) -> Vec<i64> {
+    let epochs = t
+        .app
+        .db
+        .read("test.epochs", (), |tx, ()| {
+            Box::pin(async move {
+                storage::rows!(
+                    tx,
+                    (i64, i64, i64),
+                    "SELECT agent_playbook_id, epoch_no, share FROM trial_epochs ORDER BY epoch_no"
+                )
+            })
+        })
+        .await
+        .unwrap();
+    let newest: BTreeMap<i64, (i64, i64)> =
+        epochs.into_iter().map(|(id, epoch, share)| (id, (epoch, share))).collect();
+    let withheld = newest
+        .into_iter()
+        .filter(|(id, (epoch, share))| is_withheld(&ORG.into(), *id, *epoch, &user.into(), *share));
+    withheld.map(|(id, _)| id).collect()
 }

@@ -4,7 +4,7 @@ export default defineConfig({
   test: {
     include: ["e2e/**/*.e2e.ts"],
     testTimeout: 120_000,
-    hookTimeout: 300_000,
+    hookTimeout: 900_000,
     fileParallelism: false,
     sequence: { concurrent: false },
   },

@@ -40,6 +40,10 @@ impl Desk {
         self.call(Method::POST, path, body).await
     }
 
+    pub async fn get(&self, path: &str) -> Result<Value> {
+        self.call(Method::GET, path, &Value::Null).await
+    }
+
     pub async fn put(&self, path: &str, body: &Value) -> Result<Value> {
         self.call(Method::PUT, path, body).await
     }

@@ -10,15 +10,16 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
 use super::desk::Desk;
+use super::experiments;
 use super::lessons::{self, Lesson, Profile};
 use super::story::{DAY, DAYS, Dice, FORGOTTEN, Story, Visit, user_id};
 use super::talk::{self, Given, Topic};
-use super::trials;
 use base::owner::UserId;
 use service::app::App;
 use service::credentials::DEFAULT_ORG;
 use service::evaluation::learned::training::KIND as TRAINING;
 use service::governance::purge::{self, EraseRequest};
+use service::learning_loop::SETTLE_TRIALS;
 use service::learnings;
 use service::wiring::job_handlers;
 use storage::jobs;
@@ -66,6 +67,11 @@ pub async fn fill(app: &Arc<App>, story: &Story) -> Result<usize> {
         "living through 90 days {bar:36} {pos}/{len} sessions ({eta} left)",
     )?);
     configure(&desk, false).await?;
+    // The installation's other recurring work waits until the demo is served.
+    let handlers = job_handlers();
+    for settling in handlers.iter().filter(|handler| handler.kind() == SETTLE_TRIALS) {
+        settling.schedule(app).await?;
+    }
     let profiles = lessons::get_to_know(&desk, story.seed(), app.clock.now()).await?;
     let mut life = Life { app, desk, story, lessons: Vec::new(), profiles };
     let went = life.live(&bar).await?;
@@ -82,6 +88,7 @@ async fn configure(desk: &Desk, learns: bool) -> Result<()> {
         // As one does when judging costs money; and there is something to ask why about.
         "agent_success_config": {"sampling_rate": 0.8},
         "learning": {"enabled": learns},
+        "learning_trials": {"enabled": true},
     });
     desk.post("/api/update_config", &config).await.map(drop)
 }
@@ -114,7 +121,7 @@ impl Life<'_> {
         if day == LEARNS_FROM {
             configure(&self.desk, true).await?;
         }
-        trials::turn_to(&self.desk, day).await?;
+        experiments::turn_to(&self.desk, day).await?;
         let now = self.app.clock.now();
         lessons::retire(&self.desk, day, &mut self.lessons).await?;
         self.lessons.extend(lessons::teach(&self.desk, self.story.seed(), day, now).await?);
@@ -144,8 +151,10 @@ impl Life<'_> {
             let with_shadow = day >= SHADOW_FROM && visit.dice.chance(0.1);
             let (app, seed) = (self.app.clone(), self.story.seed());
             self.on_any_core(async move {
-                let given = trials::expose(&app, seed, day, &visit, found).await?;
-                Ok(given.map(|given| Guest { visit, topic, given, with_shadow }))
+                let given = experiments::expose(&app, seed, day, &visit, found).await?;
+                let Some(given) = given else { return Ok(None) };
+                let given = lessons::hand_over(&app, &visit, given).await?;
+                Ok(Some(Guest { visit, topic, given, with_shadow }))
             })
         });
         let guests: Vec<Option<Guest>> =

@@ -1,13 +1,19 @@
 //! The desk's learnings: playbooks with their sources, and profiles of its customers.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::desk::Desk;
-use super::story::{Dice, user_id};
+use super::story::{Dice, Visit, user_id};
+use super::talk::Given;
 use base::owner::UserId;
+use service::app::App;
+use service::credentials::DEFAULT_ORG;
+use service::learnings::trials::hold_back;
+use service::learnings::{AgentPlaybook, LearningStatus, PlaybookStatus};
 
 /// An agent playbook as conversations use it.
 #[derive(Clone)]
@@ -15,6 +21,7 @@ pub struct Lesson {
     pub id: i64,
     pub name: &'static str,
     pub topic: &'static str,
+    trigger: &'static str,
     pub content: &'static str,
     /// Its effect on the chance of success.
     pub effect: f64,
@@ -174,7 +181,15 @@ pub async fn teach(desk: &Desk, seed: u64, day: i64, now: i64) -> Result<Vec<Les
         let added = person.post("/api/add_agent_playbook", &playbook).await?;
         let id = added["ids"][0].as_i64().unwrap_or_default();
         if *status == "approved" {
-            lessons.push(Lesson { id, name, topic, content, effect: *effect, made_at: now });
+            lessons.push(Lesson {
+                id,
+                name,
+                topic,
+                trigger,
+                content,
+                effect: *effect,
+                made_at: now,
+            });
         }
     }
     Ok(lessons)
@@ -183,15 +198,53 @@ pub async fn teach(desk: &Desk, seed: u64, day: i64, now: i64) -> Result<Vec<Les
 /// The rule that turned out to harm and was retired, and the day.
 const RETIRED: (&str, i64) = ("Offer a refund without checking", 78);
 
-/// Retires the rule whose harm was seen, on the day it was.
+/// Hands a lesson over, unless it is withheld from the customer to see whether it helps.
+pub async fn hand_over(app: &Arc<App>, visit: &Visit, given: Given) -> Result<Given> {
+    let Some(lesson) = &given.lesson else { return Ok(given) };
+    let playbook = AgentPlaybook {
+        agent_playbook_id: lesson.id,
+        playbook_name: lesson.name.to_owned(),
+        agent_version: String::new(),
+        created_at: lesson.made_at,
+        content: lesson.content.to_owned(),
+        trigger: lesson.trigger.to_owned(),
+        rationale: String::new(),
+        playbook_status: PlaybookStatus::Approved,
+        playbook_metadata: Value::Null.into(),
+        status: LearningStatus::Current,
+        tags: vec![lesson.topic.to_owned()].into(),
+        source_windows: None,
+        source_user_count: None,
+        below_min_users: None,
+        withheld_share: None,
+        flags: None,
+    };
+    let (org, session) = (DEFAULT_ORG.into(), visit.session_id());
+    let found = vec![playbook];
+    let kept = hold_back(app, &org, Some(&visit.user), Some(&session), found).await?;
+    let lesson = given.lesson.filter(|_| !kept.is_empty());
+    Ok(Given { lesson, ..given })
+}
+
+/// Retires the rule whose harm was seen, on the day it was: by the proposal of its trial, if that is clear already.
 pub async fn retire(desk: &Desk, day: i64, lessons: &mut Vec<Lesson>) -> Result<()> {
     let (name, on_day) = RETIRED;
     let Some(at) = lessons.iter().position(|lesson| day == on_day && lesson.name == name) else {
         return Ok(());
     };
     let Lesson { id, .. } = lessons.remove(at);
+    let person = desk.person();
+    let open = person.get("/api/learnings/tuning_proposals").await?;
+    let of_lesson = |proposal: &&Value| {
+        proposal["kind"] == "agent_playbook" && proposal["learning_id"] == id.to_string()
+    };
+    let proposals = open["proposals"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if let Some(proposal) = proposals.iter().find(of_lesson) {
+        let accepted = json!({"proposal_id": proposal["proposal_id"]});
+        return person.post("/api/learnings/tuning_proposals/accept", &accepted).await.map(drop);
+    }
     let rejection = json!({"agent_playbook_id": id, "playbook_status": "rejected"});
-    desk.person().put("/api/update_agent_playbook_status", &rejection).await.map(drop)
+    person.put("/api/update_agent_playbook_status", &rejection).await.map(drop)
 }
 
 /// Profiles of some customers.

@@ -2,12 +2,12 @@
 //! who keep coming afterwards. A story around the service, not a part of it.
 
 mod desk;
+mod experiments;
 mod fill;
 mod lessons;
 pub mod live;
 mod story;
 mod talk;
-mod trials;
 
 use anyhow::Result;
 use service::app::App;

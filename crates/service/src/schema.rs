@@ -34,4 +34,5 @@ pub const MIGRATIONS: Migrations = migrations! {
     15 "0015_inclusion_chances";
     16 "0016_questions" expands 15;
     17 "0017_trials" expands 16;
+    18 "0018_trial_proposals" expands 17;
 };

@@ -22,6 +22,7 @@ use crate::app::{App, AreaState, Schema};
 use crate::config::Settings;
 use crate::credentials::{GivenCredentials, RecentUse, Refusals};
 use crate::evaluation;
+use crate::evaluation::effects::RecentEffects;
 use crate::evaluation::overview::RecentEvidence;
 use crate::experiments;
 use crate::governance;
@@ -103,7 +104,8 @@ impl App {
                 .with(RecentEvidence::default())
                 .with(StallNotice::default())
                 .with(KnownEpochs::default())
-                .with(RecentExposures::default()),
+                .with(RecentExposures::default())
+                .with(RecentEffects::default()),
             settings,
             judge,
             rules,

@@ -93,9 +93,19 @@ const FOREIGN_TABLES: &[(&str, &[&str], &str)] = &[
     ("app", &["installation"], "readiness makes a write there"),
     (
         "evaluation",
-        &["interactions", "jobs", "requests", "session_outcomes", "sessions", "subjects"],
+        &[
+            "agent_playbooks",
+            "interactions",
+            "jobs",
+            "requests",
+            "session_outcomes",
+            "sessions",
+            "subjects",
+            "trial_epochs",
+            "trial_exposures",
+        ],
         "verdicts are dated, filtered, ordered and counted by their sessions, in one statement; reviews are drawn by \
-         arm, and a judgement under way is its job's",
+         arm, a judgement under way is its job's, and effects join what was found with verdicts",
     ),
     (
         "experiments",
@@ -123,15 +133,11 @@ const FOREIGN_TABLES: &[(&str, &[&str], &str)] = &[
         &[
             "agent_playbook_sources",
             "agent_playbooks",
-            "evaluation_results",
             "profiles",
-            "sessions",
-            "trial_epochs",
-            "trial_exposures",
             "user_playbook_vectors",
             "user_playbooks",
         ],
-        "learnings are compared, scored and traced in bulk; effects join what was found with verdicts, in one statement",
+        "learnings are compared, scored and traced in bulk",
     ),
     (
         "sessions",

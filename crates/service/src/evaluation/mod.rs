@@ -9,6 +9,7 @@
 //! - A failed judgement is absent, never a zero. It is tried again, and [`fn@decisions`] says where it stands.
 //! - What was judged is known exactly ([`crate::sessions::Snapshot`]); what is deleted takes its verdicts along.
 
+pub mod effects;
 mod export;
 mod gaps;
 pub mod learned;
@@ -70,6 +71,7 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
         .merge(review::http::routes())
         .merge(shadow::http::routes())
         .merge(overview::http::routes())
+        .merge(effects::http::routes())
         .merge(export::http::routes())
         .merge(scores::http::routes())
 }

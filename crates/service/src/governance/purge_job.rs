@@ -11,7 +11,7 @@ use super::purge::{
 };
 use super::{ledger, physical, sql};
 use crate::app::App;
-use crate::evaluation::{self, learned};
+use crate::evaluation::{self, effects, learned};
 use crate::learning_loop;
 use crate::user_tables::{LINKS, USER_TABLES};
 use base::owner::{OrgId, UserId};
@@ -430,6 +430,7 @@ async fn finish(
         let cause = Error::Internal("rows are left".to_owned());
         return Err(Failure::new(PurgeErrorCode::NotEmpty, cause));
     }
+    effects::forget(app, &purge.org_id);
     app.sign_audit_head().await;
     // Before anybody is told: lists are read from there.
     if !app.db.await_standby().await.unwrap_or(false) {

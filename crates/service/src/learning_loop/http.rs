@@ -12,7 +12,7 @@ use utoipa_axum::routes;
 use super::change_log::{self, ProfileChanges};
 use super::extraction::{self, LearningProgress};
 use super::provenance::{self, Provenance};
-use super::{aggregation, effects, rerun, review, tuning};
+use super::{aggregation, rerun, review, tuning};
 use crate::app::App;
 use crate::credentials::{Caller, Inspector, Operator};
 use crate::http::fields::{Fields, Read};
@@ -27,7 +27,6 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(run_playbook_aggregation))
         .merge(tuning::http::routes())
         .merge(rerun::http::routes())
-        .merge(effects::http::routes())
         .merge(review::http::routes())
 }
 

@@ -6,7 +6,6 @@
 
 mod aggregation;
 mod change_log;
-mod effects;
 pub mod extraction;
 pub mod http;
 mod masking;
@@ -31,6 +30,7 @@ use storage::jobs::Handler;
 
 pub use masking::{Comparison, Masked, compare as compare_shared, mask as mask_shared};
 pub use sql::streams::spent_since;
+pub use tuning::SETTLE_TRIALS;
 
 /// Deletes what was found and proposed in a session, in the transaction that deletes the session.
 pub async fn forget_session(
@@ -49,7 +49,7 @@ pub fn handlers() -> Vec<Arc<dyn Handler<App>>> {
         Arc::new(extraction::ExtractLearnings),
         Arc::new(aggregation::AggregatePlaybooks),
         Arc::new(tuning::TuneLearnings),
-        Arc::new(effects::SettleTrials),
+        Arc::new(tuning::SettleTrials),
     ];
     for generation in [rerun::Generation::Profiles, rerun::Generation::Playbooks] {
         for again in [true, false] {

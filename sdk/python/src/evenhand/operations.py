@@ -535,6 +535,20 @@ are open."""
         """Which playbooks help, and which hurt: effects of those that are or were on trial."""
         return cast("types.LearningEffects", self._call("GET", "/api/learnings/effects", query={"agent_version": agent_version, "source": source, "state": state, "limit": limit, "offset": offset}))
 
+    def export_effects(
+        self,
+    ) -> bytes:
+        """The rows behind the effects, one JSON object per line, with references in the place of ids. What
+`evenhand learnings effects` reads."""
+        return cast("bytes", self._call("GET", "/api/learnings/effects/export", raw=True))
+
+    def get_effect(
+        self,
+        agent_playbook_id: str,
+    ) -> types.LearningEffectDetail:
+        """One playbook's effect: by text, by epoch, and its course over time."""
+        return cast("types.LearningEffectDetail", self._call("GET", f"/api/learnings/effects/{quote(agent_playbook_id, safe='')}"))
+
     def scorecard(
         self,
         *,
@@ -1442,6 +1456,20 @@ are open."""
     ) -> types.LearningEffects:
         """Which playbooks help, and which hurt: effects of those that are or were on trial."""
         return cast("types.LearningEffects", await self._call("GET", "/api/learnings/effects", query={"agent_version": agent_version, "source": source, "state": state, "limit": limit, "offset": offset}))
+
+    async def export_effects(
+        self,
+    ) -> bytes:
+        """The rows behind the effects, one JSON object per line, with references in the place of ids. What
+`evenhand learnings effects` reads."""
+        return cast("bytes", await self._call("GET", "/api/learnings/effects/export", raw=True))
+
+    async def get_effect(
+        self,
+        agent_playbook_id: str,
+    ) -> types.LearningEffectDetail:
+        """One playbook's effect: by text, by epoch, and its course over time."""
+        return cast("types.LearningEffectDetail", await self._call("GET", f"/api/learnings/effects/{quote(agent_playbook_id, safe='')}"))
 
     async def scorecard(
         self,

@@ -94,7 +94,8 @@ LearningKind = Literal["profile", "user_playbook", "agent_playbook"]
 # Learning status of a published request. A failure is tried again once a day.
 LearningProgress = Literal["pending", "processing", "done", "failed"]
 
-# The sign of a learning's attributable impact where it is marked as more than chance; else `unclear`.
+# What a trial called a playbook; without a call the sign of a learning's attributable impact where it is marked as
+# more than chance; else `unclear`.
 LearningStanding = Literal["helps", "hurts", "unclear"]
 
 # Status of a learning. Clients read `current` as null.
@@ -182,7 +183,7 @@ TimeToLive = Literal["one_day", "one_week", "one_month", "one_quarter", "one_yea
 TrialState = Literal["helps", "hurts", "no_sign_yet"]
 
 # The remedy that is proposed for a learning.
-TuningAction = Literal["archive", "edit"]
+TuningAction = Literal["archive", "reject", "edit"]
 
 # The decision about a tuning proposal.
 TuningStatus = Literal["open", "accepted", "declined"]
@@ -797,6 +798,27 @@ class DeletedSession(TypedDict):
     deleted_requests_count: int
     message: str
     success: bool
+
+
+class _EffectAtTimeRequired(TypedDict):
+    # Strength of the evidence for some effect; 0 without one.
+    e_value: float
+    # Users with a judged session.
+    served_users: int
+    until: int
+    withheld_users: int
+
+
+# An effect by sessions in which the playbook was found until a time.
+class EffectAtTime(_EffectAtTimeRequired, total=False):
+    # 95 % over all looks together.
+    always_valid_lower: Optional[float]
+    always_valid_upper: Optional[float]
+    # 95 %, for one look.
+    ci_lower: Optional[float]
+    ci_upper: Optional[float]
+    effect: Optional[float]
+    null_reason: Optional[NullReason]
 
 
 class _ErasedRequired(TypedDict):
@@ -1781,8 +1803,9 @@ class LearningConfig(TypedDict, total=False):
 
 
 class _LearningEffectRequired(TypedDict):
-    agent_playbook_id: int
+    # Strength of the evidence for some effect; 0 without one.
     e_value: float
+    agent_playbook_id: int
     # Epochs of its present text.
     epochs: int
     # True if it was found to help and is withheld from few users since.
@@ -1795,7 +1818,7 @@ class _LearningEffectRequired(TypedDict):
     withheld: TrialSide
 
 
-# The effect of a playbook's present text, in percentage points.
+# The effect of a playbook's present text, judged among those of all playbooks.
 class LearningEffect(_LearningEffectRequired, total=False):
     # 95 % over all looks together.
     always_valid_lower: Optional[float]
@@ -1803,11 +1826,10 @@ class LearningEffect(_LearningEffectRequired, total=False):
     # 95 %, for one look.
     ci_lower: Optional[float]
     ci_upper: Optional[float]
-    # Days until an effect of five points could be seen, at the present traffic.
-    days_until_five_points: Optional[int]
-    # Success with it minus success without it.
     effect: Optional[float]
     null_reason: Optional[NullReason]
+    # Days until an effect of five points could be seen, at the present traffic.
+    days_until_five_points: Optional[int]
     # True if the sides have their shares of users; null without users.
     sample_ratio_ok: Optional[bool]
     shrunken: Optional[ShrunkenEffect]
@@ -1815,7 +1837,69 @@ class LearningEffect(_LearningEffectRequired, total=False):
     smallest_visible_effect: Optional[float]
 
 
+class _LearningEffectDetailRequired(TypedDict):
+    # Strength of the evidence for some effect; 0 without one.
+    e_value: float
+    agent_playbook_id: int
+    # Epochs of its present text.
+    epochs: int
+    # True if it was found to help and is withheld from few users since.
+    is_settled: bool
+    served: TrialSide
+    # Share of users from whom it is withheld now.
+    share: float
+    started_at: int
+    state: TrialState
+    withheld: TrialSide
+    agent_version: str
+    content: str
+    playbook_name: str
+    # The texts that were on trial, the oldest first. Numbers of an old text stay with it.
+    revisions: List[TrialRevision]
+    # The effect of the present text as it was known at these times.
+    series: List[EffectAtTime]
+
+
+# One playbook's effect, with its texts and its course.
+class LearningEffectDetail(_LearningEffectDetailRequired, total=False):
+    # 95 % over all looks together.
+    always_valid_lower: Optional[float]
+    always_valid_upper: Optional[float]
+    # 95 %, for one look.
+    ci_lower: Optional[float]
+    ci_upper: Optional[float]
+    effect: Optional[float]
+    null_reason: Optional[NullReason]
+    # Days until an effect of five points could be seen, at the present traffic.
+    days_until_five_points: Optional[int]
+    # True if the sides have their shares of users; null without users.
+    sample_ratio_ok: Optional[bool]
+    shrunken: Optional[ShrunkenEffect]
+    # The smallest effect that could be seen by now.
+    smallest_visible_effect: Optional[float]
+    playbook_status: Optional[PlaybookStatus]
+
+
+class _LearningEffectEstimateRequired(TypedDict):
+    # Strength of the evidence for some effect; 0 without one.
+    e_value: float
+
+
+# Success with a playbook minus success without it, in percentage points.
+class LearningEffectEstimate(_LearningEffectEstimateRequired, total=False):
+    # 95 % over all looks together.
+    always_valid_lower: Optional[float]
+    always_valid_upper: Optional[float]
+    # 95 %, for one look.
+    ci_lower: Optional[float]
+    ci_upper: Optional[float]
+    effect: Optional[float]
+    null_reason: Optional[NullReason]
+
+
 class LearningEffects(TypedDict):
+    # When they were computed; over many users it may be a minute ago.
+    as_of: int
     # The best first by their shrunken means, those without an effect last.
     effects: List[ListedEffect]
     # Effects that pass the filter.
@@ -1921,8 +2005,9 @@ class ListSessionsResponse(_ListSessionsResponseRequired, total=False):
 
 
 class _ListedEffectRequired(TypedDict):
-    agent_playbook_id: int
+    # Strength of the evidence for some effect; 0 without one.
     e_value: float
+    agent_playbook_id: int
     # Epochs of its present text.
     epochs: int
     # True if it was found to help and is withheld from few users since.
@@ -1946,11 +2031,10 @@ class ListedEffect(_ListedEffectRequired, total=False):
     # 95 %, for one look.
     ci_lower: Optional[float]
     ci_upper: Optional[float]
-    # Days until an effect of five points could be seen, at the present traffic.
-    days_until_five_points: Optional[int]
-    # Success with it minus success without it.
     effect: Optional[float]
     null_reason: Optional[NullReason]
+    # Days until an effect of five points could be seen, at the present traffic.
+    days_until_five_points: Optional[int]
     # True if the sides have their shares of users; null without users.
     sample_ratio_ok: Optional[bool]
     shrunken: Optional[ShrunkenEffect]
@@ -2984,6 +3068,24 @@ class _RuleAttributionRowRequired(TypedDict):
 class RuleAttributionRow(_RuleAttributionRowRequired, total=False):
     # Interval of the success rate of sessions that cite it, 0 to 1, which accounts for users; null with few of them.
     success_rate_ci95: Optional[List[float]]
+    trial: Optional[RuleTrial]
+
+
+class _RuleTrialRequired(TypedDict):
+    # Users with a judged session who got it, and from whom it was withheld.
+    served_users: int
+    state: TrialState
+    withheld_users: int
+
+
+# The effect of an agent playbook by a trial: it was withheld from users chosen at random.
+class RuleTrial(_RuleTrialRequired, total=False):
+    # 95 % over all looks together.
+    always_valid_ci95_pp: Optional[List[float]]
+    # Success with it minus success without it, in points; null while too little is known.
+    effect_pp: Optional[float]
+    # Drawn towards none by what all trials show together.
+    shrunken_pp: Optional[float]
 
 
 class RunPlaybookAggregationRequest(TypedDict):
@@ -3036,6 +3138,7 @@ class _ScoreRequired(TypedDict):
     relevance: Relevance
     # Different sessions it was judged in.
     sessions: int
+    # By a trial that called it; without one by verdicts.
     standing: LearningStanding
     # The beginning of its text.
     title: str
@@ -3055,6 +3158,7 @@ class Score(_ScoreRequired, total=False):
     # The attributable impact drawn towards none by what all learnings show together.
     shrunken_impact: Optional[float]
     status: Optional[LearningStatus]
+    trial_effect: Optional[LearningEffect]
     user_id: Optional[UserId]
 
 
@@ -3652,6 +3756,61 @@ class Transcript(TypedDict):
     session: SessionSummary
 
 
+class _TrialEpochRequired(TypedDict):
+    epoch_no: int
+    is_settled: bool
+    # Users at which its evidence is sharpest.
+    planned_users: int
+    served: TrialSide
+    # Share of users from whom it was withheld.
+    share: float
+    started_at: int
+    withheld: TrialSide
+
+
+# A time in which neither the text nor the share changed.
+class TrialEpoch(_TrialEpochRequired, total=False):
+    # True if the sides have their shares of users; null without users.
+    sample_ratio_ok: Optional[bool]
+
+
+# The effect of a playbook by a trial, in percentage points.
+class TrialFinding(TypedDict):
+    # 95 % over all looks together.
+    always_valid_lower: float
+    always_valid_upper: float
+    e_value: float
+    # Success with it minus success without it.
+    effect: float
+    # Users with a judged session who got it, and from whom it was withheld.
+    served_users: int
+    withheld_users: int
+
+
+class _TrialRevisionRequired(TypedDict):
+    # Strength of the evidence for some effect; 0 without one.
+    e_value: float
+    # Digest of the text.
+    digest: str
+    epochs: List[TrialEpoch]
+    is_present: bool
+    served: TrialSide
+    started_at: int
+    withheld: TrialSide
+
+
+# The trial of one text of a playbook.
+class TrialRevision(_TrialRevisionRequired, total=False):
+    # 95 % over all looks together.
+    always_valid_lower: Optional[float]
+    always_valid_upper: Optional[float]
+    # 95 %, for one look.
+    ci_lower: Optional[float]
+    ci_upper: Optional[float]
+    effect: Optional[float]
+    null_reason: Optional[NullReason]
+
+
 class _TrialSideRequired(TypedDict):
     # Users for whom it was found.
     found_users: int
@@ -3686,7 +3845,7 @@ class TuningDecided(TypedDict):
     success: bool
 
 
-# A verdict that counts against a learning.
+# A verdict that counts against a learning, or an example of a session that got it and failed.
 class TuningEvidence(TypedDict):
     # The verified diagnosis; empty without one.
     category: str
@@ -3723,6 +3882,7 @@ class _TuningProposalRequired(TypedDict):
 # A learning that hurts, and what is proposed to do about it.
 class TuningProposal(_TuningProposalRequired, total=False):
     decided_at: Optional[int]
+    trial: Optional[TrialFinding]
     user_id: Optional[UserId]
 
 

@@ -3,12 +3,14 @@ import { useUrlState } from "../../lib/url-state.ts";
 import { Segmented } from "../../parts/controls.tsx";
 import { Page } from "../../parts/page.tsx";
 import { AgentPlaybooks } from "./agent-playbooks.tsx";
+import { Effects } from "./effects.tsx";
 import { OfUser } from "./of-user.tsx";
 import { Scorecard } from "./scorecard.tsx";
 import { TrySearch } from "./try-search.tsx";
 
 const VIEWS = [
   ["playbooks", "Agent playbooks"],
+  ["effects", "Effects"],
   ["scorecard", "Scorecard"],
   ["people", "Of a person"],
   ["search", "Try a search"],
@@ -26,10 +28,11 @@ export default function LearningsPage() {
           label="View"
           value={view}
           options={VIEWS}
-          onChange={(v) => change({ view: v === "playbooks" ? null : v, open: null })}
+          onChange={(v) => change({ view: v === "playbooks" ? null : v, open: null, state: null })}
         />
       }>
       {view === "playbooks" && <AgentPlaybooks />}
+      {view === "effects" && <Effects />}
       {view === "scorecard" && <Scorecard />}
       {view === "people" && <OfUser />}
       {view === "search" && <TrySearch />}

@@ -136,12 +136,21 @@ function Detail({ score }: { score: Score }) {
               ? `${withInterval(lift.percentage_points, lift.ci95_percentage_points, points)}: ${plural(lift.treatment_sessions, "session")} served it, ${count(lift.holdout_sessions)} of the holdout (${lift.experiment_id}). It is served where it seems to fit, so this describes and does not prove.`
               : score.arm_lift_reason,
           ],
+          score.trial_effect && ["Trial", trial(score.trial_effect)],
           score.outdated_verdicts > 0 && ["Left out", `${plural(score.outdated_verdicts, "verdict")} on an older text`],
         ]}
       />
       <Provenance kind={score.kind} id={score.learning_id} />
     </div>
   );
+}
+
+/** What a trial found, in a sentence. */
+function trial(effect: NonNullable<Score["trial_effect"]>): string {
+  const users = `${count(effect.served.users)} users with it, ${count(effect.withheld.users)} without`;
+  if (effect.effect == null) return `${words(effect.null_reason)} (${users})`;
+  const interval = [effect.always_valid_lower, effect.always_valid_upper];
+  return `${words(effect.state)}: ${withInterval(effect.effect, interval, points)}; ${users}, chosen at random`;
 }
 
 /** A number with its 95 % interval, or a dash. */

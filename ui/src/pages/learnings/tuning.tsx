@@ -3,7 +3,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "react-router";
 import { api, ok, type Schemas } from "../../api/client.ts";
-import { ago, plural, signed, words } from "../../lib/format.ts";
+import { ago, plural, points, signed, words } from "../../lib/format.ts";
 import { Button } from "../../parts/controls.tsx";
 import { Badge, Card, Trouble } from "../../parts/page.tsx";
 import { useSay } from "../../parts/toast.tsx";
@@ -32,7 +32,7 @@ function Line({ proposal }: { proposal: Proposal }) {
   const [editing, setEditing] = useState(false);
   const settled = (text: string) => async () => {
     await Promise.all(
-      ["tuning", "scorecard", "agent-playbooks"].map((key) => client.invalidateQueries({ queryKey: [key] })),
+      ["tuning", "scorecard", "agent-playbooks", "effects"].map((key) => client.invalidateQueries({ queryKey: [key] })),
     );
     say(text);
   };
@@ -52,13 +52,15 @@ function Line({ proposal }: { proposal: Proposal }) {
   return (
     <li className="flex flex-col gap-2 border-b border-line px-5 py-3 last:border-0">
       <p className="flex flex-wrap items-center gap-2">
-        <Badge tone="warn">{isEdit ? "reword" : "archive"}</Badge>
+        <Badge tone="warn">{isEdit ? "reword" : proposal.action}</Badge>
         <span className="font-medium">
           {words(proposal.kind)} {proposal.learning_id}
         </span>
         <span className="num text-faint">
-          impact {signed(proposal.impact, 2)} over {plural(proposal.judged, "verdict")}, drafted by{" "}
-          {proposal.drafted_by} {ago(proposal.created_at)}
+          {proposal.trial
+            ? `${points(proposal.trial.effect)} by its trial`
+            : `impact ${signed(proposal.impact, 2)} over ${plural(proposal.judged, "verdict")}`}
+          , drafted by {proposal.drafted_by} {ago(proposal.created_at)}
         </span>
       </p>
       {isEdit && (
@@ -74,7 +76,7 @@ function Line({ proposal }: { proposal: Proposal }) {
             <Link
               className="text-accent underline underline-offset-3"
               to={`/sessions?${new URLSearchParams({ open: `${shown.user_id}\n${shown.session_id}`, turn: String(shown.interaction_id) })}`}>
-              {shown.category ? words(shown.category) : "negative"} in {shown.session_id}
+              {shown.category ? words(shown.category) : proposal.trial ? "failed" : "negative"} in {shown.session_id}
             </Link>
           </li>
         ))}
@@ -82,7 +84,7 @@ function Line({ proposal }: { proposal: Proposal }) {
       {problem && !editing && <Trouble error={problem} />}
       <div className="flex flex-wrap gap-2">
         <Button small look="primary" disabled={busy} onClick={() => accept.mutate(undefined)}>
-          {isEdit ? "Accept the wording" : "Archive it"}
+          {{ edit: "Accept the wording", archive: "Archive it", reject: "Reject it" }[proposal.action]}
         </Button>
         {proposal.kind !== "profile" && (
           <Button small disabled={busy} onClick={() => setEditing(true)}>

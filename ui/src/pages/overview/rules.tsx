@@ -21,6 +21,10 @@ export function Rules({ rules, range, version }: { rules: Rule[]; range: Range; 
       "difference low 95 %",
       "difference high 95 %",
       "marked",
+      "trial",
+      "effect by trial (points)",
+      "effect low 95 %",
+      "effect high 95 %",
     ],
     rows: rules.map((r) => [
       r.rule_id,
@@ -35,6 +39,10 @@ export function Rules({ rules, range, version }: { rules: Rule[]; range: Range; 
       r.association.ci95_pp?.[0],
       r.association.ci95_pp?.[1],
       r.association.is_marked ? "yes" : "no",
+      r.trial?.state,
+      r.trial?.effect_pp,
+      r.trial?.always_valid_ci95_pp?.[0],
+      r.trial?.always_valid_ci95_pp?.[1],
     ]),
   };
   const worstFirst = [...rules].sort((a, b) => effect(a) - effect(b) || total(b) - total(a));
@@ -44,7 +52,7 @@ export function Rules({ rules, range, version }: { rules: Rule[]; range: Range; 
       title="What helped and what harmed"
       file="rules"
       data={data}
-      lead="an association, not a cause: sessions that cite the learning against sessions of the same users, or of the same source and version, that do not; coloured where it is more than chance">
+      lead="by a trial where one ran: success with the playbook minus success of users from whom it was withheld at random; elsewhere an association, not a cause: sessions that cite the learning against sessions of the same users, or of the same source and version, that do not; coloured where it is more than chance">
       {rules.length === 0 ? (
         <Empty title="No session cited a learning">
           When agents publish <code>citations</code>, each cited playbook or profile is credited with how its sessions
@@ -62,13 +70,18 @@ export function Rules({ rules, range, version }: { rules: Rule[]; range: Range; 
 }
 
 const total = (rule: Rule) => rule.successes_with + rule.failures_with;
-/** The difference in points, drawn towards none; 0 where too little is known. */
-const effect = (rule: Rule) => rule.association.shrunken_pp ?? 0;
+/** The difference in points, drawn towards none: by a trial, or else by association; 0 where too little is known. */
+const effect = (rule: Rule) => rule.trial?.shrunken_pp ?? rule.association.shrunken_pp ?? 0;
+/** True if it is more than chance. A trial that has an effect decides by itself. */
+const isCalled = (rule: Rule) =>
+  rule.trial?.effect_pp == null ? rule.association.is_marked : rule.trial.state !== "no_sign_yet";
 const rate = (rule: Rule) => rule.successes_with / Math.max(1, total(rule));
 
 function Bar({ rule, reach, range, version }: { rule: Rule; reach: number; range: Range; version: string | null }) {
   const n = total(rule);
-  const { is_marked: marked, ci95_pp: interval } = rule.association;
+  const marked = isCalled(rule);
+  const byTrial = rule.trial?.effect_pp != null;
+  const interval = byTrial ? rule.trial?.always_valid_ci95_pp : rule.association.ci95_pp;
   const width = `${(Math.abs(effect(rule)) / reach) * 50}%`;
   const harm = effect(rule) < 0;
   const search = new URLSearchParams({
@@ -88,6 +101,7 @@ function Bar({ rule, reach, range, version }: { rule: Rule; reach: number; range
           </span>
           <span className="block truncate text-[0.82rem] text-faint">
             {words(rule.kind)} {rule.rule_id}
+            {byTrial && `, by a trial: ${words(rule.trial?.state)}`}
           </span>
         </span>
         <span aria-hidden="true" className="relative hidden h-3.5 sm:block">

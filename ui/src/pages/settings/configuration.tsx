@@ -2,6 +2,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { api, ok, type Schemas } from "../../api/client.ts";
+import { count } from "../../lib/format.ts";
 import { Button, Checkbox, TextArea, TextField } from "../../parts/controls.tsx";
 import { Card, Facts, Skeleton, Trouble } from "../../parts/page.tsx";
 import { useSay } from "../../parts/toast.tsx";
@@ -13,6 +14,25 @@ export function Configuration() {
   if (config.isError) return <Trouble error={config.error} retry={() => config.refetch()} />;
   if (!config.data) return <Skeleton height={420} className="rounded-xl" />;
   return <Form config={config.data} />;
+}
+
+/** The parts of a list that is separated by commas. */
+const listed = (text: string) =>
+  text
+    .split(",")
+    .map((s) => s.trim())
+    .filter(Boolean);
+
+/** What trials cost, by the users of the last weeks. */
+function useCostOfTrials(share: number): string {
+  const query = { holdout_percentage: 10 };
+  const plan = useQuery({
+    queryKey: ["plan", query],
+    queryFn: () => ok(api.GET("/api/retrieval_experiments/plan", { params: { query } })),
+  });
+  if (!plan.data?.past_users) return "A given new playbook is not seen by that share of its users.";
+  const { past_users: users, days } = plan.data;
+  return `About ${count(Math.round(users * share))} of your ${count(users)} users of ${days} days will not see a given new playbook.`;
 }
 
 /** The fields that people change here, flat. */
@@ -27,6 +47,10 @@ function flat(config: Config) {
     bothOrders: config.shadow_both_orders ?? true,
     concurrency: String(config.eval_concurrency_limit ?? 10),
     perStratum: String(config.eval_sample_n_per_stratum ?? 200),
+    trials: config.learning_trials?.enabled ?? false,
+    newShare: String((config.learning_trials?.new_share ?? 0.2) * 100),
+    settledShare: String((config.learning_trials?.settled_share ?? 0.02) * 100),
+    alwaysServe: config.learning_trials?.always_serve?.join(", ") ?? "",
   };
 }
 
@@ -34,15 +58,13 @@ function Form({ config }: { config: Config }) {
   const client = useQueryClient();
   const say = useSay();
   const [fields, setFields] = useState(() => flat(config));
+  const cost = useCostOfTrials(Number(fields.newShare) / 100);
   useEffect(() => setFields(flat(config)), [config]);
   const set = (change: Partial<typeof fields>) => setFields((old) => ({ ...old, ...change }));
   const changed = JSON.stringify(fields) !== JSON.stringify(flat(config));
   const save = useMutation({
     mutationFn: () => {
-      const sources = fields.sources
-        .split(",")
-        .map((s) => s.trim())
-        .filter(Boolean);
+      const sources = listed(fields.sources);
       return ok(
         api.POST("/api/update_config", {
           body: {
@@ -57,6 +79,12 @@ function Form({ config }: { config: Config }) {
             shadow_both_orders: fields.bothOrders,
             eval_concurrency_limit: Number(fields.concurrency),
             eval_sample_n_per_stratum: Number(fields.perStratum),
+            learning_trials: {
+              enabled: fields.trials,
+              new_share: Number(fields.newShare) / 100,
+              settled_share: Number(fields.settledShare) / 100,
+              always_serve: listed(fields.alwaysServe),
+            },
           },
         }),
       );
@@ -66,7 +94,9 @@ function Form({ config }: { config: Config }) {
       say("Saved; sessions judged from now on use it");
     },
   });
-  const number = (name: "sampling" | "learningSampling" | "concurrency" | "perStratum") => ({
+  const number = (
+    name: "sampling" | "learningSampling" | "concurrency" | "perStratum" | "newShare" | "settledShare",
+  ) => ({
     type: "number",
     required: true,
     value: fields[name],
@@ -132,6 +162,28 @@ function Form({ config }: { config: Config }) {
           </div>
         </Card>
       </div>
+      <Card title="Which playbooks help" lead="trials of playbooks">
+        <div className="grid gap-4 sm:grid-cols-2">
+          <div className="sm:col-span-2">
+            <Checkbox
+              label="Withhold each approved playbook from a few users, to see whether it helps"
+              hint={cost}
+              checked={fields.trials}
+              onChange={(trials) => set({ trials })}
+            />
+          </div>
+          <TextField label="Of a new playbook, withheld from (%)" min="1" max="50" step="any" {...number("newShare")} />
+          <TextField label="… once it is known to help (%)" min="1" max="50" step="any" {...number("settledShare")} />
+          <TextField
+            label="Playbooks that everybody gets"
+            className="sm:col-span-2"
+            value={fields.alwaysServe}
+            placeholder="None"
+            onChange={(e) => set({ alwaysServe: e.target.value })}
+            hint="Ids or tags, separated by commas: name those of safety and law here."
+          />
+        </div>
+      </Card>
       <Card title="Rubrics and evaluators" lead="changed through the API">
         <Facts
           rows={[

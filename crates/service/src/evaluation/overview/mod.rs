@@ -24,14 +24,17 @@ use std::sync::Arc;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::effects::{self, Effect};
 use super::{EvaluationResult, shadow};
 use crate::app::App;
+use crate::organization;
 use crate::sessions::CitationKind;
 use base::owner::{OrgId, UserId};
 use body::{Lists, StreamedList};
 use judge::offline;
 use numbers::{OverviewSums, Part};
 use sql::DAY;
+use stats::learning_trials::TrialState;
 use stats::reason::NullReason;
 use storage::db::Tx;
 use storage::error::{Error, Result};
@@ -152,6 +155,40 @@ pub struct RuleAttributionRow {
     /// Interval of the success rate of sessions that cite it, 0 to 1, which accounts for users; null with few of them.
     pub success_rate_ci95: Option<[f64; 2]>,
     pub association: RuleAssociation,
+    /// Of agent playbooks that are or were on trial, over all time and sources: what causes the difference is the playbook.
+    pub trial: Option<RuleTrial>,
+}
+
+/// The effect of an agent playbook by a trial: it was withheld from users chosen at random.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, ToSchema)]
+pub struct RuleTrial {
+    pub state: TrialState,
+    /// Success with it minus success without it, in points; null while too little is known.
+    pub effect_pp: Option<f64>,
+    /// 95 % over all looks together.
+    pub always_valid_ci95_pp: Option<[f64; 2]>,
+    /// Drawn towards none by what all trials show together.
+    pub shrunken_pp: Option<f64>,
+    /// Users with a judged session who got it, and from whom it was withheld.
+    pub served_users: u64,
+    pub withheld_users: u64,
+}
+
+impl From<&Effect> for RuleTrial {
+    fn from(effect: &Effect) -> Self {
+        let estimate = &effect.estimate;
+        RuleTrial {
+            state: effect.state,
+            effect_pp: estimate.effect,
+            always_valid_ci95_pp: estimate
+                .always_valid_lower
+                .zip(estimate.always_valid_upper)
+                .map(|(lower, upper)| [lower, upper]),
+            shrunken_pp: effect.shrunken.map(|shrunken| shrunken.mean),
+            served_users: effect.served.users,
+            withheld_users: effect.withheld.users,
+        }
+    }
 }
 
 #[derive(Serialize, ToSchema)]
@@ -263,11 +300,12 @@ pub async fn overview(
     org_id: &OrgId,
     request: OverviewRequest,
 ) -> Result<axum::body::Body> {
+    let trials_enabled = organization::recent(app, org_id).await?.learning_trials.enabled;
     let input = (app.clone(), org_id.to_owned(), request);
     let (overview, lists) = app
         .db
-        .read_standby("evaluation.overview", input, |tx, (app, org_id, request)| {
-            Box::pin(compute(app, tx, org_id, request))
+        .read_standby("evaluation.overview", input, move |tx, (app, org_id, request)| {
+            Box::pin(compute(app, tx, org_id, request, trials_enabled))
         })
         .await?;
     let text = serde_json::to_string(&overview).map_err(|e| Error::Internal(e.to_string()))?;
@@ -283,6 +321,7 @@ async fn compute(
     tx: &mut Tx,
     org_id: &OrgId,
     request: &OverviewRequest,
+    trials_enabled: bool,
 ) -> Result<(Overview, Lists)> {
     let windows = Windows::new(request.from_ts, request.to_ts);
     let judge_is_rules = app.judge.is_offline();
@@ -316,8 +355,12 @@ async fn compute(
     let mut lists =
         Lists::new(windows.trend, request.agent_version.clone(), request.include_session_ids);
     let evidence = evidence::evidence(app, tx, org_id, windows.trend, request).await?;
-    let rules =
-        rules::attribution(tx, org_id, windows.trend, request, &evidence, &mut lists).await?;
+    let trials = match trials_enabled {
+        true => effects::in_transaction(app, tx, org_id, None).await?,
+        false => Arc::default(),
+    };
+    let known = rules::Known { evidence: &evidence, trials: &trials };
+    let rules = rules::attribution(tx, org_id, windows.trend, request, known, &mut lists).await?;
     let whole = Part::whole(&material);
     let trend = numbers::win_rate_trend(&material.sums.turns, &version);
     let compared = trend.window_total.n;

@@ -8,7 +8,8 @@ use super::evidence::{AllEvidence, Evidence, RuleAssociation};
 use super::numbers::TREND;
 use super::sql::{self, CitedRules};
 use super::windows::{ROWS, Span, ranges, share};
-use super::{OverviewRequest, RuleAttributionRow};
+use super::{OverviewRequest, RuleAttributionRow, RuleTrial};
+use crate::evaluation::effects::AllEffects;
 use crate::sessions::CitationKind;
 use base::owner::OrgId;
 use storage::db::{Tx, listed};
@@ -37,6 +38,15 @@ struct Cited<'a> {
     n: i64,
     successes: i64,
     association: RuleAssociation,
+    trial: Option<RuleTrial>,
+}
+
+/// What is known about rules beside their counts.
+#[derive(Clone, Copy)]
+pub struct Known<'a> {
+    pub evidence: &'a AllEvidence,
+    /// Empty where trials are off.
+    pub trials: &'a AllEffects,
 }
 
 impl Cited<'_> {
@@ -49,9 +59,10 @@ impl Cited<'_> {
         self.successes - self.failures()
     }
 
-    /// The difference that the rule makes, as far as it is known; 0 where it is not.
+    /// The difference that the rule makes, as far as it is known: by a trial, or else by association; 0 where it is not.
     fn effect(&self) -> f64 {
-        self.association.shrunken_pp.unwrap_or(0.0)
+        let by_trial = self.trial.and_then(|trial| trial.shrunken_pp);
+        by_trial.or(self.association.shrunken_pp).unwrap_or(0.0)
     }
 }
 
@@ -60,7 +71,7 @@ pub async fn attribution(
     org_id: &OrgId,
     window: Span,
     request: &OverviewRequest,
-    evidence: &AllEvidence,
+    Known { evidence, trials }: Known<'_>,
     lists: &mut Lists,
 ) -> Result<Attribution> {
     let (sets, agent_version) = (&request.source_sets, request.agent_version.as_deref());
@@ -79,7 +90,11 @@ pub async fn attribution(
     }
     let evidences: Vec<&Evidence> =
         std::iter::once(&evidence.whole).chain(&evidence.sets).collect();
-    let cited = summed(&found, &parts, &evidences);
+    let no_trials = AllEffects::default();
+    // Trials are of all sources together.
+    let all_trials = std::iter::once(trials).chain(std::iter::repeat(&no_trials));
+    let known: Vec<(&Evidence, &AllEffects)> = evidences.iter().copied().zip(all_trials).collect();
+    let cited = summed(&found, &parts, &known);
     let shown: BTreeSet<RuleKey<'_>> =
         cited.iter().flatten().map(|rule| (rule.kind, rule.rule_id)).collect();
     let shown: Vec<RuleKey<'_>> = shown.into_iter().collect();
@@ -104,6 +119,7 @@ pub async fn attribution(
                     .of(rule.kind, rule.rule_id)
                     .and_then(|evidence| evidence.success_rate.ci95),
                 association: rule.association,
+                trial: rule.trial,
             };
             cited.into_iter().map(row).collect()
         });
@@ -114,7 +130,7 @@ pub async fn attribution(
 fn summed<'a>(
     found: &'a [CitedRules<'a>],
     parts: &[Vec<String>],
-    evidences: &[&Evidence],
+    known: &[(&Evidence, &AllEffects)],
 ) -> Vec<Vec<Cited<'a>>> {
     let part_of: HashMap<&str, usize> = parts
         .iter()
@@ -130,14 +146,21 @@ fn summed<'a>(
             *sum = (sum.0 + share * line.n, sum.1 + share * line.successes);
         }
     }
-    sums.into_iter().zip(evidences).map(|(sums, evidence)| most_telling(sums, evidence)).collect()
+    let parts = sums.into_iter().zip(known);
+    parts.map(|(sums, (evidence, trials))| most_telling(sums, evidence, trials)).collect()
 }
 
-fn most_telling<'a>(sums: SessionsByRule<'a>, evidence: &Evidence) -> Vec<Cited<'a>> {
+fn most_telling<'a>(
+    sums: SessionsByRule<'a>,
+    evidence: &Evidence,
+    trials: &AllEffects,
+) -> Vec<Cited<'a>> {
     let rules = sums.into_iter().filter(|(_, (n, _))| *n > 0);
     let rules = rules.map(|((kind, rule_id), (n, successes))| {
         let association = evidence.of(kind, rule_id).map(|evidence| evidence.association);
-        Cited { kind, rule_id, n, successes, association: association.unwrap_or_default() }
+        let id = (kind == CitationKind::AgentPlaybook).then(|| rule_id.parse().ok()).flatten();
+        let trial = id.and_then(|id| trials.of(id)).map(RuleTrial::from);
+        Cited { kind, rule_id, n, successes, association: association.unwrap_or_default(), trial }
     });
     let mut rules: Vec<Cited<'_>> = rules.collect();
     rules.sort_unstable_by(order);

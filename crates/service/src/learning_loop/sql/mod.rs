@@ -1,7 +1,6 @@
 //! SQL of the learning loop's own tables, and of the learnings it compares.
 
 pub mod aggregation;
-pub mod effects;
 pub mod masking;
 pub mod provenance;
 pub mod streams;

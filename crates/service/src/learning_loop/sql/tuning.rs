@@ -4,12 +4,11 @@ use std::collections::BTreeSet;
 
 use sqlx::types::Json;
 
-use crate::evaluation::VerdictOnLearning;
 use crate::learning_loop::tuning::{
-    Present, Score, TuningDraft, TuningEvidence, TuningProposal, TuningStatus,
+    Present, TrialFinding, TuningDraft, TuningEvidence, TuningProposal, TuningStatus,
 };
 use base::owner::{OrgId, UserId};
-use judge::{DiagnosisCategory, LearningKind};
+use judge::LearningKind;
 use storage::db::Tx;
 use storage::error::Result;
 use storage::subjects::SubjectWrite;
@@ -18,7 +17,7 @@ use storage::{row, rows, run};
 macro_rules! columns {
     () => {
         "proposal_id, kind, learning_id, user_id, action, content, \"trigger\", rationale, drafted_by, judged, \
-         impact, impact_upper, status, created_at, decided_at, digest"
+         impact, impact_upper, status, created_at, decided_at, trial, digest"
     };
 }
 
@@ -92,49 +91,82 @@ pub async fn proposed(
     Ok(found.into_iter().collect())
 }
 
+/// A proposal about one text of a learning.
+pub struct NewProposal<'a> {
+    pub proposal_id: &'a str,
+    pub kind: LearningKind,
+    pub learning_id: &'a str,
+    pub digest: &'a str,
+    pub draft: &'a TuningDraft,
+    /// Verdicts it rests on, their mean impact, and the upper end of its interval.
+    pub judged: i64,
+    pub impact: f64,
+    pub impact_upper: f64,
+    pub trial: Option<TrialFinding>,
+}
+
 /// Stores a proposal; false when this text was proposed before.
 pub async fn insert_proposal(
     tx: &mut Tx,
     org_id: &OrgId,
     owner: Option<&SubjectWrite>,
-    proposal_id: &str,
-    score: &Score,
-    draft: &TuningDraft,
+    proposal: &NewProposal<'_>,
     now: i64,
 ) -> Result<bool> {
-    let impact = &score.attributable_impact;
+    let draft = proposal.draft;
     let stored = run!(
         tx,
         "INSERT INTO tuning_proposals
            (proposal_id, org_id, user_id, epoch, kind, learning_id, digest, action, content, \"trigger\",
-            rationale, drafted_by, judged, impact, impact_upper, status, created_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 'open', $16)
+            rationale, drafted_by, judged, impact, impact_upper, trial, status, created_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, 'open', $17)
          ON CONFLICT (org_id, kind, learning_id, digest) DO NOTHING",
-        proposal_id,
+        proposal.proposal_id,
         org_id,
         owner.map(SubjectWrite::user_id),
         owner.map(SubjectWrite::epoch),
-        score.kind,
-        &score.learning_id,
-        &score.digest,
+        proposal.kind,
+        proposal.learning_id,
+        proposal.digest,
         draft.action,
         &draft.content,
         &draft.trigger,
         &draft.rationale,
         &draft.drafted_by,
-        impact.judged,
-        impact.mean.unwrap_or(0.0),
-        impact.ci95.map_or(0.0, |(_, upper)| upper),
+        proposal.judged,
+        proposal.impact,
+        proposal.impact_upper,
+        proposal.trial.map(Json),
         now
     )?;
     Ok(stored == 1)
 }
 
+/// Says in the open proposal about an agent playbook's text what a trial has found by now.
+pub async fn set_trial(
+    tx: &mut Tx,
+    org_id: &OrgId,
+    learning_id: &str,
+    digest: &str,
+    trial: TrialFinding,
+) -> Result<()> {
+    run!(
+        tx,
+        "UPDATE tuning_proposals SET trial = $4
+         WHERE org_id = $1 AND kind = 'agent_playbook' AND learning_id = $2 AND digest = $3 AND status = 'open'",
+        org_id,
+        learning_id,
+        digest,
+        Json(trial)
+    )?;
+    Ok(())
+}
+
+/// Stores evidence, which is of the person who is written for.
 pub async fn insert_evidence(
     tx: &mut Tx,
     subject: &SubjectWrite,
-    proposal_id: &str,
-    verdict: &VerdictOnLearning,
+    evidence: &TuningEvidence,
 ) -> Result<()> {
     run!(
         tx,
@@ -143,13 +175,13 @@ pub async fn insert_evidence(
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING",
         subject.org_id(),
         subject.user_id(),
-        proposal_id,
-        &verdict.session_id,
-        verdict.interaction_id,
+        &evidence.proposal_id,
+        &evidence.session_id,
+        evidence.interaction_id,
         subject.epoch(),
-        verdict.verified_diagnosis().map_or("", DiagnosisCategory::as_str),
-        verdict.diagnosis_reason(),
-        Json(verdict.evidence())
+        &evidence.category,
+        &evidence.reason,
+        &evidence.interaction_ids
     )?;
     Ok(())
 }

@@ -2,20 +2,21 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sqlx::types::Json;
 use utoipa::ToSchema;
 
 use super::{TuningAction, TuningStatus};
 use crate::app::App;
-use crate::evaluation;
+use crate::evaluation::effects::FailedSession;
+use crate::evaluation::{self, VerdictOnLearning};
 use crate::learning_loop::sql::tuning as sql;
 use crate::learnings::decisions::Decider;
 use crate::learnings::requests::PlaybookChange;
 use crate::learnings::rows::profiles as profile_rows;
-use crate::learnings::{LearningStatus, agent_playbooks, user_playbooks};
+use crate::learnings::{LearningStatus, PlaybookStatus, agent_playbooks, user_playbooks};
 use base::owner::{OrgId, UserId};
-use judge::LearningKind;
+use judge::{DiagnosisCategory, LearningKind};
 use storage::db::Tx;
 use storage::error::{Code, Error, Result};
 use storage::subjects::barrier;
@@ -42,6 +43,9 @@ pub struct TuningProposal {
     pub status: TuningStatus,
     pub created_at: i64,
     pub decided_at: Option<i64>,
+    /// What a trial found about it; null if it rests on verdicts alone.
+    #[schema(value_type = Option<TrialFinding>)]
+    pub trial: Option<Json<TrialFinding>>,
     #[serde(skip)]
     pub digest: String,
     /// The turns that show it, of people who are still there.
@@ -49,7 +53,21 @@ pub struct TuningProposal {
     pub evidence: Vec<TuningEvidence>,
 }
 
-/// A verdict that counts against a learning.
+/// The effect of a playbook by a trial, in percentage points.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct TrialFinding {
+    /// Success with it minus success without it.
+    pub effect: f64,
+    /// 95 % over all looks together.
+    pub always_valid_lower: f64,
+    pub always_valid_upper: f64,
+    pub e_value: f64,
+    /// Users with a judged session who got it, and from whom it was withheld.
+    pub served_users: u64,
+    pub withheld_users: u64,
+}
+
+/// A verdict that counts against a learning, or an example of a session that got it and failed.
 #[derive(Clone, Debug, Serialize, sqlx_macros::FromRow, ToSchema)]
 pub struct TuningEvidence {
     #[serde(skip)]
@@ -66,7 +84,35 @@ pub struct TuningEvidence {
     pub interaction_ids: Json<Vec<i64>>,
 }
 
-/// Proposals, newest first.
+impl TuningEvidence {
+    pub fn of_verdict(proposal_id: &str, verdict: &VerdictOnLearning) -> Self {
+        let category = verdict.verified_diagnosis().map_or("", DiagnosisCategory::as_str);
+        TuningEvidence {
+            proposal_id: proposal_id.to_owned(),
+            user_id: verdict.user_id.clone(),
+            session_id: verdict.session_id.clone(),
+            interaction_id: verdict.interaction_id,
+            category: category.to_owned(),
+            reason: verdict.diagnosis_reason().to_owned(),
+            interaction_ids: Json(verdict.evidence().to_vec()),
+        }
+    }
+
+    /// A session that got the learning and failed.
+    pub fn of_failure(proposal_id: &str, failed: FailedSession) -> Self {
+        TuningEvidence {
+            proposal_id: proposal_id.to_owned(),
+            user_id: failed.user_id,
+            session_id: failed.session_id,
+            interaction_id: failed.last_interaction_id,
+            category: String::new(),
+            reason: failed.failure_reason,
+            interaction_ids: Json(Vec::new()),
+        }
+    }
+}
+
+/// Proposals: what a trial found to hurt first, the worst first; then the newest first.
 pub async fn list(
     app: &App,
     org_id: &OrgId,
@@ -82,6 +128,9 @@ pub async fn list(
                         proposal.evidence.push(evidence);
                     }
                 }
+                let effect =
+                    |p: &TuningProposal| p.trial.as_ref().map_or(0.0, |trial| trial.0.effect);
+                proposals.sort_by(|a, b| effect(a).total_cmp(&effect(b)));
                 Ok(proposals)
             })
         })
@@ -198,6 +247,8 @@ async fn carry_out(
     if is_edit {
         change.content = or(&acceptance.content, &proposal.content, &present.content);
         change.trigger = or(&acceptance.trigger, &proposal.trigger, &present.trigger);
+    } else if proposal.action == TuningAction::Reject {
+        change.playbook_status = Some(PlaybookStatus::Rejected);
     } else {
         change.status = Some(LearningStatus::Archived);
     }

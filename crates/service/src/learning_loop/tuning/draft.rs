@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::TuningAction;
 use super::score::Score;
+use super::{TrialFinding, TuningAction};
 use crate::app::App;
 use crate::judging::{self, EveryonesConsent, SubjectConsent};
 use crate::learning_loop::aggregation::{People, PersonTexts};
@@ -45,6 +45,33 @@ impl TuningDraft {
                 impact.judged, score.sessions, impact.negative, impact.positive
             ),
             drafted_by: "rules".to_owned(),
+        }
+    }
+}
+
+impl TuningDraft {
+    /// Rejection of a playbook that a trial found to hurt, unless there is a better wording.
+    pub fn after_trial(wording: Option<TuningDraft>, found: &TrialFinding) -> Self {
+        let rationale = format!(
+            "Success was {:.1} points lower for users who got it than for users chosen at random from whom it was \
+             withheld (95 % interval {:.1} to {:.1} points; {} users with it, {} without).",
+            -found.effect,
+            found.always_valid_lower,
+            found.always_valid_upper,
+            found.served_users,
+            found.withheld_users
+        );
+        match wording.filter(|draft| draft.action == TuningAction::Edit) {
+            Some(draft) => {
+                TuningDraft { rationale: format!("{rationale} {}", draft.rationale), ..draft }
+            }
+            None => TuningDraft {
+                action: TuningAction::Reject,
+                content: String::new(),
+                trigger: String::new(),
+                rationale,
+                drafted_by: "rules".to_owned(),
+            },
         }
     }
 }

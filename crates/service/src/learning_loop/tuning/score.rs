@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 
 use super::LOOKBACK_SECONDS;
 use crate::app::App;
+use crate::evaluation::effects::{AllEffects, Effect};
 use crate::evaluation::{self, VerdictOnLearning};
 use crate::experiments::{self, ServedLift, ServedLifts};
 use crate::learning_loop::sql::tuning as sql;
@@ -16,6 +17,7 @@ use base::owner::{OrgId, UserId};
 use judge::{DiagnosisCategory, LearningImpact, LearningKind};
 use stats::association::FALSE_DISCOVERY_RATE;
 use stats::distributions::{normal_critical_value, normal_upper_tail};
+use stats::learning_trials::TrialState;
 use stats::multiplicity::benjamini_hochberg;
 use stats::shrinkage::{Centre, NoisyEffect, shrink};
 use stats::wilson::wilson;
@@ -30,7 +32,8 @@ const SESSIONS: usize = 20;
 const TITLE: usize = 200;
 
 base::vocabulary! {
-    /// The sign of a learning's attributable impact where it is marked as more than chance; else `unclear`.
+    /// What a trial called a playbook; without a call the sign of a learning's attributable impact where it is marked as
+    /// more than chance; else `unclear`.
     pub enum LearningStanding {
         Helps = "helps",
         Hurts = "hurts",
@@ -82,6 +85,7 @@ pub struct Score {
     pub adjusted_p_value: Option<f64>,
     /// True if the adjusted p-value is below 0.1. Nothing is proposed about a learning that is not marked.
     pub is_marked: bool,
+    /// By a trial that called it; without one by verdicts.
     pub standing: LearningStanding,
     /// Different sessions it was judged in.
     pub sessions: i64,
@@ -97,6 +101,8 @@ pub struct Score {
     /// description, because it is served where it seems to fit; null with the reason.
     pub arm_lift: Option<ServedLift>,
     pub arm_lift_reason: Option<&'static str>,
+    /// Of agent playbooks that are or were on trial: success with it minus success without it.
+    pub trial_effect: Option<Effect>,
     /// The open proposal about it, if there is one.
     pub proposal_id: Option<String>,
     /// Digest of the present text, as in proposals.
@@ -167,11 +173,14 @@ pub async fn scorecard(
     org_id: &OrgId,
     query: ScorecardQuery,
 ) -> Result<Vec<Score>> {
-    let input = (org_id.to_owned(), query, app.clock.now());
+    let input = (app.clone(), org_id.to_owned(), query);
     let mut scores = app
         .db
-        .read("learnings.scorecard", input, |tx, (org_id, query, now)| {
-            Box::pin(scores(tx, org_id, query, *now))
+        .read("learnings.scorecard", input, |tx, (app, org_id, query)| {
+            Box::pin(async move {
+                let effects = evaluation::effects::in_transaction(app, tx, org_id, None).await?;
+                scores(tx, org_id, query, &effects, app.clock.now()).await
+            })
         })
         .await?;
     if scores.iter().any(|score| score.kind == LearningKind::AgentPlaybook) {
@@ -184,6 +193,17 @@ pub async fn scorecard(
 }
 
 impl Score {
+    fn tell_effect(&mut self, effects: &AllEffects) {
+        let effect = self.learning_id.parse().ok().and_then(|id| effects.of(id));
+        let Some(effect) = effect else { return };
+        match effect.state {
+            TrialState::Helps => self.standing = LearningStanding::Helps,
+            TrialState::Hurts => self.standing = LearningStanding::Hurts,
+            TrialState::NoSignYet => {}
+        }
+        self.trial_effect = Some(effect.clone());
+    }
+
     fn tell_lift(&mut self, lifts: Option<&ServedLifts>) {
         if self.kind != LearningKind::AgentPlaybook {
             return;
@@ -202,6 +222,7 @@ pub async fn scores(
     tx: &mut Tx,
     org_id: &OrgId,
     query: &ScorecardQuery,
+    effects: &AllEffects,
     now: i64,
 ) -> Result<Vec<Score>> {
     let from = query.from.unwrap_or(now - LOOKBACK_SECONDS);
@@ -226,15 +247,25 @@ pub async fn scores(
         scores.push(Score { proposal_id, ..score(present, verdicts) });
     }
     mark(&mut scores);
+    for score in scores.iter_mut().filter(|score| score.kind == LearningKind::AgentPlaybook) {
+        score.tell_effect(effects);
+    }
     scores.retain(|score| query.asks_for(score));
     let rank = |score: &Score| match score.standing {
         LearningStanding::Hurts => 0,
         LearningStanding::Helps => 1,
         LearningStanding::Unclear => 2,
     };
+    // What a trial found comes before what verdicts say.
+    let effect = |score: &Score| {
+        let shrunken = score.trial_effect.as_ref().and_then(|effect| effect.shrunken);
+        shrunken.map_or(0.0, |shrunken| shrunken.mean.abs())
+    };
     let weight = |score: &Score| score.shrunken_impact.unwrap_or(0.0).abs();
     scores.sort_by(|a, b| {
-        let by_weight = weight(b).total_cmp(&weight(a)).then(b.sessions.cmp(&a.sessions));
+        let by_effect = effect(b).total_cmp(&effect(a));
+        let by_weight =
+            by_effect.then(weight(b).total_cmp(&weight(a))).then(b.sessions.cmp(&a.sessions));
         rank(a).cmp(&rank(b)).then(by_weight).then(a.learning_id.cmp(&b.learning_id))
     });
     scores.truncate(query.limit);
@@ -291,6 +322,7 @@ fn score(present: Present, verdicts: Vec<VerdictOnLearning>) -> Score {
         outdated_verdicts: i64::try_from(outdated.len()).unwrap_or(i64::MAX),
         arm_lift: None,
         arm_lift_reason: Some("it is one person's, and a person is in one arm"),
+        trial_effect: None,
         proposal_id: None,
         against,
         attributable_impact,

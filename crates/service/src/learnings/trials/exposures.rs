@@ -26,6 +26,8 @@ pub struct RecentExposures(Mutex<State>);
 struct State {
     known: HashSet<(OrgId, UserId, String, i64, i64)>,
     waiting: Vec<(OrgId, Exposure)>,
+    /// Number of records that were written.
+    written: u64,
     /// A task writes what waits.
     is_writing: bool,
 }
@@ -65,6 +67,11 @@ pub fn record(app: &Arc<App>, org_id: &OrgId, exposures: Vec<Exposure>) {
     }
 }
 
+/// Number of records that this process wrote.
+pub fn recorded(app: &App) -> u64 {
+    app.state::<RecentExposures>().lock().written
+}
+
 /// Writes until nothing waits.
 async fn write_waiting(app: Arc<App>) {
     loop {
@@ -84,9 +91,12 @@ async fn write_waiting(app: Arc<App>) {
                 Box::pin(write(tx, app, batch))
             })
             .await;
-        if let Err(error) = written {
-            metrics::counter!("evenhand_trial_exposures_dropped_total").increment(count);
-            tracing::warn!(%error, count, "found playbooks were not recorded");
+        match written {
+            Ok(()) => app.state::<RecentExposures>().lock().written += count,
+            Err(error) => {
+                metrics::counter!("evenhand_trial_exposures_dropped_total").increment(count);
+                tracing::warn!(%error, count, "found playbooks were not recorded");
+            }
         }
     }
 }

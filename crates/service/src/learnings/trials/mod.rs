@@ -21,7 +21,7 @@ use storage::error::Result;
 
 pub use assignment::{SHARE_UNIT, is_withheld};
 pub use epochs::{Epoch, KnownEpochs, settle};
-pub use exposures::RecentExposures;
+pub use exposures::{RecentExposures, recorded};
 pub use sql::delete_exposures as forget_session;
 
 /// A playbook that was found for a user, and whether they got it.

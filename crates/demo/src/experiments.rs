@@ -12,7 +12,7 @@ use service::app::App;
 use service::credentials::DEFAULT_ORG;
 use service::experiments::{self, NewExposure};
 
-pub struct Trial {
+pub struct DeskExperiment {
     name: &'static str,
     holdout_percentage: f64,
     from_day: i64,
@@ -23,22 +23,22 @@ pub struct Trial {
     old_app_fails: bool,
 }
 
-const TRIALS: &[Trial] = &[
-    Trial {
+const EXPERIMENTS: &[DeskExperiment] = &[
+    DeskExperiment {
         name: "retrieval-rollout",
         holdout_percentage: 50.0,
         from_day: 8,
         until_day: Some(48),
         old_app_fails: false,
     },
-    Trial {
+    DeskExperiment {
         name: "retrieval-in-the-app",
         holdout_percentage: 20.0,
         from_day: 51,
         until_day: Some(64),
         old_app_fails: true,
     },
-    Trial {
+    DeskExperiment {
         name: "new-playbooks",
         holdout_percentage: 3.0,
         from_day: 87,
@@ -52,12 +52,12 @@ const OLD_APP: f64 = 0.55;
 
 /// Ends and starts what ends and starts on this day.
 pub async fn turn_to(desk: &Desk, day: i64) -> Result<()> {
-    for trial in TRIALS.iter().filter(|trial| trial.until_day == Some(day)) {
-        let stop = json!({"experiment_id": trial.name});
+    for one in EXPERIMENTS.iter().filter(|one| one.until_day == Some(day)) {
+        let stop = json!({"experiment_id": one.name});
         desk.post("/api/retrieval_experiments/stop", &stop).await?;
     }
-    for trial in TRIALS.iter().filter(|trial| trial.from_day == day) {
-        let start = json!({"experiment_id": trial.name, "holdout_percentage": trial.holdout_percentage,
+    for one in EXPERIMENTS.iter().filter(|one| one.from_day == day) {
+        let start = json!({"experiment_id": one.name, "holdout_percentage": one.holdout_percentage,
             "planned_users": 2000});
         desk.post("/api/retrieval_experiments", &start).await?;
     }
@@ -72,9 +72,10 @@ pub async fn expose(
     visit: &Visit,
     found: Given,
 ) -> Result<Option<Given>> {
-    let running =
-        |trial: &&Trial| trial.from_day <= day && trial.until_day.is_none_or(|until| day < until);
-    let Some(trial) = TRIALS.iter().find(running) else {
+    let running = |one: &&DeskExperiment| {
+        one.from_day <= day && one.until_day.is_none_or(|until| day < until)
+    };
+    let Some(experiment) = EXPERIMENTS.iter().find(running) else {
         return Ok(Some(found));
     };
     let new = NewExposure {
@@ -89,7 +90,7 @@ pub async fn expose(
         return Ok(Some(found));
     }
     let customer = Dice::new(seed ^ 0x01D_A99, visit.customer);
-    if trial.old_app_fails && customer.chance(OLD_APP) {
+    if experiment.old_app_fails && customer.chance(OLD_APP) {
         return Ok(None);
     }
     Ok(Some(Given::default()))

@@ -7,9 +7,11 @@ use stats::learning_trials::{
 use stats::sample_ratio::level_of_one_check;
 use stats::{Defined, Interval};
 
-use super::{Effect, ShrunkenEffect, TrialSide};
+use std::collections::BTreeMap;
 
-const DAY: i64 = 86_400;
+use super::{Effect, Estimate, ShrunkenEffect, TrialSide};
+
+pub const DAY: i64 = 86_400;
 /// Traffic is that of the last days.
 const TRAFFIC_DAYS: i64 = 28;
 
@@ -36,10 +38,47 @@ pub struct SidesOfEpoch {
     pub found: [Vec<FoundOnDay>; 2],
 }
 
+/// A user for whom a playbook was found in an epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FoundUser {
+    pub withheld: bool,
+    /// Day on which it was found for them for the first time.
+    pub first_day: i64,
+    /// Their judged sessions in which it was found.
+    pub sums: TrialUser,
+}
+
+impl SidesOfEpoch {
+    /// The sides that single users make, in the same order as statements that group users.
+    pub fn of_users(users: &[FoundUser]) -> Self {
+        let mut sides = SidesOfEpoch::default();
+        for (side, withheld) in [false, true].into_iter().enumerate() {
+            let (mut alike, mut days) = (BTreeMap::<TrialUser, u64>::new(), BTreeMap::new());
+            for user in users.iter().filter(|user| user.withheld == withheld) {
+                *days.entry(user.first_day).or_default() += 1;
+                if user.sums.sessions > 0 {
+                    *alike.entry(user.sums).or_default() += 1;
+                }
+            }
+            let alike = alike.into_iter().map(|(sums, users)| UsersAlike { users, sums });
+            sides.judged[side] = alike.collect();
+            let days = days.into_iter().map(|(day, users)| FoundOnDay { day, users });
+            sides.found[side] = days.collect();
+        }
+        sides
+    }
+
+    fn users(&self) -> u64 {
+        self.found.iter().flatten().map(|found| found.users).sum()
+    }
+}
+
 /// An epoch of a trial with its users.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EpochOfTrial {
     pub epoch_no: i64,
+    /// Digest of the playbook's text.
+    pub digest: String,
     pub share: f64,
     pub is_settled: bool,
     pub planned_users: u64,
@@ -47,11 +86,36 @@ pub struct EpochOfTrial {
     pub sides: SidesOfEpoch,
 }
 
-/// The epochs of a playbook's present text, the oldest first.
+/// The epochs of one text of a playbook, the oldest first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trial {
     pub agent_playbook_id: i64,
     pub epochs: Vec<EpochOfTrial>,
+}
+
+impl Trial {
+    /// A trial per text, in the order in which the texts appeared; the present one is that of the newest epoch.
+    pub fn by_text(agent_playbook_id: i64, epochs: Vec<EpochOfTrial>) -> Vec<Trial> {
+        let mut trials: Vec<Trial> = Vec::new();
+        for epoch in epochs {
+            match trials.iter_mut().find(|trial| trial.epochs[0].digest == epoch.digest) {
+                Some(trial) => trial.epochs.push(epoch),
+                None => trials.push(Trial { agent_playbook_id, epochs: vec![epoch] }),
+            }
+        }
+        trials
+    }
+
+    /// The trial of the present text.
+    pub fn present(agent_playbook_id: i64, epochs: Vec<EpochOfTrial>) -> Option<Trial> {
+        let newest = |trial: &Trial| trial.epochs.last().map(|epoch| epoch.epoch_no);
+        Trial::by_text(agent_playbook_id, epochs).into_iter().max_by_key(newest)
+    }
+
+    /// Users for whom it was found, of all epochs.
+    pub fn users(&self) -> u64 {
+        self.epochs.iter().map(|epoch| epoch.sides.users()).sum()
+    }
 }
 
 /// The effects of all playbooks together: by their shrunken means, the best first, then those without one.
@@ -63,20 +127,13 @@ pub fn effects(trials: &[Trial], now: i64) -> Vec<Effect> {
     let checks: usize = trials.iter().map(|trial| trial.epochs.len()).sum();
     let of = |place: &usize| {
         let (trial, epochs) = (&trials[*place], &epochs[*place]);
-        let shown = TrialEffect::of(epochs);
         let found = judged.trials[*place];
         let newest = trial.epochs.last();
         let per_day = users_per_day(&trial.epochs, now);
         Effect {
             agent_playbook_id: trial.agent_playbook_id,
             state: found.state,
-            effect: shown.ok().map(|shown| shown.evidence.effect * 100.0),
-            ci_lower: lower(shown.map(|shown| shown.interval)),
-            ci_upper: upper(shown.map(|shown| shown.interval)),
-            always_valid_lower: lower(shown.map(|shown| shown.always_valid)),
-            always_valid_upper: upper(shown.map(|shown| shown.always_valid)),
-            null_reason: shown.err(),
-            e_value: found.e_value,
+            estimate: Estimate::of(epochs),
             shrunken: found.shrunken.ok().map(|shrunken| {
                 let interval = shrunken.interval.percentage_points();
                 ShrunkenEffect {
@@ -108,12 +165,28 @@ pub fn effects(trials: &[Trial], now: i64) -> Vec<Effect> {
     judged.order.iter().map(of).collect()
 }
 
-fn lower(interval: Defined<Interval>) -> Option<f64> {
-    interval.ok().map(|interval| interval.percentage_points().lower)
-}
+impl Estimate {
+    fn of(epochs: &[Epoch]) -> Self {
+        let shown = TrialEffect::of(epochs);
+        let points = |interval: fn(&TrialEffect) -> Interval| {
+            shown.as_ref().ok().map(|shown| interval(shown).percentage_points())
+        };
+        let (once, always) = (points(|shown| shown.interval), points(|shown| shown.always_valid));
+        Estimate {
+            effect: shown.ok().map(|shown| shown.evidence.effect * 100.0),
+            ci_lower: once.map(|interval| interval.lower),
+            ci_upper: once.map(|interval| interval.upper),
+            always_valid_lower: always.map(|interval| interval.lower),
+            always_valid_upper: always.map(|interval| interval.upper),
+            null_reason: shown.err(),
+            e_value: shown.map_or(0.0, |shown| shown.evidence.e_value),
+        }
+    }
 
-fn upper(interval: Defined<Interval>) -> Option<f64> {
-    interval.ok().map(|interval| interval.percentage_points().upper)
+    /// What the epochs of one text say by themselves.
+    pub fn of_trial(epochs: &[EpochOfTrial]) -> Self {
+        Estimate::of(&usable(epochs))
+    }
 }
 
 fn usable(epochs: &[EpochOfTrial]) -> Vec<Epoch> {
@@ -134,7 +207,7 @@ fn usable(epochs: &[EpochOfTrial]) -> Vec<Epoch> {
 }
 
 /// One side of all epochs together.
-fn side(epochs: &[EpochOfTrial], index: usize) -> TrialSide {
+pub fn side(epochs: &[EpochOfTrial], index: usize) -> TrialSide {
     let mut side = TrialSide::default();
     let (mut weight, mut successes) = (0u128, 0u128);
     for epoch in epochs {
@@ -161,7 +234,7 @@ fn users_per_day(epochs: &[EpochOfTrial], now: i64) -> f64 {
 
 /// True if every epoch has users on its sides in the proportion of its share, as far as chance goes over all looks and
 /// `checks` epochs.
-fn has_its_shares(epochs: &[EpochOfTrial], checks: usize) -> Option<bool> {
+pub fn has_its_shares(epochs: &[EpochOfTrial], checks: usize) -> Option<bool> {
     let mut is_known = false;
     for epoch in epochs {
         let daily = cumulative(&epoch.sides.found);
