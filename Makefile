@@ -1,6 +1,6 @@
 # Two commands for people: `make demo` and `make test`. Both install what is missing (Debian packages, tools from
 # PyPI and crates.io), and are quick the second time. `make check` is the short form of `make test` while working.
-.PHONY: demo test deps check lint audit docs nextest truth truth-quick sdk-test ui ui-lint ui-test e2e screenshots measure-ui bench bench-publish bench-regenerate bench-search bench-experiments bench-overview bench-erase bench-learning bench-scale chaos openapi fuzz sbom
+.PHONY: demo test deps check lint audit docs nextest truth truth-quick sdk-test ui ui-lint ui-test e2e screenshots measure-ui bench bench-publish bench-regenerate bench-search bench-experiments bench-overview bench-effects bench-erase bench-learning bench-scale chaos openapi fuzz sbom
 
 SHELL := bash
 
@@ -120,7 +120,7 @@ openapi:
 	cargo run --quiet --bin evenhand -- openapi > openapi.json
 
 # Load programs; they print tables and assert nothing. See docs/operations.md.
-bench: bench-publish bench-regenerate bench-search bench-experiments bench-overview bench-erase bench-learning bench-scale
+bench: bench-publish bench-regenerate bench-search bench-experiments bench-overview bench-effects bench-erase bench-learning bench-scale
 
 bench-publish:
 	cargo build --release --bin evenhand --example bench_publish
@@ -137,10 +137,17 @@ bench-search:
 	cargo build --release --example bench_search
 	target/release/examples/bench_search
 	target/release/examples/bench_search --sizes 3000,30000,300000 --agent-playbooks 600 --clients 8
+	target/release/examples/bench_search --sizes 30000 --clients 8 --trials
+	FSYNC=on scripts/with-postgres target/release/examples/bench_search --sizes 30000 --clients 8 --trials --postgres
 
 bench-experiments:
 	cargo build --release --bin evenhand --example bench_experiment_results
 	target/release/examples/bench_experiment_results
+
+bench-effects:
+	cargo build --release --bin evenhand --example bench_effects
+	target/release/examples/bench_effects
+	FSYNC=on scripts/with-postgres target/release/examples/bench_effects --postgres
 
 bench-overview:
 	cargo build --release --bin evenhand --example bench_overview

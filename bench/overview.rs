@@ -14,15 +14,11 @@
     clippy::disallowed_methods
 )]
 
-use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use base::clock::Clock;
-use base::ids::Ids;
 use clap::Parser;
-use load::{Client, Target};
-use service::app::{App, Schema};
-use service::config::Settings;
+use load::place::{Place, add_users, ask};
 
 #[derive(Parser)]
 struct Args {
@@ -36,33 +32,7 @@ struct Args {
     postgres: bool,
 }
 
-/// The place of the data, and of the server that reads them.
-struct Place {
-    data_dir: PathBuf,
-    database_url: String,
-}
-
-impl Place {
-    const KEYS: &str = "k1:abababababababababababababababababababababababababababababababab";
-
-    fn settings(&self) -> Settings {
-        let mut settings = Settings::defaults().unwrap();
-        settings.server.data_dir = self.data_dir.clone();
-        settings.server.database_url = self.database_url.clone();
-        settings.governance.keys = Self::KEYS.into();
-        settings
-    }
-
-    fn serve(&self) -> Target {
-        let data_dir = self.data_dir.display().to_string();
-        let args = match self.database_url.as_str() {
-            "" => ["--data-dir", &data_dir],
-            url => ["--database-url", url],
-        };
-        Target::start_with(&args, &[("EVENHAND_GOVERNANCE__KEYS", Self::KEYS)])
-    }
-}
-
+const PATH: &str = "/api/get_evaluation_overview";
 const USERS: i64 = 20_000;
 const FILL: [&str; 4] = [
     "WITH RECURSIVE c(n) AS (SELECT $1 UNION ALL SELECT n + 1 FROM c WHERE n + 1 < $2)
@@ -104,13 +74,7 @@ const FILL: [&str; 4] = [
 
 fn main() {
     let args = Args::parse();
-    let folder = tempfile::tempdir().unwrap();
-    let database_url = if args.postgres {
-        std::env::var("TEST_POSTGRES_URL").expect("run under scripts/with-postgres")
-    } else {
-        String::new()
-    };
-    let place = Place { data_dir: folder.path().join("data"), database_url };
+    let place = Place::new(args.postgres);
     let now = Clock::System.now();
     println!(
         "{:>9} {:>9} {:>10} {:>10} {:>10} {:>10} {:>12} {:>11}",
@@ -137,24 +101,8 @@ fn main() {
 fn fill(place: &Place, from: i64, to: i64, now: i64) {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
-        let ids = Ids::system(Clock::System);
-        let app = App::open(place.settings(), Clock::System, ids, Schema::Migrate).await.unwrap();
-        app.db
-            .write("bench.users", now, |tx, now| {
-                Box::pin(async move {
-                    storage::run!(
-                        tx,
-                        "WITH RECURSIVE c(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM c WHERE n + 1 < $2)
-                         INSERT INTO subjects (org_id, subject_ref, user_id, state, epoch, created_at)
-                         SELECT 'default', 'ref-' || n, 'user-' || n, 'active', 1, $1 FROM c WHERE TRUE
-                         ON CONFLICT DO NOTHING",
-                        *now,
-                        USERS
-                    )
-                })
-            })
-            .await
-            .unwrap();
+        let app = place.open().await;
+        add_users(&app, USERS, now).await;
         for low in (from..to).step_by(50_000) {
             let high = to.min(low + 50_000);
             app.db
@@ -197,28 +145,14 @@ fn measure(place: &Place, size: i64, now: i64, fill: f64, requests: usize) {
     let with_ids = format!("{{{window},{sets}}}");
     // Connections and statements of a server that has just started are new to it.
     for body in [&plain, &with_sets] {
-        ask(&mut client, body, 50);
+        ask(&mut client, "POST", PATH, body, 50);
     }
     let before = target.memory_mib().unwrap_or(0.0);
-    let (p50, p95) = ask(&mut client, &plain, requests);
-    let (sets_p50, sets_p95) = ask(&mut client, &with_sets, requests);
-    let (ids, _) = ask(&mut client, &with_ids, 5);
+    let (p50, p95) = ask(&mut client, "POST", PATH, &plain, requests);
+    let (sets_p50, sets_p95) = ask(&mut client, "POST", PATH, &with_sets, requests);
+    let (ids, _) = ask(&mut client, "POST", PATH, &with_ids, 5);
     let grown = target.memory_mib().unwrap_or(0.0) - before;
     println!(
         "{size:>9} {fill:>9.0} {p50:>10.2} {p95:>10.2} {sets_p50:>10.2} {sets_p95:>10.2} {ids:>12.1} {grown:>+11.1}"
     );
-}
-
-/// The median and the 95th percentile, in milliseconds.
-fn ask(client: &mut Client, body: &str, requests: usize) -> (f64, f64) {
-    let mut times: Vec<Duration> = (0..requests)
-        .map(|_| {
-            let begun = Instant::now();
-            assert_eq!(client.send("POST", "/api/get_evaluation_overview", body), 200);
-            begun.elapsed()
-        })
-        .collect();
-    times.sort_unstable();
-    let at = |share: f64| times[(times.len() as f64 * share) as usize].as_secs_f64() * 1000.0;
-    (at(0.5), at(0.95))
 }

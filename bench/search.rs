@@ -50,9 +50,23 @@ struct Options {
     /// As many agent playbooks at every size: then only what other people have grows
     #[arg(long)]
     agent_playbooks: Option<usize>,
+    /// Also with trials of playbooks
+    #[arg(long)]
+    trials: bool,
     /// An empty PostgreSQL database; SQLite without it
     #[arg(long)]
     database_url: Option<String>,
+    /// PostgreSQL of `scripts/with-postgres`
+    #[arg(long)]
+    postgres: bool,
+}
+
+impl Options {
+    fn database_url(&self) -> Option<String> {
+        let of_script =
+            || std::env::var("TEST_POSTGRES_URL").expect("run under scripts/with-postgres");
+        self.database_url.clone().or_else(|| self.postgres.then(of_script))
+    }
 }
 
 /// Words of the made-up language, the common ones first: as in English, those carry no meaning.
@@ -62,6 +76,8 @@ const COMMON: &[&str] = &[
     "are", "this", "by", "from", "or", "at", "have", "an", "was", "not", "they", "we", "you",
     "their", "has", "will", "but", "what",
 ];
+/// Sessions that a user's searches are spread over: enough that most of them find something for the first time.
+const SESSIONS_OF_USER: u32 = 30;
 /// Searches before the clock starts.
 const WARM_UP: usize = 200;
 
@@ -93,8 +109,8 @@ async fn measure(options: &Options, size: usize) {
     settings.server.data_dir = folder.path().join("data");
     settings.embedder.kind = "hash".to_owned();
     settings.jobs.concurrency = 64;
-    if let Some(url) = &options.database_url {
-        settings.server.database_url.clone_from(url);
+    if let Some(url) = options.database_url() {
+        settings.server.database_url = url;
         settings.governance.keys = format!("k1:{}", "0123456789abcdef".repeat(4));
     }
     let clock = Clock::System;
@@ -103,10 +119,11 @@ async fn measure(options: &Options, size: usize) {
     let app = App::open_with(settings, clock, ids, Schema::Migrate, given).await.unwrap();
     // An organization of its own: sizes measured on one PostgreSQL do not see each other.
     let org = format!("bench-{size}");
-    let (_, token) =
-        credentials::create(&app, &org.as_str().into(), NewCredential::of(Role::Agent, "bench"))
-            .await
-            .unwrap();
+    let key = async |role| {
+        let new = NewCredential::of(role, "bench");
+        credentials::create(&app, &org.as_str().into(), new).await.unwrap().1
+    };
+    let (token, person) = (key(Role::Agent).await, key(Role::Dashboard).await);
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let router = service::router::router(app.clone());
@@ -118,7 +135,7 @@ async fn measure(options: &Options, size: usize) {
 
     let world = Arc::new(World::new(size, options));
     let started = Instant::now();
-    fill(&world, address, &token).await;
+    fill(&world, address, &token, &person).await;
     let filled = started.elapsed();
     embed(&app).await;
     println!(
@@ -132,9 +149,27 @@ async fn measure(options: &Options, size: usize) {
         for clients in &options.clients {
             let cell = run(&world, address, &token, mode, *clients, options.seconds).await;
             cell.print(size, mode, *clients);
+            if options.trials {
+                switch_trials(address, &person, true).await;
+                let with = run(&world, address, &token, mode, *clients, options.seconds).await;
+                with.print(size, mode, *clients);
+                println!(
+                    "# with trials, p50 is {:.2} times",
+                    with.percentile(50) / cell.percentile(50)
+                );
+                switch_trials(address, &person, false).await;
+            }
         }
     }
     app.stop().await;
+}
+
+/// Switches trials on or off, and waits until that is known everywhere.
+async fn switch_trials(address: SocketAddr, person: &str, enabled: bool) {
+    let mut client = Client::new(address, person).await;
+    let config = json!({"learning_trials": {"enabled": enabled}});
+    client.post("/api/update_config", &serde_json::to_vec(&config).unwrap()).await;
+    tokio::time::sleep(Duration::from_secs(11)).await;
 }
 
 /// The same data and questions every time.
@@ -180,12 +215,14 @@ impl World {
     fn search(&self, dice: &mut StdRng, mode: &str) -> Vec<u8> {
         let user = dice.random_range(0..self.users);
         let length = dice.random_range(5..13);
-        let body = json!({"user_id": format!("user-{user}"), "query": self.text(dice, length), "search_mode": mode});
+        let session = dice.random_range(0..SESSIONS_OF_USER);
+        let body = json!({"user_id": format!("user-{user}"), "session_id": format!("session-{session}"),
+            "query": self.text(dice, length), "search_mode": mode});
         serde_json::to_vec(&body).unwrap()
     }
 }
 
-async fn fill(world: &Arc<World>, address: SocketAddr, token: &str) {
+async fn fill(world: &Arc<World>, address: SocketAddr, token: &str, person: &str) {
     let mut client = Client::new(address, token).await;
     let mut dice = StdRng::seed_from_u64(11);
     let mut profiles = Vec::new();
@@ -206,6 +243,8 @@ async fn fill(world: &Arc<World>, address: SocketAddr, token: &str) {
             client.add("/api/add_user_playbook", "user_playbooks", &mut playbooks).await;
         }
     }
+    // Only people approve what serves everybody.
+    let mut client = Client::new(address, person).await;
     let mut agents: Vec<Value> = Vec::new();
     for n in 0..world.agent_playbooks {
         let (trigger, content) = (world.text(&mut dice, 8), world.text(&mut dice, 30));

@@ -36,6 +36,7 @@ const PAGES: [path: string, heading: string][] = [
   ["/shadow", "Shadow"],
   ["/experiments", "Experiments"],
   ["/learnings", "Learnings"],
+  ["/learnings?view=effects", "Learnings"],
   ["/learnings?view=people&user=customer-0001", "Learnings"],
   ["/learnings?view=search&q=refund", "Learnings"],
   ["/review", "Review"],

@@ -1,7 +1,9 @@
 //! Parts of all load programs: a server to talk to, clients that keep their connection, and percentiles.
 //! Talks to the given address only; every run is bounded in time.
 
-#![allow(clippy::expect_used, clippy::disallowed_methods)]
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::disallowed_methods)]
+
+pub mod place;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

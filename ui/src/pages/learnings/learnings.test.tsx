@@ -40,6 +40,61 @@ const proposal = {
   rubric_hash: "",
   created_at: 90,
 };
+const estimate = {
+  effect: -12.3,
+  ci_lower: -17,
+  ci_upper: -7,
+  always_valid_lower: -20.1,
+  always_valid_upper: -4.2,
+  null_reason: null,
+  e_value: 900,
+};
+const side = (users: number, rate: number) => ({
+  found_users: users + 9,
+  users,
+  sessions: users * 2,
+  success_rate: rate,
+});
+const harmful = {
+  ...estimate,
+  agent_playbook_id: 7,
+  playbook_name: "Ask for the password",
+  agent_version: "v1",
+  playbook_status: "rejected",
+  content: "Ask for the old password.",
+  state: "hurts",
+  shrunken: { mean: -11.1, ci_lower: -16, ci_upper: -6, false_sign_rate: 0.0004 },
+  served: side(800, 61),
+  withheld: side(200, 73.3),
+  share: 0.2,
+  is_settled: false,
+  epochs: 1,
+  started_at: 100,
+  smallest_visible_effect: 8.1,
+  days_until_five_points: 40,
+  sample_ratio_ok: true,
+};
+const unknown = {
+  ...harmful,
+  agent_playbook_id: 8,
+  playbook_name: "Greet by first name",
+  playbook_status: "approved",
+  state: "no_sign_yet",
+  effect: null,
+  always_valid_lower: null,
+  always_valid_upper: null,
+  shrunken: null,
+  null_reason: "too_few_events",
+};
+const revision = {
+  ...estimate,
+  digest: "abcdef12",
+  is_present: true,
+  started_at: 100,
+  served: harmful.served,
+  withheld: harmful.withheld,
+  epochs: [{ ...harmful, epoch_no: 1, planned_users: 2000 }],
+};
 const way = {
   kind: "agent_playbook",
   learning_id: "7",
@@ -170,4 +225,38 @@ it("the scorecard says what hurts, and a person decides", async () => {
     content: "Quote prices with tax, always",
     trigger: "prices",
   });
+});
+
+it("effects say what hurts and what is not known yet, and open to their course", async () => {
+  serve({
+    "GET /api/learnings/effects": { trials_enabled: true, as_of: 200, total: 2, effects: [harmful, unknown] },
+    "GET /api/learnings/effects/7": {
+      ...harmful,
+      revisions: [revision],
+      series: [
+        { ...estimate, until: 86_400 * 20_000, served_users: 300, withheld_users: 80, effect: -9 },
+        { ...estimate, until: 86_400 * 20_030, served_users: 800, withheld_users: 200 },
+      ],
+    },
+  });
+  show(<LearningsPage />, "/learnings?view=effects");
+  const row = await screen.findByRole("button", { name: /Ask for the password/ });
+  expect(row).toHaveTextContent("−12.3 pp (−20.1 to −4.2)");
+  expect(row).toHaveTextContent("800 users with, 200 without");
+  expect(row).toHaveTextContent("hurts");
+  expect(row).toHaveTextContent("rejected");
+  const other = screen.getByRole("button", { name: /Greet by first name/ });
+  expect(other).toHaveTextContent("too few events");
+  expect(other).toHaveTextContent(/withheld from 20.% of users/);
+  await userEvent.click(row);
+  expect(await screen.findByRole("img", { name: /became known/ })).toBeInTheDocument();
+  expect(screen.getByText(/the sign is wrong with a chance of/)).toBeInTheDocument();
+  const epochs = screen.getByRole("region", { name: "Texts and epochs of the trial" });
+  expect(epochs).toHaveTextContent("fair");
+});
+
+it("without trials the page says where to switch them on", async () => {
+  serve({ "GET /api/learnings/effects": { trials_enabled: false, as_of: 200, total: 0, effects: [] } });
+  show(<LearningsPage />, "/learnings?view=effects");
+  expect(await screen.findByRole("link", { name: "Settings" })).toHaveAttribute("href", "/settings");
 });

@@ -1,0 +1,90 @@
+//! A database that a load program fills by itself, and the server that reads it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use base::clock::Clock;
+use base::ids::Ids;
+use service::app::{App, Schema};
+use service::config::Settings;
+
+use crate::{Client, Target};
+
+/// The place of the data, and of the server that reads them.
+pub struct Place {
+    data_dir: PathBuf,
+    database_url: String,
+    /// Deleted with the place.
+    _folder: tempfile::TempDir,
+}
+
+impl Place {
+    const KEYS: &str = "k1:abababababababababababababababababababababababababababababababab";
+
+    /// An empty folder, or the PostgreSQL of `scripts/with-postgres`.
+    #[must_use]
+    pub fn new(postgres: bool) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let database_url = if postgres {
+            std::env::var("TEST_POSTGRES_URL").expect("run under scripts/with-postgres")
+        } else {
+            String::new()
+        };
+        Place { data_dir: folder.path().join("data"), database_url, _folder: folder }
+    }
+
+    /// The application on these data, without a server.
+    pub async fn open(&self) -> Arc<App> {
+        let mut settings = Settings::defaults().unwrap();
+        settings.server.data_dir.clone_from(&self.data_dir);
+        settings.server.database_url.clone_from(&self.database_url);
+        settings.governance.keys = Self::KEYS.into();
+        let ids = Ids::system(Clock::System);
+        App::open(settings, Clock::System, ids, Schema::Migrate).await.unwrap()
+    }
+
+    #[must_use]
+    pub fn serve(&self) -> Target {
+        let data_dir = self.data_dir.display().to_string();
+        let args = match self.database_url.as_str() {
+            "" => ["--data-dir", &data_dir],
+            url => ["--database-url", url],
+        };
+        Target::start_with(&args, &[("EVENHAND_GOVERNANCE__KEYS", Self::KEYS)])
+    }
+}
+
+/// Makes people `user-0`, `user-1`, … known.
+pub async fn add_users(app: &App, users: i64, now: i64) {
+    app.db
+        .write("bench.users", (users, now), |tx, (users, now)| {
+            Box::pin(async move {
+                storage::run!(
+                    tx,
+                    "WITH RECURSIVE c(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM c WHERE n + 1 < $2)
+                     INSERT INTO subjects (org_id, subject_ref, user_id, state, epoch, created_at)
+                     SELECT 'default', 'ref-' || n, 'user-' || n, 'active', 1, $1 FROM c WHERE TRUE
+                     ON CONFLICT DO NOTHING",
+                    *now,
+                    *users
+                )
+            })
+        })
+        .await
+        .unwrap();
+}
+
+/// Asks one request after the other: the median and the 95th percentile, in milliseconds.
+pub fn ask(client: &mut Client, method: &str, path: &str, body: &str, requests: usize) -> (f64, f64) {
+    let mut times: Vec<Duration> = (0..requests)
+        .map(|_| {
+            let begun = Instant::now();
+            assert_eq!(client.send(method, path, body), 200);
+            begun.elapsed()
+        })
+        .collect();
+    times.sort_unstable();
+    let at = |share: f64| times[(times.len() as f64 * share) as usize].as_secs_f64() * 1000.0;
+    (at(0.5), at(0.95))
+}
