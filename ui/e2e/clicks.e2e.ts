@@ -121,6 +121,14 @@ describe("learnings", () => {
     await said("Playbook approved");
     await page.getByRole("button", { name: /Greet by first name/ }).waitFor({ state: "detached" });
   });
+
+  it("show their effects, and how each became known", async () => {
+    await visit(page, `${demo.url}/learnings`, "Learnings");
+    await page.getByRole("button", { name: "Effects" }).click();
+    await page.getByRole("button", { name: /Ask for the password/ }).click();
+    await page.getByText("Success without it").waitFor();
+    await page.getByRole("region", { name: "Texts and epochs of the trial" }).getByText("fair").waitFor();
+  });
 });
 
 describe("regenerations", () => {

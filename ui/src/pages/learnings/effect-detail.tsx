@@ -38,7 +38,7 @@ export function EffectDetail({ id }: { id: number }) {
           ["Success without it", rate(detail.withheld)],
           detail.shrunken && [
             "How much, all in all",
-            `${points(detail.shrunken.mean)} (90 %: ${signed(detail.shrunken.ci_lower)} to ${signed(detail.shrunken.ci_upper)}); the sign is wrong with a chance of ${percent(detail.shrunken.false_sign_rate)}`,
+            `${points(detail.shrunken.mean)} (90 %: ${signed(detail.shrunken.ci_lower)} to ${signed(detail.shrunken.ci_upper)}); the sign is wrong with a chance of ${chance(detail.shrunken.false_sign_rate)}`,
           ],
           [
             "Could be seen by now",
@@ -68,6 +68,8 @@ export function EffectDetail({ id }: { id: number }) {
     </div>
   );
 }
+
+const chance = (share: number) => (share < 0.001 ? "less than 0.1 %" : percent(share));
 
 const rate = (side: Detail["served"]) =>
   `${side.success_rate == null ? "–" : percent(side.success_rate / 100)} of ${plural(side.sessions, "session")} of ${plural(side.users, "user")} (found for ${count(side.found_users)})`;

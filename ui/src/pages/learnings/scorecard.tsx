@@ -10,6 +10,7 @@ import { Provenance } from "./provenance.tsx";
 import { TuningProposals } from "./tuning.tsx";
 
 type Score = Schemas["Score"];
+type TrialEffect = NonNullable<Score["trial_effect"]>;
 const KINDS = [
   ["", "All"],
   ["agent_playbook", "Agent playbooks"],
@@ -33,7 +34,7 @@ export function Scorecard() {
       <Card
         flush
         title={plural(card.data?.scores.length ?? 0, "judged learning")}
-        lead="those that hurt first; verdicts of the last 90 days on the present text"
+        lead="those that hurt first: by their trials, where they have an effect, or else by verdicts of the last 90 days on the present text"
         aside={
           <Segmented label="Kind" value={kind} options={KINDS} onChange={(k) => change({ kind: k, open: null })} />
         }>
@@ -89,7 +90,9 @@ function Row({ score, open, onToggle }: { score: Score; open: boolean; onToggle:
           </span>
         </span>
         <span className="num text-[0.9rem] max-md:order-3">
-          impact {withInterval(impact.mean, impact.ci95, (n) => signed(n, 2))}
+          {score.trial_effect?.effect != null
+            ? `trial ${withInterval(score.trial_effect.effect, anyDay(score.trial_effect), points)}`
+            : `impact ${withInterval(impact.mean, impact.ci95, (n) => signed(n, 2))}`}
         </span>
         <span className="num text-[0.9rem] text-soft max-md:order-3">{plural(score.sessions, "session")}</span>
         <span>
@@ -146,12 +149,14 @@ function Detail({ score }: { score: Score }) {
 }
 
 /** What a trial found, in a sentence. */
-function trial(effect: NonNullable<Score["trial_effect"]>): string {
+function trial(effect: TrialEffect): string {
   const users = `${count(effect.served.users)} users with it, ${count(effect.withheld.users)} without`;
   if (effect.effect == null) return `${words(effect.null_reason)} (${users})`;
-  const interval = [effect.always_valid_lower, effect.always_valid_upper];
-  return `${words(effect.state)}: ${withInterval(effect.effect, interval, points)}; ${users}, chosen at random`;
+  return `${words(effect.state)}: ${withInterval(effect.effect, anyDay(effect), points)}; ${users}, chosen at random`;
 }
+
+/** The interval that holds on whatever day one looks. */
+const anyDay = (effect: TrialEffect) => [effect.always_valid_lower, effect.always_valid_upper];
 
 /** A number with its 95 % interval, or a dash. */
 function withInterval(value: number | null | undefined, interval: unknown, show: (n: number) => string): string {

@@ -149,15 +149,17 @@ pub async fn set_trial(
     learning_id: &str,
     digest: &str,
     trial: TrialFinding,
+    rationale: &str,
 ) -> Result<()> {
     run!(
         tx,
-        "UPDATE tuning_proposals SET trial = $4
+        "UPDATE tuning_proposals SET trial = $4, rationale = CASE WHEN action = 'reject' THEN $5 ELSE rationale END
          WHERE org_id = $1 AND kind = 'agent_playbook' AND learning_id = $2 AND digest = $3 AND status = 'open'",
         org_id,
         learning_id,
         digest,
-        Json(trial)
+        Json(trial),
+        rationale
     )?;
     Ok(())
 }

@@ -67,6 +67,21 @@ pub struct TrialFinding {
     pub withheld_users: u64,
 }
 
+impl TrialFinding {
+    /// What was found about a playbook that hurts, in words.
+    pub fn sentence(&self) -> String {
+        format!(
+            "Success was {:.1} points lower for users who got it than for users chosen at random from whom it was \
+             withheld (95 % interval {:.1} to {:.1} points; {} users with it, {} without).",
+            -self.effect,
+            self.always_valid_lower,
+            self.always_valid_upper,
+            self.served_users,
+            self.withheld_users
+        )
+    }
+}
+
 /// A verdict that counts against a learning, or an example of a session that got it and failed.
 #[derive(Clone, Debug, Serialize, sqlx_macros::FromRow, ToSchema)]
 pub struct TuningEvidence {

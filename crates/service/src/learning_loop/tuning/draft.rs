@@ -52,15 +52,7 @@ impl TuningDraft {
 impl TuningDraft {
     /// Rejection of a playbook that a trial found to hurt, unless there is a better wording.
     pub fn after_trial(wording: Option<TuningDraft>, found: &TrialFinding) -> Self {
-        let rationale = format!(
-            "Success was {:.1} points lower for users who got it than for users chosen at random from whom it was \
-             withheld (95 % interval {:.1} to {:.1} points; {} users with it, {} without).",
-            -found.effect,
-            found.always_valid_lower,
-            found.always_valid_upper,
-            found.served_users,
-            found.withheld_users
-        );
+        let rationale = found.sentence();
         match wording.filter(|draft| draft.action == TuningAction::Edit) {
             Some(draft) => {
                 TuningDraft { rationale: format!("{rationale} {}", draft.rationale), ..draft }

@@ -134,7 +134,8 @@ async fn propose(
             Box::pin(async move {
                 for one in told {
                     let (id, digest) = (&one.present.learning_id, &one.digest);
-                    sql::set_trial(tx, org_id, id, digest, one.found).await?;
+                    let rationale = one.found.sentence();
+                    sql::set_trial(tx, org_id, id, digest, one.found, &rationale).await?;
                 }
                 save(tx, app, org_id, new).await
             })
