@@ -68,6 +68,8 @@ const OPERATORS_ONLY: &[&str] = &[
     "/api/update_agent_playbook_status",
     "/api/get_learning_provenance",
     "/api/learnings/effects",
+    "/api/learnings/effects/export",
+    "/api/learnings/effects/{agent_playbook_id}",
     "/api/learnings/scorecard",
     "/api/learnings/tuning_proposals",
     "/api/learnings/tuning_proposals/accept",

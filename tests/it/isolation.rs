@@ -147,6 +147,7 @@ fn filled_path(path: &str, operation: &Value, known: &GuessableIds) -> Vec<Strin
         .replace("{request_id}", "r3")
         .replace("{job_id}", &known.job_id)
         .replace("{experiment_id}", "exp-1")
+        .replace("{agent_playbook_id}", "1")
         .replace("{credential_id}", &known.credential_id)
         .replace("{id}", &known.question_id)
         .replace("{purge_id}", "purge-1");
