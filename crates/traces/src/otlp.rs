@@ -33,7 +33,6 @@ mod open_llmetry;
 mod tests;
 mod wire;
 
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -367,8 +366,9 @@ impl<'a> Request<'a> {
     }
 }
 
-/// Which of two different spans with the same id stays does not depend on their order: the one that ended later.
+/// Which of two different spans with the same id stays does not depend on their order: the one that ended later, or else
+/// says more.
 fn rank<'a>((span, resource): (&'a Span, Option<&'a Resource>)) -> impl Ord + use<'a> {
     let resource = resource.map(Resource::encode_to_vec);
-    (span.end_time_unix_nano, Reverse(span.encode_to_vec()), resource)
+    (span.end_time_unix_nano, span.encoded_len(), span.encode_to_vec(), resource)
 }
