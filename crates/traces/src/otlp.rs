@@ -33,6 +33,7 @@ mod open_llmetry;
 mod tests;
 mod wire;
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -119,17 +120,17 @@ enum Kind {
 
 struct Seen<'a> {
     span: &'a Span,
-    resource: Option<&'a Resource>,
+    group: usize,
     attributes: Attributes<'a>,
     kind: Kind,
     call: Call,
 }
 
 impl<'a> Seen<'a> {
-    fn new(span: &'a Span, resource: Option<&'a Resource>) -> Self {
+    fn new(span: &'a Span, group: usize) -> Self {
         let attributes = Attributes::new(&span.attributes);
         let (kind, call) = read(&attributes, span);
-        Seen { span, resource, attributes, kind, call }
+        Seen { span, group, attributes, kind, call }
     }
 
     fn has_ids(&self) -> bool {
@@ -257,6 +258,7 @@ impl Of {
 
 /// The spans of a request, each once, by their start.
 struct Request<'a> {
+    resources: Vec<Attributes<'a>>,
     spans: Vec<Seen<'a>>,
     places: HashMap<(&'a [u8], &'a [u8]), usize>,
     traces: HashMap<&'a [u8], Trace>,
@@ -272,22 +274,27 @@ struct Trace {
 
 impl<'a> Request<'a> {
     fn new(request: &'a ExportRequest) -> Self {
-        let mut distinct: BTreeMap<_, (&'a Span, Option<&'a Resource>)> = BTreeMap::new();
-        for group in &request.resource_spans {
-            for span in group.scope_spans.iter().flat_map(|scope| &scope.spans) {
+        let groups = &request.resource_spans;
+        let resources = groups.iter().map(|group| group.resource.as_ref());
+        let order = ranks(
+            &resources.clone().map(|one| one.map(Resource::encode_to_vec)).collect::<Vec<_>>(),
+        );
+        let mut distinct: BTreeMap<_, Candidate<'a>> = BTreeMap::new();
+        for (group, rank) in order.into_iter().enumerate() {
+            for span in groups[group].scope_spans.iter().flat_map(|scope| &scope.spans) {
                 let key = (span.trace_id.as_slice(), span.span_id.as_slice());
-                let one = (span, group.resource.as_ref());
-                distinct
-                    .entry(key)
-                    .and_modify(|other| {
-                        if *other != one && rank(one) > rank(*other) {
-                            *other = one;
-                        }
-                    })
-                    .or_insert(one);
+                let one = Candidate { span, length: span.encoded_len(), rank, group };
+                let best = distinct.entry(key).or_insert(one);
+                if one.cmp(best).is_gt() {
+                    *best = one;
+                }
             }
         }
-        let each = distinct.into_values().map(|(span, resource)| Seen::new(span, resource));
+        let resources = resources.map(|one| {
+            one.map_or_else(Attributes::default, |one| Attributes::new(&one.attributes))
+        });
+        let resources = resources.collect();
+        let each = distinct.into_values().map(|one| Seen::new(one.span, one.group));
         let mut spans: Vec<Seen<'a>> = each.collect();
         // Stable, and by trace before.
         spans.sort_by(|a, b| {
@@ -304,7 +311,7 @@ impl<'a> Request<'a> {
             trace.session = trace.session.take().or_else(|| Of::Session.find(&seen.attributes));
             trace.has_calls |= seen.kind == Kind::Model && !seen.call.is_empty();
         }
-        Request { spans, places, traces }
+        Request { resources, spans, places, traces }
     }
 
     /// The spans around a span, the nearest first.
@@ -337,7 +344,7 @@ impl<'a> Request<'a> {
                 Of::Session => trace.session.clone(),
             }
         })
-        .or_else(|| of.find(&Attributes::new(&seen.resource?.attributes)))
+        .or_else(|| of.find(&self.resources[seen.group]))
     }
 
     fn publication(
@@ -347,17 +354,13 @@ impl<'a> Request<'a> {
         user: String,
         turns: Vec<Turn>,
     ) -> Publication {
-        let resource = seen.resource.map(|resource| Attributes::new(&resource.attributes));
-        let resource = resource.unwrap_or_default();
-        // SDKs name a service that has no name.
-        let service = resource.id("service.name");
-        let service = service.filter(|name| !name.starts_with("unknown_service"));
+        let resource = &self.resources[seen.group];
         let version = resource.id("service.version");
         Publication {
             request_id: format!("otel:{trace}-{}", hex::encode(&seen.span.span_id)),
             user_id: user,
             session_id: self.nearest(seen, Of::Session).unwrap_or(trace),
-            source: service.unwrap_or_else(|| "otel".to_owned()),
+            source: source(resource),
             agent_version: version.or_else(|| seen.attributes.id("gen_ai.agent.version")),
             created_at: seconds(seen.span.start_time_unix_nano),
             session_finished: false,
@@ -366,9 +369,41 @@ impl<'a> Request<'a> {
     }
 }
 
-/// Which of two different spans with the same id stays does not depend on their order: the one that ended later, or else
-/// says more.
-fn rank<'a>((span, resource): (&'a Span, Option<&'a Resource>)) -> impl Ord + use<'a> {
-    let resource = resource.map(Resource::encode_to_vec);
-    (span.end_time_unix_nano, span.encoded_len(), span.encode_to_vec(), resource)
+/// The service, in the letters that a source may have.
+fn source(resource: &Attributes<'_>) -> String {
+    const LONGEST: usize = 128;
+    let allowed = |letter: char| match letter.to_ascii_lowercase() {
+        letter @ ('a'..='z' | '0'..='9' | '.' | '_' | ':' | '-') => letter,
+        _ => '-',
+    };
+    // SDKs give a service without a name this one.
+    let name = resource.id("service.name").filter(|name| !name.starts_with("unknown_service"));
+    let name = name.map(|name| name.chars().map(allowed).take(LONGEST).collect());
+    name.unwrap_or_else(|| "otel".to_owned())
+}
+
+/// One of several spans with the same id. Which of them stays does not depend on their order: the one that ended later, or
+/// else says more.
+#[derive(Clone, Copy)]
+struct Candidate<'a> {
+    span: &'a Span,
+    length: usize,
+    /// Of its resource.
+    rank: usize,
+    group: usize,
+}
+
+impl Candidate<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let key = |one: &Self| (one.span.end_time_unix_nano, one.length);
+        let bytes = || self.span.encode_to_vec().cmp(&other.span.encode_to_vec());
+        key(self).cmp(&key(other)).then_with(bytes).then(self.rank.cmp(&other.rank))
+    }
+}
+
+/// The place of each in their order; equal ones have the same.
+fn ranks<T: Ord>(all: &[T]) -> Vec<usize> {
+    let mut sorted: Vec<&T> = all.iter().collect();
+    sorted.sort();
+    all.iter().map(|one| sorted.partition_point(|other| *other < one)).collect()
 }

@@ -5,7 +5,7 @@ use std::ops::Bound;
 
 use serde_json::Value;
 
-use super::messages::parsed;
+use super::messages::{LONGEST_ID, parsed};
 use super::wire::{Any, KeyValue};
 
 #[derive(Default)]
@@ -31,10 +31,15 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    /// An id, which may be a number.
+    /// An id, which may be a number. Text that nothing would store as an id is none.
     pub fn id(&self, key: &str) -> Option<String> {
         match self.0.get(key)? {
-            Any::Text(text) => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
+            Any::Text(text) => {
+                let text = text.trim();
+                let fits =
+                    text.chars().nth(LONGEST_ID).is_none() && !text.contains(char::is_control);
+                (!text.is_empty() && fits).then(|| text.to_owned())
+            }
             Any::Int(number) => Some(number.to_string()),
             _ => None,
         }

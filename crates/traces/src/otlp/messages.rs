@@ -10,6 +10,9 @@ use crate::turns::{Message, Role, ToolCall, ToolResult};
 /// Deeper JSON stays text, so that whatever is made of it can be read again by any parser.
 const DEEPEST: usize = 64;
 
+/// Characters of an id or a name.
+pub(super) const LONGEST_ID: usize = 255;
+
 /// A call of a model: the history that it was asked with, and its answer.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Call {
@@ -23,11 +26,46 @@ impl Call {
         let answer = output.iter().rposition(|message| message.role == Role::User);
         output.drain(..answer.map_or(0, |last| last + 1));
         output.retain(|message| message.role == Role::Assistant);
+        input.iter_mut().chain(&mut output).for_each(storable);
         Call { input: join(input), output }
     }
 
     pub fn is_empty(&self) -> bool {
         self.input.is_empty() && self.output.is_empty()
+    }
+}
+
+/// Leaves out U+0000, which no database stores, and gives every tool a name that is one.
+fn storable(message: &mut Message) {
+    without_nul(&mut message.text);
+    for call in &mut message.calls {
+        let name = call.name.chars().filter(|letter| !letter.is_control()).take(LONGEST_ID);
+        let name: String = name.collect();
+        call.name =
+            Some(name.trim()).filter(|name| !name.is_empty()).unwrap_or("unknown").to_owned();
+        everywhere(&mut call.arguments);
+    }
+    message.results.iter_mut().for_each(|result| everywhere(&mut result.value));
+}
+
+fn without_nul(text: &mut String) {
+    if text.contains('\0') {
+        text.retain(|letter| letter != '\0');
+    }
+}
+
+fn everywhere(value: &mut Value) {
+    match value {
+        Value::String(text) => without_nul(text),
+        Value::Array(values) => values.iter_mut().for_each(everywhere),
+        Value::Object(map) => {
+            if map.keys().any(|key| key.contains('\0')) {
+                let pairs = std::mem::take(map).into_iter();
+                *map = pairs.map(|(key, value)| (key.replace('\0', ""), value)).collect();
+            }
+            map.values_mut().for_each(everywhere);
+        }
+        _ => {}
     }
 }
 
@@ -80,13 +118,16 @@ fn fits(value: &Value, deepest: usize) -> bool {
     }
 }
 
-pub(super) fn role(word: &str) -> Option<Role> {
-    Some(match word.to_ascii_lowercase().as_str() {
-        "system" | "developer" => Role::System,
-        "user" | "human" => Role::User,
-        "assistant" | "ai" | "model" => Role::Assistant,
-        "tool" | "function" => Role::Tool,
-        _ => return None,
+/// `unnamed` is the role of a message that names none. Answers with a role that is not known are still answers.
+pub(super) fn role(word: Option<&str>, unnamed: Role) -> Option<Role> {
+    Some(match word.map(str::to_ascii_lowercase).as_deref() {
+        None => unnamed,
+        Some("system" | "developer") => Role::System,
+        Some("user" | "human") => Role::User,
+        Some("assistant" | "ai" | "model") => Role::Assistant,
+        Some("tool" | "function") => Role::Tool,
+        Some(_) if unnamed == Role::Assistant => Role::Assistant,
+        Some(_) => return None,
     })
 }
 
@@ -103,7 +144,7 @@ pub(super) fn messages(value: &Value, unnamed: Role) -> Vec<Message> {
     }
 }
 
-/// A message; `unnamed` is its role when it names none. One with a role that is not known is none.
+/// A message, unless its role is not known.
 pub(super) fn message(value: &Value, unnamed: Role) -> Option<Message> {
     // LangChain's own form.
     let value = value.get("kwargs").filter(|inner| inner.is_object()).unwrap_or(value);
@@ -116,10 +157,7 @@ pub(super) fn message(value: &Value, unnamed: Role) -> Option<Message> {
         }
         return Some(message);
     }
-    let role = match word(value, &["role"]).or(kind) {
-        Some(word) => role(word)?,
-        None => unnamed,
-    };
+    let role = role(word(value, &["role"]).or(kind), unnamed)?;
     let mut message = Message::new(role, "");
     let content = value.get("parts").or_else(|| value.get("content")).unwrap_or(&Value::Null);
     body(&mut message, content);

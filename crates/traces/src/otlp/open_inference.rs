@@ -47,10 +47,7 @@ pub(super) fn around(span: &Attributes<'_>) -> Call {
 }
 
 fn message(fields: &Attributes<'_>, unnamed: Role) -> Option<Message> {
-    let role = match fields.text("message.role") {
-        Some(word) => role(word)?,
-        None => unnamed,
-    };
+    let role = role(fields.text("message.role"), unnamed)?;
     let mut message = Message::new(role, fields.text("message.content").unwrap_or_default());
     for part in fields.list("message.contents.") {
         add(&mut message.text, part.text("message_content.text").unwrap_or_default());

@@ -22,10 +22,7 @@ pub(super) fn call(span: &Attributes<'_>) -> Call {
 }
 
 fn message(fields: &Attributes<'_>, unnamed: Role) -> Option<Message> {
-    let role = match fields.text("role") {
-        Some(word) => role(word)?,
-        None => unnamed,
-    };
+    let role = role(fields.text("role"), unnamed)?;
     let mut message = Message::new(role, "");
     let content = Value::from(fields.text("content").unwrap_or_default());
     body(&mut message, &content);
@@ -39,6 +36,5 @@ fn message(fields: &Attributes<'_>, unnamed: Role) -> Option<Message> {
     if role == Role::Tool && message.results.is_empty() {
         answered(&mut message, &fields.id("tool_call_id").unwrap_or_default(), &content, false);
     }
-    // Choices without words are written as well.
     Some(message)
 }

@@ -134,7 +134,7 @@ fn agents_and_chains_count_only_without_calls_and_only_the_outermost() {
     let mapped = map(&[chain, agent.clone(), span(4, Some(2), call)]);
     assert_eq!(said(&mapped), ["User: Words", "Assistant: More"]);
     // The chain around it ends later, and may have had calls that came before.
-    assert!(map(&[agent.clone()]).publications.is_empty());
+    assert!(map(std::slice::from_ref(&agent)).publications.is_empty());
     let mut entered = agent;
     entered["flags"] = json!(0x301);
     assert_eq!(said(&map(&[entered])), ["User: Hello!!", "Assistant: Hi!!"]);

@@ -141,3 +141,41 @@ fn spans_around_each_other_end_the_search() {
     long.push(span(2000, None, json!({"user.id": "u"})));
     assert!(map(&long).publications.iter().all(|made| made.user_id == "u"));
 }
+
+#[test]
+fn a_name_longer_than_any_is_no_user() {
+    let mut call = chat(json!([text("user", "Hello")]), json!([]));
+    call["user.id"] = json!("u".repeat(256));
+    call["session.id"] = json!("s".repeat(256));
+    let made = &map(&[span(1, None, call)]).publications[0];
+    assert_eq!(
+        (made.user_id.as_str(), made.session_id.as_str()),
+        (&*format!("anonymous:{TRACE}"), TRACE)
+    );
+}
+
+#[test]
+fn many_spans_with_one_id_cost_little() {
+    let big = chat(json!([text("user", &"words ".repeat(100_000))]), json!([]));
+    let mut spans = vec![span(1, None, big)];
+    for number in 0..3000 {
+        spans.push(span(1, None, json!({"number": number})));
+    }
+    assert_eq!(map(&spans).publications.len(), 1);
+}
+
+#[test]
+fn what_no_database_stores_is_left_out() {
+    let call = json!({"type": "tool_call", "id": "c", "name": "\u{0}\n", "arguments": {"a\u{0}": ["b\u{0}"]}});
+    let mut call = chat(
+        json!([{"role": "assistant", "parts": [call]}, text("user", "Hel\u{0}lo")]),
+        json!([]),
+    );
+    call["user.id"] = json!("u\u{0}");
+    let mapped = map(&[span(1, None, call)]);
+    assert_eq!(
+        said(&mapped),
+        [r#"Assistant:  [unknown {"a":["b"]} -> null success]"#, "User: Hello"]
+    );
+    assert_eq!(mapped.publications[0].user_id, format!("anonymous:{TRACE}"));
+}
