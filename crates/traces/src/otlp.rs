@@ -138,7 +138,7 @@ impl<'a> Seen<'a> {
         valid(&self.span.trace_id, 16) && valid(&self.span.span_id, 8)
     }
 
-    /// Whether nothing of this service is around it: its parent is nobody or in another process.
+    /// Nothing of this service is around it: its parent is nobody or in another process.
     fn is_root(&self) -> bool {
         const PARENT_IS_REMOTE: u32 = 0x300;
         self.span.parent_span_id.is_empty()

@@ -23,7 +23,7 @@ pub enum DecodeError {
     Json { line: usize, column: usize },
 }
 
-/// What an exporter posts to `/v1/traces`.
+/// The body that an exporter posts to `/v1/traces`.
 #[derive(Clone, PartialEq, Message, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ExportRequest {
