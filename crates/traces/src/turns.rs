@@ -107,7 +107,7 @@ mod tests {
         let system = Message::new(Role::System, "Be kind.");
         let hello = Message::new(Role::User, "Hello");
         let hi = Message::new(Role::Assistant, "Hi, how can I help?");
-        let first = new_turns(&[system.clone(), hello.clone()], &[hi.clone()], 1, 2);
+        let first = new_turns(&[system.clone(), hello.clone()], std::slice::from_ref(&hi), 1, 2);
         assert_eq!(said(&first), [("User", "Hello", 0), ("Assistant", "Hi, how can I help?", 0)]);
         let ask = Message::new(Role::User, "Where is my parcel?");
         let answer = Message::new(Role::Assistant, "On its way.");
@@ -130,7 +130,7 @@ mod tests {
         };
         calls.calls.push(call);
         assert_eq!(
-            said(&new_turns(&[ask.clone()], &[calls.clone()], 1, 2)),
+            said(&new_turns(std::slice::from_ref(&ask), &[calls.clone()], 1, 2)),
             [("User", "Where is order 7?", 0)]
         );
         let mut result = Message::new(Role::Tool, "");
