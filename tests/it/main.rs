@@ -49,6 +49,7 @@ mod restarts;
 mod roles;
 mod search;
 mod search_quality;
+mod spans;
 mod stats;
 mod telemetry;
 mod trials;

@@ -25,6 +25,7 @@ pub struct Settings {
     pub database: Database,
     pub rate_limit: RateLimit,
     pub sessions: Sessions,
+    pub otlp: Otlp,
     pub embedder: EmbedderSettings,
     pub jobs: JobSettings,
     pub evaluation: Evaluation,
@@ -99,6 +100,11 @@ pub struct RateLimit {
 #[derive(Clone, Debug, Deserialize)]
 pub struct Sessions {
     pub default_agent_version: String,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub struct Otlp {
+    pub anonymous_users: bool,
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -41,7 +41,7 @@ pub struct Turn {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ToolUsed {
     pub tool_name: String,
-    /// `input` and `output`, as far as they are known.
+    /// `arguments` and `result`, as far as they are known.
     pub tool_data: Value,
     /// `success` or `error`.
     pub status: &'static str,

@@ -83,9 +83,9 @@ fn turn(role: &'static str, text: &str, created_at: i64, tools_used: Vec<ToolUse
 fn used(caller: &Message, results: &[&ToolResult]) -> Vec<ToolUsed> {
     let each = caller.calls.iter().map(|call| {
         let result = results.iter().find(|result| result.id == call.id);
-        let mut tool_data = json!({"input": call.arguments});
+        let mut tool_data = json!({"arguments": call.arguments});
         if let Some(result) = result {
-            tool_data["output"] = result.value.clone();
+            tool_data["result"] = result.value.clone();
         }
         let failed = result.is_some_and(|result| result.failed);
         let status = if failed { "error" } else { "success" };
@@ -145,7 +145,7 @@ mod tests {
         assert_eq!(turns[0].tools_used[0].status, "error");
         assert_eq!(
             turns[0].tools_used[0].tool_data,
-            json!({"input": {"n": 7}, "output": "not found"})
+            json!({"arguments": {"n": 7}, "result": "not found"})
         );
     }
 }

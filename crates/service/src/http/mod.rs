@@ -18,7 +18,7 @@ pub mod ui;
 mod unread;
 
 pub use bodies::BodyBudget;
-pub use input::{Input, QueryInput};
+pub use input::{Input, MediaType, QueryInput, RawInput};
 pub use path::{PathId, PathIds};
 pub use problem::{BadGateway, HttpError, Result};
 pub use rate_limits::{Bucket, RateLimits};

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::{PublishRequest, PublishResponse, http_deletes, outcomes, publish};
+use super::{PublishRequest, PublishResponse, http_deletes, outcomes, publish, spans_http};
 use crate::app::App;
 use crate::credentials::Publisher;
 use crate::http::fields::{Fields, Read};
@@ -24,6 +24,7 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(finalize_session))
         .routes(routes!(session_outcome))
         .merge(http_deletes::routes())
+        .merge(spans_http::routes())
 }
 
 const METADATA_BYTES: usize = 16 * 1024;

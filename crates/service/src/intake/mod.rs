@@ -10,6 +10,8 @@ mod http_deletes;
 mod outcomes;
 mod publish;
 mod publish_request;
+mod spans;
+mod spans_http;
 mod tokens;
 
 pub use deletes::{

@@ -57,7 +57,7 @@ fn said(mapped: &Mapped) -> Vec<String> {
     let each = turns.map(|turn| {
         let mut line = format!("{}: {}", turn.role, turn.content);
         for tool in &turn.tools_used {
-            let (input, output) = (&tool.tool_data["input"], &tool.tool_data["output"]);
+            let (input, output) = (&tool.tool_data["arguments"], &tool.tool_data["result"]);
             line += &format!(" [{} {input} -> {output} {}]", tool.tool_name, tool.status);
         }
         line

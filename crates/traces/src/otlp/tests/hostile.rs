@@ -42,7 +42,7 @@ fn deep_json_in_text_is_no_message_or_stays_text() {
         "llm.input_messages.0.message.tool_calls.0.tool_call.function.arguments": arguments});
     let mapped = map(&[span(1, None, call)]);
     let tool = &mapped.publications[0].interaction_data_list[0].tools_used[0];
-    assert_eq!(tool.tool_data["input"], arguments);
+    assert_eq!(tool.tool_data["arguments"], arguments);
 }
 
 #[test]
