@@ -1,0 +1,1 @@
+//! Every format by its samples, and what holds for all of them.
