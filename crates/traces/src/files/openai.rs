@@ -1,6 +1,6 @@
 //! OpenAI: conversations as in files for fine-tuning, and requests with their responses as in batches and logs.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::fields::{is_set, object, text};
 use super::messages::{answers, conversation, messages};
@@ -18,15 +18,14 @@ pub fn take(record: &Value, sink: &mut Sink) -> Result<(), Wrong> {
         .unwrap_or(record);
     let response = body(record, "response").unwrap_or(record);
     let places = [record, request, response];
-    let output = response
-        .get("choices")
-        .or_else(|| response.get("output"))
-        .or_else(|| record.get("preferred_output"))
-        .filter(|output| is_set(Some(output)))
-        .map(|output| match response.get("choices") {
-            Some(_) => answers(response),
-            None => answers(output),
-        });
+    let output = match response.get("choices") {
+        Some(choices) => Some(answers(&json!({"choices": choices}))),
+        None => response
+            .get("output")
+            .or_else(|| record.get("preferred_output"))
+            .filter(|output| is_set(Some(output)))
+            .map(answers),
+    };
     let input = asked(request);
     let (input, output) = match (input, output) {
         (Some(input), output) => (input, output),

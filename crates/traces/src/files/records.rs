@@ -224,7 +224,7 @@ fn parsed(raw: &Raw) -> Result<(Position, Value), Problem> {
     }
     match serde_json::from_slice(raw.bytes.trim_ascii()) {
         Ok(mut value) => {
-            if raw.bytes.windows(6).any(|window| window == b"\\u0000") {
+            if std::str::from_utf8(&raw.bytes).is_ok_and(|text| text.contains("\\u0000")) {
                 remove_nul(&mut value);
             }
             Ok((position, value))
