@@ -110,7 +110,28 @@ fn list(items: &[Value]) -> Option<Vec<Message>> {
             found.push(message);
         }
     }
+    pair_results(&mut found);
     (!found.is_empty()).then_some(found)
+}
+
+/// Gives results that do not say which call they belong to the calls without a result, in their order.
+fn pair_results(messages: &mut [Message]) {
+    let mut open: Vec<String> = Vec::new();
+    for index in 0..messages.len() {
+        if messages[index].role == Role::Assistant {
+            let answered = messages[index + 1..]
+                .iter()
+                .take_while(|message| message.role != Role::Assistant)
+                .flat_map(|message| &message.results);
+            let answered: Vec<&String> = answered.map(|result| &result.id).collect();
+            let calls = messages[index].calls.iter().map(|call| call.id.clone());
+            open = calls.filter(|id| !answered.contains(&id)).rev().collect();
+            continue;
+        }
+        for result in messages[index].results.iter_mut().filter(|result| result.id.is_empty()) {
+            result.id = open.pop().unwrap_or_default();
+        }
+    }
 }
 
 /// `["human", "Hello"]`.
@@ -277,4 +298,105 @@ fn part_text(part: &Value) -> Option<String> {
     let names = ["image", "audio", "video", "file", "document"];
     let name = names.iter().find(|name| kind.contains(*name))?;
     Some(format!("[{name}]"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Role, words, and tools with their output.
+    fn said(value: Value) -> Vec<(&'static str, String, Value)> {
+        let messages = messages(&value).unwrap_or_default();
+        let turns = conversation(&messages, 0).into_iter().map(|turn| {
+            let tools = turn.tools_used.into_iter();
+            let tools = tools.map(|tool| json!([tool.tool_name, tool.status, tool.tool_data]));
+            (turn.role, turn.content, tools.collect())
+        });
+        turns.collect()
+    }
+
+    #[test]
+    fn blocks_of_anthropic() {
+        let found = said(json!([
+            {"role": "user", "content": "Order 7?"},
+            {"role": "assistant", "content": [
+                {"type": "thinking", "thinking": "Hm.", "signature": "x"},
+                {"type": "text", "text": "One moment."},
+                {"type": "tool_use", "id": "u1", "name": "look_up", "input": {"n": 7}},
+            ]},
+            {"role": "user", "content": [
+                {"type": "tool_result", "tool_use_id": "u1", "is_error": true,
+                    "content": [{"type": "text", "text": "no such order"}]},
+                {"type": "text", "text": "Hurry"},
+            ]},
+            {"role": "assistant", "content": [{"type": "text", "text": "There is none."}]},
+        ]));
+        let tools = json!([["look_up", "error", {"input": {"n": 7}, "output": "no such order"}]]);
+        let expected = [
+            ("User", "Order 7?".to_owned(), json!([])),
+            ("Assistant", "One moment.".to_owned(), tools),
+            ("User", "Hurry".to_owned(), json!([])),
+            ("Assistant", "There is none.".to_owned(), json!([])),
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn parts_of_gemini_and_functions_of_old() {
+        let tools = json!([["look_up", "success", {"input": {"n": 7}, "output": {"found": true}}]]);
+        let gemini = said(json!({"contents": [
+            {"role": "user", "parts": [{"text": "Order 7?"}]},
+            {"role": "model", "parts": [{"functionCall": {"name": "look_up", "args": {"n": 7}}}]},
+            {"role": "user", "parts": [{"functionResponse": {"name": "look_up", "response": {"found": true}}}]},
+        ]}));
+        let expected =
+            [("User", "Order 7?".to_owned(), json!([])), ("Assistant", String::new(), tools)];
+        assert_eq!(gemini, expected);
+        let old = said(json!([
+            {"role": "user", "content": "Order 7?"},
+            {"role": "assistant", "content": null, "function_call": {"name": "look_up", "arguments": "{\"n\": 7}"}},
+            {"role": "function", "name": "look_up", "content": {"found": true}},
+        ]));
+        assert_eq!(old, expected);
+    }
+
+    #[test]
+    fn results_without_an_id_belong_to_the_calls_in_order() {
+        let call = |id: &str| json!({"id": id, "function": {"name": format!("tool {id}"), "arguments": "{}"}});
+        let found = said(json!([
+            {"role": "assistant", "content": "", "tool_calls": [call("a"), call("b"), call("c")]},
+            {"role": "tool", "content": "of a"},
+            {"role": "tool", "content": "of b", "tool_call_id": "b"},
+            {"role": "tool", "content": "of c"},
+            {"role": "tool", "content": "of nothing"},
+        ]));
+        let outputs: Vec<&str> = found[0]
+            .2
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|tool| tool.pointer("/2/output")?.as_str())
+            .collect();
+        assert_eq!(outputs, ["of a", "of b", "of c"]);
+    }
+
+    #[test]
+    fn other_json_has_no_messages() {
+        for value in [
+            json!("Hello"),
+            json!({"question": "Hello"}),
+            json!([{"type": "Document", "page_content": "x"}]),
+            json!({"messages": []}),
+            json!({"args": ["Hello"], "kwargs": {}}),
+            json!([["Hello"]]),
+            json!(7),
+        ] {
+            assert_eq!(messages(&value), None, "{value}");
+        }
+        let decorated =
+            json!({"args": [], "kwargs": {"messages": [{"role": "user", "content": "Hello"}]}});
+        assert_eq!(messages(&decorated).map(|found| found.len()), Some(1));
+    }
 }

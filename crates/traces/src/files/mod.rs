@@ -1,8 +1,17 @@
 //! Files that other tools export, read as a stream.
 //!
-//! A file is JSON Lines, one JSON array, or JSON objects one after another; one record of it is in memory at a time, beside
-//! a bounded buffer of traces (see [`traces`]). The same file gives the same items in the same order, so a caller resumes
-//! by skipping as many as it has delivered, and since request ids come from the records, delivering one again is harmless.
+//! A file is JSON Lines, one JSON array, or JSON objects one after another; pages of a list (`{"data": […]}`) are opened.
+//! One record of it is in memory at a time, beside a bounded buffer of traces. The same file gives the same items in the
+//! same order, so a caller resumes by skipping as many as it has delivered; and since request ids come from the records,
+//! delivering one again is harmless.
+//!
+//! A call of a model carries its history, of which only the end is new (see [`crate::turns`]), so that calls may come in
+//! any order. The first record of a trace has the same words once more; it counts only if its trace has no call with
+//! messages. Until that is known it waits, and so does a call that does not know its user or its session, which its root may
+//! know. Records of at most a thousand traces, and of at most 16 MiB, wait; then the oldest trace is given as far as it is
+//! known. A file whose traces are in one piece, or interleaved by less than that, is joined completely. In others, a call
+//! far behind its root has no user but its own, and the words of a root that comes a thousand traces before its calls are
+//! given twice.
 
 mod fields;
 mod jsonl;

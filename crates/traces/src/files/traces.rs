@@ -4,10 +4,8 @@
 //! know the tools. So a root waits until a call of its trace comes, which replaces it, or until its trace is released. A
 //! call that does not know its user or session waits in the same way for a record of its trace that does.
 //!
-//! At most [`OPEN`] traces, and [`BYTES`] of waiting records, are kept; beyond that the oldest trace is released with what is
-//! known of it. So a record that comes more than a thousand traces after the others of its trace is no longer joined with
-//! them: a call has then no user but its own, and words of a root that was released already come a second time. A root
-//! that comes late is still recognised for the last [`REMEMBERED`] traces.
+//! At most [`OPEN`] traces and [`BYTES`] of waiting records are kept; beyond that the oldest trace is released with what is
+//! known of it. A root that comes after its calls were released is still recognised for the last [`REMEMBERED`] traces.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -195,4 +193,93 @@ fn fingerprint(turn: &Turn, depth: usize) -> u64 {
         (&tool.tool_name, tool.status, tool.tool_data.to_string()).hash(&mut hasher);
     }
     hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::files::{Format, Position, Unit};
+
+    fn draft(words: &str, identity: &Identity) -> Draft {
+        let position = Position { unit: Unit::Line, number: 1, offset: 0 };
+        let mut draft = Draft::new(Format::Langsmith, position, &Value::Null, Some(words));
+        draft.identity = identity.clone();
+        let content = words.to_owned();
+        draft.turns.push(Turn { role: "User", content, created_at: 1, tools_used: Vec::new() });
+        draft
+    }
+
+    fn ana() -> Identity {
+        Identity {
+            user: Some("ana".to_owned()),
+            session: Some("s1".to_owned()),
+            agent_version: None,
+        }
+    }
+
+    fn words(out: &[Draft]) -> Vec<&str> {
+        out.iter().map(|draft| draft.turns[0].content.as_str()).collect()
+    }
+
+    #[test]
+    fn the_oldest_trace_makes_room() {
+        let (mut traces, mut out) = (Traces::default(), Vec::new());
+        for n in 0..OPEN {
+            let words = format!("root {n}");
+            traces.root(&words, ana(), Some(draft(&words, &ana())), true, &mut out);
+        }
+        assert_eq!(words(&out), [] as [&str; 0]);
+        traces.root("one more", ana(), None, true, &mut out);
+        assert_eq!(words(&out), ["root 0"]);
+        traces.close(&mut out);
+        assert_eq!((out.len(), traces.bytes, traces.open.len()), (OPEN, 0, 0));
+    }
+
+    #[test]
+    fn memory_is_counted_down_to_nothing() {
+        let (mut traces, mut out) = (Traces::default(), Vec::new());
+        let nobody = Identity::default();
+        for n in 0..3 {
+            let id = format!("t{n}");
+            traces.plain(&id, draft("plain", &nobody), &mut out);
+            traces.root(&id, nobody.clone(), Some(draft("root", &nobody)), false, &mut out);
+            traces.call(&id, draft("call", &nobody), 0, &mut out);
+            traces.call(&id, draft("call", &nobody), 0, &mut out);
+            traces.plain(&id, draft("plain", &nobody), &mut out);
+            assert!(traces.bytes > 0);
+        }
+        assert_eq!(words(&out), [] as [&str; 0]);
+        traces.root("t1", ana(), Some(draft("root", &ana())), true, &mut out);
+        assert_eq!(words(&out), ["call"]);
+        traces.end("t0", &mut out);
+        traces.close(&mut out);
+        assert_eq!(words(&out), ["call", "call", "call"]);
+        assert_eq!(traces.bytes, 0);
+    }
+
+    #[test]
+    fn one_trace_cannot_take_all_memory() {
+        let (mut traces, mut out) = (Traces::default(), Vec::new());
+        let long = "x".repeat(1 << 20);
+        for n in 0..40 {
+            traces.call("t", draft(&format!("{long}{n}"), &Identity::default()), 0, &mut out);
+            assert!(traces.bytes <= BYTES);
+        }
+        traces.close(&mut out);
+        assert_eq!(out.len(), 40);
+    }
+
+    #[test]
+    fn a_root_is_recognised_after_its_calls_were_released() {
+        let (mut traces, mut out) = (Traces::default(), Vec::new());
+        traces.call("t", draft("call", &ana()), 0, &mut out);
+        for n in 0..2 * OPEN {
+            traces.root(&n.to_string(), ana(), None, true, &mut out);
+        }
+        traces.root("t", ana(), Some(draft("root", &ana())), true, &mut out);
+        traces.close(&mut out);
+        assert_eq!(words(&out), ["call"]);
+    }
 }

@@ -6,8 +6,8 @@ use serde_json::json;
 
 use super::*;
 
-const SESSIONS: usize = 2_000;
-const CALLS: usize = 5;
+const SESSIONS: usize = 5_000;
+const CALLS: usize = 2;
 
 /// The call number `call` of a session, with all that was said before.
 fn history(session: usize, call: usize) -> (Vec<Value>, Value) {
