@@ -67,7 +67,7 @@ pub fn take(record: &Value, sink: &mut Sink) -> Result<(), Wrong> {
 /// A second between turns; the first one at the time of the record, or the last one now.
 fn date(draft: &mut Draft, created: Option<i64>, now: i64) {
     let steps = draft.turns.len().saturating_sub(1) as i64;
-    let first = created.unwrap_or_else(|| (now - steps).max(0));
+    let first = created.unwrap_or_else(|| now.saturating_sub(steps).max(0));
     draft.created_at = first;
     for (turn, at) in draft.turns.iter_mut().zip(first..) {
         turn.created_at = at;

@@ -59,23 +59,45 @@ fn record(format: Format, session: usize, call: usize) -> Value {
     }
 }
 
+fn check(format: Format) {
+    // Interleaved: one call of every session, then the next one.
+    let records = (0..CALLS).flat_map(|call| (0..SESSIONS).map(move |session| (session, call)));
+    let file: String =
+        records.map(|(session, call)| lines(&[record(format, session, call)])).collect();
+    let (found, problems) = read_all(format, &file, &options());
+    assert_eq!((found.len(), problems.len()), (SESSIONS * CALLS, 0));
+    let of = |get: fn(&Item) -> &str| found.iter().map(get).collect::<BTreeSet<&str>>().len();
+    assert_eq!(of(|item| &item.publication.session_id), SESSIONS);
+    assert_eq!(of(|item| &item.publication.user_id), 100);
+    assert_eq!(of(|item| &item.publication.request_id), SESSIONS * CALLS);
+    let said = said(&found);
+    assert_eq!(said.len(), 2 * SESSIONS * CALLS);
+    assert_eq!(said.into_iter().collect::<BTreeSet<_>>().len(), 2 * SESSIONS * CALLS);
+}
+
 #[test]
-fn ten_thousand_records_of_each_format() {
-    for format in Format::ALL {
-        // Interleaved: one call of every session, then the next one.
-        let records = (0..CALLS).flat_map(|call| (0..SESSIONS).map(move |session| (session, call)));
-        let file: Vec<Value> =
-            records.map(|(session, call)| record(format, session, call)).collect();
-        let found = items(format, &file);
-        assert_eq!(found.len(), SESSIONS * CALLS, "{format}");
-        let of = |get: fn(&Item) -> &str| found.iter().map(get).collect::<BTreeSet<&str>>().len();
-        assert_eq!(of(|item| &item.publication.session_id), SESSIONS);
-        assert_eq!(of(|item| &item.publication.user_id), 100);
-        assert_eq!(of(|item| &item.publication.request_id), SESSIONS * CALLS);
-        let said = said(&found);
-        assert_eq!(said.len(), 2 * SESSIONS * CALLS, "{format}");
-        assert_eq!(said.into_iter().collect::<BTreeSet<_>>().len(), 2 * SESSIONS * CALLS);
-    }
+fn ten_thousand_records_of_langfuse() {
+    check(Format::Langfuse);
+}
+
+#[test]
+fn ten_thousand_records_of_langsmith() {
+    check(Format::Langsmith);
+}
+
+#[test]
+fn ten_thousand_records_of_phoenix() {
+    check(Format::Phoenix);
+}
+
+#[test]
+fn ten_thousand_records_of_openai() {
+    check(Format::Openai);
+}
+
+#[test]
+fn ten_thousand_records_of_jsonl() {
+    check(Format::Jsonl);
 }
 
 #[test]
