@@ -34,13 +34,13 @@ pub fn object(record: &Value, name: &str) -> Value {
     }
 }
 
-/// True if there is something in it.
+/// True if there is something in it: fields and lists of nothing are nothing.
 pub fn is_set(value: Option<&Value>) -> bool {
     match value {
         None | Some(Value::Null) => false,
         Some(Value::String(text)) => !text.trim().is_empty(),
-        Some(Value::Array(items)) => !items.is_empty(),
-        Some(Value::Object(map)) => !map.is_empty(),
+        Some(Value::Array(items)) => items.iter().any(|item| is_set(Some(item))),
+        Some(Value::Object(map)) => map.values().any(|value| is_set(Some(value))),
         Some(_) => true,
     }
 }

@@ -48,7 +48,8 @@ pub fn answers(value: &Value) -> Vec<Message> {
     let mut found = messages(value)
         .unwrap_or_else(|| vec![Message::new(Role::Assistant, words(value, Side::Output))]);
     // The state after a step of a graph: history first, and what the step said behind the last words of the user.
-    if let Some(last) = found.iter().rposition(|message| message.role == Role::User) {
+    let spoke = |message: &Message| message.role == Role::User && !message.text.is_empty();
+    if let Some(last) = found.iter().rposition(spoke) {
         found.drain(..=last);
     }
     found.retain(|message| message.role != Role::System);
@@ -75,8 +76,9 @@ pub fn depth(input: &[Message]) -> usize {
     known.iter().filter(|message| message.role != Role::System).count()
 }
 
+/// The first answer, or none if there is an empty list of them.
 fn answer(value: &Value) -> Option<Vec<Message>> {
-    let first = value.as_array()?.first()?;
+    let Some(first) = value.as_array()?.first() else { return Some(Vec::new()) };
     if first.is_array() {
         return answer(first);
     }
@@ -84,8 +86,8 @@ fn answer(value: &Value) -> Option<Vec<Message>> {
     if let Some(message) = message(inside) {
         return Some(vec![message]);
     }
-    let text = text(first, &["text"])?;
-    Some(vec![Message::new(Role::Assistant, text)])
+    let text = text(first, &["text"]);
+    Some(text.map(|text| Message::new(Role::Assistant, text)).into_iter().collect())
 }
 
 fn list(items: &[Value]) -> Option<Vec<Message>> {
@@ -380,6 +382,21 @@ mod tests {
             .filter_map(|tool| tool.pointer("/2/output")?.as_str())
             .collect();
         assert_eq!(outputs, ["of a", "of b", "of c"]);
+    }
+
+    #[test]
+    fn an_answer_that_never_came_says_nothing() {
+        for value in [
+            json!({"choices": []}),
+            json!({"choices": [{"message": {"role": "assistant", "content": null}}]}),
+            json!({"generations": [[]], "llm_output": null}),
+            json!({"messages": []}),
+            json!({"output": null}),
+            json!({"content": [{"text": ""}]}),
+            json!(null),
+        ] {
+            assert_eq!(conversation(&answers(&value), 0), [], "{value}");
+        }
     }
 
     #[test]

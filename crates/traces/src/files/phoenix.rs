@@ -131,10 +131,7 @@ impl Tree {
         if self.branches.is_empty() {
             return self.leaf.unwrap_or_default();
         }
-        let mut indices: Vec<Option<usize>> =
-            self.branches.keys().map(|name| name.parse().ok()).collect();
-        indices.sort();
-        if indices.iter().all(Option::is_some) {
+        if self.branches.keys().all(|name| name.parse::<usize>().is_ok()) {
             let mut items: Vec<(usize, Value)> = self
                 .branches
                 .into_iter()

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::fields::json_inside;
+use super::fields::{is_set, json_inside};
 
 /// The side of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,12 +49,10 @@ impl Side {
 
 /// The words in a value: text as it is, the likeliest field of an object, otherwise the JSON itself.
 pub fn words(value: &Value, side: Side) -> String {
-    found(value, side).unwrap_or_else(|| match value {
-        Value::Null => String::new(),
-        Value::Object(map) if map.is_empty() => String::new(),
-        Value::Array(items) if items.is_empty() => String::new(),
-        value => value.to_string(),
-    })
+    if !is_set(Some(value)) {
+        return String::new();
+    }
+    found(value, side).unwrap_or_else(|| value.to_string())
 }
 
 fn found(value: &Value, side: Side) -> Option<String> {
@@ -69,7 +67,7 @@ fn found(value: &Value, side: Side) -> Option<String> {
         },
         Value::Object(map) => {
             let mut named = side.names().iter().filter_map(|name| map.get(*name));
-            let filled = |value: &&Value| super::fields::is_set(Some(value));
+            let filled = |value: &&Value| is_set(Some(value));
             let only = || if map.len() == 1 { map.values().next() } else { None };
             found(named.find(filled).or_else(only)?, side)
         }

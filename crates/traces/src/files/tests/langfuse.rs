@@ -60,7 +60,7 @@ fn generations_inside_a_trace_replace_its_input_and_output() {
         ("Assistant", "<look_up error>"),
         ("Assistant", "There is none."),
     ]);
-    let found = items(Format::Langfuse, &[trace.clone()]);
+    let found = items(Format::Langfuse, std::slice::from_ref(&trace));
     assert_eq!(said(&found), expected);
     assert_eq!(owners(&found), [("ana", "s1"), ("ana", "s1")]);
     let tool = &found[1].publication.interaction_data_list[0].tools_used[0];
@@ -117,7 +117,7 @@ fn enriched_observations_of_blob_storage_stand_alone() {
 fn generations_with_texts_serve_if_there_is_nothing_better() {
     let text = json!({"id": "g1", "traceId": "t1", "type": "GENERATION", "userId": "ana",
         "startTime": 1716990379963_u64, "input": "Say hello", "output": "Hello"});
-    let found = items(Format::Langfuse, &[text.clone()]);
+    let found = items(Format::Langfuse, std::slice::from_ref(&text));
     assert_eq!(said(&found), turns(&[("User", "Say hello"), ("Assistant", "Hello")]));
     assert_eq!(owners(&found), [("ana", "t1")]);
     let root = json!({"id": "o0", "traceId": "t1", "type": "AGENT", "startTime": 1716990379,

@@ -22,7 +22,7 @@ fn anybody() -> Options {
     Options { default_user: Some("of-{session}".to_owned()), ..options() }
 }
 
-/// What a file gives.
+/// Items and problems of a file.
 fn read_all(format: Format, file: &str, options: &Options) -> (Vec<Item>, Vec<Problem>) {
     let mut items = Vec::new();
     let mut problems = Vec::new();

@@ -104,7 +104,11 @@ fn stored_completions_responses_and_old_pairs() {
             "preferred_output": [{"role": "assistant", "content": "Hi"}],
             "non_preferred_output": [{"role": "assistant", "content": "No"}]}),
     ] {
-        assert_eq!(said(&items(Format::Openai, &[record.clone()])), expected, "{record}");
+        assert_eq!(
+            said(&items(Format::Openai, std::slice::from_ref(&record))),
+            expected,
+            "{record}"
+        );
     }
 }
 

@@ -66,9 +66,9 @@ fn nested_attributes() {
         "session": {"id": "s1"}, "user": {"id": "ana"}, "metadata": {"a.b": 1},
     });
     let record = span("a", None, "llm", attributes);
-    assert_eq!(said(&items(Format::Phoenix, &[record.clone()])), expected());
+    assert_eq!(said(&items(Format::Phoenix, std::slice::from_ref(&record))), expected());
     let trace = json!({"traceId": "t1", "spans": [record], "duration": 5});
-    assert_eq!(said(&items(Format::Phoenix, &[trace.clone()])), expected());
+    assert_eq!(said(&items(Format::Phoenix, std::slice::from_ref(&trace))), expected());
     let page = json!({"data": [trace], "next_cursor": null});
     assert_eq!(said(&items(Format::Phoenix, &[page])), expected());
 }

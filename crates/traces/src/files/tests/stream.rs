@@ -142,7 +142,8 @@ fn the_same_record_has_the_same_request_id_and_others_have_another() {
     assert!(first.iter().all(|id| id.len() <= 255));
     // An id that no request may have.
     let long = json!({"id": "x".repeat(300), "user": "ana", "messages": [{"role": "user", "content": "Hello"}]});
-    let (found, problems) = read_all(Format::Openai, &lines(&[long.clone()]), &options());
+    let (found, problems) =
+        read_all(Format::Openai, &lines(std::slice::from_ref(&long)), &options());
     assert_eq!((found.len(), problems[0].wrong.clone()), (0, Wrong::BadId("session_id")));
     let mut named = long;
     named["metadata"] = json!({"session_id": "s1"});
