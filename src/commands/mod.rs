@@ -10,6 +10,7 @@ mod doctor;
 mod evaluate;
 mod experiments;
 mod governance;
+mod import;
 mod judge;
 mod keys;
 mod learnings;
@@ -72,6 +73,11 @@ enum Command {
     /// Compute the effects of playbooks on trial from their rows.
     #[command(subcommand)]
     Learnings(learnings::Learnings),
+    /// Publish files that other tools export to a running server.
+    ///
+    /// Nothing is stored twice: the same command can be run again, and goes on where it was interrupted
+    /// (docs/import.md). Exit code 0 when every record was understood, 2 when some gave nothing.
+    Import(import::Import),
     /// Export and erase people, and prove it.
     #[command(subcommand)]
     Governance(governance::Governance),
@@ -154,6 +160,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
             Command::Evaluate(command) => command.run().await,
             Command::Experiments(command) => command.run().await,
             Command::Learnings(command) => command.run(),
+            Command::Import(command) => command.run().await,
             Command::Governance(command) => command.run().await,
             Command::Demo(command) => command.run().await,
             Command::Backup(command) => command.run().await,

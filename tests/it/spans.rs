@@ -80,7 +80,10 @@ async fn real_exporters_give_the_conversation_once(t: TestApp) {
         let packed = gzip(bytes);
         for (coding, bytes) in [(None, bytes), (Some("gzip"), packed.as_slice())] {
             let answer = send(&publisher, kind, coding, bytes).await;
-            assert_eq!((answer.status, answer.text.as_str()), (200, if kind == protobuf { "" } else { "{}" }));
+            assert_eq!(
+                (answer.status, answer.text.as_str()),
+                (200, if kind == protobuf { "" } else { "{}" })
+            );
             assert_eq!(answer.headers["content-type"], kind);
             assert_eq!(said(&person).await, expected, "{org} {coding:?}");
         }
@@ -97,16 +100,21 @@ async fn what_cannot_be_stored_is_said(t: TestApp) {
             json!({"key": "gen_ai.input.messages", "value": {"stringValue":
                 json!([{"role": "user", "parts": [{"type": "text", "content": "Hello"}]}]).to_string()}}),
         ];
-        attributes.extend(user.map(|user| json!({"key": "user.id", "value": {"stringValue": user}})));
+        attributes
+            .extend(user.map(|user| json!({"key": "user.id", "value": {"stringValue": user}})));
         json!({"traceId": "0af7651916cd43dd8448eb211c80319c", "spanId": id, "name": "chat",
             "startTimeUnixNano": "1900000000000000000", "endTimeUnixNano": "1900000001000000000",
             "attributes": attributes})
     };
-    let request = |spans: Vec<Value>| json!({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]});
+    let request =
+        |spans: Vec<Value>| json!({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]});
     let nobody = request(vec![span(None, "b7ad6b7169203331")]);
     let answer = publisher.post(PATH, &nobody).await.ok();
     assert_eq!(answer["partialSuccess"]["rejectedSpans"], "1");
-    assert!(answer["partialSuccess"]["errorMessage"].as_str().unwrap().contains("user"), "{answer}");
+    assert!(
+        answer["partialSuccess"]["errorMessage"].as_str().unwrap().contains("user"),
+        "{answer}"
+    );
 
     let settings = t.replica_with(|settings| settings.otlp.anonymous_users = true).await;
     let lenient = settings.serve().await.with_token(&t.key(ORG, Role::Publish).await);
@@ -115,17 +123,28 @@ async fn what_cannot_be_stored_is_said(t: TestApp) {
 
     // Of somebody who was erased, nothing comes back; the rest of the request is stored.
     let person = server.with_token(&t.key(ORG, Role::Governance).await);
-    assert_eq!(publisher.post(PATH, &request(vec![span(Some("ada"), "b7ad6b7169203332")])).await.ok(), json!({}));
-    person.post("/api/governance/erase-user", &json!({"user_id": "ada", "request_id": "letter"})).await.ok();
+    assert_eq!(
+        publisher.post(PATH, &request(vec![span(Some("ada"), "b7ad6b7169203332")])).await.ok(),
+        json!({})
+    );
+    person
+        .post("/api/governance/erase-user", &json!({"user_id": "ada", "request_id": "letter"}))
+        .await
+        .ok();
     crate::learning_loop::work(&t).await;
-    let both = request(vec![span(Some("ada"), "b7ad6b7169203332"), span(Some("bob"), "b7ad6b7169203333")]);
+    let both =
+        request(vec![span(Some("ada"), "b7ad6b7169203332"), span(Some("bob"), "b7ad6b7169203333")]);
     publisher.post(PATH, &both).await.ok();
     assert_eq!(t.number("SELECT COUNT(*) FROM sessions WHERE user_id = 'ada'").await, 0);
     assert_eq!(t.number("SELECT COUNT(*) FROM sessions WHERE user_id = 'bob'").await, 1);
 
     send(&publisher, "text/plain", None, b"").await.problem(415, "unsupported_media_type");
-    send(&publisher, "application/x-protobuf", Some("br"), b"").await.problem(415, "unsupported_media_type");
-    send(&publisher, "application/x-protobuf", Some("gzip"), b"no gzip").await.problem(400, "bad_request");
+    send(&publisher, "application/x-protobuf", Some("br"), b"")
+        .await
+        .problem(415, "unsupported_media_type");
+    send(&publisher, "application/x-protobuf", Some("gzip"), b"no gzip")
+        .await
+        .problem(400, "bad_request");
     send(&publisher, "application/x-protobuf", None, b"\xff\xff").await.problem(400, "bad_request");
     send(&publisher, "application/json", None, b"[1").await.problem(400, "bad_request");
     let bomb = gzip(&vec![b' '; t.settings().server.body_limit_bytes + 1]);

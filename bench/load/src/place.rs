@@ -76,7 +76,13 @@ pub async fn add_users(app: &App, users: i64, now: i64) {
 }
 
 /// Asks one request after the other: the median and the 95th percentile, in milliseconds.
-pub fn ask(client: &mut Client, method: &str, path: &str, body: &str, requests: usize) -> (f64, f64) {
+pub fn ask(
+    client: &mut Client,
+    method: &str,
+    path: &str,
+    body: &str,
+    requests: usize,
+) -> (f64, f64) {
     let mut times: Vec<Duration> = (0..requests)
         .map(|_| {
             let begun = Instant::now();

@@ -1,18 +1,21 @@
 //! Recording of what was found: beside the search, in batches. A crash loses the records of a moment, as likely of users
 //! who got a playbook as of those who did not.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use super::{Exposure, sql};
 use crate::app::App;
 use base::owner::{OrgId, UserId};
 use storage::db::Tx;
 use storage::error::{Code, Error, Result};
-use storage::subjects::barrier;
+use storage::subjects::{SubjectWrite, barrier};
 
 /// Records of one transaction.
-const BATCH: usize = 500;
+const BATCH: usize = 2_000;
+/// Records wait this long for others, to share a commit.
+const LINGER: Duration = Duration::from_millis(200);
 /// Records that are remembered as written; more than that are forgotten together, and written once more for nothing.
 const REMEMBERED: usize = 200_000;
 /// Records that wait; what comes beyond that is dropped.
@@ -75,6 +78,7 @@ pub fn recorded(app: &App) -> u64 {
 /// Writes until nothing waits.
 async fn write_waiting(app: Arc<App>) {
     loop {
+        tokio::time::sleep(LINGER).await;
         let batch: Vec<(OrgId, Exposure)> = {
             let mut state = app.state::<RecentExposures>().lock();
             if state.waiting.is_empty() {
@@ -103,18 +107,40 @@ async fn write_waiting(app: Arc<App>) {
 
 /// Writes exposures of people who are not erased.
 async fn write(tx: &mut Tx, app: &App, batch: &[(OrgId, Exposure)]) -> Result<()> {
-    // In the order of their ids: two batches that name the same people do not wait for each other in a circle.
-    let mut by_person: BTreeMap<(&OrgId, &UserId), Vec<&Exposure>> = BTreeMap::new();
+    let mut by_organization: BTreeMap<&OrgId, Vec<&Exposure>> = BTreeMap::new();
     for (org_id, exposure) in batch {
-        by_person.entry((org_id, &exposure.user_id)).or_default().push(exposure);
+        by_organization.entry(org_id).or_default().push(exposure);
     }
-    let now = app.clock.now();
-    for ((org_id, user_id), exposures) in by_person {
-        match barrier::open(tx, &app.subject_keys, org_id, user_id, now).await {
-            Ok(subject) => sql::insert_exposures(tx, &subject, &exposures).await?,
-            Err(Error::Refused { code: Code::SubjectErasing | Code::SubjectErased, .. }) => {}
-            Err(error) => return Err(error),
+    for (org_id, exposures) in by_organization {
+        // In the order of their ids: two batches that name the same people do not wait for each other in a circle.
+        let users: BTreeSet<&UserId> = exposures.iter().map(|found| &found.user_id).collect();
+        let users: Vec<UserId> = users.into_iter().cloned().collect();
+        let mut subjects = barrier::open_known(tx, org_id, &users).await?;
+        for user_id in users {
+            if !subjects.contains_key(&user_id)
+                && let Some(subject) = admitted(tx, app, org_id, &user_id).await?
+            {
+                subjects.insert(user_id, subject);
+            }
         }
+        let owned = exposures.into_iter();
+        let owned: Vec<(&SubjectWrite, &Exposure)> =
+            owned.filter_map(|found| Some((subjects.get(&found.user_id)?, found))).collect();
+        sql::insert_exposures(tx, &owned).await?;
     }
     Ok(())
+}
+
+/// The right to write for somebody who is new here; none for those who are or were erased.
+async fn admitted(
+    tx: &mut Tx,
+    app: &App,
+    org_id: &OrgId,
+    user_id: &UserId,
+) -> Result<Option<SubjectWrite>> {
+    match barrier::open(tx, &app.subject_keys, org_id, user_id, app.clock.now()).await {
+        Ok(subject) => Ok(Some(subject)),
+        Err(Error::Refused { code: Code::SubjectErasing | Code::SubjectErased, .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
 }

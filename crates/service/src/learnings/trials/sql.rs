@@ -61,14 +61,10 @@ pub async fn traffic(
     Ok(found.unwrap_or_default())
 }
 
-/// Records what was found for a person; what is recorded already stays.
-pub async fn insert_exposures(
-    tx: &mut Tx,
-    subject: &SubjectWrite,
-    exposures: &[&Exposure],
-) -> Result<()> {
+/// Records what was found for people; what is recorded already stays.
+pub async fn insert_exposures(tx: &mut Tx, exposures: &[(&SubjectWrite, &Exposure)]) -> Result<()> {
     let mut values = Vec::with_capacity(exposures.len() * 9);
-    for exposure in exposures {
+    for (subject, exposure) in exposures {
         values.extend([
             Value::from(subject.org_id()),
             subject.user_id().into(),

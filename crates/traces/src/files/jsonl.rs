@@ -1,0 +1,70 @@
+//! Our own plain form: a turn, or the body of a publish, per line.
+
+use serde_json::{Map, Value};
+
+use super::fields::text;
+use super::publish::Identity;
+use super::{Format, Sink, Wrong, times};
+use crate::{ToolUsed, Turn};
+
+pub fn take(record: &Value, sink: &mut Sink) -> Result<(), Wrong> {
+    let several = record.get("interaction_data_list").and_then(Value::as_array);
+    if several.is_none() && record.get("content").is_none() && record.get("tools_used").is_none() {
+        return Err(Wrong::Unknown(Format::Jsonl));
+    }
+    let mut draft = sink.draft(record, None);
+    if let Some(request_id) = text(record, &["request_id"]) {
+        draft.request_id = request_id;
+    }
+    draft.identity = Identity {
+        user: text(record, &["user_id"]),
+        session: text(record, &["session_id"]),
+        agent_version: text(record, &["agent_version"]),
+    };
+    draft.source = text(record, &["source"]);
+    draft.finished = record.get("session_finished") == Some(&Value::Bool(true));
+    let created_at = times::first(record, &["created_at"])?;
+    let records = several.map_or_else(|| std::slice::from_ref(record), Vec::as_slice);
+    let mut last = created_at;
+    for record in records {
+        let at = times::first(record, &["created_at"])?.or(last).ok_or(Wrong::NoTime)?;
+        last = Some(at);
+        draft.turns.extend(turn(record, at)?);
+    }
+    let first = draft.turns.first().map(|turn| turn.created_at).ok_or(Wrong::NoContent)?;
+    draft.created_at = created_at.unwrap_or(first);
+    sink.publish(draft);
+    Ok(())
+}
+
+/// `None` if nothing is in it.
+fn turn(record: &Value, created_at: i64) -> Result<Option<Turn>, Wrong> {
+    let role = match text(record, &["role"]).map(|role| role.to_ascii_lowercase()).as_deref() {
+        None | Some("user" | "human") => "User",
+        Some("assistant" | "agent" | "ai") => "Assistant",
+        Some(_) => return Err(Wrong::BadRole),
+    };
+    let content = match record.get("content") {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(content)) => content.clone(),
+        Some(_) => return Err(Wrong::Unknown(Format::Jsonl)),
+    };
+    let tools = record.get("tools_used").and_then(Value::as_array).into_iter().flatten();
+    let tools_used: Vec<ToolUsed> = tools.filter_map(tool).collect();
+    let empty = content.trim().is_empty() && tools_used.is_empty();
+    Ok((!empty).then_some(Turn { role, content, created_at, tools_used }))
+}
+
+fn tool(record: &Value) -> Option<ToolUsed> {
+    let tool_data = match record.get("tool_data") {
+        None | Some(Value::Null) => Value::Object(Map::new()),
+        Some(Value::Object(data)) => Value::Object(data.clone()),
+        Some(other) => serde_json::json!({"output": other}),
+    };
+    let failed = matches!(
+        text(record, &["status"]).as_deref(),
+        Some("error" | "failed" | "failure" | "timeout")
+    );
+    let status = if failed { "error" } else { "success" };
+    Some(ToolUsed { tool_name: text(record, &["tool_name"])?, tool_data, status })
+}
