@@ -26,6 +26,7 @@ mod evaluation;
 mod experiments;
 mod failover;
 mod governance;
+mod import;
 mod interface;
 mod isolation;
 mod jobs;

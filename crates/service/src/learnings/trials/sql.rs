@@ -61,30 +61,34 @@ pub async fn traffic(
     Ok(found.unwrap_or_default())
 }
 
+/// Rows of one statement: SQLite looks at all parameters of a statement for each of them.
+const ROWS: usize = 100;
+
 /// Records what was found for people; what is recorded already stays.
 pub async fn insert_exposures(tx: &mut Tx, exposures: &[(&SubjectWrite, &Exposure)]) -> Result<()> {
-    let mut values = Vec::with_capacity(exposures.len() * 9);
-    for (subject, exposure) in exposures {
-        values.extend([
-            Value::from(subject.org_id()),
-            subject.user_id().into(),
-            Value::from(&exposure.session_id),
-            exposure.agent_playbook_id.into(),
-            exposure.epoch_no.into(),
-            subject.epoch().into(),
-            exposure.withheld.into(),
-            exposure.rank.into(),
-            exposure.found_at.into(),
-        ]);
-    }
     let mut changes = Changes::default();
-    changes.add_rows(
-        "INSERT INTO trial_exposures
-           (org_id, user_id, session_id, agent_playbook_id, epoch_no, epoch, withheld, found_rank, found_at)
-         VALUES {rows} ON CONFLICT DO NOTHING",
-        9,
-        values,
-    );
+    for some in exposures.chunks(ROWS) {
+        let row = |(subject, exposure): &(&SubjectWrite, &Exposure)| {
+            [
+                Value::from(subject.org_id()),
+                subject.user_id().into(),
+                Value::from(&exposure.session_id),
+                exposure.agent_playbook_id.into(),
+                exposure.epoch_no.into(),
+                subject.epoch().into(),
+                exposure.withheld.into(),
+                exposure.rank.into(),
+                exposure.found_at.into(),
+            ]
+        };
+        changes.add_rows(
+            "INSERT INTO trial_exposures
+               (org_id, user_id, session_id, agent_playbook_id, epoch_no, epoch, withheld, found_rank, found_at)
+             VALUES {rows} ON CONFLICT DO NOTHING",
+            9,
+            some.iter().flat_map(row).collect(),
+        );
+    }
     tx.apply(changes).await.map(drop)
 }
 
