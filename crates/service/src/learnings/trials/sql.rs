@@ -68,8 +68,9 @@ const ROWS: usize = 100;
 pub async fn insert_exposures(tx: &mut Tx, exposures: &[(&SubjectWrite, &Exposure)]) -> Result<()> {
     let mut changes = Changes::default();
     for some in exposures.chunks(ROWS) {
-        let row = |(subject, exposure): &(&SubjectWrite, &Exposure)| {
-            [
+        let mut values = Vec::with_capacity(some.len() * 9);
+        for (subject, exposure) in some {
+            values.extend([
                 Value::from(subject.org_id()),
                 subject.user_id().into(),
                 Value::from(&exposure.session_id),
@@ -79,14 +80,14 @@ pub async fn insert_exposures(tx: &mut Tx, exposures: &[(&SubjectWrite, &Exposur
                 exposure.withheld.into(),
                 exposure.rank.into(),
                 exposure.found_at.into(),
-            ]
-        };
+            ]);
+        }
         changes.add_rows(
             "INSERT INTO trial_exposures
                (org_id, user_id, session_id, agent_playbook_id, epoch_no, epoch, withheld, found_rank, found_at)
              VALUES {rows} ON CONFLICT DO NOTHING",
             9,
-            some.iter().flat_map(row).collect(),
+            values,
         );
     }
     tx.apply(changes).await.map(drop)

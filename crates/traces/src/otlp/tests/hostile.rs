@@ -168,7 +168,7 @@ fn many_spans_with_one_id_cost_little() {
 fn what_no_database_stores_is_left_out() {
     let call = json!({"type": "tool_call", "id": "c", "name": "\u{0}\n", "arguments": {"a\u{0}": ["b\u{0}"]}});
     let mut call = chat(
-        json!([{"role": "assistant", "parts": [call]}, text("user", "Hel\u{0}lo")]),
+        json!([{"role": "assistant", "parts": [call]}, text("user", "Hello\u{0}")]),
         json!([]),
     );
     call["user.id"] = json!("u\u{0}");
