@@ -90,6 +90,7 @@ enum Answer {
 
 impl Import {
     pub async fn run(self) -> Result<ExitCode> {
+        judge::llm::install_tls();
         let client = Client::builder().timeout(Duration::from_secs(60)).build()?;
         let mut problems = 0;
         for file in &self.files {

@@ -235,8 +235,9 @@ pub async fn retire(desk: &Desk, day: i64, lessons: &mut Vec<Lesson>) -> Result<
     let Lesson { id, .. } = lessons.remove(at);
     let person = desk.person();
     let open = person.get("/api/learnings/tuning_proposals").await?;
+    let learning_id = json!(id.to_string());
     let of_lesson = |proposal: &&Value| {
-        proposal["kind"] == "agent_playbook" && proposal["learning_id"] == id.to_string()
+        proposal["kind"] == "agent_playbook" && proposal["learning_id"] == learning_id
     };
     let proposals = open["proposals"].as_array().map(Vec::as_slice).unwrap_or_default();
     if let Some(proposal) = proposals.iter().find(of_lesson) {

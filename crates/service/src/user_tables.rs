@@ -39,7 +39,10 @@ pub const USER_TABLES: &[UserTable] = &[
     owned("tuning_evidence", "tuning_evidence")
         .by("proposal_id, session_id, interaction_id")
         .json(&["interaction_ids"]),
-    owned("tuning_proposals", "tuning_proposals").user_optional().by("proposal_id"),
+    owned("tuning_proposals", "tuning_proposals")
+        .user_optional()
+        .by("proposal_id")
+        .json(&["trial"]),
     owned("learning_proposals", "learning_proposals")
         .by("window_no, place")
         .json(&["source_interaction_ids"]),

@@ -260,7 +260,7 @@ fn rules(data: &Data, part: &Part<'_>) -> Value {
                 1.0,
             )["ci95"],
             // Too few users for more; `evidence.rs` has worlds with enough of them.
-            "association": {"difference_pp": null, "ci95_pp": null, "shrunken_pp": null, "p_value": null,
+            "trial": null, "association": {"difference_pp": null, "ci95_pp": null, "shrunken_pp": null, "p_value": null,
                 "adjusted_p_value": null, "is_marked": false, "users": null,
                 "null_reason": NullReason::TooFewEvents},
         })));
