@@ -116,9 +116,10 @@ async fn what_cannot_be_stored_is_said(t: TestApp) {
         "{answer}"
     );
 
-    let settings = t.replica_with(|settings| settings.otlp.anonymous_users = true).await;
-    let lenient = settings.serve().await.with_token(&t.key(ORG, Role::Publish).await);
-    assert_eq!(lenient.post(PATH, &nobody).await.ok(), json!({}));
+    let lenient = t.replica_with(|settings| settings.otlp.anonymous_users = true).await;
+    let lenient = lenient.serve().await;
+    let publisher_there = lenient.with_token(&t.key(ORG, Role::Publish).await);
+    assert_eq!(publisher_there.post(PATH, &nobody).await.ok(), json!({}));
     assert_eq!(t.number("SELECT COUNT(*) FROM sessions WHERE user_id LIKE 'anonymous:%'").await, 1);
 
     // Of somebody who was erased, nothing comes back; the rest of the request is stored.

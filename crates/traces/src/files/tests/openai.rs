@@ -41,7 +41,7 @@ fn a_conversation_per_line() {
     assert_eq!(publication.created_at, NOW - 5);
     let tools = &publication.interaction_data_list[1].tools_used;
     assert_eq!(tools[0].tool_data, json!({"arguments": {"n": 7}, "result": "found"}));
-    assert_eq!(tools[1].tool_data, json!({"input": "not json", "output": "rain"}));
+    assert_eq!(tools[1].tool_data, json!({"arguments": "not json", "result": "rain"}));
 }
 
 fn pair(id: &str, messages: Value, metadata: Value) -> Value {
