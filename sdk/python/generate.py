@@ -184,6 +184,9 @@ def operations(paths: dict[str, Any]) -> str:
             "",
         ]
         for path, verbs in paths.items():
+            # OTLP is another protocol, whose exporters are its clients.
+            if path.startswith("/v1/"):
+                continue
             for verb, operation in verbs.items():
                 lines += method(path, verb, operation, awaited)
         lines.append("")

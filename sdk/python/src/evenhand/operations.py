@@ -929,13 +929,6 @@ archived before are deleted."""
         """Remember that somebody was told of the stall."""
         return cast("types.StallNotified", self._call("POST", "/stall_state/notified"))
 
-    def export_traces(
-        self,
-        body: Dict[str, Any],
-    ) -> Dict[str, Any]:
-        """Take OpenTelemetry spans: calls of models become turns of sessions."""
-        return cast("Dict[str, Any]", self._call("POST", "/v1/traces", body=body))
-
 
 class AsyncOperations:
     """Every operation of the server, one method each; a refusal raises `ApiError`."""
@@ -1857,10 +1850,3 @@ archived before are deleted."""
     ) -> types.StallNotified:
         """Remember that somebody was told of the stall."""
         return cast("types.StallNotified", await self._call("POST", "/stall_state/notified"))
-
-    async def export_traces(
-        self,
-        body: Dict[str, Any],
-    ) -> Dict[str, Any]:
-        """Take OpenTelemetry spans: calls of models become turns of sessions."""
-        return cast("Dict[str, Any]", await self._call("POST", "/v1/traces", body=body))
