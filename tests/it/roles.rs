@@ -107,6 +107,7 @@ async fn the_documented_table_is_what_the_server_does() {
             "POST /api/search_profiles",
             "POST /api/search_user_playbooks",
             "POST /api/session_outcome",
+            "POST /v1/traces",
         ]
     );
     assert!(own(&governance).iter().all(|one| one.contains(" /api/governance/")), "{governance:?}");

@@ -102,7 +102,7 @@ async fn what_cannot_be_stored_is_said(t: TestApp) {
         ];
         attributes
             .extend(user.map(|user| json!({"key": "user.id", "value": {"stringValue": user}})));
-        json!({"traceId": "0af7651916cd43dd8448eb211c80319c", "spanId": id, "name": "chat",
+        json!({"traceId": format!("{id}{id}"), "spanId": id, "name": "chat",
             "startTimeUnixNano": "1900000000000000000", "endTimeUnixNano": "1900000001000000000",
             "attributes": attributes})
     };
