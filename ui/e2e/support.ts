@@ -7,7 +7,7 @@ import axe from "axe-core";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { expect } from "vitest";
 
-export const BINARY = process.env.BINARY ?? "../target/debug/evenhand";
+export const BINARY = process.env.BINARY ?? `${process.env.CARGO_TARGET_DIR ?? "../target"}/debug/evenhand`;
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 export const SCREENSHOTS = "../target/ui-screenshots";
 
