@@ -142,7 +142,10 @@ export function Segmented<T extends string>({
   onChange: (value: T) => void;
 }) {
   return (
-    <div role="group" aria-label={label} className="inline-flex max-w-full flex-wrap rounded-lg border border-line bg-raised p-0.5">
+    <div
+      role="group"
+      aria-label={label}
+      className="inline-flex max-w-full flex-wrap rounded-lg border border-line bg-raised p-0.5">
       {options.map(([option, text, name]) => (
         <button
           key={option}
