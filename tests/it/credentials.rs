@@ -69,6 +69,7 @@ const OPERATORS_ONLY: &[&str] = &[
     "/api/get_learning_provenance",
     "/api/learnings/effects",
     "/api/learnings/effects/export",
+    "/api/sessions/export",
     "/api/learnings/effects/{agent_playbook_id}",
     "/api/learnings/scorecard",
     "/api/learnings/tuning_proposals",

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::classify::rows_of;
 use super::{refresh, sql};
 use crate::app::App;
+use crate::http::{Pages, lines};
 use base::owner::{OrgId, UserId};
 use storage::error::{Error, Result};
 
@@ -37,9 +38,8 @@ pub async fn begin(app: &Arc<App>, org_id: &OrgId, experiment_id: String) -> Res
     Ok(ExportCursor { app: app.clone(), org_id: org_id.to_owned(), experiment_id, after })
 }
 
-impl ExportCursor {
-    /// The next lines (NDJSON), `None` after the last.
-    pub async fn next_page(&mut self) -> Result<Option<String>> {
+impl Pages for ExportCursor {
+    async fn next_page(&mut self) -> Result<Option<String>> {
         let Some(after) = self.after.take() else {
             return Ok(None);
         };
@@ -64,13 +64,12 @@ impl ExportCursor {
                 })
             })
             .await?;
-        let (last, rows) = page;
+        let (last, mut rows) = page;
         if last.is_none() {
             return Ok(None);
         }
         self.after = last;
-        let mut lines = String::new();
-        for mut row in rows {
+        for row in &mut rows {
             let keys = &self.app.subject_keys;
             if let Some(session) = &mut row.session {
                 // Session ids are unique per user: the reference stands for both.
@@ -78,9 +77,7 @@ impl ExportCursor {
                 *session = keys.session_ref(&self.org_id, &both);
             }
             row.user = keys.subject_ref(&self.org_id, &row.user).into();
-            lines += &serde_json::to_string(&row).map_err(|e| Error::Internal(e.to_string()))?;
-            lines.push('\n');
         }
-        Ok(Some(lines))
+        lines(&rows).map(Some)
     }
 }

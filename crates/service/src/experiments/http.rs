@@ -3,15 +3,12 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::header;
-use axum::response::IntoResponse;
-use futures_util::stream;
+use axum::response::Response;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::export::{self, ExportCursor};
+use super::export;
 use super::lifecycle::{self, MOST_PLANNED_USERS, NewExperiment};
 use super::plan::{self, PlanQuery, RetrievalExperimentPlan};
 use super::{
@@ -20,9 +17,8 @@ use super::{
 use crate::app::App;
 use crate::credentials::{Caller, Inspector, Operator};
 use crate::http::fields::{Fields, Read};
-use crate::http::{Input, PathId, QueryInput, Result};
+use crate::http::{Input, PathId, QueryInput, Result, ndjson};
 use stats::CiMethod;
-use storage::error::Error;
 
 const PATH: &str = "/api/retrieval_experiments";
 
@@ -185,11 +181,7 @@ async fn export_rows(
     State(app): State<Arc<App>>,
     operator: Inspector,
     PathId(experiment_id): PathId,
-) -> Result<impl IntoResponse> {
+) -> Result<Response> {
     let export = export::begin(&app, &operator.0.org_id, experiment_id).await?;
-    let pages = stream::try_unfold(export, |mut export: ExportCursor| async move {
-        let page = export.next_page().await?;
-        Ok::<_, Error>(page.map(|page| (page, export)))
-    });
-    Ok(([(header::CONTENT_TYPE, "application/x-ndjson")], Body::from_stream(pages)))
+    Ok(ndjson(export).await?)
 }

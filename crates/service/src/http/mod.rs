@@ -9,6 +9,7 @@ pub mod docs;
 pub mod fields;
 mod input;
 pub mod middleware;
+mod ndjson;
 mod paced;
 mod path;
 pub mod problem;
@@ -19,6 +20,7 @@ mod unread;
 
 pub use bodies::BodyBudget;
 pub use input::{Input, MediaType, QueryInput, RawInput};
+pub use ndjson::{Pages, lines, ndjson};
 pub use path::{PathId, PathIds};
 pub use problem::{BadGateway, HttpError, Result};
 pub use rate_limits::{Bucket, RateLimits};

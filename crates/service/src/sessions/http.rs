@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use axum::response::Response;
 use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::export::{self, ExportSessions};
 use super::reads::{
     self, GetInteractions, GetRequests, ListSessions, SearchInteractions, SessionRequests,
 };
@@ -19,7 +21,7 @@ use base::owner::UserId;
 use crate::app::App;
 use crate::credentials::{Caller, Inspector};
 use crate::http::fields::{Fields, ID_LENGTH, Read};
-use crate::http::{Input, QueryInput, Result};
+use crate::http::{Input, QueryInput, Result, ndjson};
 
 pub fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
@@ -29,6 +31,7 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(search_interactions))
         .routes(routes!(get_session_outcomes))
         .routes(routes!(list_sessions))
+        .routes(routes!(export_sessions))
 }
 
 const MAX_TOP_K: i64 = 1000;
@@ -236,6 +239,33 @@ async fn list_sessions(
 ) -> Result<Json<ListSessionsResponse>> {
     let (sessions, next_cursor) = reads::list(&app, &caller.org_id, query).await?;
     Ok(Json(ListSessionsResponse { sessions, next_cursor }))
+}
+
+crate::request_query!(ExportSessions);
+
+impl Read for ExportSessions {
+    fn read(f: &mut Fields<'_>) -> Self {
+        let (from, to) = f.time_range();
+        ExportSessions {
+            user_id: f.optional_id("user_id"),
+            source: f.optional_text("source", 128),
+            agent_version: f.optional_id("agent_version"),
+            from,
+            to,
+        }
+    }
+}
+
+/// Sessions with everything that was published of them, one JSON object per line. Times are those of a session's last
+/// activity. `evenhand import jsonl` reads it.
+#[utoipa::path(get, path = "/api/sessions/export", tag = "sessions", params(ExportSessions),
+    responses((status = 200, content_type = "application/x-ndjson", body = String)))]
+async fn export_sessions(
+    State(app): State<Arc<App>>,
+    Inspector(caller): Inspector,
+    QueryInput(filter): QueryInput<ExportSessions>,
+) -> Result<Response> {
+    Ok(ndjson(export::begin(&app, &caller.org_id, filter)).await?)
 }
 
 crate::request_body!(OutcomeFilter, "GetSessionOutcomesRequest");

@@ -3,6 +3,7 @@
 //! - A session id is unique per user: two users may have the same one, and nothing mixes them.
 //! - The row in `sessions` sums its requests up; it is kept in the transactions that change them.
 
+mod export;
 pub mod http;
 mod new_turn;
 mod outcomes;

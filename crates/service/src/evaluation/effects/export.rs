@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 use super::compute::{EpochOfTrial, FoundUser, SidesOfEpoch, Trial};
 use super::{Effect, effects, sql};
 use crate::app::App;
+use crate::http::{Pages, lines};
 use base::owner::OrgId;
 use stats::learning_trials::TrialUser;
-use storage::error::{Error, Result};
+use storage::error::Result;
 
 /// A line of an export.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -58,12 +59,11 @@ pub fn begin(app: &Arc<App>, org_id: &OrgId) -> ExportCursor {
     ExportCursor { app: app.clone(), org_id, after: Some(i64::MIN), is_begun: false }
 }
 
-impl ExportCursor {
-    /// The next lines (NDJSON), `None` after the last.
-    pub async fn next_page(&mut self) -> Result<Option<String>> {
+impl Pages for ExportCursor {
+    async fn next_page(&mut self) -> Result<Option<String>> {
         if !self.is_begun {
             self.is_begun = true;
-            return written(&[Line::Export { as_of: self.app.clock.now() }]).map(Some);
+            return lines(&[Line::Export { as_of: self.app.clock.now() }]).map(Some);
         }
         let Some(after) = self.after.take() else { return Ok(None) };
         let input = (self.org_id.clone(), after);
@@ -82,8 +82,8 @@ impl ExportCursor {
             .await?;
         let Some((agent_playbook_id, epochs, found)) = page else { return Ok(None) };
         self.after = Some(agent_playbook_id);
-        let mut lines: Vec<Line> = Vec::with_capacity(epochs.len() + found.len());
-        lines.extend(epochs.into_iter().map(|(_, epoch)| Line::Epoch {
+        let mut written: Vec<Line> = Vec::with_capacity(epochs.len() + found.len());
+        written.extend(epochs.into_iter().map(|(_, epoch)| Line::Epoch {
             agent_playbook_id,
             epoch_no: epoch.epoch_no,
             digest: epoch.digest,
@@ -93,7 +93,7 @@ impl ExportCursor {
             started_at: epoch.started_at,
         }));
         let keys = &self.app.subject_keys;
-        lines.extend(found.into_iter().map(|row| {
+        written.extend(found.into_iter().map(|row| {
             let TrialUser { sessions, weight, successes } = row.sums();
             Line::User {
                 user: keys.subject_ref(&self.org_id, &row.user_id),
@@ -106,17 +106,8 @@ impl ExportCursor {
                 successes,
             }
         }));
-        written(&lines).map(Some)
+        lines(&written).map(Some)
     }
-}
-
-fn written(lines: &[Line]) -> Result<String> {
-    let mut text = String::new();
-    for line in lines {
-        text += &serde_json::to_string(line).map_err(|e| Error::Internal(e.to_string()))?;
-        text.push('\n');
-    }
-    Ok(text)
 }
 
 /// Effects computed from an export.

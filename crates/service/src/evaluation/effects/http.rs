@@ -3,11 +3,8 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::header;
-use axum::response::IntoResponse;
-use futures_util::stream;
+use axum::response::Response;
 use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -15,11 +12,11 @@ use utoipa_axum::routes;
 
 use super::ListedEffect;
 use super::detail::{LearningEffectDetail, detail};
-use super::export::{self, ExportCursor};
+use super::export;
 use crate::app::App;
 use crate::credentials::Inspector;
 use crate::http::fields::{Fields, Read};
-use crate::http::{PathId, QueryInput, Result};
+use crate::http::{PathId, QueryInput, Result, ndjson};
 use crate::organization;
 use stats::learning_trials::TrialState;
 use storage::error::Error;
@@ -112,11 +109,6 @@ async fn get_effect(
 async fn export_effects(
     State(app): State<Arc<App>>,
     Inspector(caller): Inspector,
-) -> Result<impl IntoResponse> {
-    let export = export::begin(&app, &caller.org_id);
-    let pages = stream::try_unfold(export, |mut export: ExportCursor| async move {
-        let page = export.next_page().await?;
-        Ok::<_, Error>(page.map(|page| (page, export)))
-    });
-    Ok(([(header::CONTENT_TYPE, "application/x-ndjson")], Body::from_stream(pages)))
+) -> Result<Response> {
+    Ok(ndjson(export::begin(&app, &caller.org_id)).await?)
 }

@@ -149,6 +149,36 @@ pub async fn list_sessions(
     )
 }
 
+/// Sessions by user and session, after the given one. Of the filter, user, source, agent version and times count: an
+/// order by activity would lose a session that goes on while it is read.
+pub async fn sessions_by_id(
+    tx: &mut Tx,
+    org_id: &OrgId,
+    filter: &SessionFilter,
+    after: &(UserId, String),
+    limit: i64,
+) -> Result<Vec<(UserId, String)>> {
+    rows!(
+        tx,
+        (UserId, String),
+        "SELECT s.user_id, s.session_id FROM sessions s
+         WHERE s.org_id = $1 AND (s.user_id, s.session_id) > ($2, $3)
+           AND ($4 IS NULL OR s.user_id = $4) AND ($5 IS NULL OR s.source = $5)
+           AND ($6 IS NULL OR s.agent_version = $6)
+           AND ($7 IS NULL OR s.last_request_at >= $7) AND ($8 IS NULL OR s.last_request_at < $8)
+         ORDER BY s.user_id, s.session_id LIMIT $9 + 0",
+        org_id,
+        &after.0,
+        &after.1,
+        filter.user_id.as_ref(),
+        filter.source.as_deref(),
+        filter.agent_version.as_deref(),
+        filter.from,
+        filter.to,
+        limit
+    )
+}
+
 /// Holds a session's row until the transaction ends. A publish that grows the session waits, so what is deleted
 /// and what is counted afterwards are the same rows. False when there is no such session.
 pub async fn lock_session(
