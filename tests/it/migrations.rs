@@ -97,6 +97,11 @@ const LANDED: &[(&str, &str, &str)] = &[
         "05d57855017e4625e7230093c819b8c2315ace354cd82aab9b4c11787dbff7d1",
         "15f33212ee06f8f14a4e07fca6cd3f3ddc3479fbfdfe759889961dc5e89753c5",
     ),
+    (
+        "0019_usage",
+        "9328f3e4ed818c18d11c7b62cd1cd619c238e4dd2b548da752442c3bc75b0b78",
+        "4cfcbec6535c9c8e99e6ee271c81bff7ca9c68d8829d75a1f555cd6defa9f91d",
+    ),
 ];
 
 #[test]

@@ -306,3 +306,71 @@ async fn learning_status_tells_where_a_request_stands(t: TestApp) {
     let problems = server.get("/api/learning_status").await.input_problems();
     assert_eq!(problems, [("/request_id".to_owned(), "required".to_owned())]);
 }
+
+/// The sessions of an export, in order.
+async fn exported(server: &Server, query: &str) -> Vec<Value> {
+    let answer = server.inspecting().get(&format!("/api/sessions/export{query}")).await;
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    answer.text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[apply(both_backends)]
+async fn an_export_has_every_session_once_and_whole(t: TestApp) {
+    let server = t.serve().await;
+    // More than a page of sessions, two users with the same session ids.
+    for n in 0..130 {
+        let user = if n % 2 == 0 { "ada" } else { "bob" };
+        let more = json!({"source": if n < 100 { "web" } else { "app" }});
+        publish_at(&server, user, &format!("s{}", n / 2), NOW - 1000 + n, more).await;
+    }
+    publish_at(&server, "ada", "s7", NOW - 1, json!({"request_id": "second"})).await;
+    let outcome =
+        json!({"user_id": "ada", "session_id": "s7", "outcome": "success", "occurred_at": NOW});
+    server.post("/api/session_outcome", &outcome).await.ok();
+    let all = exported(&server, "").await;
+    let key =
+        |line: &Value| (line["session"]["user_id"].clone(), line["session"]["session_id"].clone());
+    assert_eq!(all.len(), 130);
+    assert_eq!(
+        all.iter().map(|line| format!("{:?}", key(line))).collect::<BTreeSet<_>>().len(),
+        130
+    );
+    let grown = all.iter().find(|line| key(line) == (json!("ada"), json!("s7"))).unwrap();
+    assert_eq!(grown["requests"].as_array().unwrap().len(), 2);
+    assert_eq!(grown["interactions"].as_array().unwrap().len(), 4);
+    assert_eq!(grown["outcomes"][0]["outcome"], "success");
+    let page = server.inspecting().get("/api/sessions/ada/s7").await.ok();
+    assert_eq!(grown["interactions"], page["interactions"], "the same turns as on its page");
+    assert_eq!(exported(&server, "?user_id=bob").await.len(), 65);
+    assert_eq!(exported(&server, "?source=app").await.len(), 30);
+    assert_eq!(exported(&server, &format!("?start_time={}", NOW - 900)).await.len(), 31);
+    assert!(exported(&server, "?user_id=nobody").await.is_empty());
+    let wrong = server.inspecting().get("/api/sessions/export?start_time=soon").await;
+    assert_eq!(wrong.input_problems(), [("/start_time".to_owned(), "bad_form".to_owned())]);
+}
+
+#[apply(both_backends)]
+async fn the_call_behind_a_turn_is_kept_with_it(t: TestApp) {
+    let server = t.serve().await;
+    let usage = json!({"model": "m-1", "input_tokens": 812, "output_tokens": 40, "cost_usd": 0.0031,
+        "latency_ms": 1450});
+    let turns = json!([{"content": "q"}, {"role": "Assistant", "content": "a", "usage": usage},
+        {"role": "Assistant", "content": "b", "usage": {}}]);
+    publish_at(&server, "ada", "s", NOW, json!({"interaction_data_list": turns})).await;
+    let read = server.post("/api/get_interactions", &json!({"user_id": "ada"})).await.ok();
+    let found: Vec<&Value> =
+        read["interactions"].as_array().unwrap().iter().map(|turn| &turn["usage"]).collect();
+    assert_eq!(found, [&Value::Null, &usage, &Value::Null], "an empty one says nothing");
+    let mut body = two_turns("ada", "s");
+    body["interaction_data_list"][1]["usage"] =
+        json!({"input_tokens": -1, "cost_usd": "much", "latency_ms": 1.5});
+    let mut problems = server.publish(&body).await.input_problems();
+    problems.sort();
+    let at = |name: &str| format!("/interaction_data_list/1/usage/{name}");
+    let expected = [
+        (at("cost_usd"), "wrong_type".to_owned()),
+        (at("input_tokens"), "out_of_range".to_owned()),
+        (at("latency_ms"), "wrong_type".to_owned()),
+    ];
+    assert_eq!(problems, expected);
+}

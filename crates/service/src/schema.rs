@@ -35,4 +35,5 @@ pub const MIGRATIONS: Migrations = migrations! {
     16 "0016_questions" expands 15;
     17 "0017_trials" expands 16;
     18 "0018_trial_proposals" expands 17;
+    19 "0019_usage" expands 18;
 };

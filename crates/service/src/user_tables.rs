@@ -72,6 +72,7 @@ pub const USER_TABLES: &[UserTable] = &[
         "tools_used",
         "citations",
         "retrieved_learnings",
+        "usage",
     ]),
     owned("requests", "requests")
         .by("session_id, request_id")

@@ -125,6 +125,17 @@ pub struct RetrievedLearning {
     pub exposure_receipt: Option<String>,
 }
 
+/// The model's call behind a turn, as far as it was reported.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Usage {
+    pub model: Option<String>,
+    pub input_tokens: Option<i64>,
+    pub output_tokens: Option<i64>,
+    pub cost_usd: Option<f64>,
+    /// From the request to the end of the response.
+    pub latency_ms: Option<i64>,
+}
+
 /// One turn, as it is read back.
 #[derive(Clone, Debug, Serialize, sqlx_macros::FromRow, ToSchema)]
 pub struct Interaction {
@@ -149,6 +160,8 @@ pub struct Interaction {
     pub citations: Json<Vec<Citation>>,
     /// Tokens of `content` (cl100k_base).
     pub token_count: Option<i64>,
+    #[schema(value_type = Option<Usage>)]
+    pub usage: Option<Json<Usage>>,
 }
 
 impl Interaction {

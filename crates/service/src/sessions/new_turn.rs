@@ -2,13 +2,16 @@
 
 use serde::Serialize;
 
-use super::{Citation, RetrievedLearning, ToolUsed, UserAction};
+use super::{Citation, RetrievedLearning, ToolUsed, Usage, UserAction};
 use crate::http::fields::{Fields, Read};
 
 /// Elements of the lists of one request.
 pub const ITEMS: usize = 1000;
 const CONTENT_LENGTH: usize = 1_000_000;
 pub const LEARNINGS_PER_REQUEST: usize = 1000;
+const MOST_TOKENS: i64 = 1_000_000_000;
+/// A week.
+const LONGEST_CALL_MS: i64 = 7 * 86_400_000;
 
 /// One turn, as it arrives.
 #[derive(Clone, Debug, Serialize)]
@@ -25,6 +28,9 @@ pub struct InteractionData {
     pub tools_used: Vec<ToolUsed>,
     pub citations: Vec<Citation>,
     pub retrieved_learnings: Vec<RetrievedLearning>,
+    /// Left out where absent: requests are recognised by a digest of what is written here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
 }
 
 crate::request_body!(InteractionData, "InteractionData");
@@ -55,6 +61,8 @@ impl Read for InteractionData {
             tools_used: f.list("tools_used", ITEMS),
             citations: f.list("citations", ITEMS),
             retrieved_learnings: f.list("retrieved_learnings", LEARNINGS_PER_REQUEST),
+            usage: Some(f.about("The model's call behind this turn.").nested("usage"))
+                .filter(|usage| *usage != Usage::default()),
         };
         let url = &item.interacted_image_url;
         let allowed = ["http://", "https://", "data:"];
@@ -99,6 +107,20 @@ impl Read for ToolUsed {
             tool_name: f.id("tool_name"),
             tool_data: f.object("tool_data").unwrap_or_default(),
             status: f.optional_text("status", 255).unwrap_or_else(|| "success".to_owned()),
+        }
+    }
+}
+
+impl Read for Usage {
+    fn read(f: &mut Fields<'_>) -> Self {
+        Usage {
+            model: f.optional_text("model", 255),
+            input_tokens: f.integer("input_tokens", 0..=MOST_TOKENS),
+            output_tokens: f.integer("output_tokens", 0..=MOST_TOKENS),
+            cost_usd: f.number_within("cost_usd", 0.0..=1e6),
+            latency_ms: f
+                .about("From the request to the end of the response.")
+                .integer("latency_ms", 0..=LONGEST_CALL_MS),
         }
     }
 }

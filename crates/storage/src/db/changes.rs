@@ -90,6 +90,11 @@ impl Value<'_> {
         let value = serde_json::to_value(value).map_err(|e| Error::Internal(e.to_string()))?;
         Ok(Value::Json(Some(value)))
     }
+
+    /// [`Value::json`], or no value.
+    pub fn optional_json(value: Option<&impl Serialize>) -> Result<Self> {
+        value.map_or(Ok(Value::Json(None)), Value::json)
+    }
 }
 
 /// Statements to be applied in order.

@@ -1,7 +1,7 @@
 /** The conversation: turns, gaps of silence, tools folded away, learnings with what they did. */
 import { useEffect } from "react";
 import type { Schemas } from "../../api/client.ts";
-import { at, atTime, duration, words } from "../../lib/format.ts";
+import { at, atTime, count, dollars, duration, words } from "../../lib/format.ts";
 import { useUrlState } from "../../lib/url-state.ts";
 import * as Icon from "../../parts/icons.tsx";
 import { Badge } from "../../parts/page.tsx";
@@ -36,6 +36,18 @@ export function Transcript({ turns, verdicts }: { turns: Turn[]; verdicts: Learn
   );
 }
 
+/** The model's call behind a turn in one line. */
+function modelCall({ model, input_tokens, output_tokens, cost_usd, latency_ms }: Schemas["Usage"]): string {
+  const parts = [
+    model,
+    input_tokens != null && `${count(input_tokens)} tokens in`,
+    output_tokens != null && `${count(output_tokens)} out`,
+    latency_ms != null && `${(latency_ms / 1000).toFixed(1)} s`,
+    cost_usd != null && dollars(cost_usd),
+  ];
+  return parts.filter(Boolean).join(" · ");
+}
+
 function TurnView({ turn, verdicts, marked }: { turn: Turn; verdicts: LearningVerdict[]; marked: boolean }) {
   const person = turn.role.toLowerCase() === "user";
   return (
@@ -45,6 +57,7 @@ function TurnView({ turn, verdicts, marked }: { turn: Turn; verdicts: LearningVe
       <div className="flex items-baseline gap-2 text-[0.82rem] text-faint">
         <span className="font-medium text-soft">{turn.role}</span>
         <time title={at(turn.created_at)}>{atTime(turn.created_at)}</time>
+        {turn.usage && <span>{modelCall(turn.usage)}</span>}
       </div>
       {turn.content && (
         <div

@@ -122,6 +122,7 @@ mod tests {
             retrieved_learnings: Json(Vec::new()),
             citations: Json(Vec::new()),
             token_count: None,
+            usage: None,
         }
     }
 

@@ -12,7 +12,7 @@ macro_rules! interaction_columns {
     () => {
         "interaction_id, user_id, session_id, request_id, created_at, role, content, user_action, \
          user_action_description, interacted_image_url, shadow_content, expert_content, \
-         tools_used, retrieved_learnings, citations, token_count"
+         tools_used, retrieved_learnings, citations, token_count, usage"
     };
 }
 
@@ -115,7 +115,7 @@ macro_rules! select_arrivals {
         concat!(
             "SELECT i.interaction_id, i.user_id, i.session_id, i.request_id, i.created_at, i.role, i.content,
                     i.user_action, i.user_action_description, i.interacted_image_url, i.shadow_content,
-                    i.expert_content, i.tools_used, i.retrieved_learnings, i.citations, i.token_count,
+                    i.expert_content, i.tools_used, i.retrieved_learnings, i.citations, i.token_count, i.usage,
                     r.agent_version, r.learning
              FROM interactions i JOIN requests r ON r.org_id = i.org_id AND r.user_id = i.user_id
                   AND r.session_id = i.session_id AND r.request_id = i.request_id

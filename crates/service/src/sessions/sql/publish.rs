@@ -120,7 +120,7 @@ pub async fn insert_request(
     }
     changes.together();
     for turns in request.items.chunks(TURNS_AT_ONCE) {
-        let mut values = Vec::with_capacity(turns.len() * 18);
+        let mut values = Vec::with_capacity(turns.len() * 19);
         for (item, tokens) in turns {
             values.extend([
                 subject.org_id().into(),
@@ -141,15 +141,16 @@ pub async fn insert_request(
                 Value::json(&item.citations)?,
                 Value::json(&item.retrieved_learnings)?,
                 (*tokens).into(),
+                Value::optional_json(item.usage.as_ref())?,
             ]);
         }
         changes.add_rows(
             "INSERT INTO interactions
                (org_id, user_id, session_id, epoch, request_id, created_at, role, content, shadow_content,
                 expert_content, user_action, user_action_description, interacted_image_url,
-                image_encoding, tools_used, citations, retrieved_learnings, token_count)
+                image_encoding, tools_used, citations, retrieved_learnings, token_count, usage)
              VALUES {rows} RETURNING interaction_id",
-            18,
+            19,
             values,
         );
     }

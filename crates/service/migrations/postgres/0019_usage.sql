@@ -1,0 +1,2 @@
+-- Model, tokens, cost and latency of the call behind a turn.
+ALTER TABLE interactions ADD COLUMN usage JSONB;
