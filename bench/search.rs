@@ -137,9 +137,9 @@ async fn measure(options: &Options, size: usize) {
     let started = Instant::now();
     fill(&world, address, &token, &person).await;
     let filled = started.elapsed();
-    embed(&app).await;
+    work_off(&app).await;
     println!(
-        "# {size} learnings of {} people, {} agent playbooks, filled in {:.0} s, embedded after {:.0} s",
+        "# {size} learnings of {} people, {} agent playbooks, filled in {:.0} s, embedded and aggregated after {:.0} s",
         world.users,
         world.agent_playbooks,
         filled.as_secs_f64(),
@@ -255,8 +255,8 @@ async fn fill(world: &Arc<World>, address: SocketAddr, token: &str, person: &str
     }
 }
 
-/// Works through the embedding jobs the way a server does.
-async fn embed(app: &Arc<App>) {
+/// Works through the jobs that the new learnings caused, embedding and aggregation, the way a server does.
+async fn work_off(app: &Arc<App>) {
     app.spawn(Runner::new(app.clone(), service::wiring::job_handlers()).run());
     loop {
         tokio::time::sleep(Duration::from_millis(500)).await;
@@ -264,7 +264,8 @@ async fn embed(app: &Arc<App>) {
         let open = |state: QueueState| {
             matches!(state, QueueState::Waiting | QueueState::Due | QueueState::Running)
         };
-        let left = counts.iter().filter(|c| c.kind == "embed_learnings" && open(c.state));
+        let caused = ["embed_learnings", "aggregate_playbooks"];
+        let left = counts.iter().filter(|c| caused.contains(&&*c.kind) && open(c.state));
         if left.map(|c| c.count).sum::<i64>() == 0 {
             break;
         }

@@ -18,7 +18,7 @@ pub struct Likeness {
     terms: BTreeSet<String>,
     numbers: BTreeSet<String>,
     is_negative: bool,
-    vector: Option<Vec<u8>>,
+    vector: Option<Compact>,
 }
 
 /// Relation of a new text to an older one.
@@ -56,8 +56,8 @@ impl Likeness {
     }
 
     /// With a stored vector, as [`Compact::to_bytes`] writes it.
-    pub fn with_vector(mut self, vector: Option<Vec<u8>>) -> Self {
-        self.vector = vector.filter(|bytes| !bytes.is_empty());
+    pub fn with_vector(mut self, vector: Option<impl AsRef<[u8]>>) -> Self {
+        self.vector = vector.and_then(|bytes| Compact::from_bytes(bytes.as_ref()));
         self
     }
 
@@ -85,22 +85,32 @@ impl Likeness {
 
     /// True if both texts mean the same, from different people.
     pub fn agrees(&self, other: &Self) -> bool {
-        let alike = self.common(other) >= RELATED_WORDS || self.cosine(other) >= SAME_VECTORS;
-        alike && self.is_negative == other.is_negative
+        self.agrees_by(self.common(other), other)
+    }
+
+    /// [`Likeness::agrees`] for those who know [`Likeness::common`] already.
+    pub fn agrees_by(&self, common: f64, other: &Self) -> bool {
+        self.is_negative == other.is_negative
+            && (common >= RELATED_WORDS || self.cosine(other) >= SAME_VECTORS)
     }
 
     fn cosine(&self, other: &Self) -> f32 {
         let (Some(a), Some(b)) = (&self.vector, &other.vector) else { return -1.0 };
-        Compact::from_bytes(a).and_then(|a| a.similarity(b)).unwrap_or(-1.0)
+        a.cosine(b).unwrap_or(-1.0)
     }
 }
 
 /// Twice the common part over the sum of both.
 pub fn dice(a: &BTreeSet<String>, b: &BTreeSet<String>) -> f64 {
-    if a.is_empty() || b.is_empty() {
+    dice_of(a.intersection(b).count(), a.len(), b.len())
+}
+
+/// [`dice`] from the sizes of the common part and of both; 0 when one is empty.
+pub fn dice_of(common: usize, a: usize, b: usize) -> f64 {
+    if a == 0 || b == 0 {
         return 0.0;
     }
-    2.0 * a.intersection(b).count() as f64 / (a.len() + b.len()) as f64
+    2.0 * common as f64 / (a + b) as f64
 }
 
 #[cfg(test)]

@@ -3,7 +3,9 @@
 use super::rank;
 
 pub use judge::embedder::DIMENSIONS;
+
 /// A vector of length one with a byte for each dimension, ready to be compared.
+#[derive(Clone, Debug)]
 pub struct Compact {
     scale: f32,
     values: Vec<i8>,
@@ -43,12 +45,21 @@ impl Compact {
         if values.len() != self.values.len() {
             return None;
         }
+        let values = values.iter().map(|v| v.cast_signed());
         Some(dot(&self.values, values) as f32 * self.scale * f32::from_le_bytes(*scale))
+    }
+
+    /// The cosine of the angle to another one; none when it is of another length.
+    pub fn cosine(&self, other: &Self) -> Option<f32> {
+        if self.values.len() != other.values.len() {
+            return None;
+        }
+        Some(dot(&self.values, other.values.iter().copied()) as f32 * self.scale * other.scale)
     }
 }
 
-fn dot(a: &[i8], b: &[u8]) -> i32 {
-    a.iter().zip(b).map(|(a, b)| i32::from(*a) * i32::from(b.cast_signed())).sum()
+fn dot(a: &[i8], b: impl Iterator<Item = i8>) -> i32 {
+    a.iter().zip(b).map(|(a, b)| i32::from(*a) * i32::from(b)).sum()
 }
 
 /// The best `most` of `rows` by similarity, at least `threshold`; ties go to the newer row.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::learnings::likeness::Likeness;
+use crate::learnings::likeness::{Likeness, dice_of};
 use base::owner::UserId;
 
 /// A user playbook as it is compared.
@@ -22,7 +22,7 @@ impl Member {
     }
 
     pub fn likeness(&self) -> Likeness {
-        Likeness::of(&self.text()).with_vector(self.vector.clone())
+        Likeness::of(&self.text()).with_vector(self.vector.as_deref())
     }
 }
 
@@ -41,30 +41,46 @@ pub fn find(members: &[Member], people: usize) -> Vec<Cluster> {
     let likenesses: Vec<Likeness> = members.iter().map(Member::likeness).collect();
     let by_vector = members.iter().any(|member| member.vector.is_some());
     let mut clusters: Vec<Vec<usize>> = Vec::new();
+    // The clusters whose leader has a word, and the number of words that each leader shares with the member in hand.
     let mut by_term: HashMap<&str, Vec<usize>> = HashMap::new();
+    let mut shared: Vec<usize> = Vec::new();
     for (place, likeness) in likenesses.iter().enumerate() {
-        // Without vectors only clusters that share a word can agree.
-        let candidates: BTreeSet<usize> = if by_vector {
-            (0..clusters.len()).collect()
-        } else {
-            let shared = likeness.terms().iter().filter_map(|term| by_term.get(term.as_str()));
-            shared.flatten().copied().collect()
+        let lists = likeness.terms().iter().filter_map(|term| by_term.get(term.as_str()));
+        let mut touched = Vec::new();
+        for cluster in lists.flatten() {
+            if shared[*cluster] == 0 {
+                touched.push(*cluster);
+            }
+            shared[*cluster] += 1;
+        }
+        let leader = |cluster: usize| &likenesses[clusters[cluster][0]];
+        let common = |cluster: usize| {
+            dice_of(shared[cluster], likeness.terms().len(), leader(cluster).terms().len())
         };
-        let leader = |cluster: &usize| &likenesses[clusters[*cluster][0]];
-        let best = candidates
-            .into_iter()
-            .filter(|cluster| likeness.agrees(leader(cluster)))
-            .max_by(|a, b| {
-                let common = |cluster| likeness.common(leader(cluster));
-                common(a).total_cmp(&common(b)).then(b.cmp(a))
-            });
+        let better = |best: Option<(f64, usize)>, cluster: usize| {
+            let common = common(cluster);
+            if !likeness.agrees_by(common, leader(cluster)) {
+                return best;
+            }
+            let is_better = best.is_none_or(|best| (common, best.1) > (best.0, cluster));
+            if is_better { Some((common, cluster)) } else { best }
+        };
+        // Without vectors only clusters that share a word can agree.
+        let best = match by_vector {
+            true => (0..clusters.len()).fold(None, better),
+            false => touched.iter().copied().fold(None, better),
+        };
+        for cluster in touched {
+            shared[cluster] = 0;
+        }
         match best {
-            Some(cluster) => clusters[cluster].push(place),
+            Some((_, cluster)) => clusters[cluster].push(place),
             None => {
                 for term in likeness.terms() {
                     by_term.entry(term).or_default().push(clusters.len());
                 }
                 clusters.push(vec![place]);
+                shared.push(0);
             }
         }
     }
@@ -97,6 +113,7 @@ fn spokesmen(likenesses: &[Likeness], cluster: &[usize]) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::learnings::vectors::Compact;
 
     fn member(id: i64, user: &str, content: &str) -> Member {
         Member {
@@ -104,6 +121,48 @@ mod tests {
             user_id: user.into(),
             content: content.to_owned(),
             ..Member::default()
+        }
+    }
+
+    /// The rule without an index: each member is compared with the first one of every cluster.
+    fn brute_force(members: &[Member]) -> Vec<Vec<usize>> {
+        let likenesses: Vec<Likeness> = members.iter().map(Member::likeness).collect();
+        let mut clusters: Vec<Vec<usize>> = Vec::new();
+        for (place, likeness) in likenesses.iter().enumerate() {
+            let leader = |cluster: usize| &likenesses[clusters[cluster][0]];
+            let best =
+                (0..clusters.len()).filter(|c| likeness.agrees(leader(*c))).max_by(|a, b| {
+                    let common = |cluster| likeness.common(leader(cluster));
+                    common(*a).total_cmp(&common(*b)).then(b.cmp(a))
+                });
+            match best {
+                Some(cluster) => clusters[cluster].push(place),
+                None => clusters.push(vec![place]),
+            }
+        }
+        clusters
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn the_index_finds_what_comparing_all_finds(
+            texts in proptest::collection::vec("(never )?(a[abc] ){0,5}", 0..40),
+            vectors in proptest::collection::vec(proptest::option::of((-3i8..3, -3i8..3)), 40),
+        ) {
+            let members: Vec<Member> = texts
+                .iter()
+                .zip(&vectors)
+                .map(|(text, vector)| {
+                    let vector = vector.and_then(|(x, y)| Compact::new(&[x.into(), y.into()]));
+                    let vector = vector.map(|vector| vector.to_bytes());
+                    Member { vector, ..member(1, "ada", text) }
+                })
+                .collect();
+            let without = members.iter().map(|m| Member { vector: None, ..m.clone() }).collect();
+            for members in [members, without] {
+                let found: Vec<_> = find(&members, 1).into_iter().map(|c| c.members).collect();
+                proptest::prop_assert_eq!(found, brute_force(&members));
+            }
         }
     }
 
