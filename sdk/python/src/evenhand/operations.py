@@ -818,6 +818,19 @@ come last, the newest first."""
         """Sessions, newest activity first, page by page."""
         return cast("types.ListSessionsResponse", self._call("GET", "/api/sessions", query={"start_time": start_time, "end_time": end_time, "user_id": user_id, "source": source, "agent_version": agent_version, "verdict": verdict, "text": text, "session_ids": session_ids, "cursor": cursor, "limit": limit}))
 
+    def export_sessions(
+        self,
+        *,
+        start_time: Optional[Union[float, str]] = None,
+        end_time: Optional[Union[float, str]] = None,
+        user_id: Optional[str] = None,
+        source: Optional[str] = None,
+        agent_version: Optional[str] = None,
+    ) -> bytes:
+        """Sessions with everything that was published of them, one JSON object per line. Times are those of a session's last
+activity. `evenhand import jsonl` reads it."""
+        return cast("bytes", self._call("GET", "/api/sessions/export", query={"start_time": start_time, "end_time": end_time, "user_id": user_id, "source": source, "agent_version": agent_version}, raw=True))
+
     def get_session(
         self,
         user_id: str,
@@ -1739,6 +1752,19 @@ come last, the newest first."""
     ) -> types.ListSessionsResponse:
         """Sessions, newest activity first, page by page."""
         return cast("types.ListSessionsResponse", await self._call("GET", "/api/sessions", query={"start_time": start_time, "end_time": end_time, "user_id": user_id, "source": source, "agent_version": agent_version, "verdict": verdict, "text": text, "session_ids": session_ids, "cursor": cursor, "limit": limit}))
+
+    async def export_sessions(
+        self,
+        *,
+        start_time: Optional[Union[float, str]] = None,
+        end_time: Optional[Union[float, str]] = None,
+        user_id: Optional[str] = None,
+        source: Optional[str] = None,
+        agent_version: Optional[str] = None,
+    ) -> bytes:
+        """Sessions with everything that was published of them, one JSON object per line. Times are those of a session's last
+activity. `evenhand import jsonl` reads it."""
+        return cast("bytes", await self._call("GET", "/api/sessions/export", query={"start_time": start_time, "end_time": end_time, "user_id": user_id, "source": source, "agent_version": agent_version}, raw=True))
 
     async def get_session(
         self,

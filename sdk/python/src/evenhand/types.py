@@ -1553,6 +1553,7 @@ class _InteractionRequired(TypedDict):
 class Interaction(_InteractionRequired, total=False):
     # Tokens of `content` (cl100k_base).
     token_count: Optional[int]
+    usage: Optional[Usage]
 
 
 class InteractionData(TypedDict, total=False):
@@ -1571,6 +1572,8 @@ class InteractionData(TypedDict, total=False):
     # The response of another agent, to be compared with `content`.
     shadow_content: Optional[str]
     tools_used: Optional[List[ToolUsed]]
+    # The model's call behind this turn.
+    usage: Optional[Usage]
     user_action: Optional[UserAction]
     user_action_description: Optional[str]
 
@@ -3972,6 +3975,16 @@ class UpgradedUserPlaybooks(TypedDict):
     user_playbooks_archived: int
     user_playbooks_deleted: int
     user_playbooks_promoted: int
+
+
+# The model's call behind a turn, as far as it was reported.
+class Usage(TypedDict, total=False):
+    cost_usd: Optional[float]
+    input_tokens: Optional[int]
+    # From the request to the end of the response.
+    latency_ms: Optional[int]
+    model: Optional[str]
+    output_tokens: Optional[int]
 
 
 UserId = str
