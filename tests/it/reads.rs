@@ -346,7 +346,7 @@ async fn an_export_has_every_session_once_and_whole(t: TestApp) {
     assert_eq!(exported(&server, &format!("?start_time={}", NOW - 900)).await.len(), 31);
     assert!(exported(&server, "?user_id=nobody").await.is_empty());
     let wrong = server.inspecting().get("/api/sessions/export?start_time=soon").await;
-    assert_eq!(wrong.input_problems(), [("/start_time".to_owned(), "bad_form".to_owned())]);
+    assert_eq!(wrong.input_problems(), [("/start_time".to_owned(), "not_a_time".to_owned())]);
 }
 
 #[apply(both_backends)]
