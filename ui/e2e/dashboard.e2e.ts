@@ -44,6 +44,7 @@ const PAGES: [path: string, heading: string][] = [
   ["/governance", "Governance"],
   ["/settings", "Settings"],
   ["/settings?view=keys", "Settings"],
+  ["/connect", "Connect your agent"],
 ];
 
 describe("every page", () => {

@@ -19,6 +19,7 @@ const Review = page(() => import("./pages/review/page.tsx"));
 const Jobs = page(() => import("./pages/jobs/page.tsx"));
 const Governance = page(() => import("./pages/governance/page.tsx"));
 const Settings = page(() => import("./pages/settings/page.tsx"));
+const Connect = page(() => import("./pages/connect/page.tsx"));
 
 export function App() {
   const session = useQuery({ queryKey: ["session"], queryFn: lookAtSession, staleTime: 60_000 });
@@ -44,8 +45,8 @@ export function App() {
           }>
           <Routes>
             <Route index element={<Navigate to="/overview" replace />} />
-            <Route path="overview" element={<Overview />} />
-            <Route path="sessions" element={<Sessions />} />
+            <Route path="overview" element={<Overview session={session.data} />} />
+            <Route path="sessions" element={<Sessions session={session.data} />} />
             <Route path="shadow" element={<Shadow />} />
             <Route path="experiments" element={<Experiments />} />
             <Route path="experiments/:experimentId" element={<Results />} />
@@ -54,6 +55,7 @@ export function App() {
             <Route path="jobs" element={<Jobs />} />
             <Route path="governance" element={<Governance session={session.data} />} />
             <Route path="settings" element={<Settings session={session.data} />} />
+            <Route path="connect" element={<Connect session={session.data} />} />
             <Route path="*" element={<Navigate to="/overview" replace />} />
           </Routes>
         </Suspense>

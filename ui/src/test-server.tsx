@@ -4,6 +4,7 @@ import { render } from "@testing-library/react";
 import type { ReactNode } from "react";
 import { MemoryRouter } from "react-router";
 import { vi } from "vitest";
+import type { Session } from "./api/client.ts";
 import { Toasts } from "./parts/toast.tsx";
 
 export type Sent = { method: string; path: string; body: unknown };
@@ -32,6 +33,15 @@ export function serve(answers: Record<string, unknown | ((sent: Sent) => unknown
   });
   return sent;
 }
+
+/** Somebody who runs the installation. */
+export const viewer: Session = {
+  state: "signed_in",
+  org_id: "acme",
+  csrf: "proof",
+  role: "dashboard",
+  governance: false,
+};
 
 export function show(children: ReactNode, address = "/") {
   const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });

@@ -129,6 +129,12 @@ export function Select({
   );
 }
 
+/** One of a few choices side by side. */
+export const choiceLook = (isChosen: boolean) =>
+  `inline-flex h-7.5 items-center rounded-md px-2.5 text-[0.87rem] whitespace-nowrap transition-colors ${
+    isChosen ? "bg-panel font-semibold text-ink shadow-sm ring-1 ring-line" : "text-soft hover:text-ink"
+  }`;
+
 /** A few choices side by side, of which one holds. */
 export function Segmented<T extends string>({
   label,
@@ -154,9 +160,7 @@ export function Segmented<T extends string>({
           aria-label={name}
           title={name}
           onClick={() => onChange(option)}
-          className={`inline-flex h-7.5 items-center rounded-md px-2.5 text-[0.87rem] whitespace-nowrap transition-colors ${
-            option === value ? "bg-panel font-semibold text-ink shadow-sm ring-1 ring-line" : "text-soft hover:text-ink"
-          }`}>
+          className={choiceLook(option === value)}>
           {text}
         </button>
       ))}

@@ -67,6 +67,19 @@ export const Settings = draw(
     <circle cx="7.5" cy="13.5" r="2" />
   </>,
 );
+export const Connect = draw(
+  <>
+    <path d="M7.5 3v3.5M12.5 3v3.5" />
+    <path d="M5 6.5h10v2.3a5 5 0 01-10 0z" />
+    <path d="M10 13.8V17" />
+  </>,
+);
+export const Copy = draw(
+  <>
+    <rect x="7" y="7" width="9.5" height="9.5" rx="1.5" />
+    <path d="M13 4.5A1 1 0 0012 3.5H4.5a1 1 0 00-1 1V12a1 1 0 001 1" />
+  </>,
+);
 export const Sun = draw(
   <>
     <circle cx="10" cy="10" r="3.2" />

@@ -18,6 +18,7 @@ const PAGES = [
   ["jobs", "Jobs and judge", Icon.Jobs],
   ["governance", "Governance", Icon.Governance],
   ["settings", "Settings", Icon.Settings],
+  ["connect", "Connect", Icon.Connect],
 ] as const;
 
 /** The range is carried along from page to page; the rest of the address belongs to one page. */

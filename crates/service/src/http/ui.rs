@@ -30,6 +30,7 @@ const PAGES: &[&str] = &[
     "jobs",
     "governance",
     "settings",
+    "connect",
     "sign-in",
 ];
 

@@ -212,18 +212,11 @@ function Nothing({ health }: { health: Schemas["JudgeHealth"] | undefined }) {
   }
   return (
     <Card>
-      <Empty
-        title="Nothing is judged yet"
-        action={
-          <pre className="overflow-x-auto rounded-lg border border-line bg-raised p-3 text-left text-[0.84rem]">{`curl ${window.location.origin}/api/publish_interaction \\
-  -H 'Content-Type: application/json' -d '{
-    "user_id": "ada", "session_id": "first", "session_finished": true,
-    "interaction_data_list": [
-      {"role": "User", "content": "Where is my parcel?"},
-      {"role": "Assistant", "content": "It arrives on Tuesday."},
-      {"role": "User", "content": "Great, that works now. Thank you!"}]}'`}</pre>
-        }>
-        Publish a finished session; its verdict appears here within seconds.
+      <Empty title="Nothing is judged yet">
+        Sessions are judged when they are finished, or were quiet for a while. The first verdict appears here by itself.{" "}
+        <Link className="underline" to="/connect">
+          How to send sessions
+        </Link>
       </Empty>
     </Card>
   );

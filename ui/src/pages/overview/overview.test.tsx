@@ -2,7 +2,7 @@ import { cleanup, screen, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { describe, expect, it } from "vitest";
 import type { Overview } from "../../api/types.ts";
-import { serve, show } from "../../test-server.tsx";
+import { serve, show, viewer } from "../../test-server.tsx";
 import OverviewPage from "./page.tsx";
 
 const interval = { ci95: null, ci95_null_reason: null, few_users: false };
@@ -109,7 +109,7 @@ function open(
     "POST /api/get_evaluation_overview": overview(state, judges),
     "GET /api/evaluations/judge_health": { decisions },
   });
-  show(<OverviewPage />, address);
+  show(<OverviewPage session={viewer} />, address);
   return () =>
     sent
       .filter((one) => one.path === "/api/get_evaluation_overview")
@@ -190,9 +190,10 @@ describe("the overview", () => {
     open("early");
     expect(await screen.findByText(/Early days/)).toBeInTheDocument();
   });
-  it("says how to publish when nothing is judged", async () => {
+  it("leads to the ways to connect when nothing is judged", async () => {
     open("empty", undefined, [], []);
-    expect(await screen.findByText(/curl .*publish_interaction/)).toBeInTheDocument();
+    expect(await screen.findByText("Nothing is judged yet")).toBeInTheDocument();
+    expect(screen.getByRole("link", { name: "How to send sessions" })).toHaveAttribute("href", "/connect");
     expect(screen.queryByTestId("success-rate")).toBeNull();
   });
   it("asks for a longer range when nothing was judged in this one", async () => {

@@ -1,12 +1,14 @@
 /** Is the agent getting better? One number, what it stands on, and what moved it. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { api, ok } from "../../api/client.ts";
+import { api, ok, type Session } from "../../api/client.ts";
 import { rangeOf } from "../../lib/range.ts";
 import { useUrlState } from "../../lib/url-state.ts";
 import { Segmented, Select } from "../../parts/controls.tsx";
 import { Page, Skeleton, Trouble } from "../../parts/page.tsx";
 import { RangeChoice } from "../../parts/range.tsx";
 import { sourceName } from "../../lib/format.ts";
+import { useArrival } from "../connect/arrival.ts";
+import { BeforeFirst } from "../connect/before-first.tsx";
 import { Cohorts } from "./cohorts.tsx";
 import { Corrections } from "./corrections.tsx";
 import { EstimatedRates } from "./estimated.tsx";
@@ -17,7 +19,9 @@ import { ShadowCard } from "./shadow-card.tsx";
 import { ContextTiles } from "./tiles.tsx";
 import { useOverview, useSources, viewOf } from "./use-overview.ts";
 
-export default function OverviewPage() {
+const LEAD = "Is the agent succeeding, and is it getting better?";
+
+export default function OverviewPage({ session }: { session: Session }) {
   const [params, change] = useUrlState();
   const range = rangeOf(params);
   const source = params.get("source");
@@ -29,6 +33,7 @@ export default function OverviewPage() {
     queryFn: () => ok(api.GET("/api/evaluations/judge_health")),
     placeholderData: keepPreviousData,
   });
+  const arrival = useArrival(overview.data?.hero.state === "empty");
   const known = overview.data?.source_set_comparison?.available_sources ?? [];
   const set = source === null ? undefined : overview.data?.source_set_comparison?.sets.find((s) => s.label === source);
   const view = set ? viewOf(set) : overview.data;
@@ -60,10 +65,17 @@ export default function OverviewPage() {
       <RangeChoice range={range} />
     </>
   );
+  if (arrival.waits) {
+    return (
+      <Page title="Overview" lead={LEAD}>
+        <BeforeFirst session={session} arrival={arrival} onward="Show the overview" />
+      </Page>
+    );
+  }
   return (
-    <Page title="Overview" lead="Is the agent succeeding, and is it getting better?" actions={actions}>
+    <Page title="Overview" lead={LEAD} actions={actions}>
       {overview.isError && <Trouble error={overview.error} retry={() => overview.refetch()} />}
-      {!view || !overview.data ? (
+      {!view || !overview.data || arrival.isLoading ? (
         !overview.isError && <Loading />
       ) : (
         <div className={`flex flex-col gap-4 transition-opacity ${overview.isPlaceholderData ? "opacity-60" : ""}`}>

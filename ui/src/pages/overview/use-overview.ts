@@ -43,6 +43,8 @@ export function useOverview(range: Range, sources: string[], version: string | n
   return useQuery({
     queryKey: ["overview", range.from, range.to, range.bucket, sources, version],
     placeholderData: keepPreviousData,
+    // The first verdict of a new agent is on its way for a second or two.
+    refetchInterval: (query) => query.state.data?.hero.state === "empty" && 5_000,
     queryFn: () =>
       ok(
         api.POST("/api/get_evaluation_overview", {

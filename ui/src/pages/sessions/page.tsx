@@ -1,7 +1,7 @@
 /** Every session, filtered by what is in the address; one of them open beside the list. */
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useCallback, useMemo } from "react";
-import { api, ok, type Schemas } from "../../api/client.ts";
+import { api, ok, type Schemas, type Session } from "../../api/client.ts";
 import { useKeys } from "../../lib/keys.ts";
 import { rangeOf } from "../../lib/range.ts";
 import { useUrlState } from "../../lib/url-state.ts";
@@ -9,6 +9,8 @@ import { Button } from "../../parts/controls.tsx";
 import { Card, Empty, Note, Page, Skeleton, Trouble } from "../../parts/page.tsx";
 import { RangeChoice } from "../../parts/range.tsx";
 import { plural, words } from "../../lib/format.ts";
+import { useArrival } from "../connect/arrival.ts";
+import { BeforeFirst } from "../connect/before-first.tsx";
 import { Filters } from "./filters.tsx";
 import { Panel } from "./panel.tsx";
 import { SessionTable } from "./table.tsx";
@@ -17,7 +19,9 @@ const VERDICTS = ["success", "failure", "none"] as const;
 export type Row = Schemas["ListedSession"];
 export const keyOf = (row: { user_id: string; session_id: string }) => `${row.user_id}\n${row.session_id}`;
 
-export default function SessionsPage() {
+const LEAD = "What happened, how it was judged, and why not.";
+
+export default function SessionsPage({ session: viewer }: { session: Session }) {
   const [params, change] = useUrlState();
   const range = rangeOf(params, undefined, "90d");
   const rule = useRule(params.get("rule"), range.from, range.to, params.get("version"));
@@ -40,6 +44,7 @@ export default function SessionsPage() {
     getNextPageParam: (page) => page.next_cursor ?? undefined,
   });
   const rows = useMemo(() => list.data?.pages.flatMap((page) => page.sessions) ?? [], [list.data]);
+  const arrival = useArrival(list.isSuccess && rows.length === 0);
   const open = params.get("open");
   const place = rows.findIndex((row) => keyOf(row) === open);
   const show = useCallback(
@@ -53,12 +58,17 @@ export default function SessionsPage() {
     k: () => show(rows[Math.max(place - 1, 0)]),
   });
 
+  if (arrival.waits) {
+    return (
+      <Page title="Sessions" lead={LEAD}>
+        <BeforeFirst session={viewer} arrival={arrival} onward="Show the sessions" />
+      </Page>
+    );
+  }
+
   const [user, session] = open?.split("\n") ?? [];
   return (
-    <Page
-      title="Sessions"
-      lead="What happened, how it was judged, and why not."
-      actions={<RangeChoice range={range} />}>
+    <Page title="Sessions" lead={LEAD} actions={<RangeChoice range={range} />}>
       <Filters />
       {params.get("rule") && (
         <Note>
@@ -78,7 +88,7 @@ export default function SessionsPage() {
       {list.isError && <Trouble error={list.error} retry={() => list.refetch()} />}
       <div className={`grid items-start gap-4 ${open ? "xl:grid-cols-[minmax(0,1fr)_minmax(480px,560px)]" : ""}`}>
         <Card flush className={open ? "max-xl:hidden" : ""}>
-          {list.isPending ? (
+          {list.isPending || arrival.isLoading ? (
             <div className="px-5 pb-5">
               <Skeleton height={420} />
             </div>

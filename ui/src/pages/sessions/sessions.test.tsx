@@ -1,7 +1,7 @@
 import { screen, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { beforeEach, describe, expect, it } from "vitest";
-import { type Sent, serve, show } from "../../test-server.tsx";
+import { type Sent, serve, show, viewer } from "../../test-server.tsx";
 import SessionsPage from "./page.tsx";
 
 const row = (n: number, is_success: boolean | null) => ({
@@ -102,7 +102,7 @@ function open(address: string, results: unknown[] = [result]) {
       stale: false,
     },
   });
-  show(<SessionsPage />, address);
+  show(<SessionsPage session={viewer} />, address);
 }
 const opened = `/sessions?open=${encodeURIComponent("user-2\nchat-2")}`;
 
