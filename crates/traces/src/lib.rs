@@ -6,9 +6,12 @@
 pub mod files;
 pub mod otlp;
 pub mod turns;
+mod usage;
 
 use serde::Serialize;
 use serde_json::Value;
+
+pub use self::usage::Usage;
 
 /// Turns of one request of a session.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -35,6 +38,10 @@ pub struct Turn {
     pub created_at: i64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools_used: Vec<ToolUsed>,
+    /// Of the call of a model that added this turn. Left out of the body, as `POST /api/publish_interaction` has no field
+    /// for it.
+    #[serde(skip)]
+    pub usage: Option<Usage>,
 }
 
 /// A tool that the agent called.

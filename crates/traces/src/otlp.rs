@@ -22,6 +22,8 @@
 //!
 //! They are looked for on the span, on the spans around it, on any span of its trace in the request, and on the resource.
 //! Without a session the trace is the session.
+//!
+//! The attributes with model, tokens and cost are listed in `otlp/usage.rs`; latency is the duration of the span.
 
 mod ai_sdk;
 mod attributes;
@@ -31,6 +33,7 @@ mod open_inference;
 mod open_llmetry;
 #[cfg(test)]
 mod tests;
+mod usage;
 mod wire;
 
 use std::cmp::Ordering;
@@ -44,7 +47,7 @@ use self::attributes::Attributes;
 use self::messages::Call;
 pub use self::wire::{DecodeError, ExportRequest, decode_json, decode_protobuf};
 use self::wire::{ExportResponse, PartialSuccess, Resource, Span};
-use crate::turns::{Message, Role, new_turns};
+use crate::turns::{Message, Role, add_usage, new_turns};
 use crate::{Publication, Turn};
 
 const USER: [&str; 5] = [
@@ -219,7 +222,9 @@ fn turns(seen: &Seen<'_>, said: &mut HashSet<(Vec<u8>, u64, Option<u64>)>) -> Ve
             output = &[];
         }
     }
-    new_turns(input, output, asked_at, answered_at)
+    let mut turns = new_turns(input, output, asked_at, answered_at);
+    add_usage(&mut turns, usage::of(&seen.attributes, seen.span));
+    turns
 }
 
 fn seconds(nanoseconds: u64) -> i64 {

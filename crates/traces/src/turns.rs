@@ -6,7 +6,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{ToolUsed, Turn};
+use crate::{ToolUsed, Turn, Usage};
 
 /// The author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,8 +76,18 @@ pub fn new_turns(
     turns
 }
 
+/// Notes what a call took on the last turn that it adds: its answer. An answer that calls tools is no turn yet; then it is
+/// the turn that the call answers. So every call counts once, whether or not the next one is known.
+pub fn add_usage(turns: &mut [Turn], usage: Usage) {
+    if let Some(last) = turns.last_mut()
+        && !usage.is_empty()
+    {
+        last.usage = Some(usage);
+    }
+}
+
 fn turn(role: &'static str, text: &str, created_at: i64, tools_used: Vec<ToolUsed>) -> Turn {
-    Turn { role, content: text.to_owned(), created_at, tools_used }
+    Turn { role, content: text.to_owned(), created_at, tools_used, usage: None }
 }
 
 fn used(caller: &Message, results: &[&ToolResult]) -> Vec<ToolUsed> {

@@ -3,6 +3,8 @@
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use crate::usage;
+
 /// The first of these fields that is text and not blank, or a number, as text.
 pub fn text(record: &Value, names: &[&str]) -> Option<String> {
     names.iter().filter_map(|name| record.get(name)).find_map(as_id)
@@ -14,6 +16,16 @@ fn as_id(value: &Value) -> Option<String> {
         Value::Number(number) => Some(number.to_string()),
         _ => None,
     }
+}
+
+/// The first of these fields that is a whole number.
+pub fn count(record: &Value, names: &[&str]) -> Option<u64> {
+    names.iter().filter_map(|name| record.get(name)).find_map(usage::count)
+}
+
+/// The first of these fields that is an amount.
+pub fn amount(record: &Value, names: &[&str]) -> Option<f64> {
+    names.iter().filter_map(|name| record.get(name)).find_map(usage::amount)
 }
 
 /// JSON inside of text, if it is an object or an array.

@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use super::fields::text;
+use super::fields::{amount, count, text};
 use super::publish::Identity;
 use super::{Format, Sink, Wrong, times};
-use crate::{ToolUsed, Turn};
+use crate::{ToolUsed, Turn, Usage};
 
 pub fn take(record: &Value, sink: &mut Sink) -> Result<(), Wrong> {
     let several = record.get("interaction_data_list").and_then(Value::as_array);
@@ -23,11 +23,11 @@ pub fn take(record: &Value, sink: &mut Sink) -> Result<(), Wrong> {
     };
     draft.source = text(record, &["source"]);
     draft.finished = record.get("session_finished") == Some(&Value::Bool(true));
-    let created_at = times::first(record, &["created_at"])?;
+    let created_at = times::seconds(record, &["created_at"])?;
     let records = several.map_or_else(|| std::slice::from_ref(record), Vec::as_slice);
     let mut last = created_at;
     for record in records {
-        let at = times::first(record, &["created_at"])?.or(last).ok_or(Wrong::NoTime)?;
+        let at = times::seconds(record, &["created_at"])?.or(last).ok_or(Wrong::NoTime)?;
         last = Some(at);
         draft.turns.extend(turn(record, at)?);
     }
@@ -52,7 +52,18 @@ fn turn(record: &Value, created_at: i64) -> Result<Option<Turn>, Wrong> {
     let tools = record.get("tools_used").and_then(Value::as_array).into_iter().flatten();
     let tools_used: Vec<ToolUsed> = tools.filter_map(tool).collect();
     let empty = content.trim().is_empty() && tools_used.is_empty();
-    Ok((!empty).then_some(Turn { role, content, created_at, tools_used }))
+    let usage = record.get("usage").map(usage).filter(|usage| !usage.is_empty());
+    Ok((!empty).then_some(Turn { role, content, created_at, tools_used, usage }))
+}
+
+fn usage(record: &Value) -> Usage {
+    Usage {
+        model: text(record, &["model"]),
+        input_tokens: count(record, &["input_tokens"]),
+        output_tokens: count(record, &["output_tokens"]),
+        cost_usd: amount(record, &["cost_usd"]),
+        latency_ms: count(record, &["latency_ms"]),
+    }
 }
 
 fn tool(record: &Value) -> Option<ToolUsed> {

@@ -3,10 +3,11 @@
 
 use serde_json::Value;
 
-use super::fields::{object, text};
+use super::fields::{amount, count, object, text};
 use super::publish::Identity;
 use super::steps::{Part, Step};
 use super::{Format, Sink, Wrong, times};
+use crate::Usage;
 
 pub fn take(record: &Value, sink: &mut Sink) -> Result<(), Wrong> {
     // A session, as downloaded from its page.
@@ -40,8 +41,9 @@ fn take_trace(trace: &Value, observations: Option<&Value>, sink: &mut Sink) -> R
         part: Part::Root,
         decides: true,
         identity: identity(trace),
-        started: times::first(trace, &["timestamp", "createdAt", "created_at"]),
+        started: times::milliseconds(trace, &["timestamp", "createdAt", "created_at"]),
         ended: Ok(None),
+        usage: usage(trace),
         input: trace.get("input"),
         output: trace.get("output"),
     };
@@ -83,12 +85,38 @@ fn take_observation(
         // Only the trace knows its user, except where every observation repeats it.
         decides: false,
         identity: identity(observation),
-        started: times::first(observation, &["startTime", "start_time"]),
-        ended: times::first(observation, &["endTime", "end_time"]),
+        started: times::milliseconds(observation, &["startTime", "start_time"]),
+        ended: times::milliseconds(observation, &["endTime", "end_time"]),
+        usage: usage(observation),
         input: observation.get("input"),
         output: observation.get("output"),
     };
     step.give(sink)
+}
+
+/// Of an observation; a trace has only the cost and the latency of all of them.
+fn usage(record: &Value) -> Usage {
+    let either = |names: [&str; 2]| names.map(|name| object(record, name));
+    let details = either(["usageDetails", "usage_details"]);
+    let old = Some(object(record, "usage")).filter(|usage| match text(usage, &["unit"]) {
+        Some(unit) => unit == "TOKENS",
+        None => true,
+    });
+    let tokens = |inside: &str, beside: [&str; 2]| {
+        let within = details.iter().chain(&old).find_map(|usage| count(usage, &[inside]));
+        within.or_else(|| count(record, &beside))
+    };
+    let costs = either(["costDetails", "cost_details"]);
+    let cost = costs.iter().find_map(|costs| amount(costs, &["total"]));
+    let seconds = amount(record, &["latency"]);
+    Usage {
+        model: text(record, &["model", "providedModelName", "provided_model_name"]),
+        input_tokens: tokens("input", ["inputUsage", "promptTokens"]),
+        output_tokens: tokens("output", ["outputUsage", "completionTokens"]),
+        cost_usd: cost
+            .or_else(|| amount(record, &["calculatedTotalCost", "totalCost", "total_cost"])),
+        latency_ms: seconds.map(|seconds| (seconds * 1000.0) as u64),
+    }
 }
 
 fn identity(record: &Value) -> Identity {

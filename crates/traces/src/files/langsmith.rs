@@ -2,10 +2,11 @@
 
 use serde_json::Value;
 
-use super::fields::{object, text};
+use super::fields::{amount, count, object, text};
 use super::publish::Identity;
 use super::steps::{Part, Step};
 use super::{Format, Sink, Wrong, times};
+use crate::Usage;
 
 pub fn take(run: &Value, sink: &mut Sink) -> Result<(), Wrong> {
     let id = text(run, &["id", "run_id"]);
@@ -30,8 +31,9 @@ fn take_run(run: &Value, trace: &str, kind: &str, sink: &mut Sink) -> Result<(),
         part,
         decides: is_root,
         identity: identity(run),
-        started: times::first(run, &["start_time"]),
-        ended: times::first(run, &["end_time"]),
+        started: times::milliseconds(run, &["start_time"]),
+        ended: times::milliseconds(run, &["end_time"]),
+        usage: usage(run),
         input: run.get("inputs"),
         output: run.get("outputs"),
     };
@@ -44,6 +46,30 @@ fn take_run(run: &Value, trace: &str, kind: &str, sink: &mut Sink) -> Result<(),
         }
     }
     given
+}
+
+/// A run counts what its children took too.
+fn usage(run: &Value) -> Usage {
+    let (extra, outputs) = (object(run, "extra"), object(run, "outputs"));
+    let asked = object(&extra, "invocation_params");
+    let model = text(&object(&extra, "metadata"), &["ls_model_name"]);
+    // Clients that do not sum up write what the provider or LangChain said.
+    let said = [
+        outputs.get("usage_metadata"),
+        outputs.get("usage"),
+        outputs.pointer("/llm_output/token_usage"),
+    ];
+    let tokens = |names: [&str; 2]| {
+        let said = || said.iter().flatten().find_map(|usage| count(usage, &names));
+        count(run, &names).or_else(said)
+    };
+    Usage {
+        model: model.or_else(|| text(&asked, &["model", "model_name"])),
+        input_tokens: tokens(["prompt_tokens", "input_tokens"]),
+        output_tokens: tokens(["completion_tokens", "output_tokens"]),
+        cost_usd: amount(run, &["total_cost"]),
+        latency_ms: None,
+    }
 }
 
 /// `session_id` and `session_name` of a run are its project; the conversation is in the metadata.

@@ -2,11 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::fields::{is_set, object, text};
+use super::fields::{count, is_set, object, text};
 use super::messages::{answers, conversation, messages};
 use super::publish::{Draft, Identity};
 use super::{Format, Sink, Wrong, times};
-use crate::turns::{Message, Role, new_turns};
+use crate::Usage;
+use crate::turns::{Message, Role, add_usage, new_turns};
 
 /// Fields with the time of a record, the likeliest first.
 const TIMES: [&str; 5] = ["created", "created_at", "timestamp", "start_time", "time"];
@@ -55,11 +56,12 @@ pub fn take(record: &Value, sink: &mut Sink) -> Result<(), Wrong> {
     let mut created = None;
     for place in places {
         created = match created {
-            None => times::first(place, &TIMES)?,
+            None => times::seconds(place, &TIMES)?,
             known => known,
         };
     }
     date(&mut draft, created, sink.options.now);
+    add_usage(&mut draft.turns, usage(request, response));
     sink.publish(draft);
     Ok(())
 }
@@ -93,6 +95,17 @@ fn asked(request: &Value) -> Option<Vec<Message>> {
             pair.extend(completion.map(|words| Message::new(Role::Assistant, words)));
             Some(pair)
         }
+    }
+}
+
+fn usage(request: &Value, response: &Value) -> Usage {
+    let tokens = object(response, "usage");
+    Usage {
+        model: text(response, &["model"]).or_else(|| text(request, &["model"])),
+        input_tokens: count(&tokens, &["prompt_tokens", "input_tokens"]),
+        output_tokens: count(&tokens, &["completion_tokens", "output_tokens"]),
+        cost_usd: None,
+        latency_ms: None,
     }
 }
 

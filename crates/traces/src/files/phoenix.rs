@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::fields::{is_set, object, text};
+use super::fields::{amount, count, is_set, object, text};
 use super::publish::Identity;
 use super::steps::{Part, Step};
 use super::{Format, Sink, Wrong, times};
+use crate::Usage;
 
 /// Names with more parts are not attributes of a conversation.
 const PARTS: usize = 16;
@@ -61,12 +62,25 @@ fn take_span(record: &Value, sink: &mut Sink) -> Result<(), Wrong> {
         part,
         decides: is_root,
         identity: identity(&attributes),
-        started: times::first(&span, &["start_time", "startTime"]),
-        ended: times::first(&span, &["end_time", "endTime"]),
+        started: times::milliseconds(&span, &["start_time", "startTime"]),
+        ended: times::milliseconds(&span, &["end_time", "endTime"]),
+        usage: usage(&attributes),
         input: side("/llm/input_messages", "/input/value"),
         output: side("/llm/output_messages", "/output/value"),
     };
     step.give(sink)
+}
+
+fn usage(attributes: &Value) -> Usage {
+    let llm = object(attributes, "llm");
+    let tokens = object(&llm, "token_count");
+    Usage {
+        model: text(&llm, &["model_name"]),
+        input_tokens: count(&tokens, &["prompt"]),
+        output_tokens: count(&tokens, &["completion"]),
+        cost_usd: amount(&object(&llm, "cost"), &["total"]),
+        latency_ms: None,
+    }
 }
 
 fn identity(attributes: &Value) -> Identity {

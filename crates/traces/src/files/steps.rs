@@ -6,8 +6,8 @@ use super::messages::{answers, conversation, depth, messages};
 use super::publish::{Draft, Identity};
 use super::words::{Side, words};
 use super::{Sink, Wrong, fields};
-use crate::Turn;
-use crate::turns::{Message, Role, new_turns};
+use crate::turns::{Message, Role, add_usage, new_turns};
+use crate::{Turn, Usage};
 
 /// The part that a record plays in its trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,8 +28,11 @@ pub struct Step<'a> {
     /// No other record of the trace knows more about its user and session.
     pub decides: bool,
     pub identity: Identity,
+    /// Milliseconds since 1970.
     pub started: Result<Option<i64>, Wrong>,
     pub ended: Result<Option<i64>, Wrong>,
+    /// Latency that is missing here is the time between start and end.
+    pub usage: Usage,
     pub input: Option<&'a Value>,
     pub output: Option<&'a Value>,
 }
@@ -84,13 +87,24 @@ impl Step<'_> {
         problem
     }
 
+    /// In seconds.
     fn times(&self) -> Result<(i64, i64), Wrong> {
         let (started, ended) = (self.started.clone()?, self.ended.clone()?);
         let asked = started.or(ended).ok_or(Wrong::NoTime)?;
-        Ok((asked, ended.unwrap_or(asked).max(asked)))
+        Ok((asked / 1000, ended.unwrap_or(asked).max(asked) / 1000))
     }
 
-    fn draft(&self, sink: &Sink, turns: Vec<Turn>, created_at: i64) -> Draft {
+    fn latency(&self) -> Option<u64> {
+        let (Ok(Some(started)), Ok(Some(ended))) = (&self.started, &self.ended) else {
+            return None;
+        };
+        u64::try_from(ended - started).ok()
+    }
+
+    fn draft(&self, sink: &Sink, mut turns: Vec<Turn>, created_at: i64) -> Draft {
+        let mut usage = self.usage.clone();
+        usage.latency_ms = usage.latency_ms.or_else(|| self.latency());
+        add_usage(&mut turns, usage);
         let mut draft = sink.draft(self.record, self.id.as_deref());
         draft.identity = self.identity.clone();
         draft.lone_session = Some(self.trace.clone());

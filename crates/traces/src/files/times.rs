@@ -1,4 +1,4 @@
-//! Times in every form in which tools write them, as whole seconds since 1970.
+//! Times in every form in which tools write them, as whole seconds or milliseconds since 1970.
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
@@ -7,20 +7,25 @@ use serde_json::Value;
 
 use super::Wrong;
 
-/// The first of these fields that is set.
-pub fn first(record: &Value, names: &[&str]) -> Result<Option<i64>, Wrong> {
+/// The first of these fields that is set, in seconds.
+pub fn seconds(record: &Value, names: &[&str]) -> Result<Option<i64>, Wrong> {
+    Ok(milliseconds(record, names)?.map(|milliseconds| milliseconds / 1000))
+}
+
+/// The first of these fields that is set, in milliseconds.
+pub fn milliseconds(record: &Value, names: &[&str]) -> Result<Option<i64>, Wrong> {
     let found = names.iter().filter_map(|name| record.get(name)).find(|value| !value.is_null());
-    found.map(seconds).transpose()
+    found.map(read).transpose()
 }
 
 /// RFC 3339 or the same without a zone, which means UTC, or a number since 1970 in seconds or smaller units.
-pub fn seconds(value: &Value) -> Result<i64, Wrong> {
-    let seconds = match value {
+fn read(value: &Value) -> Result<i64, Wrong> {
+    let found = match value {
         Value::Number(number) => number.as_f64().and_then(from_number),
         Value::String(text) => from_text(text.trim()),
         _ => None,
     };
-    seconds.filter(|seconds| *seconds >= 0).ok_or(Wrong::BadTime)
+    found.filter(|milliseconds| *milliseconds >= 0).ok_or(Wrong::BadTime)
 }
 
 fn from_text(text: &str) -> Option<i64> {
@@ -29,14 +34,10 @@ fn from_text(text: &str) -> Option<i64> {
     }
     let text = text.strip_suffix("UTC").map_or(text, str::trim_end);
     if let Ok(time) = text.parse::<Timestamp>() {
-        return Some(floor(time));
+        return Some(time.as_millisecond());
     }
     let local = text.parse::<DateTime>().ok()?;
-    local.to_zoned(TimeZone::UTC).ok().map(|time| floor(time.timestamp()))
-}
-
-fn floor(time: Timestamp) -> i64 {
-    time.as_second() - i64::from(time.subsec_nanosecond() < 0)
+    local.to_zoned(TimeZone::UTC).ok().map(|time| time.timestamp().as_millisecond())
 }
 
 /// The unit follows from the size: as seconds, every such number would lie after the year 5000.
@@ -44,14 +45,13 @@ fn from_number(number: f64) -> Option<i64> {
     if !number.is_finite() || number < 0.0 {
         return None;
     }
-    let per_second = match number {
-        n if n < 1e11 => 1.0,
-        n if n < 1e14 => 1e3,
-        n if n < 1e17 => 1e6,
-        _ => 1e9,
+    let milliseconds = match number {
+        n if n < 1e11 => n * 1e3,
+        n if n < 1e14 => n,
+        n if n < 1e17 => n / 1e3,
+        n => n / 1e6,
     };
-    let seconds = (number / per_second).floor();
-    (seconds < 1e11).then_some(seconds as i64)
+    (milliseconds < 1e14).then_some(milliseconds as i64)
 }
 
 #[cfg(test)]
@@ -61,30 +61,34 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_form_is_read_as_whole_seconds() {
+    fn every_form_is_read() {
         for time in [
             json!("2024-05-29T13:46:19.963Z"),
             json!("2024-05-29T13:46:19.963+00:00"),
-            json!("2024-05-29T15:46:19+02:00"),
+            json!("2024-05-29T15:46:19.963+02:00"),
             json!("2024-05-29 13:46:19.963000"),
             json!("2024-05-29T13:46:19.963000"),
-            json!("2024-05-29 13:46:19 UTC"),
-            json!(1716990379),
+            json!("2024-05-29 13:46:19.963 UTC"),
             json!(1716990379.963),
-            json!("1716990379"),
+            json!("1716990379.963"),
             json!(1716990379963_u64),
             json!(1716990379963000_u64),
             json!(1716990379963000000_u64),
         ] {
-            assert_eq!(seconds(&time), Ok(1716990379), "{time}");
+            let record = json!({"a": null, "b": time});
+            assert_eq!(milliseconds(&record, &["a", "b"]), Ok(Some(1716990379963)), "{time}");
+            assert_eq!(seconds(&record, &["a", "b"]), Ok(Some(1716990379)), "{time}");
+        }
+        for time in [json!("2024-05-29T15:46:19+02:00"), json!(1716990379), json!("1716990379")] {
+            assert_eq!(read(&time), Ok(1716990379000), "{time}");
         }
     }
 
     #[test]
     fn no_time_is_made_up() {
         for wrong in [json!("yesterday"), json!(""), json!(-5), json!(true), json!("1969-12-31")] {
-            assert_eq!(seconds(&wrong), Err(Wrong::BadTime), "{wrong}");
+            assert_eq!(read(&wrong), Err(Wrong::BadTime), "{wrong}");
         }
-        assert_eq!(first(&json!({"a": null}), &["a", "b"]), Ok(None));
+        assert_eq!(seconds(&json!({"a": null}), &["a", "b"]), Ok(None));
     }
 }

@@ -11,7 +11,8 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::publish::{Draft, Identity};
-use crate::Turn;
+use crate::turns::add_usage;
+use crate::{Turn, Usage};
 
 const OPEN: usize = 1000;
 const BYTES: usize = 16 << 20;
@@ -53,7 +54,14 @@ impl Trace {
         self.flush(out);
         if !self.has_calls {
             match self.root {
-                Some(root) => out.push(known(root, &self.identity)),
+                Some(mut root) => {
+                    let calls = self.plain.iter().flat_map(|draft| &draft.turns);
+                    let known_of_root = root.turns.last().and_then(|turn| turn.usage.clone());
+                    let mut usage = known_of_root.unwrap_or_default();
+                    usage.fill(Usage::sum(calls.filter_map(|turn| turn.usage.as_ref())));
+                    add_usage(&mut root.turns, usage);
+                    out.push(known(root, &self.identity));
+                }
                 None => {
                     out.extend(self.plain.into_iter().map(|draft| known(draft, &self.identity)));
                 }
@@ -207,7 +215,13 @@ mod tests {
         let mut draft = Draft::new(Format::Langsmith, position, &Value::Null, Some(words));
         draft.identity = identity.clone();
         let content = words.to_owned();
-        draft.turns.push(Turn { role: "User", content, created_at: 1, tools_used: Vec::new() });
+        draft.turns.push(Turn {
+            role: "User",
+            content,
+            created_at: 1,
+            tools_used: Vec::new(),
+            usage: None,
+        });
         draft
     }
 

@@ -7,6 +7,7 @@ mod many;
 mod openai;
 mod phoenix;
 mod stream;
+mod usage;
 
 use serde_json::Value;
 

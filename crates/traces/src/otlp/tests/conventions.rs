@@ -1,4 +1,5 @@
 use super::*;
+use crate::Usage;
 
 const TOLD: [&str; 2] = [
     r#"Assistant: Let me see. [look_up {"order":7} -> "on its way" success]"#,
@@ -246,4 +247,47 @@ fn a_call_that_failed_gives_the_words_of_the_user() {
     );
     failed["status"] = json!({"code": 2, "message": "timeout"});
     assert_eq!(said(&map(&[failed])), ["User: Hello"]);
+}
+
+#[test]
+fn usage_under_the_names_of_every_convention() {
+    let of = |more: Value| {
+        let mut call = chat(json!([text("user", "Hello")]), json!([text("assistant", "Hi")]));
+        call.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        map(&[span(1, None, call)]).publications[0].interaction_data_list[1].usage.clone().unwrap()
+    };
+    let latency_ms = Some(1500);
+    let all = Usage {
+        model: Some("m".to_owned()),
+        input_tokens: Some(5),
+        output_tokens: Some(7),
+        cost_usd: Some(0.25),
+        latency_ms,
+    };
+    for named in [
+        json!({"gen_ai.request.model": "asked", "gen_ai.response.model": "m", "gen_ai.usage.input_tokens": 5,
+            "gen_ai.usage.output_tokens": 7, "gen_ai.usage.cost": 0.25}),
+        json!({"gen_ai.request.model": "m", "gen_ai.usage.prompt_tokens": 5,
+            "gen_ai.usage.completion_tokens": 7, "gen_ai.usage.total_cost": "0.25"}),
+        json!({"llm.model_name": "m", "llm.token_count.prompt": 5, "llm.token_count.completion": 7,
+            "llm.cost.total": 0.25}),
+        json!({"llm.request.model": "m", "llm.usage.prompt_tokens": "5",
+            "llm.usage.completion_tokens": 7.0, "gen_ai.usage.cost": 0.25}),
+        json!({"ai.model.id": "m", "ai.usage.inputTokens": 5, "ai.usage.outputTokens": 7,
+            "gen_ai.usage.cost": 0.25}),
+        json!({"ai.response.model": "m", "ai.usage.promptTokens": 5, "ai.usage.completionTokens": 7,
+            "gen_ai.usage.cost": 0.25}),
+    ] {
+        assert_eq!(of(named.clone()), all, "{named}");
+    }
+    let wrong = json!({"gen_ai.usage.input_tokens": -5, "gen_ai.usage.output_tokens": "many",
+        "gen_ai.usage.cost": "NaN", "gen_ai.response.model": "a\nb"});
+    assert_eq!(of(wrong), Usage { latency_ms, ..Usage::default() });
+}
+
+#[test]
+fn a_span_without_an_end_has_no_latency() {
+    let mut open = span(1, None, chat(json!([text("user", "Hello")]), json!([])));
+    open["endTimeUnixNano"] = json!(0);
+    assert_eq!(map(&[open]).publications[0].interaction_data_list[0].usage, None);
 }
