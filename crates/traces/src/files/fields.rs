@@ -3,6 +3,7 @@
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use super::publish::is_id;
 use crate::usage;
 
 /// The first of these fields that is text and not blank, or a number, as text.
@@ -16,6 +17,11 @@ fn as_id(value: &Value) -> Option<String> {
         Value::Number(number) => Some(number.to_string()),
         _ => None,
     }
+}
+
+/// The first of these fields, if it is a name that the service would store.
+pub fn name(record: &Value, names: &[&str]) -> Option<String> {
+    text(record, names).filter(|name| is_id(name))
 }
 
 /// The first of these fields that is a whole number.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::fields::{amount, count, text};
+use super::fields::{amount, count, name, text};
 use super::publish::Identity;
 use super::{Format, Sink, Wrong, times};
 use crate::{ToolUsed, Turn, Usage};
@@ -58,7 +58,7 @@ fn turn(record: &Value, created_at: i64) -> Result<Option<Turn>, Wrong> {
 
 fn usage(record: &Value) -> Usage {
     Usage {
-        model: text(record, &["model"]),
+        model: name(record, &["model"]),
         input_tokens: count(record, &["input_tokens"]),
         output_tokens: count(record, &["output_tokens"]),
         cost_usd: amount(record, &["cost_usd"]),

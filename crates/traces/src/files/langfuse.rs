@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::fields::{amount, count, object, text};
+use super::fields::{amount, count, name, object, text};
 use super::publish::Identity;
 use super::steps::{Part, Step};
 use super::{Format, Sink, Wrong, times};
@@ -110,7 +110,7 @@ fn usage(record: &Value) -> Usage {
     let cost = costs.iter().find_map(|costs| amount(costs, &["total"]));
     let seconds = amount(record, &["latency"]);
     Usage {
-        model: text(record, &["model", "providedModelName", "provided_model_name"]),
+        model: name(record, &["model", "providedModelName", "provided_model_name"]),
         input_tokens: tokens("input", ["inputUsage", "promptTokens"]),
         output_tokens: tokens("output", ["outputUsage", "completionTokens"]),
         cost_usd: cost

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::fields::{amount, count, object, text};
+use super::fields::{amount, count, name, object, text};
 use super::publish::Identity;
 use super::steps::{Part, Step};
 use super::{Format, Sink, Wrong, times};
@@ -52,7 +52,7 @@ fn take_run(run: &Value, trace: &str, kind: &str, sink: &mut Sink) -> Result<(),
 fn usage(run: &Value) -> Usage {
     let (extra, outputs) = (object(run, "extra"), object(run, "outputs"));
     let asked = object(&extra, "invocation_params");
-    let model = text(&object(&extra, "metadata"), &["ls_model_name"]);
+    let model = name(&object(&extra, "metadata"), &["ls_model_name"]);
     // Clients that do not sum up write what the provider or LangChain said.
     let said = [
         outputs.get("usage_metadata"),
@@ -64,7 +64,7 @@ fn usage(run: &Value) -> Usage {
         count(run, &names).or_else(said)
     };
     Usage {
-        model: model.or_else(|| text(&asked, &["model", "model_name"])),
+        model: model.or_else(|| name(&asked, &["model", "model_name"])),
         input_tokens: tokens(["prompt_tokens", "input_tokens"]),
         output_tokens: tokens(["completion_tokens", "output_tokens"]),
         cost_usd: amount(run, &["total_cost"]),

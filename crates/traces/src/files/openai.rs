@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::fields::{count, is_set, object, text};
+use super::fields::{count, is_set, name, object, text};
 use super::messages::{answers, conversation, messages};
 use super::publish::{Draft, Identity};
 use super::{Format, Sink, Wrong, times};
@@ -101,7 +101,7 @@ fn asked(request: &Value) -> Option<Vec<Message>> {
 fn usage(request: &Value, response: &Value) -> Usage {
     let tokens = object(response, "usage");
     Usage {
-        model: text(response, &["model"]).or_else(|| text(request, &["model"])),
+        model: name(response, &["model"]).or_else(|| name(request, &["model"])),
         input_tokens: count(&tokens, &["prompt_tokens", "input_tokens"]),
         output_tokens: count(&tokens, &["completion_tokens", "output_tokens"]),
         cost_usd: None,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::fields::{amount, count, is_set, object, text};
+use super::fields::{amount, count, is_set, name, object, text};
 use super::publish::Identity;
 use super::steps::{Part, Step};
 use super::{Format, Sink, Wrong, times};
@@ -75,7 +75,7 @@ fn usage(attributes: &Value) -> Usage {
     let llm = object(attributes, "llm");
     let tokens = object(&llm, "token_count");
     Usage {
-        model: text(&llm, &["model_name"]),
+        model: name(&llm, &["model_name"]),
         input_tokens: count(&tokens, &["prompt"]),
         output_tokens: count(&tokens, &["completion"]),
         cost_usd: amount(&object(&llm, "cost"), &["total"]),

@@ -148,7 +148,7 @@ fn size(value: &Value) -> usize {
     }
 }
 
-fn is_id(text: &str) -> bool {
+pub fn is_id(text: &str) -> bool {
     let id = text.trim();
     !id.is_empty()
         && id.len() <= ID_BYTES

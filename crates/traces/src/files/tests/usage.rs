@@ -168,7 +168,8 @@ fn our_own_form() {
             "usage": usage})
     };
     let all = json!({"model": "m", "input_tokens": 5, "output_tokens": 7, "cost_usd": 0.25, "latency_ms": 9});
-    let records = [turn("User", json!(null)), turn("Assistant", all), turn("Assistant", json!({}))];
+    let wrong = json!({"model": "a\nb", "input_tokens": -5, "cost_usd": "free"});
+    let records = [turn("User", json!(null)), turn("Assistant", all), turn("Assistant", wrong)];
     assert_eq!(usage(Format::Jsonl, &records), [None, Some(took(Some(0.25), Some(9))), None]);
 }
 
