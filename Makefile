@@ -15,8 +15,8 @@ demo: deps-build
 	target/demo/evenhand demo --data-dir demo-data
 
 # Everything: formatting, lints, dependencies, spelling, docs, generated files, unit and integration tests on SQLite
-# and PostgreSQL, simulated intervals and decisions, the client libraries, the dashboard's component tests, and the
-# dashboard in a real browser.
+# and PostgreSQL, simulated intervals and decisions, the client libraries and other ways in, the dashboard's component
+# tests, and the dashboard in a real browser.
 test: deps lint audit ui-lint docs ui nextest truth-quick sdk-test ui-test e2e
 
 # While working: format, lints of the code that ships, unit tests and spelling. Needs no server and no browser, and
@@ -62,7 +62,8 @@ truth:
 truth-quick:
 	cargo run --quiet -p stats --example truth -- --quick
 
-# The Python and TypeScript clients, with the real packages they work with, against the real binary.
+# The Python and TypeScript clients, examples/opentelemetry and imports, with the real packages they work with, against
+# the real binary.
 sdk-test: debug-build
 	scripts/test-sdks
 

@@ -40,10 +40,15 @@ def free_port() -> int:
 
 
 class Evenhand:
-    """The real binary on data of its own; it can be stopped and started again on the same port."""
+    """The real binary on data of its own; it can be stopped and started again on the same port.
 
-    def __init__(self, folder: Path) -> None:
+    `database` is the URL of a PostgreSQL to use instead of SQLite.
+    """
+
+    def __init__(self, folder: Path, database: str = "") -> None:
         self.folder = folder
+        self.data = ["--database-url", database] if database else ["--data-dir", str(folder / "data")]
+        self.environment = {**ENVIRONMENT, "EVENHAND_GOVERNANCE__KEYS": "k1:" + "ab" * 32} if database else ENVIRONMENT
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.process: Optional[subprocess.Popen[bytes]] = None
@@ -51,10 +56,8 @@ class Evenhand:
 
     def start(self) -> Evenhand:
         log = open(self.folder / "server.log", "ab")
-        arguments = ["serve", "--data-dir", str(self.folder / "data"), "--listen", f"127.0.0.1:{self.port}"]
-        self.process = subprocess.Popen(
-            [BINARY, *arguments], stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=ENVIRONMENT
-        )
+        command = [BINARY, "serve", *self.data, "--listen", f"127.0.0.1:{self.port}"]
+        self.process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=self.environment)
         log.close()
         until(self._ready, 180, "the server is ready")
         return self
@@ -73,8 +76,8 @@ class Evenhand:
             self.process = None
 
     def key(self, role: str = "agent") -> str:
-        command = [BINARY, "keys", "create", "--data-dir", str(self.folder / "data"), "--role", role, "--name", "test"]
-        return subprocess.run(command, check=True, capture_output=True, text=True, env=ENVIRONMENT).stdout.strip()
+        command = [BINARY, "keys", "create", *self.data, "--role", role, "--name", "test"]
+        return subprocess.run(command, check=True, capture_output=True, text=True, env=self.environment).stdout.strip()
 
     def get(self, path: str, **query: Any) -> Any:
         return httpx.get(self.url + path, params=query, headers=self.headers, timeout=30).raise_for_status().json()
