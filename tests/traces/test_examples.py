@@ -102,6 +102,9 @@ def test_examples(name: str, running: Running) -> None:
     assert (found["source"], found["agent_version"], found["request_count"]) == ("weather-agent", "1.0", 3)
     turns = running.server.get(f"/api/sessions/ada/{session}")["interactions"]
     assert [(turn["role"], turn["content"], turn["tools_used"]) for turn in turns] == SAID
+    answers = [turn["usage"] for turn in turns if turn["usage"]]
+    assert answers and all(usage["model"] and usage["latency_ms"] is not None for usage in answers), turns
+    assert all(usage["input_tokens"] and usage["output_tokens"] for usage in answers), answers
 
 
 def test_no_example_is_left_out() -> None:

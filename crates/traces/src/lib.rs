@@ -38,9 +38,8 @@ pub struct Turn {
     pub created_at: i64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools_used: Vec<ToolUsed>,
-    /// Of the call of a model that added this turn. Left out of the body, as `POST /api/publish_interaction` has no field
-    /// for it.
-    #[serde(skip)]
+    /// Of the call of a model that added this turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
 }
 

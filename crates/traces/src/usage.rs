@@ -5,16 +5,35 @@ use std::ops::Add;
 use serde::Serialize;
 use serde_json::Value;
 
+/// The largest numbers that the interface takes. A larger one is a mistake of its record, for which no turn is refused.
+const MOST: u64 = 1_000_000_000;
+const MOST_DOLLARS: f64 = 1e6;
+
 /// The model of a call, and what the call took, as far as its record says.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Usage {
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    #[serde(skip_serializing_if = "is_unknown")]
     pub input_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "is_unknown")]
     pub output_tokens: Option<u64>,
     /// US dollars.
+    #[serde(skip_serializing_if = "is_unknown_cost")]
     pub cost_usd: Option<f64>,
     /// Milliseconds until the whole answer was there.
+    #[serde(skip_serializing_if = "is_unknown")]
     pub latency_ms: Option<u64>,
+}
+
+#[expect(clippy::ref_option)] // serde's form
+fn is_unknown(number: &Option<u64>) -> bool {
+    number.is_none_or(|number| number > MOST)
+}
+
+#[expect(clippy::ref_option)] // serde's form
+fn is_unknown_cost(cost: &Option<f64>) -> bool {
+    cost.is_none_or(|cost| cost > MOST_DOLLARS)
 }
 
 impl Usage {
@@ -53,7 +72,6 @@ impl Usage {
 
 /// A number of tokens or of milliseconds. Some tools write numbers as text, or as floating-point numbers.
 pub(crate) fn count(value: &Value) -> Option<u64> {
-    const MOST: u64 = 1 << 53;
     let number = match value {
         Value::Number(number) => match (number.as_u64(), number.as_f64()) {
             (None, Some(float)) if float >= 0.0 && float.fract() == 0.0 => float as u64,
@@ -102,6 +120,20 @@ mod tests {
         for value in [json!(-0.5), json!("NaN"), json!("inf"), json!([1])] {
             assert_eq!(amount(&value), None, "{value}");
         }
+    }
+
+    #[test]
+    fn numbers_beyond_the_limits_are_not_sent() {
+        let most = Usage { input_tokens: Some(MOST), cost_usd: Some(1.0), ..Usage::default() };
+        assert_eq!(json!(most), json!({"input_tokens": MOST, "cost_usd": 1.0}));
+        let wild = Usage {
+            model: Some("m".to_owned()),
+            input_tokens: Some(2 * MOST),
+            output_tokens: Some(u64::MAX),
+            cost_usd: Some(1e7),
+            latency_ms: Some(MOST + 1),
+        };
+        assert_eq!(json!(wild), json!({"model": "m"}));
     }
 
     #[test]
