@@ -88,7 +88,8 @@ fn a_publication_has_ids_times_and_names() {
         publications(&request(resource, &[span(1, None, attributes)]), &Settings::default());
     let made = serde_json::to_value(&mapped.publications).unwrap();
     let turn = |role, content, at| json!({"role": role, "content": content, "created_at": at});
-    let turns = [turn("User", "Hello", 1_700_000_001), turn("Assistant", "Hi", 1_700_000_002)];
+    let mut turns = [turn("User", "Hello", 1_700_000_001), turn("Assistant", "Hi", 1_700_000_002)];
+    turns[1]["usage"] = json!({"latency_ms": 1500});
     let wanted = json!([{
         "request_id": format!("otel:{TRACE}-0000000000000001"),
         "user_id": "42",

@@ -174,13 +174,13 @@ fn our_own_form() {
 }
 
 #[test]
-fn usage_is_no_part_of_a_publish() {
+fn usage_is_part_of_a_publish() {
     let record = json!({"user_id": "ana", "session_id": "s1", "content": "Hello", "created_at": 1,
         "usage": {"input_tokens": 5}});
     let found = items(Format::Jsonl, &[record]);
     let body = serde_json::to_value(&found[0].publication).unwrap();
     assert_eq!(
         body["interaction_data_list"],
-        json!([{"role": "User", "content": "Hello", "created_at": 1}])
+        json!([{"role": "User", "content": "Hello", "created_at": 1, "usage": {"input_tokens": 5}}])
     );
 }
