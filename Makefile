@@ -16,8 +16,9 @@ demo: deps-build
 
 # Everything: formatting, lints, dependencies, spelling, docs, generated files, unit and integration tests on SQLite
 # and PostgreSQL, simulated intervals and decisions, the client libraries and other ways in, the dashboard's component
-# tests, and the dashboard in a real browser.
-test: deps lint audit ui-lint docs ui nextest truth-quick sdk-test ui-test e2e
+# tests, and the dashboard in a real browser. What is after the Rust tests waits more than it works: two at a time.
+test: deps lint audit ui-lint docs ui nextest
+	@$(MAKE) --no-print-directory -j2 --output-sync=target sdk-test e2e truth-quick ui-test
 
 # While working: format, lints of the code that ships, unit tests and spelling. Needs no server and no browser, and
 # leaves the integration tests out, whose building takes longest.
