@@ -10,10 +10,11 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use futures_util::stream::{self, StreamExt};
 use indicatif::{ProgressBar, ProgressStyle};
-use reqwest::{Client, StatusCode};
+use reqwest::{Method, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::remote::{Remote, RemoteClient};
 use base::clock::Clock;
 use traces::files::{Format, Item, Options, Problem, read};
 
@@ -34,12 +35,8 @@ pub struct Import {
     /// Files that it exported: JSON Lines or JSON
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// The server to import into
-    #[arg(long, env = "EVENHAND_URL", default_value = "http://127.0.0.1:8700")]
-    url: String,
-    /// A key of a role that may publish; needed unless the server is in local mode
-    #[arg(long, env = "EVENHAND_TOKEN", hide_env_values = true)]
-    token: Option<String>,
+    #[command(flatten)]
+    remote: Remote,
     /// Source of the sessions [default: the format's name]
     #[arg(long)]
     source: Option<String>,
@@ -90,8 +87,7 @@ enum Answer {
 
 impl Import {
     pub async fn run(self) -> Result<ExitCode> {
-        judge::llm::install_tls();
-        let client = Client::builder().timeout(Duration::from_secs(60)).build()?;
+        let client = self.remote.client()?;
         let mut problems = 0;
         for file in &self.files {
             let tally = self.import(&client, file).await?;
@@ -114,13 +110,13 @@ impl Import {
         Ok(if problems == 0 { ExitCode::SUCCESS } else { ExitCode::from(2) })
     }
 
-    async fn import(&self, client: &Client, path: &Path) -> Result<Tally> {
+    async fn import(&self, client: &RemoteClient, path: &Path) -> Result<Tally> {
         let name = path.display();
         let file = File::open(path).with_context(|| format!("cannot read {name}"))?;
         let bytes = file.metadata().with_context(|| format!("cannot read {name}"))?.len();
         let place = note_path(path);
         let mut note =
-            Note { format: self.format.to_string(), url: self.url.clone(), bytes, items: 0 };
+            Note { format: self.format.to_string(), url: self.remote.url.clone(), bytes, items: 0 };
         if let Some(kept) = kept(&place) {
             let items = kept.items;
             if (Note { items: 0, ..kept }) == note {
@@ -186,15 +182,12 @@ impl Import {
     }
 
     /// Publishes an item; an error means that the server cannot be reached for long, or refuses the caller.
-    async fn send(&self, client: &Client, item: Item) -> Result<Answer> {
-        let url = format!("{}/api/publish_interaction", self.url.trim_end_matches('/'));
+    async fn send(&self, client: &RemoteClient, item: Item) -> Result<Answer> {
         let mut pause = Duration::from_millis(500);
         let mut attempt = 1;
         loop {
-            let mut request = client.post(&url).json(&item.publication);
-            if let Some(token) = &self.token {
-                request = request.bearer_auth(token);
-            }
+            let request = client.request(Method::POST, "/api/publish_interaction");
+            let request = request.json(&item.publication);
             let failure = match request.send().await {
                 Ok(answer) if answer.status().is_success() => {
                     let is_known = answer.json::<Value>().await?["duplicate"] == true;
@@ -215,7 +208,7 @@ impl Import {
                     }
                     failure
                 }
-                Err(error) => format!("{url} cannot be reached: {error}"),
+                Err(error) => format!("{} cannot be reached: {error}", self.remote.url),
             };
             if attempt == ATTEMPTS {
                 bail!(failure);

@@ -14,7 +14,9 @@ mod import;
 mod judge;
 mod keys;
 mod learnings;
+mod mcp;
 mod migrate;
+mod remote;
 mod serve;
 
 use std::path::PathBuf;
@@ -78,6 +80,11 @@ enum Command {
     /// Nothing is stored twice: the same command can be run again, and goes on where it was interrupted
     /// (docs/import.md). Exit code 0 when every record was understood, 2 when some gave nothing.
     Import(import::Import),
+    /// Give an assistant the tools of a running server, on standard input and output.
+    ///
+    /// A server of the Model Context Protocol, to be started by its clients (docs/mcp.md). Clients that speak HTTP
+    /// need no program: the server answers at /mcp.
+    Mcp(mcp::Mcp),
     /// Export and erase people, and prove it.
     #[command(subcommand)]
     Governance(governance::Governance),
@@ -161,6 +168,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
             Command::Experiments(command) => command.run().await,
             Command::Learnings(command) => command.run(),
             Command::Import(command) => command.run().await,
+            Command::Mcp(command) => command.run().await,
             Command::Governance(command) => command.run().await,
             Command::Demo(command) => command.run().await,
             Command::Backup(command) => command.run().await,

@@ -33,6 +33,7 @@ mod jobs;
 mod judge;
 mod learning_loop;
 mod learnings;
+mod mcp;
 mod migrations;
 mod organization;
 mod outcomes;

@@ -22,6 +22,7 @@
 //! | [`questions`] | questions that an agent left for the people who run it |
 //! | [`governance`] | export, erasure, retention, proof |
 //! | [`operations`] | health, and the queue at a glance |
+//! | [`mcp`] | the same interface as tools of the Model Context Protocol |
 
 pub mod app;
 pub mod config;
@@ -34,6 +35,7 @@ pub mod intake;
 pub mod judging;
 pub mod learning_loop;
 pub mod learnings;
+pub mod mcp;
 pub mod operations;
 pub mod organization;
 pub mod questions;

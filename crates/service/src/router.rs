@@ -19,8 +19,8 @@ use crate::app::App;
 use crate::http::problem::{Problem, problem_response};
 use crate::http::{HttpError, docs, middleware, ui};
 use crate::{
-    credentials, evaluation, experiments, governance, intake, learning_loop, learnings, operations,
-    organization, questions, sessions,
+    credentials, evaluation, experiments, governance, intake, learning_loop, learnings, mcp,
+    operations, organization, questions, sessions,
 };
 
 #[derive(OpenApi)]
@@ -81,7 +81,9 @@ fn routes() -> OpenApiRouter<Arc<App>> {
 /// The whole service as one router.
 pub fn router(app: Arc<App>) -> Router {
     let (api, spec) = routes().split_for_parts();
+    let interface = around(&app, api.clone()).with_state(app.clone());
     let mut router = api
+        .merge(mcp::routes(&app, interface))
         .route("/openapi.json", get(serve))
         .merge(docs::routes(&spec))
         .merge(credentials::sign_in_http::routes())
@@ -109,7 +111,12 @@ pub fn router(app: Arc<App>) -> Router {
                 .expose_headers([HeaderName::from_static("x-request-id"), header::RETRY_AFTER]),
         );
     }
-    router.layer(from_fn_with_state(app.clone(), middleware::around)).with_state(app)
+    around(&app, router).with_state(app)
+}
+
+/// The routes within what surrounds every request.
+fn around(app: &Arc<App>, router: Router<Arc<App>>) -> Router<Arc<App>> {
+    router.layer(from_fn_with_state(app.clone(), middleware::around))
 }
 
 /// The specification as the file `openapi.json` holds it.

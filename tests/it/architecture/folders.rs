@@ -59,6 +59,7 @@ pub const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     ("learnings", &["app", "credentials", "experiments", "http", "organization"]),
+    ("mcp", &["app", "credentials"]),
     ("operations", &["app", "credentials", "http", "schema"]),
     ("organization", &["app", "config", "credentials", "http"]),
     (
@@ -73,6 +74,7 @@ pub const ALLOWED: &[(&str, &[&str])] = &[
             "intake",
             "learning_loop",
             "learnings",
+            "mcp",
             "operations",
             "organization",
             "questions",
