@@ -9,7 +9,7 @@ pub mod turns;
 mod usage;
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 pub use self::usage::Usage;
 
@@ -41,6 +41,9 @@ pub struct Turn {
     /// Of the call of a model that added this turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// Other fields of the interface, as they are.
+    #[serde(flatten)]
+    pub passed_on: Map<String, Value>,
 }
 
 /// A tool that the agent called.

@@ -4,7 +4,7 @@
 //! assistant: the user's words, or results of tools. An answer that calls tools becomes a turn once their results are
 //! known, which the next call brings.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::{ToolUsed, Turn, Usage};
 
@@ -87,7 +87,8 @@ pub fn add_usage(turns: &mut [Turn], usage: Usage) {
 }
 
 fn turn(role: &'static str, text: &str, created_at: i64, tools_used: Vec<ToolUsed>) -> Turn {
-    Turn { role, content: text.to_owned(), created_at, tools_used, usage: None }
+    let content = text.to_owned();
+    Turn { role, content, created_at, tools_used, usage: None, passed_on: Map::new() }
 }
 
 fn used(caller: &Message, results: &[&ToolResult]) -> Vec<ToolUsed> {

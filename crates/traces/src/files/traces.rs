@@ -221,6 +221,7 @@ mod tests {
             created_at: 1,
             tools_used: Vec::new(),
             usage: None,
+            passed_on: serde_json::Map::new(),
         });
         draft
     }

@@ -101,3 +101,42 @@ fn a_publish_with_too_many_turns_is_divided() {
         .collect();
     assert_eq!(parts, [("r", 1000, false), ("r-part-2", 1000, false), ("r-part-3", 500, true)]);
 }
+
+#[test]
+fn an_exported_session_is_published_again() {
+    let turn = |id: i64, request: &str, content: &str| {
+        json!({"interaction_id": id, "user_id": "ana", "request_id": request, "created_at": 10 + id,
+            "role": "Assistant", "content": content, "user_action": "none", "shadow_content": "",
+            "citations": [], "retrieved_learnings": [], "tools_used": [], "token_count": 3})
+    };
+    let mut second = turn(2, "r2", "b");
+    second["citations"] = json!([{"kind": "profile", "real_id": "7"}]);
+    second["usage"] = json!({"input_tokens": 5});
+    let request = |id: &str, at: i64| {
+        json!({"request_id": id, "user_id": "ana", "session_id": "s", "created_at": at, "source": "web",
+            "agent_version": "v2", "evaluation_only": false})
+    };
+    let record = json!({
+        "session": {"user_id": "ana", "session_id": "s", "source": "web"},
+        "requests": [request("r1", 11), request("r2", 12)],
+        "interactions": [turn(1, "r1", "a"), second],
+        "outcomes": [],
+    });
+    let found = items(Format::Jsonl, &[record]);
+    let bodies: Vec<Value> =
+        found.iter().map(|item| serde_json::to_value(&item.publication).unwrap()).collect();
+    assert_eq!(
+        bodies[0]["interaction_data_list"],
+        json!([{"role": "Assistant", "content": "a", "created_at": 11}])
+    );
+    assert_eq!(
+        bodies[1]["interaction_data_list"],
+        json!([{"role": "Assistant", "content": "b",
+        "created_at": 12, "usage": {"input_tokens": 5},
+        "citations": [{"kind": "profile", "real_id": "7"}]}])
+    );
+    let names = |body: &Value| {
+        ["request_id", "user_id", "session_id", "source", "agent_version"].map(|f| body[f].clone())
+    };
+    assert_eq!(names(&bodies[1]), ["r2", "ana", "s", "web", "v2"].map(|text| json!(text)));
+}
