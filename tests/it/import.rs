@@ -25,7 +25,11 @@ fn traces() -> String {
 }
 
 fn import(server: &Process, file: &Path, more: &[&str]) -> Vec<String> {
-    let mut words = vec!["import".to_owned(), "langfuse".to_owned(), file.display().to_string()];
+    import_of("langfuse", server, file, more)
+}
+
+fn import_of(format: &str, server: &Process, file: &Path, more: &[&str]) -> Vec<String> {
+    let mut words = vec!["import".to_owned(), format.to_owned(), file.display().to_string()];
     words.extend(["--url".to_owned(), server.url("")]);
     words.extend(more.iter().map(|&word| word.to_owned()));
     words
@@ -118,4 +122,50 @@ async fn what_is_not_understood_is_named_and_the_rest_goes_on() {
     assert!(code != Some(0) && error.contains("nothing.jsonl"), "{error}");
     let words = ["import", "nonsense", "file"].map(str::to_owned);
     assert!(run(&words).2.contains("langfuse"), "the formats are named");
+}
+
+/// What was published of the sessions of an export: ids that the installation gives are left out.
+fn published(export: &str) -> Vec<Value> {
+    let sessions = export.lines().map(|line| {
+        let mut session: Value = serde_json::from_str(line).unwrap();
+        for turn in session["interactions"].as_array_mut().unwrap() {
+            turn["interaction_id"] = Value::Null;
+        }
+        json!([session["requests"], session["interactions"]])
+    });
+    sessions.collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn exported_sessions_can_be_imported_elsewhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = |name: &str| folder.path().join(name).display().to_string();
+    let (here, there) = (
+        Process::serve(&["--data-dir", &data("here")]),
+        Process::serve(&["--data-dir", &data("there")]),
+    );
+    let client = reqwest::Client::new();
+    for n in 0..3 {
+        let body = json!({"user_id": format!("user-{}", n % 2), "session_id": "s", "source": "web",
+            "agent_version": "v2", "created_at": 1_700_000_000 + n, "interaction_data_list": [
+                {"content": format!("q{n}"), "user_action": "click", "user_action_description": "the order"},
+                {"role": "Assistant", "content": "a", "shadow_content": "b", "created_at": 1_700_000_100 + n,
+                 "tools_used": [{"tool_name": "find", "tool_data": {"order": n}, "status": "error"}],
+                 "citations": [{"kind": "profile", "real_id": "7"}],
+                 "usage": {"model": "m", "input_tokens": 5, "cost_usd": 0.25}}]});
+        let sent =
+            client.post(here.url("/api/publish_interaction")).json(&body).send().await.unwrap();
+        assert_eq!(sent.status(), 200);
+    }
+    let export = async |server: &Process| {
+        let answer = reqwest::get(server.url("/api/sessions/export")).await.unwrap();
+        answer.text().await.unwrap()
+    };
+    let first = export(&here).await;
+    let file = folder.path().join("sessions.ndjson");
+    std::fs::write(&file, &first).unwrap();
+    let (code, said, error) = run(&import_of("jsonl", &there, &file, &[]));
+    assert_eq!(code, Some(0), "{error}");
+    assert!(said.contains("3 publishes with 6 turns stored"), "{said}");
+    assert_eq!(published(&export(&there).await), published(&first));
 }
