@@ -28,7 +28,8 @@ fn text(result: &Value) -> &str {
 
 #[apply(both_backends)]
 async fn tools_do_what_the_interface_does(t: TestApp) {
-    let server = t.serve().await.with_token(&t.key("org", Role::Dashboard).await);
+    let served = t.serve().await;
+    let server = served.with_token(&t.key("org", Role::Dashboard).await);
     let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {},
         "clientInfo": {"name": "test", "version": "1"}});
     let begun = ask(&server, "initialize", hello).await.json();
@@ -93,7 +94,8 @@ async fn a_key_may_do_by_tools_what_it_may_do_without(t: TestApp) {
     assert!(text(&refused).starts_with("403 forbidden"), "{}", text(&refused));
     // An auditor reads and adds nothing.
     let auditor = server.with_token(&t.key("org", Role::Auditor).await);
-    let turns = json!({"user_id": "ada", "session_id": "s", "turns": [{"content": "Hi"}]});
+    let turns =
+        json!({"user_id": "ada", "session_id": "s", "turns": [{"role": "User", "content": "Hi"}]});
     let refused = call(&auditor, "publish_turns", turns).await;
     assert!(text(&refused).starts_with("403 forbidden"), "{}", text(&refused));
     let looked = call(&auditor, "overview", json!({})).await;
