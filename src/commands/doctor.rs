@@ -22,11 +22,11 @@ use storage::jobs;
 use storage::subjects::{audit, wall};
 
 #[derive(Default)]
-struct Report {
+struct Findings {
     problems: usize,
 }
 
-impl Report {
+impl Findings {
     fn ok(&self, what: &str) {
         say_line!("ok       {what}");
     }
@@ -57,7 +57,7 @@ impl Doctor {
 
 /// `rollups`: whether they are compared, and then whether they are repaired.
 async fn run(installation: &Installation, rollups: Option<bool>) -> Result<ExitCode> {
-    let mut report = Report::default();
+    let mut report = Findings::default();
     let settings = match installation.settings(&[]) {
         Ok(settings) => settings,
         Err(error) => {
@@ -109,7 +109,7 @@ async fn run(installation: &Installation, rollups: Option<bool>) -> Result<ExitC
     Ok(if report.problems == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-async fn check_engine(app: &App, report: &mut Report) -> Result<()> {
+async fn check_engine(app: &App, report: &mut Findings) -> Result<()> {
     let problems = app.db.self_check().await?;
     if problems.is_empty() {
         report.ok("the storage engine finds nothing wrong with itself");
@@ -120,7 +120,7 @@ async fn check_engine(app: &App, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-fn check_key_file(data_dir: &Path, report: &mut Report) {
+fn check_key_file(data_dir: &Path, report: &mut Findings) {
     use std::os::unix::fs::PermissionsExt;
     let key = data_dir.join("governance.key");
     match fs::metadata(&key) {
@@ -132,7 +132,7 @@ fn check_key_file(data_dir: &Path, report: &mut Report) {
     }
 }
 
-fn check_disk(data_dir: &Path, report: &mut Report) {
+fn check_disk(data_dir: &Path, report: &mut Findings) {
     match fsyncs_per_second(data_dir) {
         Ok(rate) => report.ok(&format!("the disk syncs {rate:.0} times a second")),
         Err(error) => report.problem(&format!("the data folder cannot be written: {error}")),
@@ -155,7 +155,7 @@ fn fsyncs_per_second(folder: &Path) -> std::io::Result<f64> {
     Ok(rate)
 }
 
-async fn check_invariants(app: &Arc<App>, report: &mut Report) -> Result<()> {
+async fn check_invariants(app: &Arc<App>, report: &mut Findings) -> Result<()> {
     let (gaps, mismatches) = app
         .db
         .read("doctor.invariants", (), |tx, ()| {
@@ -184,7 +184,7 @@ async fn check_invariants(app: &Arc<App>, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-async fn check_rollups(app: &Arc<App>, repair: bool, report: &mut Report) -> Result<()> {
+async fn check_rollups(app: &Arc<App>, repair: bool, report: &mut Findings) -> Result<()> {
     let (gaps, wrong) = app
         .db
         .read("doctor.rollups", (), |tx, ()| {
@@ -213,7 +213,7 @@ async fn check_rollups(app: &Arc<App>, repair: bool, report: &mut Report) -> Res
     Ok(())
 }
 
-async fn check_proofs(app: &App, report: &mut Report) -> Result<()> {
+async fn check_proofs(app: &App, report: &mut Findings) -> Result<()> {
     match audit::verify(&app.db, &app.subject_keys).await?.broken_at {
         None => report.ok("the audit chain is unbroken"),
         Some((sequence, problem)) => {
@@ -227,7 +227,7 @@ async fn check_proofs(app: &App, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-async fn check_queue(app: &App, report: &mut Report) -> Result<()> {
+async fn check_queue(app: &App, report: &mut Findings) -> Result<()> {
     let (counts, oldest) = jobs::summary(app, None).await?;
     let dead: i64 =
         counts.iter().filter(|c| c.state == jobs::QueueState::Dead).map(|c| c.count).sum();
@@ -243,7 +243,7 @@ async fn check_queue(app: &App, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-async fn check_access(app: &App, report: &mut Report) -> Result<()> {
+async fn check_access(app: &App, report: &mut Findings) -> Result<()> {
     let loopback = app.listen_address()?.ip().is_loopback();
     match (credentials::any_exist(app).await?, loopback) {
         (true, _) => report.ok("credentials exist"),

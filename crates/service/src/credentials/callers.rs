@@ -16,7 +16,7 @@ use super::{
     Credential, DEFAULT_ORG, Deletion, Role, any_exist, find, refusals, sign_in_http, usage,
 };
 use crate::app::App;
-use crate::http::{Bucket, HttpError, RateLimits};
+use crate::http::{HttpError, RateBucket, RateLimits};
 use base::owner::OrgId;
 use storage::error::{Code, Error, Result};
 
@@ -204,10 +204,10 @@ async fn identify(parts: &Parts, app: &Arc<App>) -> Result<Caller> {
     let limits = app.state::<RateLimits>();
     let Some(credential) = find(app, token).await? else {
         // Those who try tokens wait; others at the same address, with good ones, do not.
-        limits.check(Bucket::UnknownToken(address(parts)))?;
+        limits.check(RateBucket::UnknownToken(address(parts)))?;
         return Err(unauthenticated("This credential is unknown, revoked or expired."));
     };
-    limits.check(Bucket::Credential(&credential.credential_id))?;
+    limits.check(RateBucket::Credential(&credential.credential_id))?;
     usage::note(app, &credential);
     Ok(Caller::of(credential))
 }
@@ -260,7 +260,7 @@ pub(super) async fn local_caller(parts: &Parts, app: &App) -> Result<Caller> {
             "Send the header Authorization: Bearer <token>; `evenhand keys create` makes one.",
         ));
     }
-    app.state::<RateLimits>().check(Bucket::Credential("local"))?;
+    app.state::<RateLimits>().check(RateBucket::Credential("local"))?;
     let inspection = header(HeaderName::from_static("x-evenhand-caller")) == Some("dashboard");
     Ok(Caller {
         org_id: DEFAULT_ORG.into(),

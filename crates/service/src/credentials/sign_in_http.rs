@@ -19,7 +19,7 @@ use super::browser::{self, Browser};
 use super::callers::{self, Caller};
 use crate::app::App;
 use crate::http::fields::{Fields, Read};
-use crate::http::{Bucket, HttpError, Input, RateLimits, Result};
+use crate::http::{HttpError, Input, RateBucket, RateLimits, Result};
 use base::owner::OrgId;
 use storage::error::{Code, Error};
 
@@ -98,7 +98,7 @@ impl FromRequestParts<Arc<App>> for SignInRate {
     type Rejection = HttpError;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, HttpError> {
-        app.state::<RateLimits>().check(Bucket::SignIn(callers::address(parts)))?;
+        app.state::<RateLimits>().check(RateBucket::SignIn(callers::address(parts)))?;
         Ok(SignInRate)
     }
 }
@@ -142,7 +142,7 @@ pub async fn signed_in(parts: &Parts, app: &App) -> Result<Option<Caller>, Error
             ));
         }
     }
-    app.state::<RateLimits>().check(Bucket::Credential(&browser.credential.credential_id))?;
+    app.state::<RateLimits>().check(RateBucket::Credential(&browser.credential.credential_id))?;
     Ok(Some(caller(browser)))
 }
 

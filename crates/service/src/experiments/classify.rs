@@ -66,7 +66,7 @@ pub struct Exposure {
 
 /// Everything stored of one user that an experiment may count.
 #[derive(Clone, Debug, Default)]
-pub struct Stored {
+pub struct StoredUser {
     /// One per session.
     pub verdicts: Vec<Verdict>,
     pub published: Vec<Published>,
@@ -115,7 +115,7 @@ pub fn rows_of(
     org_id: &OrgId,
     user_id: &UserId,
     experiment: &Experiment,
-    stored: &Stored,
+    stored: &StoredUser,
 ) -> Vec<SessionRow> {
     let mut arms: BTreeMap<&str, BTreeSet<Arm>> = BTreeMap::new();
     for published in &stored.published {

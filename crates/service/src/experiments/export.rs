@@ -13,7 +13,7 @@ use storage::error::{Error, Result};
 const AT_ONCE: i64 = 500;
 
 /// Cursor of an export.
-pub struct ExportCursor {
+pub struct ExperimentExport {
     app: Arc<App>,
     org_id: OrgId,
     experiment_id: String,
@@ -22,7 +22,11 @@ pub struct ExportCursor {
 }
 
 /// Begins an export; unknown experiments are an error before anything is sent.
-pub async fn begin(app: &Arc<App>, org_id: &OrgId, experiment_id: String) -> Result<ExportCursor> {
+pub async fn begin(
+    app: &Arc<App>,
+    org_id: &OrgId,
+    experiment_id: String,
+) -> Result<ExperimentExport> {
     let input = (org_id.to_owned(), experiment_id.clone());
     let found = app
         .db
@@ -35,10 +39,10 @@ pub async fn begin(app: &Arc<App>, org_id: &OrgId, experiment_id: String) -> Res
     }
     refresh::refresh(app, org_id, &experiment_id).await?;
     let after = Some(UserId::default());
-    Ok(ExportCursor { app: app.clone(), org_id: org_id.to_owned(), experiment_id, after })
+    Ok(ExperimentExport { app: app.clone(), org_id: org_id.to_owned(), experiment_id, after })
 }
 
-impl Pages for ExportCursor {
+impl Pages for ExperimentExport {
     async fn next_page(&mut self) -> Result<Option<String>> {
         let Some(after) = self.after.take() else {
             return Ok(None);

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::classify::{Stored, rows_of};
+use super::classify::{StoredUser, rows_of};
 use super::sql;
 use super::sums::{Stratum, UserSums};
 use crate::app::App;
@@ -81,7 +81,7 @@ async fn sum_up(
         sql::strata(tx, org_id, experiment_id).await?.into_iter().map(|(n, s)| (s, n)).collect();
     let known = strata.len();
     let mut sums = Vec::with_capacity(held.len());
-    let nothing = Stored::default();
+    let nothing = StoredUser::default();
     for user_id in &held {
         let of_user = stored.get(user_id).unwrap_or(&nothing);
         let rows = rows_of(org_id, user_id, &experiment, of_user);

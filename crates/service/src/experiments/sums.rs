@@ -22,13 +22,13 @@ pub struct Stratum {
 
 /// Sessions that count, of one stratum and week.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Cell {
+pub struct WeekCell {
     pub stratum: u32,
     pub week: u32,
     pub sum: UserSum,
 }
 
-impl Cell {
+impl WeekCell {
     /// In the order of the line.
     pub fn numbers(&self) -> [i64; 4] {
         let sessions = i64::try_from(self.sum.sessions).unwrap_or(i64::MAX);
@@ -110,7 +110,7 @@ pub struct UserSums {
     pub contaminated: u64,
     /// Published sessions that were due and have no verdict.
     pub without_verdict: [u64; 2],
-    pub cells: Vec<Cell>,
+    pub cells: Vec<WeekCell>,
 }
 
 impl UserSums {
@@ -166,8 +166,10 @@ impl UserSums {
                 add_verdict(cells.entry(cell).or_default(), Some(success));
             }
         }
-        sums.cells =
-            cells.into_iter().map(|((stratum, week), sum)| Cell { stratum, week, sum }).collect();
+        sums.cells = cells
+            .into_iter()
+            .map(|((stratum, week), sum)| WeekCell { stratum, week, sum })
+            .collect();
         sums
     }
 
@@ -222,7 +224,7 @@ impl UserSums {
 
     /// All numbers in the order of the line.
     fn numbers(&self) -> impl Iterator<Item = i64> {
-        self.fixed().into_iter().chain(self.cells.iter().flat_map(Cell::numbers))
+        self.fixed().into_iter().chain(self.cells.iter().flat_map(WeekCell::numbers))
     }
 
     /// The numbers that every user has.
@@ -332,7 +334,7 @@ impl UserSums {
         sums.cells.reserve_exact(spaces.div_ceil(4));
         while let Some(stratum) = numbers.next() {
             let mut next = || numbers.next()?;
-            sums.cells.push(Cell {
+            sums.cells.push(WeekCell {
                 stratum: stratum?.try_into().ok()?,
                 week: next()?.try_into().ok()?,
                 sum: UserSum { sessions: next()?.try_into().ok()?, total: next()? },

@@ -11,7 +11,7 @@ use futures_util::future::BoxFuture;
 use serde_json::json;
 
 use super::purge::PurgeErrorCode;
-use super::purge_job::{Failure, failing};
+use super::purge_job::{PurgeFailure, failing};
 use super::sql;
 use crate::app::App;
 use crate::learnings;
@@ -28,7 +28,7 @@ const BYTES_PER_SECOND: u64 = 100 << 20;
 const PATIENCE: Duration = Duration::from_secs(8);
 
 /// Cleans the files and gives when that was done; nothing if it follows later.
-pub async fn erase(app: &Arc<App>) -> Result<Option<i64>, Failure> {
+pub async fn erase(app: &Arc<App>) -> Result<Option<i64>, PurgeFailure> {
     if app.db.engine() != Some(Engine::Sqlite) {
         return Ok(None);
     }
@@ -49,7 +49,7 @@ pub async fn erase(app: &Arc<App>) -> Result<Option<i64>, Failure> {
     Ok(done_at)
 }
 
-async fn compact_index(app: &App) -> Result<(), Failure> {
+async fn compact_index(app: &App) -> Result<(), PurgeFailure> {
     let working = failing(PurgeErrorCode::StorageUnavailable);
     let mut first = true;
     loop {
@@ -71,7 +71,7 @@ async fn compact_index(app: &App) -> Result<(), Failure> {
         .map_err(failing(PurgeErrorCode::IndexCorrupt))
 }
 
-async fn scrub(app: &App, bytes: u64) -> Result<(), Failure> {
+async fn scrub(app: &App, bytes: u64) -> Result<(), PurgeFailure> {
     let small = bytes >> 20 <= app.settings.governance.vacuum_up_to_mib;
     let how = if small { Scrub::Rewrite } else { Scrub::Gaps };
     app.db.scrub(how).await.map_err(failing(PurgeErrorCode::StorageUnavailable))?;
@@ -83,7 +83,7 @@ async fn scrub(app: &App, bytes: u64) -> Result<(), Failure> {
         }
         if tokio::time::Instant::now() >= deadline {
             let cause = Error::unavailable("The write-ahead log is in use.", 1);
-            return Err(Failure::new(PurgeErrorCode::ScrubBusy, cause));
+            return Err(PurgeFailure::new(PurgeErrorCode::ScrubBusy, cause));
         }
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(Duration::from_millis(500));
@@ -106,7 +106,7 @@ impl Handler<App> for ScrubFiles {
         Box::pin(async move {
             let begun = app.clock.now();
             let bytes = app.db.live_bytes().await?;
-            scrub(app, bytes).await.map_err(Failure::into_error)?;
+            scrub(app, bytes).await.map_err(PurgeFailure::into_error)?;
             let input = (begun, app.clock.now());
             app.db
                 .write("governance.set_physical", input, |tx, (begun, now)| {

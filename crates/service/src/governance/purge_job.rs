@@ -57,18 +57,18 @@ impl Handler<App> for EraseUser {
 
 /// Reason for a failed erasure. Neither the code nor its text says anything of the person.
 #[derive(Debug)]
-pub struct Failure {
+pub struct PurgeFailure {
     code: PurgeErrorCode,
     cause: Error,
 }
 
-impl Failure {
+impl PurgeFailure {
     pub fn new(code: PurgeErrorCode, cause: Error) -> Self {
         // Without storage every step fails, so the step's own code would mislead.
         if cause.code() == Code::Unavailable && code != PurgeErrorCode::ScrubBusy {
-            return Failure { code: PurgeErrorCode::StorageUnavailable, cause };
+            return PurgeFailure { code: PurgeErrorCode::StorageUnavailable, cause };
         }
-        Failure { code, cause }
+        PurgeFailure { code, cause }
     }
 
     pub fn into_error(self) -> Error {
@@ -89,8 +89,8 @@ fn detail(code: PurgeErrorCode) -> &'static str {
 }
 
 /// Names a step's error.
-pub fn failing(code: PurgeErrorCode) -> impl Fn(Error) -> Failure {
-    move |cause| Failure::new(code, cause)
+pub fn failing(code: PurgeErrorCode) -> impl Fn(Error) -> PurgeFailure {
+    move |cause| PurgeFailure::new(code, cause)
 }
 
 async fn run(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
@@ -110,9 +110,9 @@ async fn run(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
             metrics::histogram!("evenhand_purge_seconds").record(started.elapsed().as_secs_f64());
             Ok(Outcome::Closed)
         }
-        Err(Failure { cause: Error::LeaseLost, .. }) => Err(Error::LeaseLost),
+        Err(PurgeFailure { cause: Error::LeaseLost, .. }) => Err(Error::LeaseLost),
         Err(failure) => {
-            let Failure { code, cause } = failure;
+            let PurgeFailure { code, cause } = failure;
             tracing::warn!(purge_id = purge.purge_id, %code, %cause, "an erasure did not get on");
             metrics::counter!("evenhand_purge_failures_total", "code" => code.as_str())
                 .increment(1);
@@ -178,7 +178,7 @@ async fn take(app: &Arc<App>, job: &Claim) -> Result<Taken> {
         .await
 }
 
-async fn steps(app: &Arc<App>, job: &Claim, purge: &Purge) -> Result<(), Failure> {
+async fn steps(app: &Arc<App>, job: &Claim, purge: &Purge) -> Result<(), PurgeFailure> {
     let user_id = match &purge.sealed_user {
         Some(sealed) => app.subject_keys.unseal(&purge.purge_id, sealed),
         None => Ok(UserId::default()),
@@ -202,7 +202,7 @@ async fn steps(app: &Arc<App>, job: &Claim, purge: &Purge) -> Result<(), Failure
         .map_err(&deleting)?;
     if !is_gone {
         let cause = Error::Internal("rows are left".to_owned());
-        return Err(Failure::new(PurgeErrorCode::NotEmpty, cause));
+        return Err(PurgeFailure::new(PurgeErrorCode::NotEmpty, cause));
     }
     let physical_at = physical::erase(app).await?;
     let writing = failing(PurgeErrorCode::StorageUnavailable);
@@ -396,7 +396,7 @@ async fn finish(
     purge: &Purge,
     person: ErasureTarget,
     physical_at: Option<i64>,
-) -> Result<(), Failure> {
+) -> Result<(), PurgeFailure> {
     app.faults.reach("erase.before_final").map_err(failing(PurgeErrorCode::AuditFailed))?;
     let input = (app.clone(), job.clone(), purge.purge_id.clone(), person);
     let ended = app
@@ -428,7 +428,7 @@ async fn finish(
         .map_err(failing(PurgeErrorCode::AuditFailed))?;
     if let Ended::NotEmpty = ended {
         let cause = Error::Internal("rows are left".to_owned());
-        return Err(Failure::new(PurgeErrorCode::NotEmpty, cause));
+        return Err(PurgeFailure::new(PurgeErrorCode::NotEmpty, cause));
     }
     effects::forget(app, &purge.org_id);
     app.sign_audit_head().await;

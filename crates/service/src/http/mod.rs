@@ -23,4 +23,4 @@ pub use input::{Input, MediaType, QueryInput, RawInput};
 pub use ndjson::{Pages, lines, ndjson};
 pub use path::{PathId, PathIds};
 pub use problem::{BadGateway, HttpError, Result};
-pub use rate_limits::{Bucket, RateLimits};
+pub use rate_limits::{RateBucket, RateLimits};

@@ -16,7 +16,7 @@ const MANY: usize = 50_000;
 
 /// Whose requests are counted together.
 #[derive(Clone, Copy, Debug)]
-pub enum Bucket<'a> {
+pub enum RateBucket<'a> {
     Credential(&'a str),
     /// Attempts to sign in, from one address.
     SignIn(IpAddr),
@@ -24,12 +24,12 @@ pub enum Bucket<'a> {
     UnknownToken(IpAddr),
 }
 
-impl Bucket<'_> {
+impl RateBucket<'_> {
     fn key(self) -> String {
         match self {
-            Bucket::Credential(id) => format!("credential {id}"),
-            Bucket::SignIn(address) => format!("sign-in {}", network_of(address)),
-            Bucket::UnknownToken(address) => format!("unknown {}", network_of(address)),
+            RateBucket::Credential(id) => format!("credential {id}"),
+            RateBucket::SignIn(address) => format!("sign-in {}", network_of(address)),
+            RateBucket::UnknownToken(address) => format!("unknown {}", network_of(address)),
         }
     }
 }
@@ -67,13 +67,15 @@ impl RateLimits {
     }
 
     /// Counts one request.
-    pub fn check(&self, bucket: Bucket<'_>) -> Result<()> {
+    pub fn check(&self, bucket: RateBucket<'_>) -> Result<()> {
         let Some(limiters) = &self.0 else {
             return Ok(());
         };
         let (limiter, whose) = match bucket {
-            Bucket::Credential(_) => (&limiters.credentials, "This credential"),
-            Bucket::SignIn(_) | Bucket::UnknownToken(_) => (&limiters.strangers, "This address"),
+            RateBucket::Credential(_) => (&limiters.credentials, "This credential"),
+            RateBucket::SignIn(_) | RateBucket::UnknownToken(_) => {
+                (&limiters.strangers, "This address")
+            }
         };
         if limiter.len() > MANY {
             limiter.retain_recent();

@@ -31,7 +31,7 @@ const BATCH: i64 = 50;
 const TURNS: i64 = 1000;
 
 /// Shared texts, and what one of their sources said.
-pub struct Comparison {
+pub struct SharedComparison {
     org_id: OrgId,
     user_id: UserId,
     epoch: i64,
@@ -97,7 +97,7 @@ pub async fn compare(
     org_id: &OrgId,
     user_id: &UserId,
     epoch: i64,
-) -> Result<Option<Comparison>> {
+) -> Result<Option<SharedComparison>> {
     let linked = rows::linked(tx, org_id, user_id, epoch, BATCH).await?;
     if linked.is_empty() {
         return Ok(None);
@@ -123,7 +123,7 @@ pub async fn compare(
     }
     let own = own(tx, org_id, user_id, &wanted).await?;
     let (org_id, user_id) = (org_id.to_owned(), user_id.to_owned());
-    Ok(Some(Comparison { org_id, user_id, epoch, own, shared }))
+    Ok(Some(SharedComparison { org_id, user_id, epoch, own, shared }))
 }
 
 fn strings<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
@@ -165,8 +165,8 @@ async fn own(
 
 /// Masks what is the person's own in the compared texts and removes their links to them. A text that was changed since
 /// it was compared keeps its links: the next comparison has it again.
-pub async fn mask(tx: &mut Tx, app: &App, comparison: &Comparison) -> Result<Masked> {
-    let Comparison { org_id, user_id, epoch, own, shared } = comparison;
+pub async fn mask(tx: &mut Tx, app: &App, comparison: &SharedComparison) -> Result<Masked> {
+    let SharedComparison { org_id, user_id, epoch, own, shared } = comparison;
     let mut done = Masked::default();
     sql::next_version(tx, org_id).await?;
     for Shared { playbook: compared, drafts, others } in shared {

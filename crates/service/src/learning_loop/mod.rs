@@ -28,7 +28,7 @@ use storage::db::Tx;
 use storage::error::{Error, Result};
 use storage::jobs::Handler;
 
-pub use masking::{Comparison, Masked, compare as compare_shared, mask as mask_shared};
+pub use masking::{Masked, SharedComparison, compare as compare_shared, mask as mask_shared};
 pub use sql::streams::spent_since;
 pub use tuning::SETTLE_TRIALS;
 

@@ -26,7 +26,7 @@ pub struct ExportSessions {
 }
 
 /// Cursor of an export.
-pub struct ExportCursor {
+pub struct SessionsExport {
     app: Arc<App>,
     org_id: OrgId,
     filter: SessionFilter,
@@ -35,15 +35,15 @@ pub struct ExportCursor {
 }
 
 /// Begins an export.
-pub fn begin(app: &Arc<App>, org_id: &OrgId, wanted: ExportSessions) -> ExportCursor {
+pub fn begin(app: &Arc<App>, org_id: &OrgId, wanted: ExportSessions) -> SessionsExport {
     let ExportSessions { user_id, source, agent_version, from, to } = wanted;
     let filter =
         SessionFilter { user_id, source, agent_version, from, to, ..SessionFilter::default() };
     let after = Some(Default::default());
-    ExportCursor { app: app.clone(), org_id: org_id.to_owned(), filter, after }
+    SessionsExport { app: app.clone(), org_id: org_id.to_owned(), filter, after }
 }
 
-impl Pages for ExportCursor {
+impl Pages for SessionsExport {
     async fn next_page(&mut self) -> Result<Option<String>> {
         let Some(after) = self.after.take() else { return Ok(None) };
         let input = (self.org_id.clone(), self.filter.clone(), after);

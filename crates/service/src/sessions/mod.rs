@@ -34,7 +34,7 @@ pub use sql::{
 /// The rows of sessions, for intake, which writes and deletes them.
 pub mod rows {
     pub use super::sql::{
-        NewRequest, RequestFilter, Stored, StoredAnswer, delete_interaction, delete_request,
+        NewRequest, RequestFilter, StoredAnswer, StoredRequest, delete_interaction, delete_request,
         delete_session, find_answer, find_attribution, find_session, finish_session,
         first_sessions, has_requests, insert_outcome, insert_request, locate_request, lock_session,
         newest_outcome, recount_session,

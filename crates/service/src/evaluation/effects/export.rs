@@ -45,7 +45,7 @@ enum Line {
 }
 
 /// Cursor of an export: a playbook at a time, so that memory stays flat.
-pub struct ExportCursor {
+pub struct EffectsExport {
     app: Arc<App>,
     org_id: OrgId,
     /// The playbook before the next one.
@@ -54,12 +54,12 @@ pub struct ExportCursor {
 }
 
 /// Begins an export.
-pub fn begin(app: &Arc<App>, org_id: &OrgId) -> ExportCursor {
+pub fn begin(app: &Arc<App>, org_id: &OrgId) -> EffectsExport {
     let org_id = org_id.to_owned();
-    ExportCursor { app: app.clone(), org_id, after: Some(i64::MIN), is_begun: false }
+    EffectsExport { app: app.clone(), org_id, after: Some(i64::MIN), is_begun: false }
 }
 
-impl Pages for ExportCursor {
+impl Pages for EffectsExport {
     async fn next_page(&mut self) -> Result<Option<String>> {
         if !self.is_begun {
             self.is_begun = true;

@@ -36,7 +36,7 @@ struct Kept {
 /// Changes when a verdict or an epoch does, and when this process records what was found.
 #[derive(Clone, PartialEq)]
 struct Stamp {
-    stored: sql::Stored,
+    stored: sql::EffectsVersion,
     recorded: u64,
 }
 

@@ -263,22 +263,22 @@ pub async fn next_playbook(tx: &mut Tx, org_id: &OrgId, after: i64) -> Result<Op
 
 /// Changes with every verdict and epoch.
 #[derive(Clone, Debug, PartialEq, sqlx_macros::FromRow)]
-pub struct Stored {
+pub struct EffectsVersion {
     verdicts: Option<i64>,
     epochs: i64,
 }
 
-pub async fn stored(tx: &mut Tx, org_id: &OrgId) -> Result<Stored> {
+pub async fn stored(tx: &mut Tx, org_id: &OrgId) -> Result<EffectsVersion> {
     let found = row!(
         tx,
-        Stored,
+        EffectsVersion,
         "SELECT (SELECT MAX(id) FROM (
                     SELECT MAX(delta_id) AS id FROM evaluation_deltas
                     UNION ALL SELECT last_id AS id FROM folded_deltas WHERE deltas = 'evaluation_deltas') ids) AS verdicts,
                 (SELECT COUNT(*) FROM trial_epochs WHERE org_id = $1) AS epochs",
         org_id
     )?;
-    Ok(found.unwrap_or(Stored { verdicts: None, epochs: 0 }))
+    Ok(found.unwrap_or(EffectsVersion { verdicts: None, epochs: 0 }))
 }
 
 /// A session that got a playbook and failed.

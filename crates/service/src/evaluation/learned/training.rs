@@ -122,7 +122,7 @@ pub async fn retrain(app: &Arc<App>, org_id: &OrgId) -> Result<Option<i64>> {
         }
         _ => None,
     };
-    let stored = Stored {
+    let stored = TrainedModel {
         app: app.clone(),
         org_id: org_id.clone(),
         text: trained.model.encode(),
@@ -196,7 +196,7 @@ async fn compare(
     Ok(Some(Comparison { candidate_brier, current_brier, sessions, replaced }))
 }
 
-struct Stored {
+struct TrainedModel {
     app: Arc<App>,
     org_id: OrgId,
     text: String,
@@ -208,7 +208,7 @@ struct Stored {
     comparison: Option<Comparison>,
 }
 
-impl Stored {
+impl TrainedModel {
     /// Puts the model into use, unless the one in use is better. Whoever it learned from must still be there: else it
     /// is trained again without them.
     async fn store(&self, tx: &mut Tx) -> Result<Option<i64>> {

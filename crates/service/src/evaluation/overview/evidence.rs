@@ -69,7 +69,7 @@ impl From<Defined<MarkedAssociation>> for RuleAssociation {
     }
 }
 
-/// Evidence of one rule, from the rows.
+/// RulesEvidence of one rule, from the rows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RuleEvidence {
     /// Interval of the success rate of sessions that cite it.
@@ -79,9 +79,9 @@ pub struct RuleEvidence {
 
 /// The evidence about the rules of a part.
 #[derive(Debug, Default)]
-pub struct Evidence(HashMap<(CitationKind, String), RuleEvidence>);
+pub struct RulesEvidence(HashMap<(CitationKind, String), RuleEvidence>);
 
-impl Evidence {
+impl RulesEvidence {
     pub fn of(&self, kind: CitationKind, rule_id: &str) -> Option<RuleEvidence> {
         self.0.get(&(kind, rule_id.to_owned())).copied()
     }
@@ -90,8 +90,8 @@ impl Evidence {
 /// The evidence of the whole and of each set of sources, and when it was computed.
 #[derive(Debug)]
 pub struct AllEvidence {
-    pub whole: Evidence,
-    pub sets: Vec<Evidence>,
+    pub whole: RulesEvidence,
+    pub sets: Vec<RulesEvidence>,
     pub as_of: i64,
 }
 
@@ -100,16 +100,16 @@ pub struct AllEvidence {
 pub struct RecentEvidence(Mutex<HashMap<OrgId, Kept>>);
 
 struct Kept {
-    request: Key,
+    request: EvidenceKey,
     stamp: Option<i64>,
     computed_at: Instant,
     took: Duration,
     evidence: Arc<AllEvidence>,
 }
 
-/// Evidence that is kept is of a window, a version and sets of sources.
+/// RulesEvidence that is kept is of a window, a version and sets of sources.
 #[derive(Clone, PartialEq)]
-struct Key {
+struct EvidenceKey {
     window: Span,
     agent_version: Option<String>,
     sets: Vec<SourceSet>,
@@ -117,7 +117,7 @@ struct Key {
 
 impl Kept {
     /// True if nothing changed since; or, where it took long, if it is almost of the same window and not too old.
-    fn serves(&self, key: &Key, stamp: Option<i64>) -> bool {
+    fn serves(&self, key: &EvidenceKey, stamp: Option<i64>) -> bool {
         if self.request == *key && self.stamp == stamp {
             return true;
         }
@@ -131,9 +131,9 @@ impl Kept {
     }
 }
 
-/// Evidence that took at most this long is computed anew whenever a verdict changed.
+/// RulesEvidence that took at most this long is computed anew whenever a verdict changed.
 const SHORT: Duration = Duration::from_millis(100);
-/// Evidence is kept of so many organizations.
+/// RulesEvidence is kept of so many organizations.
 const LONGEST: usize = 64;
 
 pub async fn evidence(
@@ -143,7 +143,7 @@ pub async fn evidence(
     window: Span,
     request: &OverviewRequest,
 ) -> Result<Arc<AllEvidence>> {
-    let key = Key {
+    let key = EvidenceKey {
         window,
         agent_version: request.agent_version.clone(),
         sets: request.source_sets.clone(),
@@ -188,7 +188,7 @@ fn assess(
     judged: &[JudgedUser],
     citing: &[CitingSessions],
     sources: Option<&[String]>,
-) -> Evidence {
+) -> RulesEvidence {
     let has = |source: &String| sources.is_none_or(|sources| sources.contains(source));
     let mut users: HashMap<&UserId, u32> = HashMap::new();
     let mut strata: HashMap<(&str, &str), u32> = HashMap::new();
@@ -222,7 +222,7 @@ fn assess(
         };
         ((kind, rule_id.to_owned()), evidence)
     });
-    Evidence(evidence.collect())
+    RulesEvidence(evidence.collect())
 }
 
 fn associate(all: &UserSums, citing: &UserSums) -> Defined<Association> {

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 
 use super::body::Lists;
-use super::evidence::{AllEvidence, Evidence, RuleAssociation};
+use super::evidence::{AllEvidence, RuleAssociation, RulesEvidence};
 use super::numbers::TREND;
 use super::sql::{self, CitedRules};
 use super::windows::{ROWS, Span, ranges, share};
@@ -88,12 +88,13 @@ pub async fn attribution(
     for text in &texts {
         found.append(&mut listed(text)?);
     }
-    let evidences: Vec<&Evidence> =
+    let evidences: Vec<&RulesEvidence> =
         std::iter::once(&evidence.whole).chain(&evidence.sets).collect();
     let no_trials = AllEffects::default();
     // Trials are of all sources together.
     let all_trials = std::iter::once(trials).chain(std::iter::repeat(&no_trials));
-    let known: Vec<(&Evidence, &AllEffects)> = evidences.iter().copied().zip(all_trials).collect();
+    let known: Vec<(&RulesEvidence, &AllEffects)> =
+        evidences.iter().copied().zip(all_trials).collect();
     let cited = summed(&found, &parts, &known);
     let shown: BTreeSet<RuleKey<'_>> =
         cited.iter().flatten().map(|rule| (rule.kind, rule.rule_id)).collect();
@@ -130,7 +131,7 @@ pub async fn attribution(
 fn summed<'a>(
     found: &'a [CitedRules<'a>],
     parts: &[Vec<String>],
-    known: &[(&Evidence, &AllEffects)],
+    known: &[(&RulesEvidence, &AllEffects)],
 ) -> Vec<Vec<Cited<'a>>> {
     let part_of: HashMap<&str, usize> = parts
         .iter()
@@ -152,7 +153,7 @@ fn summed<'a>(
 
 fn most_telling<'a>(
     sums: SessionsByRule<'a>,
-    evidence: &Evidence,
+    evidence: &RulesEvidence,
     trials: &AllEffects,
 ) -> Vec<Cited<'a>> {
     let rules = sums.into_iter().filter(|(_, (n, _))| *n > 0);

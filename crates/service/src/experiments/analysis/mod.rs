@@ -18,7 +18,7 @@ use super::assignment::HASH_VERSION;
 use super::looks::Looks;
 use super::part::{Pair, pair_points, part};
 use super::rows::SessionRow;
-use super::sums::{Cell, Stratum, UserSums};
+use super::sums::{Stratum, UserSums, WeekCell};
 use super::{Arm, Experiment};
 use base::owner::UserId;
 use stats::always_valid::SMALLEST_ARM;
@@ -150,7 +150,7 @@ impl Sample {
 struct Packed {
     bytes: Vec<u8>,
     /// Scratch space: the cells of the user being added.
-    cells: Vec<Cell>,
+    cells: Vec<WeekCell>,
 }
 
 impl Packed {
@@ -158,14 +158,14 @@ impl Packed {
     fn add(&mut self, user: &UserSums, places: &BTreeMap<u32, u32>) -> usize {
         user.fixed().into_iter().for_each(|number| self.number(number));
         let mut cells = std::mem::take(&mut self.cells);
-        let placed = user.cells.iter().map(|cell| Cell {
+        let placed = user.cells.iter().map(|cell| WeekCell {
             stratum: places.get(&cell.stratum).copied().unwrap_or(cell.stratum),
             ..*cell
         });
         cells.clear();
         cells.extend(placed);
         cells.sort_unstable();
-        cells.iter().flat_map(Cell::numbers).for_each(|number| self.number(number));
+        cells.iter().flat_map(WeekCell::numbers).for_each(|number| self.number(number));
         self.cells = cells;
         self.bytes.len()
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::experiments::Experiment;
-use crate::experiments::classify::{Exposure, HISTORY, Published, Stored, Verdict};
+use crate::experiments::classify::{Exposure, HISTORY, Published, StoredUser, Verdict};
 use crate::experiments::sums::{Stratum, UserSums};
 use base::owner::{OrgId, UserId};
 use stats::UserSum;
@@ -72,8 +72,8 @@ pub async fn stored(
     org_id: &OrgId,
     experiment: &Experiment,
     users: &str,
-) -> Result<BTreeMap<UserId, Stored>> {
-    let mut all: BTreeMap<UserId, Stored> = BTreeMap::new();
+) -> Result<BTreeMap<UserId, StoredUser>> {
+    let mut all: BTreeMap<UserId, StoredUser> = BTreeMap::new();
     for verdict in verdicts(tx, org_id, experiment, users).await? {
         let of_user = &mut all.entry(verdict.user_id.clone()).or_default().verdicts;
         // The verdict of the session comes first.

@@ -22,7 +22,7 @@ pub struct Expected {
 
 /// The result of a verification.
 #[derive(Debug, Default)]
-pub struct Report {
+pub struct AuditReport {
     pub events: i64,
     pub head: String,
     /// Everything that does not fit; empty when all is well.
@@ -65,11 +65,11 @@ impl Told {
     }
 }
 
-pub async fn verify(app: &Arc<App>, expected: &Expected) -> Result<Report> {
+pub async fn verify(app: &Arc<App>, expected: &Expected) -> Result<AuditReport> {
     let mut told = Told::default();
     let walked = audit::walk(&app.db, &app.subject_keys, |event| told.look(event)).await?;
     let mut report =
-        Report { events: walked.events, head: walked.head.clone(), ..Report::default() };
+        AuditReport { events: walked.events, head: walked.head.clone(), ..AuditReport::default() };
     if let Some((sequence, problem)) = walked.broken_at {
         report.problems.push(format!("event {sequence}: {problem}"));
         return Ok(report);
@@ -97,7 +97,11 @@ pub async fn verify(app: &Arc<App>, expected: &Expected) -> Result<Report> {
     Ok(report)
 }
 
-async fn compare_heads(app: &App, walked: &audit::Verified, report: &mut Report) -> Result<()> {
+async fn compare_heads(
+    app: &App,
+    walked: &audit::Verified,
+    report: &mut AuditReport,
+) -> Result<()> {
     let keys = &app.subject_keys;
     let mut heads = Vec::new();
     match app.audit_head.kept(keys) {
@@ -134,7 +138,7 @@ async fn compare_heads(app: &App, walked: &audit::Verified, report: &mut Report)
     Ok(())
 }
 
-async fn compare_operations(app: &App, told: &Told, report: &mut Report) -> Result<()> {
+async fn compare_operations(app: &App, told: &Told, report: &mut AuditReport) -> Result<()> {
     let (purges, exports) = app
         .db
         .read("governance.audited_operations", (), |tx, ()| {

@@ -116,7 +116,7 @@ pub async fn make(
     };
     if score.user_id.is_none() {
         // A shared playbook must not carry anything of the people whose sessions showed the problem.
-        let people = People::new(evidence.into_iter().map(Evidence::person).collect());
+        let people = People::new(evidence.into_iter().map(PersonEvidence::person).collect());
         let present = format!("{} {}", score.trigger, score.content);
         let may_share = |text: &str| people.is_impersonal(text, &present);
         if !may_share(&draft.content) || !may_share(&draft.trigger) {
@@ -132,13 +132,13 @@ pub async fn make(
 }
 
 /// The cited turns of one person, and the texts known about that person.
-struct Evidence {
+struct PersonEvidence {
     turns: Vec<Interaction>,
     known: Vec<String>,
     consent: SubjectConsent,
 }
 
-impl Evidence {
+impl PersonEvidence {
     fn person(self) -> PersonTexts {
         let texts = self.turns.into_iter().map(|turn| turn.content).collect();
         PersonTexts { user_id: self.consent.user_id, texts, known: self.known }
@@ -150,7 +150,7 @@ async fn load(
     app: &App,
     org_id: &OrgId,
     cited: BTreeMap<UserId, BTreeSet<i64>>,
-) -> Result<Vec<Evidence>> {
+) -> Result<Vec<PersonEvidence>> {
     let input = (app.db.clone(), org_id.to_owned(), cited);
     app.db
         .read("learnings.tuning_evidence", input, |tx, (db, org_id, cited)| {
@@ -166,7 +166,7 @@ async fn load(
                     let known = known.into_iter().map(|(_, text)| text).collect();
                     let (db, org_id, user_id) = (db.clone(), org_id.clone(), user_id.clone());
                     let consent = SubjectConsent { db, org_id, user_id, epoch };
-                    found.push(Evidence { turns, known, consent });
+                    found.push(PersonEvidence { turns, known, consent });
                 }
                 Ok(found)
             })

@@ -94,7 +94,7 @@ pub async fn find_attribution(
 }
 
 /// A request that was stored.
-pub struct Stored {
+pub struct StoredRequest {
     /// In order.
     pub interaction_ids: Vec<i64>,
     /// True if the request carries an attribution: the one that was sent, or that of its session's exposure.
@@ -111,7 +111,7 @@ pub async fn insert_request(
     request: &NewRequest<'_>,
     learning: Option<&Planned>,
     due: &[Planned],
-) -> Result<Stored> {
+) -> Result<StoredRequest> {
     let mut changes = Changes::default();
     // First, because it is where publishes of one person wait for each other: their turns are then numbered in the
     // order in which they become visible.
@@ -208,7 +208,7 @@ pub async fn insert_request(
     let mut interaction_ids = tx.apply(changes).await?;
     let attributed = interaction_ids.pop() == Some(1);
     interaction_ids.sort_unstable();
-    Ok(Stored { interaction_ids, attributed })
+    Ok(StoredRequest { interaction_ids, attributed })
 }
 
 /// Adds a request to its session's summary. The first request is the earliest by (time, id): an import may bring it

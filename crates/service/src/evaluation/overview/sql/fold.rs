@@ -22,7 +22,7 @@ const TOGETHER: usize = 2_000;
 
 /// The key of a line, as texts.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
+struct LineKey {
     org_id: String,
     grain: i64,
     start: i64,
@@ -37,7 +37,7 @@ struct Sum {
     groups: Groups,
 }
 
-type Lines = BTreeMap<Key, Sum>;
+type Lines = BTreeMap<LineKey, Sum>;
 
 /// The statements of one rollup.
 struct Statements {
@@ -197,7 +197,7 @@ impl Statements {
             for (grain, shift) in self.rollup.grains() {
                 let start = hour - (hour + shift).rem_euclid(grain);
                 for (sign, rest) in self.counted_under(&keys) {
-                    let key = Key { org_id: org_id.clone(), grain: sign * grain, start, rest };
+                    let key = LineKey { org_id: org_id.clone(), grain: sign * grain, start, rest };
                     let line = lines.entry(key).or_default();
                     line.n += n;
                     line.sums.resize(sums.len(), 0);
@@ -237,7 +237,7 @@ impl Statements {
             let n = fields.number()?;
             let sums =
                 self.rollup.sums.iter().map(|_| fields.number()).collect::<Result<Vec<_>>>()?;
-            let sum = lines.entry(Key { org_id, grain, start, rest }).or_default();
+            let sum = lines.entry(LineKey { org_id, grain, start, rest }).or_default();
             sum.n += n;
             sum.sums.resize(sums.len(), 0);
             sum.sums.iter_mut().zip(&sums).for_each(|(sum, value)| *sum += value);
@@ -251,9 +251,9 @@ impl Statements {
 
     /// Adds these lines to those that are stored.
     async fn store(&'static self, tx: &mut Tx, mut lines: Lines) -> Result<()> {
-        let all: Vec<Key> = lines.keys().cloned().collect();
+        let all: Vec<LineKey> = lines.keys().cloned().collect();
         for keys in all.chunks(TOGETHER) {
-            let list: Vec<Value> = keys.iter().map(Key::json).collect();
+            let list: Vec<Value> = keys.iter().map(LineKey::json).collect();
             let sql = self.lines.as_str();
             let found = row!(tx, (String,), sql, Json(&list))?;
             self.read(&found.unwrap_or_default().0, &mut lines)?;
@@ -261,7 +261,7 @@ impl Statements {
             let sql = self.put.as_str();
             run!(tx, sql, Json(values.collect::<Vec<_>>()))?;
             let empty = keys.iter().filter(|key| lines.get(key).is_some_and(|sum| sum.n == 0));
-            let empty: Vec<Value> = empty.map(Key::json).collect();
+            let empty: Vec<Value> = empty.map(LineKey::json).collect();
             if !empty.is_empty() {
                 let sql = self.delete_empty.as_str();
                 run!(tx, sql, Json(&empty))?;
@@ -270,7 +270,7 @@ impl Statements {
         Ok(())
     }
 
-    fn json(&self, key: &Key, sum: &Sum) -> Value {
+    fn json(&self, key: &LineKey, sum: &Sum) -> Value {
         let mut line = key.values();
         line.push(json!(sum.n));
         line.extend(sum.sums.iter().map(|value| json!(value)));
@@ -301,7 +301,7 @@ impl Statements {
         let found = row!(tx, (String,), sql, org_id, span.0, span.1)?;
         self.read(&found.unwrap_or_default().0, &mut lines)?;
         // A line without rows should have been deleted: it stays, and is found to be wrong.
-        let empty: Vec<Key> =
+        let empty: Vec<LineKey> =
             lines.iter().filter(|(_, sum)| sum.n <= 0).map(|(key, _)| key.clone()).collect();
         let sql = self.unfolded.as_str();
         let found = row!(tx, (String,), sql, org_id, span.0, span.1)?;
@@ -321,7 +321,7 @@ impl Statements {
     }
 }
 
-impl Key {
+impl LineKey {
     fn values(&self) -> Vec<Value> {
         let mut values = vec![json!(self.org_id), json!(self.grain), json!(self.start)];
         values.extend(self.rest.iter().map(|key| json!(key)));
