@@ -17,8 +17,8 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 session = f"chat-{uuid4()}"
 
 
-class WhoseSpan(SpanProcessor):
-    """Every span says whose it is. A server with many users takes both from the context of the request."""
+class OwnerProcessor(SpanProcessor):
+    """Writes user and session on every span. A server with many users takes them from the context of the request."""
 
     def on_start(self, span, parent_context=None):
         span.set_attributes({"user.id": "ada", "session.id": session})
@@ -27,7 +27,7 @@ class WhoseSpan(SpanProcessor):
 url, token = os.environ.get("EVENHAND_URL", "http://127.0.0.1:8700"), os.environ.get("EVENHAND_TOKEN")
 headers = {"authorization": f"Bearer {token}"} if token else {}
 tracing = TracerProvider(resource=Resource.create({"service.name": "weather-agent", "service.version": "1.0"}))
-tracing.add_span_processor(WhoseSpan())
+tracing.add_span_processor(OwnerProcessor())
 tracing.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=f"{url}/v1/traces", headers=headers)))
 OpenAIInstrumentor().instrument(tracer_provider=tracing)
 

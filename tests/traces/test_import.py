@@ -25,10 +25,10 @@ def command(server: Evenhand, form: str, file: Path) -> List[str]:
 
 
 def begin(server: Evenhand, form: str, file: Path) -> subprocess.Popen[bytes]:
-    """Starts an import, and returns when a third of the conversations is stored."""
+    """Starts an import, and returns when a quarter of the conversations is stored."""
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "stdin": subprocess.DEVNULL}
     importing = subprocess.Popen(command(server, form, file), env=ENVIRONMENT, **quiet)
-    until(lambda: sum(1 for _ in sessions(server)) > TRACES / 3, 600, "a third is stored")
+    until(lambda: sum(1 for _ in sessions(server)) > TRACES / 4, 600, "a quarter is stored")
     return importing
 
 
