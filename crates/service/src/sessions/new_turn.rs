@@ -28,8 +28,8 @@ pub struct InteractionData {
     pub tools_used: Vec<ToolUsed>,
     pub citations: Vec<Citation>,
     pub retrieved_learnings: Vec<RetrievedLearning>,
-    /// Left out where absent: requests are recognised by a digest of what is written here.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// No part of what a repeated request is recognised by: some tools know costs only later.
+    #[serde(skip)]
     pub usage: Option<Usage>,
 }
 
