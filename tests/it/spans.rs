@@ -153,3 +153,44 @@ async fn what_cannot_be_stored_is_said(t: TestApp) {
     let auditor = server.with_token(&t.key(ORG, Role::Auditor).await);
     assert_eq!(auditor.post(PATH, &nobody).await.status, 403);
 }
+
+#[apply(both_backends)]
+async fn a_span_around_calls_that_comes_late_repeats_nothing(t: TestApp) {
+    let server = server(&t).await;
+    let span = |id: u64, parent: Option<u64>, attributes: Value| {
+        let attributes: Vec<Value> = attributes
+            .as_object()
+            .unwrap()
+            .iter()
+            .chain(json!({"user.id": "u-1", "session.id": "s-1"}).as_object().unwrap())
+            .map(|(key, value)| json!({"key": key, "value": {"stringValue": value}}))
+            .collect();
+        json!({"traceId": "0123456789abcdef0123456789abcdef", "spanId": format!("{id:016x}"),
+            "parentSpanId": parent.map_or(String::new(), |id| format!("{id:016x}")), "name": "n",
+            "startTimeUnixNano": "1800000000000000000", "endTimeUnixNano": "1800000001000000000",
+            "attributes": attributes})
+    };
+    let call = span(
+        2,
+        Some(1),
+        json!({"openinference.span.kind": "LLM",
+        "llm.input_messages.0.message.role": "user",
+        "llm.input_messages.0.message.content": "Hello",
+        "llm.output_messages.0.message.role": "assistant",
+        "llm.output_messages.0.message.content": "Hi"}),
+    );
+    let around = span(
+        1,
+        None,
+        json!({"openinference.span.kind": "AGENT", "input.value": "Hello",
+        "output.value": "Hi"}),
+    );
+    let stored =
+        [("User".to_owned(), "Hello".to_owned(), 0), ("Assistant".to_owned(), "Hi".to_owned(), 0)];
+    for late in [&call, &around, &around] {
+        let body = json!({"resourceSpans": [{"scopeSpans": [{"spans": [late]}]}]}).to_string();
+        let answer = send(&server, "application/json", None, body.as_bytes()).await;
+        assert_eq!((answer.status, answer.text.as_str()), (200, "{}"));
+        assert_eq!(said(&server.inspecting()).await, stored);
+    }
+}

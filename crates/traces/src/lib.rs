@@ -27,6 +27,10 @@ pub struct Publication {
     pub created_at: i64,
     pub session_finished: bool,
     pub interaction_data_list: Vec<Turn>,
+    /// Set where it only says again what other publications may say: the beginning of their request ids. If the session
+    /// has one of these, this one is to be left out.
+    #[serde(skip)]
+    pub unless_stored: Option<String>,
 }
 
 /// A turn of a conversation.

@@ -361,8 +361,11 @@ impl<'a> Request<'a> {
     ) -> Publication {
         let resource = &self.resources[seen.group];
         let version = resource.id("service.version");
+        let of_trace = format!("otel:{trace}-");
         Publication {
-            request_id: format!("otel:{trace}-{}", hex::encode(&seen.span.span_id)),
+            request_id: format!("{of_trace}{}", hex::encode(&seen.span.span_id)),
+            // Its calls may have come with an earlier request.
+            unless_stored: (seen.kind == Kind::Around).then_some(of_trace),
             user_id: user,
             session_id: self.nearest(seen, Of::Session).unwrap_or(trace),
             source: source(resource),

@@ -8,6 +8,7 @@ use futures_util::stream::{self, StreamExt};
 use super::publish;
 use crate::app::App;
 use crate::http::fields;
+use crate::sessions::rows::has_request_beginning;
 use base::owner::OrgId;
 use storage::error::{Code, Error, Result};
 use traces::Publication;
@@ -65,7 +66,22 @@ fn is_final(error: &Error) -> bool {
 }
 
 async fn store_one(app: &Arc<App>, org_id: &OrgId, publication: Publication) -> Result<()> {
+    if is_stored_otherwise(app, org_id, &publication).await? {
+        return Ok(());
+    }
     let body = serde_json::to_value(&publication).map_err(|e| Error::Internal(e.to_string()))?;
     let read = fields::read_body(&body).map_err(Error::invalid)?;
     publish::publish(app, org_id, read.value, Vec::new()).await.map(drop)
+}
+
+/// True if publications that say the same in detail are there already.
+async fn is_stored_otherwise(app: &App, org_id: &OrgId, publication: &Publication) -> Result<bool> {
+    let Some(beginning) = publication.unless_stored.clone() else { return Ok(false) };
+    let (user_id, session_id) = (publication.user_id.as_str().into(), &publication.session_id);
+    let input = (org_id.clone(), user_id, session_id.clone(), beginning);
+    app.db
+        .lookup("spans.stored_otherwise", input, |tx, (org_id, user_id, session_id, beginning)| {
+            Box::pin(has_request_beginning(tx, org_id, user_id, session_id, beginning))
+        })
+        .await
 }

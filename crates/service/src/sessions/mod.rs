@@ -36,8 +36,8 @@ pub mod rows {
     pub use super::sql::{
         NewRequest, RequestFilter, StoredAnswer, StoredRequest, delete_interaction, delete_request,
         delete_session, find_answer, find_attribution, find_session, finish_session,
-        first_sessions, has_requests, insert_outcome, insert_request, locate_request, lock_session,
-        newest_outcome, recount_session,
+        first_sessions, has_request_beginning, has_requests, insert_outcome, insert_request,
+        locate_request, lock_session, newest_outcome, recount_session,
     };
 }
 

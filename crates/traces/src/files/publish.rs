@@ -121,6 +121,7 @@ impl Draft {
         let parts = self.turns.len().div_ceil(TURNS);
         let mut turns = self.turns.into_iter();
         let publications = (1..=parts).map(|part| Publication {
+            unless_stored: None,
             request_id: match part {
                 1 => self.request_id.clone(),
                 part => format!("{}-part-{part}", self.request_id),

@@ -167,6 +167,27 @@ pub async fn delete_request(
     Ok(())
 }
 
+/// True if the session has a request whose id begins so.
+pub async fn has_request_beginning(
+    tx: &mut Tx,
+    org_id: &OrgId,
+    user_id: &UserId,
+    session_id: &str,
+    beginning: &str,
+) -> Result<bool> {
+    let found = row!(
+        tx,
+        (String,),
+        "SELECT request_id FROM requests WHERE org_id = $1 AND user_id = $2 AND session_id = $3
+            AND SUBSTR(request_id, 1, LENGTH($4)) = $4 LIMIT 1",
+        org_id,
+        user_id,
+        session_id,
+        beginning
+    )?;
+    Ok(found.is_some())
+}
+
 /// True if the session has any request left.
 pub async fn has_requests(
     tx: &mut Tx,
