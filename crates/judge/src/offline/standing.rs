@@ -163,6 +163,11 @@ fn orders_in_english(plain: &str, setting: Setting, is_question: bool) -> bool {
         return !["", "to", "you", "it", "that", "this"]
             .contains(&wish.split(' ').next().unwrap_or_default());
     }
+    if future && starts(rest, "no more").is_some_and(|what| !what.is_empty()) {
+        return true;
+    }
+    // "Use simple words, always."
+    habit |= asks && rest.ends_with(" always");
     let forbids = starts(rest, FORBIDDING);
     let stops = starts(rest, "stop").filter(|rest| is_form(rest.split(' ').next(), "ing"));
     let mut words = forbids.or(stops).unwrap_or(rest).split_whitespace();
@@ -170,7 +175,8 @@ fn orders_in_english(plain: &str, setting: Setting, is_question: bool) -> bool {
     let objects: Vec<&str> = words.collect();
     let object = objects.first().copied().unwrap_or_default();
     let points_away = is_one_of(object, POINTING_AWAY) && !(object == "that" && objects.len() > 3);
-    if object.is_empty() || points_away || rest.ends_with(" there") {
+    let is_elsewhere = rest.ends_with(" there") || object == "instead";
+    if object.is_empty() || points_away || is_elsewhere {
         return false;
     }
     let later = !is_question && mentions(rest, LATER);
@@ -259,7 +265,7 @@ impl Elsewhere {
             return false;
         }
         let verbs = if forbids && !self.forbids.is_empty() { self.forbids } else { self.orders };
-        let is_order = words.len() >= if future { 2 } else { 3 }
+        let is_order = words.len() >= if future || has(self.please) { 2 } else { 3 }
             && (is_one_of(first, verbs) || self.verb_is_last && is_one_of(last, self.orders));
         if future {
             return is_order || always || never || has(self.please);
@@ -319,6 +325,10 @@ mod tests {
             "Never cancel a booking without asking me.",
             "Please stop adding jokes to your answers.",
             "From today on, send receipts by post.",
+            "For all future orders, use the locker at the station.",
+            "From now on no more newsletters, please.",
+            "Please use simple words with me, always.",
+            "Proszę zawsze odpowiadać krótko.",
             "Od dziś odpowiadaj krótko.",
             "From now on I'd like all quotes in writing.",
             "When I paste code, always check it for leaks.",
@@ -398,6 +408,7 @@ mod tests {
             "Mai sentito prima.",
             "I never received it.",
             "Always lose my keys.",
+            "I hate calls, please always write instead.",
             "Never order the fish there!",
             "Call the function whenever you receive an event.",
             "Schick mir bitte immer noch die Rechnung von gestern.",

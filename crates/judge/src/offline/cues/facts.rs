@@ -160,7 +160,7 @@ pub const HEEDED: &str = "aisle, answers, bullet, call, calls, chat, code, deliv
 /// Words that make what follows a choice of now.
 pub const CHOICE_OF_NOW: &str = "the, this, that, these, those, it, to, not, my, your, one, two, them, \
     both, if, option, exchange, refund, store, credit, on, at, here, there, another, anything, \
-    much, when, too, more, less, up, enough, den, die, das, dem, der, diese, dieses, es, le, la, les, \
+    much, about, around, when, too, more, less, up, enough, den, die, das, dem, der, diese, dieses, es, le, la, les, \
     ce, cette, celui, el, los, las, ese, esa, este, esta, eso, esto, lo, o, a, os, as, isso, isto, il, \
     questo, questa, deze, dit, dat, het, to, tego, tu, nic, nada, rien, niente, niets, nichts, \
     antes, ici, hier, aquí, aqui, qui, tutaj, nothing, something";
@@ -168,7 +168,7 @@ pub const CHOICE_OF_NOW: &str = "the, this, that, these, those, it, to, not, my,
 pub const ARTICLES: &str = "o, os, as, il, lo, la, le, les, el";
 /// Words that bind a statement to today.
 pub const FOR_NOW: &str = "today, now, currently, tonight, tomorrow, yesterday, moment, this week, \
-    this weekend, this month, this summer, this time, just, until, till, temporarily, for a while, yet, \
+    this weekend, this month, this summer, this time, im just, i just, we just, until, till, temporarily, for a while, yet, \
     used to, like this, like that, anymore, any more, heute, gerade, jetzt, momentan, zurzeit, bis, \
     diese woche, maintenant, actuellement, en ce moment, jusquà, jusquau, aujourdhui, ce soir, ahora, \
     hoy, hasta, estos días, esta semana, agora, hoje, até, por enquanto, esta semana, adesso, oggi, ora, \

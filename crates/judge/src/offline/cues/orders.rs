@@ -208,7 +208,8 @@ pub const WISHING: &str = "id like, i would like, i want, i need, we want, we ne
 /// Words that say that something holds from now on.
 pub const FUTURE: &str = "from now on, from now onwards, from today on, from today onwards, \
     from here on out, from here on in, from here on, from this point on, from this point forward, \
-    going forward, moving forward, henceforth";
+    going forward, moving forward, henceforth, for all future orders, for future orders, \
+    for all my orders";
 /// Words that say so at the beginning; later in a sentence that orders or forbids.
 pub const LATER: &str = "in future, in the future, for the future, for future reference, next time, \
     every time, every single time, each time, at all times, for good";
