@@ -12,6 +12,7 @@ mod facts;
 pub(crate) mod language;
 mod learnings;
 pub(crate) mod session;
+mod speech;
 mod standing;
 pub(crate) mod tools;
 pub(crate) mod words;

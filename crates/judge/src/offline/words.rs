@@ -112,6 +112,39 @@ pub fn has(plain: &str, phrases: &Phrases) -> bool {
     phrases.found_in(plain)
 }
 
+/// The phrases of a list that is written as one text, with commas between them.
+fn listed(list: &'static str) -> impl Iterator<Item = &'static str> {
+    list.split(',').map(str::trim).filter(|phrase| !phrase.is_empty())
+}
+
+/// Rest of a text that begins with one of the phrases, as whole words; ` … ` stands for words up to its end.
+pub fn starts<'a>(text: &'a str, list: &'static str) -> Option<&'a str> {
+    listed(list).find_map(|phrase| {
+        let (start, end) = phrase.split_once(" … ").unwrap_or((phrase, ""));
+        let after = text.strip_prefix(start).filter(|_| text.ends_with(end))?;
+        if after.is_empty() { Some(after) } else { after.strip_prefix(' ') }
+    })
+}
+
+/// Whether the text has one of the phrases in it, as whole words; `*` at the end continues a word.
+pub fn mentions(text: &str, list: &'static str) -> bool {
+    listed(list).any(|phrase| {
+        let (start, is_open) = phrase.strip_suffix('*').map_or((phrase, false), |p| (p, true));
+        text.match_indices(start).any(|(at, _)| {
+            let ends = |rest: &str| is_open || rest.is_empty() || rest.starts_with(' ');
+            (at == 0 || text[..at].ends_with(' ')) && ends(&text[at + start.len()..])
+        })
+    })
+}
+
+/// Whether a word is in the list; `*` at the end of a phrase continues a word.
+pub fn is_one_of(word: &str, list: &'static str) -> bool {
+    listed(list).any(|phrase| match phrase.strip_suffix('*') {
+        Some(start) => word.starts_with(start),
+        None => word == phrase,
+    })
+}
+
 const STOP: &[&str] = &[
     "the", "and", "for", "you", "your", "are", "was", "were", "with", "this", "that", "have",
     "has", "had", "not", "but", "can", "could", "would", "should", "will", "what", "when", "where",

@@ -4,6 +4,7 @@
 mod agent;
 pub mod facts;
 pub mod orders;
+pub mod speech;
 mod tools;
 mod user;
 mod wishes;
