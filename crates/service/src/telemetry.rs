@@ -18,8 +18,8 @@ const UPKEEP: std::time::Duration = std::time::Duration::from_secs(5);
 pub fn init_logs(settings: &Settings) {
     let mut filter =
         EnvFilter::try_new(&settings.log.level).unwrap_or_else(|_| EnvFilter::new("info"));
-    // At finer levels this crate logs what providers answered, whatever log.level says.
-    if let Ok(quiet) = "genai=warn".parse() {
+    // Whatever log.level says: these crates log what providers answered, and what tools were called with.
+    for quiet in ["genai=warn", "rmcp=off"].into_iter().filter_map(|quiet| quiet.parse().ok()) {
         filter = filter.add_directive(quiet);
     }
     let builder = tracing_subscriber::fmt()

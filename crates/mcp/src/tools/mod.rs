@@ -20,9 +20,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::api::{Api, Client, Failure};
+use crate::api::{Api, Client};
 
-/// What a tool gives back.
+/// The result of a tool.
 struct Output {
     text: String,
     data: Value,
@@ -98,11 +98,11 @@ fn adds() -> ToolAnnotations {
 }
 
 /// Arguments as the body of a request that has the same fields; what was not given is left out.
-fn body(arguments: &impl Serialize) -> Result<Value, Failure> {
-    let mut body = serde_json::to_value(arguments)
-        .map_err(|error| Failure::NoAnswer(format!("The request cannot be written: {error}.")))?;
+fn body(arguments: &impl Serialize) -> Value {
+    // Writing fails for maps whose keys are no texts only, and no arguments have any.
+    let mut body = serde_json::to_value(arguments).unwrap_or_default();
     if let Value::Object(fields) = &mut body {
         fields.retain(|_, value| !value.is_null());
     }
-    Ok(body)
+    body
 }

@@ -54,7 +54,7 @@ pub async fn run<A: Api>(
     let now = clock.now();
     let from = arguments.from_ts.get_or_insert_with(|| rfc3339(now - DAYS * 86_400)).clone();
     let to = arguments.to_ts.get_or_insert_with(|| rfc3339(now)).clone();
-    let mut body = body(&arguments)?;
+    let mut body = body(&arguments);
     body["include_session_ids"] = false.into();
     let answer = client.post("/api/get_evaluation_overview", body).await?;
     let data = compact(json!({
@@ -186,7 +186,10 @@ fn text(data: &Value) -> String {
     }
     lines.extend(last_days_text(&data["last_7_days"]));
     for rule in list(&data["rules"]) {
-        let name = format!("{} {}", string(&rule["kind"]), string(&rule["rule_id"]));
+        let mut name = format!("{} {}", string(&rule["kind"]), string(&rule["rule_id"]));
+        if let Some(title) = rule["title"].as_str() {
+            name += &format!(" ({title})");
+        }
         lines.push(match rule["trial"]["state"].as_str() {
             Some(state) => format!(
                 "By trial, {name} {state}: {} points{}.",

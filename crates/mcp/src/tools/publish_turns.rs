@@ -104,7 +104,7 @@ enum LearningKind {
 
 pub async fn run<A: Api>(client: &Client<'_, A>, arguments: Arguments) -> Result<Output, Failure> {
     let own_id = arguments.request_id.is_some();
-    let mut body = body(&arguments)?;
+    let mut body = body(&arguments);
     if !own_id {
         body["request_id"] = derived_id(&body).into();
     }

@@ -60,7 +60,7 @@ pub async fn run<A: Api>(
     mut arguments: Arguments,
 ) -> Result<Output, Failure> {
     arguments.occurred_at.get_or_insert_with(|| rfc3339(clock.now()));
-    let answer = client.post("/api/session_outcome", body(&arguments)?).await?;
+    let answer = client.post("/api/session_outcome", body(&arguments)).await?;
     let user_id = string(&answer["user_id"]);
     let session_id = &arguments.session_id;
     let text = match answer["recorded"] == true {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{Output, body, describe, reads};
 use crate::api::{Api, Client, Failure};
-use crate::text::{compact, list, pick, string};
+use crate::text::{list, pick, string};
 
 pub const NAME: &str = "search_learnings";
 
@@ -64,10 +64,10 @@ const KINDS: [(&str, &str, &str); 3] = [
     ("agent_playbooks", "agent_playbook", "agent_playbook_id"),
 ];
 
-// The arm of an experiment is left out: an agent that knows it holds learnings back may act on it. The server
-// remembers it by the session.
+// The arm of an experiment is left out, because an agent that knew it could act on it. The server remembers the arm
+// by the session.
 pub async fn run<A: Api>(client: &Client<'_, A>, arguments: Arguments) -> Result<Output, Failure> {
-    let answer = client.post("/api/search", body(&arguments)?).await?;
+    let answer = client.post("/api/search", body(&arguments)).await?;
     let mut learnings = Vec::new();
     for (field, kind, id) in KINDS {
         learnings.extend(list(&answer[field]).iter().map(|found| learning(found, kind, id)));
@@ -97,10 +97,8 @@ fn learning(found: &Value, kind: &str, id: &str) -> Value {
         Value::String(id) => id.clone(),
         number => number.to_string(),
     };
-    let mut learning = json!({"kind": kind, "learning_id": id});
-    let rest = pick(found, &["playbook_name", "trigger", "content", "rationale", "tags"]);
-    if let Value::Object(fields) = &mut learning {
-        fields.extend(rest);
-    }
-    compact(learning)
+    let mut learning = pick(found, &["playbook_name", "trigger", "content", "rationale", "tags"]);
+    learning.insert("kind".to_owned(), kind.into());
+    learning.insert("learning_id".to_owned(), id.into());
+    learning.into()
 }

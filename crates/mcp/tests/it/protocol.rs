@@ -1,4 +1,4 @@
-//! What the server says of itself, and what it cannot take for a call.
+//! The server's words about itself, and requests that are no calls.
 
 use std::collections::BTreeSet;
 

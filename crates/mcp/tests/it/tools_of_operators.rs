@@ -70,7 +70,7 @@ async fn the_overview_is_about_thirty_days_and_gives_intervals() {
          which may be no change.",
         "Last 7 days, escalation: 10 % (95 %: 5.0 to 20.0); -4 points (95 %: -7.5 to -0.5) against the 7 days before.",
         "Last 7 days, corrections per session: 0.33.",
-        "By trial, agent_playbook 12 helps: +3.25 points (95 %: 0.5 to 6.0).",
+        "By trial, agent_playbook 12 (refunds) helps: +3.25 points (95 %: 0.5 to 6.0).",
         "Sessions that cite user_playbook 7 differ by -5.5 points (95 %: -9.0 to -2.0); that is an association, not an \
          effect.",
     ] {
