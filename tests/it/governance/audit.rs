@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use service::credentials::Role;
-use service::governance::audit::verification::{self, Expected, Report};
+use service::governance::audit::verification::{self, AuditReport, Expected};
 use sqlx::Connection;
 use storage::subjects::SubjectKeys;
 use storage::subjects::audit::{self, AuditEvent, NewEvent, Operation};
@@ -46,7 +46,7 @@ impl Installation {
         Installation { t, _folder: folder, certificate }
     }
 
-    async fn verify(&self, expected: &Expected) -> Report {
+    async fn verify(&self, expected: &Expected) -> AuditReport {
         verification::verify(&self.t.app, expected).await.unwrap()
     }
 
