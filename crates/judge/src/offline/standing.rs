@@ -4,6 +4,7 @@
 //! agent's work. Everything else that sounds like one is none: "Never heard of it", "Always the same with you", an order
 //! for the matter at hand, an answer to the agent's question, a retort.
 
+use super::cues::facts::ONESELF;
 use super::cues::orders::*;
 use super::evidence::is_question;
 use super::speech::{is_ironic, is_out_of_place, is_private, is_retort, is_told, unquoted};
@@ -69,7 +70,9 @@ pub fn standing_order(sentence: &str, setting: Setting) -> Option<StandingOrder>
         (each_time && is_work(work.trim()) || orders(&work)).then(|| order(condition, rest))
     })?;
     let is_meant = !setting.is_ironic && !is_told(&words) && !is_out_of_place(&words);
-    (is_meant && !names_a_case(sentence) && !is_private(&words)).then_some(found)
+    // A rule about customers' data is learned, and flagged where it is proposed; secrets of one's own are not.
+    let is_secret = is_private(&words) && mentions(&words, ONESELF);
+    (is_meant && !names_a_case(sentence) && !is_secret).then_some(found)
 }
 
 /// Whether a clause orders something to be done, be it only once.
