@@ -124,7 +124,7 @@ async fn what_is_not_understood_is_named_and_the_rest_goes_on() {
     assert!(run(&words).2.contains("langfuse"), "the formats are named");
 }
 
-/// What was published of the sessions of an export: ids that the installation gives are left out.
+/// Requests and turns of the sessions of an export, without the ids that the installation gave.
 fn published(export: &str) -> Vec<Value> {
     let sessions = export.lines().map(|line| {
         let mut session: Value = serde_json::from_str(line).unwrap();

@@ -1,4 +1,4 @@
-//! What each role may call: asked of the server for every operation, and written into docs/api.md.
+//! The operations that each role may call: asked of the server for every operation, and written into docs/api.md.
 
 use std::fmt::Write as _;
 
@@ -74,7 +74,7 @@ async fn the_documented_table_is_what_the_server_does() {
     } else {
         assert_eq!(documented, table, "UPDATE_DOCS=1 cargo nextest run roles:: writes it anew");
     }
-    // What must never change by an update of the table.
+    // Permissions that must never change by an update of the table.
     let [nobody, publish, agent, no_reads, auditor, dashboard, _, governance] =
         std::array::from_fn(|column| {
             let of = rows.iter().filter(move |(_, allowed)| allowed[column]);

@@ -5,21 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from typing import Iterator
 
-import pytest
 from servers import BINARY, ENVIRONMENT, Evenhand
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "mcp" / "tools.py"
-
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[Evenhand]:
-    if not BINARY:
-        pytest.skip("BINARY names no binary")
-    made = Evenhand(tmp_path).start()
-    yield made
-    made.stop()
 
 
 def walk(server: Evenhand, token: str) -> subprocess.CompletedProcess[str]:

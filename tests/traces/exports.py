@@ -17,7 +17,7 @@ RESULT = "on its way"
 
 
 class Trace:
-    """What happened in a session."""
+    """One session: its user, times and turns."""
 
     def __init__(self, number: int) -> None:
         self.number = number

@@ -24,7 +24,7 @@ def sessions(server: Evenhand) -> Iterator[Dict[str, Any]]:
 
 
 def told(server: Evenhand) -> Dict[tuple[str, str], List[Dict[str, Any]]]:
-    """What was said in every session: role, content and tools of its turns, by user and session."""
+    """Role, content and tools of the turns of every session, by user and session."""
     found = {}
     with httpx.Client(base_url=server.url, **HOW) as client:
         for one in sessions(server):

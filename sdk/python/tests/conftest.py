@@ -6,6 +6,7 @@ from typing import Any, Callable, Iterator
 
 import pytest
 from servers import BINARY, Answer, Evenhand, Request, Stub
+from servers import server as server
 
 import evenhand
 
@@ -29,17 +30,6 @@ def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Evenhand
     server = Evenhand(tmp_path_factory.mktemp("shared")).start()
     yield server
     server.stop()
-
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[Evenhand]:
-    if not BINARY:
-        pytest.skip("BINARY names no binary")
-    folder = tmp_path / "server"
-    folder.mkdir()
-    found = Evenhand(folder).start()
-    yield found
-    found.stop()
 
 
 @pytest.fixture

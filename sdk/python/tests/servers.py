@@ -12,9 +12,10 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 import httpx
+import pytest
 
 BINARY = os.environ.get("BINARY", "")
 # The server refuses variables it does not know, and the client's are none of its own.
@@ -180,3 +181,15 @@ def script(*answers: Answer) -> Callable[[Request], Answer]:
         return left.get()
 
     return answer
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Evenhand]:
+    """A server of the test's own, which the test may stop."""
+    if not BINARY:
+        pytest.skip("BINARY names no binary")
+    folder = tmp_path / "server"
+    folder.mkdir()
+    made = Evenhand(folder).start()
+    yield made
+    made.stop()

@@ -299,7 +299,7 @@ async fn clearing_a_persons_data_masks_their_words_too(t: TestApp) {
     assert_eq!(agent_playbooks(&both.agent).await[0]["content"], "Look at [removed] first");
 }
 
-/// What the first rules learned from: answers, retorts and phrases of everyday talk, by twenty people.
+/// Noise that the first rules learned from: answers, retorts and phrases of everyday talk, by twenty people.
 #[apply(both_backends)]
 async fn noise_of_many_people_teaches_nothing(t: TestApp) {
     let server = t.serve().await;

@@ -43,7 +43,7 @@ fn session(turns: &[Turn], experts: &[(i64, String)], proposals: &mut Vec<Value>
     }
 }
 
-/// What the sentences of one turn teach, but those that the next one takes back.
+/// Proposals from the sentences of one turn. A sentence that the next one withdraws gives none.
 fn of_turn(turn: &Turn, is_answer: bool) -> Vec<Value> {
     let said = own_sentences(&turn.content);
     let mut found = Vec::new();

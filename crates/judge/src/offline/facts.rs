@@ -149,7 +149,7 @@ fn words(clause: &str) -> Vec<Word> {
     words
 }
 
-/// What has to follow the beginning of a fact.
+/// The kind of words that must follow the beginning of a fact.
 #[derive(Clone, Copy)]
 enum Complement {
     Anything,

@@ -115,7 +115,7 @@ pub fn names_a_case(sentence: &str) -> bool {
     mentions(&plain, THIS_TIME) || sentence.split_whitespace().any(numbered)
 }
 
-/// What is left of plain words after those that may stand before anything.
+/// Plain words without their lead-ins: "good but", "yes and", "please".
 pub fn without_lead_ins(mut plain: &str) -> &str {
     while let Some(after) = starts(plain, LEAD_INS) {
         plain = after;

@@ -13,7 +13,7 @@ const MINUTE: i64 = 60;
 /// Stands for everybody who has no credential.
 pub const NOBODY: &str = "nobody";
 
-/// What was refused in this process and is not in the audit yet, by organization and caller.
+/// Refused governance calls of this process that are not in the audit yet, by organization and caller.
 #[derive(Default)]
 pub struct Refusals(Mutex<HashMap<(OrgId, String), Refused>>);
 

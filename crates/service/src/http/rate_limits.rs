@@ -14,7 +14,7 @@ use storage::error::{Code, Error, Result};
 /// Buckets beyond this number are looked through for those that are full again.
 const MANY: usize = 50_000;
 
-/// Whose requests are counted together.
+/// A group of requests that share one limit.
 #[derive(Clone, Copy, Debug)]
 pub enum RateBucket<'a> {
     Credential(&'a str),

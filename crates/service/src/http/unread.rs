@@ -1,7 +1,7 @@
 //! Bodies that nobody read: a request refused before its body was looked at must not break the next one on its
 //! connection.
 //!
-//! What is left of a small body is read and forgotten. Of a large one nothing is: the answer says that the connection
+//! The rest of a small body is read and forgotten. Of a large one nothing is: the answer says that the connection
 //! closes.
 
 use std::pin::Pin;

@@ -94,8 +94,8 @@ LearningKind = Literal["profile", "user_playbook", "agent_playbook"]
 # Learning status of a published request. A failure is tried again once a day.
 LearningProgress = Literal["pending", "processing", "done", "failed"]
 
-# What a trial called a playbook; without a call the sign of a learning's attributable impact where it is marked as
-# more than chance; else `unclear`.
+# The call of a playbook's trial; without one the sign of a learning's attributable impact where it is marked as more
+# than chance; else `unclear`.
 LearningStanding = Literal["helps", "hurts", "unclear"]
 
 # Status of a learning. Clients read `current` as null.

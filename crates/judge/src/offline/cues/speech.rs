@@ -14,13 +14,13 @@ pub const WRITING: &str = "write a, write an, write this, write the following, w
 /// "Write a" begins a text; "write a summary first" begins an answer.
 pub const OF_ANSWERS: &str =
     "write a summary, write a test, write a short, write a one, write a brief";
-/// What follows is invented.
+/// Phrases that begin a game or a story: role play and make-believe.
 pub const PRETENDING: &str = "role play, roleplay, lets pretend, pretend you, pretend im, pretend i am, \
     imagine you, imagine im, imagine i am, youre the, you are the, for a story, in the story, \
     rollenspiel, stell dir vor, tu so als, jeu de rôle, imagine que, faisons semblant, juego de rol, \
     imagina que, faz de conta, finge que, gioco di ruolo, facciamo finta, immagina di, rollenspel, \
     doe alsof, stel je voor, odgrywaj*, wyobraź sobie, udawaj*";
-/// What was said is taken back.
+/// Phrases that withdraw the sentence before them.
 pub const WITHDRAWN: &str = "forget it, forget that, forget what i said, forget i said, never mind, \
     nevermind, scratch that, ignore that, ignore what i, disregard that, disregard what, no wait, \
     wait no, dont change anything, do not change anything, just kidding, only kidding, kidding, \
@@ -55,7 +55,7 @@ pub const REPORTED: &str = "says, said, told, tells, saying, wrote, commented, a
     according to, reads, not saying, sagt, sagte, meint, meinte, laut, dit que, disait, a dit, selon, \
     dice, dijo, según, diz que, disse, segundo, ha detto, secondo, zegt, zei, volgens, mówi, \
     powiedział*, według, supposed to";
-/// What might be.
+/// Phrases of hypothetical statements and of wishes.
 pub const IMAGINED: &str = "suppose, imagine, what if, hypothetically, i wish, wish i, let us say, lets say, \
     say i, say im, angenommen, nehmen wir an, supposons, imaginons, supongamos, ojalá, suponha, \
     suponhamos, supponiamo, magari, stel dat, załóżmy, gdyby*";

@@ -183,7 +183,7 @@ impl Estimate {
         }
     }
 
-    /// What the epochs of one text say by themselves.
+    /// Evidence of the epochs of one text, without other playbooks.
     pub fn of_trial(epochs: &[EpochOfTrial]) -> Self {
         Estimate::of(&usable(epochs))
     }

@@ -41,7 +41,7 @@ struct Cited<'a> {
     trial: Option<RuleTrial>,
 }
 
-/// What is known about rules beside their counts.
+/// Evidence and trials of rules, beside their counts.
 #[derive(Clone, Copy)]
 pub struct Known<'a> {
     pub evidence: &'a AllEvidence,

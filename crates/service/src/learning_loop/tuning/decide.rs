@@ -43,7 +43,7 @@ pub struct TuningProposal {
     pub status: TuningStatus,
     pub created_at: i64,
     pub decided_at: Option<i64>,
-    /// What a trial found about it; null if it rests on verdicts alone.
+    /// The result of its trial; null if it rests on verdicts alone.
     #[schema(value_type = Option<TrialFinding>)]
     pub trial: Option<Json<TrialFinding>>,
     #[serde(skip)]
@@ -68,7 +68,7 @@ pub struct TrialFinding {
 }
 
 impl TrialFinding {
-    /// What was found about a playbook that hurts, in words.
+    /// The result of the trial of a playbook that hurts, in words.
     pub fn sentence(&self) -> String {
         format!(
             "Success was {:.1} points lower for users who got it than for users chosen at random from whom it was \

@@ -32,7 +32,7 @@ const SESSIONS: usize = 20;
 const TITLE: usize = 200;
 
 base::vocabulary! {
-    /// What a trial called a playbook; without a call the sign of a learning's attributable impact where it is marked as
+    /// The call of a playbook's trial; without one the sign of a learning's attributable impact where it is marked as
     /// more than chance; else `unclear`.
     pub enum LearningStanding {
         Helps = "helps",
@@ -256,7 +256,7 @@ pub async fn scores(
         LearningStanding::Helps => 1,
         LearningStanding::Unclear => 2,
     };
-    // What a trial found comes before what verdicts say.
+    // The result of a trial comes before verdicts.
     let effect = |score: &Score| {
         let shrunken = score.trial_effect.as_ref().and_then(|effect| effect.shrunken);
         shrunken.map_or(0.0, |shrunken| shrunken.mean.abs())
