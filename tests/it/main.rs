@@ -43,6 +43,7 @@ mod poolers;
 mod properties;
 mod proxy;
 mod publish;
+mod publish_queue;
 mod python_client;
 mod questions;
 mod reads;

@@ -27,6 +27,7 @@ use crate::evaluation::overview::RecentEvidence;
 use crate::experiments;
 use crate::governance;
 use crate::http::{BodyBudget, RateLimits};
+use crate::intake::PublishQueue;
 use crate::learning_loop;
 use crate::learnings::trials::{KnownEpochs, RecentExposures};
 use crate::learnings::{self, KnownPlaybooks};
@@ -105,6 +106,7 @@ impl App {
                 .with(StallNotice::default())
                 .with(KnownEpochs::default())
                 .with(RecentExposures::default())
+                .with(PublishQueue::default())
                 .with(RecentEffects::default()),
             settings,
             judge,

@@ -95,6 +95,7 @@ pub const ALLOWED: &[(&str, &[&str])] = &[
             "experiments",
             "governance",
             "http",
+            "intake",
             "learning_loop",
             "learnings",
             "operations",

@@ -10,6 +10,7 @@ mod http_deletes;
 mod outcomes;
 mod publish;
 mod publish_request;
+mod queue;
 mod spans;
 mod spans_http;
 mod tokens;
@@ -20,4 +21,5 @@ pub use deletes::{
 pub use outcomes::{finalize, record_outcome};
 pub use publish::{PublishResponse, publish};
 pub use publish_request::PublishRequest;
+pub use queue::PublishQueue;
 pub use tokens::warm as warm_tokenizer;

@@ -1,5 +1,6 @@
 //! Publishing: checked, counted, stored in one transaction, answered once it is on disk.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -7,17 +8,17 @@ use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 
 use super::publish_request::PublishRequest;
-use super::tokens;
+use super::{queue, tokens};
 use crate::app::App;
 use crate::evaluation;
 use crate::experiments::{self, Attribution};
 use crate::learning_loop::extraction::{self, Feeding, PublishLearningStatus};
 use crate::sessions::InteractionData;
 use crate::sessions::rows::{self, NewRequest, StoredAnswer};
-use base::owner::OrgId;
+use base::owner::{OrgId, UserId};
 use storage::db::Tx;
 use storage::error::{Code, Error, InputProblem, Result};
-use storage::subjects::barrier;
+use storage::subjects::{SubjectWrite, barrier};
 
 /// Clocks of clients may be this many seconds ahead; what is dated so is stored as of now.
 const CLOCK_SKEW: i64 = 60;
@@ -40,7 +41,6 @@ pub struct PublishResponse {
 
 /// Everything the writing transaction needs, decided before it begins.
 pub(super) struct Publish {
-    pub app: Arc<App>,
     pub org_id: OrgId,
     pub request_id: String,
     /// The id was minted here, so nobody can have used it before.
@@ -62,9 +62,20 @@ pub(super) struct Publish {
 pub async fn publish(
     app: &Arc<App>,
     org_id: &OrgId,
-    mut request: PublishRequest,
+    request: PublishRequest,
     unknown: Vec<String>,
 ) -> Result<PublishResponse> {
+    let publish = prepare(app, org_id, request, unknown).await?;
+    queue::store(app, vec![publish]).await.remove(0)
+}
+
+/// Checks and counts a request, for [`queue::store`].
+pub(super) async fn prepare(
+    app: &Arc<App>,
+    org_id: &OrgId,
+    mut request: PublishRequest,
+    unknown: Vec<String>,
+) -> Result<Publish> {
     let now = app.clock.now();
     let mut problems = Vec::new();
     let created_at = not_in_the_future(request.created_at, "/created_at", now, &mut problems);
@@ -99,8 +110,7 @@ pub async fn publish(
 
     let learning = extraction::feeding(app, org_id, request.learning_flags()).await?;
     let minted = request.request_id.is_none();
-    let publish = Publish {
-        app: app.clone(),
+    Ok(Publish {
         org_id: org_id.to_owned(),
         request_id: request.request_id.clone().unwrap_or_else(|| app.ids.uuid()),
         minted,
@@ -116,70 +126,146 @@ pub async fn publish(
         learning,
         items: items.into_iter().zip(counts).collect(),
         request,
-    };
-    let work_is_due = publish.request.session_finished
-        || publish.learning.is_urgent()
-        || publish.items.iter().any(|(item, _)| item.has_shadow());
-    let answer = app
-        .db
-        .write("sessions.publish", publish, |tx, publish| Box::pin(store(tx, publish)))
-        .await?;
-    if work_is_due {
-        app.db.announce_work().await;
-    }
-    Ok(answer)
+    })
 }
 
-async fn store(tx: &mut Tx, publish: &Publish) -> Result<PublishResponse> {
-    let Publish { app, org_id, request_id, request, .. } = publish;
-    let keys = &app.subject_keys;
-    let subject = barrier::open(tx, keys, org_id, &request.user_id, publish.received_at).await?;
-    subject.admits(publish.own_time, publish.received_at)?;
-    if !publish.minted
-        && let Some(first) = rows::find_answer(tx, org_id, request_id).await?
-    {
+impl Publish {
+    pub fn person(&self) -> (OrgId, UserId) {
+        (self.org_id.clone(), self.request.user_id.clone())
+    }
+
+    /// True if a job is due at once when it is stored.
+    pub fn makes_work(&self) -> bool {
+        self.request.session_finished || self.learning.is_urgent() || self.has_shadow()
+    }
+
+    fn has_shadow(&self) -> bool {
+        self.items.iter().any(|(item, _)| item.has_shadow())
+    }
+}
+
+/// Stores publishes of one organization with different request ids, and gives their answers in order. One that is
+/// refused is an error if it is the only one. Among others it has no answer and nothing of it is stored: it is to be
+/// stored alone, which rolls back what led to the refusal.
+pub(super) async fn store(
+    tx: &mut Tx,
+    app: &App,
+    publishes: &[Arc<Publish>],
+) -> Result<Vec<Option<PublishResponse>>> {
+    let Some(org_id) = publishes.first().map(|publish| &publish.org_id) else {
+        return Ok(Vec::new());
+    };
+    let mut subjects = known_subjects(tx, app, org_id, publishes).await?;
+    let sent = publishes.iter().filter(|publish| !publish.minted);
+    let sent: Vec<&str> = sent.map(|publish| publish.request_id.as_str()).collect();
+    let mut first_answers = rows::find_answers(tx, org_id, &sent).await?;
+    let mut answers = Vec::with_capacity(publishes.len());
+    for publish in publishes {
+        let subject = subjects.get(&publish.request.user_id);
+        let first = first_answers.remove(&publish.request_id);
+        match check(tx, publish, subject, first).await {
+            Err(error) if publishes.len() > 1 && !error.is_storage_failure() => answers.push(None),
+            answer => answers.push(Some(answer?)),
+        }
+    }
+    // Only now, and only for publishes that are not refused: a refusal leaves nothing of somebody who is new.
+    let checked = publishes.iter().zip(&answers).filter(|(_, answer)| answer.is_some());
+    let new: BTreeSet<&UserId> = checked
+        .map(|(publish, _)| &publish.request.user_id)
+        .filter(|user_id| !subjects.contains_key(*user_id))
+        .collect();
+    if !new.is_empty() {
+        let (new, now): (Vec<&UserId>, i64) = (new.into_iter().collect(), app.clock.now());
+        subjects.extend(barrier::open_new(tx, &app.subject_keys, org_id, &new, now).await?);
+    }
+    for (publish, answer) in publishes.iter().zip(&mut answers) {
+        if !subjects.contains_key(&publish.request.user_id) {
+            *answer = None;
+        }
+    }
+
+    let (mut new, mut learning, mut due) = (Vec::new(), Vec::new(), Vec::new());
+    for (publish, answer) in publishes.iter().zip(&answers) {
+        let Some(answer) = answer.as_ref().filter(|answer| !answer.duplicate) else { continue };
+        let Publish { request_id, request, items, .. } = &**publish;
+        let subject = &subjects[&request.user_id];
+        let (session_id, finished) = (&request.session_id, request.session_finished);
+        learning.extend(extraction::arriving(app, subject, &publish.learning, items.len()));
+        due.push(evaluation::session_grows(app, subject, session_id, finished));
+        if publish.has_shadow() {
+            due.push(evaluation::shadow_published(app, subject, session_id, request_id));
+        }
+        new.push(NewRequest {
+            subject,
+            request_id,
+            session_id,
+            created_at: publish.created_at,
+            received_at: publish.received_at,
+            source: &request.source,
+            agent_version: &publish.agent_version,
+            evaluation_only: request.evaluation_only,
+            session_finished: finished,
+            experiment: answer.experiment.clone(),
+            content_sha256: &publish.content_sha256,
+            answer: serde_json::to_value(answer).map_err(|e| Error::Internal(e.to_string()))?,
+            learning: publish.learning.mode(),
+            items,
+        });
+    }
+    if !new.is_empty() {
+        let stored = rows::insert_requests(tx, org_id, &new, &learning, &due).await?;
+        let fresh = answers.iter_mut().flatten().filter(|answer| !answer.duplicate);
+        for (answer, stored) in fresh.zip(stored) {
+            answer.interaction_ids = stored.interaction_ids;
+            answer.experiment = answer.experiment.take().or(stored.experiment);
+        }
+    }
+    Ok(answers)
+}
+
+/// The right to write for the people of publishes. It is refused if there is only one publish, else left out; people who
+/// are new are left out too.
+async fn known_subjects(
+    tx: &mut Tx,
+    app: &App,
+    org_id: &OrgId,
+    publishes: &[Arc<Publish>],
+) -> Result<BTreeMap<UserId, SubjectWrite>> {
+    if let [publish] = publishes {
+        let (keys, user_id) = (&app.subject_keys, &publish.request.user_id);
+        let subject = barrier::open(tx, keys, org_id, user_id, publish.received_at).await?;
+        return Ok(BTreeMap::from([(user_id.clone(), subject)]));
+    }
+    let users: BTreeSet<&UserId> = publishes.iter().map(|p| &p.request.user_id).collect();
+    let users: Vec<UserId> = users.into_iter().cloned().collect();
+    barrier::open_known(tx, org_id, &users).await
+}
+
+/// The answer to a publish: the first one if it was published before, else a new one, without the numbers of its turns.
+async fn check(
+    tx: &mut Tx,
+    publish: &Publish,
+    subject: Option<&SubjectWrite>,
+    first: Option<StoredAnswer>,
+) -> Result<PublishResponse> {
+    if let Some(subject) = subject {
+        subject.admits(publish.own_time, publish.received_at)?;
+    }
+    if let Some(first) = first {
         return repeat(first, publish);
     }
-    let attribution = attribution(tx, org_id, request).await?;
     let (learning_status, learning_reason) = publish.learning.answer();
-    let mut answer = PublishResponse {
+    Ok(PublishResponse {
         success: true,
         message: format!("stored {} interactions", publish.items.len()),
         warnings: publish.warnings.clone(),
-        request_id: request_id.clone(),
+        request_id: publish.request_id.clone(),
         learning_status,
         learning_reason: Some(learning_reason),
         interaction_ids: Vec::new(),
-        experiment: attribution,
+        experiment: attribution(tx, &publish.org_id, &publish.request).await?,
         duplicate: false,
-    };
-    let finished = request.session_finished;
-    let mut due = vec![evaluation::session_grows(app, &subject, &request.session_id, finished)];
-    if publish.items.iter().any(|(item, _)| item.has_shadow()) {
-        due.push(evaluation::shadow_published(app, &subject, &request.session_id, request_id));
-    }
-    let learning = extraction::arriving(app, &subject, &publish.learning, publish.items.len());
-    let row = NewRequest {
-        request_id,
-        session_id: &request.session_id,
-        created_at: publish.created_at,
-        received_at: publish.received_at,
-        source: &request.source,
-        agent_version: &publish.agent_version,
-        evaluation_only: request.evaluation_only,
-        session_finished: finished,
-        experiment: answer.experiment.as_ref(),
-        content_sha256: &publish.content_sha256,
-        answer: serde_json::to_value(&answer).map_err(|e| Error::Internal(e.to_string()))?,
-        learning: publish.learning.mode(),
-        items: &publish.items,
-    };
-    let stored = rows::insert_request(tx, &subject, &row, learning.as_ref(), &due).await?;
-    answer.interaction_ids = stored.interaction_ids;
-    if stored.attributed && answer.experiment.is_none() {
-        answer.experiment = rows::find_attribution(tx, org_id, request_id).await?;
-    }
-    Ok(answer)
+    })
 }
 
 /// The pair that was sent, checked.

@@ -35,9 +35,9 @@ pub use sql::{
 pub mod rows {
     pub use super::sql::{
         NewRequest, RequestFilter, StoredAnswer, StoredRequest, delete_interaction, delete_request,
-        delete_session, find_answer, find_attribution, find_session, finish_session,
-        first_sessions, has_request_beginning, has_requests, insert_outcome, insert_request,
-        locate_request, lock_session, newest_outcome, recount_session,
+        delete_session, find_answers, find_session, finish_session, first_sessions,
+        has_request_beginning, has_requests, insert_outcome, insert_requests, locate_request,
+        lock_session, newest_outcome, recount_session,
     };
 }
 

@@ -6,12 +6,14 @@
 //! where throughput counts; elsewhere `run!` is simpler.
 #![allow(clippy::disallowed_types)] // the texts are compiled in; only their parameters are counted on
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use sqlx::types::Json;
 use sqlx::{AssertSqlSafe, SqlSafeStr};
 
-use super::Tx;
-use super::dialect::{for_rows, renumber};
+use super::dialect::{for_rows, rendered, renumber};
+use super::{Engine, Tx};
 use crate::error::{Error, Result};
 use base::owner::{OrgId, UserId};
 
@@ -22,6 +24,8 @@ pub enum Value<'a> {
     Fraction(Option<f64>),
     Flag(Option<bool>),
     Json(Option<serde_json::Value>),
+    /// The parameter of `{lists:$1}`.
+    Lists(String),
 }
 
 impl<'a> From<&'a str> for Value<'a> {
@@ -91,16 +95,16 @@ impl Value<'_> {
         Ok(Value::Json(Some(value)))
     }
 
-    /// [`Value::json`], or no value.
-    pub fn optional_json(value: Option<&impl Serialize>) -> Result<Self> {
-        value.map_or(Ok(Value::Json(None)), Value::json)
+    /// Rows for a statement that reads them from `{lists:$1}`. Its text is the same for any number of rows.
+    pub fn lists(rows: &[impl Serialize]) -> Result<Self> {
+        serde_json::to_string(rows).map(Value::Lists).map_err(|e| Error::Internal(e.to_string()))
     }
 }
 
 /// Statements to be applied in order.
 #[derive(Default)]
 pub struct Changes<'a> {
-    statements: Vec<(String, Vec<Value<'a>>)>,
+    statements: Vec<(Cow<'static, str>, Vec<Value<'a>>)>,
     /// The first of those that may run as one.
     together_from: Option<usize>,
 }
@@ -114,17 +118,25 @@ impl<'a> Changes<'a> {
 
     /// Adds a statement with its parameters `$1`, `$2`, …
     pub fn add(&mut self, sql: &'static str, values: Vec<Value<'a>>) {
-        self.statements.push((sql.to_owned(), values));
+        self.statements.push((Cow::Borrowed(sql), values));
     }
 
     /// Adds a statement with `{rows}` in it, for as many rows of `columns` parameters as there are values.
     pub fn add_rows(&mut self, sql: &'static str, columns: usize, values: Vec<Value<'a>>) {
-        self.statements.push((for_rows(sql, columns, values.len() / columns.max(1)), values));
+        let sql = for_rows(sql, columns, values.len() / columns.max(1));
+        self.statements.push((Cow::Owned(sql), values));
     }
-}
 
-impl<'a> Changes<'a> {
-    fn for_postgres(mut self) -> Vec<(String, Vec<Value<'a>>)> {
+    /// The statements in the engine's words.
+    fn rendered(self, engine: Engine) -> Self {
+        let statements = self.statements.into_iter().map(|(sql, values)| match sql {
+            Cow::Borrowed(sql) => (Cow::Borrowed(rendered(engine, sql)), values),
+            Cow::Owned(sql) => (Cow::Owned(sql), values),
+        });
+        Changes { statements: statements.collect(), together_from: self.together_from }
+    }
+
+    fn for_postgres(mut self) -> Vec<(Cow<'static, str>, Vec<Value<'a>>)> {
         let together = match self.together_from {
             Some(first) if self.statements.len() > first + 1 => self.statements.split_off(first),
             _ => Vec::new(),
@@ -137,7 +149,9 @@ impl<'a> Changes<'a> {
 }
 
 /// `WITH c0 AS (…), c1 AS (…) SELECT * FROM c0 UNION ALL …`: what the statements return, in their order.
-fn as_one<'a>(statements: Vec<(String, Vec<Value<'a>>)>) -> (String, Vec<Value<'a>>) {
+fn as_one<'a>(
+    statements: Vec<(Cow<'static, str>, Vec<Value<'a>>)>,
+) -> (Cow<'static, str>, Vec<Value<'a>>) {
     let (mut text, mut returned, mut values) = (String::from("WITH "), String::new(), Vec::new());
     for (place, (sql, parameters)) in statements.into_iter().enumerate() {
         if place > 0 {
@@ -157,7 +171,7 @@ fn as_one<'a>(statements: Vec<(String, Vec<Value<'a>>)>) -> (String, Vec<Value<'
     }
     text.push(' ');
     text.push_str(&returned);
-    (text, values)
+    (Cow::Owned(text), values)
 }
 
 macro_rules! bind_all {
@@ -170,6 +184,7 @@ macro_rules! bind_all {
                 Value::Fraction(number) => query.bind(number),
                 Value::Flag(flag) => query.bind(flag),
                 Value::Json(json) => query.bind(json.map(Json)),
+                Value::Lists(rows) => query.bind(rows),
             };
         }
         query
@@ -180,6 +195,7 @@ impl Tx {
     /// Applies the changes in order and gives the numbers that their `RETURNING` clauses return.
     pub async fn apply(&mut self, changes: Changes<'_>) -> Result<Vec<i64>> {
         let mut returned: Vec<(i64,)> = Vec::new();
+        let changes = changes.rendered(self.engine());
         match self {
             Tx::Sqlite(tx) => {
                 let (mut text, mut values) = (String::new(), Vec::new());
@@ -194,8 +210,8 @@ impl Tx {
             Tx::Postgres(tx) => {
                 let keeps = tx.keeps_statements;
                 for (sql, parameters) in changes.for_postgres() {
-                    let query = sqlx::query_as::<_, (i64,)>(AssertSqlSafe(sql).into_sql_str())
-                        .persistent(keeps);
+                    let sql = AssertSqlSafe(sql.into_owned()).into_sql_str();
+                    let query = sqlx::query_as::<_, (i64,)>(sql).persistent(keeps);
                     returned.extend(bind_all!(query, parameters).fetch_all(&mut **tx).await?);
                 }
             }
@@ -217,14 +233,14 @@ mod tests {
         changes.add("INSERT INTO v VALUES ($1, $2)", vec![3.into(), 4.into()]);
         let texts: Vec<_> =
             changes.for_postgres().into_iter().map(|(sql, values)| (sql, values.len())).collect();
+        let texts: Vec<_> = texts.iter().map(|(sql, count)| (sql.as_ref(), *count)).collect();
         assert_eq!(
             texts,
             [
-                ("UPDATE t SET a = $1".to_owned(), 1),
+                ("UPDATE t SET a = $1", 1),
                 (
                     "WITH c0 AS (INSERT INTO u VALUES ($1) RETURNING id), \
-                     c1 AS (INSERT INTO v VALUES ($2, $3)) SELECT * FROM c0"
-                        .to_owned(),
+                     c1 AS (INSERT INTO v VALUES ($2, $3)) SELECT * FROM c0",
                     3
                 ),
             ]

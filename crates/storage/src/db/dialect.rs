@@ -31,8 +31,8 @@ base::vocabulary! {
 pub const FRAGMENTS: &[(&str, &str, &str)] = &[
     // Row locks: `{lock:SHARE}`. Writers on SQLite are alone, so there is nothing to lock.
     ("lock", "", "FOR ?"),
-    // The items of a JSON list bound as one text, in the column `value`: of texts, of integers, and of lists, whose
-    // items are `value ->> 0`, `value ->> 1`, …
+    // The items of a JSON list bound as one text, in the column `value`: of texts, of integers, and of lists or
+    // objects, whose items are `value ->> 0`, or `value ->> 'name'`.
     (
         "texts",
         "(SELECT value FROM json_each(?))",
@@ -338,7 +338,7 @@ pub fn like_pattern(text: &str) -> String {
 }
 
 /// [`render`], once for each text: there are as many as the program has, and they stay.
-fn rendered(engine: Engine, text: &'static str) -> &'static str {
+pub(super) fn rendered(engine: Engine, text: &'static str) -> &'static str {
     static KNOWN: RwLock<BTreeMap<(usize, usize, Engine), &'static str>> =
         RwLock::new(BTreeMap::new());
     let key = (text.as_ptr().addr(), text.len(), engine);

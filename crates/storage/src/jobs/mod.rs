@@ -22,8 +22,10 @@ use futures_util::future::BoxFuture;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::db::Changes;
 use crate::error::{Error, Result};
 use crate::runtime::Runtime;
 use crate::subjects::SubjectWrite;
@@ -54,6 +56,7 @@ pub struct NewJob<'a> {
 }
 
 /// An enqueueing that is decided and goes with other changes in one hand-over; a duplicate is moved.
+#[derive(Clone, Serialize)]
 pub struct Planned {
     job_id: String,
     org_id: OrgId,
@@ -65,22 +68,46 @@ pub struct Planned {
     run_at: i64,
     max_attempts: i64,
     now: i64,
+    /// The weight that is added to a job that gathers.
+    weight: i64,
+    #[serde(skip)]
     gathering: Option<Gathering>,
 }
 
 impl Planned {
-    pub fn add_to<'a>(&'a self, changes: &mut crate::db::Changes<'a>) {
-        match &self.gathering {
-            Some(gathering) => sql::add_gather(changes, self, gathering),
-            None => sql::add_move(changes, self),
+    /// Adds the statements of enqueueings to a list of changes: those that move in one, those that gather in one for
+    /// each way of gathering. All are in the order of their keys, so that two lists do not wait for each other in a
+    /// circle.
+    pub fn add_all(planned: &[Planned], changes: &mut Changes<'_>) -> Result<()> {
+        let mut alike: BTreeMap<Option<Gathering>, BTreeMap<_, Planned>> = BTreeMap::new();
+        for one in planned {
+            let key = (&one.org_id, one.kind, one.dedupe_key.as_str());
+            let others = alike.entry(one.gathering).or_default();
+            let both = others.remove(&key).map_or_else(|| one.clone(), |first| first.and(one));
+            others.insert(key, both);
         }
+        for (gathering, planned) in &alike {
+            let planned: Vec<&Planned> = planned.values().collect();
+            match gathering {
+                Some(gathering) => sql::add_gathers(changes, &planned, *gathering)?,
+                None => sql::add_moves(changes, &planned)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// This enqueueing and a later one of the same job.
+    fn and(&self, later: &Planned) -> Planned {
+        let weight = self.weight + later.weight;
+        let is_enough = self.gathering.is_some_and(|gathering| weight >= gathering.enough);
+        let run_at = if is_enough { later.now } else { later.run_at };
+        Planned { weight, run_at, ..later.clone() }
     }
 }
 
 /// Batching of a job: enqueueing adds weight, and the job is due when it has enough, or at its time.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Gathering {
-    pub weight: i64,
     /// Due at once from this weight on.
     pub enough: i64,
     /// Takes the new payload; otherwise the open job keeps its own.

@@ -40,13 +40,14 @@ pub fn plan(runtime: &Runtime, job: NewJob<'_>) -> Planned {
         run_at: job.run_at,
         max_attempts: job.max_attempts,
         now: runtime.clock.now(),
+        weight: 0,
         gathering: None,
     }
 }
 
 /// [`plan`] for a job that gathers.
-pub fn gather(runtime: &Runtime, job: NewJob<'_>, gathering: Gathering) -> Planned {
-    Planned { gathering: Some(gathering), ..plan(runtime, job) }
+pub fn gather(runtime: &Runtime, job: NewJob<'_>, weight: i64, gathering: Gathering) -> Planned {
+    Planned { weight, gathering: Some(gathering), ..plan(runtime, job) }
 }
 
 /// Takes up to `limit` due jobs of these kinds for the lease time. Jobs that used up their attempts (a worker

@@ -243,9 +243,6 @@ pub async fn remember(tx: &mut Tx, job: &Claim, payload: &Value) -> Result<()> {
     Ok(())
 }
 
-/// Children per INSERT: engines limit the number of parameters.
-const CHILDREN_AT_ONCE: usize = 100;
-
 pub async fn insert_children(
     tx: &mut Tx,
     org_id: &OrgId,
@@ -254,94 +251,89 @@ pub async fn insert_children(
     children: &[NewChild<'_>],
     now: i64,
 ) -> Result<()> {
-    for batch in children.chunks(CHILDREN_AT_ONCE) {
-        let mut values = Vec::with_capacity(batch.len() * 13);
-        for child in batch {
-            values.extend([
-                Parameter::from(&child.job_id),
-                org_id.into(),
-                child.subject.user_id().into(),
-                child.subject.epoch().into(),
-                kind.into(),
-                parent_id.into(),
-                Parameter::Json(Some(child.payload.clone())),
-                JobState::Open.as_str().into(),
-                now.into(),
-                0.into(),
-                1.into(),
-                0.into(),
-                now.into(),
-            ]);
-        }
-        let mut changes = Changes::default();
-        changes.add_rows(
+    let rows: Vec<_> = children
+        .iter()
+        .map(|child| {
+            (&child.job_id, child.subject.user_id(), child.subject.epoch(), &child.payload)
+        })
+        .collect();
+    let mut changes = Changes::default();
+    changes.add(
+        crate::statement!(
             "INSERT INTO jobs
                (job_id, org_id, user_id, epoch, kind, parent_id, payload, state, run_at, attempts,
                 max_attempts, moves, created_at)
-             VALUES {rows}",
-            13,
-            values,
-        );
-        tx.apply(changes).await?;
-    }
+             SELECT value ->> 0, $1, value ->> 1, CAST(value ->> 2 AS BIGINT), $2, $3, value -> 3, 'open', $4,
+                    0, 1, 0, $4
+               FROM {lists:$5} AS child"
+        ),
+        vec![
+            org_id.into(),
+            kind.into(),
+            parent_id.into(),
+            now.into(),
+            Parameter::lists(&rows)?,
+        ],
+    );
+    tx.apply(changes).await.map(drop)
+}
+
+// Planned jobs from a list; whatever is done with those that are there already.
+macro_rules! insert_planned {
+    ($rows:literal, $on_duplicate:expr) => {
+        crate::statement!(concat!(
+            "INSERT INTO jobs
+               (job_id, org_id, user_id, epoch, kind, payload, dedupe_key, state, run_at, attempts,
+                max_attempts, moves, created_at, weight)
+             SELECT value ->> 'job_id', value ->> 'org_id', value ->> 'user_id',
+                    CAST(value ->> 'epoch' AS BIGINT), value ->> 'kind', value -> 'payload',
+                    value ->> 'dedupe_key', 'open', CAST(value ->> 'run_at' AS BIGINT), 0,
+                    CAST(value ->> 'max_attempts' AS BIGINT), 0, CAST(value ->> 'now' AS BIGINT),
+                    CAST(value ->> 'weight' AS BIGINT)
+               FROM {lists:",
+            $rows,
+            "} AS planned WHERE TRUE
+             ON CONFLICT (org_id, kind, dedupe_key) WHERE state = 'open' AND dedupe_key IS NOT NULL
+             DO UPDATE SET ",
+            $on_duplicate
+        ))
+    };
+}
+
+/// The statement of enqueueings that move. No two of them have the same key.
+pub fn add_moves(changes: &mut Changes<'_>, planned: &[&Planned]) -> Result<()> {
+    changes.add(insert_planned!("$1", moved!()), vec![Parameter::lists(planned)?]);
     Ok(())
 }
 
-/// The statement of an enqueueing that moves, for a list of changes.
-pub fn add_move<'a>(changes: &mut Changes<'a>, planned: &'a Planned) {
+/// The statement of enqueueings that gather. No two of them have the same key. A job that is due keeps its place, one
+/// that failed its time.
+pub fn add_gathers(
+    changes: &mut Changes<'_>,
+    planned: &[&Planned],
+    gathering: Gathering,
+) -> Result<()> {
     changes.add(
-        insert!(moved!()),
-        vec![
-            Parameter::from(&planned.job_id),
-            Parameter::from(&planned.org_id),
-            planned.user_id.as_deref().into(),
-            planned.epoch.into(),
-            planned.kind.into(),
-            None::<&str>.into(),
-            Parameter::Json(Some(planned.payload.clone())),
-            Parameter::from(&planned.dedupe_key),
-            planned.run_at.into(),
-            planned.max_attempts.into(),
-            planned.now.into(),
-        ],
-    );
-}
-
-/// The statement of an enqueueing that gathers. A job that is due keeps its place, one that failed its time.
-pub fn add_gather<'a>(changes: &mut Changes<'a>, planned: &'a Planned, gathering: &Gathering) {
-    changes.add(
-        "INSERT INTO jobs
-           (job_id, org_id, user_id, epoch, kind, payload, dedupe_key, state, run_at, attempts, max_attempts,
-            moves, created_at, weight)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, 'open', $8, 0, $9, 0, $10, $11)
-         ON CONFLICT (org_id, kind, dedupe_key) WHERE state = 'open' AND dedupe_key IS NOT NULL
-         DO UPDATE SET
-             weight = jobs.weight + excluded.weight, moves = jobs.moves + 1,
-             payload = CASE WHEN $13 THEN excluded.payload ELSE jobs.payload END,
-             last_error = CASE WHEN $14 THEN NULL ELSE jobs.last_error END,
-             attempts = CASE WHEN $14 AND jobs.lease_token IS NULL THEN 0 ELSE jobs.attempts END,
-             run_at = CASE WHEN $14 THEN excluded.created_at
+        insert_planned!(
+            "$4",
+            "weight = jobs.weight + excluded.weight, moves = jobs.moves + 1,
+             payload = CASE WHEN $2 THEN excluded.payload ELSE jobs.payload END,
+             last_error = CASE WHEN $3 THEN NULL ELSE jobs.last_error END,
+             attempts = CASE WHEN $3 AND jobs.lease_token IS NULL THEN 0 ELSE jobs.attempts END,
+             run_at = CASE WHEN $3 THEN excluded.created_at
                            WHEN jobs.last_error IS NOT NULL OR jobs.run_at <= excluded.created_at
                            THEN jobs.run_at
-                           WHEN jobs.weight + excluded.weight >= $12 THEN excluded.created_at
-                           ELSE excluded.run_at END",
+                           WHEN jobs.weight + excluded.weight >= $1 THEN excluded.created_at
+                           ELSE excluded.run_at END"
+        ),
         vec![
-            Parameter::from(&planned.job_id),
-            Parameter::from(&planned.org_id),
-            planned.user_id.as_deref().into(),
-            planned.epoch.into(),
-            planned.kind.into(),
-            Parameter::Json(Some(planned.payload.clone())),
-            Parameter::from(&planned.dedupe_key),
-            planned.run_at.into(),
-            planned.max_attempts.into(),
-            planned.now.into(),
-            gathering.weight.into(),
             gathering.enough.into(),
             gathering.speaks.into(),
             gathering.insists.into(),
+            Parameter::lists(planned)?,
         ],
     );
+    Ok(())
 }
 
 pub async fn lock_held(tx: &mut Tx, job: &Claim) -> Result<Option<HeldJob>> {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
+
 use super::SubjectKeys;
 use crate::db::Tx;
 use crate::error::{Code, Error, Result};
@@ -10,10 +12,12 @@ use base::owner::{OrgId, UserId};
 
 /// The right to write rows of one person, in the transaction that [`open`] was called in. Every function that
 /// inserts or updates user-owned rows takes one, so forgetting the barrier does not compile.
+#[derive(Serialize)]
 pub struct SubjectWrite {
     org_id: OrgId,
     user_id: UserId,
     epoch: i64,
+    #[serde(skip)]
     fence: Option<Fence>,
 }
 
@@ -22,6 +26,12 @@ struct Fence {
     at: i64,
     /// They came back by themselves: nobody readmitted them.
     unasked: bool,
+}
+
+impl Fence {
+    fn of(fence_at: Option<i64>, policy: ReturnPolicy) -> Option<Fence> {
+        fence_at.map(|at| Fence { at, unasked: policy == ReturnPolicy::Fenced })
+    }
 }
 
 /// For how long after an erasure data without a time of its own may be from before it.
@@ -89,6 +99,26 @@ struct Subject {
     return_policy: ReturnPolicy,
 }
 
+#[derive(sqlx_macros::FromRow)]
+struct ActiveSubject {
+    user_id: UserId,
+    epoch: i64,
+    fence_at: Option<i64>,
+    return_policy: ReturnPolicy,
+}
+
+impl ActiveSubject {
+    fn open(self, org_id: &OrgId) -> (UserId, SubjectWrite) {
+        let write = SubjectWrite {
+            org_id: org_id.to_owned(),
+            user_id: self.user_id.clone(),
+            epoch: self.epoch,
+            fence: Fence::of(self.fence_at, self.return_policy),
+        };
+        (self.user_id, write)
+    }
+}
+
 /// Opens the barrier for `user_id`, or says why it is closed. On PostgreSQL the subject's row stays locked
 /// (shared) until the transaction ends, so an erasure waits for writers and writers for an erasure.
 pub async fn open(
@@ -107,9 +137,7 @@ pub async fn open(
             org_id: org_id.to_owned(),
             user_id: user_id.to_owned(),
             epoch: subject.epoch,
-            fence: subject
-                .fence_at
-                .map(|at| Fence { at, unasked: subject.return_policy == ReturnPolicy::Fenced }),
+            fence: Fence::of(subject.fence_at, subject.return_policy),
         }),
         SubjectState::Erasing => Err(Error::refused(
             Code::SubjectErasing,
@@ -146,26 +174,52 @@ pub async fn open_known(
 ) -> Result<BTreeMap<UserId, SubjectWrite>> {
     let mut open = BTreeMap::new();
     for some in users.chunks(1000) {
-        let list = serde_json::to_string(some).map_err(|e| Error::Internal(e.to_string()))?;
         let found = rows!(
             tx,
-            (UserId, i64),
-            "SELECT user_id, epoch FROM subjects
+            ActiveSubject,
+            "SELECT user_id, epoch, fence_at, return_policy FROM subjects
              WHERE org_id = $1 AND user_id IN {texts:$2} AND state = 'active' {lock:SHARE}",
             org_id,
-            list
+            listed(some)?
         )?;
-        for (user_id, epoch) in found {
-            let subject = SubjectWrite {
-                org_id: org_id.to_owned(),
-                user_id: user_id.clone(),
-                epoch,
-                fence: None,
-            };
-            open.insert(user_id, subject);
-        }
+        open.extend(found.into_iter().map(|subject| subject.open(org_id)));
     }
     Ok(open)
+}
+
+/// Opens the barrier for those of `users` who are new. Those who were erased, or may have been under an older key, are
+/// left out: [`open`] says why, or lets them come back.
+pub async fn open_new(
+    tx: &mut Tx,
+    keys: &SubjectKeys,
+    org_id: &OrgId,
+    users: &[&UserId],
+    now: i64,
+) -> Result<BTreeMap<UserId, SubjectWrite>> {
+    let new: Vec<(&UserId, Vec<String>)> = users
+        .iter()
+        .map(|user_id| (*user_id, keys.all_subject_refs(org_id, user_id)))
+        .filter(|(_, refs)| refs.len() == 1)
+        .collect();
+    let mut open = BTreeMap::new();
+    for some in new.chunks(1000) {
+        let admitted = rows!(
+            tx,
+            ActiveSubject,
+            "INSERT INTO subjects (org_id, subject_ref, user_id, state, epoch, created_at)
+             SELECT $1, value -> 1 ->> 0, value ->> 0, 'active', 1, $3 FROM {lists:$2} AS new WHERE TRUE
+             ON CONFLICT DO NOTHING RETURNING user_id, epoch, fence_at, return_policy",
+            org_id,
+            listed(some)?,
+            now
+        )?;
+        open.extend(admitted.into_iter().map(|subject| subject.open(org_id)));
+    }
+    Ok(open)
+}
+
+fn listed(items: &[impl Serialize]) -> Result<String> {
+    serde_json::to_string(items).map_err(|e| Error::Internal(e.to_string()))
 }
 
 /// Keeps all writers of a person out until the transaction ends, also those who are just bringing the person in.

@@ -114,8 +114,8 @@ pub fn arriving(
     };
     let weight = i64::try_from(count).unwrap_or(i64::MAX);
     let wait = if urgent || override_stall || weight >= window { 0 } else { idle };
-    let gathering = Gathering { weight, enough: window, speaks: urgent, insists: override_stall };
-    Some(jobs::gather(app, job(app, subject, urgent, wait), gathering))
+    let gathering = Gathering { enough: window, speaks: urgent, insists: override_stall };
+    Some(jobs::gather(app, job(app, subject, urgent, wait), weight, gathering))
 }
 
 /// Has what waits of a person's stream read now: their session was declared finished.
@@ -123,10 +123,10 @@ pub async fn flush(tx: &mut Tx, app: &App, subject: &SubjectWrite) -> Result<()>
     if app.settings.learning.extractor == "off" {
         return Ok(());
     }
-    let gathering = Gathering { weight: 0, enough: i64::MAX, speaks: true, insists: false };
-    let planned = jobs::gather(app, job(app, subject, true, 0), gathering);
+    let gathering = Gathering { enough: i64::MAX, speaks: true, insists: false };
+    let planned = jobs::gather(app, job(app, subject, true, 0), 0, gathering);
     let mut changes = Changes::default();
-    planned.add_to(&mut changes);
+    Planned::add_all(&[planned], &mut changes)?;
     tx.apply(changes).await.map(drop)
 }
 

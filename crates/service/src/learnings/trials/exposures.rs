@@ -116,6 +116,10 @@ async fn write(tx: &mut Tx, app: &App, batch: &[(OrgId, Exposure)]) -> Result<()
         let users: BTreeSet<&UserId> = exposures.iter().map(|found| &found.user_id).collect();
         let users: Vec<UserId> = users.into_iter().cloned().collect();
         let mut subjects = barrier::open_known(tx, org_id, &users).await?;
+        let unknown = users.iter().filter(|user_id| !subjects.contains_key(*user_id));
+        let (unknown, now): (Vec<&UserId>, i64) = (unknown.collect(), app.clock.now());
+        let new = barrier::open_new(tx, &app.subject_keys, org_id, &unknown, now).await?;
+        subjects.extend(new);
         for user_id in users {
             if !subjects.contains_key(&user_id)
                 && let Some(subject) = admitted(tx, app, org_id, &user_id).await?
@@ -131,7 +135,7 @@ async fn write(tx: &mut Tx, app: &App, batch: &[(OrgId, Exposure)]) -> Result<()
     Ok(())
 }
 
-/// The right to write for somebody who is new here; none for those who are or were erased.
+/// The right to write for somebody who may come back; none for those who are or were erased.
 async fn admitted(
     tx: &mut Tx,
     app: &App,

@@ -1,5 +1,7 @@
 //! SQL of the tables `trial_epochs` and `trial_exposures`.
 
+use serde_json::json;
+
 use super::Exposure;
 use super::epochs::Epoch;
 use base::owner::{OrgId, UserId};
@@ -61,35 +63,35 @@ pub async fn traffic(
     Ok(found.unwrap_or_default())
 }
 
-/// Rows of one statement: SQLite looks at all parameters of a statement for each of them.
-const ROWS: usize = 100;
-
 /// Records what was found for people; what is recorded already stays.
 pub async fn insert_exposures(tx: &mut Tx, exposures: &[(&SubjectWrite, &Exposure)]) -> Result<()> {
+    let row = |(subject, found): &(&'_ SubjectWrite, &'_ Exposure)| {
+        json!([
+            subject.org_id(),
+            subject.user_id(),
+            found.session_id,
+            found.agent_playbook_id,
+            found.epoch_no,
+            subject.epoch(),
+            found.withheld,
+            found.rank,
+            found.found_at,
+        ])
+    };
+    let rows: Vec<serde_json::Value> = exposures.iter().map(row).collect();
     let mut changes = Changes::default();
-    for some in exposures.chunks(ROWS) {
-        let mut values = Vec::with_capacity(some.len() * 9);
-        for (subject, exposure) in some {
-            values.extend([
-                Value::from(subject.org_id()),
-                subject.user_id().into(),
-                Value::from(&exposure.session_id),
-                exposure.agent_playbook_id.into(),
-                exposure.epoch_no.into(),
-                subject.epoch().into(),
-                exposure.withheld.into(),
-                exposure.rank.into(),
-                exposure.found_at.into(),
-            ]);
-        }
-        changes.add_rows(
+    changes.add(
+        storage::statement!(
             "INSERT INTO trial_exposures
                (org_id, user_id, session_id, agent_playbook_id, epoch_no, epoch, withheld, found_rank, found_at)
-             VALUES {rows} ON CONFLICT DO NOTHING",
-            9,
-            values,
-        );
-    }
+             SELECT value ->> 0, value ->> 1, value ->> 2, CAST(value ->> 3 AS BIGINT),
+                    CAST(value ->> 4 AS BIGINT), CAST(value ->> 5 AS BIGINT), CAST(value ->> 6 AS BOOLEAN),
+                    CAST(value ->> 7 AS BIGINT), CAST(value ->> 8 AS BIGINT)
+               FROM {lists:$1} AS found WHERE TRUE
+             ON CONFLICT DO NOTHING"
+        ),
+        vec![Value::lists(&rows)?],
+    );
     tx.apply(changes).await.map(drop)
 }
 

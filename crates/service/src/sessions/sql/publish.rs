@@ -1,15 +1,21 @@
 //! SQL of a publish: its turns, its request, and what it adds to its session.
 
+use std::collections::HashMap;
+use std::collections::btree_map::{BTreeMap, Entry};
+
+use serde::Serialize;
 use sqlx::types::Json;
 
 use crate::experiments::{Arm, Attribution};
-use crate::sessions::{InteractionData, LearningMode};
-use base::owner::OrgId;
+use crate::sessions::{
+    Citation, InteractionData, LearningMode, RetrievedLearning, ToolUsed, Usage, UserAction,
+};
+use base::owner::{OrgId, UserId};
 use storage::db::{Changes, Tx, Value};
-use storage::error::Result;
+use storage::error::{Error, Result};
 use storage::jobs::Planned;
+use storage::rows;
 use storage::subjects::SubjectWrite;
-use storage::{row, rows};
 
 /// The stored answer of a request id.
 pub struct StoredAnswer {
@@ -21,7 +27,10 @@ pub struct StoredAnswer {
 }
 
 /// A request to be stored.
+#[derive(Serialize)]
 pub struct NewRequest<'a> {
+    #[serde(flatten)]
+    pub subject: &'a SubjectWrite,
     pub request_id: &'a str,
     pub session_id: &'a str,
     pub created_at: i64,
@@ -31,192 +40,311 @@ pub struct NewRequest<'a> {
     pub evaluation_only: bool,
     pub session_finished: bool,
     /// The attribution that was sent.
-    pub experiment: Option<&'a Attribution>,
+    pub experiment: Option<Attribution>,
     pub content_sha256: &'a str,
     /// The answer to a repeat; the turns' ids and the attribution are read from their rows.
     pub answer: serde_json::Value,
     /// Learning mode of the request.
     pub learning: LearningMode,
     /// The turns, with the tokens of their content.
+    #[serde(skip)]
     pub items: &'a [(InteractionData, i64)],
 }
 
-/// The answer that was given to a request id, if it was published before.
-pub async fn find_answer(
-    tx: &mut Tx,
-    org_id: &OrgId,
-    request_id: &str,
-) -> Result<Option<StoredAnswer>> {
-    let found = row!(
-        tx,
-        (String, String, String, Json<serde_json::Value>, Option<String>, Option<Arm>),
-        "SELECT user_id, session_id, content_sha256, answer, retrieval_experiment_id, retrieval_experiment_arm
-         FROM requests WHERE org_id = $1 AND request_id = $2",
-        org_id,
-        request_id
-    )?;
-    let Some((user_id, session_id, content_sha256, Json(answer), experiment_id, arm)) = found
-    else {
-        return Ok(None);
-    };
-    let experiment =
-        experiment_id.zip(arm).map(|(experiment_id, arm)| Attribution { experiment_id, arm });
-    let turns = rows!(
-        tx,
-        (i64,),
-        "SELECT interaction_id FROM interactions
-         WHERE org_id = $1 AND user_id = $2 AND session_id = $3 AND request_id = $4
-         ORDER BY interaction_id",
-        org_id,
-        user_id,
-        session_id,
-        request_id
-    )?;
-    let interaction_ids = turns.into_iter().map(|(id,)| id).collect();
-    Ok(Some(StoredAnswer { content_sha256, answer, interaction_ids, experiment }))
+#[derive(sqlx_macros::FromRow)]
+struct AnsweredRequest {
+    request_id: String,
+    user_id: String,
+    session_id: String,
+    content_sha256: String,
+    answer: Json<serde_json::Value>,
+    retrieval_experiment_id: Option<String>,
+    retrieval_experiment_arm: Option<Arm>,
 }
 
-/// The attribution stored with a request.
-pub async fn find_attribution(
+/// The answers that were given to request ids that were published before.
+pub async fn find_answers(
     tx: &mut Tx,
     org_id: &OrgId,
-    request_id: &str,
-) -> Result<Option<Attribution>> {
-    let found = row!(
+    request_ids: &[&str],
+) -> Result<HashMap<String, StoredAnswer>> {
+    if request_ids.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let found = rows!(
         tx,
-        (String, Arm),
-        "SELECT retrieval_experiment_id, retrieval_experiment_arm FROM requests
-         WHERE org_id = $1 AND request_id = $2 AND retrieval_experiment_id IS NOT NULL",
+        AnsweredRequest,
+        "SELECT request_id, user_id, session_id, content_sha256, answer, retrieval_experiment_id,
+                retrieval_experiment_arm
+         FROM requests WHERE org_id = $1 AND request_id IN {texts:$2}",
         org_id,
-        request_id
+        listed(request_ids)?
     )?;
-    Ok(found.map(|(experiment_id, arm)| Attribution { experiment_id, arm }))
+    if found.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let places: Vec<_> = found.iter().map(|r| (&r.user_id, &r.session_id, &r.request_id)).collect();
+    let turns = rows!(
+        tx,
+        (String, i64),
+        "SELECT i.request_id, i.interaction_id FROM {lists:$2} AS place CROSS JOIN interactions i
+         WHERE i.org_id = $1 AND i.user_id = place.value ->> 0 AND i.session_id = place.value ->> 1
+           AND i.request_id = place.value ->> 2
+         ORDER BY i.interaction_id",
+        org_id,
+        listed(&places)?
+    )?;
+    let mut ids: HashMap<String, Vec<i64>> = HashMap::new();
+    for (request_id, interaction_id) in turns {
+        ids.entry(request_id).or_default().push(interaction_id);
+    }
+    let answers = found.into_iter().map(|request| {
+        let pair = request.retrieval_experiment_id.zip(request.retrieval_experiment_arm);
+        let answer = StoredAnswer {
+            content_sha256: request.content_sha256,
+            answer: request.answer.0,
+            interaction_ids: ids.remove(&request.request_id).unwrap_or_default(),
+            experiment: pair.map(|(experiment_id, arm)| Attribution { experiment_id, arm }),
+        };
+        (request.request_id, answer)
+    });
+    Ok(answers.collect())
+}
+
+fn listed(items: &[impl Serialize]) -> Result<String> {
+    serde_json::to_string(items).map_err(|e| Error::Internal(e.to_string()))
+}
+
+/// The attributions stored with requests, of those that have one.
+async fn find_attributions(
+    tx: &mut Tx,
+    org_id: &OrgId,
+    request_ids: &[&str],
+) -> Result<HashMap<String, Attribution>> {
+    let found = rows!(
+        tx,
+        (String, String, Arm),
+        "SELECT request_id, retrieval_experiment_id, retrieval_experiment_arm FROM requests
+         WHERE org_id = $1 AND request_id IN {texts:$2} AND retrieval_experiment_id IS NOT NULL",
+        org_id,
+        listed(request_ids)?
+    )?;
+    let each = found.into_iter();
+    Ok(each.map(|(id, experiment_id, arm)| (id, Attribution { experiment_id, arm })).collect())
 }
 
 /// A request that was stored.
 pub struct StoredRequest {
     /// In order.
     pub interaction_ids: Vec<i64>,
-    /// True if the request carries an attribution: the one that was sent, or that of its session's exposure.
-    pub attributed: bool,
+    /// The attribution of its session's exposure, if none was sent.
+    pub experiment: Option<Attribution>,
 }
 
-/// Turns per INSERT: engines limit the number of parameters.
-const TURNS_AT_ONCE: usize = 100;
+/// A turn as its row is written.
+#[derive(Serialize)]
+struct NewTurn<'a> {
+    user_id: &'a UserId,
+    session_id: &'a str,
+    epoch: i64,
+    request_id: &'a str,
+    created_at: i64,
+    role: &'a str,
+    content: &'a str,
+    shadow_content: &'a str,
+    expert_content: &'a str,
+    user_action: UserAction,
+    user_action_description: &'a str,
+    interacted_image_url: &'a str,
+    image_encoding: &'a str,
+    tools_used: &'a [ToolUsed],
+    citations: &'a [Citation],
+    retrieved_learnings: &'a [RetrievedLearning],
+    token_count: i64,
+    usage: Option<&'a Usage>,
+}
 
-/// Stores a request: its turns, its row, and what it adds to its session, with the work that follows from it.
-pub async fn insert_request(
+impl<'a> NewTurn<'a> {
+    fn of(request: &'a NewRequest<'a>, item: &'a InteractionData, token_count: i64) -> Self {
+        NewTurn {
+            user_id: request.subject.user_id(),
+            session_id: request.session_id,
+            epoch: request.subject.epoch(),
+            request_id: request.request_id,
+            created_at: item.created_at.unwrap_or(request.created_at),
+            role: &item.role,
+            content: &item.content,
+            shadow_content: &item.shadow_content,
+            expert_content: &item.expert_content,
+            user_action: item.user_action,
+            user_action_description: &item.user_action_description,
+            interacted_image_url: &item.interacted_image_url,
+            image_encoding: &item.image_encoding,
+            tools_used: &item.tools_used,
+            citations: &item.citations,
+            retrieved_learnings: &item.retrieved_learnings,
+            token_count,
+            usage: item.usage.as_ref(),
+        }
+    }
+}
+
+/// The contribution of requests to their session.
+#[derive(Serialize)]
+struct Growth<'a> {
+    user_id: &'a UserId,
+    session_id: &'a str,
+    epoch: i64,
+    first_request_at: i64,
+    first_request_id: &'a str,
+    /// Of the first request.
+    source: &'a str,
+    last_request_at: i64,
+    /// Of the last request.
+    agent_version: &'a str,
+    last_received_at: i64,
+    finished_at: Option<i64>,
+    request_count: i64,
+    interaction_count: i64,
+}
+
+impl<'a> Growth<'a> {
+    fn of(request: &'a NewRequest<'a>) -> Self {
+        Growth {
+            user_id: request.subject.user_id(),
+            session_id: request.session_id,
+            epoch: request.subject.epoch(),
+            first_request_at: request.created_at,
+            first_request_id: request.request_id,
+            source: request.source,
+            last_request_at: request.created_at,
+            agent_version: request.agent_version,
+            last_received_at: request.received_at,
+            finished_at: request.session_finished.then_some(request.received_at),
+            request_count: 1,
+            interaction_count: i64::try_from(request.items.len()).unwrap_or(i64::MAX),
+        }
+    }
+
+    /// Adds requests that were received later, by the rules of [`GROW_SESSIONS`].
+    fn add(&mut self, later: Growth<'a>) {
+        let first = (self.first_request_at, self.first_request_id);
+        if (later.first_request_at, later.first_request_id) < first {
+            self.first_request_at = later.first_request_at;
+            self.first_request_id = later.first_request_id;
+            self.source = later.source;
+        }
+        if later.last_request_at >= self.last_request_at {
+            self.last_request_at = later.last_request_at;
+            self.agent_version = later.agent_version;
+        }
+        self.last_received_at = later.last_received_at;
+        self.finished_at = later.finished_at;
+        self.request_count += later.request_count;
+        self.interaction_count += later.interaction_count;
+    }
+}
+
+/// Stores requests of an organization, in the order in which they were received: their turns, their rows, and what they
+/// add to their sessions, with the work that follows from them.
+pub async fn insert_requests(
     tx: &mut Tx,
-    subject: &SubjectWrite,
-    request: &NewRequest<'_>,
-    learning: Option<&Planned>,
+    org_id: &OrgId,
+    requests: &[NewRequest<'_>],
+    learning: &[Planned],
     due: &[Planned],
-) -> Result<StoredRequest> {
+) -> Result<Vec<StoredRequest>> {
     let mut changes = Changes::default();
     // First, because it is where publishes of one person wait for each other: their turns are then numbered in the
     // order in which they become visible.
-    if let Some(learning) = learning {
-        learning.add_to(&mut changes);
-    }
+    Planned::add_all(learning, &mut changes)?;
     changes.together();
-    for turns in request.items.chunks(TURNS_AT_ONCE) {
-        let mut values = Vec::with_capacity(turns.len() * 19);
-        for (item, tokens) in turns {
-            values.extend([
-                subject.org_id().into(),
-                subject.user_id().into(),
-                request.session_id.into(),
-                subject.epoch().into(),
-                request.request_id.into(),
-                item.created_at.unwrap_or(request.created_at).into(),
-                Value::from(&item.role),
-                Value::from(&item.content),
-                Value::from(&item.shadow_content),
-                Value::from(&item.expert_content),
-                item.user_action.as_str().into(),
-                Value::from(&item.user_action_description),
-                Value::from(&item.interacted_image_url),
-                Value::from(&item.image_encoding),
-                Value::json(&item.tools_used)?,
-                Value::json(&item.citations)?,
-                Value::json(&item.retrieved_learnings)?,
-                (*tokens).into(),
-                Value::optional_json(item.usage.as_ref())?,
-            ]);
+    let turns: Vec<NewTurn<'_>> = requests
+        .iter()
+        .flat_map(|request| request.items.iter().map(|(item, n)| NewTurn::of(request, item, *n)))
+        .collect();
+    changes.add(INSERT_TURNS, vec![org_id.into(), Value::lists(&turns)?]);
+    changes.add(INSERT_REQUESTS, vec![org_id.into(), Value::lists(requests)?]);
+    // In the order of their keys: two lists of changes do not wait for each other in a circle.
+    let mut sessions: BTreeMap<(&UserId, &str), Growth<'_>> = BTreeMap::new();
+    for growth in requests.iter().map(Growth::of) {
+        match sessions.entry((growth.user_id, growth.session_id)) {
+            Entry::Vacant(place) => drop(place.insert(growth)),
+            Entry::Occupied(mut place) => place.get_mut().add(growth),
         }
-        changes.add_rows(
-            "INSERT INTO interactions
-               (org_id, user_id, session_id, epoch, request_id, created_at, role, content, shadow_content,
-                expert_content, user_action, user_action_description, interacted_image_url,
-                image_encoding, tools_used, citations, retrieved_learnings, token_count, usage)
-             VALUES {rows} RETURNING interaction_id",
-            19,
-            values,
-        );
     }
-    changes.add(
-        "INSERT INTO requests
-           (org_id, user_id, session_id, request_id, epoch, created_at, received_at, source,
-            agent_version, evaluation_only, retrieval_experiment_id, retrieval_experiment_arm,
-            content_sha256, answer, learning)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
-            COALESCE($11, (SELECT experiment_id FROM experiment_exposures
-                           WHERE org_id = $1 AND user_id = $2 AND session_id = $3
-                           ORDER BY number DESC LIMIT 1)),
-            COALESCE($12, (SELECT arm FROM experiment_exposures
-                           WHERE org_id = $1 AND user_id = $2 AND session_id = $3
-                           ORDER BY number DESC LIMIT 1)),
-            $13, $14, $15)
-         RETURNING CAST(CASE WHEN retrieval_experiment_id IS NULL THEN 0 ELSE 1 END AS BIGINT)",
-        vec![
-            subject.org_id().into(),
-            subject.user_id().into(),
-            request.session_id.into(),
-            request.request_id.into(),
-            subject.epoch().into(),
-            request.created_at.into(),
-            request.received_at.into(),
-            request.source.into(),
-            request.agent_version.into(),
-            request.evaluation_only.into(),
-            request.experiment.map(|sent| sent.experiment_id.as_str()).into(),
-            request.experiment.map(|sent| sent.arm.as_str()).into(),
-            request.content_sha256.into(),
-            Value::json(&request.answer)?,
-            request.learning.as_str().into(),
-        ],
-    );
-    changes.add(
-        GROW_SESSION,
-        vec![
-            subject.org_id().into(),
-            subject.user_id().into(),
-            request.session_id.into(),
-            subject.epoch().into(),
-            request.created_at.into(),
-            request.request_id.into(),
-            request.received_at.into(),
-            request.session_finished.then_some(request.received_at).into(),
-            request.source.into(),
-            request.agent_version.into(),
-            i64::try_from(request.items.len()).unwrap_or(i64::MAX).into(),
-        ],
-    );
-    for job in due {
-        job.add_to(&mut changes);
-    }
+    let sessions: Vec<Growth<'_>> = sessions.into_values().collect();
+    changes.add(GROW_SESSIONS, vec![org_id.into(), Value::lists(&sessions)?]);
+    Planned::add_all(due, &mut changes)?;
     let mut interaction_ids = tx.apply(changes).await?;
-    let attributed = interaction_ids.pop() == Some(1);
+    let is_attributed = interaction_ids.split_off(turns.len());
+    // Turns are numbered in the order of the list.
     interaction_ids.sort_unstable();
-    Ok(StoredRequest { interaction_ids, attributed })
+    let sent = requests.iter().filter(|request| request.experiment.is_some()).count();
+    let mut attributions = match is_attributed.iter().filter(|flag| **flag == 1).count() > sent {
+        true => {
+            let ids: Vec<&str> = requests.iter().map(|request| request.request_id).collect();
+            find_attributions(tx, org_id, &ids).await?
+        }
+        false => HashMap::new(),
+    };
+    let mut interaction_ids = interaction_ids.into_iter();
+    let stored = requests.iter().map(|request| StoredRequest {
+        interaction_ids: interaction_ids.by_ref().take(request.items.len()).collect(),
+        experiment: attributions.remove(request.request_id),
+    });
+    Ok(stored.collect())
 }
 
-/// Adds a request to its session's summary. The first request is the earliest by (time, id): an import may bring it
-/// after later ones.
-const GROW_SESSION: &str = "INSERT INTO sessions
+const INSERT_TURNS: &str = storage::statement!(
+    "INSERT INTO interactions
+       (org_id, user_id, session_id, epoch, request_id, created_at, role, content, shadow_content,
+        expert_content, user_action, user_action_description, interacted_image_url, image_encoding,
+        tools_used, citations, retrieved_learnings, token_count, usage)
+     SELECT $1, value ->> 'user_id', value ->> 'session_id', CAST(value ->> 'epoch' AS BIGINT),
+            value ->> 'request_id', CAST(value ->> 'created_at' AS BIGINT), value ->> 'role',
+            value ->> 'content', value ->> 'shadow_content', value ->> 'expert_content',
+            value ->> 'user_action', value ->> 'user_action_description', value ->> 'interacted_image_url',
+            value ->> 'image_encoding', value -> 'tools_used', value -> 'citations',
+            value -> 'retrieved_learnings', CAST(value ->> 'token_count' AS BIGINT),
+            NULLIF(value -> 'usage', 'null')
+       FROM {lists:$2} AS turn
+     RETURNING interaction_id"
+);
+
+const INSERT_REQUESTS: &str = storage::statement!(
+    "INSERT INTO requests
+       (org_id, user_id, session_id, request_id, epoch, created_at, received_at, source, agent_version,
+        evaluation_only, retrieval_experiment_id, retrieval_experiment_arm, content_sha256, answer, learning)
+     SELECT $1, value ->> 'user_id', value ->> 'session_id', value ->> 'request_id',
+            CAST(value ->> 'epoch' AS BIGINT), CAST(value ->> 'created_at' AS BIGINT),
+            CAST(value ->> 'received_at' AS BIGINT), value ->> 'source', value ->> 'agent_version',
+            CAST(value ->> 'evaluation_only' AS BOOLEAN),
+            COALESCE(value -> 'experiment' ->> 'experiment_id',
+                     (SELECT x.experiment_id FROM experiment_exposures x
+                       WHERE x.org_id = $1 AND x.user_id = value ->> 'user_id'
+                         AND x.session_id = value ->> 'session_id' ORDER BY x.number DESC LIMIT 1)),
+            COALESCE(value -> 'experiment' ->> 'arm',
+                     (SELECT x.arm FROM experiment_exposures x
+                       WHERE x.org_id = $1 AND x.user_id = value ->> 'user_id'
+                         AND x.session_id = value ->> 'session_id' ORDER BY x.number DESC LIMIT 1)),
+            value ->> 'content_sha256', value -> 'answer', value ->> 'learning'
+       FROM {lists:$2} AS request
+     RETURNING CAST(CASE WHEN retrieval_experiment_id IS NULL THEN 0 ELSE 1 END AS BIGINT)"
+);
+
+/// Adds requests to the summaries of their sessions. The first request is the earliest by (time, id): an import may
+/// bring it after later ones.
+const GROW_SESSIONS: &str = storage::statement!(
+    "INSERT INTO sessions
        (org_id, user_id, session_id, epoch, first_request_at, first_request_id, last_request_at,
         last_received_at, finished_at, source, agent_version, request_count, interaction_count)
-     VALUES ($1, $2, $3, $4, $5, $6, $5, $7, $8, $9, $10, 1, $11)
+     SELECT $1, value ->> 'user_id', value ->> 'session_id', CAST(value ->> 'epoch' AS BIGINT),
+            CAST(value ->> 'first_request_at' AS BIGINT), value ->> 'first_request_id',
+            CAST(value ->> 'last_request_at' AS BIGINT), CAST(value ->> 'last_received_at' AS BIGINT),
+            CAST(value ->> 'finished_at' AS BIGINT), value ->> 'source', value ->> 'agent_version',
+            CAST(value ->> 'request_count' AS BIGINT), CAST(value ->> 'interaction_count' AS BIGINT)
+       FROM {lists:$2} AS growth WHERE TRUE
      ON CONFLICT (org_id, user_id, session_id) DO UPDATE SET
         source = CASE WHEN (excluded.first_request_at, excluded.first_request_id)
                          < (sessions.first_request_at, sessions.first_request_id)
@@ -232,5 +360,6 @@ const GROW_SESSION: &str = "INSERT INTO sessions
                       THEN excluded.last_request_at ELSE sessions.last_request_at END,
         last_received_at = excluded.last_received_at,
         finished_at = excluded.finished_at,
-        request_count = sessions.request_count + 1,
-        interaction_count = sessions.interaction_count + excluded.interaction_count";
+        request_count = sessions.request_count + excluded.request_count,
+        interaction_count = sessions.interaction_count + excluded.interaction_count"
+);
