@@ -12,7 +12,7 @@ use super::cues::speech::CONDITIONAL;
 use super::evidence::is_question;
 use super::speech::{is_private, is_told, unquoted};
 use super::standing::{Setting, as_said_without_lead_ins, names_a_case};
-use super::words::{is_one_of, mentions, plain, starts};
+use super::words::{behind, is_one_of, mentions, plain, starts};
 
 const MOST_WORDS: usize = 40;
 
@@ -24,13 +24,14 @@ pub fn durable_facts(sentence: &str, setting: Setting) -> Vec<&str> {
         return Vec::new();
     }
     let facts = match asked_to_remember(words.trim()) {
-        Some(fact) if starts(fact, ONESELF).is_some() && !mentions(fact, SAID_BEFORE) => {
+        Some(fact) if starts(fact, &ONESELF).is_some() && !mentions(fact, &SAID_BEFORE) => {
             vec![sentence]
         }
         Some(_) => Vec::new(),
         None => clauses_with_facts(sentence, setting.is_answer),
     };
-    let is_of_now = |words| [FOR_NOW, CONDITIONAL, OTHERS].iter().any(|list| mentions(words, list));
+    let is_of_now =
+        |words| [&FOR_NOW, &CONDITIONAL, &OTHERS].iter().any(|list| mentions(words, list));
     let is_none = facts.is_empty()
         || setting.is_ironic
         || names_a_case(sentence)
@@ -61,10 +62,10 @@ fn clauses_with_facts(sentence: &str, is_answer: bool) -> Vec<&str> {
 
 fn asked_to_remember(mut plain: &str) -> Option<&str> {
     loop {
-        if let Some(fact) = starts(plain, REMEMBER) {
+        if let Some(fact) = starts(plain, &REMEMBER) {
             return Some(fact);
         }
-        plain = starts(plain, LEAD_INS)?;
+        plain = starts(plain, &LEAD_INS)?;
     }
 }
 
@@ -87,14 +88,14 @@ impl Break {
         let rest = &sentence[self.next..];
         let words = plain(rest);
         let mut next = words.split_whitespace();
-        let goes_on = |word: &str| is_one_of(word, ONESELF) || is_one_of(word, TURNS);
+        let goes_on = |word: &str| is_one_of(word, &ONESELF) || is_one_of(word, &TURNS);
         match self.joint {
             Joint::Turn => true,
             Joint::And => next.next().is_some_and(goes_on) || is_fact(rest),
             // "Go, Rust and Python" is one thing.
             Joint::Comma => {
                 next.next().is_none_or(goes_on)
-                    || !next.take(2).any(|word| word != "i" && is_one_of(word, ANDS))
+                    || !next.take(2).any(|word| word != "i" && is_one_of(word, &ANDS))
             }
         }
     }
@@ -110,9 +111,9 @@ fn breaks(sentence: &str) -> Vec<Break> {
         let word = words.trim();
         let (end, joint) = if bare.ends_with([',', ';']) {
             (begin + bare.len() - 1, Joint::Comma)
-        } else if ["-", "–", "—"].contains(&bare) || is_one_of(word, TURNS) {
+        } else if ["-", "–", "—"].contains(&bare) || is_one_of(word, &TURNS) {
             (begin, Joint::Turn)
-        } else if is_one_of(word, ANDS) && bare != "I" {
+        } else if is_one_of(word, &ANDS) && bare != "I" {
             (begin, Joint::And)
         } else {
             return None;
@@ -141,8 +142,8 @@ fn words(clause: &str) -> Vec<Word> {
                 "cant" | "cannot" => "can not",
                 word => word,
             };
-            let is_name = is_named && !is_one_of(word, NO_NAMES);
-            let parts = whole.split(' ').filter(|part| !is_one_of(part, FILLERS));
+            let is_name = is_named && !is_one_of(word, &NO_NAMES);
+            let parts = whole.split(' ').filter(|part| !is_one_of(part, &FILLERS));
             words.extend(parts.map(|part| Word { plain: part.to_owned(), is_name }));
         }
     }
@@ -163,13 +164,13 @@ enum Complement {
 
 /// Beginnings of facts by their first word.
 static BEGINNINGS: LazyLock<HashMap<&str, Vec<(&str, Complement)>>> = LazyLock::new(|| {
-    let all = LASTING.iter().map(|list| (*list, Complement::Anything));
-    let all = all.chain(GENERAL.iter().map(|list| (*list, Complement::General)));
-    let all = all.chain(NAMED.iter().map(|list| (*list, Complement::Name)));
-    let more = [(THINGS, Complement::NamedKind), (PREFERENCES, Complement::Heeded)];
+    let all = LASTING.iter().map(|list| (list, Complement::Anything));
+    let all = all.chain(GENERAL.iter().map(|list| (list, Complement::General)));
+    let all = all.chain(NAMED.iter().map(|list| (list, Complement::Name)));
+    let more = [(&THINGS, Complement::NamedKind), (&PREFERENCES, Complement::Heeded)];
     let mut beginnings: HashMap<&str, Vec<(&str, Complement)>> = HashMap::new();
     for (phrase, complement) in
-        all.chain(more).flat_map(|(list, kind)| list.split(',').map(move |p| (p.trim(), kind)))
+        all.chain(more).flat_map(|(list, kind)| list.phrases().iter().map(move |p| (*p, kind)))
     {
         let first = phrase.split(' ').next().unwrap_or_default();
         beginnings.entry(first).or_default().push((phrase, complement));
@@ -186,12 +187,12 @@ fn is_fact(clause: &str, is_answer: bool) -> bool {
         let first = rest.split(' ').next().unwrap_or_default();
         let mut beginnings = BEGINNINGS.get(first).into_iter().flatten();
         let found = beginnings.any(|(phrase, complement)| {
-            let Some(after) = starts(rest, phrase) else { return false };
+            let Some(after) = behind(rest, phrase) else { return false };
             let next = &words[words.len() - after.split_whitespace().count()..];
-            let is_article = |word: &Word| is_one_of(&word.plain, ARTICLES);
+            let is_article = |word: &Word| is_one_of(&word.plain, &ARTICLES);
             let is_general = match next {
                 [article, name, ..] if is_article(article) && name.is_name => true,
-                [first, ..] => !is_one_of(&first.plain, CHOICE_OF_NOW),
+                [first, ..] => !is_one_of(&first.plain, &CHOICE_OF_NOW),
                 [] => false,
             };
             match complement {
@@ -199,20 +200,20 @@ fn is_fact(clause: &str, is_answer: bool) -> bool {
                 Complement::General => is_general,
                 Complement::Name => next.first().is_some_and(|next| next.is_name),
                 Complement::NamedKind => {
-                    let named = next.iter().position(|word| !is_one_of(&word.plain, OF_KIND));
+                    let named = next.iter().position(|word| !is_one_of(&word.plain, &OF_KIND));
                     named.is_some_and(|place| place > 0 && next[place].is_name)
                 }
                 Complement::Heeded => {
                     !is_answer
                         && is_general
-                        && next.iter().any(|word| is_one_of(&word.plain, HEEDED))
+                        && next.iter().any(|word| is_one_of(&word.plain, &HEEDED))
                 }
             }
         });
         if found {
             return true;
         }
-        let Some(after) = starts(rest, LEAD_INS).or_else(|| starts(rest, FACT_LEAD_INS)) else {
+        let Some(after) = starts(rest, &LEAD_INS).or_else(|| starts(rest, &FACT_LEAD_INS)) else {
             return false;
         };
         rest = after;

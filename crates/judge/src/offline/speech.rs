@@ -53,7 +53,7 @@ fn is_for_others(sentence: &str) -> bool {
         (after.is_empty() || after.starts_with(char::is_whitespace))
             && !without_lead_ins(plain(&sentence[..at]).trim()).is_empty()
     });
-    dictates || mentions(&words, WRITING) && !mentions(&words, OF_ANSWERS)
+    dictates || mentions(&words, &WRITING) && !mentions(&words, &OF_ANSWERS)
 }
 
 /// A sentence without what it quotes.
@@ -63,24 +63,24 @@ pub fn unquoted(sentence: &str) -> String {
 
 /// Whether the turn makes a play of what follows.
 pub fn pretends(turn: &str) -> bool {
-    mentions(&plain(turn), PRETENDING)
+    mentions(&plain(turn), &PRETENDING)
 }
 
 /// Whether these words take back what was said before.
 pub fn withdraws(text: &str) -> bool {
-    mentions(&plain(text), WITHDRAWN)
+    mentions(&plain(text), &WITHDRAWN)
 }
 
 /// Whether the agent says that it will not.
 pub fn declines(reply: &str) -> bool {
-    mentions(&plain(reply), DECLINED)
+    mentions(&plain(reply), &DECLINED)
 }
 
 /// Whether a sentence, between its neighbours, says the opposite of what it means.
 pub fn is_ironic(around: &[String], sentence: &str) -> bool {
     sentence.ends_with("...")
         || sentence.ends_with(['…', '🙄', '🙃'])
-        || around.iter().any(|sentence| mentions(&plain(sentence), IRONY))
+        || around.iter().any(|sentence| mentions(&plain(sentence), &IRONY))
 }
 
 /// Whether one of the sentences complains.
@@ -90,17 +90,17 @@ pub fn is_retort(around: &[String]) -> bool {
 
 /// Whether somebody else's words are told, or what might be.
 pub fn is_told(plain: &str) -> bool {
-    mentions(plain, REPORTED) || mentions(plain, IMAGINED)
+    mentions(plain, &REPORTED) || mentions(plain, &IMAGINED)
 }
 
 /// Whether an order is no one's to give or to mean: it takes checks away, or asks for what nobody wants.
 pub fn is_out_of_place(plain: &str) -> bool {
-    mentions(plain, OVERREACHING)
-        || mentions(plain, UNWANTED)
-        || mentions(plain, UNCHECKED) && !mentions(plain, NEGATIVE)
+    mentions(plain, &OVERREACHING)
+        || mentions(plain, &UNWANTED)
+        || mentions(plain, &UNCHECKED) && !mentions(plain, &NEGATIVE)
 }
 
 /// Whether it holds something that no memory should: secrets, identifiers, money, illness.
 pub fn is_private(plain: &str) -> bool {
-    mentions(plain, SECRET) || mentions(plain, HEALTH)
+    mentions(plain, &SECRET) || mentions(plain, &HEALTH)
 }

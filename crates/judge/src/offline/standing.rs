@@ -8,7 +8,7 @@ use super::cues::facts::ONESELF;
 use super::cues::orders::*;
 use super::evidence::is_question;
 use super::speech::{is_ironic, is_out_of_place, is_private, is_retort, is_told, unquoted};
-use super::words::{is_one_of, mentions, plain, starts};
+use super::words::{Cues, behind, is_one_of, mentions, plain, starts};
 
 /// A rule for the future.
 #[derive(Debug, PartialEq, Eq)]
@@ -63,25 +63,25 @@ pub fn standing_order(sentence: &str, setting: Setting) -> Option<StandingOrder>
         let clause = as_said_without_lead_ins(clause);
         let (condition, rest) = clause.split_once(", ")?;
         let when = plain(condition);
-        starts(when.trim(), CONDITIONS)?;
-        let each_time = starts(when.trim(), EVERY_TIME).is_some() && !asks;
+        starts(when.trim(), &CONDITIONS)?;
+        let each_time = starts(when.trim(), &EVERY_TIME).is_some() && !asks;
         // "It" is what the condition speaks of.
         let work = plain(&unquoted(rest)).replace(" it ", " one ");
         (each_time && is_work(work.trim()) || orders(&work)).then(|| order(condition, rest))
     })?;
     let is_meant = !setting.is_ironic && !is_told(&words) && !is_out_of_place(&words);
     // A rule about customers' data is learned, and flagged where it is proposed; secrets of one's own are not.
-    let is_secret = is_private(&words) && mentions(&words, ONESELF);
+    let is_secret = is_private(&words) && mentions(&words, &ONESELF);
     (is_meant && !names_a_case(sentence) && !is_secret).then_some(found)
 }
 
 /// Whether a clause orders something to be done, be it only once.
 fn is_work(plain: &str) -> bool {
-    let rest = starts(plain, ASKING).unwrap_or(plain);
-    let mut words = starts(rest, FORBIDDING).unwrap_or(rest).split(' ');
+    let rest = starts(plain, &ASKING).unwrap_or(plain);
+    let mut words = starts(rest, &FORBIDDING).unwrap_or(rest).split(' ');
     let (verb, object) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    (is_one_of(verb, WORK) || is_one_of(verb, WITH_FUTURE))
-        && (!is_one_of(verb, NOUNS_TOO) || is_one_of(object, ITS_OBJECT))
+    (is_one_of(verb, &WORK) || is_one_of(verb, &WITH_FUTURE))
+        && (!is_one_of(verb, &NOUNS_TOO) || is_one_of(object, &ITS_OBJECT))
 }
 
 /// The sentence, and what follows a comma or a dash in it, if "and" or "but" begins it or it asks for something.
@@ -89,16 +89,15 @@ fn clauses(sentence: &str) -> impl Iterator<Item = &str> {
     let later = sentence.match_indices([',', ';', '–', '—']).filter_map(move |(at, mark)| {
         let rest = sentence[at + mark.len()..].trim();
         let (before, words) = (plain(&sentence[..at]), plain(rest));
-        let opens = |list| starts(words.trim(), list).is_some();
+        let opens = |list: &Cues| starts(words.trim(), list).is_some();
         let before = without_lead_ins(before.trim());
-        let only_lead_ins = before.is_empty() || is_one_of(before, BEFORE_COMMA);
-        let elsewhere = |words: &Elsewhere| opens(words.please) || opens(words.future);
-        let goes_on =
-            opens("and, but, so, also, und, aber, et, mais, y, pero, e, mas, ma, en, maar, i, ale")
-                || opens(ASKING)
-                || opens(FUTURE)
-                || opens(LATER)
-                || ELSEWHERE.iter().any(elsewhere);
+        let only_lead_ins = before.is_empty() || is_one_of(before, &BEFORE_COMMA);
+        let elsewhere = |words: &Elsewhere| opens(&words.please) || opens(&words.future);
+        let goes_on = opens(&JOINTS)
+            || opens(&ASKING)
+            || opens(&FUTURE)
+            || opens(&LATER)
+            || ELSEWHERE.iter().any(elsewhere);
         (only_lead_ins || goes_on).then_some(rest)
     });
     std::iter::once(sentence).chain(later)
@@ -112,12 +111,12 @@ pub fn names_a_case(sentence: &str) -> bool {
         longest >= 4 || all >= 7 || all > 0 && word.contains(['#', '_', '@'])
     };
     let plain = plain(sentence).replace("from today on", "");
-    mentions(&plain, THIS_TIME) || sentence.split_whitespace().any(numbered)
+    mentions(&plain, &THIS_TIME) || sentence.split_whitespace().any(numbered)
 }
 
 /// Plain words without their lead-ins: "good but", "yes and", "please".
 pub fn without_lead_ins(mut plain: &str) -> &str {
-    while let Some(after) = starts(plain, LEAD_INS) {
+    while let Some(after) = starts(plain, &LEAD_INS) {
         plain = after;
     }
     plain
@@ -144,71 +143,73 @@ fn orders(plain: &str, setting: Setting, is_question: bool) -> bool {
 fn orders_in_english(plain: &str, setting: Setting, is_question: bool) -> bool {
     let (mut rest, mut asks, mut future, mut habit) = (plain, false, false, false);
     loop {
-        rest = if let Some(after) = starts(rest, ASKING) {
+        rest = if let Some(after) = starts(rest, &ASKING) {
             asks = true;
             after
-        } else if let Some(after) = starts(rest, FUTURE) {
+        } else if let Some(after) = starts(rest, &FUTURE) {
             future = true;
             after
-        } else if let Some(after) = starts(rest, LATER).filter(|_| !is_question) {
+        } else if let Some(after) = starts(rest, &LATER).filter(|_| !is_question) {
             future = true;
             after
-        } else if let Some(after) = starts(rest, HABIT).filter(|_| !habit) {
+        } else if let Some(after) = starts(rest, &HABIT).filter(|_| !habit) {
             habit = true;
             after
-        } else if let Some(after) = starts(rest, LEAD_INS) {
+        } else if let Some(after) = starts(rest, &LEAD_INS) {
             after
         } else {
             break;
         };
     }
-    if future && let Some(wish) = starts(rest, WISHING) {
+    if future && let Some(wish) = starts(rest, &WISHING) {
         return !["", "to", "you", "it", "that", "this"]
             .contains(&wish.split(' ').next().unwrap_or_default());
     }
-    if future && starts(rest, "no more").is_some_and(|what| !what.is_empty()) {
+    if future && behind(rest, "no more").is_some_and(|what| !what.is_empty()) {
         return true;
     }
     // "Use simple words, always."
     habit |= asks && rest.ends_with(" always");
-    let forbids = starts(rest, FORBIDDING);
-    let stops = starts(rest, "stop").filter(|rest| is_form(rest.split(' ').next(), "ing"));
+    let forbids = starts(rest, &FORBIDDING);
+    let stops = behind(rest, "stop").filter(|rest| is_form(rest.split(' ').next(), "ing"));
     let mut words = forbids.or(stops).unwrap_or(rest).split_whitespace();
     let Some(verb) = words.next() else { return false };
     let objects: Vec<&str> = words.collect();
     let object = objects.first().copied().unwrap_or_default();
-    let points_away = is_one_of(object, POINTING_AWAY) && !(object == "that" && objects.len() > 3);
+    let points_away = is_one_of(object, &POINTING_AWAY) && !(object == "that" && objects.len() > 3);
     let is_elsewhere = rest.ends_with(" there") || object == "instead";
     if object.is_empty() || points_away || is_elsewhere {
         return false;
     }
-    let later = !is_question && mentions(rest, LATER);
-    let is_work = is_one_of(verb, WORK);
+    let later = !is_question && mentions(rest, &LATER);
+    let is_work = is_one_of(verb, &WORK);
     let of_oneself = objects.iter().take(NEAR).any(|word| ["me", "us"].contains(word));
-    let each_time =
-        is_work && (asks || of_oneself) && mentions(rest, EACH_TIME) && !mentions(rest, AT_LEISURE);
-    future |= mentions(rest, FUTURE)
+    let each_time = is_work
+        && (asks || of_oneself)
+        && mentions(rest, &EACH_TIME)
+        && !mentions(rest, &AT_LEISURE);
+    future |= mentions(rest, &FUTURE)
         || each_time
         || later && (asks || habit || forbids.or(stops).is_some());
     // "Sing" and "need" are verbs, "singing", "needed" and "makes" forms of such that order nothing.
     let is_form = is_form(Some(verb), "ing")
         || is_form(Some(verb), "ed")
         || is_form(Some(verb), "s") && !verb.ends_with("ss");
-    let may_be_verb = !is_one_of(verb, NO_VERBS) && !is_form;
+    let may_be_verb = !is_one_of(verb, &NO_VERBS) && !is_form;
     // "Give" and "let" are orders with a person behind them: "always give me", "never let us".
     let to_oneself = ["me", "us"].contains(&object);
     let may_be_order = may_be_verb || to_oneself && ["give", "let", "say"].contains(&verb);
     if future {
-        let is_verb = is_work || is_one_of(verb, WITH_FUTURE);
+        let is_verb = is_work || is_one_of(verb, &WITH_FUTURE);
         let orders = is_verb || may_be_order && (asks || habit || forbids.is_some());
         return orders || stops.is_some();
     }
     // Without a word about the future an answer or a retort means the matter at hand.
-    let is_general = !is_one_of(object, DEFINITE);
+    let is_general = !is_one_of(object, &DEFINITE);
     if is_question || setting.is_retort || setting.is_answer && !is_general {
         return false;
     }
-    let no_more = mentions(rest, "ever") || mentions(rest, NO_MORE) && (to_oneself || is_general);
+    let no_more = mentions(rest, &EVER) || mentions(rest, &NO_MORE) && (to_oneself || is_general);
     habit && (is_work || may_be_order && (asks || of_oneself) && !setting.is_answer)
         || forbids.is_some() && no_more && is_work
         || stops.is_some() && (to_oneself || asks && is_general && is_work_of(verb))
@@ -218,7 +219,7 @@ fn orders_in_english(plain: &str, setting: Setting, is_question: bool) -> bool {
 fn is_work_of(doing: &str) -> bool {
     doing
         .strip_suffix("ing")
-        .is_some_and(|verb| is_one_of(verb, WORK) || is_one_of(&format!("{verb}e"), WORK))
+        .is_some_and(|verb| is_one_of(verb, &WORK) || is_one_of(&format!("{verb}e"), &WORK))
 }
 
 fn is_form(verb: Option<&str>, ending: &str) -> bool {
@@ -227,28 +228,29 @@ fn is_form(verb: Option<&str>, ending: &str) -> bool {
 
 impl Elsewhere {
     fn order(&self, plain: &str, setting: Setting) -> bool {
-        let has = |list| mentions(plain, list);
-        let (always, never, future) = (has(self.always), has(self.never), has(self.future));
-        if !(always || never || future) || has(STILL) {
+        let has = |list: &Cues| mentions(plain, list);
+        let (always, never, future) = (has(&self.always), has(&self.never), has(&self.future));
+        if !(always || never || future) || has(&STILL) {
             return false;
         }
         let (mut rest, mut forbids, mut asks) = (plain, false, self.verb_is_last);
         loop {
-            let before = [self.future, self.always, self.joints];
-            rest = if let Some(after) = starts(rest, self.please) {
+            let before = [&self.future, &self.always, &self.joints];
+            rest = if let Some(after) = starts(rest, &self.please) {
                 asks = true;
                 after
             } else if let Some(after) = before.iter().find_map(|list| starts(rest, list)) {
                 after
-            } else if let Some(after) = starts(rest, self.never).or_else(|| starts(rest, self.not))
+            } else if let Some(after) =
+                starts(rest, &self.never).or_else(|| starts(rest, &self.not))
             {
                 forbids = true;
                 after
-            } else if let Some(after) = starts(rest, self.pronouns)
+            } else if let Some(after) = starts(rest, &self.pronouns)
                 && (forbids || asks)
             {
                 after
-            } else if let Some(after) = starts(rest, LEAD_INS) {
+            } else if let Some(after) = starts(rest, &LEAD_INS) {
                 after
             } else {
                 break;
@@ -256,22 +258,27 @@ impl Elsewhere {
         }
         let words: Vec<&str> = rest.split_whitespace().collect();
         let (Some(first), Some(last)) = (words.first(), words.last()) else { return false };
-        let states = starts(rest, self.subjects).is_some()
-            || self.verb_is_last && words.get(1).is_some_and(|word| is_one_of(word, self.subjects))
+        let states = starts(rest, &self.subjects).is_some()
+            || self.verb_is_last
+                && words.get(1).is_some_and(|word| is_one_of(word, &self.subjects))
             || self.own_endings.iter().any(|ending| first.ends_with(ending));
         let is_cue = |word: &&str| {
-            [self.always, self.never, self.please].iter().any(|list| is_one_of(word, list))
+            [&self.always, &self.never, &self.please].iter().any(|list| is_one_of(word, list))
         };
-        let points_away = words.get(1).is_some_and(|word| is_one_of(word, self.pointing))
+        let points_away = words.get(1).is_some_and(|word| is_one_of(word, &self.pointing))
             && words.get(2).is_none_or(is_cue);
         if states || points_away {
             return false;
         }
-        let verbs = if forbids && !self.forbids.is_empty() { self.forbids } else { self.orders };
-        let is_order = words.len() >= if future || has(self.please) { 2 } else { 3 }
-            && (is_one_of(first, verbs) || self.verb_is_last && is_one_of(last, self.orders));
+        let verbs = if forbids && !self.forbids.phrases().is_empty() {
+            &self.forbids
+        } else {
+            &self.orders
+        };
+        let is_order = words.len() >= if future || has(&self.please) { 2 } else { 3 }
+            && (is_one_of(first, verbs) || self.verb_is_last && is_one_of(last, &self.orders));
         if future {
-            return is_order || always || never || has(self.please);
+            return is_order || always || never || has(&self.please);
         }
         is_order && !setting.is_retort && !setting.is_answer
     }
