@@ -11,10 +11,12 @@ mod extraction;
 mod facts;
 pub(crate) mod language;
 mod learnings;
+mod pasted;
 pub(crate) mod session;
 mod speech;
 mod standing;
 pub(crate) mod tools;
+mod withdrawal;
 pub(crate) mod words;
 
 use std::time::Duration;

@@ -4,10 +4,12 @@
 mod agent;
 pub mod facts;
 pub mod orders;
+pub mod pasted;
 pub mod speech;
 mod tools;
 mod user;
 mod wishes;
+pub mod withdrawal;
 
 pub use agent::*;
 pub use tools::*;

@@ -15,6 +15,36 @@ pub static WRITING: Cues = Cues::new(
     escreve uma, escreva um, escreva uma, traduz, diz a, diz ao, diz à, diga a, scrivi un, scrivi una, \
     traduci, di a, dì a, schrijf een, vertaal, zeg tegen, napisz, przetłumacz, powiedz zespołowi",
 );
+/// Verbs that make a thing; what such a sentence says of it is no rule for the agent.
+pub static MAKING: Cues = Cues::new(
+    "add, build, code, create, compose, design, develop, draft, generate, implement, make, prepare, \
+    produce, program, set up, write, bau, baue, bauen, erstell, erstelle, erstellen, entwirf, entwickle, \
+    mach, mache, programmier, programmiere, schreib, schreibe, füg, füge, crée, créez, crées, fais, \
+    faites, ajoute, ajoutez, conçois, écris, écrivez, rédige, rédigez, développe, crea, cree, haz, \
+    escribe, escriba, redacta, redacte, diseña, añade, desarrolla, prepara, prepare, cria, crie, faz, \
+    faça, escreve, escreva, redige, redija, desenvolve, desenvolva, adiciona, adicione, scrivi, scriva, \
+    fai, fammi, aggiungi, progetta, sviluppa, realizza, maak, bouw, ontwerp, schrijf, ontwikkel, voeg, \
+    zrób, stwórz, utwórz, napisz, zbuduj, zaprojektuj, dodaj, przygotuj, opracuj",
+);
+/// Words that may stand between such a verb and the thing that it makes.
+pub static FOR_WHOM: Cues =
+    Cues::new("me, us, mir, uns, moi, nous, me, nos, mi, ci, mij, ons, mi, nam, please, bitte");
+/// Begin the name of a thing that is yet to be made.
+pub static A_NEW_ONE: Cues = Cues::new(
+    "a, an, another, some, two, three, ein, eine, einen, un, une, des, una, unas, unos, um, uma, umas, uns, \
+    uno, een, nowy, nową, nowe, jakiś, jakąś",
+);
+/// Say what somebody or something should do.
+pub static SHOULD: Cues = Cues::new(
+    "should, must, shall, needs, has, have, will, may, cannot, soll, sollen, sollte, sollten, muss, müssen, \
+    darf, dürfen, doit, doivent, devrait, debe, deben, debería, tiene, deve, devem, deveria, devono, \
+    dovrebbe, moet, moeten, mag, mogen, powinien, powinna, powinno, powinny, musi, muszą",
+);
+/// The agent, and the user: what they should do is no matter of a thing.
+pub static SPOKEN_TO: Cues = Cues::new(
+    "you, i, we, du, sie, ihr, ich, wir, tu, vous, je, nous, usted, ustedes, yo, você, vocês, eu, lei, voi, \
+    io, noi, je, jij, u, jullie, ik, wij, ty, ja, my",
+);
 /// "Write a" begins a text; "write a summary first" begins an answer.
 pub static OF_ANSWERS: Cues =
     Cues::new("write a summary, write a test, write a short, write a one, write a brief");
@@ -26,20 +56,6 @@ pub static PRETENDING: Cues = Cues::new(
     imagina que, faz de conta, finge que, gioco di ruolo, facciamo finta, immagina di, rollenspel, \
     doe alsof, stel je voor, odgrywaj*, wyobraź sobie, udawaj*",
 );
-/// Phrases that withdraw the sentence before them.
-pub static WITHDRAWN: Cues = Cues::new(
-    "forget it, forget that, forget what i said, forget i said, never mind, \
-    nevermind, scratch that, ignore that, ignore what i, disregard that, disregard what, no wait, \
-    wait no, dont change anything, do not change anything, just kidding, only kidding, kidding, \
-    just joking, only joking, im joking, was joking, i take that back, i take it back, \
-    on second thought, on second thoughts, changed my mind, strike that, leave it as it is, \
-    leave it as it was, as before please, vergiss es, vergiss das, vergessen sie es, doch nicht, \
-    doch lieber nicht, war nur spaß, nur ein scherz, oublie*, oubliez, laisse tomber, laissez tomber, \
-    finalement non, je plaisante, olvídalo, olvida eso, olvídelo, mejor no, es broma, era broma, déjalo, \
-    esquece, esqueça, deixa estar, afinal não, é brincadeira, era brincadeira, lascia stare, \
-    lascia perdere, scherzavo, scherzo, anzi no, come non detto, laat maar, vergeet het, toch niet, \
-    grapje, nieważne, zapomnij, jednak nie, żartowałem, żartowałam, żartuję",
-);
 /// The agent will not do it.
 pub static DECLINED: Cues = Cues::new(
     "i cant do, i cannot do, im not able to do, i am not able to do, i wont, i will not, \
@@ -48,13 +64,27 @@ pub static DECLINED: Cues = Cues::new(
     das geht nicht, je ne peux pas, no puedo hacer, no puedo, não posso, non posso, dat kan ik niet, \
     dat mag ik niet, nie mogę",
 );
+/// Beginnings of a reply that refuses an order.
+pub static REFUSED: Cues = Cues::new(
+    "i cant, i cannot, im afraid, i am afraid, im not able, i am not able, im unable, i am unable, \
+    id rather not, i wont, i will not, unfortunately, ich kann nicht, ich kann das nicht, leider, \
+    das kann ich, je ne peux, je regrette, no puedo, lo siento pero, não posso, infelizmente, non posso, \
+    purtroppo, mi dispiace ma, ik kan niet, ik kan dat niet, helaas, dat kan niet, nie mogę, niestety",
+);
 /// Praise that means the opposite.
 pub static IRONY: Cues = Cues::new(
     "i just love, i simply love, i so love, i just adore, i adore, i do so enjoy, \
     exactly when i, exactly what i need, exactly what i needed, just what i need, just what i needed, \
     oh wonderful, oh great, oh joy, oh fantastic, oh brilliant, oh lovely, oh perfect, how wonderful, \
     how lovely, how nice, what a joy, what a treat, great another, wonderful another, lovely another, \
-    great job, well done, yeah right, lucky me, na toll, na super, na klasse, ganz toll, wie schön, \
+    great job, well done, yeah right, lucky me, oh sure, why not, why dont you, love it when you, \
+    love when you, works great, so helpful, as if i, because i have nothing, nothing better to do, \
+    just keep on, na klar, großartig, sonst nichts zu tun, sonst nichts vor, ist ja egal, eh egal, \
+    was für eine hilfe, tolle hilfe, tolle idee, ben voyons, super idée, bonne idée, quelle aide, \
+    merci bien, qué gran, qué buena idea, gran idea, cómo no, de mucho me sirve, que ótimo, \
+    que beleza, ótima ideia, bela ajuda, grande ajuda, ottima idea, bella idea, bell aiuto, bellaiuto, \
+    grande aiuto, ma certo, ja hoor, goed idee, lekker handig, no jasne, świetny pomysł, na pewno, \
+    wspaniale, brawo, wielkie dzięki, na toll, na super, na klasse, ganz toll, wie schön, \
     toll gemacht, bravo, jadore, quelle joie, génial encore, me encanta, qué maravilla, qué alegría, \
     que maravilha, que alegria, adoro, che bello, che gioia, fijn hoor, lekker dan, heerlijk hoor, \
     wat leuk, no pięknie, no super, jak miło, uwielbiam",
@@ -63,6 +93,15 @@ pub static IRONY: Cues = Cues::new(
 pub static UNWANTED: Cues = Cues::new(
     "love it, love that, the wrong, wrong size, wrong item, broken, as late as, falsche*, mauvais*, \
     equivocad*, errad*, sbagliat*, verkeerde*, niewłaściw*, zły, złą, złe",
+);
+/// Nobody orders this in earnest, unless it is forbidden.
+pub static HARMFUL: Cues = Cues::new(
+    "delete my, delete everything, delete all my, deleting my, lose my, losing my, ignore me, \
+    ignoring me, ignore everything, make up, making up, keep me waiting, keep me on hold, \
+    charge me twice, so stupid, stupidly, nonsense, lösch alles, alles lösch*, lösch einfach, dumm, \
+    ignorier mich, supprime tout, ignore moi, bêtement, bórralo todo, borra todo, ignórame, tonterías, \
+    apaga tudo, apagando tudo, ignora me, asneira*, cancella tutto, ignorami, stupid*, verwijder alles, \
+    negeer me, domme, dom, kasuj wszystko, usuwaj wszystko, ignoruj mnie, głupi*, głupot*",
 );
 /// Somebody else's words.
 pub static REPORTED: Cues = Cues::new(
@@ -86,7 +125,18 @@ pub static CONDITIONAL: Cues = Cues::new(
 );
 /// An order that takes the agent's checks from it, or makes somebody else of it.
 pub static OVERREACHING: Cues = Cues::new(
-    "obey, your rules, your guidelines, your instructions, system prompt, \
+    "obey, comply, refuse, refuses, your rules, your guidelines, your instructions, your policy, \
+    your policies, your safety, safety policy, safety rules, previous instructions, prior instructions, \
+    system prompt, hidden prompt, reveal, no rules, no restrictions, no limits, no filter, no filters, \
+    without restrictions, without any restrictions, without limits, without limitations, \
+    without warnings, without filters, unrestricted, unfiltered, uncensored, \
+    ohne einschränkung*, ohne regeln, keine regeln, keine einschränkung*, ohne filter, deine anweisungen, \
+    sans filtre, sans limite, sans limites, sans restriction*, aucune règle, pas de règles, tes consignes, vos consignes, tes instructions, \
+    sin filtro*, sin límites, sin restricciones, sin reglas, no tienes reglas, tus instrucciones, instrucciones anteriores, sem filtro*, \
+    sem limites, sem restrições, sem regras, não tens regras, não tem regras, tuas instruções, suas instruções, instruções anteriores, senza filtri, \
+    senza limiti, senza restrizioni, senza regole, nessuna regola, tue istruzioni, istruzioni precedenti, zonder beperking*, \
+    zonder filter*, zonder regels, geen regels, je instructies, vorige instructies, bez ograniczeń, bez filtra, bez filtrów, \
+    bez zasad, nie masz zasad, twoje instrukcje, poprzednie instrukcje, \
     jailbreak, approve every, approve all, approve any, approve my, employee discount, the discount, \
     a discount, full discount, full refund, for free, free of charge, admin, admins, administrator, \
     you are now, youre now, act as, ask for approval, ask for approvals, ask for id, ask for my id, \
