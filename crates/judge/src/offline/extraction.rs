@@ -9,7 +9,7 @@ use super::cues::ANYTHING_ELSE;
 use super::evidence::is_question;
 use super::facts::durable_facts;
 use super::speech::{declines, own_sentences, pretends, refuses};
-use super::standing::{Setting, standing_order};
+use super::standing::{Setting, confirms_rule, is_meant, standing_order};
 use super::withdrawal::{is_taken_back, withdraws};
 use super::words::{has, plain, sentences};
 use crate::transcript::{Turn, Window};
@@ -71,6 +71,14 @@ fn of_turn(turn: &Turn, is_answer: bool) -> Vec<Value> {
             let (trigger, content) = (cut(&order.trigger), cut(&order.content));
             found.push(proposal(why, turn.id, "user_playbook", &trigger, &content));
             continue;
+        }
+        if let Some(next) = said.get(place + 1).filter(|next| confirms_rule(next)) {
+            let both = format!("{sentence} {next}");
+            if !is_question(sentence) && is_meant(&both, &plain(&both), setting) {
+                let why = "The user made a rule of it.";
+                found.push(proposal(why, turn.id, "user_playbook", "", &cut(&both)));
+                continue;
+            }
         }
         for fact in durable_facts(sentence, setting) {
             let why = "The user said so about themselves.";
@@ -156,6 +164,20 @@ mod tests {
             ("User", "Perfect, thank you!"),
         ]);
         assert_eq!(talk, []);
+    }
+
+    #[test]
+    fn a_sentence_can_make_a_rule_of_the_one_before() {
+        let rule = "Code first, then two lines of text. That goes for every answer.";
+        assert_eq!(found(&[("User", rule)])[0].2, rule);
+        for none in [
+            "Is the code first? That goes for every answer.",
+            "Book this flight first. That goes for all of us.",
+            "He said code first. That goes for every answer.",
+            "That goes for every answer.",
+        ] {
+            assert_eq!(found(&[("User", none)]), [], "{none}");
+        }
     }
 
     #[test]

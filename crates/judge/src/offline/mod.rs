@@ -9,6 +9,7 @@ pub(crate) mod cues;
 pub(crate) mod evidence;
 mod extraction;
 mod facts;
+mod imperatives;
 pub(crate) mod language;
 mod learnings;
 mod pasted;

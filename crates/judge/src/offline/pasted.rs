@@ -72,7 +72,7 @@ fn is_log(line: &str) -> bool {
     let first = words.next().unwrap_or_default();
     let digits = first.chars().filter(char::is_ascii_digit).count();
     let is_time =
-        digits >= 4 && first.contains(['-', ':', '/']) && !first.contains(char::is_alphabetic);
+        digits >= 6 && first.contains(['-', ':', '/']) && !first.contains(char::is_alphabetic);
     let is_stamp = digits >= 8 && first.contains('T') && first.contains(':');
     is_time
         || is_stamp
@@ -133,7 +133,7 @@ mod tests {
             "Dear support team,\nplease always call first.",
             "Thanks!\nFrom now on reply in German.",
             "Hi, I'm vegan.",
-            "We are 2-3 people, 10:30 suits us.",
+            "10:30. We are 2-3 people.",
         ] {
             assert_eq!(own_text(turn), turn, "{turn}");
         }

@@ -3,7 +3,7 @@
 //! Quotations, code, texts to be written for others and what follows a colon are somebody's words, but no order and
 //! no fact of the user. What is pretended, ironic or taken back is not meant.
 
-use super::cues::orders::{ASKING, EACH_TIME, FUTURE, LEAD_INS};
+use super::cues::orders::{ANNOUNCING, ASKING, EACH_TIME, FUTURE, LEAD_INS};
 use super::cues::speech::*;
 use super::evidence::complains;
 use super::pasted::own_text;
@@ -42,6 +42,19 @@ pub fn own_sentences(turn: &str) -> Vec<String> {
     sentences
 }
 
+/// Whether the words before a colon only lead to what follows: "one more thing", "new rule".
+pub fn announces(plain: &str) -> bool {
+    let mut rest = plain;
+    while let Some(after) = starts(rest, &LEAD_INS)
+        .or_else(|| starts(rest, &ASKING))
+        .or_else(|| starts(rest, &FUTURE))
+        .or_else(|| starts(rest, &ANNOUNCING))
+    {
+        rest = after;
+    }
+    rest.is_empty()
+}
+
 /// "M. Haddad".
 fn ends_in_initial(sentence: &str) -> bool {
     let mut end = sentence.chars().rev();
@@ -57,7 +70,7 @@ fn is_for_others(sentence: &str) -> bool {
     let dictates = sentence.match_indices(':').any(|(at, _)| {
         let after = &sentence[at + 1..];
         (after.is_empty() || after.starts_with(char::is_whitespace))
-            && !without_lead_ins(plain(&sentence[..at]).trim()).is_empty()
+            && !announces(plain(&sentence[..at]).trim())
     });
     dictates || mentions(&words, &WRITING) && !mentions(&words, &OF_ANSWERS)
 }
@@ -138,5 +151,5 @@ pub fn is_out_of_place(plain: &str) -> bool {
 
 /// Whether it holds something that no memory should: secrets, identifiers, money, illness.
 pub fn is_private(plain: &str) -> bool {
-    mentions(plain, &SECRET) || mentions(plain, &HEALTH)
+    mentions(plain, &SECRET) || mentions(plain, &HEALTH) && !mentions(plain, &OF_MEALS)
 }

@@ -145,6 +145,10 @@ impl Cues {
                 let first = phrase.split(' ').next().unwrap_or_default();
                 by_first_word.entry(first).or_default().push(phrase);
             }
+            // Of two that fit, the longer one says more.
+            by_first_word
+                .values_mut()
+                .for_each(|list| list.sort_by_key(|p| std::cmp::Reverse(p.len())));
             // Nothing that is compiled in can be too long for an automaton.
             let search = AhoCorasick::new(phrases.iter().map(|p| p.trim_end_matches('*'))).ok();
             let beginnings_of_words = phrases.iter().filter_map(|p| p.strip_suffix('*')).collect();

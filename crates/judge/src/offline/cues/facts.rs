@@ -7,7 +7,14 @@ use crate::offline::words::Cues;
 pub static FACT_LEAD_INS: Cues = Cues::new(
     "fyi, just so you know, so you know, you should know that, you should know, \
     for the record, please note that, note that, because, since, as, for context, remember, weil, da, \
-    parce que, porque, perché, omdat, bo, otherwise, en, i, a, że",
+    parce que, porque, perché, omdat, bo, otherwise, en, i, a, że, please remember that, \
+    remember that, keep in mind that, bear in mind that, at work, at home, in our company, in my team, \
+    in our team, denk daran dass, bedenke dass, bei uns, in unserer firma, in meinem team, sache que, \
+    sachez que, chez nous, dans mon équipe, dans mon entreprise, ten en cuenta que, recuerda que, \
+    en mi empresa, en mi equipo, en el trabajo, tem em conta que, tenha em conta que, \
+    na minha empresa, na minha equipa, na minha equipe, no trabalho, tieni conto che, \
+    tieni presente che, ricorda che, nella mia azienda, al lavoro, houd er rekening mee dat, bij ons, \
+    op mijn werk, pamiętaj że, weź pod uwagę że, w mojej firmie, u nas, w pracy",
 );
 /// Words that ask for something to be remembered.
 pub static REMEMBER: Cues = Cues::new(
@@ -42,7 +49,15 @@ pub static LASTING: [Cues; 8] = [
     Cues::new(
         "i am vegetarian, i am vegan, i am pescatarian, we are vegetarian, we are vegan, were vegetarian, were vegan, \
      i am lactose intolerant, i am gluten intolerant, i do not drink alcohol, i never drink alcohol, \
-     i keep kosher, i keep halal, i eat halal, i eat kosher, i eat vegetarian, i eat vegan, \
+     i keep kosher, we keep kosher, i keep halal, we keep halal, we eat halal, we eat kosher, been vegetarian, \
+     been vegan, i have been vegetarian, i have been vegan, i am celiac, i am coeliac, i have celiac, \
+     i have coeliac, i am colour blind, i am color blind, i am colourblind, i am colorblind, i am deaf, \
+     i am hard of hearing, i am visually impaired, i am blind, i am … tall, my favourite colour is, \
+     my favorite color is, my fav colour is, my fav color is, my favourite food is, my favorite food is, \
+     my favourite airline is, my favorite airline is, english is not my first language, \
+     english isnt my first language, english is not my native language, english isnt my native language, \
+     i grew up speaking, we release every, we deploy every, we ship every, our fiscal year, \
+     our financial year, we are family of, i am night owl, i eat halal, i eat kosher, i eat vegetarian, i eat vegan, \
      i use screen reader, i use wheelchair, i am wheelchair user, i am left handed, i am lefty, \
      my time zone is, my timezone is, my native language is, my first language is, \
      my mother tongue is, my pronouns are, i work remote, i work remotely, i work from home, \
@@ -62,7 +77,9 @@ pub static LASTING: [Cues; 8] = [
      wir haben kein auto, ich habe keinen führerschein, ich habe keinen drucker, ich fliege nicht, \
      ich fliege nie, ich fahre kein auto, ich bin anfänger, ich bin anfängerin, ich bin linkshänder, \
      ich bin linkshänderin, ich trage größe, meine schuhgröße ist, meine größe ist, \
-     meine muttersprache ist, ich sitze immer, ich reise immer, ich reise nur, wir setzen … ein",
+     meine muttersprache ist, ich bin farbenblind, ich bin schwerhörig, ich bin gehörlos, ich sitze im rollstuhl, ich habe zöliakie, \
+     ich bin laktoseintolerant, ich bin … groß, wir essen halal, ich esse halal, ich esse koscher, \
+     ich sitze immer, ich reise immer, ich reise nur, wir setzen … ein",
     ),
     Cues::new(
         "je suis végétarien, je suis végétarienne, je suis végan, je suis végane, je suis vegan, \
@@ -72,6 +89,9 @@ pub static LASTING: [Cues; 8] = [
      je travaille à distance, je travaille à temps partiel, je travaille en télétravail, \
      je suis en télétravail, je suis débutant, je suis débutante, je suis gaucher, je suis gauchère, \
      ma langue maternelle est, ma pointure est, ma taille est, je chausse du, je mhabille en, \
+     je suis daltonien, je suis daltonienne, je suis malentendant, je suis malentendante, je suis sourd, \
+     je suis sourde, je suis en fauteuil roulant, je suis cœliaque, je suis coeliaque, \
+     je suis intolérant au, je suis intolérante au, je mange halal, nous mangeons halal, je mesure, \
      je voyage toujours, je voyage uniquement",
     ),
     Cues::new(
@@ -79,21 +99,26 @@ pub static LASTING: [Cues; 8] = [
      no tengo carro, no tengo auto, no tenemos coche, no conduzco, no vuelo nunca, nunca vuelo, \
      trabajo de noche, trabajo desde casa, trabajo en remoto, trabajo tiempo parcial, \
      trabajo por turnos, soy zurdo, soy zurda, soy principiante, mi talla es, uso la talla, uso talla, \
-     calzo, mi lengua materna es, siempre viajo, viajo siempre, siempre me siento en",
+     calzo, mi lengua materna es, soy daltónico, soy daltónica, soy sordo, soy sorda, uso silla de ruedas, voy en silla de ruedas, \
+     soy celíaco, soy celíaca, soy celiaco, soy celiaca, soy intolerante a, como halal, mido, \
+     siempre viajo, viajo siempre, siempre me siento en",
     ),
     Cues::new(
         "sou vegetariano, sou vegetariana, sou vegano, sou vegana, não bebo álcool, não tenho carro, \
      não temos carro, não conduzo, não dirijo, não ando de avião, trabalho à noite, trabalho de noite, \
      trabalho por turnos, trabalho em casa, trabalho de casa, trabalho remotamente, sou canhoto, \
      sou canhota, sou principiante, sou iniciante, o meu tamanho é, meu tamanho é, visto o tamanho, \
-     visto tamanho, calço, a minha língua materna é, minha língua materna é, viajo sempre, sempre viajo",
+     visto tamanho, calço, a minha língua materna é, minha língua materna é, sou daltônico, sou daltônica, sou daltónico, sou daltónica, sou surdo, \
+     sou surda, uso cadeira de rodas, ando de cadeira de rodas, sou celíaco, sou celíaca, \
+     sou intolerante à, sou intolerante ao, como halal, meço, viajo sempre, sempre viajo",
     ),
     Cues::new(
         "sono vegetariano, sono vegetariana, sono vegano, sono vegana, non bevo alcolici, non bevo alcol, \
      non ho la macchina, non ho lauto, non ho la patente, non abbiamo la macchina, non guido, non volo, non prendo laereo, \
      lavoro di notte, lavoro da casa, lavoro da remoto, lavoro part time, sono mancino, sono mancina, \
      sono principiante, la mia taglia è, porto la taglia, porto il numero, porto il, \
-     la mia madrelingua è, viaggio sempre, viaggio solo",
+     la mia madrelingua è, sono daltonico, sono daltonica, sono sordo, sono sorda, sono in sedia a rotelle, \
+     sono celiaco, sono celiaca, sono intollerante al, mangio halal, viaggio sempre, viaggio solo",
     ),
     Cues::new(
         "ik ben vegetariër, ik ben vegetarisch, ik ben vegan, ik ben veganist, ik eet vegetarisch, \
@@ -101,7 +126,9 @@ pub static LASTING: [Cues; 8] = [
      we hebben geen auto, wij hebben geen auto, ik heb geen rijbewijs, ik rijd geen auto, ik vlieg niet, \
      ik vlieg nooit, ik werk s nachts, ik werk nachtdiensten, ik werk thuis, ik werk vanuit huis, \
      ik werk parttime, ik werk deeltijd, ik werk op afstand, ik ben beginner, ik ben linkshandig, \
-     mijn maat is, mijn schoenmaat is, ik draag maat, ik heb maat, mijn moedertaal is, ik reis altijd, \
+     mijn maat is, mijn schoenmaat is, ik draag maat, ik heb maat, mijn moedertaal is, ik ben kleurenblind, ik ben slechthorend, ik ben doof, ik zit in rolstoel, \
+     ik heb coeliakie, ik ben lactose intolerant, ik ben … lang, ik eet halal, wij eten halal, \
+     we eten halal, ik reis altijd, \
      ik zit altijd",
     ),
     Cues::new(
@@ -110,7 +137,9 @@ pub static LASTING: [Cues; 8] = [
      nie jeżdżę samochodem, pracuję zdalnie, pracuję z domu, pracuję w nocy, pracuję na nocki, \
      pracuję na nocną zmianę, pracuję na pół etatu, jestem początkujący, jestem początkująca, \
      jestem leworęczny, jestem leworęczna, noszę rozmiar, mój rozmiar to, \
-     moim językiem ojczystym jest, zawsze podróżuję",
+     moim językiem ojczystym jest, jestem daltonistą, jestem głuchy, jestem głucha, \
+     jestem niesłyszący, jestem niesłysząca, poruszam się na wózku, jeżdżę na wózku, mam celiakię, \
+     nie toleruję laktozy, nie toleruję glutenu, jem halal, jem koszernie, zawsze podróżuję",
     ),
 ];
 /// Beginnings that last when something general follows: "We use Slack", not "We use it".
@@ -118,7 +147,8 @@ pub static GENERAL: [Cues; 8] = [
     Cues::new(
         "we use, we only use, i only use, i do not eat, i never eat, i can not eat, i only eat, i do not wear, \
      i only buy, i only wear, i only drink, i only fly, i only shop, i do not own, we do not own, i always want, \
-     i always fly, i always travel, i always wear, i do not speak, i only speak, i speak only, \
+     i always fly, i always travel, i always wear, i always camp, i always hike, i always cycle, i always cook, \
+     i always commute, i only camp, i only cook, i only travel, i do not speak, i only speak, i speak only, \
      i am allergic to, i am new to, our team uses, our company uses, my team uses, my company uses, \
      our stack is, our standard is, i have … allergy, i have … allergies, i have … intolerance, \
      i always prefer, i generally prefer, i usually prefer, i normally prefer, we always prefer, \
@@ -162,7 +192,8 @@ pub static NAMED: [Cues; 8] = [
     Cues::new(
         "i live in, we live in, i am based in, we are based in, i work from, i use, we run, we run on, \
      we work with, we work in, my team works with, our team works with, i code in, i program in, i develop in, we code in, we write in, \
-     we develop in, we deploy on, we deploy to, we host on, i drive, i speak",
+     we develop in, we deploy on, we deploy to, we host on, i drive, i ride, i speak, i own, i already own, \
+     we own, we already own, i go by",
     ),
     Cues::new(
         "ich wohne in, ich lebe in, wir wohnen in, wir leben in, ich nutze, ich benutze, ich verwende, \
@@ -191,7 +222,7 @@ pub static THINGS: Cues = Cues::new(
     "our backend, our frontend, our back end, our front end, our code, our codebase, \
     our code base, our repo, our database, our api, our app, our website, our site, our servers, \
     our server, our infrastructure, our cluster, our ci, our pipeline, our office, our services, \
-    our tests, my laptop, my computer, my machine, my phone, my pc, unser backend, unser frontend, \
+    our tests, we are on, were on, my laptop, my computer, my machine, my phone, my pc, unser backend, unser frontend, \
     unsere datenbank, unsere server, mein laptop, mein rechner, mein handy, notre backend, \
     notre frontend, notre base, nuestro backend, nuestra base de datos, mi portátil, mi móvil, \
     o nosso backend, o nosso frontend, il nostro backend, il mio portatile, onze backend, onze frontend, \
@@ -199,7 +230,7 @@ pub static THINGS: Cues = Cues::new(
 );
 pub static OF_KIND: Cues = Cues::new(
     "is, are, runs, run, uses, use, written, built, based, hosted, deployed, \
-    running, in, on, with, using, pure, plain, ist, sind, läuft, laufen, geschrieben, auf, mit, unter, \
+    running, self, in, on, with, using, pure, plain, ist, sind, läuft, laufen, geschrieben, auf, mit, unter, \
     est, tourne, sous, écrit, en, es, está, escrito, corre, é, está, em, è, scritto, gira, su, is, \
     geschreven, draait, op, met, jest, to, napisany, działa, na, w",
 );
@@ -226,7 +257,7 @@ pub static HEEDED: Cues = Cues::new(
 pub static CHOICE_OF_NOW: Cues = Cues::new(
     "the, this, that, these, those, it, to, not, my, your, one, two, them, \
     both, if, option, exchange, refund, store, credit, on, at, here, there, another, anything, \
-    much, about, around, when, too, more, less, up, enough, den, die, das, dem, der, diese, dieses, es, le, la, les, \
+    much, about, around, for, when, too, more, less, up, enough, den, die, das, dem, der, diese, dieses, es, le, la, les, \
     ce, cette, celui, el, los, las, ese, esa, este, esta, eso, esto, lo, o, a, os, as, isso, isto, il, \
     questo, questa, deze, dit, dat, het, to, tego, tu, nic, nada, rien, niente, niets, nichts, \
     antes, ici, hier, aquí, aqui, qui, tutaj, nothing, something",

@@ -5,6 +5,7 @@ mod agent;
 pub mod facts;
 pub mod orders;
 pub mod pasted;
+pub mod people;
 pub mod speech;
 mod tools;
 mod user;

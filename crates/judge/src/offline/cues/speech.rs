@@ -178,3 +178,6 @@ pub static HEALTH: Cues = Cues::new(
     doença, malattia, ziekte, chorob*, disorder, syndrome, therapy, therapist, surgery, heart condition, \
     blood pressure, hospital, migraine*, disabled, disability",
 );
+/// An illness that is a diet.
+pub static OF_MEALS: Cues =
+    Cues::new("celiac disease, coeliac disease, maladie cœliaque, enfermedad celíaca");
