@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::cues::facts::*;
-use super::cues::orders::LEAD_INS;
+use super::cues::orders::{ASKING, LEAD_INS};
 use super::cues::people::*;
 use super::cues::speech::CONDITIONAL;
 use super::evidence::is_question;
@@ -67,7 +67,7 @@ fn asked_to_remember(mut plain: &str) -> Option<&str> {
         if let Some(fact) = starts(plain, &REMEMBER) {
             return Some(fact);
         }
-        plain = starts(plain, &LEAD_INS)?;
+        plain = starts(plain, &LEAD_INS).or_else(|| starts(plain, &ASKING))?;
     }
 }
 
@@ -169,6 +169,7 @@ enum Complement {
     Profession,
     Business,
     Dependant,
+    Food,
 }
 
 /// Beginnings of facts by their first word.
@@ -184,6 +185,7 @@ static BEGINNINGS: LazyLock<HashMap<&str, Vec<(&str, Complement)>>> = LazyLock::
         (&WORKING_AS, Complement::General),
         (&RUNNING, Complement::Business),
         (&HAVING, Complement::Dependant),
+        (&ABSTAINING, Complement::Food),
     ];
     let mut beginnings: HashMap<&str, Vec<(&str, Complement)>> = HashMap::new();
     for (phrase, complement) in
@@ -226,6 +228,7 @@ fn is_fact(clause: &str, is_answer: bool) -> bool {
                         next.iter().take(NEAR).map(|w| w.plain.as_str()).collect();
                     is_general && mentions(&next.join(" "), &BUSINESSES)
                 }
+                Complement::Food => next.first().is_some_and(|next| is_one_of(&next.plain, &FOODS)),
                 Complement::Dependant => has_dependants(next),
                 Complement::NamedKind => {
                     let named = next.iter().position(|word| !is_one_of(&word.plain, &OF_KIND));
@@ -264,7 +267,12 @@ fn is_place(clause: &str, next: &[Word]) -> bool {
 
 /// "A nurse", "a retired maths teacher", not "the teacher", "looking for a nurse".
 fn is_profession(next: &[Word]) -> bool {
-    let found = next.iter().take(NEAR).position(|word| is_one_of(&word.plain, &PROFESSIONS));
+    // "Faccio l'elettricista."
+    let is_profession = |word: &str| {
+        is_one_of(word, &PROFESSIONS)
+            || word.strip_prefix('l').is_some_and(|word| is_one_of(word, &PROFESSIONS))
+    };
+    let found = next.iter().take(NEAR).position(|word| is_profession(&word.plain));
     found.is_some_and(|at| !next[..at].iter().any(|word| is_one_of(&word.plain, &NOT_ONES_OWN)))
 }
 
@@ -352,6 +360,12 @@ mod tests {
             "I work as a paralegal at a law firm.",
             "I've been a nurse for 12 years.",
             "i teach 4th grade",
+            "i can't have gluten",
+            "soy vegana, qué puedo pedir en este restaurante?",
+            "I've got coeliac disease.",
+            "Could you remember that I only fly with hand luggage.",
+            "Faccio l'elettricista.",
+            "Wij eten thuis halal.",
             "I'm a student at TU Delft.",
             "We run a small bakery.",
             "I run a small bakery in Ghent.",
@@ -453,6 +467,7 @@ mod tests {
             "Ik ben nu in Gent.",
             "Jestem teraz w Krakowie.",
             "I'm looking for a doctor.",
+            "I can't have it delivered.",
             "I'm not a lawyer.",
             "I'm at the dentist.",
             "I'm the teacher's friend.",

@@ -28,6 +28,8 @@ fn orders_in_english(plain: &str, setting: Setting, is_question: bool) -> bool {
             after
         } else if let Some(after) = starts(rest, &HABIT).filter(|_| !habit) {
             habit = true;
+            // "Never" may begin a story, "don't ever" only an order.
+            asks |= starts(rest, &DONT_EVER).is_some();
             after
         } else if let Some(after) = starts(rest, &LEAD_INS).or_else(|| starts(rest, &ADVERBS)) {
             after
@@ -41,6 +43,11 @@ fn orders_in_english(plain: &str, setting: Setting, is_question: bool) -> bool {
     if let Some(wish) = starts(rest, &WISHING).filter(|wish| future || mentions(wish, &FUTURE)) {
         return !["", "to", "you", "it", "that", "this"]
             .contains(&wish.split(' ').next().unwrap_or_default());
+    }
+    // "Every message should begin with the number."
+    if future && starts(rest, &ALL_SUCH).is_some() {
+        let mut subject = rest.split(' ').take(NEAR + 1);
+        return subject.any(|word| is_one_of(word, &NECESSARY));
     }
     if let Some(what) = behind(rest, "no more").or_else(|| behind(rest, "no")) {
         let holds = future || [&EVER, &FUTURE, &IN_ANSWERS].iter().any(|list| mentions(what, list));
@@ -180,6 +187,7 @@ impl Elsewhere {
         let (Some(first), Some(last)) = (words.first(), words.last()) else { return false };
         let states = starts(rest, &self.subjects).is_some()
             || self.verb_is_last
+                && !is_one_of(first, &PREPOSITIONS)
                 && words.get(1).is_some_and(|word| is_one_of(word, &self.subjects))
             || self.own_endings.iter().any(|ending| first.ends_with(ending));
         let is_cue = |word: &&str| {

@@ -1,5 +1,7 @@
 //! Whether what was learned from a turn is taken back later in the session.
 
+use std::collections::BTreeSet;
+
 use super::cues::facts::{FACT_LEAD_INS, ONESELF};
 use super::cues::orders::{LEAD_INS, THIS_TIME};
 use super::cues::speech::NEGATIVE;
@@ -26,10 +28,11 @@ pub fn is_taken_back<'a>(learned: &str, mut later: impl Iterator<Item = &'a str>
         let later = plain(sentence);
         let undoes = mentions(&later, &UNDOING)
             || forbids && mentions(&later, &PERMITTING)
+            || !forbids && orders_not_to(sentence)
             || denies_of_oneself(later.trim());
         mentions(&later, &TAKEN_BACK)
             || chooses_another_language(&words, &later)
-            || undoes && !is_question(sentence) && !content(sentence).is_disjoint(&things)
+            || undoes && !is_question(sentence) && shares_a_word(&content(sentence), &things)
     })
 }
 
@@ -41,12 +44,34 @@ fn chooses_another_language(learned: &str, later: &str) -> bool {
         && matches!((asked(learned), asked(later)), (Some(before), Some(now)) if before != now)
 }
 
+/// Whether two words begin alike, so that their endings may differ: "źródła" and "źródeł".
+fn shares_a_word(later: &BTreeSet<String>, learned: &BTreeSet<String>) -> bool {
+    let are_alike = |a: &str, b: &str| {
+        let alike = a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
+        let (a, b) = (a.chars().count(), b.chars().count());
+        alike >= 3 && 5 * alike >= 3 * a.min(b) && 2 * alike >= a.max(b)
+    };
+    later.iter().any(|a| learned.iter().any(|b| are_alike(a, b)))
+}
+
+/// "Or rather, don't send them."
+fn orders_not_to(sentence: &str) -> bool {
+    sentence.split([',', ';', '–', '—']).any(|clause| {
+        let words = plain(clause);
+        starts(unled(words.trim()), &FORBIDDEN_NOW).is_some_and(|rest| !rest.is_empty())
+    })
+}
+
+fn unled(mut words: &str) -> &str {
+    while let Some(after) = starts(words, &LEAD_INS).or_else(|| starts(words, &FACT_LEAD_INS)) {
+        words = after;
+    }
+    words
+}
+
 /// "I've never been there", "I don't live there".
 fn denies_of_oneself(words: &str) -> bool {
-    let mut rest = words;
-    while let Some(after) = starts(rest, &LEAD_INS).or_else(|| starts(rest, &FACT_LEAD_INS)) {
-        rest = after;
-    }
+    let rest = unled(words);
     (starts(rest, &ONESELF).is_some() || mentions(words, &OF_ONESELF)) && mentions(rest, &DENYING)
 }
 
@@ -77,6 +102,9 @@ mod tests {
             ("Nunca me mandes fotos.", &["¿Y el manual?", "Olvida lo de las fotos"]),
             ("Responda só em inglês.", &["Thanks", "pode voltar ao português"]),
             ("Rispondi sempre in inglese.", &["Thanks", "torniamo all'italiano"]),
+            ("Always cc my boss on mails", &["Send it", "Please don't cc my boss, I'll do it"]),
+            ("Stuur me voortaan een sms.", &["Ok", "laat die sms'jes toch zitten"]),
+            ("Od teraz zawsze podawaj źródła.", &["Ok", "albo nie, nie podawaj już tych źródeł"]),
             ("Stuur me altijd een brief.", &["Ok", "die brief hoeft niet"]),
             ("Zawsze dodawaj tabelę.", &["Ok", "już nie chcę, zapomnij o tabelę"]),
             ("I live in Leipzig", &["Sorry, wrong chat."]),

@@ -40,7 +40,7 @@ pub static SAID_BEFORE: Cues = Cues::new(
 /// Left out before facts are compared.
 pub static FILLERS: Cues = Cues::new(
     "a, an, actually, really, also, fully, strictly, strict, mostly, completely, \
-    complete, total, totally, absolute, personally, lifelong, all, entirely, severely, everything, here, eine, einen, \
+    complete, total, totally, absolute, personally, lifelong, all, entirely, severely, everything, here, got, thuis, zuhause, already, eine, einen, \
     auch, absoluter, strenge, strenger, selbst, un, une, aussi, una, también, yo, um, uma, também, \
     eu, anche, io, een, ook, hier, też, także, ja",
 );

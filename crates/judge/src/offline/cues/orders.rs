@@ -323,7 +323,7 @@ pub static EVER: Cues = Cues::new("ever");
 /// After something forbidden they say that it holds.
 pub static NO_MORE: Cues = Cues::new("anymore, any more, any longer, again");
 pub static CONDITIONS: Cues = Cues::new(
-    "when, whenever, if, for, before, after, unless, with, every time, \
+    "when, whenever, if, for, in, before, after, unless, with, every time, \
     each time, any time, anytime, for all, jedes mal, immer wenn, wann immer, à chaque fois, \
     chaque fois, cada vez, siempre que, sempre que, toda vez, ogni volta, elke keer, telkens, \
     za każdym razem, ilekroć, wenn, falls, sobald, quand, si, lorsque, cuando, quando, se, als, \
@@ -461,4 +461,27 @@ pub static POLITE: Cues =
 pub static NO_THINGS: Cues = Cues::new(
     "chance, clue, doubt, harm, hurry, idea, luck, matter, need, one, problem, problems, reason, rush, \
     surprise, thank, thanks, trouble, way, wonder, worries",
+);
+/// Begin the scope of an order that holds for one thing: "in this letter".
+pub static FOR_THIS: Cues = Cues::new(
+    "for this, in this, on this, with this, for these, in these, for that, in that, für diesen, für diese, \
+    für dieses, in diesem, in dieser, bei diesem, bei dieser, pour ce, pour cet, pour cette, pour ces, \
+    dans ce, dans cet, dans cette, para este, para esta, para estos, para estas, en este, en esta, neste, \
+    nesta, para estes, per questo, per questa, per questi, in questo, in questa, voor dit, voor deze, \
+    in dit, in deze, bij dit, bij deze, w tym, w tej, dla tego, dla tej, do tego, do tej, for the next",
+);
+/// Things in which an order lasts, though they are pointed at.
+pub static LASTING_THINGS: Cues = Cues::new(
+    "repo, repository, project, codebase, code, account, company, team, house, household, family, office, \
+    projekt, konto, team, firma, haus, haushalt, projet, dépôt, compte, équipe, proyecto, repositorio, \
+    cuenta, equipo, projeto, conta, equipa, equipe, progetto, account, casa, gezin, project, projekcie",
+);
+pub static DONT_EVER: Cues = Cues::new("dont ever, do not ever");
+/// Begin the name of all things of a kind.
+pub static ALL_SUCH: Cues = Cues::new("all, every, each, any, your");
+pub static NECESSARY: Cues = Cues::new("should, must, need, needs, has, have, shall");
+/// Behind these German and Dutch words stands no subject.
+pub static PREPOSITIONS: Cues = Cues::new(
+    "in, im, auf, mit, für, bei, an, am, zu, zum, zur, um, per, als, via, ohne, vor, nach, op, met, voor, \
+    bij, aan, naar, zonder, na, tot, over",
 );

@@ -5,7 +5,7 @@ use crate::offline::words::Cues;
 
 /// Beginnings behind which a profession is a fact.
 pub static BEING: Cues = Cues::new(
-    "i am, i have been, i am working as, ich bin, je suis, soy, sou, sono, ik ben, jestem",
+    "i am, i have been, i am working as, ich bin, je suis, soy, sou, sono, faccio, ik ben, jestem",
 );
 /// Beginnings of what somebody does for a living or studies.
 pub static WORKING_AS: Cues = Cues::new(
@@ -74,7 +74,7 @@ pub static BUSINESSES: Cues = Cues::new(
 
 /// Beginnings behind which children and animals are a fact.
 pub static HAVING: Cues = Cues::new(
-    "i have, we have, i got, we got, my wife and i have, my husband and i have, my partner and i have, \
+    "i have, we have, my wife and i have, my husband and i have, my partner and i have, \
     ich habe, wir haben, jai, nous avons, on, tengo, tenemos, tenho, temos, ho, abbiamo, ik heb, we hebben, \
     wij hebben, mam, mamy",
 );
@@ -109,4 +109,19 @@ pub static NO_PLACES: Cues = Cues::new(
     casa, piso, pueblo, ciudad, campo, apartamento, cidade, centro, campagna, città, appartamento, paese, \
     huis, stad, dorp, flat, mieście, domu, mieszkaniu, bloku, wsi, centrum, na, na wsi, com, con, con mi, \
     sola, solo, sozinho, sozinha, lejos, cerca, longe, perto, près, loin, avec, seul, seule",
+);
+
+/// Beginnings behind which something to eat or drink is a fact.
+pub static ABSTAINING: Cues = Cues::new(
+    "i can not have, i can not do, i avoid, i do not do, i do not drink, i do not touch, i stay away from, \
+    ich meide, ich trinke kein, ich trinke keine, ich trinke keinen, jévite, je ne bois pas de, \
+    je ne supporte pas, evito, no bebo, no tomo, no puedo comer, não bebo, não posso comer, non bevo, \
+    non posso mangiare, ik vermijd, ik drink geen, ik mag geen, unikam, nie piję, nie mogę jeść",
+);
+pub static FOODS: Cues = Cues::new(
+    "gluten, dairy, lactose, nuts, peanuts, eggs, egg, soy, soya, shellfish, fish, meat, pork, beef, sugar, \
+    alcohol, caffeine, coffee, milk, wheat, seafood, laktose, nüsse, eier, milch, fleisch, fisch, zucker, \
+    alkohol, koffein, kaffee, lait, café, alcool, viande, sucre, lactosa, leche, huevos, azúcar, carne, \
+    leite, ovos, açúcar, lattosio, latte, uova, zucchero, alcol, lactose, melk, suiker, vlees, noten, \
+    laktozy, glutenu, mleka, cukru, mięsa, kawy, alkoholu",
 );

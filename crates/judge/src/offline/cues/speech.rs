@@ -50,7 +50,8 @@ pub static OF_ANSWERS: Cues =
     Cues::new("write a summary, write a test, write a short, write a one, write a brief");
 /// Phrases that begin a game or a story: role play and make-believe.
 pub static PRETENDING: Cues = Cues::new(
-    "role play, roleplay, lets pretend, pretend you, pretend im, pretend i am, \
+    "role play, roleplay, lets play, play a game, in this story, in my story, wir spielen, lass uns spielen, on joue, \
+    jouons, vamos a jugar, vamos jogar, giochiamo, laten we spelen, zagrajmy, lets pretend, pretend you, pretend im, pretend i am, \
     imagine you, imagine im, imagine i am, youre the, you are the, for a story, in the story, \
     rollenspiel, stell dir vor, tu so als, jeu de rôle, imagine que, faisons semblant, juego de rol, \
     imagina que, faz de conta, finge que, gioco di ruolo, facciamo finta, immagina di, rollenspel, \

@@ -82,3 +82,9 @@ pub static DENYING: Cues = Cues::new(
 );
 /// Words of oneself that need not begin a sentence.
 pub static OF_ONESELF: Cues = Cues::new("i, ich, je, yo, eu, io, ik, ja");
+/// Begin an order not to do something.
+pub static FORBIDDEN_NOW: Cues = Cues::new(
+    "dont, do not, please dont, please do not, stop, please stop, you can stop, no more, hör auf, \
+    bitte nicht, bitte keine, keine, kein, ne, arrête, arrêtez, no me, ya no, não me, non, smetti, geen, \
+    niet, stop met, nie, proszę nie",
+);
