@@ -134,11 +134,15 @@ pub fn is_work(plain: &str) -> bool {
 
 /// The place at which an order begins behind a condition that no comma ends: "every time I ask for a word give me …".
 pub fn place_of_order(clause: &str) -> Option<usize> {
+    let mut next = 0;
     let words: Vec<(usize, String)> = clause
-        .split_whitespace()
+        .split_inclusive(char::is_whitespace)
         .map(|word| {
-            (word.as_ptr() as usize - clause.as_ptr() as usize, plain(word).trim().to_owned())
+            let at = next;
+            next += word.len();
+            (at, plain(word).trim().to_owned())
         })
+        .filter(|(_, word)| !word.is_empty())
         .collect();
     words.windows(3).skip(2).find_map(|three| {
         let [(_, before), (at, verb), (_, object)] = three else { return None };

@@ -60,43 +60,48 @@ pub fn standing_order(sentence: &str, setting: Setting) -> Option<StandingOrder>
         return None;
     }
     let asks = is_question(sentence);
-    let announced = sentence.split_once(": ").filter(|(before, _)| {
-        let before = plain(before);
-        starts(without_lead_ins(before.trim()), &ANNOUNCING) == Some("")
-    });
-    let found = announced
-        .map(|(_, rule)| rule)
+    let whole =
+        |content: &str| StandingOrder { trigger: String::new(), content: content.to_owned() };
+    let found = announced(sentence)
         .or_else(|| named(sentence))
-        .map(|content| StandingOrder { trigger: String::new(), content: content.to_owned() });
-    let found = found.or_else(|| {
-        clauses(sentence).find_map(|clause| {
-            let orders = |plain: &str| orders(plain.trim(), setting, asks);
-            let order = |trigger: &str, content: &str| StandingOrder {
-                trigger: trigger.trim().to_owned(),
-                content: as_said_without_lead_ins(content).to_owned(),
-            };
-            if orders(&plain(&unquoted(clause))) {
-                return Some(order("", clause));
-            }
-            let clause = as_said_without_lead_ins(clause);
-            let when = plain(clause);
-            starts(when.trim(), &CONDITIONS)?;
-            let each_time = starts(when.trim(), &EVERY_TIME).is_some()
-                && !asks
-                && !mentions(&when, &AT_LEISURE);
-            // "It" is what the condition speaks of.
-            let orders_then = |rest: &str| {
-                let work = plain(&unquoted(rest)).replace(" it ", " one ");
-                each_time && is_work(work.trim()) || orders(&work)
-            };
-            let at_commas = clause.match_indices(", ").map(|(at, mark)| (at, at + mark.len()));
-            let unmarked = place_of_order(clause).filter(|_| each_time).map(|at| (at, at));
-            let found =
-                at_commas.chain(unmarked).find(|(_, next)| orders_then(&clause[*next..]))?;
-            Some(order(&clause[..found.0], &clause[found.1..]))
-        })
-    })?;
+        .map(whole)
+        .or_else(|| clauses(sentence).find_map(|clause| order_of(clause, setting, asks)))?;
     is_meant(sentence, &words, setting).then_some(found)
+}
+
+/// The order of one clause, and the condition that it begins with.
+fn order_of(clause: &str, setting: Setting, asks: bool) -> Option<StandingOrder> {
+    let orders = |plain: &str| orders(plain.trim(), setting, asks);
+    let order = |trigger: &str, content: &str| StandingOrder {
+        trigger: trigger.trim().to_owned(),
+        content: as_said_without_lead_ins(content).to_owned(),
+    };
+    if orders(&plain(&unquoted(clause))) {
+        return Some(order("", clause));
+    }
+    let clause = as_said_without_lead_ins(clause);
+    let when = plain(clause);
+    starts(when.trim(), &CONDITIONS)?;
+    let holds = starts(when.trim(), &EVERY_TIME).is_some()
+        || mentions(&when, &LATER)
+        || mentions(&when, &FUTURE);
+    let each_time = holds && !asks && !mentions(&when, &AT_LEISURE);
+    let orders_then = |rest: &str| {
+        // "It" is what the condition speaks of.
+        let work = plain(&unquoted(rest)).replace(" it ", " one ");
+        each_time && is_work(work.trim()) || orders(&work)
+    };
+    let at_commas = clause.match_indices(", ").map(|(at, mark)| (at, at + mark.len()));
+    let unmarked = place_of_order(clause).filter(|_| each_time).map(|at| (at, at));
+    let (end, next) = at_commas.chain(unmarked).find(|(_, next)| orders_then(&clause[*next..]))?;
+    Some(order(&clause[..end], &clause[next..]))
+}
+
+/// "New rule: …": the rule that is announced.
+fn announced(sentence: &str) -> Option<&str> {
+    let (before, rule) = sentence.split_once(": ")?;
+    let before = plain(before);
+    (starts(without_lead_ins(before.trim()), &ANNOUNCING) == Some("")).then_some(rule)
 }
 
 /// Whether an order is in earnest, of the user's own, and for more than the matter at hand.
@@ -311,6 +316,7 @@ mod tests {
             "I prefer it when you answer in short sentences.",
             "I want all summaries as bullets from now on.",
             "every time i ask about a word give me the article too",
+            "when you send me a draft put the subject first, every time",
             "for all python tests you write for me use pytest",
             "For future recommendations, skip anything that is paid.",
             "Default to British spelling for anything you write for me.",

@@ -110,6 +110,8 @@ mod tests {
             ("I live in Leipzig", &["Sorry, wrong chat."]),
             ("I live in Leipzig", &["Thanks", "I've never even been to Leipzig"]),
             ("From now on answer in French.", &["Merci", "hm, English is better"]),
+            ("I'm a nurse.", &["that came out odd, I'm not a nurse yet"]),
+            ("Duze mich ab jetzt bitte.", &["Ok", "Hm, bleiben wir doch beim Sie."]),
             ("I'm vegan", &["The falafel?", "I'm not vegan, my friend is"]),
         ] {
             assert!(!is_kept(learned, later), "{learned} {later:?}");

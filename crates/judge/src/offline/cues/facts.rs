@@ -57,7 +57,7 @@ pub static LASTING: [Cues; 8] = [
      my favourite airline is, my favorite airline is, english is not my first language, \
      english isnt my first language, english is not my native language, english isnt my native language, \
      i grew up speaking, we release every, we deploy every, we ship every, our fiscal year, \
-     our financial year, we are family of, i am night owl, i eat halal, i eat kosher, i eat vegetarian, i eat vegan, \
+     our financial year, we are family of, as vegetarian i, as vegan i, as vegetarian we, as vegan we, as lefty i, i am night owl, i eat halal, i eat kosher, i eat vegetarian, i eat vegan, \
      i use screen reader, i use wheelchair, i am wheelchair user, i am left handed, i am lefty, \
      my time zone is, my timezone is, my native language is, my first language is, \
      my mother tongue is, my pronouns are, i work remote, i work remotely, i work from home, \

@@ -76,7 +76,7 @@ pub static REFUSED: Cues = Cues::new(
 pub static IRONY: Cues = Cues::new(
     "i just love, i simply love, i so love, i just adore, i adore, i do so enjoy, \
     exactly when i, exactly what i need, exactly what i needed, just what i need, just what i needed, \
-    oh wonderful, oh great, oh joy, oh fantastic, oh brilliant, oh lovely, oh perfect, how wonderful, \
+    wow amazing, wow great, wow thanks, oh wonderful, oh great, oh joy, oh fantastic, oh brilliant, oh lovely, oh perfect, how wonderful, \
     how lovely, how nice, what a joy, what a treat, great another, wonderful another, lovely another, \
     great job, well done, yeah right, lucky me, oh sure, why not, why dont you, love it when you, \
     love when you, works great, so helpful, as if i, because i have nothing, nothing better to do, \

@@ -19,13 +19,13 @@ pub static TAKEN_BACK: Cues = Cues::new(
     scrap that, scrap the rule, drop that rule, ignore that, ignore what i, disregard that, \
     disregard what, that rule, that no longer applies, just kidding, only kidding, im kidding, was kidding, lol kidding, just joking, \
     only joking, im joking, was joking, was a joke, i take that back, i take it back, on second thought, \
-    on second thoughts, changed my mind, i misspoke, i was wrong, wrong chat, \
+    on second thoughts, changed my mind, i misspoke, came out wrong, i was wrong, lets stick with, lets stay with, lets keep it, wrong chat, \
     wrong window, another chat, other chat, for someone else, autocorrect, as before please, \
     like before, back to normal, write normally, answer normally, reply normally, talk normally, \
     go back to, switch back, change back, vergiss das, vergessen sie das, lass das, lassen sie das, \
     nehme das zurück, nehm das zurück, nehme ich zurück, streich das, ignorier das, war nur spaß, \
     nur ein scherz, ein scherz, war ein witz, habe mich vertan, hab mich vertan, habe mich geirrt, \
-    hab mich geirrt, habe mich verschrieben, falscher chat, wie vorher, wie bisher, wie früher, \
+    hab mich geirrt, habe mich verschrieben, falscher chat, bleiben wir beim, bleiben wir doch, bleiben wir lieber, wie vorher, wie bisher, wie früher, \
     wieder normal, schreib normal, schreib ganz normal, antworte normal, anders überlegt, je plaisante, je rigole, une blague, je me suis trompé, \
     je me suis trompée, jai changé davis, comme avant, reviens à, reviens au, revenez au, revenons, \
     annule ça, retire ce que, écris normalement, réponds normalement, es broma, era broma, una broma, me equivoqué, me he equivocado, \
@@ -81,7 +81,7 @@ pub static DENYING: Cues = Cues::new(
     pas, jamais, plus, no, nunca, jamás, não, nunca, non, mai, niet, geen, nooit, nie, nigdy",
 );
 /// Words of oneself that need not begin a sentence.
-pub static OF_ONESELF: Cues = Cues::new("i, ich, je, yo, eu, io, ik, ja");
+pub static OF_ONESELF: Cues = Cues::new("i, im, ive, ich, je, yo, eu, io, ik, ja");
 /// Begin an order not to do something.
 pub static FORBIDDEN_NOW: Cues = Cues::new(
     "dont, do not, please dont, please do not, stop, please stop, you can stop, no more, hör auf, \
