@@ -9,12 +9,15 @@ pub(crate) mod cues;
 pub(crate) mod evidence;
 mod extraction;
 mod facts;
+mod imperatives;
 pub(crate) mod language;
 mod learnings;
+mod pasted;
 pub(crate) mod session;
 mod speech;
 mod standing;
 pub(crate) mod tools;
+mod withdrawal;
 pub(crate) mod words;
 
 use std::time::Duration;

@@ -3,13 +3,13 @@
 //! Quotations, code, texts to be written for others and what follows a colon are somebody's words, but no order and
 //! no fact of the user. What is pretended, ironic or taken back is not meant.
 
+use super::cues::orders::{ANNOUNCING, ASKING, EACH_TIME, FUTURE, LEAD_INS};
 use super::cues::speech::*;
 use super::evidence::complains;
+use super::pasted::own_text;
 use super::standing::without_lead_ins;
-use super::words::{heard, mentions, plain};
+use super::words::{heard, is_one_of, mentions, plain, sentences, starts};
 
-/// A longer turn is a document that was pasted.
-const LONGEST_TURN: usize = 2000;
 const QUOTES: [char; 7] = ['"', '“', '”', '„', '«', '»', '`'];
 const TITLES: [&str; 7] = [" Dr.", " Mr.", " Mrs.", " Ms.", " Prof.", " Sr.", " Sra."];
 /// Lines that begin so are quoted, or comments of code.
@@ -17,18 +17,16 @@ const QUOTED_LINES: [&str; 5] = [">", "#", "//", "/*", "<!--"];
 
 /// The sentences of a turn that are the user's own.
 pub fn own_sentences(turn: &str) -> Vec<String> {
-    if turn.chars().count() > LONGEST_TURN {
-        return Vec::new();
-    }
-    let text: String = turn.split("```").step_by(2).collect::<Vec<_>>().join("\n");
+    let text = own_text(turn);
     let (mut sentences, mut sentence) = (Vec::new(), String::new());
     for part in heard(&text) {
         if !sentence.is_empty() {
             sentence.push(' ');
         }
         sentence.push_str(part);
-        // A quotation may have ends of sentences in it, and a title a full stop.
-        let is_title = TITLES.iter().any(|title| sentence.ends_with(title));
+        // A quotation may have ends of sentences in it, a title or an initial a full stop.
+        let is_title =
+            TITLES.iter().any(|title| sentence.ends_with(title)) || ends_in_initial(&sentence);
         if is_title || sentence.matches(QUOTES).count() % 2 == 1 {
             continue;
         }
@@ -44,6 +42,27 @@ pub fn own_sentences(turn: &str) -> Vec<String> {
     sentences
 }
 
+/// Whether the words before a colon only lead to what follows: "one more thing", "new rule".
+pub fn announces(plain: &str) -> bool {
+    let mut rest = plain;
+    while let Some(after) = starts(rest, &LEAD_INS)
+        .or_else(|| starts(rest, &ASKING))
+        .or_else(|| starts(rest, &FUTURE))
+        .or_else(|| starts(rest, &ANNOUNCING))
+    {
+        rest = after;
+    }
+    rest.is_empty()
+}
+
+/// "M. Haddad".
+fn ends_in_initial(sentence: &str) -> bool {
+    let mut end = sentence.chars().rev();
+    end.next() == Some('.')
+        && end.next().is_some_and(char::is_uppercase)
+        && end.next().is_some_and(|c| !c.is_alphanumeric())
+}
+
 /// Whether a sentence gives, or announces, words that are not for the agent: up to the end of the turn.
 fn is_for_others(sentence: &str) -> bool {
     let sentence = unquoted(sentence);
@@ -51,9 +70,38 @@ fn is_for_others(sentence: &str) -> bool {
     let dictates = sentence.match_indices(':').any(|(at, _)| {
         let after = &sentence[at + 1..];
         (after.is_empty() || after.starts_with(char::is_whitespace))
-            && !without_lead_ins(plain(&sentence[..at]).trim()).is_empty()
+            && !announces(plain(&sentence[..at]).trim())
     });
-    dictates || mentions(&words, WRITING) && !mentions(&words, OF_ANSWERS)
+    dictates || mentions(&words, &WRITING) && !mentions(&words, &OF_ANSWERS)
+}
+
+/// Whether a sentence orders a thing to be made: "build me an app that always …". A rule says when it holds at its end:
+/// "add a test whenever you fix something".
+pub fn commissions(sentence: &str) -> bool {
+    let words = plain(&unquoted(sentence));
+    let mut rest = words.trim();
+    while let Some(after) = starts(rest, &LEAD_INS).or_else(|| starts(rest, &ASKING)) {
+        rest = after;
+    }
+    let Some(mut thing) = starts(rest, &MAKING) else { return false };
+    if let Some(after) = starts(thing, &FOR_WHOM) {
+        thing = after;
+    }
+    let holds = mentions(rest, &EACH_TIME)
+        || FUTURE.phrases().iter().any(|end| rest.ends_with(end))
+        || rest.ends_with(" always");
+    starts(thing, &A_NEW_ONE).is_some() && !holds
+}
+
+/// Whether a clause says what something else than the agent should do: "the button must …".
+pub fn is_of_others(clause: &str) -> bool {
+    let words = plain(clause);
+    let words: Vec<&str> = without_lead_ins(words.trim()).split(' ').collect();
+    let modal = words.iter().position(|word| is_one_of(word, &SHOULD));
+    modal.is_some_and(|at| {
+        at > 0
+            && !words[..at].iter().chain(words.get(at + 1)).any(|word| is_one_of(word, &SPOKEN_TO))
+    })
 }
 
 /// A sentence without what it quotes.
@@ -63,24 +111,25 @@ pub fn unquoted(sentence: &str) -> String {
 
 /// Whether the turn makes a play of what follows.
 pub fn pretends(turn: &str) -> bool {
-    mentions(&plain(turn), PRETENDING)
-}
-
-/// Whether these words take back what was said before.
-pub fn withdraws(text: &str) -> bool {
-    mentions(&plain(text), WITHDRAWN)
+    mentions(&plain(turn), &PRETENDING)
 }
 
 /// Whether the agent says that it will not.
 pub fn declines(reply: &str) -> bool {
-    mentions(&plain(reply), DECLINED)
+    mentions(&plain(reply), &DECLINED)
+}
+
+/// Whether the agent answers an order with what it cannot or will not do.
+pub fn refuses(reply: &str) -> bool {
+    let first = sentences(reply).first().map(|first| plain(first)).unwrap_or_default();
+    starts(without_lead_ins(first.trim()), &REFUSED).is_some()
 }
 
 /// Whether a sentence, between its neighbours, says the opposite of what it means.
 pub fn is_ironic(around: &[String], sentence: &str) -> bool {
     sentence.ends_with("...")
         || sentence.ends_with(['…', '🙄', '🙃'])
-        || around.iter().any(|sentence| mentions(&plain(sentence), IRONY))
+        || around.iter().any(|sentence| mentions(&plain(sentence), &IRONY))
 }
 
 /// Whether one of the sentences complains.
@@ -90,17 +139,17 @@ pub fn is_retort(around: &[String]) -> bool {
 
 /// Whether somebody else's words are told, or what might be.
 pub fn is_told(plain: &str) -> bool {
-    mentions(plain, REPORTED) || mentions(plain, IMAGINED)
+    mentions(plain, &REPORTED) || mentions(plain, &IMAGINED)
 }
 
 /// Whether an order is no one's to give or to mean: it takes checks away, or asks for what nobody wants.
 pub fn is_out_of_place(plain: &str) -> bool {
-    mentions(plain, OVERREACHING)
-        || mentions(plain, UNWANTED)
-        || mentions(plain, UNCHECKED) && !mentions(plain, NEGATIVE)
+    mentions(plain, &OVERREACHING)
+        || mentions(plain, &UNWANTED)
+        || (mentions(plain, &UNCHECKED) || mentions(plain, &HARMFUL)) && !mentions(plain, &NEGATIVE)
 }
 
 /// Whether it holds something that no memory should: secrets, identifiers, money, illness.
 pub fn is_private(plain: &str) -> bool {
-    mentions(plain, SECRET) || mentions(plain, HEALTH)
+    mentions(plain, &SECRET) || mentions(plain, &HEALTH) && !mentions(plain, &OF_MEALS)
 }

@@ -1,6 +1,6 @@
 //! Texts as the rules hear them: sentences without orders to a judge, words without case and marks.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::OnceLock;
 
 use aho_corasick::AhoCorasick;
@@ -112,37 +112,82 @@ pub fn has(plain: &str, phrases: &Phrases) -> bool {
     phrases.found_in(plain)
 }
 
-/// The phrases of a list that is written as one text, with commas between them.
-fn listed(list: &'static str) -> impl Iterator<Item = &'static str> {
-    list.split(',').map(str::trim).filter(|phrase| !phrase.is_empty())
+/// A list of phrases, written as one text with commas between them. A `*` at the end continues a word.
+pub struct Cues {
+    list: &'static str,
+    /// Made when first used.
+    parsed: OnceLock<ParsedCues>,
 }
 
-/// Rest of a text that begins with one of the phrases, as whole words; ` … ` stands for words up to its end.
-pub fn starts<'a>(text: &'a str, list: &'static str) -> Option<&'a str> {
-    listed(list).find_map(|phrase| {
-        let (start, end) = phrase.split_once(" … ").unwrap_or((phrase, ""));
-        let after = text.strip_prefix(start).filter(|_| text.ends_with(end))?;
-        if after.is_empty() { Some(after) } else { after.strip_prefix(' ') }
-    })
+struct ParsedCues {
+    phrases: Vec<&'static str>,
+    search: Option<AhoCorasick>,
+    whole: HashSet<&'static str>,
+    beginnings_of_words: Vec<&'static str>,
+    by_first_word: HashMap<&'static str, Vec<&'static str>>,
 }
 
-/// Whether the text has one of the phrases in it, as whole words; `*` at the end continues a word.
-pub fn mentions(text: &str, list: &'static str) -> bool {
-    listed(list).any(|phrase| {
-        let (start, is_open) = phrase.strip_suffix('*').map_or((phrase, false), |p| (p, true));
-        text.match_indices(start).any(|(at, _)| {
-            let ends = |rest: &str| is_open || rest.is_empty() || rest.starts_with(' ');
-            (at == 0 || text[..at].ends_with(' ')) && ends(&text[at + start.len()..])
+impl Cues {
+    pub const fn new(list: &'static str) -> Self {
+        Cues { list, parsed: OnceLock::new() }
+    }
+
+    pub fn phrases(&self) -> &[&'static str] {
+        &self.parsed().phrases
+    }
+
+    fn parsed(&self) -> &ParsedCues {
+        self.parsed.get_or_init(|| {
+            let phrases: Vec<&str> =
+                self.list.split(',').map(str::trim).filter(|phrase| !phrase.is_empty()).collect();
+            let mut by_first_word: HashMap<&str, Vec<&str>> = HashMap::new();
+            for phrase in &phrases {
+                let first = phrase.split(' ').next().unwrap_or_default();
+                by_first_word.entry(first).or_default().push(phrase);
+            }
+            // Of two that fit, the longer one says more.
+            by_first_word
+                .values_mut()
+                .for_each(|list| list.sort_by_key(|p| std::cmp::Reverse(p.len())));
+            // Nothing that is compiled in can be too long for an automaton.
+            let search = AhoCorasick::new(phrases.iter().map(|p| p.trim_end_matches('*'))).ok();
+            let beginnings_of_words = phrases.iter().filter_map(|p| p.strip_suffix('*')).collect();
+            let whole = phrases.iter().copied().filter(|p| !p.ends_with('*')).collect();
+            ParsedCues { phrases, search, whole, beginnings_of_words, by_first_word }
         })
+    }
+}
+
+/// Rest of a text that begins with the phrase, as whole words; ` … ` stands for words up to its end.
+pub fn behind<'a>(text: &'a str, phrase: &str) -> Option<&'a str> {
+    let (start, end) = phrase.split_once(" … ").unwrap_or((phrase, ""));
+    let after = text.strip_prefix(start).filter(|_| text.ends_with(end))?;
+    if after.is_empty() { Some(after) } else { after.strip_prefix(' ') }
+}
+
+/// Rest of a text that begins with one of the phrases, as whole words.
+pub fn starts<'a>(text: &'a str, cues: &Cues) -> Option<&'a str> {
+    let first = text.split(' ').next().unwrap_or_default();
+    let phrases = cues.parsed().by_first_word.get(first)?;
+    phrases.iter().find_map(|phrase| behind(text, phrase))
+}
+
+/// Whether the text has one of the phrases in it, as whole words.
+pub fn mentions(text: &str, cues: &Cues) -> bool {
+    let parsed = cues.parsed();
+    let Some(search) = &parsed.search else { return false };
+    search.find_overlapping_iter(text).any(|found| {
+        let is_open = parsed.phrases[found.pattern().as_usize()].ends_with('*');
+        let rest = &text[found.end()..];
+        (found.start() == 0 || text[..found.start()].ends_with(' '))
+            && (is_open || rest.is_empty() || rest.starts_with(' '))
     })
 }
 
-/// Whether a word is in the list; `*` at the end of a phrase continues a word.
-pub fn is_one_of(word: &str, list: &'static str) -> bool {
-    listed(list).any(|phrase| match phrase.strip_suffix('*') {
-        Some(start) => word.starts_with(start),
-        None => word == phrase,
-    })
+/// Whether a word is in the list.
+pub fn is_one_of(word: &str, cues: &Cues) -> bool {
+    let parsed = cues.parsed();
+    parsed.whole.contains(word) || parsed.beginnings_of_words.iter().any(|p| word.starts_with(p))
 }
 
 const STOP: &[&str] = &[

@@ -4,10 +4,13 @@
 mod agent;
 pub mod facts;
 pub mod orders;
+pub mod pasted;
+pub mod people;
 pub mod speech;
 mod tools;
 mod user;
 mod wishes;
+pub mod withdrawal;
 
 pub use agent::*;
 pub use tools::*;
