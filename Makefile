@@ -1,6 +1,6 @@
 # Two commands for people: `make demo` and `make test`. Both install what is missing (Debian packages, tools from
 # PyPI and crates.io), and are quick the second time. `make check` is the short form of `make test` while working.
-.PHONY: demo test deps check lint audit docs nextest truth truth-quick sdk-test ui ui-lint ui-test e2e screenshots measure-ui bench bench-publish bench-regenerate bench-search bench-experiments bench-overview bench-effects bench-erase bench-learning bench-scale chaos openapi fuzz sbom
+.PHONY: demo test deps check lint audit docs nextest truth truth-quick sdk-test ui ui-lint ui-test e2e screenshots measure-ui bench bench-publish bench-spans bench-regenerate bench-search bench-experiments bench-overview bench-effects bench-erase bench-learning bench-scale chaos openapi fuzz sbom
 
 SHELL := bash
 
@@ -122,12 +122,17 @@ openapi:
 	cargo run --quiet --bin evenhand -- openapi > openapi.json
 
 # Load programs; they print tables and assert nothing. See docs/operations.md.
-bench: bench-publish bench-regenerate bench-search bench-experiments bench-overview bench-effects bench-erase bench-learning bench-scale
+bench: bench-publish bench-spans bench-regenerate bench-search bench-experiments bench-overview bench-effects bench-erase bench-learning bench-scale
 
 bench-publish:
 	cargo build --release --bin evenhand --example bench_publish
 	target/release/examples/bench_publish
 	FSYNC=on scripts/with-postgres target/release/examples/bench_publish --postgres
+
+bench-spans:
+	cargo build --release --bin evenhand --example bench_spans
+	target/release/examples/bench_spans
+	FSYNC=on scripts/with-postgres target/release/examples/bench_spans --postgres
 
 bench-regenerate:
 	cargo build --release --bin evenhand --example bench_regenerate

@@ -20,7 +20,7 @@ use super::sql::{self, subjects::SubjectRow};
 use crate::app::App;
 use storage::db::Tx;
 use storage::error::{Error, Result};
-use storage::jobs::{self, NewJob, OnDuplicate};
+use storage::jobs::{self, JobState, NewJob, OnDuplicate};
 use storage::subjects::SubjectKeys;
 
 /// Rows by target.
@@ -129,11 +129,13 @@ pub struct EraseRequest {
 
 /// Erases a person, and returns when that is complete, failed, or not over after `patience`: the workers go on.
 pub async fn erase(app: &Arc<App>, request: EraseRequest, patience: Duration) -> Result<Purge> {
-    let asked = find_pair(app, &request).await?;
-    if let Some(purge) = asked
-        && purge.is_complete()
-    {
-        return Ok(purge);
+    if let Some(purge) = find_pair(app, &request).await? {
+        if purge.is_complete() {
+            return Ok(purge);
+        }
+        if purge.error_code.is_none() && has_open_job(app, &purge).await? {
+            return wait(app, purge, patience).await;
+        }
     }
     app.faults.reach("erase.before_begin")?;
     // This process ends its work for the person before the barrier stands.
@@ -153,6 +155,16 @@ async fn find_pair(app: &App, request: &EraseRequest) -> Result<Option<Purge>> {
             Box::pin(sql::purges::find_pair(tx, org_id, &refs.0, &refs.1))
         })
         .await
+}
+
+async fn has_open_job(app: &App, purge: &Purge) -> Result<bool> {
+    let job = app
+        .db
+        .lookup("governance.find_purge_job", purge.job_id.clone(), |tx, job_id| {
+            Box::pin(jobs::find(tx, job_id))
+        })
+        .await?;
+    Ok(job.is_some_and(|job| job.state == JobState::Open))
 }
 
 /// A person's and a request's references under every key, each as a JSON list.

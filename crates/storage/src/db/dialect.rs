@@ -45,7 +45,8 @@ pub const FRAGMENTS: &[(&str, &str, &str)] = &[
     ),
     (
         "lists",
-        "(SELECT value FROM json_each(?))",
+        // Binary: as text, every look at an item would parse the whole of its list again.
+        "(SELECT value FROM jsonb_each(?))",
         "(SELECT value FROM jsonb_array_elements(?::jsonb))",
     ),
     // Full text, by a query from `Tx::any_of`: `FROM {found_in:t} WHERE {matches:$1}` gives the rows `b` of a table t
