@@ -1,6 +1,6 @@
 # Two commands for people: `make demo` and `make test`. Both install what is missing (Debian packages, tools from
 # PyPI and crates.io), and are quick the second time. `make check` is the short form of `make test` while working.
-.PHONY: demo test deps check lint audit docs nextest truth truth-quick sdk-test ui ui-lint ui-test e2e screenshots measure-ui bench bench-publish bench-regenerate bench-search bench-experiments bench-overview bench-effects bench-erase bench-learning bench-scale chaos openapi fuzz sbom release static install deb image test-package test-image test-deployment
+.PHONY: demo test deps check lint audit docs nextest truth truth-quick sdk-test ui ui-lint ui-test e2e screenshots measure-ui bench bench-publish bench-regenerate bench-search bench-experiments bench-overview bench-effects bench-erase bench-learning bench-scale chaos openapi fuzz sbom
 
 SHELL := bash
 
@@ -124,6 +124,7 @@ openapi:
 
 # What people install. BINARY is a binary that is there already; without it the one that is needed is built first.
 # See docs/installing.md.
+.PHONY: release static install deb image test-package test-image test-deployment
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 MUSL := $(shell uname -m)-unknown-linux-musl
 STATIC := $(or $(BINARY),$(TARGET)/$(MUSL)/release/evenhand)
