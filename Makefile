@@ -16,9 +16,10 @@ demo: deps-build
 
 # Everything: formatting, lints, dependencies, spelling, docs, generated files, unit and integration tests on SQLite
 # and PostgreSQL, simulated intervals and decisions, the client libraries and other ways in, the dashboard's component
-# tests, and the dashboard in a real browser. What is after the Rust tests waits more than it works: two at a time.
+# tests, the dashboard in a real browser, and the ways it is deployed. What is after the Rust tests waits more than it
+# works: two at a time.
 test: deps lint audit ui-lint docs ui nextest
-	@$(MAKE) --no-print-directory -j2 --output-sync=target sdk-test e2e truth-quick ui-test
+	@$(MAKE) --no-print-directory -j2 --output-sync=target sdk-test e2e truth-quick ui-test test-deployment
 
 # While working: format, lints of the code that ships, unit tests and spelling. Needs no server and no browser, and
 # leaves the integration tests out, whose building takes longest.
@@ -120,6 +121,42 @@ sbom:
 # Writes the checked-in specification anew.
 openapi:
 	cargo run --quiet --bin evenhand -- openapi > openapi.json
+
+# What people install. BINARY is a binary that is there already; without it the one that is needed is built first.
+# See docs/installing.md.
+.PHONY: release static install deb image test-package test-image test-deployment
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+MUSL := $(shell uname -m)-unknown-linux-musl
+STATIC := $(or $(BINARY),$(TARGET)/$(MUSL)/release/evenhand)
+
+release: deps-build ui
+	cargo build --release --bin evenhand
+
+# Runs on every Linux: no libraries. SQLite, ring and mimalloc are C, which musl-gcc compiles.
+static: deps-build ui
+	@scripts/install-missing musl-gcc:musl-tools
+	rustup target add $(MUSL)
+	cargo build --release --bin evenhand --target $(MUSL)
+
+# Binary, completions and manual into PREFIX (/usr/local), below DESTDIR if given.
+install: $(if $(BINARY),,release)
+	PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" packaging/install "$(or $(BINARY),$(TARGET)/release/evenhand)"
+
+deb: $(if $(BINARY),,static)
+	packaging/deb "$(STATIC)" "$(TARGET)/package"
+
+image: $(if $(BINARY),,static)
+	packaging/image "$(STATIC)"
+
+# Each in what it is for: dpkg and systemd in a container, podman, helm. What cannot run on a machine says so.
+test-package: $(if $(BINARY),,static)
+	scripts/test-package "$(STATIC)"
+
+test-image: $(if $(BINARY),,static)
+	scripts/test-image "$(STATIC)"
+
+test-deployment: $(if $(BINARY),,debug-build)
+	scripts/test-deployment $(BINARY)
 
 # Load programs; they print tables and assert nothing. See docs/operations.md.
 bench: bench-publish bench-spans bench-regenerate bench-search bench-experiments bench-overview bench-effects bench-erase bench-learning bench-scale

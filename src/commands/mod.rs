@@ -4,20 +4,24 @@
 mod output;
 
 mod backup;
+mod completions;
 mod config;
 mod demo;
 mod doctor;
 mod evaluate;
 mod experiments;
 mod governance;
+mod health;
 mod import;
 mod judge;
 mod keys;
 mod learnings;
+mod man;
 mod mcp;
 mod migrate;
 mod remote;
 mod serve;
+mod unit;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -32,13 +36,16 @@ use service::app::{App, Schema};
 use service::config::Settings;
 use service::telemetry;
 
+/// The binary as it is called, also in completions.
+const NAME: &str = "evenhand";
+
 /// Is the agent succeeding? Does what it learned actually help? Can we forget a person, and prove it?
 ///
 /// Evenhand stores agent sessions and learned context, judges sessions, runs holdout experiments on retrieval,
 /// and exports and erases people's data. One process on an embedded SQLite file is the default; the same binary
 /// runs as many replicas on PostgreSQL.
 #[derive(Parser)]
-#[command(name = "evenhand", version, max_term_width = 100)]
+#[command(name = NAME, version, max_term_width = 100)]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -98,6 +105,18 @@ enum Command {
     ///
     /// Exit code 0 when everything is well, 1 when something needs attention.
     Doctor(doctor::Doctor),
+    /// Ask a running server whether it is ready.
+    ///
+    /// Exit code 0 when it is, 1 when it is not or does not answer.
+    Health(health::Health),
+    /// Print the systemd unit that starts this binary.
+    ///
+    /// It is the one of the Debian package (docs/installing.md).
+    Service,
+    /// Print a script by which a shell completes commands and flags.
+    Completions(completions::Completions),
+    /// Write the manual pages.
+    Man(man::Man),
 }
 
 /// Form of what a command finds.
@@ -173,6 +192,10 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
             Command::Demo(command) => command.run().await,
             Command::Backup(command) => command.run().await,
             Command::Doctor(command) => command.run().await,
+            Command::Health(command) => command.run().await,
+            Command::Service => unit::run(),
+            Command::Completions(command) => command.run(),
+            Command::Man(command) => command.run(),
         }
     });
     // A blocking call that hangs (a full disk, a stuck mount) must not keep the process from ending.

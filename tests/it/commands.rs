@@ -363,3 +363,53 @@ async fn a_schema_of_a_newer_version_is_refused() {
     let refused = Process::run(&["migrate", "--database-url", &url]);
     assert!(err(&refused).contains("schema version 9999"), "{}", err(&refused));
 }
+
+#[test]
+fn shells_and_the_manual_know_every_command() {
+    let help = out(&succeeded(run_plain(&["--help"])));
+    let commands: Vec<&str> = help
+        .lines()
+        .skip_while(|line| *line != "Commands:")
+        .skip(1)
+        .take_while(|line| !line.is_empty())
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|command| *command != "help")
+        .collect();
+    assert!(commands.contains(&"serve") && commands.contains(&"health"), "{help}");
+    for shell in ["bash", "zsh", "fish"] {
+        let script = out(&succeeded(run_plain(&["completions", shell])));
+        for command in &commands {
+            assert!(script.contains(command), "{shell} does not know {command}");
+        }
+    }
+    let (_folder, dir) = folder();
+    succeeded(run_plain(&["man", &dir]));
+    for command in &commands {
+        let page = Path::new(&dir).join(format!("evenhand-{command}.1"));
+        assert!(page.is_file(), "{command} has no page");
+    }
+}
+
+#[test]
+fn the_unit_that_is_printed_is_that_of_the_package() {
+    let printed = out(&succeeded(run_plain(&["service"])));
+    let binary = std::fs::canonicalize(env!("CARGO_BIN_EXE_evenhand")).unwrap();
+    let packaged = include_str!("../../packaging/evenhand.service");
+    assert_eq!(printed, packaged.replace("/usr/bin/evenhand", binary.to_str().unwrap()));
+}
+
+#[tokio::test]
+async fn health_tells_a_server_that_is_ready_from_one_that_is_away() {
+    let (_folder, dir) = folder();
+    let mut process = Process::serve(&["--data-dir", &dir]);
+    let url = process.url("");
+    let ready = succeeded(run_plain(&["health", "--url", &url]));
+    assert!(out(&ready).contains("storage: reads and writes"), "{}", out(&ready));
+    let other = run_plain(&["health", "--url", &format!("{url}/elsewhere")]);
+    assert_eq!(other.status.code(), Some(1));
+    assert!(err(&other).contains("does not answer as Evenhand does"), "{}", err(&other));
+    process.kill();
+    let away = run_plain(&["health", "--url", &url]);
+    assert_eq!((away.status.code(), out(&away).as_str()), (Some(1), ""));
+    assert!(err(&away).contains("EVENHAND_URL"), "{}", err(&away));
+}

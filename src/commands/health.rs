@@ -1,0 +1,50 @@
+//! `evenhand health`: for images that hold this binary and no other program.
+
+use std::process::ExitCode;
+
+use anyhow::{Result, anyhow};
+use clap::Args;
+use reqwest::Method;
+use serde::Deserialize;
+
+use super::remote::Remote;
+
+#[derive(Args)]
+pub struct Health {
+    #[command(flatten)]
+    remote: Remote,
+}
+
+/// The part of `GET /health/ready` that is printed.
+#[derive(Deserialize)]
+struct Readiness {
+    checks: Vec<Check>,
+}
+
+#[derive(Deserialize)]
+struct Check {
+    name: String,
+    ok: bool,
+    detail: String,
+}
+
+impl Health {
+    pub async fn run(self) -> Result<ExitCode> {
+        let url = &self.remote.url;
+        let request = self.remote.client()?.request(Method::GET, "/health/ready");
+        let answer = request.send().await.map_err(|error| {
+            anyhow!(
+                "{url} does not answer: {error}. Is it running, and is EVENHAND_URL its address?"
+            )
+        })?;
+        let ready = answer.status().is_success();
+        let readiness: Readiness = answer.json().await.map_err(|error| {
+            anyhow!("{url} does not answer as Evenhand does: {error}. Is EVENHAND_URL its address?")
+        })?;
+        for check in readiness.checks {
+            let mark = if check.ok { "ok      " } else { "PROBLEM " };
+            say_line!("{mark} {}: {}", check.name, check.detail);
+        }
+        Ok(if ready { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+}
