@@ -6,8 +6,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
+use base::clock::Clock;
 use clap::Parser;
 use load::place::Place;
 use serde_json::{Value, json};
@@ -35,8 +36,7 @@ fn main() {
     let place = Place::new(args.postgres);
     let target = place.serve();
     let numbers: Vec<usize> = (0..args.spans).collect();
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-    let an_hour_ago = now - Duration::from_secs(3600);
+    let an_hour_ago = Duration::from_secs(u64::try_from(Clock::System.now()).unwrap() - 3600);
     let bodies: Vec<String> =
         numbers.chunks(args.batch).map(|numbers| request(numbers, an_hour_ago)).collect();
     for round in ["first time", "once more"] {
