@@ -57,14 +57,15 @@ fn session(turns: &[Turn], experts: &[(i64, String)], proposals: &mut Vec<Value>
     }
 }
 
-/// Proposals from the sentences of one turn. A sentence that a later one of the turn withdraws gives none.
+/// Proposals from the sentences of one turn. A sentence that the next one withdraws gives none.
 fn of_turn(turn: &Turn, is_answer: bool) -> Vec<Value> {
     let said = own_sentences(&turn.content);
     let mut found = Vec::new();
     for (place, sentence) in said.iter().enumerate() {
-        if said[place + 1..].first().is_some_and(|next| withdraws(next)) {
+        if said.get(place + 1).is_some_and(|next| withdraws(next)) {
             continue;
         }
+        let confirmed = said.get(place + 1).filter(|next| confirms_rule(next));
         let setting = Setting::of(&said, place, is_answer);
         if let Some(order) = standing_order(sentence, setting) {
             let why = "The user gave a rule for the future.";
@@ -72,7 +73,7 @@ fn of_turn(turn: &Turn, is_answer: bool) -> Vec<Value> {
             found.push(proposal(why, turn.id, "user_playbook", &trigger, &content));
             continue;
         }
-        if let Some(next) = said.get(place + 1).filter(|next| confirms_rule(next)) {
+        if let Some(next) = confirmed {
             let both = format!("{sentence} {next}");
             if !is_question(sentence) && is_meant(&both, &plain(&both), setting) {
                 let why = "The user made a rule of it.";

@@ -172,8 +172,11 @@ enum Complement {
     Food,
 }
 
+/// The beginning of a fact, the words at the end of its clause if there must be some, and what follows the beginning.
+type Beginning = (&'static str, &'static str, Complement);
+
 /// Beginnings of facts by their first word.
-static BEGINNINGS: LazyLock<HashMap<&str, Vec<(&str, Complement)>>> = LazyLock::new(|| {
+static BEGINNINGS: LazyLock<HashMap<&str, Vec<Beginning>>> = LazyLock::new(|| {
     let all = LASTING.iter().map(|list| (list, Complement::Anything));
     let all = all.chain(GENERAL.iter().map(|list| (list, Complement::General)));
     let all = all.chain(NAMED.iter().map(|list| (list, Complement::Name)));
@@ -187,12 +190,13 @@ static BEGINNINGS: LazyLock<HashMap<&str, Vec<(&str, Complement)>>> = LazyLock::
         (&HAVING, Complement::Dependant),
         (&ABSTAINING, Complement::Food),
     ];
-    let mut beginnings: HashMap<&str, Vec<(&str, Complement)>> = HashMap::new();
+    let mut beginnings: HashMap<&str, Vec<Beginning>> = HashMap::new();
     for (phrase, complement) in
         all.chain(more).flat_map(|(list, kind)| list.phrases().iter().map(move |p| (*p, kind)))
     {
         let first = phrase.split(' ').next().unwrap_or_default();
-        beginnings.entry(first).or_default().push((phrase, complement));
+        let (start, end) = phrase.split_once(" … ").unwrap_or((phrase, ""));
+        beginnings.entry(first).or_default().push((start, end, complement));
     }
     beginnings
 });
@@ -205,8 +209,10 @@ fn is_fact(clause: &str, is_answer: bool) -> bool {
     loop {
         let first = rest.split(' ').next().unwrap_or_default();
         let mut beginnings = BEGINNINGS.get(first).into_iter().flatten();
-        let found = beginnings.any(|(phrase, complement)| {
-            let Some(after) = behind(rest, phrase) else { return false };
+        let found = beginnings.any(|(start, end, complement)| {
+            let Some(after) = behind(rest, start).filter(|_| rest.ends_with(end)) else {
+                return false;
+            };
             let next = &words[words.len() - after.split_whitespace().count()..];
             let is_article = |word: &Word| is_one_of(&word.plain, &ARTICLES);
             let is_general = match next {

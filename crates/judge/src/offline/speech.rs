@@ -43,7 +43,7 @@ pub fn own_sentences(turn: &str) -> Vec<String> {
 }
 
 /// Whether the words before a colon only lead to what follows: "one more thing", "new rule".
-pub fn announces(plain: &str) -> bool {
+fn announces(plain: &str) -> bool {
     let mut rest = plain;
     while let Some(after) = starts(rest, &LEAD_INS)
         .or_else(|| starts(rest, &ASKING))

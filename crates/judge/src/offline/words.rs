@@ -158,10 +158,9 @@ impl Cues {
     }
 }
 
-/// Rest of a text that begins with the phrase, as whole words; ` … ` stands for words up to its end.
+/// Rest of a text that begins with the phrase, as whole words.
 pub fn behind<'a>(text: &'a str, phrase: &str) -> Option<&'a str> {
-    let (start, end) = phrase.split_once(" … ").unwrap_or((phrase, ""));
-    let after = text.strip_prefix(start).filter(|_| text.ends_with(end))?;
+    let after = text.strip_prefix(phrase)?;
     if after.is_empty() { Some(after) } else { after.strip_prefix(' ') }
 }
 

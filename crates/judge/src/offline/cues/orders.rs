@@ -455,8 +455,8 @@ pub static CALLING: Cues = Cues::new(
     nennen sie mich, appelle moi, appelez moi, tu peux mappeler, llámame, llámeme, chama me, me chame de, \
     me chama de, pode me chamar de, chiamami, mi chiami, noem me, noem mij, mów mi",
 );
-pub static POLITE: Cues =
-    Cues::new("please, just, bitte, einfach, simplement, por favor, per favore, gewoon, po prostu");
+/// May stand before the name that is asked for.
+pub static POLITE: Cues = Cues::new("please, just, bitte, einfach, simplement, gewoon");
 /// "No problem" forbids nothing.
 pub static NO_THINGS: Cues = Cues::new(
     "chance, clue, doubt, harm, hurry, idea, luck, matter, need, one, problem, problems, reason, rush, \
