@@ -59,14 +59,21 @@ async fn sessions(server: &Server, prefix: &str) -> Vec<Value> {
         let path = format!("/api/sessions/{prefix}-{}/s-{session}", session % 12);
         let text = server.get(&path).await.ok().to_string().replace(&format!("{prefix}-"), "");
         let mut read: Value = serde_json::from_str(&text).unwrap();
-        let requests = read["requests"].as_array_mut().unwrap();
-        requests.sort_by_key(|request| request["request_id"].to_string());
-        for turn in requests.iter_mut().flat_map(|r| r["interactions"].as_array_mut().unwrap()) {
-            turn["interaction_id"].take();
-        }
+        forget_numbers(&mut read);
         found.push(read);
     }
     found
+}
+
+fn forget_numbers(read: &mut Value) {
+    match read {
+        Value::Array(items) => items.iter_mut().for_each(forget_numbers),
+        Value::Object(fields) => {
+            fields.retain(|name, _| !matches!(name.as_str(), "interaction_id" | "interaction_ids"));
+            fields.values_mut().for_each(forget_numbers);
+        }
+        _ => {}
+    }
 }
 
 #[apply(both_backends)]
