@@ -104,7 +104,7 @@ it("asks to sign in when the session has ended, and goes on at the same address"
   const first = await call("POST", "/api/keys", { role: "dashboard", name: "first" });
   const second = await call("POST", "/api/keys", { role: "dashboard", name: "second" }, first.token);
   const signIn = async (token: string) => {
-    await page.getByLabel("Dashboard token").fill(token);
+    await page.getByLabel("Token").fill(token);
     await page.getByRole("button", { name: "Sign in" }).click();
   };
   await page.goto(`${url}/sessions?range=90d`);
@@ -113,7 +113,7 @@ it("asks to sign in when the session has ended, and goes on at the same address"
   await settled(page);
   await call("DELETE", `/api/keys/${first.key.credential_id}`, undefined, second.token);
   await follow("Jobs");
-  await page.getByLabel("Dashboard token").waitFor();
+  await page.getByLabel("Token").waitFor();
   expect(new URL(page.url()).pathname).toBe("/jobs");
   await signIn(second.token);
   await heading("Jobs and judge health");

@@ -92,7 +92,7 @@ export default function SessionsPage({ session: viewer }: { session: Session }) 
             <div className="px-5 pb-5">
               <Skeleton height={420} />
             </div>
-          ) : rows.length === 0 ? (
+          ) : !list.data ? null : rows.length === 0 ? (
             <Empty
               title="No session matches"
               action={
