@@ -28,7 +28,7 @@ export default function LearningsPage() {
           label="View"
           value={view}
           options={VIEWS}
-          onChange={(v) => change({ view: v === "playbooks" ? null : v, open: null, state: null })}
+          onChange={(v) => change({ view: v === "playbooks" ? null : v, open: null, state: null, text: null })}
         />
       }>
       {view === "playbooks" && <AgentPlaybooks />}
