@@ -4,7 +4,13 @@ import type { Effect } from "../lib/effect.ts";
 
 const COLORS = { helps: "bg-good", hurts: "bg-bad", none: "bg-soft" };
 
-export function EffectPlot({ effect, reach }: { effect: Omit<Effect, "basis"> | undefined; reach: number }) {
+export function EffectPlot({
+  effect,
+  reach,
+}: {
+  effect: Omit<Effect, "basis" | "successRate"> | undefined;
+  reach: number;
+}) {
   const place = (pp: number) => `${50 + (pp / reach) * 50}%`;
   const color = COLORS[effect?.standing ?? "none"];
   const { value = null, low = null, high = null, shrunken = null } = effect ?? {};

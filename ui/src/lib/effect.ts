@@ -2,6 +2,7 @@
  *  association of the window. */
 import type { Rule } from "../api/types.ts";
 import { ends, points } from "./format.ts";
+import { direction } from "./intervals.ts";
 
 export type Effect = {
   basis: "trial" | "association";
@@ -11,24 +12,30 @@ export type Effect = {
   high: number | null;
   /** Drawn towards none by what all of them show together; learnings stand in its order. */
   shrunken: number | null;
-  /** More than chance, for better or worse. */
+  /** More than chance, for better or worse: the interval excludes none. */
   standing: "helps" | "hurts" | null;
+  /** Of the sessions that cite it, the share that succeeded. */
+  successRate: number;
 };
 
-export function effectOf({ trial, association }: Pick<Rule, "trial" | "association">): Effect {
+export function effectOf({ trial, association, successes_with, failures_with }: Rule): Effect {
+  const successRate = successes_with / Math.max(1, successes_with + failures_with);
   if (trial?.effect_pp != null) {
     const [low = null, high = null] = trial.always_valid_ci95_pp ?? [];
     const standing = trial.state === "no_sign_yet" ? null : trial.state;
-    return { basis: "trial", value: trial.effect_pp, low, high, shrunken: trial.shrunken_pp ?? null, standing };
+    const shrunken = trial.shrunken_pp ?? null;
+    return { basis: "trial", value: trial.effect_pp, low, high, shrunken, standing, successRate };
   }
   const [low = null, high = null] = association.ci95_pp ?? [];
   const shrunken = association.shrunken_pp ?? null;
-  const standing = association.is_marked ? ((shrunken ?? 0) < 0 ? "hurts" : "helps") : null;
-  return { basis: "association", value: association.difference_pp ?? null, low, high, shrunken, standing };
+  const way = association.is_marked && low !== null && high !== null ? direction({ low, high }) : null;
+  const standing = way && (way === "up" ? "helps" : "hurts");
+  return { basis: "association", value: association.difference_pp ?? null, low, high, shrunken, standing, successRate };
 }
 
-/** The worst first; those of which nothing is known stand where no effect would. */
-export const worstFirst = (a: Effect | undefined, b: Effect | undefined) => (a?.shrunken ?? 0) - (b?.shrunken ?? 0);
+/** The worst first. Those of which nothing is known stand where no effect would, the least successful of them first. */
+export const worstFirst = (a: Effect | undefined, b: Effect | undefined) =>
+  (a?.shrunken ?? 0) - (b?.shrunken ?? 0) || (a?.successRate ?? 1) - (b?.successRate ?? 1);
 
 /** How far an axis around zero has to reach for all of them. */
 export function reachOf(effects: (Effect | undefined)[]): number {

@@ -6,12 +6,14 @@ import { api, ok, type Schemas } from "../../api/client.ts";
 import { EffectPlot } from "../../charts/effect-plot.tsx";
 import { type Effect, effectText, reachOf, worstFirst } from "../../lib/effect.ts";
 import { ago, count, percent, plural, words } from "../../lib/format.ts";
+import { QUIET_POLL_MS } from "../../lib/poll.ts";
 import { useUrlState } from "../../lib/url-state.ts";
 import { Button, Segmented } from "../../parts/controls.tsx";
 import * as Icon from "../../parts/icons.tsx";
 import { SearchField, usePages } from "../../parts/listing.tsx";
 import { Badge, Card, Empty, Facts, Note, Skeleton, Trouble } from "../../parts/page.tsx";
 import { useSay } from "../../parts/toast.tsx";
+import { agentPlaybooks } from "./all-playbooks.ts";
 import { type Impact, useImpact } from "./impact.ts";
 import { Provenance } from "./provenance.tsx";
 import { useEffects } from "./use-effects.ts";
@@ -38,10 +40,7 @@ export function AgentPlaybooks() {
   const [params, change] = useUrlState();
   const status = (params.get("status") ?? "") as (typeof STATUSES)[number][0];
   const sort = params.get("sort") === "new" ? "new" : "harm";
-  const list = useQuery({
-    queryKey: ["agent-playbooks"],
-    queryFn: () => ok(api.POST("/api/get_agent_playbooks", { body: { top_k: 1000 } })),
-  });
+  const list = useQuery({ ...agentPlaybooks, refetchInterval: QUIET_POLL_MS });
   const impact = useImpact();
   const of = (playbook: Playbook) => impact.data?.of("agent_playbook", playbook.agent_playbook_id);
   const all = list.data?.agent_playbooks ?? [];

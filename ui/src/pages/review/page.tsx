@@ -8,6 +8,8 @@ import { percent, plural, sourceName } from "../../lib/format.ts";
 import { Button } from "../../parts/controls.tsx";
 import { Badge, Card, Empty, Page, Skeleton, Trouble } from "../../parts/page.tsx";
 import { useSay } from "../../parts/toast.tsx";
+import { sessionView } from "../sessions/glance.ts";
+import { LABELLED } from "../sessions/labels.ts";
 import { Transcript } from "../sessions/transcript.tsx";
 import { ReviewProgress } from "./progress.tsx";
 
@@ -40,12 +42,7 @@ export default function ReviewPage() {
         }),
       ),
     onMutate: () => walk(place + 1 < items.length ? place + 1 : place - 1),
-    onSuccess: () =>
-      Promise.all(
-        ["review-queue", "labels", "agreement", "learned-judge", "estimated-success"].map((name) =>
-          client.invalidateQueries({ queryKey: [name] }),
-        ),
-      ),
+    onSuccess: () => Promise.all(LABELLED.map((name) => client.invalidateQueries({ queryKey: [name] }))),
     onError: (error) => say(error.message, "bad"),
   });
   const went = (isSuccess: boolean) => item && !label.isPending && label.mutate({ of: item, isSuccess });
@@ -120,10 +117,7 @@ const TONES = { success: "good", failure: "bad", undecided: "neutral" } as const
 
 function Labelling({ item, busy, went }: { item: Item; busy: boolean; went: (isSuccess: boolean) => void }) {
   const { user_id, session_id } = item;
-  const session = useQuery({
-    queryKey: ["session-view", user_id, session_id],
-    queryFn: () => ok(api.GET("/api/sessions/{user_id}/{session_id}", { params: { path: { user_id, session_id } } })),
-  });
+  const session = useQuery(sessionView(item));
   const judged = item.verdict !== "undecided";
   return (
     <Card
