@@ -2,6 +2,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useEffect, useState } from "react";
 import { signIn } from "../api/client.ts";
+import { Copied } from "../parts/code.tsx";
 import { Button, TextField } from "../parts/controls.tsx";
 
 export function SignIn() {
@@ -21,8 +22,8 @@ export function SignIn() {
         <div className="rounded-2xl border border-line bg-panel p-5">
           <TokenForm autoFocus />
         </div>
-        <p className="mt-4 text-[0.87rem] text-faint">
-          No token? On the server: <code className="text-soft">evenhand keys create --role dashboard</code>
+        <p className="mt-4 text-[0.87rem] text-soft">
+          No token? On the server: <Copied text="evenhand keys create --role dashboard" />
         </p>
       </div>
     </main>

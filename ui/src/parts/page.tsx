@@ -192,3 +192,17 @@ export function Facts({ rows }: { rows: (readonly [string, ReactNode] | null | u
     </dl>
   );
 }
+
+export function ProgressBar({ label, done, of }: { label: string; done: number; of: number }) {
+  return (
+    <div
+      className="h-2 overflow-hidden rounded-full bg-line"
+      role="progressbar"
+      aria-label={label}
+      aria-valuenow={done}
+      aria-valuemin={0}
+      aria-valuemax={of}>
+      <div className="h-full bg-accent transition-[width]" style={{ width: `${(100 * done) / Math.max(1, of)}%` }} />
+    </div>
+  );
+}

@@ -81,19 +81,19 @@ export function AgentPlaybooks() {
           <Trouble error={list.error} retry={() => list.refetch()} />
         </div>
       )}
-      {list.isPending && (
+      {(list.isPending || effects.isPending) && (
         <div className="px-5 pb-5">
           <Skeleton height={300} />
         </div>
       )}
-      {list.data && shown.length === 0 && (
+      {list.data && !effects.isPending && shown.length === 0 && (
         <Empty title={all.length === 0 ? "No playbooks yet" : "None of these"}>
           Agent playbooks are put together from what several people's sessions taught, or added through{" "}
           <code>/api/add_agent_playbook</code>. Agents are served approved ones.
         </Empty>
       )}
       <ul className="border-t border-line">
-        {page.map((playbook) => (
+        {(effects.isPending ? [] : page).map((playbook) => (
           <Row
             key={playbook.agent_playbook_id}
             playbook={playbook}

@@ -9,6 +9,7 @@ import { Effects } from "./effects.tsx";
 import { OfUser } from "./of-user.tsx";
 import { Scorecard } from "./scorecard.tsx";
 import { TrySearch } from "./try-search.tsx";
+import { TuningProposals } from "./tuning.tsx";
 
 const VIEWS = [
   ["playbooks", "Agent playbooks"],
@@ -36,6 +37,7 @@ export default function LearningsPage() {
           />
         </>
       }>
+      {(view === "playbooks" || view === "scorecard") && <TuningProposals />}
       {view === "playbooks" && <AgentPlaybooks />}
       {view === "effects" && <Effects />}
       {view === "scorecard" && <Scorecard />}

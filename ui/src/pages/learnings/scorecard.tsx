@@ -9,7 +9,6 @@ import { SearchField, usePages } from "../../parts/listing.tsx";
 import * as Icon from "../../parts/icons.tsx";
 import { Badge, Card, Empty, Facts, Skeleton, Trouble } from "../../parts/page.tsx";
 import { Provenance } from "./provenance.tsx";
-import { TuningProposals } from "./tuning.tsx";
 import { useEffects } from "./use-effects.ts";
 
 type Score = Schemas["Score"];
@@ -39,51 +38,48 @@ export function Scorecard() {
   const found = scores.filter((score) => score.title.toLowerCase().includes(text));
   const [shown, more] = usePages(found, `${kind} ${text}`);
   return (
-    <>
-      <TuningProposals />
-      <Card
-        flush
-        title={plural(found.length, "judged learning")}
-        lead="those that hurt first: by their effect as on the overview, or else by verdicts of the last 90 days on the present text"
-        aside={
-          <span className="flex flex-wrap gap-2">
-            <SearchField label="Search learnings" />
-            <Segmented label="Kind" value={kind} options={KINDS} onChange={(k) => change({ kind: k, open: null })} />
-          </span>
-        }>
-        {card.isError && (
-          <div className="px-5 pb-5">
-            <Trouble error={card.error} retry={() => card.refetch()} />
-          </div>
-        )}
-        {card.isPending && (
-          <div className="px-5 pb-5">
-            <Skeleton height={240} />
-          </div>
-        )}
-        {card.data?.scores.length === 0 && (
-          <Empty title="No verdicts yet">
-            Send <code>retrieved_learnings</code> with the turns they were put before, and each of them is judged with
-            its session.
-          </Empty>
-        )}
-        <ul className="border-t border-line">
-          {shown.map((score) => {
-            const key = `${score.kind}:${score.learning_id}`;
-            return (
-              <Row
-                key={key}
-                score={score}
-                effect={effect(score)}
-                open={open === key}
-                onToggle={() => change({ open: open === key ? null : key })}
-              />
-            );
-          })}
-        </ul>
-        {more}
-      </Card>
-    </>
+    <Card
+      flush
+      title={plural(found.length, "judged learning")}
+      lead="those that hurt first: by their effect as on the overview, or else by verdicts of the last 90 days on the present text"
+      aside={
+        <span className="flex flex-wrap gap-2">
+          <SearchField label="Search learnings" />
+          <Segmented label="Kind" value={kind} options={KINDS} onChange={(k) => change({ kind: k, open: null })} />
+        </span>
+      }>
+      {card.isError && (
+        <div className="px-5 pb-5">
+          <Trouble error={card.error} retry={() => card.refetch()} />
+        </div>
+      )}
+      {card.isPending && (
+        <div className="px-5 pb-5">
+          <Skeleton height={240} />
+        </div>
+      )}
+      {card.data?.scores.length === 0 && (
+        <Empty title="No verdicts yet">
+          Send <code>retrieved_learnings</code> with the turns they were put before, and each of them is judged with its
+          session.
+        </Empty>
+      )}
+      <ul className="border-t border-line">
+        {shown.map((score) => {
+          const key = `${score.kind}:${score.learning_id}`;
+          return (
+            <Row
+              key={key}
+              score={score}
+              effect={effect(score)}
+              open={open === key}
+              onToggle={() => change({ open: open === key ? null : key })}
+            />
+          );
+        })}
+      </ul>
+      {more}
+    </Card>
   );
 }
 

@@ -5,8 +5,15 @@ import { type Effect, effectOf } from "../../lib/effect.ts";
 import { rangeOf } from "../../lib/range.ts";
 import { useUrlState } from "../../lib/url-state.ts";
 
-/** By `kind:id`, of the range that the address carries. */
-export function useEffects(): { of: (kind: string, id: string | number) => Effect | undefined; all: Effect[] } {
+export type Effects = {
+  /** By kind and id; undefined if no session of the range cited it. */
+  of: (kind: string, id: string | number) => Effect | undefined;
+  all: Effect[];
+  isPending: boolean;
+};
+
+/** Of the range that the address carries. */
+export function useEffects(): Effects {
   const [params] = useUrlState();
   const range = rangeOf(params);
   const found = useQuery({
@@ -21,5 +28,9 @@ export function useEffects(): { of: (kind: string, id: string | number) => Effec
       return new Map(rule_attribution.map((rule) => [`${rule.kind}:${rule.rule_id}`, effectOf(rule)]));
     },
   });
-  return { of: (kind, id) => found.data?.get(`${kind}:${id}`), all: [...(found.data?.values() ?? [])] };
+  return {
+    of: (kind, id) => found.data?.get(`${kind}:${id}`),
+    all: [...(found.data?.values() ?? [])],
+    isPending: found.isPending,
+  };
 }

@@ -11,7 +11,7 @@ import { Verdict } from "./verdict.tsx";
 const column = createColumnHelper<Row>();
 const columns = [
   column.accessor("last_request_at", {
-    header: "Last activity",
+    header: "Activity",
     cell: (c) => <span title={at(c.getValue())}>{ago(c.getValue())}</span>,
   }),
   column.accessor("session_id", { header: "Session" }),
@@ -33,7 +33,7 @@ const spare: Record<string, string> = {
 };
 const beside = new Set(["number_of_correction_per_session", "interaction_count", "source", "agent_version"]);
 const widths: Record<string, string> = {
-  last_request_at: "w-[112px] max-sm:w-[84px]",
+  last_request_at: "w-[124px] max-sm:w-[92px]",
   verdict: "w-[150px] max-sm:w-[112px]",
   number_of_correction_per_session: "w-[112px]",
   interaction_count: "w-[78px]",
@@ -99,7 +99,7 @@ export function SessionTable({ rows, open, onOpen, more, narrow }: Props) {
         <tbody>
           {first && first.start > 0 && (
             <tr aria-hidden="true">
-              <td style={{ height: first.start }} colSpan={columns.length} />
+              <td style={{ height: first.start }} />
             </tr>
           )}
           {items.map((item, place) => {
@@ -130,7 +130,7 @@ export function SessionTable({ rows, open, onOpen, more, narrow }: Props) {
           })}
           {last && (
             <tr aria-hidden="true">
-              <td style={{ height: Math.max(0, virtual.getTotalSize() - last.end) }} colSpan={columns.length} />
+              <td style={{ height: Math.max(0, virtual.getTotalSize() - last.end) }} />
             </tr>
           )}
         </tbody>
