@@ -25,6 +25,7 @@ const STATUSES = [
   ["pending", "Pending"],
   ["approved", "Approved"],
   ["rejected", "Rejected"],
+  ["retired", "Retired"],
 ] as const;
 /** Reasons to look at a playbook twice, in words. */
 const REASONS = {
@@ -34,7 +35,10 @@ const REASONS = {
   few_people: "fewer people than your configuration asks for are left of those who taught it",
 } as const;
 
-const TONES = { approved: "good", pending: "warn", rejected: "bad" } as const;
+const TONES = { approved: "good", pending: "warn", rejected: "bad", retired: "neutral" } as const;
+
+/** A playbook that was retired is served to nobody, whatever was decided about it before. */
+const stageOf = ({ status, playbook_status }: Playbook) => (status == null ? playbook_status : "retired");
 
 export function AgentPlaybooks() {
   const [params, change] = useUrlState();
@@ -47,7 +51,7 @@ export function AgentPlaybooks() {
   const text = params.get("text")?.toLowerCase() ?? "";
   const shown = all.filter(
     (p) =>
-      (!status || p.playbook_status === status) &&
+      (!status || stageOf(p) === status) &&
       `${p.playbook_name} ${p.trigger} ${p.content}`.toLowerCase().includes(text),
   );
   const effects = useEffects();
@@ -148,7 +152,7 @@ function Row({
           )}
         </span>
         <span>
-          <Badge tone={TONES[playbook.playbook_status]}>{standing(playbook)}</Badge>
+          <Badge tone={TONES[stageOf(playbook)]}>{standing(playbook)}</Badge>
         </span>
         <Icon.Arrow className={`text-faint transition-transform max-md:hidden ${open ? "rotate-90" : ""}`} />
       </button>
@@ -158,9 +162,11 @@ function Row({
 }
 
 /** Whether agents are given it. */
-function standing({ playbook_status, withheld_share }: Playbook): string {
-  if (playbook_status === "pending") return "waits for approval";
-  if (playbook_status === "rejected") return "rejected";
+function standing(playbook: Playbook): string {
+  const { withheld_share } = playbook;
+  const stage = stageOf(playbook);
+  if (stage === "pending") return "waits for approval";
+  if (stage !== "approved") return stage;
   return withheld_share ? `served, ${percent(withheld_share, 0)} on trial` : "served";
 }
 
@@ -266,7 +272,7 @@ function Detail({ playbook, impact }: { playbook: Playbook; impact: Impact | und
         ]}
       />
       <Provenance kind="agent_playbook" id={String(playbook.agent_playbook_id)} />
-      <div className="flex flex-wrap gap-2">
+      <div className={`flex-wrap gap-2 ${stageOf(playbook) === "retired" ? "hidden" : "flex"}`}>
         {(["approved", "rejected", "pending"] as const)
           .filter((s) => s !== playbook.playbook_status)
           .map((s) => (

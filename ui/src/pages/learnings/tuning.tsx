@@ -53,7 +53,9 @@ function Decided({ proposals }: { proposals: Proposal[] }) {
             <Badge tone={proposal.status === "accepted" ? "good" : "neutral"}>
               {proposal.status === "accepted" ? DONE[proposal.action] : "left as it is"}
             </Badge>
-            <span className="text-faint">{proposal.decided_at != null && ago(proposal.decided_at)}</span>
+            <span className="text-faint">
+              {proposal.rationale} Decided {proposal.decided_at == null ? "" : ago(proposal.decided_at)}.
+            </span>
           </li>
         ))}
       </ul>
