@@ -232,10 +232,10 @@ describe("governance", () => {
     const token = (await page.getByTestId("token").textContent()) ?? "";
     await page.getByRole("button", { name: "Done" }).click();
     await page.getByRole("button", { name: "Sign out" }).click();
-    await page.getByLabel("Dashboard token").waitFor();
+    await page.getByLabel("Token").waitFor();
     await expectAccessible(page);
     await picture(page, "sign-in-light");
-    await page.getByLabel("Dashboard token").fill(token);
+    await page.getByLabel("Token").fill(token);
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByRole("heading", { level: 1, name: "Settings" }).waitFor();
     await page.goto(`${demo.url}/governance`);

@@ -69,7 +69,7 @@ async function signIn(role: string): Promise<void> {
   const args = ["keys", "create", "--role", role, "--data-dir", folder];
   const token = execFileSync(BINARY, args, { encoding: "utf8" }).trim();
   await page.goto(`${url}/overview`);
-  await page.getByLabel("Dashboard token").fill(token);
+  await page.getByLabel("Token").fill(token);
   await click("Sign in");
 }
 

@@ -1,39 +1,22 @@
 /** A tab that stays open while the server goes, comes back, has another version, or ends the session. */
-import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
-import { address, BINARY, expectAccessible, launch, picture, settled, visit } from "./support.ts";
+import { expectAccessible, launch, picture, settled, visit } from "./support.ts";
+import { OwnServer, PAGES } from "./support-server.ts";
 
-let folder: string;
-let server: ChildProcess;
+let server: OwnServer;
 let url: string;
 let browser: Browser;
 let page: Page;
 
-async function start(listen: string): Promise<void> {
-  server = spawn(BINARY, ["serve", "--data-dir", folder, "--listen", listen], { stdio: ["ignore", "pipe", "inherit"] });
-  url = await address(server);
-}
-
-function stop(signal: NodeJS.Signals): Promise<void> {
-  return new Promise((gone) => {
-    server.once("exit", () => gone());
-    server.kill(signal);
-  });
-}
-
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "evenhand-recovery-"));
-  [browser] = await Promise.all([launch(), start("127.0.0.1:0")]);
+  [server, browser] = await Promise.all([new OwnServer().start(), launch()]);
+  url = server.url;
 });
 
 afterAll(async () => {
   await browser?.close();
-  await stop("SIGTERM");
-  rmSync(folder, { recursive: true, force: true });
+  await server?.remove();
 });
 
 beforeEach(async () => {
@@ -57,14 +40,41 @@ function loads(): { count: number } {
 
 it("waits for a server that was killed, and opens the page when it is back", async () => {
   await visit(page, `${url}/overview`, "Overview");
-  await stop("SIGKILL");
+  await server.end("SIGKILL");
   await follow("Jobs");
   await heading(unloaded);
   await expectAccessible(page);
   await picture(page, "recovery-server-away");
-  await start(new URL(url).host);
+  await server.start();
   await heading("Jobs and judge health");
   expect(new URL(page.url()).pathname).toBe("/jobs");
+});
+
+it("keeps every open page through a killed server, with one message, and goes on when it is back", async () => {
+  const tabs = await Promise.all(
+    PAGES.map(async ([path, name]) => {
+      const tab = await browser.newPage();
+      await visit(tab, url + path, name);
+      return { tab, name };
+    }),
+  );
+  const away = "The server cannot be reached.";
+  await server.end("SIGKILL");
+  for (const { tab, name } of tabs) {
+    await tab.getByText(away).waitFor({ timeout: 60_000 });
+    expect(await tab.getByRole("alert").count()).toBe(1);
+    expect(await tab.getByRole("heading", { level: 1, name }).count()).toBe(1);
+    expect(await tab.getByText("No session matches").count()).toBe(0);
+  }
+  await expectAccessible(tabs[0]?.tab as Page);
+  await picture(tabs[0]?.tab as Page, "recovery-banner");
+  await server.start();
+  for (const { tab, name } of tabs) {
+    await tab.getByText(away).waitFor({ state: "detached", timeout: 60_000 });
+    await tab.getByRole("heading", { level: 1, name }).waitFor();
+    await settled(tab);
+    await tab.close();
+  }
 });
 
 it("reloads when the server has the page's code under another name", async () => {
@@ -104,7 +114,7 @@ it("asks to sign in when the session has ended, and goes on at the same address"
   const first = await call("POST", "/api/keys", { role: "dashboard", name: "first" });
   const second = await call("POST", "/api/keys", { role: "dashboard", name: "second" }, first.token);
   const signIn = async (token: string) => {
-    await page.getByLabel("Dashboard token").fill(token);
+    await page.getByLabel("Token").fill(token);
     await page.getByRole("button", { name: "Sign in" }).click();
   };
   await page.goto(`${url}/sessions?range=90d`);
@@ -112,9 +122,10 @@ it("asks to sign in when the session has ended, and goes on at the same address"
   await heading("Sessions");
   await settled(page);
   await call("DELETE", `/api/keys/${first.key.credential_id}`, undefined, second.token);
-  await follow("Jobs");
-  await page.getByLabel("Dashboard token").waitFor();
-  expect(new URL(page.url()).pathname).toBe("/jobs");
+  await page.getByRole("searchbox", { name: "User" }).fill("ada");
+  await page.getByLabel("Token").waitFor();
   await signIn(second.token);
-  await heading("Jobs and judge health");
+  await heading("Sessions");
+  expect(new URL(page.url()).search).toBe("?range=90d&user=ada");
+  expect(await page.getByRole("searchbox", { name: "User" }).inputValue()).toBe("ada");
 });

@@ -35,7 +35,7 @@ export async function startDemo(sessions: number): Promise<Installation> {
 export async function signInWithGovernance(page: Page, demo: Installation): Promise<void> {
   const args = ["keys", "create", "--role", "dashboard", "--grant", "governance", "--data-dir", demo.folder];
   const token = execFileSync(BINARY, args, { encoding: "utf8" }).trim();
-  await page.getByLabel("Dashboard token").fill(token);
+  await page.getByLabel("Token").fill(token);
   await page.getByRole("button", { name: "Sign in" }).click();
 }
 

@@ -1,16 +1,16 @@
-import { act, screen } from "@testing-library/react";
+import { act, screen, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, it, vi } from "vitest";
 import { api } from "./api/client.ts";
 import { App } from "./app.tsx";
 import { serve, show } from "./test-server.tsx";
 
-const session = (state: string) => ({
+const session = (state: string, role = "dashboard") => ({
   state,
   org_id: state === "signed_out" ? null : "acme",
   csrf: "proof",
-  role: state === "signed_out" ? null : "dashboard",
-  governance: false,
+  role: state === "signed_out" ? null : role,
+  governance: role === "governance",
 });
 const refusal = () =>
   Response.json({ status: 401, code: "unauthenticated", detail: "Sign in.", errors: [] }, { status: 401 });
@@ -45,7 +45,7 @@ it("leads to the sign-in page when a call says that the session has ended, and b
   await heading();
   server.state = "signed_out";
   await act(() => api.GET("/api/whoami"));
-  await userEvent.type(await screen.findByLabelText("Dashboard token"), "eh_dashboard_new");
+  await userEvent.type(await screen.findByLabelText("Token"), "eh_dashboard_new");
   await userEvent.click(screen.getByRole("button", { name: "Sign in" }));
   await heading();
   expect(screen.getByRole("button", { name: "Keys" })).toHaveAttribute("aria-pressed", "true");
@@ -55,6 +55,42 @@ it("stays where it is when a call is refused but the session stands", async () =
   open("local");
   await heading();
   await act(() => api.GET("/api/whoami"));
-  await vi.waitFor(() => expect(screen.queryByLabelText("Dashboard token")).toBeNull());
+  await vi.waitFor(() => expect(screen.queryByLabelText("Token")).toBeNull());
   await heading();
+});
+
+it("shows a governance key its one page, whatever the address", async () => {
+  const sent = serve({
+    "GET /auth/session": session("signed_in", "governance"),
+    "GET /api/governance/purge-operations": { purge_operations: [] },
+  });
+  show(<App />, "/sessions");
+  await screen.findByRole("heading", { level: 1, name: "Governance" });
+  const pages = within(screen.getByRole("navigation", { name: "Pages" })).getAllByRole("link");
+  expect(pages.map((link) => link.textContent)).toEqual(["Governance"]);
+  expect(sent.map(({ path }) => path)).not.toContain("/api/evaluations/judge_health");
+});
+
+it("says that an address has no page", async () => {
+  serve({ "GET /auth/session": session("local") });
+  show(<App />, "/sessions/of/nobody");
+  await screen.findByRole("heading", { level: 1, name: "There is no such page" });
+  expect(screen.getByRole("link", { name: "Go to the overview" })).toHaveAttribute("href", "/overview");
+});
+
+it("says once that the server is away, and asks everything again when it is back", async () => {
+  const server = { isAway: false };
+  serve({
+    "GET /auth/session": session("local"),
+    "GET /health/live": () => (server.isAway ? Promise.reject(new TypeError("no answer")) : {}),
+    "GET /api/keys": () => (server.isAway ? Promise.reject(new TypeError("no answer")) : { keys: [] }),
+  });
+  server.isAway = true;
+  show(<App />, "/settings?view=keys");
+  await heading();
+  expect(await screen.findByText("The server cannot be reached.")).toBeInTheDocument();
+  expect(screen.getAllByRole("alert")).toHaveLength(1);
+  server.isAway = false;
+  expect(await screen.findByText("No keys yet")).toBeInTheDocument();
+  expect(screen.queryByText("The server cannot be reached.")).toBeNull();
 });

@@ -2,11 +2,13 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Suspense, useEffect } from "react";
 import { Navigate, Route, Routes, useLocation } from "react-router";
-import { lookAtSession, whenRefused } from "./api/client.ts";
+import { lookAtSession, type Session, whenRefused } from "./api/client.ts";
 import { page } from "./lib/page-code.ts";
 import { Boundary } from "./parts/boundary.tsx";
 import { Page, Skeleton, Trouble } from "./parts/page.tsx";
-import { Shell } from "./parts/shell.tsx";
+import { ServerAway } from "./parts/server-away.tsx";
+import { Brand, Shell } from "./parts/shell.tsx";
+import { NotFound } from "./pages/not-found.tsx";
 import { SignIn } from "./pages/sign-in.tsx";
 
 const Overview = page(() => import("./pages/overview/page.tsx"));
@@ -23,19 +25,30 @@ const Connect = page(() => import("./pages/connect/page.tsx"));
 
 export function App() {
   const session = useQuery({ queryKey: ["session"], queryFn: lookAtSession, staleTime: 60_000 });
-  const { pathname } = useLocation();
   useSignInWhenRefused();
-  if (session.isError && !session.data) {
-    return (
-      <main className="p-8">
-        <Trouble error={session.error} retry={() => session.refetch()} />
-      </main>
-    );
-  }
-  if (!session.data) return null;
-  if (session.data.state === "signed_out") return <SignIn />;
   return (
-    <Shell session={session.data}>
+    <>
+      <ServerAway />
+      {session.data ? <Dashboard session={session.data} /> : <Opening error={session.error} retry={session.refetch} />}
+    </>
+  );
+}
+
+/** Stands while it is asked who is looking. */
+function Opening({ error, retry }: { error: Error | null; retry: () => void }) {
+  return (
+    <main className="flex flex-col gap-5 p-5">
+      <Brand />
+      {error ? <Trouble error={error} retry={retry} /> : <Skeleton height={320} className="rounded-xl" />}
+    </main>
+  );
+}
+
+function Dashboard({ session }: { session: Session }) {
+  const { pathname } = useLocation();
+  if (session.state === "signed_out") return <SignIn />;
+  return (
+    <Shell session={session}>
       <Boundary at={pathname}>
         <Suspense
           fallback={
@@ -43,24 +56,41 @@ export function App() {
               <Skeleton height={320} />
             </Page>
           }>
-          <Routes>
-            <Route index element={<Navigate to="/overview" replace />} />
-            <Route path="overview" element={<Overview session={session.data} />} />
-            <Route path="sessions" element={<Sessions session={session.data} />} />
-            <Route path="shadow" element={<Shadow />} />
-            <Route path="experiments" element={<Experiments />} />
-            <Route path="experiments/:experimentId" element={<Results />} />
-            <Route path="learnings" element={<Learnings />} />
-            <Route path="review" element={<Review />} />
-            <Route path="jobs" element={<Jobs />} />
-            <Route path="governance" element={<Governance session={session.data} />} />
-            <Route path="settings" element={<Settings session={session.data} />} />
-            <Route path="connect" element={<Connect session={session.data} />} />
-            <Route path="*" element={<Navigate to="/overview" replace />} />
-          </Routes>
+          {session.role === "governance" ? <PrivacyDesk session={session} /> : <Pages session={session} />}
         </Suspense>
       </Boundary>
     </Shell>
+  );
+}
+
+function Pages({ session }: { session: Session }) {
+  return (
+    <Routes>
+      <Route index element={<Navigate to="/overview" replace />} />
+      <Route path="overview" element={<Overview session={session} />} />
+      <Route path="sessions" element={<Sessions session={session} />} />
+      <Route path="shadow" element={<Shadow />} />
+      <Route path="experiments" element={<Experiments />} />
+      <Route path="experiments/:experimentId" element={<Results />} />
+      <Route path="learnings" element={<Learnings />} />
+      <Route path="review" element={<Review />} />
+      <Route path="jobs" element={<Jobs />} />
+      <Route path="governance" element={<Governance session={session} />} />
+      <Route path="settings" element={<Settings session={session} />} />
+      <Route path="connect" element={<Connect session={session} />} />
+      <Route path="sign-in" element={<Navigate to="/overview" replace />} />
+      <Route path="*" element={<NotFound />} />
+    </Routes>
+  );
+}
+
+/** A governance key exports and erases only: there is one page for it. */
+function PrivacyDesk({ session }: { session: Session }) {
+  return (
+    <Routes>
+      <Route path="governance" element={<Governance session={session} />} />
+      <Route path="*" element={<Navigate to="/governance" replace />} />
+    </Routes>
   );
 }
 

@@ -15,8 +15,8 @@ const client = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 15_000,
-      // What the server refused once it will refuse again.
-      retry: (failures, error) => !(error instanceof Problem && error.status < 500) && failures < 2,
+      // What the server refused once it will refuse again; one that is away is waited for (`ServerAway`).
+      retry: (failures, error) => error instanceof Problem && error.status >= 500 && failures < 2,
     },
   },
 });

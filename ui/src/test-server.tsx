@@ -28,7 +28,7 @@ export function serve(answers: Record<string, unknown | ((sent: Sent) => unknown
         { status: 404 },
       );
     }
-    const said: unknown = typeof answer === "function" ? answer(one) : answer;
+    const said: unknown = await (typeof answer === "function" ? answer(one) : answer);
     return said instanceof Response ? said : Response.json(said);
   });
   return sent;

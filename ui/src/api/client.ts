@@ -1,6 +1,7 @@
 /** The one way to the server: typed by the specification, with the browser's proof on changes. */
 import createClient, { type Middleware } from "openapi-fetch";
 import type { components, paths } from "./schema.gen.ts";
+import { reach } from "./reach.ts";
 
 export type Schemas = components["schemas"];
 
@@ -58,7 +59,7 @@ function noticeRefusal(response: Response): void {
   if (response.status === 401) refused?.();
 }
 
-export const api = createClient<paths>({ baseUrl: window.location.origin, fetch: (request) => fetch(request) });
+export const api = createClient<paths>({ baseUrl: window.location.origin, fetch: reach });
 api.use(headers);
 
 /** The data of an answer, or its problem thrown. */
@@ -71,7 +72,7 @@ export async function ok<T>(answer: Promise<{ data?: T; error?: unknown; respons
 async function session(method: string, body?: unknown): Promise<Session> {
   const init: RequestInit = { method, headers: { ...proof(method), "Content-Type": "application/json" } };
   if (body !== undefined) init.body = JSON.stringify(body);
-  const response = await fetch("/auth/session", init);
+  const response = await reach("/auth/session", init);
   const answer = await response.json();
   if (!response.ok) throw new Problem(response.status, answer);
   csrf = (answer as Session).csrf;
@@ -86,7 +87,7 @@ export const signOut = () => session("DELETE");
 export async function download(path: string, name: string, body?: unknown): Promise<void> {
   const method = body === undefined ? "GET" : "POST";
   const headers = { ...proof(method), "Content-Type": "application/json" };
-  const response = await fetch(path, {
+  const response = await reach(path, {
     method,
     headers,
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),

@@ -63,7 +63,7 @@ export function DataTable({ data, caption }: { data: TableData; caption: string 
             <tr key={`${row[0]}-${i}`} className="border-t border-line">
               {row.map((cell, j) => (
                 <td key={data.columns[j]} className="py-1 pr-4">
-                  {typeof cell === "number" ? round(cell) : (cell ?? "–")}
+                  {typeof cell === "number" ? (data.shown?.[data.columns[j] ?? ""] ?? round)(cell) : (cell ?? "–")}
                 </td>
               ))}
             </tr>
@@ -115,3 +115,7 @@ export function Legend({ items }: { items: [color: string, name: string][] }) {
     </ul>
   );
 }
+
+/** Columns of a table whose numbers are all read in one way. */
+export const shownAs = (show: (n: number) => string, ...columns: string[]) =>
+  Object.fromEntries(columns.map((column) => [column, (n: number) => show(n)]));

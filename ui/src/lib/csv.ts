@@ -2,7 +2,8 @@
 import { saveAs } from "../api/client.ts";
 
 export type Cell = string | number | null | undefined;
-export type TableData = { columns: string[]; rows: Cell[][] };
+/** `shown` says how a column's numbers are read on the page, as its chart prints them; files have the numbers themselves. */
+export type TableData = { columns: string[]; rows: Cell[][]; shown?: Record<string, (n: number) => string> };
 
 /** RFC 4180; a text that a spreadsheet would run as a formula is kept a text. */
 export function toCsv({ columns, rows }: TableData): string {

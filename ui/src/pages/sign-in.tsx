@@ -1,7 +1,8 @@
-/** Exchanges a dashboard token for a cookie. The token is not kept in the browser. */
+/** Exchanges a token for a cookie. The token is not kept in the browser. */
 import { useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useEffect, useState } from "react";
-import { Problem, signIn } from "../api/client.ts";
+import { signIn } from "../api/client.ts";
+import { Copied } from "../parts/code.tsx";
 import { Button, TextField } from "../parts/controls.tsx";
 
 export function SignIn() {
@@ -15,14 +16,14 @@ export function SignIn() {
           <img src="/favicon.svg" alt="" width="36" height="36" />
           <div>
             <h1 className="text-[1.3rem] leading-tight font-semibold tracking-[-0.02em]">Evenhand</h1>
-            <p className="text-soft">Sign in with a dashboard token.</p>
+            <p className="text-soft">Sign in with a key's token.</p>
           </div>
         </div>
         <div className="rounded-2xl border border-line bg-panel p-5">
           <TokenForm autoFocus />
         </div>
-        <p className="mt-4 text-[0.87rem] text-faint">
-          No token? On the server: <code className="text-soft">evenhand keys create --role dashboard</code>
+        <p className="mt-4 text-[0.87rem] text-soft">
+          No token? On the server: <Copied text="evenhand keys create --role dashboard" />
         </p>
       </div>
     </main>
@@ -41,7 +42,7 @@ export function TokenForm({ autoFocus = false }: { autoFocus?: boolean }) {
     try {
       client.setQueryData(["session"], await signIn(token.trim()));
     } catch (error) {
-      setProblem(error instanceof Problem ? error.message : "The server cannot be reached.");
+      setProblem(error instanceof Error ? error.message : String(error));
     } finally {
       setBusy(false);
     }
@@ -49,12 +50,12 @@ export function TokenForm({ autoFocus = false }: { autoFocus?: boolean }) {
   return (
     <form onSubmit={submit} className="flex flex-col gap-4">
       <TextField
-        label="Dashboard token"
+        label="Token"
         type="password"
         autoComplete="off"
         autoFocus={autoFocus}
         required
-        placeholder="eh_dashboard_…"
+        placeholder="eh_…"
         value={token}
         onChange={(e) => setToken(e.target.value)}
       />

@@ -1,7 +1,7 @@
 /** Text for a terminal or an editor, with a button that copies it. */
 import { Fragment } from "react";
 import { copyText } from "../lib/clipboard.ts";
-import { Button } from "./controls.tsx";
+import { Button, IconButton } from "./controls.tsx";
 import * as Icon from "./icons.tsx";
 import { useSay } from "./toast.tsx";
 
@@ -29,6 +29,21 @@ export function Code({ name, text, mark }: { name: string; text: string; mark?: 
         </pre>
       </div>
     </figure>
+  );
+}
+
+/** A short text to be taken along: an id, a token, a command. */
+export function Copied({ text, testid }: { text: string; testid?: string }) {
+  const copy = useCopy();
+  return (
+    <span className="inline-flex max-w-full items-center gap-1">
+      <code className="min-w-0 [overflow-wrap:anywhere] select-all" data-testid={testid}>
+        {text}
+      </code>
+      <IconButton label="Copy" onClick={() => copy(text)} className="shrink-0">
+        <Icon.Copy />
+      </IconButton>
+    </span>
   );
 }
 

@@ -2,6 +2,7 @@
 import type { ReactNode } from "react";
 import { useEffect } from "react";
 import { Problem } from "../api/client.ts";
+import { Unreachable } from "../api/reach.ts";
 import { Button } from "./controls.tsx";
 import * as Icon from "./icons.tsx";
 
@@ -108,8 +109,10 @@ export function Skeleton({ height, className = "" }: { height: number; className
   return <div className={`skeleton ${className}`} style={{ height }} />;
 }
 
-/** A question that went wrong, in the server's words, with a way to ask again. */
+/** A question that went wrong, in the server's words, with a way to ask again. A server that does not answer has one message
+ *  for the whole page (`ServerAway`). */
 export function Trouble({ error, retry }: { error: unknown; retry?: () => void }) {
+  if (error instanceof Unreachable) return null;
   const problem = error instanceof Problem ? error : null;
   return (
     <div
@@ -187,5 +190,19 @@ export function Facts({ rows }: { rows: (readonly [string, ReactNode] | null | u
           </div>
         ))}
     </dl>
+  );
+}
+
+export function ProgressBar({ label, done, of }: { label: string; done: number; of: number }) {
+  return (
+    <div
+      className="h-2 overflow-hidden rounded-full bg-line"
+      role="progressbar"
+      aria-label={label}
+      aria-valuenow={done}
+      aria-valuemin={0}
+      aria-valuemax={of}>
+      <div className="h-full bg-accent transition-[width]" style={{ width: `${(100 * done) / Math.max(1, of)}%` }} />
+    </div>
   );
 }

@@ -21,6 +21,9 @@ const PAGES = [
   ["connect", "Connect", Icon.Connect],
 ] as const;
 
+/** The pages that a credential opens. */
+const pagesFor = ({ role }: Session) => (role === "governance" ? PAGES.filter(([path]) => path === role) : PAGES);
+
 /** The range is carried along from page to page; the rest of the address belongs to one page. */
 function useCarried(): string {
   const params = new URLSearchParams(useLocation().search);
@@ -31,6 +34,15 @@ function useCarried(): string {
   }
   const text = kept.toString();
   return text ? `?${text}` : "";
+}
+
+export function Brand() {
+  return (
+    <div className="flex items-center gap-2.5">
+      <img src="/favicon.svg" alt="" width="26" height="26" />
+      <span className="text-[1.08rem] font-semibold tracking-[-0.02em]">Evenhand</span>
+    </div>
+  );
 }
 
 export function Shell({ session, children }: { session: Session; children: ReactNode }) {
@@ -44,18 +56,16 @@ export function Shell({ session, children }: { session: Session; children: React
       </a>
       <aside className="z-30 border-line max-lg:sticky max-lg:top-0 max-lg:border-b max-lg:bg-canvas lg:sticky lg:top-0 lg:flex lg:h-screen lg:flex-col lg:border-r">
         <div className="flex items-center justify-between gap-2 px-4 pt-3 lg:px-5 lg:pt-5 lg:pb-4">
-          <div className="flex items-center gap-2.5">
-            <img src="/favicon.svg" alt="" width="26" height="26" />
-            <span className="text-[1.08rem] font-semibold tracking-[-0.02em]">Evenhand</span>
-          </div>
-          <div className="lg:hidden">
+          <Brand />
+          <div className="flex items-center gap-1 lg:hidden">
+            <Who session={session} />
             <ThemeChoice />
           </div>
         </div>
         <nav
           aria-label="Pages"
           className="scroll-thin flex gap-0.5 overflow-x-auto px-2 py-2 lg:flex-col lg:px-3 lg:py-0">
-          {PAGES.map(([path, name, PageIcon]) => (
+          {pagesFor(session).map(([path, name, PageIcon]) => (
             <NavLink
               key={path}
               to={`/${path}${carried}`}
@@ -70,7 +80,7 @@ export function Shell({ session, children }: { session: Session; children: React
           ))}
         </nav>
         <div className="mt-auto hidden flex-col gap-3 border-t border-line px-4 py-4 lg:flex">
-          <JudgeChip />
+          {session.role !== "governance" && <JudgeChip />}
           <div className="flex items-center justify-between gap-2">
             <Who session={session} />
             <ThemeChoice />
@@ -101,7 +111,7 @@ function Who({ session }: { session: Session }) {
   }
   return (
     <div className="flex min-w-0 items-center">
-      <span className="truncate text-[0.84rem] text-faint" title="Organization">
+      <span className="truncate text-[0.84rem] text-faint max-lg:max-w-[90px]" title="Organization">
         {session.org_id}
       </span>
       <IconButton label="Sign out" onClick={leave}>

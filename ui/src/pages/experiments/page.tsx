@@ -1,33 +1,27 @@
 /** Does what was learned actually help? Experiments that hold it back from some users to find out. */
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "react-router";
 import { api, ok } from "../../api/client.ts";
 import type { Experiment } from "../../api/types.ts";
 import { ago, duration, onDate, plural } from "../../lib/format.ts";
+import { QUIET_POLL_MS } from "../../lib/poll.ts";
 import { Button } from "../../parts/controls.tsx";
-import { Dialog } from "../../parts/dialog.tsx";
 import * as Icon from "../../parts/icons.tsx";
 import { Badge, Card, Empty, Page, Skeleton, Trouble } from "../../parts/page.tsx";
-import { useSay } from "../../parts/toast.tsx";
+import { forecastOf } from "./forecast.ts";
+import { StopExperiment } from "./stop.tsx";
 import { useResults, verdictOf } from "./use-results.ts";
 import { StartExperiment } from "./start.tsx";
 
 export default function ExperimentsPage() {
-  const client = useQueryClient();
-  const say = useSay();
   const [starting, setStarting] = useState(false);
-  const [stopping, setStopping] = useState(false);
-  const list = useQuery({ queryKey: ["experiments"], queryFn: () => ok(api.GET("/api/retrieval_experiments")) });
-  const active = list.data?.active_experiment ?? null;
-  const stop = useMutation({
-    mutationFn: (experiment_id: string) => ok(api.POST("/api/retrieval_experiments/stop", { body: { experiment_id } })),
-    onSuccess: (answer) => {
-      client.setQueryData(["experiments"], answer);
-      setStopping(false);
-      say("Stopped: every search finds what was learned again; the results stay");
-    },
+  const list = useQuery({
+    queryKey: ["experiments"],
+    refetchInterval: QUIET_POLL_MS,
+    queryFn: () => ok(api.GET("/api/retrieval_experiments")),
   });
+  const active = list.data?.active_experiment ?? null;
   return (
     <Page
       title="Experiments"
@@ -60,10 +54,7 @@ export default function ExperimentsPage() {
             <ul className="border-t border-line">
               {list.data.experiments.map((experiment) => (
                 <li key={experiment.experiment_id} className="border-b border-line last:border-0">
-                  <Line
-                    experiment={experiment}
-                    onStop={experiment.ended_at == null ? () => setStopping(true) : undefined}
-                  />
+                  <Line experiment={experiment} />
                 </li>
               ))}
             </ul>
@@ -71,32 +62,16 @@ export default function ExperimentsPage() {
         </Card>
       )}
       <StartExperiment open={starting} onClose={() => setStarting(false)} />
-      <Dialog title={`Stop ${active?.experiment_id ?? ""}?`} open={stopping} onClose={() => setStopping(false)}>
-        <p className="text-soft">
-          Nobody is assigned any more, and held-out users get learned context again. What was measured is kept. The same
-          experiment cannot be started again.
-        </p>
-        {stop.isError && (
-          <div className="mt-3">
-            <Trouble error={stop.error} />
-          </div>
-        )}
-        <div className="mt-5 flex justify-end gap-2">
-          <Button onClick={() => setStopping(false)}>Keep it running</Button>
-          <Button look="danger" disabled={stop.isPending} onClick={() => active && stop.mutate(active.experiment_id)}>
-            Stop the experiment
-          </Button>
-        </div>
-      </Dialog>
     </Page>
   );
 }
 
-function Line({ experiment, onStop }: { experiment: Experiment; onStop: (() => void) | undefined }) {
+function Line({ experiment }: { experiment: Experiment }) {
   const results = useResults(experiment.experiment_id);
   const active = experiment.ended_at == null;
   const length = (experiment.ended_at ?? Date.now() / 1000) - experiment.started_at;
   const verdict = results.data && verdictOf(results.data);
+  const forecast = results.data && forecastOf(results.data, Date.now() / 1000);
   return (
     <div className="flex items-center gap-2 pr-4 hover:bg-raised">
       <Link
@@ -118,7 +93,8 @@ function Line({ experiment, onStop }: { experiment: Experiment; onStop: (() => v
         <span className="min-w-0 max-md:col-span-2">
           {verdict ? (
             <>
-              <Badge tone={verdict.tone}>{verdict.word}</Badge> <span className="text-soft">{verdict.sentence}</span>
+              <Badge tone={verdict.tone}>{verdict.word}</Badge>{" "}
+              <span className="text-soft">{forecast ?? verdict.sentence}</span>
             </>
           ) : (
             results.isPending && <span className="skeleton block h-4 w-40" />
@@ -127,11 +103,7 @@ function Line({ experiment, onStop }: { experiment: Experiment; onStop: (() => v
         <Icon.Arrow className="text-faint max-md:hidden" />
       </Link>
       <span className="flex w-[56px] justify-end max-md:w-auto">
-        {onStop && (
-          <Button small onClick={onStop}>
-            Stop
-          </Button>
-        )}
+        {active && <StopExperiment experimentId={experiment.experiment_id} small />}
       </span>
     </div>
   );

@@ -2,15 +2,18 @@
 import { useParams, Link } from "react-router";
 import { saveAs } from "../../api/client.ts";
 import type { Results } from "../../api/types.ts";
-import { ChartCard } from "../../charts/frame.tsx";
+import { ChartCard, shownAs } from "../../charts/frame.tsx";
 import { type IntervalRow, Intervals } from "../../charts/intervals.tsx";
 import { at, count, ends, fixed, onDate, percent, points, signed, words } from "../../lib/format.ts";
 import { Button } from "../../parts/controls.tsx";
 import * as Icon from "../../parts/icons.tsx";
 import { Badge, Card, Facts, Page, Skeleton, Trouble } from "../../parts/page.tsx";
 import { Arms } from "./arms.tsx";
+import { forecastOf } from "./forecast.ts";
 import { Health } from "./health.tsx";
 import { Guardrails, Segments } from "./segments.tsx";
+import { StopExperiment } from "./stop.tsx";
+import { WeeklyLift } from "./weeks.tsx";
 import { useResults, verdictOf } from "./use-results.ts";
 
 export default function ResultsPage() {
@@ -36,6 +39,7 @@ export default function ResultsPage() {
       actions={
         data && (
           <>
+            {data.experiment.ended_at == null && <StopExperiment experimentId={experimentId} />}
             <Button onClick={exported}>
               <Icon.Download />
               Results
@@ -61,6 +65,7 @@ function Body({ data }: { data: Results }) {
   const table = {
     columns: ["estimate", "lift pp", "low 95 %", "high 95 %"],
     rows: rows.map((r) => [r.name, r.value, r.low, r.high]),
+    shown: shownAs(points, "lift pp", "low 95 %", "high 95 %"),
   };
   return (
     <>
@@ -81,6 +86,7 @@ function Body({ data }: { data: Results }) {
         />
         <Arms treatment={data.treatment} holdout={data.holdout} />
       </div>
+      <WeeklyLift data={data} />
       <Segments segments={data.segments} />
       <div className="grid items-start gap-4 xl:grid-cols-2">
         <Guardrails guardrails={data.guardrails} />
@@ -92,13 +98,16 @@ function Body({ data }: { data: Results }) {
 
 function Headline({ data }: { data: Results }) {
   const verdict = verdictOf(data);
+  const forecast = forecastOf(data, Date.now() / 1000);
   const interval = data.confidence_interval_95_percentage_points;
   return (
     <Card>
       <div className="flex flex-wrap items-center gap-x-10 gap-y-4 py-1">
         <div>
           <div className="label">Lift in success rate</div>
-          <div className="num text-[2.9rem] leading-none font-semibold tracking-[-0.04em]" data-testid="lift">
+          <div
+            className={`num leading-none font-semibold ${forecast ? "text-[1.4rem] text-soft" : "text-[2.9rem] tracking-[-0.04em]"}`}
+            data-testid="lift">
             {points(data.success_rate_lift_percentage_points)}
           </div>
           <p className="num mt-2 text-soft">
@@ -115,6 +124,7 @@ function Headline({ data }: { data: Results }) {
           <p className="text-[1.1rem] leading-snug font-medium" data-testid="decision">
             {verdict.sentence}
           </p>
+          {forecast && <p className="num mt-1 text-soft">{forecast}</p>}
           <p className="num mt-1 text-soft">
             {percent(data.treatment.success_rate)} of {count(data.treatment.evaluated_session_count)} sessions with
             retrieval succeed, {percent(data.holdout.success_rate)} of {count(data.holdout.evaluated_session_count)}{" "}

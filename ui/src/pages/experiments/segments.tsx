@@ -1,9 +1,9 @@
 /** For whom it works, and what must not get worse. */
 import type { Schemas } from "../../api/client.ts";
 import type { Results } from "../../api/types.ts";
-import { ChartCard } from "../../charts/frame.tsx";
+import { ChartCard, shownAs } from "../../charts/frame.tsx";
 import { Intervals } from "../../charts/intervals.tsx";
-import { count, ends, sourceName, words } from "../../lib/format.ts";
+import { count, ends, points, sourceName, words } from "../../lib/format.ts";
 import { Badge, Card } from "../../parts/page.tsx";
 
 const nameOf = (segment: Schemas["LiftSegment"]) =>
@@ -41,6 +41,7 @@ export function Segments({ segments }: { segments: Results["segments"] }) {
                 s.interval_95_pp?.[1],
                 s.adjusted_p_value,
               ]),
+              shown: shownAs(points, "lift pp", "low 95 %", "high 95 %"),
             }}>
             <Intervals
               label={`Lift by ${name}`}

@@ -69,7 +69,7 @@ export function StartExperiment({ open, onClose }: { open: boolean; onClose: () 
         <div className="flex justify-end gap-2">
           <Button onClick={onClose}>Not now</Button>
           <Button look="primary" type="submit" disabled={!valid || start.isPending}>
-            Start
+            {start.isPending ? "Starting…" : "Start"}
           </Button>
         </div>
       </form>

@@ -2,14 +2,21 @@
 import { useQuery } from "@tanstack/react-query";
 import { api, ok } from "../../api/client.ts";
 import { at, plural, words } from "../../lib/format.ts";
+import { QUIET_POLL_MS } from "../../lib/poll.ts";
 import { useUrlState } from "../../lib/url-state.ts";
 import * as Icon from "../../parts/icons.tsx";
 import { Badge, Card, Empty, Skeleton, Trouble } from "../../parts/page.tsx";
 import { TONES } from "./purge.tsx";
 
+export const purgeOperations = {
+  queryKey: ["purges"],
+  refetchInterval: QUIET_POLL_MS,
+  queryFn: () => ok(api.GET("/api/governance/purge-operations")),
+};
+
 export function EarlierErasures() {
   const [params, change] = useUrlState();
-  const erasures = useQuery({ queryKey: ["purges"], queryFn: () => ok(api.GET("/api/governance/purge-operations")) });
+  const erasures = useQuery(purgeOperations);
   const all = erasures.data?.purge_operations;
   return (
     <Card

@@ -58,7 +58,7 @@ it("in local mode the first key comes from the command line", async () => {
   const sent = serve({ "POST /auth/session": session });
   show(<GovernancePage session={{ ...session, state: "local", governance: false }} />, "/governance");
   expect(screen.getByText("evenhand keys create --role dashboard --grant governance")).toBeInTheDocument();
-  await userEvent.type(screen.getByLabelText("Dashboard token"), "eh_dashboard_secret");
+  await userEvent.type(screen.getByLabelText("Token"), "eh_dashboard_secret");
   await userEvent.click(screen.getByRole("button", { name: "Sign in" }));
   expect(sent.map((s) => [s.path, s.body])).toEqual([["/auth/session", { token: "eh_dashboard_secret" }]]);
 });

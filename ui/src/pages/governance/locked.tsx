@@ -1,6 +1,7 @@
 /** Governance always needs a credential with the grant. The first one comes from the command line, so that nobody who
  *  merely reaches the server can take it. */
 import type { Session } from "../../api/client.ts";
+import { Copied } from "../../parts/code.tsx";
 import { Card, Empty, Note } from "../../parts/page.tsx";
 import { TokenForm } from "../sign-in.tsx";
 
@@ -24,9 +25,9 @@ export function Locked({ session }: { session: Session }) {
           Being on the same machine is not enough to take a person's data out or to erase it. Make a key that may, on
           the command line of the server (with its <code>--data-dir</code>), and sign in with it:
         </p>
-        <code className="rounded-lg border border-line bg-raised px-3 py-2 [overflow-wrap:anywhere] select-all">
-          {COMMAND}
-        </code>
+        <div className="rounded-lg border border-line bg-raised py-1 pr-1 pl-3">
+          <Copied text={COMMAND} />
+        </div>
         <Note tone="warn">
           It is this installation's first key and ends local mode: programs that publish and search need keys from then
           on (Settings, Keys).

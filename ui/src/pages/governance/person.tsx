@@ -9,9 +9,14 @@ import { Dialog } from "../../parts/dialog.tsx";
 import * as Icon from "../../parts/icons.tsx";
 import { Card, Empty, Skeleton, Trouble } from "../../parts/page.tsx";
 import { useSay } from "../../parts/toast.tsx";
+import { purgeOperations } from "./earlier.tsx";
+import { ErasedBefore } from "./erased.tsx";
+import { fileName, requestId } from "./request.ts";
 
-/** The caller's own id for a request: the same one is the same operation. */
-const requestId = (what: string) => `dashboard-${what}-${crypto.randomUUID()}`;
+const FORMATS = [
+  ["json", "Export as JSON"],
+  ["zip", "Export for people (ZIP)"],
+] as const;
 
 export function Person({ userId }: { userId: string }) {
   const say = useSay();
@@ -20,16 +25,22 @@ export function Person({ userId }: { userId: string }) {
     queryKey: ["footprint", userId],
     queryFn: () => ok(api.POST("/api/governance/preview-user", { body: { user_id: userId } })),
   });
+  const data = footprint.data;
+  const purges = useQuery(purgeOperations);
+  const [number, setNumber] = useState("");
   const take = useMutation({
     mutationFn: (format: "json" | "zip") =>
-      download(`/api/governance/export-user${format === "zip" ? "?format=zip" : ""}`, `export.${format}`, {
-        user_id: userId,
-        request_id: requestId("export"),
-      }),
+      download(
+        `/api/governance/export-user${format === "zip" ? "?format=zip" : ""}`,
+        `${fileName("export", number.trim() || (data?.subject_ref ?? ""))}.${format}`,
+        { user_id: userId, request_id: number.trim() || requestId("export") },
+      ),
     onSuccess: () => say("Exported; the audit chain has a row about it"),
     onError: (error) => say(error.message, "bad"),
   });
-  const data = footprint.data;
+  const erased = purges.data?.purge_operations.find(
+    (purge) => purge.subject_ref === data?.subject_ref && purge.status === "complete",
+  );
   const targets = Object.entries(data?.counts ?? {})
     .filter(([, n]) => n > 0)
     .sort((a, b) => b[1] - a[1]);
@@ -52,9 +63,18 @@ export function Person({ userId }: { userId: string }) {
           <Skeleton height={160} />
         </div>
       )}
+      {data && erased && (
+        <div className="px-5 pb-4">
+          <ErasedBefore purge={erased} userId={userId} />
+        </div>
+      )}
       {data &&
         (targets.length === 0 ? (
-          <Empty title="Nothing is stored about this person">They were never here, or they were erased.</Empty>
+          <Empty title="Nothing is stored about this person">
+            {erased
+              ? "They were erased, and nothing came since."
+              : "This id was never seen here. Ids are taken letter by letter: look for capitals and spaces."}
+          </Empty>
         ) : (
           <ul className="num grid grid-cols-[repeat(auto-fill,minmax(220px,1fr))] gap-x-8 px-5 pb-2">
             {targets.map(([target, n]) => (
@@ -66,22 +86,34 @@ export function Person({ userId }: { userId: string }) {
           </ul>
         ))}
       {data && (
-        <div className="flex flex-wrap items-center gap-2 border-t border-line px-5 py-3.5">
-          <Button disabled={take.isPending} onClick={() => take.mutate("json")}>
-            <Icon.Download />
-            Export as JSON
-          </Button>
-          <Button disabled={take.isPending} onClick={() => take.mutate("zip")}>
-            <Icon.Download />
-            Export for people (ZIP)
-          </Button>
+        <div className="flex flex-wrap items-end gap-2 border-t border-line px-5 py-3.5">
+          <TextField
+            label="Your request number (optional)"
+            value={number}
+            onChange={(e) => setNumber(e.target.value)}
+            maxLength={255}
+            placeholder="DSR-2026-14"
+            className="w-[220px]"
+          />
+          {FORMATS.map(([format, name]) => (
+            <Button key={format} disabled={take.isPending} onClick={() => take.mutate(format)}>
+              <Icon.Download />
+              {take.isPending && take.variables === format ? "Exporting…" : name}
+            </Button>
+          ))}
           <span className="flex-1" />
           <Button look="danger" onClick={() => setErasing(true)}>
             Erase this person
           </Button>
         </div>
       )}
-      <Erase userId={userId} total={data?.total ?? 0} open={erasing} onClose={() => setErasing(false)} />
+      <Erase
+        userId={userId}
+        total={data?.total ?? 0}
+        number={number.trim()}
+        open={erasing}
+        onClose={() => setErasing(false)}
+      />
     </Card>
   );
 }
@@ -89,11 +121,14 @@ export function Person({ userId }: { userId: string }) {
 function Erase({
   userId,
   total,
+  number,
   open,
   onClose,
 }: {
   userId: string;
   total: number;
+  /** The officer's own request number. */
+  number: string;
   open: boolean;
   onClose: () => void;
 }) {
@@ -102,7 +137,8 @@ function Erase({
   const [typed, setTyped] = useState("");
   const [request, setRequest] = useState(() => requestId("erase"));
   const erase = useMutation({
-    mutationFn: () => ok(api.POST("/api/governance/erase-user", { body: { user_id: userId, request_id: request } })),
+    mutationFn: () =>
+      ok(api.POST("/api/governance/erase-user", { body: { user_id: userId, request_id: number || request } })),
     onSuccess: async ({ purge_id }) => {
       setRequest(requestId("erase"));
       // The name of an erased person has no place in the address either.

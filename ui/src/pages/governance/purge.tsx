@@ -2,10 +2,13 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { api, download, ok } from "../../api/client.ts";
 import { at, duration, words } from "../../lib/format.ts";
+import { Copied } from "../../parts/code.tsx";
 import { Button } from "../../parts/controls.tsx";
 import * as Icon from "../../parts/icons.tsx";
 import { Badge, Card, Facts, Note, Skeleton, Trouble } from "../../parts/page.tsx";
 import { useSay } from "../../parts/toast.tsx";
+import { Remains } from "./remains.tsx";
+import { fileName } from "./request.ts";
 
 export const TONES = { complete: "good", failed: "bad", running: "accent", pending: "neutral" } as const;
 
@@ -18,12 +21,12 @@ export function PurgeStatus({ purgeId }: { purgeId: string }) {
       ok(api.GET("/api/governance/purge-operations/{purge_id}", { params: { path: { purge_id: purgeId } } })),
     refetchInterval: ({ state }) => (state.data && state.data.status !== "complete" ? 1000 : false),
   });
+  const data = purge.data;
   const proof = useMutation({
-    mutationFn: () => download(`${path}/certificate`, `erasure-${purgeId}.json`),
+    mutationFn: () => download(`${path}/certificate`, `${fileName("erasure", data?.request_ref ?? purgeId)}.json`),
     onSuccess: () => say("Proof downloaded; `evenhand governance verify-certificate` checks it"),
     onError: (error) => say(error.message, "bad"),
   });
-  const data = purge.data;
   return (
     <Card
       title="Erasure"
@@ -48,8 +51,9 @@ export function PurgeStatus({ purgeId }: { purgeId: string }) {
           )}
           <Facts
             rows={[
-              ["Purge id", <code className="select-all">{data.purge_id}</code>],
-              ["Person", <code>{data.subject_ref}</code>],
+              ["Purge id", <Copied text={data.purge_id} />],
+              ["Person", <Copied text={data.subject_ref} />],
+              ["Request", <Copied text={data.request_ref} />],
               ["Asked for", at(data.created_at)],
               [
                 "Complete",
@@ -59,11 +63,12 @@ export function PurgeStatus({ purgeId }: { purgeId: string }) {
               ],
             ]}
           />
+          {data.status === "complete" && <Remains purgeId={purgeId} />}
           {data.status === "complete" && (
             <div>
               <Button look="primary" disabled={proof.isPending} onClick={() => proof.mutate()}>
                 <Icon.Download />
-                Download the proof
+                {proof.isPending ? "Downloading…" : "Download the proof"}
               </Button>
             </div>
           )}

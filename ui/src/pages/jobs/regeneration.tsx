@@ -4,7 +4,7 @@ import { useEffect, useState } from "react";
 import { api, ok, type Schemas } from "../../api/client.ts";
 import { ago, count, dollars, duration, onDate, plural, words } from "../../lib/format.ts";
 import { Button } from "../../parts/controls.tsx";
-import { Badge, Card, Empty, Skeleton } from "../../parts/page.tsx";
+import { Badge, Card, Empty, ProgressBar, Skeleton } from "../../parts/page.tsx";
 import { useSay } from "../../parts/toast.tsx";
 
 type Progress = Schemas["RegenerateStatusResponse"];
@@ -74,21 +74,10 @@ function Running({ first }: { first: Progress }) {
           {windowOf(now)} <Badge tone="accent">running</Badge>
         </span>
         <Button small disabled={cancel.isPending} onClick={() => cancel.mutate()}>
-          Cancel
+          {cancel.isPending ? "Cancelling…" : "Cancel"}
         </Button>
       </div>
-      <div
-        className="h-2 overflow-hidden rounded-full bg-line"
-        role="progressbar"
-        aria-label="Judged"
-        aria-valuenow={done}
-        aria-valuemin={0}
-        aria-valuemax={now.total}>
-        <div
-          className="h-full bg-accent transition-[width]"
-          style={{ width: `${(100 * done) / Math.max(1, now.total)}%` }}
-        />
-      </div>
+      <ProgressBar label="Judged" done={done} of={now.total} />
       <p className="num flex flex-wrap gap-x-5 text-[0.9rem] text-soft">
         <span>{count(now.completed)} judged</span>
         <span>{count(now.failed)} failed</span>

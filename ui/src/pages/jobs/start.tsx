@@ -92,7 +92,7 @@ export function StartRegeneration({ open, onClose }: { open: boolean; onClose: (
         <div className="flex justify-end gap-2">
           <Button onClick={onClose}>Not now</Button>
           <Button look="primary" type="submit" disabled={!valid || start.isPending || !data || data.total === 0}>
-            Start
+            {start.isPending ? "Starting…" : "Start"}
           </Button>
         </div>
       </form>

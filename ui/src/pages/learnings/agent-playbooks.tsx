@@ -3,14 +3,20 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "react-router";
 import { api, ok, type Schemas } from "../../api/client.ts";
-import { ago, count, plural, words } from "../../lib/format.ts";
+import { EffectPlot } from "../../charts/effect-plot.tsx";
+import { type Effect, effectText, reachOf, worstFirst } from "../../lib/effect.ts";
+import { ago, count, percent, plural, words } from "../../lib/format.ts";
+import { QUIET_POLL_MS } from "../../lib/poll.ts";
 import { useUrlState } from "../../lib/url-state.ts";
 import { Button, Segmented } from "../../parts/controls.tsx";
 import * as Icon from "../../parts/icons.tsx";
+import { SearchField, usePages } from "../../parts/listing.tsx";
 import { Badge, Card, Empty, Facts, Note, Skeleton, Trouble } from "../../parts/page.tsx";
 import { useSay } from "../../parts/toast.tsx";
+import { agentPlaybooks } from "./all-playbooks.ts";
 import { type Impact, useImpact } from "./impact.ts";
 import { Provenance } from "./provenance.tsx";
+import { useEffects } from "./use-effects.ts";
 import { type Wording, WordingDialog } from "./wording.tsx";
 
 type Playbook = Schemas["AgentPlaybook"];
@@ -19,6 +25,7 @@ const STATUSES = [
   ["pending", "Pending"],
   ["approved", "Approved"],
   ["rejected", "Rejected"],
+  ["retired", "Retired"],
 ] as const;
 /** Reasons to look at a playbook twice, in words. */
 const REASONS = {
@@ -28,33 +35,39 @@ const REASONS = {
   few_people: "fewer people than your configuration asks for are left of those who taught it",
 } as const;
 
-const TONES = { approved: "good", pending: "warn", rejected: "bad" } as const;
+const TONES = { approved: "good", pending: "warn", rejected: "bad", retired: "neutral" } as const;
+
+/** A playbook that was retired is served to nobody, whatever was decided about it before. */
+const stageOf = ({ status, playbook_status }: Playbook) => (status == null ? playbook_status : "retired");
 
 export function AgentPlaybooks() {
   const [params, change] = useUrlState();
   const status = (params.get("status") ?? "") as (typeof STATUSES)[number][0];
   const sort = params.get("sort") === "new" ? "new" : "harm";
-  const list = useQuery({
-    queryKey: ["agent-playbooks"],
-    queryFn: () => ok(api.POST("/api/get_agent_playbooks", { body: { top_k: 1000 } })),
-  });
+  const list = useQuery({ ...agentPlaybooks, refetchInterval: QUIET_POLL_MS });
   const impact = useImpact();
   const of = (playbook: Playbook) => impact.data?.of("agent_playbook", playbook.agent_playbook_id);
   const all = list.data?.agent_playbooks ?? [];
-  const shown = all.filter((p) => !status || p.playbook_status === status);
-  if (sort === "harm") shown.sort((a, b) => harm(of(b)) - harm(of(a)) || b.created_at - a.created_at);
+  const text = params.get("text")?.toLowerCase() ?? "";
+  const shown = all.filter(
+    (p) =>
+      (!status || stageOf(p) === status) &&
+      `${p.playbook_name} ${p.trigger} ${p.content}`.toLowerCase().includes(text),
+  );
+  const effects = useEffects();
+  const reach = reachOf(effects.all);
+  const effect = (playbook: Playbook) => effects.of("agent_playbook", playbook.agent_playbook_id);
+  if (sort === "harm") shown.sort((a, b) => worstFirst(effect(a), effect(b)) || b.created_at - a.created_at);
   const open = params.get("open");
+  const [page, more] = usePages(shown, `${status} ${sort} ${text}`);
   return (
     <Card
       flush
       title={plural(shown.length, "agent playbook")}
-      lead={
-        impact.data
-          ? `impact: from the ${impact.data.isAll ? "" : "newest "}${count(impact.data.pool)} verdicts on retrieved learnings`
-          : "…"
-      }
+      lead="success with it minus success without it, in points: what the overview shows"
       aside={
         <span className="flex flex-wrap gap-2">
+          <SearchField label="Search playbooks" />
           <Segmented
             label="Order"
             value={sort}
@@ -72,23 +85,25 @@ export function AgentPlaybooks() {
           <Trouble error={list.error} retry={() => list.refetch()} />
         </div>
       )}
-      {list.isPending && (
+      {(list.isPending || effects.isPending) && (
         <div className="px-5 pb-5">
           <Skeleton height={300} />
         </div>
       )}
-      {list.data && shown.length === 0 && (
-        <Empty title={all.length === 0 ? "No playbooks yet" : "None with this status"}>
+      {list.data && !effects.isPending && shown.length === 0 && (
+        <Empty title={all.length === 0 ? "No playbooks yet" : "None of these"}>
           Agent playbooks are put together from what several people's sessions taught, or added through{" "}
           <code>/api/add_agent_playbook</code>. Agents are served approved ones.
         </Empty>
       )}
       <ul className="border-t border-line">
-        {shown.map((playbook) => (
+        {(effects.isPending ? [] : page).map((playbook) => (
           <Row
             key={playbook.agent_playbook_id}
             playbook={playbook}
             impact={of(playbook)}
+            effect={effect(playbook)}
+            reach={reach}
             open={open === String(playbook.agent_playbook_id)}
             onToggle={() =>
               change({ open: open === String(playbook.agent_playbook_id) ? null : String(playbook.agent_playbook_id) })
@@ -96,21 +111,23 @@ export function AgentPlaybooks() {
           />
         ))}
       </ul>
+      {more}
     </Card>
   );
 }
 
-/** The share of answers it harmed, drawn to a small one where there are few. */
-const harm = (impact: Impact | undefined) => (impact ? (impact.negative + 0.2) / (impact.judged + 4) : -1);
-
 function Row({
   playbook,
   impact,
+  effect,
+  reach,
   open,
   onToggle,
 }: {
   playbook: Playbook;
   impact: Impact | undefined;
+  effect: Effect | undefined;
+  reach: number;
   open: boolean;
   onToggle: () => void;
 }) {
@@ -120,22 +137,37 @@ function Row({
         type="button"
         aria-expanded={open}
         onClick={onToggle}
-        className="grid w-full grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 gap-y-1 px-5 py-2.5 text-left hover:bg-raised md:grid-cols-[minmax(0,1fr)_230px_90px_20px]">
+        className="grid w-full grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 gap-y-1 px-5 py-2.5 text-left hover:bg-raised md:grid-cols-[minmax(0,1fr)_minmax(120px,220px)_190px_150px_20px]">
         <span className="min-w-0">
           <span className="block truncate font-medium">{playbook.playbook_name || playbook.content}</span>
           <span className="block truncate text-[0.87rem] text-faint">{playbook.trigger}</span>
         </span>
-        <span className="max-md:order-3 max-md:col-span-2">
-          <ImpactBar impact={impact} />
+        <span className="max-md:hidden">
+          <EffectPlot effect={effect} reach={reach} />
+        </span>
+        <span className="num text-[0.87rem] max-md:order-3 max-md:col-span-2">
+          {effect ? effectText(effect) : "no session cited it"}
+          {effect && effect.value !== null && (
+            <span className="block text-[0.82rem] text-faint">by {effect.basis}</span>
+          )}
         </span>
         <span>
-          <Badge tone={TONES[playbook.playbook_status]}>{playbook.playbook_status}</Badge>
+          <Badge tone={TONES[stageOf(playbook)]}>{standing(playbook)}</Badge>
         </span>
         <Icon.Arrow className={`text-faint transition-transform max-md:hidden ${open ? "rotate-90" : ""}`} />
       </button>
       {open && <Detail playbook={playbook} impact={impact} />}
     </li>
   );
+}
+
+/** Whether agents are given it. */
+function standing(playbook: Playbook): string {
+  const { withheld_share } = playbook;
+  const stage = stageOf(playbook);
+  if (stage === "pending") return "waits for approval";
+  if (stage !== "approved") return stage;
+  return withheld_share ? `served, ${percent(withheld_share, 0)} on trial` : "served";
 }
 
 /** Helped, neutral, harmed: as one bar, in words beside it. */
@@ -232,11 +264,15 @@ function Detail({ playbook, impact }: { playbook: Playbook; impact: Impact | und
                 )})`
               : "nobody's sessions, or they were erased",
           ],
+          impact && [
+            "Verdicts on answers",
+            `${count(impact.positive)} helped, ${count(impact.negative)} harmed, ${count(impact.judged)} judged`,
+          ],
           impact && ["Relevant", `${count(impact.relevant)} of ${count(impact.judged)} times it was retrieved`],
         ]}
       />
       <Provenance kind="agent_playbook" id={String(playbook.agent_playbook_id)} />
-      <div className="flex flex-wrap gap-2">
+      <div className={`flex-wrap gap-2 ${stageOf(playbook) === "retired" ? "hidden" : "flex"}`}>
         {(["approved", "rejected", "pending"] as const)
           .filter((s) => s !== playbook.playbook_status)
           .map((s) => (

@@ -2,6 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "react-router";
 import { api, ok, type Schemas } from "../../api/client.ts";
+import { EffectPlot } from "../../charts/effect-plot.tsx";
 import { ChartCard } from "../../charts/frame.tsx";
 import { count, fixed, percent, plural, points, signed, words } from "../../lib/format.ts";
 import { useUrlState } from "../../lib/url-state.ts";
@@ -97,7 +98,7 @@ function Row(props: { effect: Effect; reach: number; open: boolean; onToggle: ()
           <span className="block truncate font-medium">{effect.playbook_name || effect.content || "(deleted)"}</span>
           <span className="block truncate text-[0.84rem] text-faint">{about(effect)}</span>
         </span>
-        <Plot effect={effect} reach={reach} />
+        <EffectPlot effect={plotted(effect)} reach={reach} />
         <span className="num text-[0.9rem] max-md:order-3">
           {effect.effect == null ? words(effect.null_reason) : interval(effect)}
           <span className="block text-[0.82rem] text-faint">
@@ -114,35 +115,13 @@ function Row(props: { effect: Effect; reach: number; open: boolean; onToggle: ()
   );
 }
 
-/** The interval on an axis that all playbooks share, with zero in its middle. */
-function Plot({ effect, reach }: { effect: Effect; reach: number }) {
-  const place = (pp: number) => `${50 + (pp / reach) * 50}%`;
-  const { always_valid_lower: low, always_valid_upper: high, shrunken } = effect;
-  const color = { helps: "bg-good", hurts: "bg-bad", no_sign_yet: "bg-soft" }[effect.state];
-  return (
-    <span aria-hidden="true" className="relative hidden h-4 md:block">
-      <span className="absolute inset-y-[-6px] left-1/2 w-px bg-line-strong" />
-      {low != null && high != null && (
-        <span
-          className={`absolute inset-y-[6px] rounded-full opacity-50 ${color}`}
-          style={{ left: place(low), width: `${((high - low) / reach) * 50}%` }}
-        />
-      )}
-      {effect.effect != null && (
-        <span
-          className={`absolute top-[4px] size-2 -translate-x-1/2 rounded-full ${color}`}
-          style={{ left: place(effect.effect) }}
-        />
-      )}
-      {shrunken && (
-        <span
-          className="absolute top-[4px] size-2 -translate-x-1/2 rotate-45 border border-ink bg-panel"
-          style={{ left: place(shrunken.mean) }}
-        />
-      )}
-    </span>
-  );
-}
+const plotted = (effect: Effect) => ({
+  value: effect.effect ?? null,
+  low: effect.always_valid_lower ?? null,
+  high: effect.always_valid_upper ?? null,
+  shrunken: effect.shrunken?.mean ?? null,
+  standing: effect.state === "no_sign_yet" ? null : effect.state,
+});
 
 const interval = (effect: Effect) =>
   effect.always_valid_lower == null || effect.always_valid_upper == null

@@ -3,11 +3,13 @@ import { useQuery } from "@tanstack/react-query";
 import { api, ok, type Schemas } from "../../api/client.ts";
 import { count, percent, plural, points, signed, words } from "../../lib/format.ts";
 import { useUrlState } from "../../lib/url-state.ts";
+import { type Effect, effectText, worstFirst } from "../../lib/effect.ts";
 import { Segmented } from "../../parts/controls.tsx";
+import { SearchField, usePages } from "../../parts/listing.tsx";
 import * as Icon from "../../parts/icons.tsx";
 import { Badge, Card, Empty, Facts, Skeleton, Trouble } from "../../parts/page.tsx";
 import { Provenance } from "./provenance.tsx";
-import { TuningProposals } from "./tuning.tsx";
+import { useEffects } from "./use-effects.ts";
 
 type Score = Schemas["Score"];
 type TrialEffect = NonNullable<Score["trial_effect"]>;
@@ -28,51 +30,62 @@ export function Scorecard() {
       ok(api.GET("/api/learnings/scorecard", { params: { query: { limit: 1000, ...(kind ? { kind } : {}) } } })),
   });
   const open = params.get("open");
+  const effects = useEffects();
+  const effect = (score: Score) => effects.of(score.kind, score.learning_id);
+  // Those without an effect keep the server's order, which goes by verdicts.
+  const scores = [...(card.data?.scores ?? [])].sort((a, b) => worstFirst(effect(a), effect(b)));
+  const text = params.get("text")?.toLowerCase() ?? "";
+  const found = scores.filter((score) => score.title.toLowerCase().includes(text));
+  const [shown, more] = usePages(found, `${kind} ${text}`);
   return (
-    <>
-      <TuningProposals />
-      <Card
-        flush
-        title={plural(card.data?.scores.length ?? 0, "judged learning")}
-        lead="those that hurt first: by their trials, where they have an effect, or else by verdicts of the last 90 days on the present text"
-        aside={
+    <Card
+      flush
+      title={plural(found.length, "judged learning")}
+      lead="those that hurt first: by their effect as on the overview, or else by verdicts of the last 90 days on the present text"
+      aside={
+        <span className="flex flex-wrap gap-2">
+          <SearchField label="Search learnings" />
           <Segmented label="Kind" value={kind} options={KINDS} onChange={(k) => change({ kind: k, open: null })} />
-        }>
-        {card.isError && (
-          <div className="px-5 pb-5">
-            <Trouble error={card.error} retry={() => card.refetch()} />
-          </div>
-        )}
-        {card.isPending && (
-          <div className="px-5 pb-5">
-            <Skeleton height={240} />
-          </div>
-        )}
-        {card.data?.scores.length === 0 && (
-          <Empty title="No verdicts yet">
-            Send <code>retrieved_learnings</code> with the turns they were put before, and each of them is judged with
-            its session.
-          </Empty>
-        )}
-        <ul className="border-t border-line">
-          {card.data?.scores.map((score) => {
-            const key = `${score.kind}:${score.learning_id}`;
-            return (
-              <Row
-                key={key}
-                score={score}
-                open={open === key}
-                onToggle={() => change({ open: open === key ? null : key })}
-              />
-            );
-          })}
-        </ul>
-      </Card>
-    </>
+        </span>
+      }>
+      {card.isError && (
+        <div className="px-5 pb-5">
+          <Trouble error={card.error} retry={() => card.refetch()} />
+        </div>
+      )}
+      {card.isPending && (
+        <div className="px-5 pb-5">
+          <Skeleton height={240} />
+        </div>
+      )}
+      {card.data?.scores.length === 0 && (
+        <Empty title="No verdicts yet">
+          Send <code>retrieved_learnings</code> with the turns they were put before, and each of them is judged with its
+          session.
+        </Empty>
+      )}
+      <ul className="border-t border-line">
+        {shown.map((score) => {
+          const key = `${score.kind}:${score.learning_id}`;
+          return (
+            <Row
+              key={key}
+              score={score}
+              effect={effect(score)}
+              open={open === key}
+              onToggle={() => change({ open: open === key ? null : key })}
+            />
+          );
+        })}
+      </ul>
+      {more}
+    </Card>
   );
 }
 
-function Row({ score, open, onToggle }: { score: Score; open: boolean; onToggle: () => void }) {
+type RowProps = { score: Score; effect: Effect | undefined; open: boolean; onToggle: () => void };
+
+function Row({ score, effect, open, onToggle }: RowProps) {
   const { attributable_impact: impact } = score;
   return (
     <li className="border-b border-line last:border-0">
@@ -90,8 +103,8 @@ function Row({ score, open, onToggle }: { score: Score; open: boolean; onToggle:
           </span>
         </span>
         <span className="num text-[0.9rem] max-md:order-3">
-          {score.trial_effect?.effect != null
-            ? `trial ${withInterval(score.trial_effect.effect, anyDay(score.trial_effect), points)}`
+          {effect && effect.value !== null
+            ? effectText(effect)
             : `impact ${withInterval(impact.mean, impact.ci95, (n) => signed(n, 2))}`}
         </span>
         <span className="num text-[0.9rem] text-soft max-md:order-3">{plural(score.sessions, "session")}</span>

@@ -4,25 +4,75 @@ import { useState } from "react";
 import { Link } from "react-router";
 import { api, ok, type Schemas } from "../../api/client.ts";
 import { ago, plural, points, signed, words } from "../../lib/format.ts";
+import { QUIET_POLL_MS } from "../../lib/poll.ts";
 import { Button } from "../../parts/controls.tsx";
 import { Badge, Card, Trouble } from "../../parts/page.tsx";
 import { useSay } from "../../parts/toast.tsx";
+import { agentPlaybooks } from "./all-playbooks.ts";
 import { type Wording, WordingDialog } from "./wording.tsx";
 
 type Proposal = Schemas["TuningProposal"];
 
 export function TuningProposals() {
-  const open = useQuery({ queryKey: ["tuning"], queryFn: () => ok(api.GET("/api/learnings/tuning_proposals")) });
-  if (open.isError) return <Trouble error={open.error} retry={() => open.refetch()} />;
-  if (!open.data || open.data.proposals.length === 0) return null;
+  const all = useQuery({
+    queryKey: ["tuning"],
+    refetchInterval: QUIET_POLL_MS,
+    queryFn: () => ok(api.GET("/api/learnings/tuning_proposals", { params: { query: { status: "all" } } })),
+  });
+  if (all.isError) return <Trouble error={all.error} retry={() => all.refetch()} />;
+  const open = all.data?.proposals.filter(({ status }) => status === "open") ?? [];
+  const decided = all.data?.proposals.filter(({ status }) => status !== "open") ?? [];
+  if (open.length === 0 && decided.length === 0) return null;
   return (
-    <Card flush title={plural(open.data.proposals.length, "learning")} lead="hurt, and wait for your decision">
+    <Card
+      flush
+      title={open.length > 0 ? `${plural(open.length, "learning")} that hurt` : "No learning hurts that you know of"}
+      lead={open.length > 0 ? "proposed to be changed or retired; nothing changes before you decide" : undefined}>
       <ul className="border-t border-line">
-        {open.data.proposals.map((proposal) => (
+        {open.map((proposal) => (
           <Line key={proposal.proposal_id} proposal={proposal} />
         ))}
       </ul>
+      {decided.length > 0 && <Decided proposals={decided} />}
     </Card>
+  );
+}
+
+const DONE = { edit: "reworded", archive: "retired", reject: "retired" } as const;
+
+/** What was decided before, the newest first. */
+function Decided({ proposals }: { proposals: Proposal[] }) {
+  const newest = proposals.toSorted((a, b) => (b.decided_at ?? 0) - (a.decided_at ?? 0));
+  return (
+    <details className="border-t border-line px-5 py-2.5" open={proposals.length <= 3}>
+      <summary className="text-soft">{plural(proposals.length, "earlier decision")}</summary>
+      <ul className="mt-1.5 flex flex-col gap-1 text-[0.9rem]" aria-label="Earlier decisions">
+        {newest.map((proposal) => (
+          <li key={proposal.proposal_id} className="flex flex-wrap items-baseline gap-x-2">
+            <Name proposal={proposal} />
+            <Badge tone={proposal.status === "accepted" ? "good" : "neutral"}>
+              {proposal.status === "accepted" ? DONE[proposal.action] : "left as it is"}
+            </Badge>
+            <span className="text-faint">
+              {proposal.rationale} Decided {proposal.decided_at == null ? "" : ago(proposal.decided_at)}.
+            </span>
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+/** The learning that a proposal is about, by its name where it has one. */
+function Name({ proposal }: { proposal: Proposal }) {
+  const playbooks = useQuery(agentPlaybooks);
+  const found =
+    proposal.kind === "agent_playbook" &&
+    playbooks.data?.agent_playbooks.find((p) => String(p.agent_playbook_id) === proposal.learning_id);
+  return (
+    <span className="font-medium">
+      {(found && (found.playbook_name || found.content)) || `${words(proposal.kind)} ${proposal.learning_id}`}
+    </span>
   );
 }
 
@@ -53,9 +103,7 @@ function Line({ proposal }: { proposal: Proposal }) {
     <li className="flex flex-col gap-2 border-b border-line px-5 py-3 last:border-0">
       <p className="flex flex-wrap items-center gap-2">
         <Badge tone="warn">{isEdit ? "reword" : proposal.action}</Badge>
-        <span className="font-medium">
-          {words(proposal.kind)} {proposal.learning_id}
-        </span>
+        <Name proposal={proposal} />
         <span className="num text-faint">
           {proposal.trial
             ? `${points(proposal.trial.effect)} by its trial`

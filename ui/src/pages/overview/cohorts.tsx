@@ -1,11 +1,12 @@
 /** The same trend for each source, on its own small chart. */
 import { Link } from "react-router";
 import type { Overview } from "../../api/types.ts";
-import { ChartCard } from "../../charts/frame.tsx";
-import { Trend } from "../../charts/trend.tsx";
-import { count, fixed, plural, sourceName } from "../../lib/format.ts";
+import { ChartCard, shownAs } from "../../charts/frame.tsx";
+import { floorOf, Trend } from "../../charts/trend.tsx";
+import { count, fixed, percent, plural, sourceName } from "../../lib/format.ts";
 import type { Range } from "../../lib/range.ts";
 import { withParams, useUrlState } from "../../lib/url-state.ts";
+import { pointsOf } from "./use-overview.ts";
 
 export function Cohorts({
   comparison,
@@ -27,7 +28,11 @@ export function Cohorts({
       s.ci95_pp?.[0],
       s.ci95_pp?.[1],
     ]),
+    shown: shownAs((pp) => percent(pp / 100), "success rate pp", "low 95 %", "high 95 %"),
   };
+  // One scale for all of them: they stand side by side to be compared.
+  const floor = floorOf(sets.flatMap((set) => pointsOf(set.buckets)));
+  const now = Date.now() / 1000;
   const unmatched = comparison.unmatched_session_count;
   return (
     <ChartCard
@@ -54,18 +59,13 @@ export function Cohorts({
               <span>{set.ci95_pp ? `${fixed(set.ci95_pp[0])} to ${fixed(set.ci95_pp[1])}` : ""}</span>
             </div>
             <Trend
-              bare
+              small
               label={`Success rate of ${sourceName(set.label)}`}
-              bucket={range.bucket}
-              now={range.to}
-              height={84}
-              points={set.buckets.map((b) => ({
-                ts: b.ts,
-                value: b.regular_rate ?? null,
-                low: b.ci95?.[0] ?? null,
-                high: b.ci95?.[1] ?? null,
-                n: b.regular_n,
-              }))}
+              lines={[{ name: "success rate", color: "var(--accent)", points: pointsOf(set.buckets) }]}
+              range={range}
+              now={now}
+              floor={floor}
+              height={96}
             />
           </Link>
         ))}

@@ -2,13 +2,13 @@
 import { Link } from "react-router";
 import type { Schemas } from "../../api/client.ts";
 import type { Overview } from "../../api/types.ts";
-import { ChartCard, Legend } from "../../charts/frame.tsx";
-import { Trend } from "../../charts/trend.tsx";
-import { count, fixed, isoDay, percent, points } from "../../lib/format.ts";
+import { count, fixed, percent, points } from "../../lib/format.ts";
 import type { Range } from "../../lib/range.ts";
 import { Card, Empty, Note } from "../../parts/page.tsx";
-import type { View } from "./use-overview.ts";
 import { tone } from "./tiles.tsx";
+import { TrendCard } from "./trend-card.tsx";
+import type { View } from "./use-overview.ts";
+import type { Version } from "./versions.ts";
 
 type Props = {
   view: View;
@@ -17,49 +17,12 @@ type Props = {
   health: Schemas["JudgeHealth"] | undefined;
   scoped: string | null;
   version: string | null;
+  versions: Version[];
 };
 
-/** What the two lines are. */
-const NAMES: [string, string] = ["success rate", "shadow preferred"];
-
-export function Hero({ view, state, range, health, scoped, version }: Props) {
+export function Hero({ view, state, range, health, scoped, version, versions }: Props) {
   if (state === "empty") return version === null ? <Nothing health={health} /> : <NothingOf version={version} />;
   const { hero, context_tiles: tiles } = view;
-  const data = {
-    columns: [
-      range.bucket,
-      "success rate",
-      "low 95 %",
-      "high 95 %",
-      "n",
-      "judged share",
-      "shadow share",
-      "shadow n",
-      "corrections",
-      "escalation rate",
-    ],
-    rows: hero.buckets.map((b) => [
-      isoDay(b.ts),
-      b.regular_rate,
-      b.ci95?.[0],
-      b.ci95?.[1],
-      b.regular_n,
-      b.judged_share,
-      b.shadow_rate,
-      b.shadow_n,
-      b.avg_corrections,
-      b.escalation_rate,
-    ]),
-  };
-  const trend = hero.buckets.map((b) => ({
-    ts: b.ts,
-    value: b.regular_rate ?? null,
-    low: b.ci95?.[0] ?? null,
-    high: b.ci95?.[1] ?? null,
-    n: b.regular_n,
-    rival: scoped === null ? (b.shadow_rate ?? null) : null,
-    rivalN: b.shadow_n,
-  }));
   const delta = tiles.success.delta_pp;
   const changed = tone(tiles.success, "up");
   return (
@@ -88,21 +51,7 @@ export function Hero({ view, state, range, health, scoped, version }: Props) {
           <NextStep state={state} />
         </div>
       </Card>
-      <ChartCard
-        title="Trend"
-        lead={`${range.bucket === "week" ? "Weeks from Monday" : "Days"}, UTC; band: 95 % interval; dotted: still filling`}
-        data={data}
-        file="success-rate">
-        <Trend label="Success rate" points={trend} bucket={range.bucket} now={range.to} height={268} names={NAMES} />
-        {trend.some((point) => point.rival !== null) && (
-          <Legend
-            items={[
-              ["var(--color-accent)", NAMES[0]],
-              ["var(--color-rival)", `${NAMES[1]} (of compared sessions, dashed)`],
-            ]}
-          />
-        )}
-      </ChartCard>
+      <TrendCard hero={hero} range={range} source={scoped} version={version} versions={versions} />
     </div>
   );
 }

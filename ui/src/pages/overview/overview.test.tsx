@@ -4,6 +4,8 @@ import { describe, expect, it } from "vitest";
 import type { Overview } from "../../api/types.ts";
 import { serve, show, viewer } from "../../test-server.tsx";
 import OverviewPage from "./page.tsx";
+import { sentenceOf } from "./sentence.tsx";
+import { verdict } from "./versions-card.tsx";
 
 const interval = { ci95: null, ci95_null_reason: null, few_users: false };
 const change = (low: number, high: number) => ({ delta_ci95: [low, high], delta_ci95_null_reason: null });
@@ -113,7 +115,10 @@ function open(
   return () =>
     sent
       .filter((one) => one.path === "/api/get_evaluation_overview")
-      .map((one) => (one.body as { agent_version: string | null }).agent_version);
+      .map((one) => one.body as { agent_version: string | null; include_shadow?: boolean })
+      // What the page shows of a version; the sentence and the trend ask for each of them without shadows.
+      .filter((body) => body.include_shadow === undefined)
+      .map((body) => body.agent_version);
 }
 
 describe("the overview", () => {
@@ -205,4 +210,47 @@ describe("the overview", () => {
     expect(await screen.findByText("3 sessions have no verdict")).toBeInTheDocument();
     expect(screen.getByRole("link", { name: "Review" })).toHaveAttribute("href", "/review");
   });
+});
+
+describe("the sentence", () => {
+  const of = (change: { value: number; low: number; high: number } | null, ...versions: [string, number][]) =>
+    sentenceOf({
+      hero: overview("full", [model]).hero,
+      change,
+      middle: Date.UTC(2026, 9, 3) / 1000,
+      bucket: "day",
+      versions: versions.map(([name, since]) => ({ name, since, n: 10, rate: null, buckets: [] })),
+    });
+  it("has the rate, how sure it is, the change, and the version that came", () => {
+    const came = Date.UTC(2026, 9, 12) / 1000;
+    expect(of({ value: 0.12, low: 0.09, high: 0.151 }, ["1.0", 0], ["2.0", came])).toBe(
+      "91.4 % of judged sessions succeed (90.1 to 92.5 %), up 9.0 to 15.1 points since Oct 3; version 2.0 came on Oct 12.",
+    );
+    expect(of({ value: -0.12, low: -0.151, high: -0.09 })).toContain(", down 9.0 to 15.1 points since Oct 3.");
+  });
+  it("calls a change sure only when its interval excludes none", () => {
+    expect(of({ value: 0.02, low: -0.01, high: 0.05 }, ["1.0", 0])).toBe(
+      "91.4 % of judged sessions succeed (90.1 to 92.5 %); no sure change since Oct 3 (−1.0 to +5.0 points).",
+    );
+    expect(of(null)).toBe("91.4 % of judged sessions succeed (90.1 to 92.5 %).");
+  });
+  it("gives no rate while rules alone judge", () => {
+    const { hero } = overview("full", [rules]);
+    const known = { change: null, middle: 0, versions: [], bucket: "day" as const };
+    expect(sentenceOf({ hero, ...known })).toMatch(/^17 sessions failed with evidence; how many succeed/);
+  });
+});
+
+it("says which version is better only when that is sure", () => {
+  const version = (name: string, value: number, half: number) => ({
+    name,
+    since: 0,
+    n: 100,
+    rate: { value, low: value - half, high: value + half },
+    buckets: [],
+  });
+  expect(verdict([version("1.0", 0.7, 0.02), version("2.0", 0.8, 0.02)])).toBe(
+    "2.0 succeeds more often than 1.0: by 7.2 to 12.8 points.",
+  );
+  expect(verdict([version("1.0", 0.7, 0.1), version("2.0", 0.72, 0.1)])).toMatch(/^No sure difference/);
 });

@@ -16,13 +16,16 @@ import { Hero } from "./hero.tsx";
 import { JudgedByRules } from "./judged-by-rules.tsx";
 import { Rules } from "./rules.tsx";
 import { ShadowCard } from "./shadow-card.tsx";
+import { middleOf, Sentence, useChange } from "./sentence.tsx";
 import { ContextTiles } from "./tiles.tsx";
 import { useOverview, useSources, viewOf } from "./use-overview.ts";
+import { useVersions } from "./versions.ts";
+import { VersionsCard } from "./versions-card.tsx";
 
 const LEAD = "Is the agent succeeding, and is it getting better?";
 
 export default function OverviewPage({ session }: { session: Session }) {
-  const [params, change] = useUrlState();
+  const [params, setParams] = useUrlState();
   const range = rangeOf(params);
   const source = params.get("source");
   const version = params.get("version");
@@ -37,6 +40,13 @@ export default function OverviewPage({ session }: { session: Session }) {
   const known = overview.data?.source_set_comparison?.available_sources ?? [];
   const set = source === null ? undefined : overview.data?.source_set_comparison?.sets.find((s) => s.label === source);
   const view = set ? viewOf(set) : overview.data;
+  const sourceId = source === null ? null : (known.find((name) => sourceName(name) === source) ?? source);
+  const change = useChange(range, sourceId, version);
+  // Of one source, or of one version, there is nothing to lay over each other.
+  const versions = useVersions(
+    range,
+    source === null && version === null ? (overview.data?.available_agent_versions ?? []) : [],
+  );
   const actions = (
     <>
       <Choice
@@ -44,14 +54,14 @@ export default function OverviewPage({ session }: { session: Session }) {
         all="All sources"
         known={known.map(sourceName)}
         value={source}
-        onChange={(source) => change({ source })}
+        onChange={(source) => setParams({ source })}
       />
       <Choice
         label="Agent version"
         all="All versions"
         known={overview.data?.available_agent_versions ?? []}
         value={version}
-        onChange={(version) => change({ version })}
+        onChange={(version) => setParams({ version })}
       />
       <Segmented
         label="Bucket"
@@ -60,7 +70,7 @@ export default function OverviewPage({ session }: { session: Session }) {
           ["day", "Daily"],
           ["week", "Weekly"],
         ]}
-        onChange={(bucket) => change({ bucket })}
+        onChange={(bucket) => setParams({ bucket })}
       />
       <RangeChoice range={range} />
     </>
@@ -79,6 +89,9 @@ export default function OverviewPage({ session }: { session: Session }) {
         !overview.isError && <Loading />
       ) : (
         <div className={`flex flex-col gap-4 transition-opacity ${overview.isPlaceholderData ? "opacity-60" : ""}`}>
+          {overview.data.hero.state !== "empty" && (
+            <Sentence known={{ hero: view.hero, change, middle: middleOf(range), versions, bucket: range.bucket }} />
+          )}
           <JudgedByRules judges={overview.data.judges} />
           <Hero
             view={view}
@@ -87,12 +100,14 @@ export default function OverviewPage({ session }: { session: Session }) {
             health={sessions.data}
             scoped={source}
             version={version}
+            versions={versions}
           />
           {overview.data.hero.state !== "empty" && (
             <>
               <EstimatedRates range={range} />
               <ContextTiles tiles={view.context_tiles} partners={view.partner_tiles} />
-              <div className="grid gap-4 xl:grid-cols-[3fr_2fr]">
+              <VersionsCard versions={versions} range={range} />
+              <div className="grid items-start gap-4 xl:grid-cols-[3fr_2fr]">
                 <Rules rules={view.rule_attribution} range={range} version={version} />
                 <Corrections scores={view.score_distribution} />
               </div>

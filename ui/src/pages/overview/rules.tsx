@@ -1,10 +1,21 @@
-/** Which learnings go with success, and which with failure: the difference to comparable sessions, as diverging bars. */
+/** Which learnings help and which harm, around zero with intervals. */
 import { Link } from "react-router";
 import type { Rule } from "../../api/types.ts";
-import { ChartCard } from "../../charts/frame.tsx";
-import { count, ends, percent, words } from "../../lib/format.ts";
-import type { Range } from "../../lib/range.ts";
+import { ChartCard, shownAs } from "../../charts/frame.tsx";
+import { EffectPlot } from "../../charts/effect-plot.tsx";
+import { type Effect, effectOf, effectText, reachOf, worstFirst } from "../../lib/effect.ts";
+import { count, percent, points, words } from "../../lib/format.ts";
+import { type Range, rangeParams } from "../../lib/range.ts";
 import { Empty } from "../../parts/page.tsx";
+
+const POINTS = [
+  "difference (points)",
+  "difference low 95 %",
+  "difference high 95 %",
+  "effect by trial (points)",
+  "effect low 95 %",
+  "effect high 95 %",
+];
 
 export function Rules({ rules, range, version }: { rules: Rule[]; range: Range; version: string | null }) {
   const data = {
@@ -44,15 +55,18 @@ export function Rules({ rules, range, version }: { rules: Rule[]; range: Range; 
       r.trial?.always_valid_ci95_pp?.[0],
       r.trial?.always_valid_ci95_pp?.[1],
     ]),
+    shown: { ...shownAs(percent, "success low 95 %", "success high 95 %"), ...shownAs(points, ...POINTS) },
   };
-  const worstFirst = [...rules].sort((a, b) => effect(a) - effect(b) || total(b) - total(a));
-  const reach = Math.max(1, ...rules.map((r) => Math.abs(effect(r))));
+  const listed = rules
+    .map((rule) => ({ rule, effect: effectOf(rule) }))
+    .sort((a, b) => worstFirst(a.effect, b.effect) || total(b.rule) - total(a.rule));
+  const reach = reachOf(listed.map(({ effect }) => effect));
   return (
     <ChartCard
       title="What helped and what harmed"
       file="rules"
       data={data}
-      lead="by a trial where one ran: success with the playbook minus success of users from whom it was withheld at random; elsewhere an association, not a cause: sessions that cite the learning against sessions of the same users, or of the same source and version, that do not; coloured where it is more than chance">
+      lead="success with it minus success without it, in points, worst first; coloured where it is more than chance. By a trial: withheld at random. An association: compared with sessions of the same users, or of the same source and version, which is not a cause">
       {rules.length === 0 ? (
         <Empty title="No session cited a learning">
           When agents publish <code>citations</code>, each cited playbook or profile is credited with how its sessions
@@ -60,8 +74,8 @@ export function Rules({ rules, range, version }: { rules: Rule[]; range: Range; 
         </Empty>
       ) : (
         <ol className="flex flex-col">
-          {worstFirst.map((rule) => (
-            <Bar key={`${rule.kind}/${rule.rule_id}`} rule={rule} reach={reach} range={range} version={version} />
+          {listed.map(({ rule, effect }) => (
+            <Line key={`${rule.kind}/${rule.rule_id}`} {...{ rule, effect, reach, range, version }} />
           ))}
         </ol>
       )}
@@ -70,51 +84,32 @@ export function Rules({ rules, range, version }: { rules: Rule[]; range: Range; 
 }
 
 const total = (rule: Rule) => rule.successes_with + rule.failures_with;
-/** The difference in points, drawn towards none: by a trial, or else by association; 0 where too little is known. */
-const effect = (rule: Rule) => rule.trial?.shrunken_pp ?? rule.association.shrunken_pp ?? 0;
-/** True if it is more than chance. A trial that has an effect decides by itself. */
-const isCalled = (rule: Rule) =>
-  rule.trial?.effect_pp == null ? rule.association.is_marked : rule.trial.state !== "no_sign_yet";
-const rate = (rule: Rule) => rule.successes_with / Math.max(1, total(rule));
 
-function Bar({ rule, reach, range, version }: { rule: Rule; reach: number; range: Range; version: string | null }) {
-  const n = total(rule);
-  const marked = isCalled(rule);
-  const byTrial = rule.trial?.effect_pp != null;
-  const interval = byTrial ? rule.trial?.always_valid_ci95_pp : rule.association.ci95_pp;
-  const width = `${(Math.abs(effect(rule)) / reach) * 50}%`;
-  const harm = effect(rule) < 0;
-  const search = new URLSearchParams({
-    rule: `${rule.kind}:${rule.rule_id}`,
-    range: range.name === "custom" ? "" : range.name,
-  });
+type LineProps = { rule: Rule; effect: Effect; reach: number; range: Range; version: string | null };
+
+function Line({ rule, effect, reach, range, version }: LineProps) {
+  const search = new URLSearchParams({ rule: `${rule.kind}:${rule.rule_id}`, ...rangeParams(range) });
   if (version) search.set("version", version);
   return (
     <li>
       <Link
         to={`/sessions?${search}`}
         title="Show the sessions that cited it"
-        className={`group grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 gap-y-0.5 rounded-md px-1.5 py-1.5 hover:bg-raised sm:grid-cols-[minmax(0,5fr)_minmax(90px,3fr)_132px] ${marked ? "" : "text-faint"}`}>
+        className={`group grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 gap-y-0.5 rounded-md px-1.5 py-1.5 hover:bg-raised sm:grid-cols-[minmax(0,5fr)_minmax(110px,3fr)_168px] ${effect.standing ? "" : "text-faint"}`}>
         <span className="min-w-0">
           <span className="block truncate font-medium group-hover:underline">
             {rule.title || `${words(rule.kind)} ${rule.rule_id}`}
           </span>
           <span className="block truncate text-[0.82rem] text-faint">
             {words(rule.kind)} {rule.rule_id}
-            {byTrial && `, by a trial: ${words(rule.trial?.state)}`}
+            {effect.value !== null && (effect.basis === "trial" ? ", by a trial" : ", an association")}
           </span>
         </span>
-        <span aria-hidden="true" className="relative hidden h-3.5 sm:block">
-          <span className="absolute inset-y-[-5px] left-1/2 w-px bg-line-strong" />
-          <span
-            className={`absolute inset-y-0 rounded-[3px] ${marked ? (harm ? "bg-bad" : "bg-good") : "bg-line-strong"}`}
-            style={harm ? { right: "50%", width } : { left: "50%", width }}
-          />
-        </span>
+        <EffectPlot effect={effect} reach={reach} />
         <span className="num text-right text-[0.88rem]">
-          <b className="font-semibold">{percent(rate(rule), 0)}</b> succeed
+          <span className={effect.standing ? "font-semibold" : ""}>{effectText(effect)}</span>
           <span className="block text-[0.82rem] text-faint">
-            {interval ? `${ends(interval, 0)} pp` : "too few users to compare"}, n = {count(n)}
+            {percent(rule.successes_with / Math.max(1, total(rule)), 0)} of {count(total(rule))} succeed
           </span>
         </span>
       </Link>

@@ -3,6 +3,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { api, ok } from "../../api/client.ts";
 import type { Overview, SourceSet } from "../../api/types.ts";
 import { sourceName } from "../../lib/format.ts";
+import { QUIET_POLL_MS } from "../../lib/poll.ts";
 import type { Range } from "../../lib/range.ts";
 
 export type View = Pick<Overview, "context_tiles" | "rule_attribution" | "score_distribution" | "partner_tiles"> & {
@@ -27,6 +28,16 @@ export function viewOf(set: SourceSet): View {
   return { ...set, hero: { ...set, regular_success_rate_pp: rate } };
 }
 
+/** The success rate of each bucket, as a chart draws it. */
+export const pointsOf = (buckets: Overview["hero"]["buckets"]) =>
+  buckets.map((b) => ({
+    ts: b.ts,
+    value: b.regular_rate ?? null,
+    low: b.ci95?.[0] ?? null,
+    high: b.ci95?.[1] ?? null,
+    n: b.regular_n,
+  }));
+
 /** The sources sessions come from, as far as the newest ones tell. */
 export function useSources() {
   return useQuery({
@@ -41,10 +52,10 @@ export function useSources() {
 
 export function useOverview(range: Range, sources: string[], version: string | null) {
   return useQuery({
-    queryKey: ["overview", range.from, range.to, range.bucket, sources, version],
+    queryKey: ["overview", range.key, range.bucket, sources, version],
     placeholderData: keepPreviousData,
     // The first verdict of a new agent is on its way for a second or two.
-    refetchInterval: (query) => query.state.data?.hero.state === "empty" && 5_000,
+    refetchInterval: (query) => (query.state.data?.hero.state === "empty" ? 5_000 : QUIET_POLL_MS),
     queryFn: () =>
       ok(
         api.POST("/api/get_evaluation_overview", {

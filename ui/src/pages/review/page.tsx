@@ -5,9 +5,11 @@ import { Link } from "react-router";
 import { api, ok, type Schemas } from "../../api/client.ts";
 import { useKeys } from "../../lib/keys.ts";
 import { percent, plural, sourceName } from "../../lib/format.ts";
-import { Button } from "../../parts/controls.tsx";
+import { Button, TextField } from "../../parts/controls.tsx";
 import { Badge, Card, Empty, Page, Skeleton, Trouble } from "../../parts/page.tsx";
 import { useSay } from "../../parts/toast.tsx";
+import { sessionView } from "../sessions/glance.ts";
+import { LABELLED } from "../sessions/labels.ts";
 import { Transcript } from "../sessions/transcript.tsx";
 import { ReviewProgress } from "./progress.tsx";
 
@@ -18,6 +20,7 @@ export default function ReviewPage() {
   const client = useQueryClient();
   const say = useSay();
   const [open, setOpen] = useState<string | null>(null);
+  const [note, setNote] = useState("");
   const queue = useQuery({
     queryKey: ["review-queue"],
     queryFn: () => ok(api.POST("/api/evaluations/review_queue", { body: { limit: 20 } })),
@@ -36,16 +39,16 @@ export default function ReviewPage() {
     mutationFn: ({ of, isSuccess }: { of: Item; isSuccess: boolean }) =>
       ok(
         api.POST("/api/evaluations/labels", {
-          body: { labels: [{ user_id: of.user_id, session_id: of.session_id, is_success: isSuccess }] },
+          body: {
+            labels: [{ user_id: of.user_id, session_id: of.session_id, is_success: isSuccess, ...(note && { note }) }],
+          },
         }),
       ),
-    onMutate: () => walk(place + 1 < items.length ? place + 1 : place - 1),
-    onSuccess: () =>
-      Promise.all(
-        ["review-queue", "labels", "agreement", "learned-judge", "estimated-success"].map((name) =>
-          client.invalidateQueries({ queryKey: [name] }),
-        ),
-      ),
+    onMutate: () => {
+      setNote("");
+      walk(place + 1 < items.length ? place + 1 : place - 1);
+    },
+    onSuccess: () => Promise.all(LABELLED.map((name) => client.invalidateQueries({ queryKey: [name] }))),
     onError: (error) => say(error.message, "bad"),
   });
   const went = (isSuccess: boolean) => item && !label.isPending && label.mutate({ of: item, isSuccess });
@@ -72,7 +75,14 @@ export default function ReviewPage() {
               {items.length > 0 && <List items={items} place={place} onOpen={walk} />}
             </div>
             {item ? (
-              <Labelling key={keyOf(item)} item={item} busy={label.isPending} went={went} />
+              <Labelling
+                key={keyOf(item)}
+                item={item}
+                busy={label.isPending}
+                went={went}
+                note={note}
+                onNote={setNote}
+              />
             ) : (
               <Card>
                 <Empty title="Nothing is left to review">
@@ -89,7 +99,7 @@ export default function ReviewPage() {
 
 function List({ items, place, onOpen }: { items: Item[]; place: number; onOpen: (place: number) => void }) {
   return (
-    <Card title={plural(items.length, "session")} lead="J and K walk the list" flush>
+    <Card title={plural(items.length, "session")} lead="J and K walk the list, A agrees, D disagrees" flush>
       <ul className="border-t border-line" aria-label="Sessions to review">
         {items.map((item, at) => (
           <li key={keyOf(item)}>
@@ -118,12 +128,17 @@ function List({ items, place, onOpen }: { items: Item[]; place: number; onOpen: 
 
 const TONES = { success: "good", failure: "bad", undecided: "neutral" } as const;
 
-function Labelling({ item, busy, went }: { item: Item; busy: boolean; went: (isSuccess: boolean) => void }) {
+type LabellingProps = {
+  item: Item;
+  busy: boolean;
+  went: (isSuccess: boolean) => void;
+  note: string;
+  onNote: (note: string) => void;
+};
+
+function Labelling({ item, busy, went, note, onNote }: LabellingProps) {
   const { user_id, session_id } = item;
-  const session = useQuery({
-    queryKey: ["session-view", user_id, session_id],
-    queryFn: () => ok(api.GET("/api/sessions/{user_id}/{session_id}", { params: { path: { user_id, session_id } } })),
-  });
+  const session = useQuery(sessionView(item));
   const judged = item.verdict !== "undecided";
   return (
     <Card
@@ -162,7 +177,17 @@ function Labelling({ item, busy, went }: { item: Item; busy: boolean; went: (isS
       }>
       {session.isError && <Trouble error={session.error} retry={() => session.refetch()} />}
       {session.isPending && <Skeleton height={320} />}
-      {session.data && <Transcript turns={session.data.interactions} verdicts={[]} />}
+      {session.data && (
+        <div className="flex flex-col gap-4">
+          <Transcript turns={session.data.interactions} verdicts={[]} />
+          <TextField
+            label="Note (optional, goes with your label)"
+            value={note}
+            maxLength={4000}
+            onChange={(e) => onNote(e.target.value)}
+          />
+        </div>
+      )}
     </Card>
   );
 }

@@ -7,6 +7,7 @@ import { Button, Select, TextArea } from "../../parts/controls.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Trouble } from "../../parts/page.tsx";
 import { useSay } from "../../parts/toast.tsx";
+import { LABELLED } from "./labels.ts";
 
 const TYPES = ["wrong_answer", "wrong_tool", "missing_tool", "insufficient_info_from_tool", "system_error"] as const;
 
@@ -41,8 +42,7 @@ export function Disagree({ open, onClose, session, verdict }: Props) {
         }),
       ),
     onSuccess: async () => {
-      await client.invalidateQueries({ queryKey: ["labels"] });
-      await client.invalidateQueries({ queryKey: ["agreement"] });
+      await Promise.all(LABELLED.map((name) => client.invalidateQueries({ queryKey: [name] })));
       say("Noted: your verdict counts in the judge's agreement with people");
       onClose();
     },
@@ -73,7 +73,7 @@ export function Disagree({ open, onClose, session, verdict }: Props) {
         <div className="flex justify-end gap-2">
           <Button onClick={onClose}>Cancel</Button>
           <Button look="primary" type="submit" disabled={label.isPending}>
-            Record my verdict
+            {label.isPending ? "Recording…" : "Record my verdict"}
           </Button>
         </div>
       </form>

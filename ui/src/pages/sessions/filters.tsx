@@ -1,7 +1,11 @@
-/** What the list is narrowed by. Typing waits a moment before it asks. */
-import { useEffect, useState } from "react";
+/** What the list is narrowed by. */
+import { useQuery } from "@tanstack/react-query";
+import { api, ok } from "../../api/client.ts";
+import { sourceName } from "../../lib/format.ts";
+import type { Range } from "../../lib/range.ts";
 import { useUrlState } from "../../lib/url-state.ts";
-import { Segmented, TextField } from "../../parts/controls.tsx";
+import { Segmented, Select } from "../../parts/controls.tsx";
+import { SearchField } from "../../parts/listing.tsx";
 
 const VERDICTS = [
   ["", "All"],
@@ -10,14 +14,21 @@ const VERDICTS = [
   ["none", "Not judged"],
 ] as const;
 
-export function Filters() {
+export function Filters({ range }: { range: Range }) {
   const [params, change] = useUrlState();
+  const choices = useChoices(range);
   return (
     <div className="flex flex-wrap items-end gap-3" role="search" aria-label="Filter sessions">
-      <Typed name="text" label="Text" placeholder="Some turn contains…" className="min-w-[180px] flex-1" />
-      <Typed name="user" label="User" placeholder="Exact user id" className="w-[170px]" />
-      <Typed name="source" label="Source" placeholder="web, app, …" className="w-[120px]" />
-      <Typed name="version" label="Agent version" placeholder="Any" className="w-[140px]" />
+      <SearchField
+        hidden={false}
+        name="text"
+        label="Text"
+        placeholder="Some turn contains…"
+        className="min-w-[180px] flex-1"
+      />
+      <SearchField hidden={false} name="user" label="User" placeholder="Exact user id" className="w-[170px]" />
+      <Choice name="source" label="Source" known={choices.data?.sources ?? []} />
+      <Choice name="version" label="Agent version" known={choices.data?.versions ?? []} />
       <Segmented
         label="Verdict"
         value={(params.get("verdict") ?? "") as (typeof VERDICTS)[number][0]}
@@ -28,34 +39,49 @@ export function Filters() {
   );
 }
 
-function Typed({
-  name,
-  label,
-  placeholder,
-  className,
-}: {
-  name: string;
-  label: string;
-  placeholder: string;
-  className: string;
-}) {
+/** Sources and versions with a verdict in the range, and those of the newest sessions. */
+function useChoices(range: Range) {
+  return useQuery({
+    queryKey: ["session-choices", range.key],
+    staleTime: 60_000,
+    queryFn: async () => {
+      const [{ sessions }, overview] = await Promise.all([
+        ok(api.GET("/api/sessions", { params: { query: { limit: 200 } } })),
+        ok(
+          api.POST("/api/get_evaluation_overview", {
+            body: {
+              from_ts: range.from,
+              to_ts: range.to,
+              include_session_ids: false,
+              include_shadow: false,
+              // Sources are told only of a comparison between some.
+              source_sets: [{ label: "any", sources: [""] }],
+            },
+          }),
+        ),
+      ]);
+      const sources = [
+        ...(overview.source_set_comparison?.available_sources ?? []),
+        ...sessions.map(({ source }) => source),
+      ];
+      const versions = [...overview.available_agent_versions, ...sessions.map(({ agent_version }) => agent_version)];
+      return { sources: [...new Set(sources)].sort(), versions: [...new Set(versions)].sort() };
+    },
+  });
+}
+
+/** One of the known, or any. What the address asks for stays a choice when it is not among them. */
+function Choice({ name, label, known }: { name: string; label: string; known: string[] }) {
   const [params, change] = useUrlState();
-  const inAddress = params.get(name) ?? "";
-  const [value, setValue] = useState(inAddress);
-  useEffect(() => setValue(inAddress), [inAddress]);
-  useEffect(() => {
-    if (value === inAddress) return;
-    const timer = setTimeout(() => change({ [name]: value.trim() }), 350);
-    return () => clearTimeout(timer);
-  }, [value, inAddress, name, change]);
+  const value = params.get(name) ?? "";
+  const names = value && !known.includes(value) ? [...known, value] : known;
   return (
-    <TextField
+    <Select
       label={label}
-      type="search"
-      placeholder={placeholder}
-      className={className}
       value={value}
-      onChange={(e) => setValue(e.target.value)}
+      className="max-w-[190px]"
+      options={[["", "Any"], ...names.filter(Boolean).map((one): [string, string] => [one, sourceName(one)])]}
+      onChange={(e) => change({ [name]: e.target.value })}
     />
   );
 }

@@ -7,6 +7,7 @@ import { Button } from "../../parts/controls.tsx";
 import { Badge, Facts, Note, Skeleton } from "../../parts/page.tsx";
 import { useSay } from "../../parts/toast.tsx";
 import { Disagree } from "./disagree.tsx";
+import { LABELLED } from "./labels.ts";
 
 type Session = Schemas["SessionSummary"];
 
@@ -36,10 +37,21 @@ export function Judgement({ session }: { session: Session }) {
       ),
     onSuccess: async (graded) => {
       await Promise.all(
-        ["results", "decision", "learning-verdicts"].map((name) => client.invalidateQueries({ queryKey: [name] })),
+        ["results", "decision", "learning-verdicts", "sessions", "session-view"].map((name) =>
+          client.invalidateQueries({ queryKey: [name] }),
+        ),
       );
       if (graded.skipped_reason) say(`Not graded: ${words(graded.skipped_reason).toLowerCase()}`, "bad");
       else say(graded.cached ? "Already graded within a day; the verdict stands" : "Graded");
+    },
+    onError: (error) => say(error.message, "bad"),
+  });
+  const agree = useMutation({
+    mutationFn: (is_success: boolean) =>
+      ok(api.POST("/api/evaluations/labels", { body: { labels: [{ ...key, is_success }] } })),
+    onSuccess: async () => {
+      await Promise.all(LABELLED.map((name) => client.invalidateQueries({ queryKey: [name] })));
+      say("Noted: you agree with the judge");
     },
     onError: (error) => say(error.message, "bad"),
   });
@@ -62,9 +74,14 @@ export function Judgement({ session }: { session: Session }) {
         )}
         <span className="flex gap-1.5">
           {verdict && (
-            <Button small onClick={() => setDisagreeing(true)}>
-              Disagree
-            </Button>
+            <>
+              <Button small disabled={agree.isPending} onClick={() => agree.mutate(verdict.is_success)}>
+                {agree.isPending ? "Noting…" : "Agree"}
+              </Button>
+              <Button small onClick={() => setDisagreeing(true)}>
+                Disagree
+              </Button>
+            </>
           )}
           <Button
             small

@@ -1,30 +1,35 @@
 /** Every session, filtered by what is in the address; one of them open beside the list. */
-import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { useCallback, useMemo } from "react";
+import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useCallback, useEffect, useMemo } from "react";
 import { api, ok, type Schemas, type Session } from "../../api/client.ts";
 import { useKeys } from "../../lib/keys.ts";
-import { rangeOf } from "../../lib/range.ts";
+import { QUIET_POLL_MS } from "../../lib/poll.ts";
+import { type Range, rangeOf } from "../../lib/range.ts";
 import { useUrlState } from "../../lib/url-state.ts";
 import { Button } from "../../parts/controls.tsx";
 import { Card, Empty, Note, Page, Skeleton, Trouble } from "../../parts/page.tsx";
 import { RangeChoice } from "../../parts/range.tsx";
-import { plural, words } from "../../lib/format.ts";
+import { count, plural, words } from "../../lib/format.ts";
 import { useArrival } from "../connect/arrival.ts";
 import { BeforeFirst } from "../connect/before-first.tsx";
+import { ExportSessions } from "./export.tsx";
 import { Filters } from "./filters.tsx";
+import { inOrder, type Order, SORTED, useOrder } from "./order.ts";
 import { Panel } from "./panel.tsx";
+import { SavedViews } from "./saved-views.tsx";
 import { SessionTable } from "./table.tsx";
 
 const VERDICTS = ["success", "failure", "none"] as const;
 export type Row = Schemas["ListedSession"];
 export const keyOf = (row: { user_id: string; session_id: string }) => `${row.user_id}\n${row.session_id}`;
 
+const PAGE = 200;
 const LEAD = "What happened, how it was judged, and why not.";
 
 export default function SessionsPage({ session: viewer }: { session: Session }) {
   const [params, change] = useUrlState();
   const range = rangeOf(params, undefined, "90d");
-  const rule = useRule(params.get("rule"), range.from, range.to, params.get("version"));
+  const rule = useRule(params.get("rule"), range, params.get("version"));
   const query = {
     user_id: params.get("user") ?? undefined,
     source: params.get("source") ?? undefined,
@@ -35,15 +40,28 @@ export default function SessionsPage({ session: viewer }: { session: Session }) 
     start_time: String(range.from),
     end_time: String(range.to + 60),
   };
+  const [order] = useOrder();
+  const { start_time: _from, end_time: _to, ...filters } = query;
   const list = useInfiniteQuery({
-    queryKey: ["sessions", query],
+    queryKey: ["sessions", range.key, filters],
     enabled: !params.get("rule") || rule.isSuccess,
     initialPageParam: undefined as string | undefined,
     queryFn: ({ pageParam }) =>
-      ok(api.GET("/api/sessions", { params: { query: { ...query, limit: 100, cursor: pageParam } } })),
+      ok(api.GET("/api/sessions", { params: { query: { ...query, limit: PAGE, cursor: pageParam } } })),
     getNextPageParam: (page) => page.next_cursor ?? undefined,
+    placeholderData: keepPreviousData,
+    // All pages are asked for again, so a list that was scrolled far rests.
+    refetchInterval: ({ state }) => (state.data?.pages.length ?? 0) <= 2 && QUIET_POLL_MS,
   });
-  const rows = useMemo(() => list.data?.pages.flatMap((page) => page.sessions) ?? [], [list.data]);
+  const loaded = useMemo(() => list.data?.pages.flatMap((page) => page.sessions) ?? [], [list.data]);
+  const rows = useMemo(() => inOrder(loaded, order), [loaded, order]);
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = list;
+  const more = useCallback(() => {
+    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
+  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
+  useEffect(() => {
+    if (!order.isDefault && loaded.length < SORTED) more();
+  }, [order, loaded.length, more]);
   const arrival = useArrival(list.isSuccess && rows.length === 0);
   const open = params.get("open");
   const place = rows.findIndex((row) => keyOf(row) === open);
@@ -68,8 +86,8 @@ export default function SessionsPage({ session: viewer }: { session: Session }) 
 
   const [user, session] = open?.split("\n") ?? [];
   return (
-    <Page title="Sessions" lead={LEAD} actions={<RangeChoice range={range} />}>
-      <Filters />
+    <Page title="Sessions" lead={LEAD} actions={<Actions range={range} />}>
+      <Filters range={range} />
       {params.get("rule") && (
         <Note>
           <span className="flex flex-wrap items-center justify-between gap-2">
@@ -92,7 +110,7 @@ export default function SessionsPage({ session: viewer }: { session: Session }) 
             <div className="px-5 pb-5">
               <Skeleton height={420} />
             </div>
-          ) : rows.length === 0 ? (
+          ) : !list.data ? null : rows.length === 0 ? (
             <Empty
               title="No session matches"
               action={
@@ -108,21 +126,13 @@ export default function SessionsPage({ session: viewer }: { session: Session }) 
           ) : (
             <>
               <p className="px-5 pb-2 text-[0.87rem] text-faint" aria-live="polite">
-                {list.hasNextPage
-                  ? `The newest ${rows.length.toLocaleString("en")} of more; scroll for the rest`
-                  : plural(rows.length, "session")}
+                {told(rows.length, hasNextPage, order)}
                 <span className="hidden sm:inline">
                   . <kbd className="font-sans">J</kbd> and <kbd className="font-sans">K</kbd> walk the rows,{" "}
                   <kbd className="font-sans">Esc</kbd> closes.
                 </span>
               </p>
-              <SessionTable
-                rows={rows}
-                open={open}
-                onOpen={show}
-                narrow={open !== null}
-                more={() => list.hasNextPage && !list.isFetchingNextPage && list.fetchNextPage()}
-              />
+              <SessionTable rows={rows} open={open} onOpen={show} narrow={open !== null} more={more} />
             </>
           )}
         </Card>
@@ -132,10 +142,34 @@ export default function SessionsPage({ session: viewer }: { session: Session }) 
   );
 }
 
+function Actions({ range }: { range: Range }) {
+  return (
+    <>
+      <SavedViews />
+      <ExportSessions range={range} />
+      <RangeChoice range={range} />
+    </>
+  );
+}
+
+/** How many rows there are, and in which order. */
+function told(n: number, hasMore: boolean, { isDefault, column, descending }: Order): string {
+  const sorted = isDefault ? "" : `, by ${NAMES[column]}, ${descending ? "largest" : "smallest"} first`;
+  return hasMore
+    ? `The newest ${count(n)} of more${sorted}; scroll for the rest`
+    : `${plural(n, "session")} in all${sorted}`;
+}
+
+const NAMES = {
+  last_request_at: "last activity",
+  interaction_count: "turns",
+  number_of_correction_per_session: "corrections",
+};
+
 /** A rule of the overview, with the sessions that cited it. */
-function useRule(rule: string | null, from: number, to: number, version: string | null) {
+function useRule(rule: string | null, { from, to, key }: Range, version: string | null) {
   return useQuery({
-    queryKey: ["rule", rule, from, to, version],
+    queryKey: ["rule", rule, key, version],
     enabled: rule !== null,
     queryFn: async () => {
       const overview = await ok(

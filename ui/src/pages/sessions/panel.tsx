@@ -6,19 +6,12 @@ import { ago, at, duration, plural, sourceName } from "../../lib/format.ts";
 import { IconButton } from "../../parts/controls.tsx";
 import * as Icon from "../../parts/icons.tsx";
 import { Badge, Facts, Skeleton, Trouble } from "../../parts/page.tsx";
+import { sessionView } from "./glance.ts";
 import { Judgement } from "./judgement.tsx";
 import { Transcript } from "./transcript.tsx";
 
 export function Panel({ userId, sessionId, onClose }: { userId: string; sessionId: string; onClose: () => void }) {
-  const session = useQuery({
-    queryKey: ["session-view", userId, sessionId],
-    queryFn: () =>
-      ok(
-        api.GET("/api/sessions/{user_id}/{session_id}", {
-          params: { path: { user_id: userId, session_id: sessionId } },
-        }),
-      ),
-  });
+  const session = useQuery(sessionView({ user_id: userId, session_id: sessionId }));
   const learnings = useQuery({
     queryKey: ["learning-verdicts", userId, sessionId],
     queryFn: () =>

@@ -1,6 +1,6 @@
 import { screen, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { type Sent, serve, show, viewer } from "../../test-server.tsx";
 import SessionsPage from "./page.tsx";
 
@@ -13,7 +13,7 @@ const row = (n: number, is_success: boolean | null) => ({
   source: "web",
   agent_version: "v1",
   request_count: 1,
-  interaction_count: 3,
+  interaction_count: 2 + n,
   is_success,
   failure_type: is_success === false ? "wrong_answer" : null,
   number_of_correction_per_session: 0,
@@ -61,8 +61,12 @@ function open(address: string, results: unknown[] = [result]) {
       outcomes: [],
       interactions: [
         turn(1, "User", "Where is it?", 1_768_000_000),
-        turn(2, "Assistant", "On Tuesday.", 1_768_000_400),
+        {
+          ...turn(2, "Assistant", "On Tuesday.", 1_768_000_400),
+          usage: { model: "m", input_tokens: 1200, output_tokens: 34, cost_usd: 0.02, latency_ms: 1500 },
+        },
       ],
+      evaluation_results: results,
     },
     "POST /api/get_retrieved_learning_evaluation_results": {
       results: [
@@ -92,6 +96,11 @@ function open(address: string, results: unknown[] = [result]) {
       ],
     },
     "GET /api/evaluations/labels": { labels: [] },
+    "POST /api/get_agent_playbooks": { agent_playbooks: [{ agent_playbook_id: 7, playbook_name: "Name the day" }] },
+    "POST /api/get_evaluation_overview": {
+      available_agent_versions: ["v0", "v1"],
+      source_set_comparison: { available_sources: ["app", "web"] },
+    },
     "POST /api/evaluations/labels": { success: true, labelled: 1 },
     "POST /api/evaluations/grade_on_demand": {
       session_id: "chat-2",
@@ -115,9 +124,47 @@ describe("sessions", () => {
     expect(within(table).getByText("wrong answer")).toBeInTheDocument();
     expect(within(table).getByText("not judged")).toBeInTheDocument();
   });
+  it("shows how a session began, why it failed and what its calls took", async () => {
+    const row = (await screen.findByRole("button", { name: "Open session chat-2 of user-2" })).closest("tr");
+    await within(row as HTMLElement).findByText("Where is it?");
+    expect(row).toHaveTextContent("user-2, chat-2, 1,234 tokens, $0.02, 1.5 s · It answered another question.");
+  });
+  it("offers sources and versions as choices, and keeps the choice in the address", async () => {
+    await screen.findByRole("option", { name: "v0" });
+    await userEvent.selectOptions(screen.getByLabelText("Source"), "app");
+    await vi.waitFor(() => expect(screen.getByLabelText("Source")).toHaveValue("app"));
+  });
+  it("saves filters under a name, shows them again and forgets them", async () => {
+    await userEvent.click(await screen.findByRole("button", { name: "Failed" }));
+    await userEvent.click(screen.getByRole("button", { name: "Save this view" }));
+    await userEvent.type(screen.getByLabelText("Name"), "Failures");
+    await userEvent.click(screen.getByRole("button", { name: "Save" }));
+    await userEvent.click(screen.getByRole("button", { name: "All" }));
+    await userEvent.selectOptions(screen.getByLabelText("Saved views"), "Failures");
+    expect(screen.getByRole("button", { name: "Failed" })).toHaveAttribute("aria-pressed", "true");
+    await userEvent.click(screen.getByRole("button", { name: "Forget this view" }));
+    expect(localStorage.getItem("evenhand-session-views")).toBe("{}");
+  });
+  it("sorts by a click on a heading, the other way by a second one", async () => {
+    const order = () => screen.getAllByRole("button", { name: /^Open session/ }).map((b) => b.ariaLabel?.slice(13, 19));
+    await screen.findByText(/3 sessions in all/);
+    await userEvent.click(screen.getByRole("button", { name: /Turns/ }));
+    expect(order()).toEqual(["chat-3", "chat-2", "chat-1"]);
+    await userEvent.click(screen.getByRole("button", { name: /Turns/ }));
+    expect(order()).toEqual(["chat-1", "chat-2", "chat-3"]);
+    expect(screen.getByText(/by turns, smallest first/)).toBeInTheDocument();
+  });
+  it("records that a person agrees, and names and links what the agent was told", async () => {
+    await userEvent.click(await screen.findByRole("button", { name: "Agree" }));
+    expect(await screen.findByText(/you agree with the judge/)).toBeInTheDocument();
+    expect(sent.find((s) => s.path === "/api/evaluations/labels" && s.method === "POST")?.body).toEqual({
+      labels: [{ user_id: "user-2", session_id: "chat-2", is_success: false }],
+    });
+    expect(await screen.findByRole("link", { name: "Name the day" })).toHaveAttribute("href", "/learnings?open=7");
+  });
   it("walks with J and K and closes with Escape", async () => {
     await screen.findByRole("complementary", { name: "Session chat-2" });
-    await screen.findByText("user-3");
+    await screen.findByText(/user-3/);
     await userEvent.keyboard("j");
     expect(await screen.findByRole("complementary", { name: "Session chat-3" })).toBeInTheDocument();
     await userEvent.keyboard("kk");

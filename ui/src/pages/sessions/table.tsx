@@ -1,18 +1,19 @@
 /** The list: only the rows in sight are in the document, however many there are. */
 import { createColumnHelper, flexRender, getCoreRowModel, useReactTable } from "@tanstack/react-table";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useRef } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 import { ago, at, count, sourceName } from "../../lib/format.ts";
+import { type Glance, useGlances } from "./glance.ts";
+import { isSortable, type Order, type SortColumn, useOrder } from "./order.ts";
 import { keyOf, type Row } from "./page.tsx";
 import { Verdict } from "./verdict.tsx";
 
 const column = createColumnHelper<Row>();
 const columns = [
   column.accessor("last_request_at", {
-    header: "Last activity",
+    header: "Activity",
     cell: (c) => <span title={at(c.getValue())}>{ago(c.getValue())}</span>,
   }),
-  column.accessor("user_id", { header: "User" }),
   column.accessor("session_id", { header: "Session" }),
   column.display({ id: "verdict", header: "Verdict", cell: (c) => <Verdict row={c.row.original} /> }),
   column.accessor("number_of_correction_per_session", {
@@ -25,18 +26,27 @@ const columns = [
 ];
 /** On narrow screens, and beside an open session, only what tells rows apart. */
 const spare: Record<string, string> = {
-  session_id: "max-md:hidden",
-  number_of_correction_per_session: "max-sm:hidden",
+  number_of_correction_per_session: "max-md:hidden",
   interaction_count: "max-lg:hidden",
   source: "max-md:hidden",
   agent_version: "max-lg:hidden",
 };
+const beside = new Set(["number_of_correction_per_session", "interaction_count", "source", "agent_version"]);
+const widths: Record<string, string> = {
+  last_request_at: "w-[124px] max-sm:w-[92px]",
+  verdict: "w-[150px] max-sm:w-[112px]",
+  number_of_correction_per_session: "w-[112px]",
+  interaction_count: "w-[78px]",
+  source: "w-[86px]",
+  agent_version: "w-[126px]",
+};
 const numeric = new Set(["last_request_at", "number_of_correction_per_session", "interaction_count"]);
-const HEIGHT = 41;
+const HEIGHT = 58;
 
 type Props = { rows: Row[]; open: string | null; onOpen: (row: Row) => void; more: () => void; narrow: boolean };
 
 export function SessionTable({ rows, open, onOpen, more, narrow }: Props) {
+  const [order, sortBy] = useOrder();
   const scroll = useRef<HTMLDivElement>(null);
   const table = useReactTable({ data: rows, columns, getCoreRowModel: getCoreRowModel(), getRowId: keyOf });
   const virtual = useVirtualizer({
@@ -57,11 +67,10 @@ export function SessionTable({ rows, open, onOpen, more, narrow }: Props) {
   useEffect(() => {
     if (place >= 0) virtual.scrollToIndex(place, { align: "auto" });
   }, [place, virtual]);
-  const hide = (id: string) =>
-    narrow && ["session_id", "number_of_correction_per_session", "agent_version"].includes(id)
-      ? "hidden"
-      : (spare[id] ?? "");
+  const hide = (id: string) => (narrow && beside.has(id) ? "hidden" : (spare[id] ?? ""));
   const all = table.getRowModel().rows;
+  const inSight = items.flatMap((item) => all[item.index]?.original ?? []);
+  const glances = useGlances(inSight);
   return (
     <div
       ref={scroll}
@@ -69,7 +78,7 @@ export function SessionTable({ rows, open, onOpen, more, narrow }: Props) {
       tabIndex={0}
       role="region"
       aria-label="Sessions">
-      <table className="w-full text-[0.93rem]" aria-rowcount={rows.length}>
+      <table className="w-full table-fixed text-[0.93rem]" aria-rowcount={rows.length}>
         <thead className="sticky top-0 z-10 bg-panel text-left text-[0.84rem] text-faint shadow-[0_1px_0_var(--line)]">
           {table.getHeaderGroups().map((group) => (
             <tr key={group.id}>
@@ -77,8 +86,11 @@ export function SessionTable({ rows, open, onOpen, more, narrow }: Props) {
                 <th
                   key={header.id}
                   scope="col"
-                  className={`px-2.5 py-2 font-medium whitespace-nowrap first:pl-5 last:pr-5 ${hide(header.id)}`}>
-                  {flexRender(header.column.columnDef.header, header.getContext())}
+                  aria-sort={sortOf(header.id, order)}
+                  className={`px-2.5 py-2 font-medium whitespace-nowrap first:pl-5 last:pr-5 ${widths[header.id] ?? ""} ${hide(header.id)}`}>
+                  <Heading column={header.id} order={order} onSort={sortBy}>
+                    {flexRender(header.column.columnDef.header, header.getContext())}
+                  </Heading>
                 </th>
               ))}
             </tr>
@@ -87,10 +99,10 @@ export function SessionTable({ rows, open, onOpen, more, narrow }: Props) {
         <tbody>
           {first && first.start > 0 && (
             <tr aria-hidden="true">
-              <td style={{ height: first.start }} colSpan={columns.length} />
+              <td style={{ height: first.start }} />
             </tr>
           )}
-          {items.map((item) => {
+          {items.map((item, place) => {
             const row = all[item.index];
             if (!row) return null;
             const isOpen = row.id === open;
@@ -105,18 +117,9 @@ export function SessionTable({ rows, open, onOpen, more, narrow }: Props) {
                 {row.getVisibleCells().map((cell) => (
                   <td
                     key={cell.id}
-                    className={`max-w-[220px] truncate px-2.5 first:pl-5 last:pr-5 ${numeric.has(cell.column.id) ? "num" : ""} ${hide(cell.column.id)}`}>
-                    {cell.column.id === "user_id" ? (
-                      <button
-                        type="button"
-                        className="max-w-full truncate font-medium hover:underline"
-                        aria-label={`Open session ${row.original.session_id} of ${row.original.user_id}`}
-                        onClick={(event) => {
-                          event.stopPropagation();
-                          onOpen(row.original);
-                        }}>
-                        {row.original.user_id}
-                      </button>
+                    className={`truncate px-2.5 first:pl-5 last:pr-5 ${numeric.has(cell.column.id) ? "num" : ""} ${hide(cell.column.id)}`}>
+                    {cell.column.id === "session_id" ? (
+                      <Beginning row={row.original} glance={glances[place]} onOpen={onOpen} />
                     ) : (
                       flexRender(cell.column.columnDef.cell, cell.getContext())
                     )}
@@ -127,11 +130,48 @@ export function SessionTable({ rows, open, onOpen, more, narrow }: Props) {
           })}
           {last && (
             <tr aria-hidden="true">
-              <td style={{ height: Math.max(0, virtual.getTotalSize() - last.end) }} colSpan={columns.length} />
+              <td style={{ height: Math.max(0, virtual.getTotalSize() - last.end) }} />
             </tr>
           )}
         </tbody>
       </table>
     </div>
+  );
+}
+
+const sortOf = (column: string, order: Order) =>
+  column === order.column ? (order.descending ? "descending" : "ascending") : undefined;
+
+function Heading(props: { column: string; order: Order; onSort: (column: SortColumn) => void; children: ReactNode }) {
+  const { column, order, onSort, children } = props;
+  if (!isSortable(column)) return children;
+  const mark = sortOf(column, order);
+  return (
+    <button type="button" className="hover:text-ink" onClick={() => onSort(column)}>
+      {children} <span aria-hidden="true">{mark === "descending" ? "↓" : mark === "ascending" ? "↑" : ""}</span>
+    </button>
+  );
+}
+
+/** How a session began, whose it is, and why it failed. */
+function Beginning({ row, glance, onOpen }: { row: Row; glance: Glance | undefined; onOpen: (row: Row) => void }) {
+  return (
+    <span className="block min-w-0">
+      <button
+        type="button"
+        className="block max-w-full truncate text-left font-medium hover:underline"
+        aria-label={`Open session ${row.session_id} of ${row.user_id}`}
+        onClick={(event) => {
+          event.stopPropagation();
+          onOpen(row);
+        }}>
+        {glance?.firstWords || row.session_id}
+      </button>
+      <span className="block truncate text-[0.84rem] text-faint">
+        {row.user_id}, {row.session_id}
+        {glance?.calls && `, ${glance.calls}`}
+        {glance?.reason && <span className="text-soft"> · {glance.reason}</span>}
+      </span>
+    </span>
   );
 }

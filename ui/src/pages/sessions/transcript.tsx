@@ -1,10 +1,13 @@
 /** The conversation: turns, gaps of silence, tools folded away, learnings with what they did. */
+import { useQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
+import { Link } from "react-router";
 import type { Schemas } from "../../api/client.ts";
 import { at, atTime, count, dollars, duration, words } from "../../lib/format.ts";
 import { useUrlState } from "../../lib/url-state.ts";
 import * as Icon from "../../parts/icons.tsx";
 import { Badge } from "../../parts/page.tsx";
+import { agentPlaybooks } from "../learnings/all-playbooks.ts";
 
 type Turn = Schemas["Interaction"];
 type LearningVerdict = Schemas["RetrievedLearningEvaluationResult"];
@@ -98,6 +101,7 @@ function TurnView({ turn, verdicts, marked }: { turn: Turn; verdicts: LearningVe
           key={`${learning.kind}/${learning.learning_id}`}
           kind={learning.kind}
           id={learning.learning_id}
+          user={turn.user_id}
           cited={turn.citations.some((c) => c.real_id === learning.learning_id)}
           verdict={verdicts.find((v) => v.kind === learning.kind && v.learning_id === learning.learning_id)}
         />
@@ -106,28 +110,44 @@ function TurnView({ turn, verdicts, marked }: { turn: Turn; verdicts: LearningVe
   );
 }
 
+/** A learning by its name, and the page it is on. */
+function useLearning(kind: string, id: string, user: string): { name: string; to: string } {
+  const isShared = kind === "agent_playbook";
+  const playbooks = useQuery({ ...agentPlaybooks, enabled: isShared });
+  const found = playbooks.data?.agent_playbooks.find((playbook) => String(playbook.agent_playbook_id) === id);
+  const number = `${words(kind)} ${id.length > 12 ? `${id.slice(0, 8)}…` : id}`;
+  return isShared
+    ? { name: found?.playbook_name || number, to: `/learnings?open=${encodeURIComponent(id)}` }
+    : { name: number, to: `/learnings?${new URLSearchParams({ view: "people", user })}` };
+}
+
 type Diagnosis = { category: string; reason: string; evidence_interaction_ids: number[] };
 
 /** A learning the agent was given at this turn, and what it did there. */
 function Used({
   kind,
   id,
+  user,
   cited,
   verdict,
 }: {
   kind: string;
   id: string;
+  user: string;
   cited: boolean;
   verdict: LearningVerdict | undefined;
 }) {
   const [, change] = useUrlState();
+  const known = useLearning(kind, id, user);
   const diagnosis = verdict?.diagnosis as Diagnosis | null | undefined;
   const tone = verdict?.impact === "positive" ? "good" : verdict?.impact === "negative" ? "bad" : "neutral";
   return (
     <details className="w-full rounded-lg border border-line text-[0.88rem]">
       <summary className="flex flex-wrap items-center gap-2 px-3 py-1.5">
         <Icon.Book className="text-faint" />
-        {words(kind)} {id.length > 12 ? `${id.slice(0, 8)}…` : id}
+        <Link className="min-w-0 text-accent underline underline-offset-3" to={known.to} title={`${words(kind)} ${id}`}>
+          {known.name}
+        </Link>
         {cited && <Badge tone="accent">cited</Badge>}
         {verdict ? (
           <>

@@ -3,6 +3,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, ok, type Schemas, type Session, signIn } from "../../api/client.ts";
 import { ago, onDate, plural } from "../../lib/format.ts";
+import { Copied } from "../../parts/code.tsx";
 import { Button, Checkbox, Select, TextField } from "../../parts/controls.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Badge, Card, Empty, Note, Skeleton, Trouble } from "../../parts/page.tsx";
@@ -98,7 +99,7 @@ export function Keys({ session }: { session: Session }) {
         <div className="mt-5 flex justify-end gap-2">
           <Button onClick={() => setEnding(null)}>Keep it</Button>
           <Button look="danger" disabled={revoke.isPending} onClick={() => ending && revoke.mutate(ending)}>
-            Revoke
+            {revoke.isPending ? "Revoking…" : "Revoke"}
           </Button>
         </div>
       </Dialog>
@@ -144,11 +145,9 @@ function CreateKey({ open, onClose, session }: { open: boolean; onClose: () => v
       {token ? (
         <div className="flex flex-col gap-4">
           <p className="text-soft">Copy it now: it is not shown again, and only its digest is kept.</p>
-          <code
-            className="rounded-lg border border-line bg-raised px-3 py-2 [overflow-wrap:anywhere] select-all"
-            data-testid="token">
-            {token}
-          </code>
+          <div className="rounded-lg border border-line bg-raised py-1 pr-1 pl-3">
+            <Copied text={token} testid="token" />
+          </div>
           <div className="flex justify-end gap-2">
             {role === "dashboard" && session.state === "local" && (
               <Button onClick={() => signInWith(token)}>Sign in with it</Button>
@@ -213,7 +212,7 @@ function CreateKey({ open, onClose, session }: { open: boolean; onClose: () => v
           <div className="flex justify-end gap-2">
             <Button onClick={close}>Cancel</Button>
             <Button look="primary" type="submit" disabled={create.isPending}>
-              Make it
+              {create.isPending ? "Making…" : "Make it"}
             </Button>
           </div>
         </form>

@@ -1,11 +1,11 @@
 /** One comparison: who won and why, and both answers side by side when opened. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "react-router";
-import { api, ok } from "../../api/client.ts";
 import type { ShadowVerdict } from "../../api/types.ts";
 import { ago } from "../../lib/format.ts";
 import * as Icon from "../../parts/icons.tsx";
 import { Badge, Skeleton, Trouble } from "../../parts/page.tsx";
+import { sessionView } from "../sessions/glance.ts";
 
 export function outcomeOf(verdict: ShadowVerdict): "win" | "loss" | "tie" {
   const { better_request: better } = verdict.output;
@@ -64,15 +64,7 @@ export function Comparison({
 }
 
 function Answers({ verdict }: { verdict: ShadowVerdict }) {
-  const session = useQuery({
-    queryKey: ["session-view", verdict.user_id, verdict.session_id],
-    queryFn: () =>
-      ok(
-        api.GET("/api/sessions/{user_id}/{session_id}", {
-          params: { path: { user_id: verdict.user_id, session_id: verdict.session_id } },
-        }),
-      ),
-  });
+  const session = useQuery(sessionView(verdict));
   if (session.isError)
     return (
       <div className="px-5 pb-4">
