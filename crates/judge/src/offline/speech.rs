@@ -5,10 +5,11 @@
 
 use super::cues::orders::{ANNOUNCING, ASKING, EACH_TIME, FUTURE, LEAD_INS};
 use super::cues::speech::*;
-use super::evidence::complains;
+use super::cues::{REQUEST, WISH};
+use super::evidence::{complains, is_question};
 use super::pasted::own_text;
 use super::standing::without_lead_ins;
-use super::words::{heard, is_one_of, mentions, plain, sentences, starts};
+use super::words::{has, heard, is_one_of, mentions, plain, sentences, starts};
 
 const QUOTES: [char; 7] = ['"', '“', '”', '„', '«', '»', '`'];
 const TITLES: [&str; 7] = [" Dr.", " Mr.", " Mrs.", " Ms.", " Prof.", " Sr.", " Sra."];
@@ -135,6 +136,15 @@ pub fn is_ironic(around: &[String], sentence: &str) -> bool {
 /// Whether one of the sentences complains.
 pub fn is_retort(around: &[String]) -> bool {
     around.iter().any(|sentence| complains(&plain(sentence)))
+}
+
+/// Whether a sentence asks the agent for something.
+pub fn requests(sentence: &str) -> bool {
+    let words = plain(sentence);
+    is_question(sentence)
+        || has(&words, &WISH)
+        || has(&words, &REQUEST)
+        || mentions(&words, &SEEKING)
 }
 
 /// Whether somebody else's words are told, or what might be.

@@ -9,7 +9,8 @@ use super::cues::orders::*;
 use super::evidence::is_question;
 use super::imperatives::{is_work, orders, place_of_order};
 use super::speech::{
-    commissions, is_ironic, is_of_others, is_out_of_place, is_private, is_retort, is_told, unquoted,
+    commissions, is_ironic, is_of_others, is_out_of_place, is_private, is_retort, is_told,
+    requests, unquoted,
 };
 use super::words::{Cues, is_one_of, mentions, plain, starts};
 
@@ -32,6 +33,8 @@ pub struct Setting {
     pub is_ironic: bool,
     /// It stands behind an order to make something, and may say what that should be like.
     pub is_of_a_thing: bool,
+    /// Its turn asks for something.
+    pub is_request: bool,
 }
 
 impl Setting {
@@ -40,7 +43,8 @@ impl Setting {
         let around = &sentences[place.saturating_sub(1)..(place + 2).min(sentences.len())];
         let is_ironic = is_ironic(around, &sentences[place]);
         let is_of_a_thing = sentences[..place].iter().any(|sentence| commissions(sentence));
-        Setting { is_answer, is_retort: is_retort(around), is_ironic, is_of_a_thing }
+        let is_request = sentences.iter().any(|sentence| requests(sentence));
+        Setting { is_answer, is_retort: is_retort(around), is_ironic, is_of_a_thing, is_request }
     }
 }
 
@@ -214,8 +218,13 @@ pub fn as_said_without_lead_ins(text: &str) -> &str {
 mod tests {
     use super::*;
 
-    const CALM: Setting =
-        Setting { is_answer: false, is_retort: false, is_ironic: false, is_of_a_thing: false };
+    const CALM: Setting = Setting {
+        is_answer: false,
+        is_retort: false,
+        is_ironic: false,
+        is_of_a_thing: false,
+        is_request: false,
+    };
 
     fn order(sentence: &str) -> bool {
         standing_order(sentence, CALM).is_some()

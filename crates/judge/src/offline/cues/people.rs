@@ -113,10 +113,8 @@ pub static NO_PLACES: Cues = Cues::new(
 
 /// Beginnings behind which something to eat or drink is a fact.
 pub static ABSTAINING: Cues = Cues::new(
-    "i can not have, i can not do, i avoid, i do not do, i do not drink, i do not touch, i stay away from, \
-    ich meide, ich trinke kein, ich trinke keine, ich trinke keinen, jévite, je ne bois pas de, \
-    je ne supporte pas, evito, no bebo, no tomo, no puedo comer, não bebo, não posso comer, non bevo, \
-    non posso mangiare, ik vermijd, ik drink geen, ik mag geen, unikam, nie piję, nie mogę jeść",
+    "i can not have, i can not do, i avoid, i stay away from, ich meide, jévite, je ne supporte pas, evito, \
+    no puedo comer, não posso comer, non posso mangiare, ik vermijd, unikam, nie mogę jeść",
 );
 pub static FOODS: Cues = Cues::new(
     "gluten, dairy, lactose, nuts, peanuts, eggs, egg, soy, soya, shellfish, fish, meat, pork, beef, sugar, \

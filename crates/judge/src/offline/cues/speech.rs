@@ -182,3 +182,9 @@ pub static HEALTH: Cues = Cues::new(
 /// An illness that is a diet.
 pub static OF_MEALS: Cues =
     Cues::new("celiac disease, coeliac disease, maladie cœliaque, enfermedad celíaca");
+/// The user looks for something.
+pub static SEEKING: Cues = Cues::new(
+    "looking for, any ideas, any idea, ideas for, recommend, suggest, suggestions, help, ich suche, suche, brauche, brauchen, \
+    je cherche, jai besoin, busco, estoy buscando, procuro, preciso, cerco, sto cercando, ho bisogno, \
+    ik zoek, ik heb nodig, heb je, kun je, potrzebuję, szukam, poleć, polecisz, możesz",
+);
