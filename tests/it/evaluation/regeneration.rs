@@ -217,6 +217,11 @@ async fn a_budget_stops_it_with_what_was_done(t: TestApp) {
     publish(&server, 30).await;
     let job =
         start(&server, &json!({"from_ts": NOW - 1000, "to_ts": NOW, "max_cost_usd": 0.004})).await;
+    // Before the first session is judged: of one that has ended, nothing is estimated.
+    until("estimated", async || {
+        status(&server, &job).await["estimated_cost_usd"].as_f64() > Some(0.004)
+    })
+    .await;
     work(&t).await;
     let ended = status(&server, &job).await;
     assert_eq!(ended["status"], "cancelled", "{ended}");
@@ -225,10 +230,6 @@ async fn a_budget_stops_it_with_what_was_done(t: TestApp) {
     assert!((1..30).contains(&done), "{ended}");
     assert!(ended["cost_usd"].as_f64().unwrap() >= 0.004);
     assert_eq!(results(&server).await.len() as u64, done);
-    until("estimated", async || {
-        status(&server, &job).await["estimated_cost_usd"].as_f64() > Some(0.004)
-    })
-    .await;
 }
 
 #[apply(both_backends)]
