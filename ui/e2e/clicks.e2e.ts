@@ -88,6 +88,38 @@ describe("sessions", () => {
     await page.getByTestId("panel").waitFor({ state: "detached" });
   });
 
+  it("are taken along as a file, and kept as a view by name", async () => {
+    await visit(page, `${demo.url}/sessions?range=7d&verdict=failure`, "Sessions");
+    const [exported] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Export", exact: true }).click(),
+    ]);
+    const [first] = readFileSync(await exported.path(), "utf8").split("\n");
+    expect(JSON.parse(first ?? "")).toHaveProperty("session.session_id");
+    await page.getByRole("button", { name: "Save this view" }).click();
+    await page.getByLabel("Name").fill("Failures of the week");
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await visit(page, `${demo.url}/sessions`, "Sessions");
+    await page.getByLabel("Saved views").selectOption("Failures of the week");
+    await page.getByRole("button", { name: "Failed", pressed: true }).waitFor();
+    expect(new URL(page.url()).search).toBe("?range=7d&verdict=failure");
+  });
+
+  it("of a bucket are a click on the trend away", async () => {
+    await visit(page, `${demo.url}/overview?range=30d`, "Overview");
+    const chart = await page
+      .getByRole("img", { name: /^Success rate: / })
+      .first()
+      .boundingBox();
+    if (!chart) throw new Error("there is no trend");
+    await page.mouse.click(chart.x + chart.width / 2, chart.y + chart.height / 2);
+    await page.getByRole("heading", { level: 1, name: "Sessions" }).waitFor();
+    const { searchParams } = new URL(page.url());
+    expect(searchParams.get("from")).toBe(searchParams.get("to"));
+    await settled(page);
+    expect(await page.getByText("No session matches").count()).toBe(0);
+  });
+
   it("are graded again, and people can disagree", async () => {
     await visit(page, `${demo.url}/sessions?verdict=failure`, "Sessions");
     await page.keyboard.press("j");
@@ -222,6 +254,20 @@ describe("governance", () => {
     await page.getByLabel("User id").fill("customer-0002");
     await page.getByRole("button", { name: "Look up" }).click();
     await page.getByText("Nothing is stored about this person").waitFor();
+    await page.getByText(/^Erased on /).waitFor();
+    await page.getByRole("button", { name: "Let them come back" }).first().click();
+    await page.getByRole("dialog").getByRole("button", { name: "Let them come back" }).click();
+    await said(/They may come back/);
+  });
+
+  it("answers a request under the officer's own number, in the name of the file too", async () => {
+    await visit(page, `${demo.url}/governance?user=customer-0003`, "Governance");
+    await page.getByLabel("Your request number (optional)").fill("DSR 2026/14");
+    const [exported] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Export for people (ZIP)" }).click(),
+    ]);
+    expect(exported.suggestedFilename()).toMatch(/^export-DSR-2026-14-\d{4}-\d{2}-\d{2}\.zip$/);
   });
 
   it("ends with signing out, and the token signs in again", async () => {

@@ -135,7 +135,7 @@ it("shows a governance key the Governance page only", async () => {
   await page.getByText("interactions", { exact: true }).waitFor();
   await page.getByLabel("User id").fill("nobody");
   await page.getByRole("button", { name: "Look up" }).click();
-  await page.getByText("This id was never seen here").waitFor();
+  await page.getByText("This id is not known here").waitFor();
   await expectAccessible(page);
   await picture(page, "governance-key");
   expect(complaints).toEqual([]);

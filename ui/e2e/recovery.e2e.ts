@@ -51,13 +51,12 @@ it("waits for a server that was killed, and opens the page when it is back", asy
 });
 
 it("keeps every open page through a killed server, with one message, and goes on when it is back", async () => {
-  const tabs = await Promise.all(
-    PAGES.map(async ([path, name]) => {
-      const tab = await browser.newPage();
-      await visit(tab, url + path, name);
-      return { tab, name };
-    }),
-  );
+  const tabs: { tab: Page; name: string }[] = [];
+  for (const [path, name] of PAGES) {
+    const tab = await browser.newPage();
+    await visit(tab, url + path, name);
+    tabs.push({ tab, name });
+  }
   const away = "The server cannot be reached.";
   await server.end("SIGKILL");
   for (const { tab, name } of tabs) {
@@ -111,6 +110,11 @@ it("asks to sign in when the session has ended, and goes on at the same address"
     expect(answer.status).toBe(200);
     return (await answer.json()) as { token: string; key: { credential_id: string } };
   };
+  await call("POST", "/api/publish_interaction", {
+    user_id: "ada",
+    session_id: "only",
+    interaction_data_list: [{ role: "User", content: "Where is my parcel?" }],
+  });
   const first = await call("POST", "/api/keys", { role: "dashboard", name: "first" });
   const second = await call("POST", "/api/keys", { role: "dashboard", name: "second" }, first.token);
   const signIn = async (token: string) => {

@@ -89,7 +89,7 @@ export async function visit(page: Page, url: string, heading: string | RegExp): 
 }
 
 export async function settled(page: Page): Promise<void> {
-  await page.waitForFunction(() => document.querySelectorAll(".skeleton").length === 0);
+  await page.waitForFunction(() => document.querySelectorAll('.skeleton, [aria-busy="true"]').length === 0);
   await page.waitForTimeout(150);
 }
 

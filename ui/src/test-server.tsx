@@ -7,7 +7,7 @@ import { vi } from "vitest";
 import type { Session } from "./api/client.ts";
 import { Toasts } from "./parts/toast.tsx";
 
-export type Sent = { method: string; path: string; body: unknown };
+export type Sent = { method: string; path: string; query: URLSearchParams; body: unknown };
 
 /** Answers requests from a table of `METHOD /path` (without the query), with JSON or a whole response; returns what was sent. */
 export function serve(answers: Record<string, unknown | ((sent: Sent) => unknown)>): Sent[] {
@@ -17,9 +17,9 @@ export function serve(answers: Record<string, unknown | ((sent: Sent) => unknown
       input instanceof Request ? input : new URL(String(input), window.location.origin),
       init,
     );
-    const path = new URL(request.url).pathname;
+    const { pathname: path, searchParams: query } = new URL(request.url);
     const text = await request.text();
-    const one = { method: request.method, path, body: text ? JSON.parse(text) : undefined };
+    const one = { method: request.method, path, query, body: text ? JSON.parse(text) : undefined };
     sent.push(one);
     const answer = answers[`${request.method} ${path}`];
     if (answer === undefined) {

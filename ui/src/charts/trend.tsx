@@ -2,7 +2,7 @@
  *  (UTC). Straight segments; a gap where nothing is known; a bucket that is still filling is dotted. */
 import { scaleLinear } from "d3-scale";
 import { area, curveLinear, line } from "d3-shape";
-import { type KeyboardEvent, useState } from "react";
+import { type KeyboardEvent, type MouseEvent, useState } from "react";
 import { count, onDay, percent } from "../lib/format.ts";
 import { BUCKET_SECONDS, type Bucket, bucketsOf, type Range } from "../lib/range.ts";
 import { Tip, useWidth } from "./frame.tsx";
@@ -50,8 +50,8 @@ export function withGaps(points: TrendPoint[], bucket: Bucket): TrendPoint[] {
 
 /** The one rule for the axis of rates: 0 to 100 %, or 50 to 100 % with a marked break if nothing lies below. */
 export function floorOf(points: TrendPoint[]): number {
-  const lowest = Math.min(...points.flatMap((p) => [p.value ?? 1, p.low ?? 1]), 1);
-  return points.length === 0 || lowest < 0.5 ? 0 : 0.5;
+  const known = points.flatMap((p) => [p.value, p.low]).filter((rate) => rate != null);
+  return known.length === 0 || Math.min(...known) < 0.5 ? 0 : 0.5;
 }
 
 const LABEL_WIDTH = 58;
@@ -73,7 +73,9 @@ export function Trend({ label, lines, range, now, height = 230, markers = [], sm
   const ticks = small
     ? [...new Set([buckets[0] ?? 0, buckets.at(-1) ?? 0])]
     : buckets.filter((_, i) => (buckets.length - 1 - i) % every === 0);
-  const nearest = (px: number) => {
+  /** The place of the bucket under the pointer. */
+  const under = (event: MouseEvent<SVGElement>) => {
+    const px = event.clientX - event.currentTarget.getBoundingClientRect().left - margin.left;
     const place = Math.round((x.invert(px) - (buckets[0] ?? 0)) / BUCKET_SECONDS[bucket]);
     return Math.min(buckets.length - 1, Math.max(0, place));
   };
@@ -94,13 +96,11 @@ export function Trend({ label, lines, range, now, height = 230, markers = [], sm
           tabIndex={small ? -1 : 0}
           className={onOpen ? "cursor-pointer" : ""}
           aria-label={`${label}: ${main?.points.length ?? 0} ${bucket}s, latest ${percent(latest?.value)}`}
-          onPointerMove={(e) =>
-            setOver(nearest(e.clientX - e.currentTarget.getBoundingClientRect().left - margin.left))
-          }
+          onPointerMove={(e) => setOver(under(e))}
           onPointerLeave={() => setOver(null)}
           onBlur={() => setOver(null)}
           onKeyDown={press}
-          onClick={() => hovered !== undefined && onOpen?.(hovered)}>
+          onClick={(e) => onOpen?.(buckets[under(e)] ?? 0)}>
           <g transform={`translate(${margin.left},${margin.top})`}>
             {(small ? [bottom, 1] : y.ticks(5)).map((tick) => (
               <g key={tick} transform={`translate(0,${y(tick)})`}>
@@ -132,6 +132,11 @@ export function Trend({ label, lines, range, now, height = 230, markers = [], sm
             {lines.map((one) => (
               <Line key={one.name} of={one} {...{ x, y, bucket, now, small }} hovered={hovered} />
             ))}
+            {!lines.some((one) => one.points.some((p) => p.value !== null)) && (
+              <text x={inner.w / 2} y={inner.h / 2} textAnchor="middle" className="fill-faint text-[13px]">
+                no rate in this range
+              </text>
+            )}
             {hovered !== undefined && (
               <line x1={x(hovered)} x2={x(hovered)} y2={inner.h} className="stroke-line-strong" strokeDasharray="2 2" />
             )}
@@ -204,7 +209,7 @@ function Line({
               key={p.ts}
               cx={x(p.ts)}
               cy={y(p.value)}
-              r={p.ts === hovered ? 4 : shown.length === 1 ? 3 : small || shown.length > 40 || thin ? 0 : 2.2}
+              r={p.ts === hovered ? 4 : shown.length === 1 ? 3 : small ? 1 : shown.length > 40 || thin ? 0 : 2.2}
               className="fill-panel"
               stroke={of.color}
               strokeWidth="1.6"

@@ -161,12 +161,11 @@ describe("before the first session", () => {
     });
   }
   it("does not stand in the way of a list that is only narrowed to nothing", async () => {
-    let asked = 0;
     serve({
-      "GET /api/sessions": () => {
-        asked += 1;
-        return { sessions: asked === 1 ? [] : [came], next_cursor: null };
-      },
+      "GET /api/sessions": ({ query }: Sent) => ({
+        sessions: query.get("user_id") === "nobody" ? [] : [came],
+        next_cursor: null,
+      }),
     });
     show(<SessionsPage session={viewer} />, "/sessions?user=nobody");
     expect(await screen.findByText("No session matches")).toBeInTheDocument();

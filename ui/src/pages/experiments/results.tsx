@@ -122,9 +122,8 @@ function Headline({ data }: { data: Results }) {
             <Badge tone={verdict.tone}>{verdict.word}</Badge>
           </p>
           <p className="text-[1.1rem] leading-snug font-medium" data-testid="decision">
-            {verdict.sentence}
+            {forecast ? `Too early to decide: ${forecast}` : verdict.sentence}
           </p>
-          {forecast && <p className="num mt-1 text-soft">{forecast}</p>}
           <p className="num mt-1 text-soft">
             {percent(data.treatment.success_rate)} of {count(data.treatment.evaluated_session_count)} sessions with
             retrieval succeed, {percent(data.holdout.success_rate)} of {count(data.holdout.evaluated_session_count)}{" "}

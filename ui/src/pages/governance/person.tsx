@@ -73,7 +73,7 @@ export function Person({ userId }: { userId: string }) {
           <Empty title="Nothing is stored about this person">
             {erased
               ? "They were erased, and nothing came since."
-              : "This id was never seen here. Ids are taken letter by letter: look for capitals and spaces."}
+              : "This id is not known here. Ids are taken letter by letter: look for capitals and spaces."}
           </Empty>
         ) : (
           <ul className="num grid grid-cols-[repeat(auto-fill,minmax(220px,1fr))] gap-x-8 px-5 pb-2">

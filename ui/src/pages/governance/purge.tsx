@@ -39,7 +39,7 @@ export function PurgeStatus({ purgeId }: { purgeId: string }) {
         <div className="flex flex-col gap-4" data-testid="purge" data-status={data.status}>
           {data.status === "complete" && (
             <Note tone="good">
-              Everything is gone: the barrier stood, every row was deleted, a final check found nothing, and the audit
+              Every row is gone: the barrier stood, everything stored was deleted, a final check found nothing, and the audit
               chain has the event.
             </Note>
           )}

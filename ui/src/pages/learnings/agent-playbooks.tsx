@@ -51,8 +51,7 @@ export function AgentPlaybooks() {
   const text = params.get("text")?.toLowerCase() ?? "";
   const shown = all.filter(
     (p) =>
-      (!status || stageOf(p) === status) &&
-      `${p.playbook_name} ${p.trigger} ${p.content}`.toLowerCase().includes(text),
+      (!status || stageOf(p) === status) && `${p.playbook_name} ${p.trigger} ${p.content}`.toLowerCase().includes(text),
   );
   const effects = useEffects();
   const reach = reachOf(effects.all);

@@ -26,7 +26,11 @@ export function TuningProposals() {
   return (
     <Card
       flush
-      title={open.length > 0 ? `${plural(open.length, "learning")} that hurt` : "No learning hurts that you know of"}
+      title={
+        open.length > 0
+          ? `${plural(open.length, "learning")} that ${open.length === 1 ? "hurts" : "hurt"}`
+          : "No proposal waits for your decision"
+      }
       lead={open.length > 0 ? "proposed to be changed or retired; nothing changes before you decide" : undefined}>
       <ul className="border-t border-line">
         {open.map((proposal) => (

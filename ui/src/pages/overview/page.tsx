@@ -88,7 +88,9 @@ export default function OverviewPage({ session }: { session: Session }) {
       {!view || !overview.data || arrival.isLoading ? (
         !overview.isError && <Loading />
       ) : (
-        <div className={`flex flex-col gap-4 transition-opacity ${overview.isPlaceholderData ? "opacity-60" : ""}`}>
+        <div
+          aria-busy={overview.isPlaceholderData}
+          className={`flex flex-col gap-4 transition-opacity ${overview.isPlaceholderData ? "opacity-60" : ""}`}>
           {overview.data.hero.state !== "empty" && (
             <Sentence known={{ hero: view.hero, change, middle: middleOf(range), versions, bucket: range.bucket }} />
           )}

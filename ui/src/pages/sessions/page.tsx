@@ -1,5 +1,5 @@
 /** Every session, filtered by what is in the address; one of them open beside the list. */
-import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useCallback, useEffect, useMemo } from "react";
 import { api, ok, type Schemas, type Session } from "../../api/client.ts";
 import { useKeys } from "../../lib/keys.ts";
@@ -49,7 +49,6 @@ export default function SessionsPage({ session: viewer }: { session: Session }) 
     queryFn: ({ pageParam }) =>
       ok(api.GET("/api/sessions", { params: { query: { ...query, limit: PAGE, cursor: pageParam } } })),
     getNextPageParam: (page) => page.next_cursor ?? undefined,
-    placeholderData: keepPreviousData,
     // All pages are asked for again, so a list that was scrolled far rests.
     refetchInterval: ({ state }) => (state.data?.pages.length ?? 0) <= 2 && QUIET_POLL_MS,
   });

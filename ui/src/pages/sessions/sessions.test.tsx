@@ -160,7 +160,7 @@ describe("sessions", () => {
     expect(sent.find((s) => s.path === "/api/evaluations/labels" && s.method === "POST")?.body).toEqual({
       labels: [{ user_id: "user-2", session_id: "chat-2", is_success: false }],
     });
-    expect(await screen.findByRole("link", { name: "Name the day" })).toHaveAttribute("href", "/learnings?open=7");
+    expect(await screen.findByRole("link", { name: /See Name the day/ })).toHaveAttribute("href", "/learnings?open=7");
   });
   it("walks with J and K and closes with Escape", async () => {
     await screen.findByRole("complementary", { name: "Session chat-2" });

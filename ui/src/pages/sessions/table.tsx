@@ -167,10 +167,10 @@ function Beginning({ row, glance, onOpen }: { row: Row; glance: Glance | undefin
         }}>
         {glance?.firstWords || row.session_id}
       </button>
-      <span className="block truncate text-[0.84rem] text-faint">
+      <span className="block truncate text-[0.84rem] text-soft">
         {row.user_id}, {row.session_id}
         {glance?.calls && `, ${glance.calls}`}
-        {glance?.reason && <span className="text-soft"> · {glance.reason}</span>}
+        {glance?.reason && ` · ${glance.reason}`}
       </span>
     </span>
   );

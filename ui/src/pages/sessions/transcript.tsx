@@ -145,9 +145,7 @@ function Used({
     <details className="w-full rounded-lg border border-line text-[0.88rem]">
       <summary className="flex flex-wrap items-center gap-2 px-3 py-1.5">
         <Icon.Book className="text-faint" />
-        <Link className="min-w-0 text-accent underline underline-offset-3" to={known.to} title={`${words(kind)} ${id}`}>
-          {known.name}
-        </Link>
+        <span title={`${words(kind)} ${id}`}>{known.name}</span>
         {cited && <Badge tone="accent">cited</Badge>}
         {verdict ? (
           <>
@@ -160,34 +158,35 @@ function Used({
           <span className="text-faint">not judged</span>
         )}
       </summary>
-      {verdict && (
-        <div className="flex flex-col gap-1.5 border-t border-line px-3 py-2 text-soft">
-          {verdict.relevance_reason && (
-            <p>
-              <b className="font-medium text-ink">Relevance:</b> {verdict.relevance_reason}
-            </p>
-          )}
-          {verdict.impact_reason && (
-            <p>
-              <b className="font-medium text-ink">Impact:</b> {verdict.impact_reason}
-            </p>
-          )}
-          {diagnosis && (
-            <p>
-              <b className="font-medium text-ink">Diagnosis: {words(diagnosis.category)}.</b> {diagnosis.reason}{" "}
-              {diagnosis.evidence_interaction_ids.map((turn) => (
-                <button
-                  key={turn}
-                  type="button"
-                  className="mr-1.5 text-accent underline"
-                  onClick={() => change({ turn: String(turn) })}>
-                  turn {turn}
-                </button>
-              ))}
-            </p>
-          )}
-        </div>
-      )}
+      <div className="flex flex-col gap-1.5 border-t border-line px-3 py-2 text-soft">
+        <Link className="text-accent underline underline-offset-3" to={known.to}>
+          See {known.name} among the learnings
+        </Link>
+        {verdict?.relevance_reason && (
+          <p>
+            <b className="font-medium text-ink">Relevance:</b> {verdict.relevance_reason}
+          </p>
+        )}
+        {verdict?.impact_reason && (
+          <p>
+            <b className="font-medium text-ink">Impact:</b> {verdict.impact_reason}
+          </p>
+        )}
+        {diagnosis && (
+          <p>
+            <b className="font-medium text-ink">Diagnosis: {words(diagnosis.category)}.</b> {diagnosis.reason}{" "}
+            {diagnosis.evidence_interaction_ids.map((turn) => (
+              <button
+                key={turn}
+                type="button"
+                className="mr-1.5 text-accent underline"
+                onClick={() => change({ turn: String(turn) })}>
+                turn {turn}
+              </button>
+            ))}
+          </p>
+        )}
+      </div>
     </details>
   );
 }
