@@ -39,8 +39,8 @@ export function PurgeStatus({ purgeId }: { purgeId: string }) {
         <div className="flex flex-col gap-4" data-testid="purge" data-status={data.status}>
           {data.status === "complete" && (
             <Note tone="good">
-              Every row is gone: the barrier stood, everything stored was deleted, a final check found nothing, and the audit
-              chain has the event.
+              Every row is gone: the barrier stood, everything stored was deleted, a final check found nothing, and the
+              audit chain has the event.
             </Note>
           )}
           {data.status === "failed" && (

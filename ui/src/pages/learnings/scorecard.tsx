@@ -8,6 +8,7 @@ import { Segmented } from "../../parts/controls.tsx";
 import { SearchField, usePages } from "../../parts/listing.tsx";
 import * as Icon from "../../parts/icons.tsx";
 import { Badge, Card, Empty, Facts, Skeleton, Trouble } from "../../parts/page.tsx";
+import { agentPlaybooks } from "./all-playbooks.ts";
 import { Provenance } from "./provenance.tsx";
 import { useEffects } from "./use-effects.ts";
 
@@ -31,11 +32,17 @@ export function Scorecard() {
   });
   const open = params.get("open");
   const effects = useEffects();
+  const playbooks = useQuery(agentPlaybooks);
+  /** A playbook has the same name here as everywhere; the others are known by their text. */
+  const titleOf = ({ kind, learning_id, title }: Score) =>
+    (kind === "agent_playbook" &&
+      playbooks.data?.agent_playbooks.find((p) => String(p.agent_playbook_id) === learning_id)?.playbook_name) ||
+    title;
   const effect = (score: Score) => effects.of(score.kind, score.learning_id);
   // Those without an effect keep the server's order, which goes by verdicts.
   const scores = [...(card.data?.scores ?? [])].sort((a, b) => worstFirst(effect(a), effect(b)));
   const text = params.get("text")?.toLowerCase() ?? "";
-  const found = scores.filter((score) => score.title.toLowerCase().includes(text));
+  const found = scores.filter((score) => `${titleOf(score)} ${score.title}`.toLowerCase().includes(text));
   const [shown, more] = usePages(found, `${kind} ${text}`);
   return (
     <Card
@@ -71,6 +78,7 @@ export function Scorecard() {
             <Row
               key={key}
               score={score}
+              title={titleOf(score)}
               effect={effect(score)}
               open={open === key}
               onToggle={() => change({ open: open === key ? null : key })}
@@ -83,9 +91,9 @@ export function Scorecard() {
   );
 }
 
-type RowProps = { score: Score; effect: Effect | undefined; open: boolean; onToggle: () => void };
+type RowProps = { score: Score; title: string; effect: Effect | undefined; open: boolean; onToggle: () => void };
 
-function Row({ score, effect, open, onToggle }: RowProps) {
+function Row({ score, title, effect, open, onToggle }: RowProps) {
   const { attributable_impact: impact } = score;
   return (
     <li className="border-b border-line last:border-0">
@@ -95,7 +103,7 @@ function Row({ score, effect, open, onToggle }: RowProps) {
         onClick={onToggle}
         className="grid w-full grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 gap-y-1 px-5 py-2.5 text-left hover:bg-raised md:grid-cols-[minmax(0,1fr)_220px_110px_80px_20px]">
         <span className="min-w-0">
-          <span className="block truncate font-medium">{score.title}</span>
+          <span className="block truncate font-medium">{title}</span>
           <span className="block truncate text-[0.87rem] text-faint">
             {words(score.kind)}
             {score.user_id && ` of ${score.user_id}`}
