@@ -1,4 +1,4 @@
-//! `evenhand experiments analyse|simulate`.
+//! `evenhand experiments …`: those of a server, and numbers computed from files.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -8,21 +8,31 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressDrawTarget};
+use reqwest::Method;
+use serde_json::Value;
 
-use super::{Format, Installation};
+use super::Installation;
+use super::remote::{Remote, path};
+use super::report::{Output, cell, items, time};
 use base::clock::Clock;
 use base::owner::OrgId;
 use base::vocabulary::Vocabulary;
 use service::app::Schema;
 use service::credentials::DEFAULT_ORG;
-use service::experiments::analysis::{Analysis, Design, Sample, analyse};
+use service::experiments::analysis::{Design, Sample, analyse};
 use service::experiments::looks::Looks;
 use service::experiments::rows::SessionRow;
 use service::experiments::{MARGIN, PLANNED_USERS, simulate};
-use stats::{CiMethod, NullReason};
+use stats::CiMethod;
 
 #[derive(Subcommand)]
 pub enum Experiments {
+    /// List the experiments of a server, the newest start first.
+    List(List),
+    /// Show the results of an experiment of a server: lift, interval, decision and health.
+    Results(Results),
+    /// Write the rows behind the results into a file, which `experiments analyse` reads.
+    Export(Export),
     /// Compute the numbers of an experiment from a file of rows.
     ///
     /// Takes what GET /api/retrieval_experiments/{id}/export gives, or rows of your own: one JSON object per line
@@ -31,6 +41,33 @@ pub enum Experiments {
     Analyse(Analyse),
     /// Assign the recorded users to arms that differ in nothing, many times, and count the false alarms.
     Simulate(Simulate),
+}
+
+#[derive(Args)]
+pub struct List {
+    #[command(flatten)]
+    remote: Remote,
+    #[command(flatten)]
+    output: Output,
+}
+
+#[derive(Args)]
+pub struct Results {
+    #[command(flatten)]
+    remote: Remote,
+    experiment: String,
+    #[command(flatten)]
+    output: Output,
+}
+
+#[derive(Args)]
+pub struct Export {
+    #[command(flatten)]
+    remote: Remote,
+    experiment: String,
+    /// File to write; must not exist yet
+    #[arg(long, value_name = "FILE")]
+    output: PathBuf,
 }
 
 #[derive(Args)]
@@ -50,8 +87,8 @@ pub struct Analyse {
     /// clustered_newcombe_tbm, cr2_bell_mccaffrey, cr1_t_clusters_minus_1, delta_welch or newcombe_neff
     #[arg(long, default_value = CiMethod::ClusteredNewcombe.as_str())]
     ci_method: String,
-    #[arg(long, value_enum, default_value_t = Format::Report)]
-    format: Format,
+    #[command(flatten)]
+    output: Output,
 }
 
 #[derive(Args)]
@@ -68,13 +105,16 @@ pub struct Simulate {
     /// Number of past days that recorded sessions are taken from
     #[arg(long, default_value_t = 90, value_parser = clap::value_parser!(i64).range(1..=36_500))]
     days: i64,
-    #[arg(long, value_enum, default_value_t = Format::Report)]
-    format: Format,
+    #[command(flatten)]
+    output: Output,
 }
 
 impl Experiments {
     pub async fn run(self) -> Result<ExitCode> {
         match self {
+            Experiments::List(command) => command.run().await,
+            Experiments::Results(command) => command.run().await,
+            Experiments::Export(command) => command.run().await,
             Experiments::Analyse(command) => command.run(),
             Experiments::Simulate(command) => command.run().await,
         }
@@ -102,10 +142,7 @@ impl Analyse {
             ci_method,
         };
         let found = analyse(&sample, &design, Clock::System.now(), &mut Looks::default());
-        match self.format {
-            Format::Json => say_line!("{}", serde_json::to_string_pretty(&found)?),
-            Format::Report => say!("{}", report(&found)),
-        }
+        print(self.output, &serde_json::to_value(&found)?);
         Ok(ExitCode::SUCCESS)
     }
 
@@ -127,52 +164,112 @@ impl Analyse {
     }
 }
 
-fn report(found: &Analysis) -> String {
+impl List {
+    async fn run(self) -> Result<ExitCode> {
+        let found = self.remote.client()?.get("/api/retrieval_experiments", &[]).await?;
+        let headings = ["experiment", "held out, %", "started", "ended"];
+        self.output.table(&found, headings, || {
+            let row = |experiment: &Value| {
+                [
+                    cell(&experiment["experiment_id"]),
+                    cell(&experiment["holdout_percentage"]),
+                    time(&experiment["started_at"]),
+                    match experiment["ended_at"].is_null() {
+                        true => "active".to_owned(),
+                        false => time(&experiment["ended_at"]),
+                    },
+                ]
+            };
+            items(&found, "experiments").iter().map(row).collect()
+        });
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl Results {
+    async fn run(self) -> Result<ExitCode> {
+        let path = path(&["api", "retrieval_experiments", &self.experiment, "results"])?;
+        print(self.output, &self.remote.client()?.get(&path, &[]).await?);
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl Export {
+    async fn run(self) -> Result<ExitCode> {
+        let path = path(&["api", "retrieval_experiments", &self.experiment, "export"])?;
+        let client = self.remote.client()?;
+        let bytes = client.download(client.request(Method::GET, &path), &self.output).await?;
+        eprintln!("{}: {bytes} bytes", self.output.display());
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Prints results, computed here or by a server.
+fn print(output: Output, found: &Value) {
+    match output.is_json() {
+        true => say_line!("{found:#}"),
+        false => say!("{}", report(found)),
+    }
+}
+
+fn report(found: &Value) -> String {
     let mut lines = Vec::new();
-    for arm in [&found.treatment, &found.holdout] {
-        let rate = arm.success_rate.map_or("no rate".to_owned(), |r| format!("{:.1} %", r * 100.0));
+    for arm in [&found["treatment"], &found["holdout"]] {
+        let rate = arm["success_rate"].as_f64();
+        let rate = rate.map_or("no rate".to_owned(), |rate| format!("{:.1} %", rate * 100.0));
         lines.push(format!(
             "{:<10} {:>8} users {:>9} sessions judged, success {rate}",
-            arm.arm.as_str(),
-            arm.evaluated_user_count,
-            arm.evaluated_session_count
+            cell(&arm["arm"]),
+            cell(&arm["evaluated_user_count"]),
+            cell(&arm["evaluated_session_count"])
         ));
     }
-    let reason = |reason: Option<NullReason>| {
-        reason.map_or("unknown".to_owned(), |reason| reason.as_str().replace('_', " "))
-    };
-    let inference = &found.inference;
-    lines.push(match found.success_rate_lift_percentage_points {
+    let inference = &found["inference"];
+    lines.push(match found["success_rate_lift_percentage_points"].as_f64() {
         Some(lift) => {
-            let interval = match found.confidence_interval_95_percentage_points {
+            let interval = match ends(&found["confidence_interval_95_percentage_points"]) {
                 Some([low, high]) => format!("95 %: {low:+.2} to {high:+.2}"),
-                None => format!("no interval: {}", reason(inference.interval_null_reason)),
+                None => format!("no interval: {}", reason(&inference["interval_null_reason"])),
             };
             format!("lift       {lift:+.2} percentage points ({interval})")
         }
-        None => format!("lift       none: {}", reason(inference.lift_null_reason)),
+        None => format!("lift       none: {}", reason(&inference["lift_null_reason"])),
     });
-    let any_day = found.always_valid.as_ref().map_err(|reason| *reason);
-    lines.push(match any_day.and_then(|lift| lift.interval_pp) {
-        Ok([low, high]) => format!("any day    {low:+.2} to {high:+.2} (safe to read every day)"),
-        Err(why) => format!("any day    none: {}", reason(Some(why))),
+    let any_day = &found["always_valid"];
+    lines.push(match ends(&any_day["interval_pp"]) {
+        Some([low, high]) => format!("any day    {low:+.2} to {high:+.2} (safe to read every day)"),
+        None => {
+            let why = [&any_day["interval_pp_null_reason"], &found["always_valid_null_reason"]];
+            let why = why.into_iter().find(|why| why.is_string());
+            format!("any day    none: {}", why.map_or("unknown".to_owned(), reason))
+        }
     });
-    lines.push(format!("decision   {}", found.decision.sentence));
-    for problem in &found.health.problems {
-        lines.push(format!("warning    {problem}"));
+    lines.push(format!("decision   {}", cell(&found["decision"]["sentence"])));
+    for problem in items(&found["health"], "problems") {
+        lines.push(format!("warning    {}", cell(problem)));
     }
-    if found.unattributed_evaluated_session_count > 0 {
-        let count = found.unattributed_evaluated_session_count;
+    let not_counted = found["unattributed_evaluated_session_count"].as_u64().unwrap_or(0);
+    if not_counted > 0 {
         lines.push(format!(
-            "coverage   {count} judged sessions do not count; --format json says why"
+            "coverage   {not_counted} judged sessions do not count; --json says why"
         ));
     }
-    for guardrail in &found.guardrails {
-        let name = guardrail.name.as_str().replace('_', " ");
-        lines.push(format!("guardrail  {name}: {}", guardrail.verdict));
+    for guardrail in items(found, "guardrails") {
+        let name = reason(&guardrail["name"]);
+        lines.push(format!("guardrail  {name}: {}", cell(&guardrail["verdict"])));
     }
-    lines.push(format!("digest     {}", found.analysis.input_digest));
+    lines.push(format!("digest     {}", cell(&found["analysis"]["input_digest"])));
     lines.join("\n") + "\n"
+}
+
+/// The ends of an interval.
+fn ends(interval: &Value) -> Option<[f64; 2]> {
+    Some([interval[0].as_f64()?, interval[1].as_f64()?])
+}
+
+/// A word of a closed vocabulary, for people.
+fn reason(word: &Value) -> String {
+    word.as_str().unwrap_or("unknown").replace('_', " ")
 }
 
 impl Simulate {
@@ -185,7 +282,7 @@ impl Simulate {
         let bar = ProgressBar::with_draw_target(Some(u64::from(self.assignments)), target);
         let found = recorded.simulate(self.holdout_percentage, self.assignments, || bar.inc(1));
         bar.finish_and_clear();
-        if self.format == Format::Json {
+        if self.output.is_json() {
             say_line!("{}", serde_json::to_string_pretty(&found)?);
             return Ok(ExitCode::SUCCESS);
         }

@@ -1,4 +1,5 @@
-//! `evenhand governance …`: what the endpoints do, for operators, by the same code.
+//! `evenhand governance …`: what the endpoints do, for operators. On the installation itself by the same code, or by
+//! asking a server.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -8,14 +9,16 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
+use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 
 use super::Installation;
-use base::owner::{OrgId, UserId};
+use super::remote::{RemoteClient, path};
+use super::target::Target;
+use base::owner::UserId;
 use base::private_files;
 use service::app::{App, Schema};
-use service::credentials::DEFAULT_ORG;
 use service::governance::audit::agreement;
 use service::governance::audit::verification::{self, Expected};
 use service::governance::export_format::ExportFormat;
@@ -51,9 +54,7 @@ pub enum Governance {
 #[derive(Args)]
 pub struct PersonArgs {
     #[command(flatten)]
-    installation: Installation,
-    #[arg(long, default_value = DEFAULT_ORG)]
-    org: OrgId,
+    target: Target,
     /// The user's id, as it is published
     #[arg(long)]
     user: UserId,
@@ -74,9 +75,7 @@ pub struct ExportArgs {
 #[derive(Args)]
 pub struct Status {
     #[command(flatten)]
-    installation: Installation,
-    #[arg(long, default_value = DEFAULT_ORG)]
-    org: OrgId,
+    target: Target,
     purge_id: String,
     /// Print the certificate of a complete erasure
     #[arg(long)]
@@ -86,9 +85,7 @@ pub struct Status {
 #[derive(Args)]
 pub struct Preview {
     #[command(flatten)]
-    installation: Installation,
-    #[arg(long, default_value = DEFAULT_ORG)]
-    org: OrgId,
+    target: Target,
     #[arg(long)]
     user: UserId,
 }
@@ -140,12 +137,17 @@ fn checked<T: From<String>>(name: &str, id: &str) -> Result<T> {
 impl PersonArgs {
     async fn open(&self) -> Result<(Arc<App>, EraseRequest)> {
         let request = EraseRequest {
-            org_id: checked("org", &self.org)?,
+            org_id: checked("org", &self.target.org)?,
             user_id: checked("user", &self.user)?,
             request_id: checked("request", &self.request)?,
             actor: COMMAND_LINE.to_owned(),
         };
-        Ok((self.installation.open(Schema::MustBeCurrent).await?, request))
+        Ok((self.target.installation.open(Schema::MustBeCurrent).await?, request))
+    }
+
+    /// The same request, to a server.
+    fn body(&self) -> Value {
+        json!({"user_id": self.user, "request_id": self.request})
     }
 }
 
@@ -163,6 +165,13 @@ impl ExportArgs {
     async fn run(self) -> Result<ExitCode> {
         let is_zip = self.output.extension().is_some_and(|ending| ending == "zip");
         let format = if is_zip { ExportFormat::Zip } else { ExportFormat::Json };
+        if let Some(server) = self.person.target.server()? {
+            let path = format!("/api/governance/export-user?format={format}");
+            let request = server.request(Method::POST, &path).json(&self.person.body());
+            let written = server.download(request, &self.output).await?;
+            show(&json!({"bytes": written}));
+            return Ok(ExitCode::SUCCESS);
+        }
         let file = private_files::options().create_new(true).open(&self.output);
         let file = file.with_context(|| format!("cannot write {}", self.output.display()))?;
         let mut file = tokio::fs::File::from_std(file);
@@ -188,6 +197,9 @@ impl ExportArgs {
 }
 
 async fn erase(person: PersonArgs) -> Result<ExitCode> {
+    if let Some(server) = person.target.server()? {
+        return erase_on_server(&server, &person).await;
+    }
     let (app, request) = person.open().await?;
     let total: u64 = people::preview(&app, &request.org_id, &request.user_id).await?.values().sum();
     let progress = bar(total, "erasing");
@@ -210,10 +222,40 @@ async fn erase(person: PersonArgs) -> Result<ExitCode> {
     Ok(if complete { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+/// Repeats the request, which changes nothing, until the erasure is through.
+async fn erase_on_server(server: &RemoteClient, person: &PersonArgs) -> Result<ExitCode> {
+    let body = person.body();
+    let counts =
+        server.post("/api/governance/preview-user", &json!({"user_id": person.user})).await?;
+    let progress = bar(counts["total"].as_u64().unwrap_or(0), "erasing");
+    let erased = loop {
+        let erased = server.post("/api/governance/erase-user", &body).await?;
+        let deleted = erased["deleted_counts"].as_object().into_iter().flat_map(|c| c.values());
+        progress.set_position(deleted.filter_map(Value::as_u64).sum());
+        if [PurgeStatus::Complete.as_str(), PurgeStatus::Failed.as_str()]
+            .iter()
+            .any(|end| erased["status"] == *end)
+        {
+            break erased;
+        }
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    };
+    progress.finish_and_clear();
+    show(&erased);
+    let is_complete = erased["status"] == PurgeStatus::Complete.as_str();
+    Ok(if is_complete { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
 impl Status {
     async fn run(self) -> Result<ExitCode> {
-        let app = self.installation.open(Schema::MustBeCurrent).await?;
-        let purge = purge::find(&app, &self.org, &self.purge_id).await?;
+        if let Some(server) = self.target.server()? {
+            let mut segments = vec!["api", "governance", "purge-operations", &self.purge_id];
+            segments.extend(self.certificate.then_some("certificate"));
+            show(&server.get(&path(&segments)?, &[]).await?);
+            return Ok(ExitCode::SUCCESS);
+        }
+        let app = self.target.installation.open(Schema::MustBeCurrent).await?;
+        let purge = purge::find(&app, &self.target.org, &self.purge_id).await?;
         if self.certificate {
             show(&serde_json::to_value(certificate::of(&app, &purge)?)?);
         } else {
@@ -230,8 +272,13 @@ impl Status {
 
 impl Preview {
     async fn run(self) -> Result<ExitCode> {
-        let (org, user) = (checked("org", &self.org)?, checked("user", &self.user)?);
-        let app = self.installation.open(Schema::MustBeCurrent).await?;
+        if let Some(server) = self.target.server()? {
+            let body = json!({"user_id": self.user});
+            show(&server.post("/api/governance/preview-user", &body).await?);
+            return Ok(ExitCode::SUCCESS);
+        }
+        let (org, user) = (checked("org", &self.target.org)?, checked("user", &self.user)?);
+        let app = self.target.installation.open(Schema::MustBeCurrent).await?;
         let counts = people::preview(&app, &org, &user).await?;
         let total: u64 = counts.values().sum();
         let subject_ref = app.subject_keys.subject_ref(&org, &user);
@@ -242,6 +289,10 @@ impl Preview {
 }
 
 async fn readmit(person: PersonArgs) -> Result<ExitCode> {
+    if let Some(server) = person.target.server()? {
+        show(&server.post("/api/governance/readmit-user", &person.body()).await?);
+        return Ok(ExitCode::SUCCESS);
+    }
     let (app, request) = person.open().await?;
     let readmitted = people::readmit(&app, request).await?;
     show(&json!({"readmitted": readmitted}));

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use clap::Args;
 use reqwest::Method;
 use serde::Deserialize;
@@ -30,17 +30,10 @@ struct Check {
 
 impl Health {
     pub async fn run(self) -> Result<ExitCode> {
-        let url = &self.remote.url;
-        let request = self.remote.client()?.request(Method::GET, "/health/ready");
-        let answer = request.send().await.map_err(|error| {
-            anyhow!(
-                "{url} does not answer: {error}. Is it running, and is EVENHAND_URL its address?"
-            )
-        })?;
+        let client = self.remote.client()?;
+        let answer = client.reach(client.request(Method::GET, "/health/ready")).await?;
         let ready = answer.status().is_success();
-        let readiness: Readiness = answer.json().await.map_err(|error| {
-            anyhow!("{url} does not answer as Evenhand does: {error}. Is EVENHAND_URL its address?")
-        })?;
+        let readiness: Readiness = client.json(answer).await?;
         for check in readiness.checks {
             let mark = if check.ok { "ok      " } else { "PROBLEM " };
             say_line!("{mark} {}: {}", check.name, check.detail);

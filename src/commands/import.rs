@@ -14,7 +14,7 @@ use reqwest::{Method, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::remote::{Remote, RemoteClient};
+use super::remote::{Remote, RemoteClient, detail};
 use base::clock::Clock;
 use traces::files::{Format, Item, Options, Problem, read};
 
@@ -232,10 +232,4 @@ fn note_path(file: &Path) -> PathBuf {
 
 fn kept(place: &Path) -> Option<Note> {
     serde_json::from_str(&fs::read_to_string(place).ok()?).ok()
-}
-
-/// The sentence of a problem body.
-fn detail(text: &str) -> String {
-    let body: Value = serde_json::from_str(text).unwrap_or_default();
-    body["detail"].as_str().unwrap_or(text).to_owned()
 }

@@ -20,7 +20,11 @@ mod man;
 mod mcp;
 mod migrate;
 mod remote;
+mod report;
 mod serve;
+mod sessions;
+mod target;
+mod times;
 mod unit;
 
 use std::path::PathBuf;
@@ -28,7 +32,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow, bail};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 
 use base::clock::Clock;
 use base::ids::Ids;
@@ -73,13 +77,16 @@ enum Command {
     /// Check the judge's connection, or grade a session from a file.
     #[command(subcommand)]
     Judge(judge::Judge),
-    /// Judge sessions again, or check a success rate.
+    /// List, show and export the sessions of a running server.
+    #[command(subcommand)]
+    Sessions(sessions::Sessions),
+    /// Show success rates and verdicts, judge sessions again, or check a success rate.
     #[command(subcommand)]
     Evaluate(evaluate::Evaluate),
-    /// Compute an experiment's numbers from its rows, or try assignments on recorded users.
+    /// Show the experiments of a running server, compute one's numbers from its rows, or try assignments.
     #[command(subcommand)]
     Experiments(experiments::Experiments),
-    /// Compute the effects of playbooks on trial from their rows.
+    /// Show what the agent learned, whether it helps, and what is proposed to do about it.
     #[command(subcommand)]
     Learnings(learnings::Learnings),
     /// Publish files that other tools export to a running server.
@@ -117,13 +124,6 @@ enum Command {
     Completions(completions::Completions),
     /// Write the manual pages.
     Man(man::Man),
-}
-
-/// Form of what a command finds.
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum Format {
-    Report,
-    Json,
 }
 
 /// Installation that a command works on.
@@ -183,9 +183,10 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
             }
             Command::Config(command) => command.run(),
             Command::Judge(command) => command.run().await,
+            Command::Sessions(command) => command.run().await,
             Command::Evaluate(command) => command.run().await,
             Command::Experiments(command) => command.run().await,
-            Command::Learnings(command) => command.run(),
+            Command::Learnings(command) => command.run().await,
             Command::Import(command) => command.run().await,
             Command::Mcp(command) => command.run().await,
             Command::Governance(command) => command.run().await,

@@ -47,6 +47,7 @@ mod publish_queue;
 mod python_client;
 mod questions;
 mod reads;
+mod remote_commands;
 mod replicas;
 mod restarts;
 mod roles;

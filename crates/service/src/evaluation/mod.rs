@@ -35,7 +35,7 @@ pub use results::grading::LEARNING_VERDICTS_CHANGED;
 pub use results::learning_verdicts::{LearningVerdict, VerdictOnLearning, learning_digest};
 pub use results::on_demand::{Grade, GradeRequest, grade_on_demand};
 pub use results::rows::{
-    ResultQuery, SessionVerdicts, list as list_results, of_session, session_shrank, success_rate,
+    ResultQuery, SessionVerdicts, list as list_results, of_session, session_shrank,
 };
 pub use results::schedule::{outcome_reported, record_gauges, session_changed, session_grows};
 pub use shadow::ShadowPreference;

@@ -38,7 +38,7 @@ use stats::learning_trials::TrialState;
 use stats::reason::NullReason;
 use storage::db::Tx;
 use storage::error::{Error, Result};
-use windows::{Bucket, ROWS, Windows, ranges, ranges_of_whole};
+use windows::{ROWS, Windows, ranges, ranges_of_whole};
 
 pub use evidence::{RecentEvidence, RuleAssociation};
 pub use job::{FoldSums, fold_all};
@@ -48,6 +48,7 @@ pub use numbers::{
 pub use sql::prepare;
 pub use sql::rollups::{gaps, install, trigger_names};
 pub use sql::{fold, group_of, mismatches, rebuild};
+pub use windows::Bucket;
 
 /// Parameters of an overview.
 #[derive(Clone, Debug)]
@@ -300,16 +301,28 @@ pub async fn overview(
     org_id: &OrgId,
     request: OverviewRequest,
 ) -> Result<axum::body::Body> {
+    let (overview, lists) = read(app, org_id, request).await?;
+    let text = serde_json::to_string(&overview).map_err(|e| Error::Internal(e.to_string()))?;
+    Ok(body::stream(app.clone(), org_id.to_owned(), text, lists))
+}
+
+/// The first block of an overview: the success rate of the window.
+pub async fn hero(app: &Arc<App>, org_id: &OrgId, request: OverviewRequest) -> Result<HeroBlock> {
+    Ok(read(app, org_id, request).await?.0.hero)
+}
+
+async fn read(
+    app: &Arc<App>,
+    org_id: &OrgId,
+    request: OverviewRequest,
+) -> Result<(Overview, Lists)> {
     let trials_enabled = organization::recent(app, org_id).await?.learning_trials.enabled;
     let input = (app.clone(), org_id.to_owned(), request);
-    let (overview, lists) = app
-        .db
+    app.db
         .read_standby("evaluation.overview", input, move |tx, (app, org_id, request)| {
             Box::pin(compute(app, tx, org_id, request, trials_enabled))
         })
-        .await?;
-    let text = serde_json::to_string(&overview).map_err(|e| Error::Internal(e.to_string()))?;
-    Ok(body::stream(app.clone(), org_id.to_owned(), text, lists))
+        .await
 }
 
 /// First results younger than this many seconds, or fewer shadow verdicts than [`ENOUGH`], are `early`.

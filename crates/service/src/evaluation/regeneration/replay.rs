@@ -92,7 +92,7 @@ pub struct Regeneration {
     pub cost_usd: Option<f64>,
 }
 
-#[derive(Clone, Debug, Serialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[schema(as = RegenerateFailure)]
 pub struct Failure {
     pub session_id: String,
@@ -100,7 +100,7 @@ pub struct Failure {
 }
 
 /// Progress of a regeneration.
-#[derive(Clone, Debug, Serialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[schema(as = RegenerateStatusResponse)]
 pub struct Progress {
     pub job_id: String,

@@ -199,16 +199,3 @@ async fn cited(tx: &mut Tx, subject: &SubjectWrite, session_id: &str) -> Result<
     }
     Ok(titles)
 }
-
-/// Successes and verdicts of the judge over the sessions that began in `[from, to)`.
-pub async fn success_rate(app: &App, org_id: &OrgId, from: i64, to: i64) -> Result<(i64, i64)> {
-    app.db
-        .lookup(
-            "evaluation.success_rate",
-            (org_id.to_owned(), from, to),
-            |tx, (org_id, from, to)| {
-                Box::pin(sql::success_counts(tx, org_id, AGENT_SUCCESS, *from, *to))
-            },
-        )
-        .await
-}

@@ -255,24 +255,3 @@ pub async fn recent_results(
     results.sort_unstable_by_key(|result| Reverse((result.created_at, result.result_id)));
     Ok(results)
 }
-
-/// Successes and all verdicts of the sessions that began in `[from, to)`.
-pub async fn success_counts(
-    tx: &mut Tx,
-    org_id: &OrgId,
-    evaluation_name: &str,
-    from: i64,
-    to: i64,
-) -> Result<(i64, i64)> {
-    let found = row!(
-        tx,
-        (i64, i64),
-        "SELECT COUNT(CASE WHEN is_success THEN 1 END), COUNT(*) FROM evaluation_results
-         WHERE org_id = $1 AND evaluation_name = $2 AND created_at >= $3 AND created_at < $4",
-        org_id,
-        evaluation_name,
-        from,
-        to
-    )?;
-    Ok(found.unwrap_or((0, 0)))
-}
