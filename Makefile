@@ -52,7 +52,7 @@ debug-build:
 # One of the tests compares the checked-in specification with that of the binary.
 nextest: debug-build
 	@rm -f $(NOT_RUN)
-	scripts/with-postgres cargo nextest run --workspace; status=$$?; \
+	TMPDIR=$$(scripts/memory-folder) scripts/with-postgres cargo nextest run --workspace; status=$$?; \
 		[ ! -s $(NOT_RUN) ] || scripts/skipped "tests that need what is not here" "$$(cat $(NOT_RUN))"; exit $$status
 
 # Whether intervals and decisions hold what they promise, in simulations with known truth: every line against its bound.
