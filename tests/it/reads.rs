@@ -155,6 +155,49 @@ async fn get_interactions_gives_the_newest_turns_in_their_order(t: TestApp) {
 }
 
 #[apply(both_backends)]
+async fn the_list_says_how_sessions_began_and_what_their_calls_took(t: TestApp) {
+    let server = t.serve().await;
+    let usage = json!({"model": "m", "input_tokens": 1200, "output_tokens": 34, "cost_usd": 0.5, "latency_ms": 900});
+    let less = json!({"input_tokens": 800});
+    let turns = json!([
+        {"role": "assistant", "content": "Welcome.", "usage": usage},
+        {"role": "User", "content": "Wo ist é? ".repeat(30)},
+        {"role": "assistant", "content": "There.", "usage": less},
+    ]);
+    publish_at(&server, "ada", "s1", NOW - 9, json!({"interaction_data_list": turns})).await;
+    for n in 2..5 {
+        publish_at(&server, "ada", &format!("s{n}"), NOW - n, json!({})).await;
+    }
+    let page = server.get("/api/sessions?limit=2&count=true").await.ok();
+    assert_eq!((&page["total"], page["sessions"].as_array().unwrap().len()), (&json!(4), 2));
+    assert_eq!(server.get("/api/sessions").await.ok()["total"], Value::Null, "nobody asked");
+    let page = server.get("/api/sessions?session_ids=s1&user_id=ada&count=true").await.ok();
+    let session = &page["sessions"][0];
+    assert_eq!(page["total"], 1);
+    assert_eq!(session["first_words"], json!("Wo ist é? ".repeat(20)));
+    let calls = json!({
+        "count": 2, "input_tokens": 2000, "output_tokens": 34, "cost_usd": 0.5, "latency_ms": 900,
+    });
+    assert_eq!(session["calls"], calls);
+    assert_eq!(session["failure_reason"], Value::Null);
+    for (session, corrections) in [("s1", 0), ("s2", 3)] {
+        t.sql(&format!(
+            "INSERT INTO evaluation_results (org_id, user_id, session_id, evaluation_name, agent_version, epoch, is_success,
+                failure_type, failure_reason, number_of_corrections, is_escalated, learning_status, created_at, evaluated_at,
+                interaction_count, last_interaction_id, judge, prompt_version, rubric_hash, input_tokens, output_tokens,
+                latency_ms, attempts, flags, source, is_newest)
+             VALUES ('default', 'ada', '{session}', 'agent_success', 'v1', 1, FALSE, 'wrong_answer', 'Another place.',
+                {corrections}, FALSE, 'complete', {NOW}, {NOW}, 1, 1, 'm', 'v1', '', 0, 0, 0, 1, '[]', '', TRUE)"
+        ))
+        .await
+        .unwrap();
+    }
+    let page = server.get("/api/sessions?min_corrections=1&count=true").await.ok();
+    assert_eq!((&page["total"], &page["sessions"][0]["session_id"]), (&json!(1), &json!("s2")));
+    assert_eq!(page["sessions"][0]["failure_reason"], "Another place.");
+}
+
+#[apply(both_backends)]
 async fn walking_the_session_list_misses_nothing_and_repeats_nothing(t: TestApp) {
     let server = t.serve().await;
     let mut expected = BTreeSet::new();

@@ -12,10 +12,11 @@ use utoipa_axum::routes;
 
 use super::export::{self, ExportSessions};
 use super::reads::{
-    self, GetInteractions, GetRequests, ListSessions, SearchInteractions, SessionRequests,
+    self, GetInteractions, GetRequests, ListSessions, SearchInteractions, SessionPage,
+    SessionRequests,
 };
 use super::rows::RequestFilter;
-use super::{Interaction, ListedOutcome, ListedSession, OutcomeFilter};
+use super::{Interaction, ListedOutcome, OutcomeFilter};
 use base::owner::UserId;
 
 use crate::app::App;
@@ -205,7 +206,11 @@ impl Read for ListSessions {
                 .filter(|text| !text.trim().is_empty()),
             session_ids: session_ids(f),
             cursor: f.about("`next_cursor` of the page before.").optional_text("cursor", 8000),
+            min_corrections: f
+                .about("So many corrections or more, by the newest verdict.")
+                .integer("min_corrections", 0..=1_000_000),
             limit: f.integer_or("limit", 1..=MAX_PAGE, 50),
+            count: f.about("Whether `total` is counted.").flag_or("count", false),
         }
     }
 }
@@ -222,23 +227,15 @@ fn session_ids(f: &mut Fields<'_>) -> Option<Vec<String>> {
     Some(ids)
 }
 
-#[derive(Serialize, ToSchema)]
-struct ListSessionsResponse {
-    sessions: Vec<ListedSession>,
-    /// Ask with this for the next page; null on the last.
-    next_cursor: Option<String>,
-}
-
 /// Sessions, newest activity first, page by page.
 #[utoipa::path(get, path = "/api/sessions", tag = "sessions", params(ListSessions),
-    responses((status = 200, body = ListSessionsResponse)))]
+    responses((status = 200, body = SessionPage)))]
 async fn list_sessions(
     State(app): State<Arc<App>>,
     caller: Caller,
     QueryInput(query): QueryInput<ListSessions>,
-) -> Result<Json<ListSessionsResponse>> {
-    let (sessions, next_cursor) = reads::list(&app, &caller.org_id, query).await?;
-    Ok(Json(ListSessionsResponse { sessions, next_cursor }))
+) -> Result<Json<SessionPage>> {
+    Ok(Json(reads::list(&app, &caller.org_id, query).await?))
 }
 
 crate::request_query!(ExportSessions);

@@ -18,6 +18,8 @@ use utoipa::ToSchema;
 use crate::experiments::Arm;
 use base::owner::UserId;
 use judge::{FailureType, LearningKind};
+use storage::db;
+use storage::error::Result;
 
 pub use new_turn::{ITEMS, InteractionData, LEARNINGS_PER_REQUEST};
 pub use outcomes::{ListedOutcome, NewOutcome, OutcomeFilter, SessionOutcome, list_outcomes};
@@ -221,6 +223,49 @@ pub struct ListedSession {
     pub is_success: Option<bool>,
     /// Empty on success.
     pub failure_type: Option<FailureType>,
+    /// Empty on success.
+    pub failure_reason: Option<String>,
     pub number_of_correction_per_session: Option<i64>,
     pub is_escalated: Option<bool>,
+    /// The beginning of the user's first turn.
+    pub first_words: Option<String>,
+    #[sqlx(skip)]
+    pub calls: CallTotals,
+}
+
+/// Calls of models that a session's turns carry: sums of what is known of them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
+pub struct CallTotals {
+    pub count: usize,
+    pub input_tokens: Option<i64>,
+    pub output_tokens: Option<i64>,
+    pub cost_usd: Option<f64>,
+    pub latency_ms: Option<i64>,
+}
+
+impl CallTotals {
+    /// Of usages as a list of lists, as the engines give rows.
+    fn of_rows(rows: &str) -> Result<Self> {
+        #[derive(Deserialize)]
+        struct UsageRow {
+            #[serde(deserialize_with = "db::json_column")]
+            usage: Usage,
+        }
+        let usages: Vec<UsageRow> = db::listed(rows)?;
+        let mut totals = CallTotals { count: usages.len(), ..CallTotals::default() };
+        for UsageRow { usage } in usages {
+            add(&mut totals.input_tokens, usage.input_tokens);
+            add(&mut totals.output_tokens, usage.output_tokens);
+            add(&mut totals.cost_usd, usage.cost_usd);
+            add(&mut totals.latency_ms, usage.latency_ms);
+        }
+        Ok(totals)
+    }
+}
+
+/// Adds a number that is known to a sum.
+fn add<T: std::ops::Add<Output = T> + Copy>(sum: &mut Option<T>, number: Option<T>) {
+    if let Some(number) = number {
+        *sum = Some(sum.map_or(number, |sum| sum + number));
+    }
 }

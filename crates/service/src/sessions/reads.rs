@@ -187,16 +187,28 @@ pub struct ListSessions {
     pub to: Option<i64>,
     pub text: Option<String>,
     pub session_ids: Option<Vec<String>>,
+    pub min_corrections: Option<i64>,
     pub cursor: Option<String>,
     pub limit: i64,
+    /// Whether all sessions of the filter are counted.
+    pub count: bool,
 }
 
-/// One page of sessions, newest activity first, and the cursor of the next page.
-pub async fn list(
-    app: &App,
-    org_id: &OrgId,
-    input: ListSessions,
-) -> Result<(Vec<ListedSession>, Option<String>)> {
+/// Sessions of a filter are counted up to this number.
+pub const MOST_COUNTED: i64 = 10_000;
+
+/// A page of sessions, newest activity first.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ListSessionsResponse)]
+pub struct SessionPage {
+    pub sessions: Vec<ListedSession>,
+    /// Ask with this for the next page; null on the last.
+    pub next_cursor: Option<String>,
+    /// Sessions of the filter on all pages, at most 10,000; null unless `count` asks for it.
+    pub total: Option<i64>,
+}
+
+pub async fn list(app: &App, org_id: &OrgId, input: ListSessions) -> Result<SessionPage> {
     let filter = SessionFilter {
         user_id: input.user_id,
         source: input.source,
@@ -206,19 +218,28 @@ pub async fn list(
         to: input.to,
         text: input.text.as_deref().map(like_pattern),
         session_ids: input.session_ids,
+        min_corrections: input.min_corrections,
         after: input.cursor.as_deref().map(decode_cursor).transpose()?,
     };
-    let limit = input.limit;
-    let mut sessions = app
+    let (limit, count) = (input.limit, input.count);
+    let (mut sessions, total) = app
         .db
         .read_standby("sessions.list", (org_id.to_owned(), filter), move |tx, (org_id, filter)| {
-            Box::pin(sql::list_sessions(tx, org_id, filter, limit + 1))
+            Box::pin(async move {
+                let sessions = sql::list_sessions(tx, org_id, filter, limit + 1).await?;
+                let total = match count {
+                    true => Some(sql::count_sessions(tx, org_id, filter, MOST_COUNTED).await?),
+                    false => None,
+                };
+                Ok((sessions, total))
+            })
         })
         .await?;
     let more = sessions.len() > usize::try_from(limit).unwrap_or(usize::MAX);
     sessions.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
-    let next = if more { sessions.last().map(|last| encode_cursor(&last.session)) } else { None };
-    Ok((sessions, next))
+    let last = sessions.last().filter(|_| more);
+    let next_cursor = last.map(|last| encode_cursor(&last.session));
+    Ok(SessionPage { sessions, next_cursor, total })
 }
 
 fn encode_cursor(last: &SessionSummary) -> String {

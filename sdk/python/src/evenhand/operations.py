@@ -813,10 +813,12 @@ come last, the newest first."""
         text: Optional[str] = None,
         session_ids: Optional[str] = None,
         cursor: Optional[str] = None,
+        min_corrections: Optional[int] = None,
         limit: Optional[int] = None,
+        count: Optional[bool] = None,
     ) -> types.ListSessionsResponse:
         """Sessions, newest activity first, page by page."""
-        return cast("types.ListSessionsResponse", self._call("GET", "/api/sessions", query={"start_time": start_time, "end_time": end_time, "user_id": user_id, "source": source, "agent_version": agent_version, "verdict": verdict, "text": text, "session_ids": session_ids, "cursor": cursor, "limit": limit}))
+        return cast("types.ListSessionsResponse", self._call("GET", "/api/sessions", query={"start_time": start_time, "end_time": end_time, "user_id": user_id, "source": source, "agent_version": agent_version, "verdict": verdict, "text": text, "session_ids": session_ids, "cursor": cursor, "min_corrections": min_corrections, "limit": limit, "count": count}))
 
     def export_sessions(
         self,
@@ -1748,10 +1750,12 @@ come last, the newest first."""
         text: Optional[str] = None,
         session_ids: Optional[str] = None,
         cursor: Optional[str] = None,
+        min_corrections: Optional[int] = None,
         limit: Optional[int] = None,
+        count: Optional[bool] = None,
     ) -> types.ListSessionsResponse:
         """Sessions, newest activity first, page by page."""
-        return cast("types.ListSessionsResponse", await self._call("GET", "/api/sessions", query={"start_time": start_time, "end_time": end_time, "user_id": user_id, "source": source, "agent_version": agent_version, "verdict": verdict, "text": text, "session_ids": session_ids, "cursor": cursor, "limit": limit}))
+        return cast("types.ListSessionsResponse", await self._call("GET", "/api/sessions", query={"start_time": start_time, "end_time": end_time, "user_id": user_id, "source": source, "agent_version": agent_version, "verdict": verdict, "text": text, "session_ids": session_ids, "cursor": cursor, "min_corrections": min_corrections, "limit": limit, "count": count}))
 
     async def export_sessions(
         self,

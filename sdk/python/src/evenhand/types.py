@@ -470,6 +470,18 @@ class Calibrated(TypedDict):
     success_share: float
 
 
+class _CallTotalsRequired(TypedDict):
+    count: int
+
+
+# Calls of models that a session's turns carry: sums of what is known of them.
+class CallTotals(_CallTotalsRequired, total=False):
+    cost_usd: Optional[float]
+    input_tokens: Optional[int]
+    latency_ms: Optional[int]
+    output_tokens: Optional[int]
+
+
 class Cancelled(TypedDict):
     # `cancelled`, or what it had ended as before.
     status: RegenerationStatus
@@ -2002,9 +2014,12 @@ class _ListSessionsResponseRequired(TypedDict):
     sessions: List[ListedSession]
 
 
+# A page of sessions, newest activity first.
 class ListSessionsResponse(_ListSessionsResponseRequired, total=False):
     # Ask with this for the next page; null on the last.
     next_cursor: Optional[str]
+    # Sessions of the filter on all pages, at most 10,000; null unless `count` asks for it.
+    total: Optional[int]
 
 
 class _ListedEffectRequired(TypedDict):
@@ -2078,13 +2093,18 @@ class _ListedSessionRequired(TypedDict):
     # The source of its first request.
     source: str
     user_id: UserId
+    calls: CallTotals
 
 
 # A session in a list, with its newest verdict. Null where it has none.
 class ListedSession(_ListedSessionRequired, total=False):
     # Time at which it was declared finished, if it was and has not grown since.
     finished_at: Optional[int]
+    # Empty on success.
+    failure_reason: Optional[str]
     failure_type: Optional[FailureType]
+    # The beginning of the user's first turn.
+    first_words: Optional[str]
     is_escalated: Optional[bool]
     is_success: Optional[bool]
     number_of_correction_per_session: Optional[int]

@@ -8,7 +8,7 @@ import { percent, plural, sourceName } from "../../lib/format.ts";
 import { Button, TextField } from "../../parts/controls.tsx";
 import { Badge, Card, Empty, Page, Skeleton, Trouble } from "../../parts/page.tsx";
 import { useSay } from "../../parts/toast.tsx";
-import { sessionView } from "../sessions/glance.ts";
+import { sessionView } from "../sessions/session-view.ts";
 import { LABELLED } from "../sessions/labels.ts";
 import { Transcript } from "../sessions/transcript.tsx";
 import { ReviewProgress } from "./progress.tsx";

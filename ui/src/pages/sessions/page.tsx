@@ -47,7 +47,11 @@ export default function SessionsPage({ session: viewer }: { session: Session }) 
     enabled: !params.get("rule") || rule.isSuccess,
     initialPageParam: undefined as string | undefined,
     queryFn: ({ pageParam }) =>
-      ok(api.GET("/api/sessions", { params: { query: { ...query, limit: PAGE, cursor: pageParam } } })),
+      ok(
+        api.GET("/api/sessions", {
+          params: { query: { ...query, limit: PAGE, cursor: pageParam, count: !pageParam } },
+        }),
+      ),
     getNextPageParam: (page) => page.next_cursor ?? undefined,
     // All pages are asked for again, so a list that was scrolled far rests.
     refetchInterval: ({ state }) => (state.data?.pages.length ?? 0) <= 2 && QUIET_POLL_MS,
@@ -125,7 +129,7 @@ export default function SessionsPage({ session: viewer }: { session: Session }) 
           ) : (
             <>
               <p className="px-5 pb-2 text-[0.87rem] text-faint" aria-live="polite">
-                {told(rows.length, hasNextPage, order)}
+                {told(rows.length, list.data.pages[0]?.total ?? null, hasNextPage, order)}
                 <span className="hidden sm:inline">
                   . <kbd className="font-sans">J</kbd> and <kbd className="font-sans">K</kbd> walk the rows,{" "}
                   <kbd className="font-sans">Esc</kbd> closes.
@@ -151,11 +155,16 @@ function Actions({ range }: { range: Range }) {
   );
 }
 
+/** The server counts no further. */
+const MOST_COUNTED = 10_000;
+
 /** How many rows there are, and in which order. */
-function told(n: number, hasMore: boolean, { isDefault, column, descending }: Order): string {
+function told(n: number, total: number | null, hasMore: boolean, order: Order): string {
+  const { isDefault, column, descending } = order;
   const sorted = isDefault ? "" : `, by ${NAMES[column]}, ${descending ? "largest" : "smallest"} first`;
+  const all = total === null ? "more" : total < MOST_COUNTED ? count(total) : `${count(MOST_COUNTED)} or more`;
   return hasMore
-    ? `The newest ${count(n)} of more${sorted}; scroll for the rest`
+    ? `The newest ${count(n)} of ${all}${sorted}; scroll for the rest`
     : `${plural(n, "session")} in all${sorted}`;
 }
 

@@ -6,7 +6,7 @@ import { ago, at, duration, plural, sourceName } from "../../lib/format.ts";
 import { IconButton } from "../../parts/controls.tsx";
 import * as Icon from "../../parts/icons.tsx";
 import { Badge, Facts, Skeleton, Trouble } from "../../parts/page.tsx";
-import { sessionView } from "./glance.ts";
+import { sessionView } from "./session-view.ts";
 import { Judgement } from "./judgement.tsx";
 import { Transcript } from "./transcript.tsx";
 

@@ -16,8 +16,11 @@ const row = (n: number, is_success: boolean | null) => ({
   interaction_count: 2 + n,
   is_success,
   failure_type: is_success === false ? "wrong_answer" : null,
+  failure_reason: is_success === false ? "It answered another question." : null,
   number_of_correction_per_session: 0,
   is_escalated: false,
+  first_words: n === 2 ? "Where is it?" : null,
+  calls: { count: 1, input_tokens: 1200, output_tokens: 34, cost_usd: 0.02, latency_ms: 1500 },
 });
 const turn = (id: number, role: string, content: string, at: number) => ({
   interaction_id: id,
@@ -54,7 +57,7 @@ const result = {
 let sent: Sent[];
 function open(address: string, results: unknown[] = [result]) {
   sent = serve({
-    "GET /api/sessions": { sessions: [row(1, true), row(2, false), row(3, null)], next_cursor: null },
+    "GET /api/sessions": { sessions: [row(1, true), row(2, false), row(3, null)], next_cursor: null, total: 3 },
     "GET /api/sessions/user-2/chat-2": {
       session: row(2, false),
       requests: [],

@@ -2,8 +2,7 @@
 import { createColumnHelper, flexRender, getCoreRowModel, useReactTable } from "@tanstack/react-table";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useEffect, useRef } from "react";
-import { ago, at, count, sourceName } from "../../lib/format.ts";
-import { type Glance, useGlances } from "./glance.ts";
+import { ago, at, count, dollars, sourceName } from "../../lib/format.ts";
 import { isSortable, type Order, type SortColumn, useOrder } from "./order.ts";
 import { keyOf, type Row } from "./page.tsx";
 import { Verdict } from "./verdict.tsx";
@@ -69,8 +68,6 @@ export function SessionTable({ rows, open, onOpen, more, narrow }: Props) {
   }, [place, virtual]);
   const hide = (id: string) => (narrow && beside.has(id) ? "hidden" : (spare[id] ?? ""));
   const all = table.getRowModel().rows;
-  const inSight = items.flatMap((item) => all[item.index]?.original ?? []);
-  const glances = useGlances(inSight);
   return (
     <div
       ref={scroll}
@@ -102,7 +99,7 @@ export function SessionTable({ rows, open, onOpen, more, narrow }: Props) {
               <td style={{ height: first.start }} />
             </tr>
           )}
-          {items.map((item, place) => {
+          {items.map((item) => {
             const row = all[item.index];
             if (!row) return null;
             const isOpen = row.id === open;
@@ -119,7 +116,7 @@ export function SessionTable({ rows, open, onOpen, more, narrow }: Props) {
                     key={cell.id}
                     className={`truncate px-2.5 first:pl-5 last:pr-5 ${numeric.has(cell.column.id) ? "num" : ""} ${hide(cell.column.id)}`}>
                     {cell.column.id === "session_id" ? (
-                      <Beginning row={row.original} glance={glances[place]} onOpen={onOpen} />
+                      <Beginning row={row.original} onOpen={onOpen} />
                     ) : (
                       flexRender(cell.column.columnDef.cell, cell.getContext())
                     )}
@@ -154,7 +151,8 @@ function Heading(props: { column: string; order: Order; onSort: (column: SortCol
 }
 
 /** How a session began, whose it is, and why it failed. */
-function Beginning({ row, glance, onOpen }: { row: Row; glance: Glance | undefined; onOpen: (row: Row) => void }) {
+function Beginning({ row, onOpen }: { row: Row; onOpen: (row: Row) => void }) {
+  const calls = callsOf(row.calls);
   return (
     <span className="block min-w-0">
       <button
@@ -165,13 +163,23 @@ function Beginning({ row, glance, onOpen }: { row: Row; glance: Glance | undefin
           event.stopPropagation();
           onOpen(row);
         }}>
-        {glance?.firstWords || row.session_id}
+        {row.first_words || row.session_id}
       </button>
       <span className="block truncate text-[0.84rem] text-soft">
         {row.user_id}, {row.session_id}
-        {glance?.calls && `, ${glance.calls}`}
-        {glance?.reason && ` · ${glance.reason}`}
+        {calls && `, ${calls}`}
+        {row.failure_reason && ` · ${row.failure_reason}`}
       </span>
     </span>
   );
+}
+
+/** Tokens, cost and time of a session's calls; empty if no turn carries them. */
+function callsOf({ input_tokens, output_tokens, cost_usd, latency_ms }: Row["calls"]): string {
+  const parts = [
+    (input_tokens != null || output_tokens != null) && `${count((input_tokens ?? 0) + (output_tokens ?? 0))} tokens`,
+    cost_usd != null && dollars(cost_usd),
+    latency_ms != null && `${(latency_ms / 1000).toFixed(1)} s`,
+  ];
+  return parts.filter(Boolean).join(", ");
 }

@@ -5,7 +5,7 @@ import type { ShadowVerdict } from "../../api/types.ts";
 import { ago } from "../../lib/format.ts";
 import * as Icon from "../../parts/icons.tsx";
 import { Badge, Skeleton, Trouble } from "../../parts/page.tsx";
-import { sessionView } from "../sessions/glance.ts";
+import { sessionView } from "../sessions/session-view.ts";
 
 export function outcomeOf(verdict: ShadowVerdict): "win" | "loss" | "tie" {
   const { better_request: better } = verdict.output;

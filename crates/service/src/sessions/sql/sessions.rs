@@ -1,7 +1,7 @@
 //! SQL of the table `sessions`: a session's summary, and deleting a session with all that is in it.
 
 use crate::sessions::reads::Snapshot;
-use crate::sessions::{ListedSession, SessionSummary, VerdictFilter};
+use crate::sessions::{CallTotals, ListedSession, SessionSummary, VerdictFilter};
 use base::owner::{OrgId, UserId};
 use storage::db::Tx;
 use storage::error::Result;
@@ -70,7 +70,7 @@ pub struct SessionFilter {
     pub user_id: Option<UserId>,
     pub source: Option<String>,
     pub agent_version: Option<String>,
-    /// By the newest verdict of success.
+    /// By the newest verdict.
     pub verdict: Option<VerdictFilter>,
     /// Last activity at or after, before.
     pub from: Option<i64>,
@@ -79,8 +79,43 @@ pub struct SessionFilter {
     pub text: Option<String>,
     /// One of these ids.
     pub session_ids: Option<Vec<String>>,
+    /// As many corrections or more, by the newest verdict.
+    pub min_corrections: Option<i64>,
     /// Only sessions after this one in the list's order.
     pub after: Option<(i64, String, String)>,
+}
+
+impl SessionFilter {
+    /// The ids as a parameter of a statement.
+    fn session_id_list(&self) -> Option<String> {
+        let ids = self.session_ids.as_ref()?;
+        Some(serde_json::Value::from(ids.clone()).to_string())
+    }
+}
+
+/// Sessions of a filter, $1 to $10, with their newest verdicts. Two texts, so that each is answered from its index.
+macro_rules! filtered {
+    ($of_user:literal) => {
+        concat!(
+            " FROM sessions s
+              LEFT JOIN evaluation_results v ON v.org_id = s.org_id AND v.user_id = s.user_id
+                AND v.session_id = s.session_id AND v.is_newest
+              WHERE s.org_id = $1 AND ",
+            $of_user,
+            " AND ($3 IS NULL OR s.source = $3)
+              AND ($4 IS NULL OR s.agent_version = $4)
+              AND ($5 IS NULL OR s.last_request_at >= $5)
+              AND ($6 IS NULL OR s.last_request_at < $6)
+              AND ($7 IS NULL OR EXISTS (
+                    SELECT 1 FROM interactions i WHERE i.org_id = s.org_id AND i.user_id = s.user_id
+                       AND i.session_id = s.session_id AND LOWER(i.content) LIKE LOWER($7) ESCAPE '\\'))
+              AND ($8 IS NULL OR ($8 = 'none' AND v.result_id IS NULL)
+                   OR ($8 = 'success' AND v.is_success = TRUE)
+                   OR ($8 = 'failure' AND v.is_success = FALSE))
+              AND ($9 IS NULL OR s.session_id IN {texts:$9})
+              AND ($10 IS NULL OR v.number_of_corrections >= $10)"
+        )
+    };
 }
 
 /// Newest activity first, ties by user and session.
@@ -90,35 +125,29 @@ pub async fn list_sessions(
     filter: &SessionFilter,
     limit: i64,
 ) -> Result<Vec<ListedSession>> {
+    // What is looked up of each session is looked up of the page alone.
     macro_rules! list {
         ($of_user:literal) => {
             storage::statement!(concat!(
-                "SELECT ",
+                "SELECT s.*,
+                   (SELECT SUBSTR(i.content, 1, 200) FROM interactions i
+                    WHERE i.org_id = $1 AND i.user_id = s.user_id AND i.session_id = s.session_id
+                      AND LOWER(i.role) = 'user' AND i.content <> ''
+                    ORDER BY i.created_at, i.interaction_id LIMIT 1) AS first_words,
+                   (SELECT CAST({json_rows:i.usage} AS TEXT) FROM interactions i
+                    WHERE i.org_id = $1 AND i.user_id = s.user_id AND i.session_id = s.session_id
+                      AND i.usage IS NOT NULL) AS usages
+                 FROM (SELECT ",
                 session_columns!(),
-                ", v.is_success, v.failure_type,
-                   v.number_of_corrections AS number_of_correction_per_session, v.is_escalated
-                 FROM sessions s
-                 LEFT JOIN evaluation_results v ON v.org_id = s.org_id AND v.user_id = s.user_id
-                   AND v.session_id = s.session_id AND v.is_newest
-                 WHERE s.org_id = $1 AND ",
-                $of_user,
-                " AND ($3 IS NULL OR s.source = $3)
-                  AND ($4 IS NULL OR s.agent_version = $4)
-                  AND ($5 IS NULL OR s.last_request_at >= $5)
-                  AND ($6 IS NULL OR s.last_request_at < $6)
-                  AND ($8 IS NULL OR (s.last_request_at, s.user_id, s.session_id) < ($8, $9, $10))
-                  AND ($7 IS NULL OR EXISTS (
-                        SELECT 1 FROM interactions i WHERE i.org_id = s.org_id AND i.user_id = s.user_id
-                           AND i.session_id = s.session_id AND LOWER(i.content) LIKE LOWER($7) ESCAPE '\\'))
-                  AND ($12 IS NULL OR ($12 = 'none' AND v.result_id IS NULL)
-                       OR ($12 = 'success' AND v.is_success = TRUE)
-                       OR ($12 = 'failure' AND v.is_success = FALSE))
-                  AND ($13 IS NULL OR s.session_id IN {texts:$13})
-                  ORDER BY s.last_request_at DESC, s.user_id DESC, s.session_id DESC LIMIT $11 + 0"
+                ", v.is_success, v.failure_type, v.failure_reason,
+                   v.number_of_corrections AS number_of_correction_per_session, v.is_escalated",
+                filtered!($of_user),
+                " AND ($11 IS NULL OR (s.last_request_at, s.user_id, s.session_id) < ($11, $12, $13))
+                  ORDER BY s.last_request_at DESC, s.user_id DESC, s.session_id DESC LIMIT $14 + 0) s
+                 ORDER BY s.last_request_at DESC, s.user_id DESC, s.session_id DESC"
             ))
         };
     }
-    // Two texts, so that each is answered from its index.
     let sql = match filter.user_id {
         Some(_) => list!("s.user_id = $2"),
         None => list!("$2 IS NULL"),
@@ -127,11 +156,9 @@ pub async fn list_sessions(
         Some((time, user, session)) => (Some(*time), Some(user.as_str()), Some(session.as_str())),
         None => (None, None, None),
     };
-    let session_ids =
-        filter.session_ids.as_ref().map(|ids| serde_json::Value::from(ids.clone()).to_string());
-    rows!(
+    let found = rows!(
         tx,
-        ListedSession,
+        ListedRow,
         sql,
         org_id,
         filter.user_id.as_ref(),
@@ -140,13 +167,65 @@ pub async fn list_sessions(
         filter.from,
         filter.to,
         filter.text.as_deref(),
+        filter.verdict,
+        filter.session_id_list(),
+        filter.min_corrections,
         after_time,
         after_user,
         after_session,
-        limit,
+        limit
+    )?;
+    let listed = |row: ListedRow| {
+        Ok(ListedSession { calls: CallTotals::of_rows(&row.usages)?, ..row.session })
+    };
+    found.into_iter().map(listed).collect()
+}
+
+#[derive(sqlx_macros::FromRow)]
+struct ListedRow {
+    #[sqlx(flatten)]
+    session: ListedSession,
+    /// Usage of each turn that has one.
+    usages: String,
+}
+
+/// Number of sessions of a filter, wherever in the list; counted no further than `most`.
+pub async fn count_sessions(
+    tx: &mut Tx,
+    org_id: &OrgId,
+    filter: &SessionFilter,
+    most: i64,
+) -> Result<i64> {
+    macro_rules! count {
+        ($of_user:literal) => {
+            storage::statement!(concat!(
+                "SELECT COUNT(*) FROM (SELECT 1",
+                filtered!($of_user),
+                " LIMIT $11 + 0) s"
+            ))
+        };
+    }
+    let sql = match filter.user_id {
+        Some(_) => count!("s.user_id = $2"),
+        None => count!("$2 IS NULL"),
+    };
+    let counted = row!(
+        tx,
+        (i64,),
+        sql,
+        org_id,
+        filter.user_id.as_ref(),
+        filter.source.as_deref(),
+        filter.agent_version.as_deref(),
+        filter.from,
+        filter.to,
+        filter.text.as_deref(),
         filter.verdict,
-        session_ids
-    )
+        filter.session_id_list(),
+        filter.min_corrections,
+        most
+    )?;
+    Ok(counted.map_or(0, |(count,)| count))
 }
 
 /// Sessions by user and session, after the given one. Of the filter, user, source, agent version and times count: an
