@@ -71,7 +71,6 @@ async fn one_persons_reads_and_writes_touch_their_rows_among_a_million() {
     for table in ["subjects", "sessions", "requests", "interactions"] {
         t.sql(&format!("ANALYZE {table}")).await.unwrap();
     }
-    assert_eq!(t.number("SELECT COUNT(*) FROM interactions").await, 100 * USERS);
     let calls = [
         ("POST", "/api/publish_interaction", Some(two_turns("u77", "s3"))),
         ("POST", "/api/get_requests", Some(json!({"user_id": "u77"}))),
@@ -101,4 +100,6 @@ async fn one_persons_reads_and_writes_touch_their_rows_among_a_million() {
         println!("{method} {path}: {read} rows");
         assert!(read < A_PERSONS, "{method} {path} touched {read} rows");
     }
+    // Last, because the rows that this reads may be counted late.
+    assert!(t.number("SELECT COUNT(*) FROM interactions").await >= 100 * USERS);
 }

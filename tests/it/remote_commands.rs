@@ -88,7 +88,7 @@ async fn every_command_that_reads_works_with_a_key_of_the_dashboard(t: TestApp) 
     let shown = viewer.text(&["sessions", "list"]).await;
     assert!(shown.starts_with("last activity") && shown.lines().count() == 3, "{shown}");
     let session = viewer.text(&["sessions", "show", "a/da", "s 1"]).await;
-    assert!(session.contains("user: "), "{session}");
+    assert!(session.contains("User: Where is my parcel?"), "{session}");
     let results = viewer.text(&["experiments", "results", "exp"]).await;
     assert!(results.contains("any day    none: "), "{results}");
 
@@ -124,6 +124,12 @@ async fn refusals_say_what_to_do(t: TestApp) {
 async fn judged(t: &TestApp, successes: usize, failures: usize) {
     let at = Clock::System.now() - 3600;
     for n in 0..successes + failures {
+        t.sql(&format!(
+            "INSERT INTO subjects (org_id, subject_ref, user_id, state, epoch, created_at)
+             VALUES ('default', 'ref-{n}', 'user-{n}', 'active', 1, 1)"
+        ))
+        .await
+        .unwrap();
         let success = if n < successes { "TRUE" } else { "FALSE" };
         t.sql(&format!(
             "INSERT INTO evaluation_results (org_id, user_id, session_id, evaluation_name, agent_version, epoch, is_success,

@@ -136,19 +136,20 @@ const SHORT: Duration = Duration::from_millis(100);
 /// RulesEvidence is kept of so many organizations.
 const LONGEST: usize = 64;
 
+/// The evidence in a window; `stamp` is that of the verdicts in the transaction.
 pub async fn evidence(
     app: &App,
     tx: &mut Tx,
     org_id: &OrgId,
     window: Span,
     request: &OverviewRequest,
+    stamp: Option<i64>,
 ) -> Result<Arc<AllEvidence>> {
     let key = EvidenceKey {
         window,
         agent_version: request.agent_version.clone(),
         sets: request.source_sets.clone(),
     };
-    let stamp = sql::stamp(tx).await?;
     let recent = app.state::<RecentEvidence>();
     {
         let recent = recent.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -24,10 +24,10 @@ use std::sync::Arc;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::EvaluationResult;
 use super::effects::{self, Effect};
-use super::{EvaluationResult, shadow};
 use crate::app::App;
-use crate::organization;
+use crate::organization::{self, OrganizationConfig};
 use crate::sessions::CitationKind;
 use base::owner::{OrgId, UserId};
 use body::{Lists, StreamedList};
@@ -316,11 +316,11 @@ async fn read(
     org_id: &OrgId,
     request: OverviewRequest,
 ) -> Result<(Overview, Lists)> {
-    let trials_enabled = organization::recent(app, org_id).await?.learning_trials.enabled;
-    let input = (app.clone(), org_id.to_owned(), request);
+    let config = organization::recent(app, org_id).await?;
+    let input = (app.clone(), org_id.to_owned(), request, config);
     app.db
-        .read_standby("evaluation.overview", input, move |tx, (app, org_id, request)| {
-            Box::pin(compute(app, tx, org_id, request, trials_enabled))
+        .read_standby("evaluation.overview", input, |tx, (app, org_id, request, config)| {
+            Box::pin(compute(app, tx, org_id, request, config))
         })
         .await
 }
@@ -334,12 +334,12 @@ async fn compute(
     tx: &mut Tx,
     org_id: &OrgId,
     request: &OverviewRequest,
-    trials_enabled: bool,
+    config: &OrganizationConfig,
 ) -> Result<(Overview, Lists)> {
     let windows = Windows::new(request.from_ts, request.to_ts);
     let judge_is_rules = app.judge.is_offline();
     let bucket = request.bucket;
-    let version = shadow::pinned(tx, org_id).await?;
+    let version = &config.shadow_comparison_judge_prompt_version;
     let trend = [(numbers::TREND, windows.trend)];
     let recent = [(numbers::CURRENT, windows.current), (numbers::PREVIOUS, windows.previous)];
     let all = [trend[0], recent[0], recent[1]];
@@ -347,8 +347,10 @@ async fn compute(
     let agent_version = request.agent_version.as_deref();
     // The sums of shadow comparisons do not tell versions of the agent apart.
     let coarsest = |seconds| if agent_version.is_some() { ROWS } else { seconds };
+    let rule_sources = rules::sources_of_parts(&request.source_sets).concat();
     let asked = sql::Asked {
         org_id,
+        window: windows.trend,
         verdicts: if agent_version.is_none() && request.source_sets.is_empty() {
             ranges_of_whole(&all, bucket.seconds())
         } else {
@@ -356,26 +358,30 @@ async fn compute(
         },
         shadows: ranges(shadowed, coarsest(bucket.seconds())),
         turns: ranges(shadowed, coarsest(DAY)),
-        judge_prompt_version: &version,
+        judge_prompt_version: version,
         scores: ranges(&recent, ROWS),
+        versions: ranges(&trend, sql::WEEK),
+        // The sums of rules do not tell versions apart either.
+        rules: ranges(&trend, coarsest(sql::FOUR_WEEKS)),
+        rule_sources: &rule_sources,
         agent_version,
     };
-    let mut material = OverviewSums { bucket, sums: sql::sums(tx, &asked).await? };
-    let available_agent_versions =
-        sql::agent_versions(tx, org_id, &ranges(&trend, sql::WEEK)).await?;
+    let found = sql::read(tx, &asked).await?;
+    let mut material = OverviewSums { bucket, sums: found.sums };
     material.sums.verdicts.one_each(agent_version);
     material.sums.gaps.one_each(agent_version);
     let mut lists =
         Lists::new(windows.trend, request.agent_version.clone(), request.include_session_ids);
-    let evidence = evidence::evidence(app, tx, org_id, windows.trend, request).await?;
-    let trials = match trials_enabled {
+    let evidence = evidence::evidence(app, tx, org_id, windows.trend, request, found.stamp).await?;
+    let trials = match config.learning_trials.enabled {
         true => effects::in_transaction(app, tx, org_id, None).await?,
         false => Arc::default(),
     };
-    let known = rules::Known { evidence: &evidence, trials: &trials };
+    let known =
+        rules::Known { cited_rules: &found.cited_rules, evidence: &evidence, trials: &trials };
     let rules = rules::attribution(tx, org_id, windows.trend, request, known, &mut lists).await?;
     let whole = Part::whole(&material);
-    let trend = numbers::win_rate_trend(&material.sums.turns, &version);
+    let trend = numbers::win_rate_trend(&material.sums.turns, version);
     let compared = trend.window_total.n;
     let totals = &whole.trend;
     let is_young = material.sums.first_at.is_none_or(|at| app.clock.now() - at < YOUNG);
@@ -388,9 +394,6 @@ async fn compute(
     let preferences = whole.preferences();
     let shares = preferences.shares();
     let interval = totals.interval(100.0);
-    let recent_results =
-        super::sql::recent_results(tx, org_id, agent_version, windows.trend.ends(), 100, &version)
-            .await?;
     let overview = Overview {
         hero: HeroBlock {
             state,
@@ -411,14 +414,14 @@ async fn compute(
         score_distribution: whole.distribution(),
         partner_tiles: whole.partner_tiles(),
         shadow_win_rate_trend: request.include_shadow.then_some(trend),
-        judges: JudgeShare::of(&recent_results),
-        recent_results,
+        judges: JudgeShare::of(&found.recent_results),
+        recent_results: found.recent_results,
         source_set_comparison: if request.source_sets.is_empty() {
             None
         } else {
             Some(compare(&whole, &request.source_sets, rules.sets, &mut lists, judge_is_rules))
         },
-        available_agent_versions,
+        available_agent_versions: found.agent_versions,
     };
     Ok((overview, lists))
 }

@@ -7,8 +7,8 @@ use super::body::Lists;
 use super::evidence::{AllEvidence, RuleAssociation, RulesEvidence};
 use super::numbers::TREND;
 use super::sql::{self, CitedRules};
-use super::windows::{ROWS, Span, ranges, share};
-use super::{OverviewRequest, RuleAttributionRow, RuleTrial};
+use super::windows::{Span, share};
+use super::{OverviewRequest, RuleAttributionRow, RuleTrial, SourceSet};
 use crate::evaluation::effects::AllEffects;
 use crate::sessions::CitationKind;
 use base::owner::OrgId;
@@ -41,9 +41,10 @@ struct Cited<'a> {
     trial: Option<RuleTrial>,
 }
 
-/// Evidence and trials of rules, beside their counts.
+/// Counts of the sessions that cite rules, evidence and trials.
 #[derive(Clone, Copy)]
 pub struct Known<'a> {
+    pub cited_rules: &'a [String; 3],
     pub evidence: &'a AllEvidence,
     /// Empty where trials are off.
     pub trials: &'a AllEffects,
@@ -66,26 +67,27 @@ impl Cited<'_> {
     }
 }
 
+/// The sources of each part, as the rollups name them: of the whole, and of each set of sources.
+pub fn sources_of_parts(sets: &[SourceSet]) -> Vec<Vec<String>> {
+    let mut parts = vec![vec![sql::ALL_SOURCES.to_owned()]];
+    parts.extend(sets.iter().map(|set| set.sources.iter().map(|s| sql::one_source(s)).collect()));
+    parts
+}
+
+/// The rules of the whole and of each set, from the lists of [`CitedRules`] of all their sources.
 pub async fn attribution(
     tx: &mut Tx,
     org_id: &OrgId,
     window: Span,
     request: &OverviewRequest,
-    Known { evidence, trials }: Known<'_>,
+    Known { cited_rules, evidence, trials }: Known<'_>,
     lists: &mut Lists,
 ) -> Result<Attribution> {
     let (sets, agent_version) = (&request.source_sets, request.agent_version.as_deref());
-    // The sources of each part, as the rollups name them; the whole comes first.
-    let mut parts = vec![vec![sql::ALL_SOURCES.to_owned()]];
-    parts.extend(sets.iter().map(|set| set.sources.iter().map(|s| sql::one_source(s)).collect()));
+    let parts = sources_of_parts(sets);
     let sources = std::iter::once(None).chain(sets.iter().map(|set| Some(&*set.sources)));
-    let (cover, all) = (|coarsest| ranges(&[(TREND, window)], coarsest), parts.concat());
-    let texts = match agent_version {
-        None => sql::cited_rules(tx, org_id, &cover(sql::FOUR_WEEKS), &all).await?,
-        Some(version) => sql::rules_of_version(tx, org_id, version, &cover(ROWS), &all).await?,
-    };
     let mut found: Vec<CitedRules<'_>> = Vec::new();
-    for text in &texts {
+    for text in cited_rules {
         found.append(&mut listed(text)?);
     }
     let evidences: Vec<&RulesEvidence> =

@@ -26,7 +26,6 @@ pub use regenerations::{
 };
 pub use results::{
     delete_result, find_result, list_results, mark_newest, newest_success, put_result,
-    recent_results,
 };
 pub use review::{
     PredictedSession, last_labels, predicted_sessions, put_draw, reviewable, set_chance, thresholds,

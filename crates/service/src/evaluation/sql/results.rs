@@ -1,6 +1,5 @@
 //! SQL of the table `evaluation_results`.
 
-use std::cmp::Reverse;
 use std::sync::OnceLock;
 
 use crate::evaluation::overview::group_of;
@@ -8,7 +7,7 @@ use crate::evaluation::results::rows::ResultQuery;
 use crate::evaluation::verdict::verdict_columns;
 use crate::evaluation::{AGENT_SUCCESS, EvaluationResult, NewResult};
 use base::owner::{OrgId, UserId};
-use storage::db::{Changes, Tx, Value, listed};
+use storage::db::{Changes, Tx, Value};
 use storage::error::Result;
 use storage::subjects::SubjectWrite;
 use storage::{row, rows};
@@ -216,42 +215,4 @@ pub async fn list_results(
         shadow_version,
         i64::from(query.one_each && query.agent_version.is_none())
     )
-}
-
-/// The newest verdicts on sessions in a window, for a version of the agent or one of each session: one row of JSON, because
-/// handing over rows of so many columns takes longer than all else in an overview. Fractions have 15 digits.
-pub async fn recent_results(
-    tx: &mut Tx,
-    org_id: &OrgId,
-    agent_version: Option<&str>,
-    (from, to): (i64, i64),
-    limit: i64,
-    shadow_version: &str,
-) -> Result<Vec<EvaluationResult>> {
-    let found = row!(
-        tx,
-        (String,),
-        storage::statement!(concat!(
-            "SELECT CAST({json_rows:p.regular_vs_shadow, ",
-            verdict_columns!(),
-            "} AS TEXT)
-             FROM (SELECT * FROM evaluation_results
-                   WHERE org_id = $1 AND evaluation_name = 'agent_success'
-                     AND ((is_newest AND $2 IS NULL) OR agent_version = $2) AND created_at >= $3 AND created_at < $4
-                   ORDER BY created_at DESC, result_id DESC LIMIT $5 + 0) r
-             LEFT JOIN shadow_sessions p
-               ON p.org_id = r.org_id AND p.user_id = r.user_id AND p.session_id = r.session_id
-              AND p.judge_prompt_version = $6"
-        )),
-        org_id,
-        agent_version,
-        from,
-        to,
-        limit,
-        shadow_version
-    )?;
-    let mut results: Vec<EvaluationResult> = listed(&found.unwrap_or_default().0)?;
-    // An aggregate need not keep the order of its rows.
-    results.sort_unstable_by_key(|result| Reverse((result.created_at, result.result_id)));
-    Ok(results)
 }

@@ -74,15 +74,3 @@ pub async fn by_user(
     )?;
     Ok((listed(&judged.unwrap_or_default().0)?, listed(&citing.unwrap_or_default().0)?))
 }
-
-/// Changes with every verdict that is counted: the newest delta, or the last that was folded.
-pub async fn stamp(tx: &mut Tx) -> Result<Option<i64>> {
-    let found = row!(
-        tx,
-        (Option<i64>,),
-        "SELECT MAX(id) FROM (
-             SELECT MAX(delta_id) AS id FROM evaluation_deltas
-             UNION ALL SELECT last_id AS id FROM folded_deltas WHERE deltas = 'evaluation_deltas') ids"
-    )?;
-    Ok(found.and_then(|(id,)| id))
-}

@@ -8,13 +8,10 @@ mod metrics;
 pub mod rollups;
 mod sums;
 
-pub use evidence::{CitingSessions, JudgedUser, by_user, stamp};
+pub use evidence::{CitingSessions, JudgedUser, by_user};
 pub use fold::{fold, mismatches, rebuild};
 pub use groups::group_of;
 pub use lists::{AfterCitation, AfterResult, at_start, citing_sessions, sessions_of_source};
 pub use metrics::{GapLine, ShadowLine, TurnLine, VerdictLine, place};
 pub use rollups::{ALL_SOURCES, DAY, FOUR_WEEKS, GRAINS, HOUR, WEEK, one_source};
-pub use sums::{
-    Asked, CitedRules, Lines, ScoreLine, Sums, agent_versions, cited_rules, prepare, rule_titles,
-    rules_of_version, sums,
-};
+pub use sums::{Asked, CitedRules, Found, Lines, ScoreLine, Sums, prepare, read, rule_titles};

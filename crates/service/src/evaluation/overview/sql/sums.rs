@@ -3,20 +3,26 @@
 //!
 //! Lines come as they are, range by range, as JSON in one row: SQLite would have to sort them to sum them up, and to
 //! hand rows over one by one takes longer than to find them. They are added up in `numbers.rs` and `rules.rs`.
+//!
+//! One statement reads all of an overview that does not depend on what is found: each statement is a change of threads
+//! or a round trip, which takes longer than most of them.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
 use sqlx::types::Json;
 
 use super::metrics::{GapLine, Line, RULE_SUMS, ShadowLine, TurnLine, VerdictLine};
+use crate::evaluation::EvaluationResult;
 use crate::evaluation::overview::windows::{Ranges, Span, share};
+use crate::evaluation::verdict::verdict_columns;
 use crate::sessions::CitationKind;
 use base::owner::OrgId;
 use storage::db::{Tx, composed, listed};
 use storage::error::{Error, Result};
-use storage::{row, rows};
+use storage::row;
 
 /// Lines by range: the tag of the range says what they count, see `windows::share`.
 #[derive(Debug)]
@@ -68,7 +74,7 @@ impl Lines<GapLine> {
 }
 
 /// Imported scores of one scorer and source.
-#[derive(Clone, Debug, PartialEq, sqlx_macros::FromRow)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct ScoreLine {
     pub tag: i64,
     pub scorer_name: String,
@@ -77,9 +83,11 @@ pub struct ScoreLine {
     pub total: f64,
 }
 
-/// Parameters of [`sums`].
+/// Parameters of [`read`].
 pub struct Asked<'a> {
     pub org_id: &'a OrgId,
+    /// The window that agent versions, rules and the newest verdicts are of.
+    pub window: Span,
     pub verdicts: Ranges,
     /// Ranges of the sessions with shadow comparisons.
     pub shadows: Ranges,
@@ -87,9 +95,28 @@ pub struct Asked<'a> {
     pub turns: Ranges,
     pub judge_prompt_version: &'a str,
     pub scores: Ranges,
-    /// Agent version of shadow comparisons, scores and `first_at`; all when absent. Verdicts come of all
-    /// versions.
+    /// Cover of the window by whole weeks, for the versions of the agent.
+    pub versions: Ranges,
+    /// Cover of the window for the rules that are cited.
+    pub rules: Ranges,
+    /// Sources whose rules are wanted, named as the rollups name them.
+    pub rule_sources: &'a [String],
+    /// Agent version of shadow comparisons, scores, rules, newest verdicts and `first_at`; all when absent. Verdicts
+    /// come of all versions.
     pub agent_version: Option<&'a str>,
+}
+
+/// Everything that is read for an overview in one go.
+pub struct Found {
+    pub sums: Sums,
+    /// Versions of the agent with a verdict in the window, in order.
+    pub agent_versions: Vec<String>,
+    /// JSON lists of [`CitedRules`], from sums and from rows.
+    pub cited_rules: [String; 3],
+    /// The newest verdicts, newest first.
+    pub recent_results: Vec<EvaluationResult>,
+    /// Changes with every verdict that is counted: the newest delta, or the last that was folded.
+    pub stamp: Option<i64>,
 }
 
 pub struct Sums {
@@ -111,8 +138,14 @@ fn ranges(parameter: &str) -> String {
     )
 }
 
-/// The lines of a rollup in ranges, by the tag of the range, and then those that are not folded yet.
-fn rollup_lines<L: Line>(rollup: &str, deltas: &str, parameter: &str, condition: &str) -> String {
+/// The lines of a rollup in ranges, by the tag of the range, and then those that are not folded yet, as the columns
+/// `…_lines` and `…_deltas`.
+fn rollup_lines<L: Line>(
+    name: &str,
+    [rollup, deltas]: [&str; 2],
+    parameter: &str,
+    condition: &str,
+) -> String {
     let (folded, unfolded) =
         (L::of_sums("e", "e.start", "user_groups"), L::of_sums("e", "e.hour", "user_group"));
     let ranges = ranges(parameter);
@@ -120,21 +153,21 @@ fn rollup_lines<L: Line>(rollup: &str, deltas: &str, parameter: &str, condition:
         "(SELECT CAST({{json_rows:c.tag, (
               SELECT {{json_rows:{folded}}} FROM {rollup} e
               WHERE e.org_id = $1 AND e.grain = c.grain AND e.start >= c.low AND e.start < c.high {condition})}} AS TEXT)
-          FROM {ranges} c),
+          FROM {ranges} c) AS {name}_lines,
          (SELECT CAST({{json_rows:c.tag, (
               SELECT {{json_rows:{unfolded}}} FROM {deltas} e
               WHERE e.org_id = $1 AND e.hour >= c.low AND e.hour < c.high {condition})}} AS TEXT)
-          FROM {ranges} c)"
+          FROM {ranges} c) AS {name}_deltas"
     )
 }
 
-/// A line for each row in ranges, by the tag of the range.
-fn row_lines<L: Line>(table: &str, parameter: &str, condition: &str) -> String {
+/// A line for each row in ranges, by the tag of the range, as the column `…_rows`.
+fn row_lines<L: Line>(name: &str, table: &str, parameter: &str, condition: &str) -> String {
     format!(
         "(SELECT CAST({{json_rows:c.tag, (
               SELECT {{json_rows:{}}} FROM {table} r
               WHERE r.org_id = $1 AND r.created_at >= c.low AND r.created_at < c.high {condition})}} AS TEXT)
-          FROM {} c)",
+          FROM {} c) AS {name}_rows",
         L::of_row(),
         ranges(parameter)
     )
@@ -147,23 +180,41 @@ const OLDEST_HOUR: &str = "(SELECT MIN(hour) FROM (
     UNION ALL SELECT MIN(hour) AS hour FROM evaluation_deltas
     WHERE org_id = $1 AND n > 0 AND ($9 IS NULL OR agent_version = $9)) hours)";
 
-static SUMS: LazyLock<String> = LazyLock::new(|| {
-    let parts = [
-        rollup_lines::<VerdictLine>("evaluation_rollups", "evaluation_deltas", "$2", ""),
+/// The newest verdicts on sessions, one of each. As JSON, because handing over rows of so many columns takes longer than
+/// all else in an overview. Fractions have 15 digits.
+const NEWEST_VERDICTS: &str = concat!(
+    "(SELECT CAST({json_rows:p.regular_vs_shadow, ",
+    verdict_columns!(),
+    "} AS TEXT)
+      FROM (SELECT * FROM evaluation_results
+            WHERE org_id = $1 AND evaluation_name = 'agent_success'
+              AND ((is_newest AND $9 IS NULL) OR agent_version = $9) AND created_at >= $13 AND created_at < $14
+            ORDER BY created_at DESC, result_id DESC LIMIT 100) r
+      LEFT JOIN shadow_sessions p
+        ON p.org_id = r.org_id AND p.user_id = r.user_id AND p.session_id = r.session_id
+       AND p.judge_prompt_version = $8) AS recent_results"
+);
+
+/// Sums, scores, versions and newest verdicts: the columns of every overview.
+fn columns() -> Vec<String> {
+    vec![
+        rollup_lines::<VerdictLine>("verdict", ["evaluation_rollups", "evaluation_deltas"], "$2", ""),
         row_lines::<VerdictLine>(
+            "verdict",
             "evaluation_results",
             "$3",
             "AND r.evaluation_name = 'agent_success'",
         ),
-        rollup_lines::<GapLine>("gap_rollups", "gap_deltas", "$2", ""),
-        row_lines::<GapLine>("verdict_gaps", "$3", ""),
+        rollup_lines::<GapLine>("gap", ["gap_rollups", "gap_deltas"], "$2", ""),
+        row_lines::<GapLine>("gap", "verdict_gaps", "$3", ""),
         rollup_lines::<ShadowLine>(
-            "shadow_session_rollups",
-            "shadow_session_deltas",
+            "shadow",
+            ["shadow_session_rollups", "shadow_session_deltas"],
             "$4",
             "AND e.judge_prompt_version = $8",
         ),
         row_lines::<ShadowLine>(
+            "shadow",
             "shadow_sessions",
             "$5",
             "AND r.judge_prompt_version = $8
@@ -172,12 +223,13 @@ static SUMS: LazyLock<String> = LazyLock::new(|| {
                     AND s.agent_version = $9))",
         ),
         rollup_lines::<TurnLine>(
-            "shadow_turn_rollups",
-            "shadow_turn_deltas",
+            "turn",
+            ["shadow_turn_rollups", "shadow_turn_deltas"],
             "$6",
             "AND e.judge_prompt_version = $8",
         ),
         row_lines::<TurnLine>(
+            "turn",
             "shadow_verdicts",
             "$7",
             "AND r.judge_prompt_version = $8 AND ($9 IS NULL OR r.agent_version = $9)",
@@ -186,79 +238,91 @@ static SUMS: LazyLock<String> = LazyLock::new(|| {
             "(SELECT MIN(r.created_at) FROM evaluation_results r
               WHERE r.org_id = $1 AND r.evaluation_name = 'agent_success'
                 AND ($9 IS NULL OR r.agent_version = $9)
-                AND r.created_at >= {OLDEST_HOUR} AND r.created_at < {OLDEST_HOUR} + 3600)"
+                AND r.created_at >= {OLDEST_HOUR} AND r.created_at < {OLDEST_HOUR} + 3600) AS first_at"
         ),
-    ];
-    composed(format!("SELECT {}", parts.join(", ")))
-});
-
-static SCORES: LazyLock<String> = LazyLock::new(|| {
-    composed(format!(
-        "SELECT c.tag, i.scorer_name, s.source, COUNT(*) AS n, SUM(i.value) AS total
-         FROM {} c CROSS JOIN imported_scores i
-         JOIN sessions s ON s.org_id = i.org_id AND s.user_id = i.user_id AND s.session_id = i.session_id
-         WHERE i.org_id = $1 AND i.ts >= c.low AND i.ts < c.high AND ($3 IS NULL OR s.agent_version = $3)
-         GROUP BY 1, 2, 3",
-        ranges("$2")
-    ))
-});
-
-static AGENT_VERSIONS: LazyLock<String> = LazyLock::new(|| {
-    let (lines, rows) = (ranges("$2"), ranges("$3"));
-    composed(format!(
-        "SELECT agent_version FROM (
-             SELECT e.agent_version, SUM(c.tag * e.n) AS n FROM {lines} c CROSS JOIN evaluation_rollups e
-             WHERE e.org_id = $1 AND e.grain = c.grain AND e.start >= c.low AND e.start < c.high GROUP BY 1
-             UNION ALL
-             SELECT d.agent_version, SUM(c.tag * d.n) AS n FROM {lines} c CROSS JOIN evaluation_deltas d
-             WHERE d.org_id = $1 AND d.hour >= c.low AND d.hour < c.high GROUP BY 1
-             UNION ALL
-             SELECT r.agent_version, SUM(c.tag) AS n FROM {rows} c CROSS JOIN evaluation_results r
-             WHERE r.org_id = $1 AND r.evaluation_name = 'agent_success'
-               AND r.created_at >= c.low AND r.created_at < c.high GROUP BY 1
-         ) versions GROUP BY 1 HAVING SUM(n) > 0"
-    ))
-});
-
-/// The agent's versions with a verdict in a window that is covered with tag 1, in order.
-pub async fn agent_versions(tx: &mut Tx, org_id: &OrgId, cover: &Ranges) -> Result<Vec<String>> {
-    let sql = AGENT_VERSIONS.as_str();
-    let found = rows!(tx, (String,), sql, org_id, &cover.lines, &cover.rows)?;
-    let mut versions: Vec<String> = found.into_iter().map(|(version,)| version).collect();
-    versions.sort_unstable();
-    Ok(versions)
+        format!(
+            "(SELECT CAST({{json_rows:tag, scorer_name, source, n, total}} AS TEXT) FROM (
+                  SELECT c.tag, i.scorer_name, s.source, COUNT(*) AS n, SUM(i.value) AS total
+                  FROM {} c CROSS JOIN imported_scores i
+                  JOIN sessions s ON s.org_id = i.org_id AND s.user_id = i.user_id AND s.session_id = i.session_id
+                  WHERE i.org_id = $1 AND i.ts >= c.low AND i.ts < c.high AND ($9 IS NULL OR s.agent_version = $9)
+                  GROUP BY 1, 2, 3) scores) AS scores",
+            ranges("$10")
+        ),
+        agent_versions(),
+        "(SELECT MAX(id) FROM (
+              SELECT MAX(delta_id) AS id FROM evaluation_deltas
+              UNION ALL SELECT last_id AS id FROM folded_deltas WHERE deltas = 'evaluation_deltas') ids) AS stamp"
+            .to_owned(),
+        NEWEST_VERDICTS.to_owned(),
+    ]
 }
+
+/// The agent's versions with a verdict in a window that is covered with tag 1.
+fn agent_versions() -> String {
+    let (lines, rows) = (ranges("$11"), ranges("$12"));
+    format!(
+        "(SELECT CAST({{json_values:agent_version}} AS TEXT) FROM (
+              SELECT agent_version FROM (
+                  SELECT e.agent_version, SUM(c.tag * e.n) AS n FROM {lines} c CROSS JOIN evaluation_rollups e
+                  WHERE e.org_id = $1 AND e.grain = c.grain AND e.start >= c.low AND e.start < c.high GROUP BY 1
+                  UNION ALL
+                  SELECT d.agent_version, SUM(c.tag * d.n) AS n FROM {lines} c CROSS JOIN evaluation_deltas d
+                  WHERE d.org_id = $1 AND d.hour >= c.low AND d.hour < c.high GROUP BY 1
+                  UNION ALL
+                  SELECT r.agent_version, SUM(c.tag) AS n FROM {rows} c CROSS JOIN evaluation_results r
+                  WHERE r.org_id = $1 AND r.evaluation_name = 'agent_success'
+                    AND r.created_at >= c.low AND r.created_at < c.high GROUP BY 1
+              ) sums GROUP BY 1 HAVING SUM(n) > 0) versions) AS agent_versions"
+    )
+}
+
+/// All verdicts of sessions, or those on one version of the agent.
+static OF_ALL: LazyLock<String> =
+    LazyLock::new(|| composed(format!("SELECT {}, {}", columns().join(", "), cited_rules())));
+static OF_VERSION: LazyLock<String> =
+    LazyLock::new(|| composed(format!("SELECT {}, {}", columns().join(", "), rules_of_version())));
 
 /// Makes the statements of this file, so that a wrong one stops the program when it starts.
 pub fn prepare() {
-    for statement in [&SUMS, &SCORES, &AGENT_VERSIONS, &CITED_RULES, &RULES_OF_VERSION] {
+    for statement in [&OF_ALL, &OF_VERSION] {
         LazyLock::force(statement);
     }
     super::fold::prepare();
 }
 
-/// Lines, deltas and rows of verdicts, of gaps, of sessions with shadow comparisons and of the comparisons, and `first_at`.
-type SumTexts = (
-    String,
-    String,
-    String,
-    String,
-    String,
-    String,
-    String,
-    String,
-    String,
-    String,
-    String,
-    String,
-    Option<i64>,
-);
+#[derive(sqlx_macros::FromRow)]
+struct FoundTexts {
+    verdict_lines: String,
+    verdict_deltas: String,
+    verdict_rows: String,
+    gap_lines: String,
+    gap_deltas: String,
+    gap_rows: String,
+    shadow_lines: String,
+    shadow_deltas: String,
+    shadow_rows: String,
+    turn_lines: String,
+    turn_deltas: String,
+    turn_rows: String,
+    first_at: Option<i64>,
+    scores: String,
+    agent_versions: String,
+    stamp: Option<i64>,
+    recent_results: String,
+    rule_lines: String,
+    rule_deltas: String,
+    rule_rows: String,
+}
 
-pub async fn sums(tx: &mut Tx, asked: &Asked<'_>) -> Result<Sums> {
-    let sql = SUMS.as_str();
+pub async fn read(tx: &mut Tx, asked: &Asked<'_>) -> Result<Found> {
+    let sql = match asked.agent_version {
+        None => OF_ALL.as_str(),
+        Some(_) => OF_VERSION.as_str(),
+    };
     let found = row!(
         tx,
-        SumTexts,
+        FoundTexts,
         sql,
         asked.org_id,
         &asked.verdicts.lines,
@@ -268,31 +332,39 @@ pub async fn sums(tx: &mut Tx, asked: &Asked<'_>) -> Result<Sums> {
         &asked.turns.lines,
         &asked.turns.rows,
         asked.judge_prompt_version,
-        asked.agent_version
+        asked.agent_version,
+        &asked.scores.rows,
+        &asked.versions.lines,
+        &asked.versions.rows,
+        asked.window.low,
+        asked.window.high,
+        Json(asked.rule_sources),
+        &asked.rules.rows,
+        &asked.rules.lines
     )?;
-    let (
-        verdicts,
-        verdict_deltas,
-        verdict_rows,
-        gaps,
-        gap_deltas,
-        gap_rows,
-        shadows,
-        shadow_deltas,
-        shadow_rows,
-        turns,
-        turn_deltas,
-        turn_rows,
-        first_at,
-    ) = found.ok_or_else(|| Error::Internal("sums have a row".to_owned()))?;
-    let sql = SCORES.as_str();
-    Ok(Sums {
-        verdicts: Lines::new([&verdicts, &verdict_deltas, &verdict_rows])?,
-        gaps: Lines::new([&gaps, &gap_deltas, &gap_rows])?,
-        shadows: Lines::new([&shadows, &shadow_deltas, &shadow_rows])?,
-        turns: Lines::new([&turns, &turn_deltas, &turn_rows])?,
-        scores: rows!(tx, ScoreLine, sql, asked.org_id, &asked.scores.rows, asked.agent_version)?,
-        first_at,
+    let found = found.ok_or_else(|| Error::Internal("an overview has a row".to_owned()))?;
+    let mut agent_versions: Vec<String> = listed(&found.agent_versions)?;
+    agent_versions.sort_unstable();
+    let mut recent_results: Vec<EvaluationResult> = listed(&found.recent_results)?;
+    // An aggregate need not keep the order of its rows.
+    recent_results.sort_unstable_by_key(|result| Reverse((result.created_at, result.result_id)));
+    Ok(Found {
+        sums: Sums {
+            verdicts: Lines::new([
+                &found.verdict_lines,
+                &found.verdict_deltas,
+                &found.verdict_rows,
+            ])?,
+            gaps: Lines::new([&found.gap_lines, &found.gap_deltas, &found.gap_rows])?,
+            shadows: Lines::new([&found.shadow_lines, &found.shadow_deltas, &found.shadow_rows])?,
+            turns: Lines::new([&found.turn_lines, &found.turn_deltas, &found.turn_rows])?,
+            scores: listed(&found.scores)?,
+            first_at: found.first_at,
+        },
+        agent_versions,
+        cited_rules: [found.rule_lines, found.rule_deltas, found.rule_rows],
+        recent_results,
+        stamp: found.stamp,
     })
 }
 
@@ -317,38 +389,44 @@ pub struct RuleLine<'a> {
     pub successes: i64,
 }
 
-static CITED_RULES: LazyLock<String> = LazyLock::new(|| {
+/// The rules that sessions cite, from the sums, from what is not folded yet, and from rows.
+fn cited_rules() -> String {
     let is_success = RULE_SUMS[0].1.replace('@', "r");
-    let (lines, rows) = (ranges("$2"), ranges("$3"));
-    composed(format!(
-        "SELECT (
+    let (lines, rows) = (ranges("$17"), ranges("$16"));
+    format!(
+        "(
              SELECT CAST({{json_rows:c.tag, s.value, (
                  SELECT {{json_rows:e.kind, e.rule_id, e.n, e.successes}}
                  FROM rule_rollups e
                  WHERE e.org_id = $1 AND e.grain = c.grain AND e.source = s.value
                    AND e.start >= c.low AND e.start < c.high)}} AS TEXT)
-             FROM {lines} c CROSS JOIN {{texts:$4}} s
-         ), (
+             FROM {lines} c CROSS JOIN {{texts:$15}} s
+         ) AS rule_lines, (
              SELECT CAST({{json_rows:c.tag, s.value, (
                  SELECT {{json_rows:d.kind, d.rule_id, d.n, d.successes}}
                  FROM rule_deltas d
                  WHERE d.org_id = $1 AND d.hour >= c.low AND d.hour < c.high
                    AND (s.value = '*' OR s.value = '=' || d.source))}} AS TEXT)
-             FROM {lines} c CROSS JOIN {{texts:$4}} s
-         ), (
+             FROM {lines} c CROSS JOIN {{texts:$15}} s
+         ) AS rule_deltas, (
              SELECT CAST({{json_rows:c.tag, s.value, (
                  SELECT {{json_rows:r.kind, r.rule_id, 1, {is_success}}}
                  FROM cited_rules r
                  WHERE r.org_id = $1 AND r.created_at >= c.low AND r.created_at < c.high
                    AND (s.value = '*' OR s.value = '=' || r.source))}} AS TEXT)
-             FROM {rows} c CROSS JOIN {{texts:$4}} s
-         )"
-    ))
-});
+             FROM {rows} c CROSS JOIN {{texts:$15}} s
+         ) AS rule_rows"
+    )
+}
 
-static RULES_OF_VERSION: LazyLock<String> = LazyLock::new(|| {
-    composed(format!(
-        "SELECT CAST({{json_rows:c.tag, s.value, (
+/// The same of the sessions judged for a version of the agent, which went as its verdicts say. It is from rows alone,
+/// because the sums do not tell versions apart, and summed here, because there may be many. Texts are appended to for
+/// SQLite's sake: to group by the columns it would walk the index of rules, which has all times in it. A cover by rows
+/// has no ranges of lines, `[]`, which is just what is found there.
+fn rules_of_version() -> String {
+    format!(
+        "CAST($17 AS TEXT) AS rule_lines, CAST($17 AS TEXT) AS rule_deltas, (
+             SELECT CAST({{json_rows:c.tag, s.value, (
              SELECT {{json_rows:kind, rule_id, n, successes}}
              FROM (
                  SELECT r.kind || '' AS kind, r.rule_id || '' AS rule_id, COUNT(*) AS n,
@@ -356,50 +434,14 @@ static RULES_OF_VERSION: LazyLock<String> = LazyLock::new(|| {
                  FROM cited_rules r
                  JOIN evaluation_results v
                    ON v.org_id = r.org_id AND v.user_id = r.user_id AND v.session_id = r.session_id
-                  AND v.evaluation_name = 'agent_success' AND v.agent_version = $2
+                  AND v.evaluation_name = 'agent_success' AND v.agent_version = $9
                  WHERE r.org_id = $1 AND r.created_at >= c.low AND r.created_at < c.high
                    AND (s.value = '*' OR s.value = '=' || r.source)
                  GROUP BY 1, 2
              ) rules)}} AS TEXT)
-         FROM {} c CROSS JOIN {{texts:$4}} s",
-        ranges("$3")
-    ))
-});
-
-/// JSON lists of [`CitedRules`], from sums and from rows, of these sources, named as the rollups name them.
-pub async fn cited_rules(
-    tx: &mut Tx,
-    org_id: &OrgId,
-    ranges: &Ranges,
-    sources: &[String],
-) -> Result<Vec<String>> {
-    let sql = CITED_RULES.as_str();
-    let found = row!(
-        tx,
-        (String, String, String),
-        sql,
-        org_id,
-        &ranges.lines,
-        &ranges.rows,
-        Json(sources)
-    )?;
-    let (lines, deltas, rows) = found.unwrap_or_default();
-    Ok(vec![lines, deltas, rows])
-}
-
-/// The same of the sessions judged for a version of the agent, which went as its verdicts say. It is from rows alone,
-/// because the sums do not tell versions apart, and summed here, because there may be many. Texts are appended to for
-/// SQLite's sake: to group by the columns it would walk the index of rules, which has all times in it.
-pub async fn rules_of_version(
-    tx: &mut Tx,
-    org_id: &OrgId,
-    agent_version: &str,
-    ranges: &Ranges,
-    sources: &[String],
-) -> Result<Vec<String>> {
-    let sql = RULES_OF_VERSION.as_str();
-    let found = row!(tx, (String,), sql, org_id, agent_version, &ranges.rows, Json(sources))?;
-    Ok(found.into_iter().map(|(rows,)| rows).collect())
+             FROM {} c CROSS JOIN {{texts:$15}} s) AS rule_rows",
+        ranges("$16")
+    )
 }
 
 /// Titles of rules, each given by kind and id, at their last citation in the window by a session judged for
