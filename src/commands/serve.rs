@@ -13,7 +13,7 @@ use base::ids::Ids;
 use service::app::{App, Schema};
 use service::governance::audit::agreement;
 use service::http::connections::Limits;
-use service::{credentials, http, intake, telemetry, wiring};
+use service::{credentials, http, telemetry, wiring};
 use storage::jobs::Runner;
 
 #[derive(Args)]
@@ -119,7 +119,6 @@ pub async fn serve(app: Arc<App>, workers: bool) -> Result<ExitCode> {
     if workers && app.db.engine().is_some() {
         app.spawn(Runner::new(app.clone(), wiring::job_handlers()).run());
     }
-    let _warming = tokio::task::spawn_blocking(intake::warm_tokenizer);
     say_line!("Evenhand is listening on http://{address}");
     if !credentials::any_exist(&app).await? {
         tracing::warn!(

@@ -161,7 +161,7 @@ async fn the_list_says_how_sessions_began_and_what_their_calls_took(t: TestApp) 
     let less = json!({"input_tokens": 800});
     let turns = json!([
         {"role": "assistant", "content": "Welcome.", "usage": usage},
-        {"role": "User", "content": "Wo ist é? ".repeat(30)},
+        {"role": "User", "content": "Where, é? ".repeat(30)},
         {"role": "assistant", "content": "There.", "usage": less},
     ]);
     publish_at(&server, "ada", "s1", NOW - 9, json!({"interaction_data_list": turns})).await;
@@ -174,7 +174,7 @@ async fn the_list_says_how_sessions_began_and_what_their_calls_took(t: TestApp) 
     let page = server.get("/api/sessions?session_ids=s1&user_id=ada&count=true").await.ok();
     let session = &page["sessions"][0];
     assert_eq!(page["total"], 1);
-    assert_eq!(session["first_words"], json!("Wo ist é? ".repeat(20)));
+    assert_eq!(session["first_words"], json!("Where, é? ".repeat(20)));
     let calls = json!({
         "count": 2, "input_tokens": 2000, "output_tokens": 34, "cost_usd": 0.5, "latency_ms": 900,
     });

@@ -175,7 +175,7 @@ pub fn strings(value: &Value) -> Vec<String> {
 
 /// Tokens of a text (cl100k_base; other vocabularies differ by some percent).
 pub fn tokens(text: &str) -> usize {
-    bpe_openai::cl100k_base().count(text)
+    tokens::count(text)
 }
 
 /// A text within `limit` tokens, its head and tail kept around a mark. The flag says whether anything was cut.

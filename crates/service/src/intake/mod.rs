@@ -22,4 +22,3 @@ pub use outcomes::{finalize, record_outcome};
 pub use publish::{PublishResponse, publish};
 pub use publish_request::PublishRequest;
 pub use queue::PublishQueue;
-pub use tokens::warm as warm_tokenizer;
