@@ -433,7 +433,6 @@ async fn pages_are_one_document_and_other_paths_are_none() {
     assert!(server.get("/docs").await.text.contains("Evenhand API"));
 }
 
-/// With a built dashboard: hashed files are kept for ever, sent compressed, and not sent twice.
 #[tokio::test]
 async fn an_unknown_address_is_a_page_for_browsers_and_a_problem_for_programs() {
     let t = TestApp::new(Backend::Sqlite).await;
@@ -458,6 +457,7 @@ async fn an_unknown_address_is_a_page_for_browsers_and_a_problem_for_programs() 
     server.send(posted).await.problem(404, "not_found");
 }
 
+/// With a built dashboard: hashed files are kept for ever, sent compressed, and not sent twice.
 #[tokio::test]
 async fn built_files_are_cached_and_compressed() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/ui/dist/site/assets");
