@@ -540,9 +540,8 @@ async fn jobs_that_gave_up_are_listed_without_their_person_and_retried(t: TestAp
     let bad = operator.get("/api/jobs/dead?cursor=x").await;
     assert_eq!(bad.input_problems(), [("/cursor".to_owned(), "malformed".to_owned())]);
 
-    let retry = async |by: &Server, id: &str| {
-        by.call("POST", &format!("/api/jobs/{id}/retry"), None).await
-    };
+    let retry =
+        async |by: &Server, id: &str| by.call("POST", &format!("/api/jobs/{id}/retry"), None).await;
     // Others see and retry nothing of it.
     let other = server.with_token(&t.key("other", Role::Dashboard).await);
     assert_eq!(other.get("/api/jobs/dead").await.ok()["jobs"], json!([]));

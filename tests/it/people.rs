@@ -49,7 +49,8 @@ struct OnItsWay {
 }
 
 async fn leave(server: &Server, return_to: &str) -> OnItsWay {
-    let begun = go(&format!("http://{}/auth/oidc/start?return_to={return_to}", server.address), "").await;
+    let begun =
+        go(&format!("http://{}/auth/oidc/start?return_to={return_to}", server.address), "").await;
     let attempt = begun.cookie("evenhand_sign_in").expect("an attempt");
     let back = go(&begun.to, "").await;
     let (address, query) = back.to.split_once('?').unwrap();
@@ -101,10 +102,7 @@ async fn a_person_signs_in_by_name_and_out_again(t: TestApp) {
     assert!(set.contains("HttpOnly") && set.contains("SameSite=Strict"), "{set}");
     let kim = browser_of(&server, &led.cookie("evenhand_session").unwrap()).await;
     let seen = kim.get("/auth/session").await.ok();
-    assert_eq!(
-        seen["person"],
-        json!({"name": "Kim Example", "email": "kim@example.org"}),
-    );
+    assert_eq!(seen["person"], json!({"name": "Kim Example", "email": "kim@example.org"}),);
     assert_eq!((&seen["org_id"], &seen["role"]), (&json!("one"), &json!("dashboard")));
     assert_eq!((&seen["organizations"], &seen["governance"]), (&json!(["one"]), &json!(false)));
     kim.post("/api/keys", &json!({"role": "agent"})).await.ok();
@@ -197,9 +195,7 @@ async fn what_the_provider_changes_holds_from_the_next_check_on(t: TestApp) {
     let t = t.replica_with(|s| s.oidc.organization_claim = "orgs".to_owned()).await;
     let server = t.serve().await;
     let recheck = t.settings().oidc.recheck_seconds + 1;
-    let claims = |roles: Value, orgs: Value| {
-        json!({"name": "Kim", "email": "kim@example.org", "roles": roles, "orgs": orgs})
-    };
+    let claims = |roles: Value, orgs: Value| json!({"name": "Kim", "email": "kim@example.org", "roles": roles, "orgs": orgs});
     provider.seat("kim-1", claims(json!(["run"]), json!(["one", "two"])));
     let kim = sign_in(&server).await;
     let key = json!({"role": "agent"});
@@ -301,7 +297,11 @@ async fn an_attempt_belongs_to_the_browser_that_made_it_and_ends() {
     }
     let led = come_back(&server, &way).await;
     assert!(led.cookie("evenhand_session").is_some());
-    assert_eq!(led.cookie("evenhand_sign_in").as_deref(), Some("evenhand_sign_in="), "it is used up");
+    assert_eq!(
+        led.cookie("evenhand_sign_in").as_deref(),
+        Some("evenhand_sign_in="),
+        "it is used up"
+    );
     assert_eq!(come_back(&server, &way).await.problem(), "refused", "a code is good once");
     let late = leave(&server, "/").await;
     t.clock().advance(600);
@@ -371,7 +371,10 @@ async fn a_person_switches_between_their_organizations_and_to_no_other(t: TestAp
     // The former cookie is worth nothing, and a page that still shows the former organization changes nothing.
     kim.get("/api/whoami").await.problem(401, "unauthenticated");
     let stale = server.with_browser(&cookie, "the former proof");
-    stale.post("/api/clear_user_data", &json!({"user_id": "user-of-two"})).await.problem(403, "csrf_missing");
+    stale
+        .post("/api/clear_user_data", &json!({"user_id": "user-of-two"}))
+        .await
+        .problem(403, "csrf_missing");
     // It stays there after the provider was asked again.
     t.clock().advance(t.settings().oidc.recheck_seconds + 1);
     assert_eq!(users(&in_two).await, ["user-of-two"]);
@@ -391,7 +394,9 @@ async fn the_audit_names_people_and_keys(t: TestApp) {
     let server = t.serve().await;
     provider.seat("kim-1", kim(json!(["all"])));
     let kim = sign_in(&server).await;
-    kim.post("/api/governance/erase-user", &json!({"user_id": "ada", "request_id": "r"})).await.ok();
+    kim.post("/api/governance/erase-user", &json!({"user_id": "ada", "request_id": "r"}))
+        .await
+        .ok();
     kim.post("/api/keys", &json!({"role": "governance", "name": "desk"})).await.ok();
     let (_, token) = credentials::create(
         &t.app,
@@ -410,10 +415,15 @@ async fn the_audit_names_people_and_keys(t: TestApp) {
         .iter()
         .map(|event| {
             let text = |value: &Value| value.as_str().unwrap().to_owned();
-            (text(&event["operation"]), text(&event["actor"]["kind"]), event["actor"]["name"].clone())
+            (
+                text(&event["operation"]),
+                text(&event["actor"]["kind"]),
+                event["actor"]["name"].clone(),
+            )
         })
         .collect();
-    let event = |operation: &str, kind: &str, name: Value| (operation.to_owned(), kind.to_owned(), name);
+    let event =
+        |operation: &str, kind: &str, name: Value| (operation.to_owned(), kind.to_owned(), name);
     assert_eq!(
         events,
         [
@@ -424,9 +434,13 @@ async fn the_audit_names_people_and_keys(t: TestApp) {
         ]
     );
     let erasure = &found["events"][3]["actor"];
-    assert_eq!((&erasure["email"], &erasure["subject"]), (&json!("kim@example.org"), &json!("kim-1")));
+    assert_eq!(
+        (&erasure["email"], &erasure["subject"]),
+        (&json!("kim@example.org"), &json!("kim-1"))
+    );
     let before = found["events"][1]["sequence"].as_i64().unwrap();
-    let page = robot.get(&format!("/api/governance/audit-events?limit=1&before={before}")).await.ok();
+    let page =
+        robot.get(&format!("/api/governance/audit-events?limit=1&before={before}")).await.ok();
     assert_eq!(page["events"].as_array().unwrap().len(), 1);
     assert_eq!(page["events"][0], found["events"][2]);
     // The stored chain holds references, as ever.

@@ -134,8 +134,10 @@ impl Inner {
         let signed = format!("{}.{}", part(&head), part(&claims));
         let pair = key_pair();
         let mut signature = vec![0; pair.public().modulus_len()];
-        pair.sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), signed.as_bytes(), &mut signature).unwrap();
-        let signature = if self.unsigned { String::new() } else { URL_SAFE_NO_PAD.encode(signature) };
+        pair.sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), signed.as_bytes(), &mut signature)
+            .unwrap();
+        let signature =
+            if self.unsigned { String::new() } else { URL_SAFE_NO_PAD.encode(signature) };
         format!("{signed}.{signature}")
     }
 
@@ -209,7 +211,8 @@ async fn token(State(inner): Shared, headers: HeaderMap, body: String) -> Respon
     if inner.is_down {
         return (StatusCode::SERVICE_UNAVAILABLE, "<html>later</html>").into_response();
     }
-    let refuse = |code: &str| (StatusCode::BAD_REQUEST, Json(json!({ "error": code }))).into_response();
+    let refuse =
+        |code: &str| (StatusCode::BAD_REQUEST, Json(json!({ "error": code }))).into_response();
     let known = format!("Basic {}", STANDARD.encode(format!("{CLIENT_ID}:{CLIENT_SECRET}")));
     if headers.get(header::AUTHORIZATION).is_none_or(|given| *given != known) {
         return refuse("invalid_client");

@@ -120,7 +120,9 @@ impl Server {
             false => request,
         };
         let request = match &self.browser {
-            Some((cookie, csrf)) => request.header("cookie", cookie).header("x-evenhand-csrf", csrf),
+            Some((cookie, csrf)) => {
+                request.header("cookie", cookie).header("x-evenhand-csrf", csrf)
+            }
             None => request,
         };
         match &self.token {

@@ -7,6 +7,7 @@ import { judgeName, judgeNature } from "../lib/judge.ts";
 import { type Theme, useTheme } from "../lib/theme.ts";
 import { IconButton } from "./controls.tsx";
 import * as Icon from "./icons.tsx";
+import { useSay } from "./toast.tsx";
 
 const PAGES = [
   ["overview", "Overview", Icon.Overview],
@@ -97,15 +98,20 @@ export function Shell({ session, children }: { session: Session; children: React
 function Who({ session }: { session: Session }) {
   const client = useQueryClient();
   const navigate = useNavigate();
+  const say = useSay();
   const becomes = (next: Session) => {
     client.setQueryData(["session"], next);
     client.removeQueries({ predicate: (query) => query.queryKey[0] !== "session" });
   };
   const leave = async () => becomes(await signOut());
   const goOnIn = async (organization: string) => {
-    becomes(await switchTo(organization));
-    // What an address names is the former organization's.
-    navigate("/");
+    try {
+      becomes(await switchTo(organization));
+      // What an address names is the former organization's.
+      navigate("/");
+    } catch (error) {
+      say(error instanceof Error ? error.message : String(error), "bad");
+    }
   };
   if (session.state === "local") {
     return (

@@ -62,7 +62,10 @@ impl Oidc {
                 is_safe(&self.issuer),
                 "oidc.issuer: an address with https:// (http:// only on this machine), as the provider writes it",
             ),
-            (!self.client_id.is_empty(), "oidc.client_id: the id that the provider gave this installation"),
+            (
+                !self.client_id.is_empty(),
+                "oidc.client_id: the id that the provider gave this installation",
+            ),
             (
                 is_safe(&self.redirect_url) && self.redirect_url.ends_with(CALLBACK),
                 "oidc.redirect_url: the dashboard's own address with https:// (http:// only on this machine) and the \
@@ -77,18 +80,20 @@ impl Oidc {
                 "oidc.viewers, editors, governance, admins: name at least one value of the claim, or nobody gets in",
             ),
             (
-                self.role_lists().iter().all(|list| list.iter().all(|value| !value.trim().is_empty())),
+                self.role_lists()
+                    .iter()
+                    .all(|list| list.iter().all(|value| !value.trim().is_empty())),
                 "oidc.viewers, editors, governance, admins: no empty values",
             ),
-            (!self.role_claim.is_empty(), "oidc.role_claim: the claim of the ID token that carries roles"),
+            (
+                !self.role_claim.is_empty(),
+                "oidc.role_claim: the claim of the ID token that carries roles",
+            ),
             (
                 !self.organization_claim.is_empty() || is_organization(&self.organization),
                 "oidc.organization: 1 to 255 characters without control characters, or give oidc.organization_claim",
             ),
-            (
-                (60..=43_200).contains(&self.session_seconds),
-                "oidc.session_seconds: 60 to 43200",
-            ),
+            ((60..=43_200).contains(&self.session_seconds), "oidc.session_seconds: 60 to 43200"),
             (
                 (10..=self.session_seconds).contains(&self.recheck_seconds),
                 "oidc.recheck_seconds: 10 up to oidc.session_seconds",

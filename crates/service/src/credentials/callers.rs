@@ -57,7 +57,11 @@ impl Caller {
     }
 
     /// A person whom a provider vouched for, with their role and whether they govern.
-    pub(super) fn of_person(person_id: String, org_id: OrgId, (role, governs): (Role, bool)) -> Self {
+    pub(super) fn of_person(
+        person_id: String,
+        org_id: OrgId,
+        (role, governs): (Role, bool),
+    ) -> Self {
         Caller {
             org_id,
             credential_id: person_id,

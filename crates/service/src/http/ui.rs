@@ -35,8 +35,18 @@ const PAGES: &[&str] = &[
 ];
 
 /// First parts of paths that are for programs: what is not there is a problem in JSON, whoever asks.
-const INTERFACES: &[&str] =
-    &["api", "auth", "health", "meta", "v1", "mcp", "docs", "openapi.json", "assets", "stall_state"];
+const INTERFACES: &[&str] = &[
+    "api",
+    "auth",
+    "health",
+    "meta",
+    "v1",
+    "mcp",
+    "docs",
+    "openapi.json",
+    "assets",
+    "stall_state",
+];
 
 /// No inline script or style, nothing from or to another host, in nobody's frame.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \

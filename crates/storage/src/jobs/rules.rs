@@ -6,8 +6,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{
-    Child, Children, Claim, DeadJob, Gathering, GoOn, HeldJob, JobCount, JobState, JobView, NewJob, Planned,
-    StartedJob, sql, stored,
+    Child, Children, Claim, DeadJob, Gathering, GoOn, HeldJob, JobCount, JobState, JobView, NewJob,
+    Planned, StartedJob, sql, stored,
 };
 use crate::db::Tx;
 use crate::error::{Code, Error, Result};

@@ -183,7 +183,12 @@ pub async fn seal_plain(tx: &mut Tx, keys: &SubjectKeys, now: i64) -> Result<()>
 }
 
 /// Events of an organization before the event `before`, the newest first.
-pub async fn newest(tx: &mut Tx, org_id: &OrgId, before: i64, limit: i64) -> Result<Vec<AuditEvent>> {
+pub async fn newest(
+    tx: &mut Tx,
+    org_id: &OrgId,
+    before: i64,
+    limit: i64,
+) -> Result<Vec<AuditEvent>> {
     sql::audit::before(tx, org_id, before, limit).await
 }
 

@@ -71,7 +71,14 @@ mod tests {
         for page in ["/", "/sessions", "/sessions?range=7d&user=a%2Fb"] {
             assert!(is_page(page), "{page}");
         }
-        for other in ["", "sessions", "//evil.example", "/\\evil.example", "https://evil.example", "/a\r\nX: y"] {
+        for other in [
+            "",
+            "sessions",
+            "//evil.example",
+            "/\\evil.example",
+            "https://evil.example",
+            "/a\r\nX: y",
+        ] {
             assert!(!is_page(other), "{other}");
         }
     }

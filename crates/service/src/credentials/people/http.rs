@@ -38,7 +38,9 @@ async fn start(
     let return_to = parameter(query.as_deref(), "return_to").unwrap_or_default();
     let attempt = Attempt::new(&app, &return_to);
     match provider.begin(app.clock.now(), &attempt).await {
-        Ok(address) => Ok(lead_to(&address, [attempt_cookie(&app, &attempt.seal(&app)?, ATTEMPT_SECONDS)])),
+        Ok(address) => {
+            Ok(lead_to(&address, [attempt_cookie(&app, &attempt.seal(&app)?, ATTEMPT_SECONDS)]))
+        }
         Err(unproven) => Ok(lead_to(&problem_page(&unproven), [])),
     }
 }
@@ -85,7 +87,10 @@ async fn prove(
 fn provider(app: &App) -> Result<&Provider, Error> {
     let provider = app.state::<Option<Provider>>().as_ref();
     provider.ok_or_else(|| {
-        Error::refused(Code::NotFound, "Signing in with OpenID Connect is not configured; see docs/sign-in.md.")
+        Error::refused(
+            Code::NotFound,
+            "Signing in with OpenID Connect is not configured; see docs/sign-in.md.",
+        )
     })
 }
 
@@ -113,7 +118,9 @@ fn parameter(query: Option<&str>, name: &str) -> Option<String> {
 
 fn attempt_cookie(app: &App, value: &str, seconds: i64) -> String {
     let secure = if app.settings.server.secure_cookies { "; Secure" } else { "" };
-    format!("{ATTEMPT_COOKIE}={value}; Path=/auth/oidc; HttpOnly; SameSite=Lax; Max-Age={seconds}{secure}")
+    format!(
+        "{ATTEMPT_COOKIE}={value}; Path=/auth/oidc; HttpOnly; SameSite=Lax; Max-Age={seconds}{secure}"
+    )
 }
 
 fn lead_to<const N: usize>(address: &str, cookies: [String; N]) -> Response {

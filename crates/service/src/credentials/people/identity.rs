@@ -93,7 +93,7 @@ fn organizations(claims: &Value, settings: &Oidc) -> Vec<OrgId> {
     }
     let mut organizations: Vec<OrgId> = Vec::new();
     for one in values(claims, &settings.organization_claim) {
-        if is_organization(one) && !organizations.iter().any(|known| known == one) {
+        if is_organization(one) && !organizations.iter().any(|known| known.as_str() == one) {
             organizations.push(one.into());
         }
     }
@@ -137,7 +137,8 @@ mod tests {
         assert_eq!(of(json!(["forget", "look"])), Some(PersonRole::Governance));
         assert_eq!(of(json!(["forget", "run"])), Some(PersonRole::Admin));
         assert_eq!(of(json!(["all"])), Some(PersonRole::Admin));
-        for none in [json!([]), json!(["LOOK"]), json!("lookout"), json!(7), json!({"look": true})] {
+        for none in [json!([]), json!(["LOOK"]), json!("lookout"), json!(7), json!({"look": true})]
+        {
             assert_eq!(of(none.clone()), None, "{none}");
         }
         assert_eq!(role_of(&settings(), json!({})), None);

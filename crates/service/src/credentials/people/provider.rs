@@ -54,6 +54,8 @@ type Client = CoreClient<
     EndpointMaybeSet,
 >;
 
+type Answer = BoxFuture<'static, io::Result<HttpResponse>>;
+
 /// Failure to prove who somebody is, with a reason for the log that names nobody.
 #[derive(Debug)]
 pub enum Unproven {
@@ -183,8 +185,8 @@ impl Provider {
                 .set_allowed_algs(ALGORITHMS)
                 .set_time_fn(move || (UNIX_EPOCH + since).into());
             match nonce {
-                Some(nonce) => token.claims(&verifier, nonce).map(drop),
-                None => token.claims(&verifier, |_: Option<&Nonce>| Ok(())).map(drop),
+                Some(nonce) => token.claims(&verifier, nonce).map(|_| ()),
+                None => token.claims(&verifier, |_: Option<&Nonce>| Ok(())).map(|_| ()),
             }
         };
         let mut result = verify(&self.client(now, false).await?);
@@ -230,12 +232,9 @@ impl Provider {
         Ok(found)
     }
 
-    fn sender(
-        &self,
-    ) -> impl Fn(HttpRequest) -> BoxFuture<'static, io::Result<HttpResponse>> + Send + Sync + 'static
-    {
+    fn sender(&self) -> impl Fn(HttpRequest) -> Answer + Send + Sync {
         let http = self.http.clone();
-        move |request| Box::pin(send(http.clone(), request))
+        move |request| -> Answer { Box::pin(send(http.clone(), request)) }
     }
 }
 

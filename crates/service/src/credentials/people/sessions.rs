@@ -71,8 +71,7 @@ pub async fn begin(app: &Arc<App>, proven: Proven) -> Result<String, SignInError
             (new, identity, issuer, session, now),
             |tx, (new, identity, issuer, session, now)| {
                 Box::pin(async move {
-                    let id =
-                        sql::upsert_person(tx, &new.person_id, issuer, identity, *now).await?;
+                    let id = sql::upsert_person(tx, &new.person_id, issuer, identity, *now).await?;
                     let new = PersonSession { person_id: id, ..new.clone() };
                     sql::insert_session(tx, session, &new, *now).await
                 })
@@ -149,7 +148,10 @@ async fn ask_again(
     let proven = match provider.refresh(now, token, &found.subject).await {
         Ok(proven) => proven,
         Err(Unproven::Unreachable(why)) => {
-            tracing::warn!(why, "the sign-in provider could not be asked whether a person is still there");
+            tracing::warn!(
+                why,
+                "the sign-in provider could not be asked whether a person is still there"
+            );
             return Ok(Some(found));
         }
         Err(Unproven::Refused(_, why)) => {
@@ -159,8 +161,7 @@ async fn ask_again(
         }
     };
     if let Some(token) = proven.refresh_token {
-        found.sealed_refresh_token =
-            Some(app.subject_keys.seal_text(&app.ids, REFRESH, &token)?);
+        found.sealed_refresh_token = Some(app.subject_keys.seal_text(&app.ids, REFRESH, &token)?);
     }
     if let Some(Identity { person, role, organizations, .. }) = proven.identity.clone() {
         (found.name, found.email) = (person.name, person.email);

@@ -160,9 +160,5 @@ pub async fn delete_session(tx: &mut Tx, session: &str) -> Result<()> {
 
 /// Everybody who ever signed in.
 pub async fn all(tx: &mut Tx) -> Result<Vec<KnownPerson>> {
-    rows!(
-        tx,
-        KnownPerson,
-        "SELECT person_id, subject, name, email FROM people ORDER BY person_id"
-    )
+    rows!(tx, KnownPerson, "SELECT person_id, subject, name, email FROM people ORDER BY person_id")
 }
