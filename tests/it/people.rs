@@ -117,7 +117,7 @@ async fn a_person_signs_in_by_name_and_out_again(t: TestApp) {
     kim.call("DELETE", "/auth/session", None).await.ok();
     kim.get("/api/whoami").await.problem(401, "unauthenticated");
     assert_eq!(t.number("SELECT COUNT(*) FROM person_sessions").await, 1);
-    // What is stored makes no cookie, and is no refresh token.
+    // The stored rows make no cookie, and hold no refresh token.
     let value = led.cookie("evenhand_session").unwrap().split_once('=').unwrap().1.to_owned();
     let known = "SELECT COUNT(*) FROM person_sessions WHERE sealed_refresh_token LIKE '%refresh-%' OR session_sha256 LIKE";
     assert_eq!(t.number(&format!("{known} '%{value}%'")).await, 0);

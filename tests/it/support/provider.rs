@@ -34,7 +34,7 @@ pub struct Inner {
     issuer: String,
     /// Claims of those who have an account, by subject.
     pub people: HashMap<String, Value>,
-    /// Whoever sits at the browser: signed in at the provider already.
+    /// The one who sits at the browser, signed in at the provider already.
     pub at_the_browser: String,
     pub hands_out_refresh_tokens: bool,
     /// Answers nothing but 503.
@@ -183,7 +183,7 @@ async fn keys(State(inner): Shared) -> Json<Value> {
     }]}))
 }
 
-/// Nobody is asked anything: whoever sits at the browser is signed in.
+/// Nobody is asked anything: the one at the browser is signed in.
 async fn authorize(State(inner): Shared, Query(asked): Query<Parameters>) -> Response {
     let mut inner = inner.lock().unwrap();
     assert_eq!((asked["client_id"].as_str(), asked["response_type"].as_str()), (CLIENT_ID, "code"));

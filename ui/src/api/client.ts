@@ -26,9 +26,9 @@ export type Session = {
   csrf: string | null;
   role: "agent" | "publish" | "dashboard" | "auditor" | "governance" | null;
   governance: boolean;
-  /** Who it is, if they signed in with the provider. */
+  /** The person who signed in with the provider. */
   person: { name: string; email: string | null } | null;
-  /** What the session can switch between. */
+  /** The organizations that the session can switch between. */
   organizations: string[];
   /** The provider that people can sign in with, by its name. */
   provider: string | null;

@@ -116,7 +116,7 @@ pub async fn signed_in(app: &Arc<App>, cookie: &str) -> Result<Option<Browser>> 
     Ok(Some(Browser::with_token(credential, stamp(app, "csrf", cookie))))
 }
 
-/// What the list has of a cookie's value, or its companion.
+/// Keyed hash of a cookie's value: its place in the list, or its companion.
 pub(super) fn stamp(app: &App, what: &str, value: &str) -> String {
     app.subject_keys.stamp(KeyPurpose::Cookies, &[what, value])
 }

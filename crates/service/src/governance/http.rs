@@ -308,8 +308,8 @@ struct AuditEvents {
     events: Vec<ShownEvent>,
 }
 
-/// Who exported, erased, readmitted, deleted, made and ended keys, changed the configuration, decided about playbooks,
-/// and was refused here. Keys and people are named; whom an event was about is a reference.
+/// The audit: exports, erasures, readmissions, deletions, keys made and ended, changes of the configuration, decisions
+/// about playbooks, and refused calls. Keys and people who did it are named; the user it was about is a reference.
 #[utoipa::path(get, path = "/api/governance/audit-events", tag = "governance", params(AuditQuery),
     responses((status = 200, body = AuditEvents)))]
 async fn audit_events(

@@ -1,4 +1,4 @@
-/** Who did what: the newest events of the audit chain, with names. */
+/** The newest events of the audit chain, with the names of those who did it. */
 import { useQuery } from "@tanstack/react-query";
 import { api, ok, type Schemas } from "../../api/client.ts";
 import { at, words } from "../../lib/format.ts";

@@ -132,7 +132,6 @@ fn lead_to<const N: usize>(address: &str, cookies: [String; N]) -> Response {
     for cookie in cookies.iter().filter_map(|cookie| HeaderValue::from_str(cookie).ok()) {
         headers.append(header::SET_COOKIE, cookie);
     }
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     response
 }
