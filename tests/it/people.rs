@@ -170,8 +170,6 @@ async fn a_session_ends_by_itself_where_the_provider_cannot_be_asked(t: TestApp)
     kim.get("/api/whoami").await.ok();
     t.clock().advance(1);
     kim.get("/api/whoami").await.problem(401, "unauthenticated");
-    let led = go(&format!("http://{}/auth/oidc/start", server.address), "").await;
-    assert!(led.cookie("evenhand_sign_in").is_some(), "its metadata is still known");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -291,7 +289,7 @@ async fn an_attempt_belongs_to_the_browser_that_made_it_and_ends() {
     provider.seat("kim-1", kim(json!(["run"])));
     // Another browser, which a link with somebody else's code was put under: no cookie, or its own.
     let (way, other) = (leave(&server, "/").await, leave(&server, "/").await);
-    for attempt in ["", "evenhand_sign_in=", "evenhand_sign_in=x:k1:00", &other.attempt] {
+    for attempt in ["", "evenhand_sign_in=", "evenhand_sign_in=x:k1:00", other.attempt.as_str()] {
         let stolen = OnItsWay { query: way.query.clone(), attempt: attempt.to_owned() };
         assert_eq!(come_back(&server, &stolen).await.problem(), "expired");
     }
@@ -444,7 +442,7 @@ async fn the_audit_names_people_and_keys(t: TestApp) {
     assert_eq!(page["events"].as_array().unwrap().len(), 1);
     assert_eq!(page["events"][0], found["events"][2]);
     // The stored chain holds references, as ever.
-    let named = "SELECT COUNT(*) FROM audit_events WHERE actor_ref LIKE '%person%' OR actor_ref LIKE '%im%ample%'";
+    let named = "SELECT COUNT(*) FROM audit_events WHERE actor_ref NOT LIKE 'actref_v1_%'";
     assert_eq!(t.number(named).await, 0);
     // Another organization's audit is none of theirs.
     let (_, token) = credentials::create(

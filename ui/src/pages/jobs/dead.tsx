@@ -12,8 +12,8 @@ export function DeadJobsCard({ session }: { session: Session }) {
   const dead = useInfiniteQuery({
     queryKey: ["jobs", "dead"],
     queryFn: ({ pageParam }) => ok(api.GET("/api/jobs/dead", { params: { query: { cursor: pageParam } } })),
-    initialPageParam: null as string | null,
-    getNextPageParam: (page) => page.next_cursor,
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.next_cursor ?? undefined,
     refetchInterval: 10_000,
   });
   const retry = useMutation({
