@@ -93,12 +93,17 @@ export class Provider {
   private exchange(asked: URLSearchParams, json: (status: number, body: unknown) => void): void {
     const [code, refresh] = [asked.get("code") ?? "", asked.get("refresh_token") ?? ""];
     const given = this.codes.get(code);
-    const verifier = createHash("sha256").update(asked.get("code_verifier") ?? "").digest("base64url");
+    const verifier = createHash("sha256")
+      .update(asked.get("code_verifier") ?? "")
+      .digest("base64url");
     const sub = given ? given.challenge === verifier && given.sub : this.refreshTokens.get(refresh);
     const person = this.people.find((one) => one.sub === sub);
     this.codes.delete(code);
     this.refreshTokens.delete(refresh);
-    if (!person) return json(400, { error: "invalid_grant" });
+    if (!person) {
+      json(400, { error: "invalid_grant" });
+      return;
+    }
     const next = randomUUID();
     this.refreshTokens.set(next, person.sub);
     const now = Math.floor(Date.now() / 1000);

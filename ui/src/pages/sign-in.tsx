@@ -59,7 +59,13 @@ export function SignIn({ provider }: { provider: string | null }) {
   );
 }
 
-export function TokenForm({ autoFocus = false, look = "primary" }: { autoFocus?: boolean; look?: "primary" | "plain" }) {
+export function TokenForm({
+  autoFocus = false,
+  look = "primary",
+}: {
+  autoFocus?: boolean;
+  look?: "primary" | "plain";
+}) {
   const client = useQueryClient();
   const [token, setToken] = useState("");
   const [problem, setProblem] = useState<string | null>(null);

@@ -25,7 +25,10 @@ export function DeadJobsCard({ session }: { session: Session }) {
   const jobs = dead.data?.pages.flatMap((page) => page.jobs) ?? [];
   if (jobs.length === 0 && !dead.isError) return null;
   return (
-    <Card flush title="Gave up" lead={`${plural(jobs.length, "job")}${dead.hasNextPage ? " and more" : ""}, the newest first`}>
+    <Card
+      flush
+      title="Gave up"
+      lead={`${plural(jobs.length, "job")}${dead.hasNextPage ? " and more" : ""}, the newest first`}>
       {(dead.isError || retry.isError) && (
         <div className="px-5 pb-4">
           <Trouble error={retry.error ?? dead.error} retry={() => dead.refetch()} />

@@ -50,8 +50,8 @@ export function Keys({ session }: { session: Session }) {
           <b>
             {plural(soon.length, "key ends", "keys end")} within {SOON_DAYS} days:
           </b>{" "}
-          {soon.map((key) => `${key.name || "unnamed"} (${onDate(key.expires_at ?? 0)})`).join(", ")}. Whoever
-          uses one is refused from then on: make another and hand it over before.
+          {soon.map((key) => `${key.name || "unnamed"} (${onDate(key.expires_at ?? 0)})`).join(", ")}. Whoever uses one
+          is refused from then on: make another and hand it over before.
         </Note>
       )}
       <Card
