@@ -13,6 +13,7 @@ use clap::Args;
 use super::Installation;
 use base::private_files;
 use service::app::{App, Schema};
+use service::credentials::people::Provider;
 use service::evaluation::overview;
 use service::governance::ledger;
 use service::user_tables::USER_TABLES;
@@ -232,7 +233,7 @@ async fn check_queue(app: &App, report: &mut Findings) -> Result<()> {
     let dead: i64 =
         counts.iter().filter(|c| c.state == jobs::QueueState::Dead).map(|c| c.count).sum();
     if dead > 0 {
-        report.problem(&format!("{dead} jobs gave up; GET /api/jobs shows their kinds"));
+        report.problem(&format!("{dead} jobs gave up; GET /api/jobs/dead says why"));
     }
     match oldest {
         0..=300 => report.ok(&format!("the job queue keeps up (oldest due job: {oldest} s)")),
@@ -251,6 +252,13 @@ async fn check_access(app: &App, report: &mut Findings) -> Result<()> {
         (false, false) => report.problem(
             "no credentials: `evenhand serve` refuses to listen beyond loopback; keys create",
         ),
+    }
+    if let Some(provider) = app.state::<Option<Provider>>() {
+        let issuer = &app.settings.oidc.issuer;
+        match provider.check(app.clock.now()).await {
+            Ok(()) => report.ok(&format!("{issuer} answers as an OpenID Connect provider")),
+            Err(why) => report.problem(&format!("nobody can sign in with {issuer}: {why}")),
+        }
     }
     Ok(())
 }

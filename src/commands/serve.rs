@@ -101,7 +101,8 @@ pub async fn serve(app: Arc<App>, workers: bool) -> Result<ExitCode> {
         bail!(
             "refusing to listen on {address} without credentials: anyone who can reach it could read and \
              write everything. Make one first, then start again:\n  \
-             evenhand keys create --role dashboard --name operator"
+             evenhand keys create --role dashboard --name operator\n\
+             or configure signing in with a provider (docs/sign-in.md)"
         );
     }
     if app.db.engine().is_some() {

@@ -8,7 +8,7 @@ use serde_json::json;
 use sqlx::Connection;
 
 use crate::publish::two_turns;
-use crate::support::{Process, new_schema};
+use crate::support::{Process, Provider, new_schema};
 
 fn out(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
@@ -303,6 +303,44 @@ async fn doctor_says_what_is_wrong() {
     let (_folder, given) = folder();
     succeeded(Process::run(&["migrate", "--data-dir", &given]));
     succeeded(Process::run(&["doctor", "--data-dir", &given]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn half_a_sign_in_configuration_is_refused_and_doctor_asks_the_provider() {
+    let (_folder, dir) = folder();
+    let started = Process::command(&["serve", "--listen", "127.0.0.1:0", "--data-dir", &dir])
+        .env("EVENHAND_OIDC__CLIENT_ID", "evenhand")
+        .output()
+        .unwrap();
+    assert_eq!(started.status.code(), Some(1));
+    assert!(
+        err(&started).contains("oidc.issuer: signing in with OpenID Connect is half configured")
+    );
+    succeeded(Process::run(&["migrate", "--data-dir", &dir]));
+    let provider = Provider::start(&base::clock::Clock::System).await;
+    let doctor = |change: fn(&mut std::process::Command)| {
+        let mut command = Process::command(&["doctor", "--data-dir", &dir]);
+        command
+            .env("EVENHAND_OIDC__ISSUER", &provider.issuer)
+            .env("EVENHAND_OIDC__CLIENT_ID", "evenhand")
+            .env("EVENHAND_OIDC__CLIENT_SECRET", "not-to-be-printed")
+            .env("EVENHAND_OIDC__REDIRECT_URL", "http://localhost/auth/oidc/callback")
+            .env("EVENHAND_OIDC__VIEWERS", "[\"staff\"]");
+        change(&mut command);
+        command.output().unwrap()
+    };
+    let well = succeeded(doctor(|_| {}));
+    assert!(out(&well).contains("answers as an OpenID Connect provider"), "{}", out(&well));
+    let half = doctor(|command| {
+        command.env_remove("EVENHAND_OIDC__VIEWERS");
+    });
+    assert_eq!(half.status.code(), Some(1));
+    assert!(out(&half).contains("oidc.viewers"), "{}", out(&half));
+    provider.with().is_down = true;
+    let down = doctor(|_| {});
+    assert_eq!(down.status.code(), Some(1));
+    assert!(out(&down).contains("nobody can sign in with"), "{}", out(&down));
+    assert!(!format!("{down:?}{well:?}").contains("not-to-be-printed"));
 }
 
 #[tokio::test]

@@ -14,6 +14,8 @@ use crate::support::{Backend, Server, TestApp, apply, both_backends, until};
 /// Endpoints closed to agent keys.
 const OPERATORS_ONLY: &[&str] = &[
     "/api/jobs",
+    "/api/jobs/dead",
+    "/api/jobs/{job_id}/retry",
     "/api/keys",
     "/api/keys/{credential_id}",
     "/api/get_config",

@@ -52,7 +52,8 @@ async fn a_browser_signs_in_and_its_changes_prove_where_they_come_from(t: TestAp
     let look = async || server.get("/auth/session").await.ok();
     assert_eq!(
         look().await,
-        json!({"state": "signed_out", "org_id": null, "csrf": null, "role": null, "governance": false})
+        json!({"state": "signed_out", "org_id": null, "csrf": null, "role": null, "governance": false,
+            "person": null, "organizations": [], "provider": null})
     );
     let browser = Browser::sign_in(&server, &format!(" {token}\n")).await;
     let who = browser.call("GET", "/api/whoami", None).await.ok();
@@ -131,17 +132,32 @@ async fn a_browser_erases_with_the_grant_and_the_proof(t: TestApp) {
 }
 
 #[apply(both_backends)]
-async fn only_dashboard_tokens_sign_in(t: TestApp) {
+async fn only_tokens_of_people_sign_in(t: TestApp) {
     let server = t.serve().await;
     let try_ = async |token: &str| server.post("/auth/session", &json!({"token": token})).await;
     try_(&t.key("one", Role::Agent).await).await.problem(403, "forbidden");
-    try_(&t.key("one", Role::Governance).await).await.problem(403, "forbidden");
+    try_(&t.key("one", Role::Publish).await).await.problem(403, "forbidden");
     try_("eh_dashboard_invented").await.problem(401, "unauthenticated");
     server.post("/auth/session", &json!({})).await.problem(422, "invalid_input");
     let padded = json!({"token": "x", "padding": "y".repeat(8192)});
     server.post("/auth/session", &padded).await.problem(413, "body_too_large");
     let out = server.call("DELETE", "/auth/session", None).await;
     assert!(out.headers["set-cookie"].to_str().unwrap().contains("Max-Age=0"));
+}
+
+#[apply(both_backends)]
+async fn a_governance_token_signs_in_for_governance_only(t: TestApp) {
+    let server = t.serve().await;
+    let token = t.key("one", Role::Governance).await;
+    let browser = Browser::sign_in(&server, &token).await;
+    let seen = browser.call("GET", "/auth/session", None).await.ok();
+    assert_eq!((&seen["role"], &seen["governance"]), (&json!("governance"), &json!(true)));
+    browser.call("GET", "/api/governance/purge-operations", None).await.ok();
+    let person = json!({"user_id": "ada"});
+    browser.call("POST", "/api/governance/preview-user", Some(&person)).await.ok();
+    for path in ["/api/sessions", "/api/whoami", "/api/jobs", "/api/keys"] {
+        browser.call("GET", path, None).await.problem(403, "forbidden");
+    }
 }
 
 #[apply(both_backends)]
@@ -415,6 +431,30 @@ async fn pages_are_one_document_and_other_paths_are_none() {
     }
     server.call("POST", "/overview", None).await.problem(404, "not_found");
     assert!(server.get("/docs").await.text.contains("Evenhand API"));
+}
+
+#[tokio::test]
+async fn an_unknown_address_is_a_page_for_browsers_and_a_problem_for_programs() {
+    let t = TestApp::new(Backend::Sqlite).await;
+    let server = t.serve().await;
+    let ask = async |path: &str, accept: &str| {
+        let request = server.request("GET", path).header("accept", accept);
+        server.send(request.header("if-none-match", "*")).await
+    };
+    let browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+    for path in ["/nope", "/nope/deeper?x=1", "/sesions"] {
+        let answer = ask(path, browser).await;
+        assert_eq!(answer.status, 404, "{path}");
+        let kind = answer.headers["content-type"].to_str().unwrap();
+        assert!(kind.starts_with("text/html") && answer.text.contains("<html"), "{kind}");
+        ask(path, "application/json").await.problem(404, "not_found");
+        ask(path, "*/*").await.problem(404, "not_found");
+    }
+    for path in ["/api/nope", "/auth/nope", "/health/nope", "/v1/nope", "/assets/none.js"] {
+        ask(path, browser).await.problem(404, "not_found");
+    }
+    let posted = server.request("POST", "/nope").header("accept", browser);
+    server.send(posted).await.problem(404, "not_found");
 }
 
 /// With a built dashboard: hashed files are kept for ever, sent compressed, and not sent twice.

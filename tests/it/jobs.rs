@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use service::app::App;
+use service::credentials::Role;
 use storage::error::{Code, Error, Result};
 use storage::jobs::{self, Children, Claim, Handler, NewJob, OnDuplicate, Outcome, Runner};
 use storage::subjects::barrier;
 
-use crate::support::{Backend, NOW, TestApp, apply, both_backends, until};
+use crate::support::{Backend, NOW, Server, TestApp, apply, both_backends, until};
 
 const KIND: &str = "test";
 
@@ -494,4 +495,84 @@ async fn a_graceful_stop_finishes_what_is_short_and_gives_back_what_is_long(t: T
     assert!(started.elapsed() < Duration::from_secs(4), "{:?}", started.elapsed());
     let again = claim(&last.app, 1).await.remove(0);
     assert_eq!((again.job_id, again.attempts), (long, 1), "free at once, and nothing was counted");
+}
+
+/// A job that failed as often as it may.
+async fn dead_job(app: &Arc<App>, job: Job) -> String {
+    let id = enqueue(app, Job { max_attempts: 1, ..job }).await;
+    let claimed = claim(app, 1).await.remove(0);
+    let error = Error::refused(Code::JudgeFailed, "The judge gave no verdict.");
+    jobs::fail(app, &claimed, &error).await.unwrap();
+    assert_eq!(claimed.job_id, id);
+    id
+}
+
+#[apply(both_backends)]
+async fn jobs_that_gave_up_are_listed_without_their_person_and_retried(t: TestApp) {
+    let server = t.serve().await;
+    let operator = server.with_token(&t.key("org", Role::Dashboard).await);
+    let mut ids = Vec::new();
+    for n in 0..3 {
+        let payload = json!({"said": "canary-of-ada"});
+        let job = Job { user: Some("ada"), payload, ..Job::default() };
+        ids.push(dead_job(&t.app, job).await);
+        t.clock().advance(n % 2);
+    }
+    let first = operator.get("/api/jobs/dead?limit=2").await.ok();
+    let listed = |page: &Value| -> Vec<String> {
+        let jobs = page["jobs"].as_array().unwrap();
+        jobs.iter().map(|job| job["job_id"].as_str().unwrap().to_owned()).collect()
+    };
+    let cursor = first["next_cursor"].as_str().unwrap();
+    let second = operator.get(&format!("/api/jobs/dead?limit=2&cursor={cursor}")).await.ok();
+    assert_eq!(second["next_cursor"], json!(null));
+    let (newest, rest) = (listed(&first), listed(&second));
+    assert_eq!(newest.first(), ids.last());
+    let mut all = [newest, rest].concat();
+    all.sort();
+    let mut expected = ids.clone();
+    expected.sort();
+    assert_eq!(all, expected);
+    let job = &first["jobs"][0];
+    assert_eq!((&job["kind"], &job["attempts"]), (&json!(KIND), &json!(1)));
+    assert_eq!(job["last_error"], "The judge gave no verdict.");
+    assert!(!first.to_string().contains("ada"), "{first}");
+    let bad = operator.get("/api/jobs/dead?cursor=x").await;
+    assert_eq!(bad.input_problems(), [("/cursor".to_owned(), "malformed".to_owned())]);
+
+    let retry =
+        async |by: &Server, id: &str| by.call("POST", &format!("/api/jobs/{id}/retry"), None).await;
+    // Others see and retry nothing of it.
+    let other = server.with_token(&t.key("other", Role::Dashboard).await);
+    assert_eq!(other.get("/api/jobs/dead").await.ok()["jobs"], json!([]));
+    retry(&other, &ids[0]).await.problem(404, "not_found");
+    let auditor = server.with_token(&t.key("org", Role::Auditor).await);
+    auditor.get("/api/jobs/dead").await.ok();
+    retry(&auditor, &ids[0]).await.problem(403, "forbidden");
+    retry(&operator, "none").await.problem(404, "not_found");
+    retry(&operator, &ids[0]).await.ok();
+    retry(&operator, &ids[0]).await.problem(409, "job_not_dead");
+    let claimed = claim(&t.app, 5).await;
+    assert_eq!(claimed.len(), 1);
+    assert_eq!((claimed[0].job_id.as_str(), claimed[0].attempts), (ids[0].as_str(), 1));
+    finish(&t.app, &claimed[0]).await.unwrap();
+    assert_eq!(operator.get("/api/jobs/dead").await.ok()["jobs"].as_array().unwrap().len(), 2);
+}
+
+#[apply(both_backends)]
+async fn what_is_in_the_queue_again_and_children_are_not_retried(t: TestApp) {
+    let dead = dead_job(&t.app, Job { dedupe: Some("same"), ..Job::default() }).await;
+    let again = enqueue(&t.app, Job { dedupe: Some("same"), ..Job::default() }).await;
+    assert_ne!(dead, again);
+    let refused = jobs::retry(&t.app, &"org".into(), &dead).await.unwrap_err();
+    assert_eq!(refused.code(), Code::JobNotDead);
+    let claimed = claim(&t.app, 1).await.remove(0);
+    finish(&t.app, &claimed).await.unwrap();
+    jobs::retry(&t.app, &"org".into(), &dead).await.unwrap();
+    let claimed = claim(&t.app, 1).await.remove(0);
+    finish(&t.app, &claimed).await.unwrap();
+    let child = dead_job(&t.app, Job { parent: Some(dead), ..Job::default() }).await;
+    assert!(jobs::dead(&t.app, &"org".into(), None, 10).await.unwrap().is_empty());
+    let refused = jobs::retry(&t.app, &"org".into(), &child).await.unwrap_err();
+    assert_eq!(refused.code(), Code::NotFound);
 }

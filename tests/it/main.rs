@@ -38,6 +38,7 @@ mod migrations;
 mod organization;
 mod outcomes;
 mod overview;
+mod people;
 mod plans;
 mod poolers;
 mod properties;

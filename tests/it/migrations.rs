@@ -102,6 +102,11 @@ const LANDED: &[(&str, &str, &str)] = &[
         "9328f3e4ed818c18d11c7b62cd1cd619c238e4dd2b548da752442c3bc75b0b78",
         "4cfcbec6535c9c8e99e6ee271c81bff7ca9c68d8829d75a1f555cd6defa9f91d",
     ),
+    (
+        "0021_people",
+        "ed95fb66c2b9261f56843b2bec9fa1715069a0361fc5853ffc87fb5a34f319cd",
+        "0a3f23f25b0a1d739e6f4ae99fb91099a45b9246e16c40873a38ffb3472917d7",
+    ),
 ];
 
 #[test]

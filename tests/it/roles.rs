@@ -6,6 +6,7 @@ use serde_json::json;
 use service::credentials::{self, NewCredential, Role};
 
 use crate::conformance::{body_schema, operations, specification};
+use crate::people::{kim, sign_in, with_provider};
 use crate::support::{Backend, Server, TestApp};
 
 const BEGIN: &str =
@@ -36,10 +37,25 @@ async fn columns(t: &TestApp, server: &Server) -> Vec<Column> {
     columns
 }
 
+/// People who signed in with a provider, by the column that they may do the same as.
+const PEOPLE: [(&str, &str); 4] = [
+    ("look", "auditor"),
+    ("run", "dashboard"),
+    ("all", "dashboard with grant"),
+    ("forget", "governance"),
+];
+
+/// Asks the server for every operation, as every column. People are asked for too: they may do what their column may.
 async fn table() -> (String, Vec<(String, Vec<bool>)>) {
-    let t = TestApp::new(Backend::Sqlite).await;
+    let (provider, t) = with_provider(&TestApp::new(Backend::Sqlite).await).await;
     let server = t.serve().await;
     let columns = columns(&t, &server).await;
+    let mut people = Vec::new();
+    for (role, like) in PEOPLE {
+        provider.seat(role, kim(json!([role])));
+        let column = columns.iter().position(|column| column.name == like).unwrap();
+        people.push((role, column, sign_in(&server).await));
+    }
     let spec = specification();
     let mut rows = Vec::new();
     for (method, path, operation) in operations(&spec) {
@@ -49,6 +65,11 @@ async fn table() -> (String, Vec<(String, Vec<bool>)>) {
         for column in &columns {
             let status = column.server.call(&method, &path, body.as_ref()).await.status;
             allowed.push(!matches!(status, 401 | 403));
+        }
+        for (role, column, person) in &people {
+            let status = person.call(&method, &path, body.as_ref()).await.status;
+            let may = !matches!(status, 401 | 403);
+            assert_eq!(may, allowed[*column], "{role}: {method} {path}: {status}");
         }
         rows.push((format!("{method} {path}"), allowed));
     }

@@ -110,6 +110,9 @@ it("keeps something on the screen while a slow network answers", async () => {
 
 it("has a page for an address without one", async () => {
   const { context, page } = await open();
+  const answer = await page.goto(`${server.url}/no/such/page`);
+  expect(answer?.status()).toBe(404);
+  await page.getByRole("heading", { level: 1, name: "There is no such page" }).waitFor();
   await visit(page, `${server.url}/sessions/of/nobody`, "There is no such page");
   await expectAccessible(page);
   await picture(page, "no-such-page");
@@ -121,13 +124,10 @@ it("has a page for an address without one", async () => {
 it("shows a governance key the Governance page only", async () => {
   const token = server.key("governance");
   const { context, page, complaints } = await open();
-  // The server signs dashboard and auditor keys in; the calls behind the page take the governance key as it is.
-  const signedIn = { state: "signed_in", org_id: "default", csrf: "", role: "governance", governance: true };
-  await page.route("**/auth/session", (route) => route.fulfill({ json: signedIn }));
-  await page.route("**/api/**", (route) =>
-    route.continue({ headers: { ...route.request().headers(), Authorization: `Bearer ${token}` } }),
-  );
-  await visit(page, `${server.url}/overview`, "Governance");
+  await page.goto(`${server.url}/overview`);
+  await page.getByLabel("Token").fill(token);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("heading", { level: 1, name: "Governance" }).waitFor();
   const pages = page.getByRole("navigation", { name: "Pages" }).getByRole("link");
   expect(await pages.allTextContents()).toEqual(["Governance"]);
   await page.getByLabel("User id").fill("ada");

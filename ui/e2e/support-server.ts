@@ -8,12 +8,15 @@ import { address, BINARY } from "./support.ts";
 export class OwnServer {
   readonly folder = mkdtempSync(join(tmpdir(), "evenhand-own-"));
   url = "";
+  /** Settings of its own, as variables of the environment. */
+  settings: Record<string, string> = {};
   private process: ChildProcess | undefined;
 
   async start(): Promise<this> {
     const listen = this.url ? new URL(this.url).host : "127.0.0.1:0";
     this.process = spawn(BINARY, ["serve", "--data-dir", this.folder, "--listen", listen], {
       stdio: ["ignore", "pipe", "inherit"],
+      env: { ...process.env, ...this.settings },
     });
     this.url = await address(this.process);
     return this;
@@ -35,8 +38,8 @@ export class OwnServer {
   }
 
   /** A key made on the command line. The first one ends local mode. */
-  key(role: string): string {
-    const args = ["keys", "create", "--role", role, "--data-dir", this.folder];
+  key(role: string, org = "default"): string {
+    const args = ["keys", "create", "--role", role, "--org", org, "--data-dir", this.folder];
     return execFileSync(BINARY, args, { encoding: "utf8" }).trim();
   }
 }

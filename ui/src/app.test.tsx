@@ -11,6 +11,9 @@ const session = (state: string, role = "dashboard") => ({
   csrf: "proof",
   role: state === "signed_out" ? null : role,
   governance: role === "governance",
+  person: null,
+  organizations: state === "signed_out" ? [] : ["acme"],
+  provider: null,
 });
 const refusal = () =>
   Response.json({ status: 401, code: "unauthenticated", detail: "Sign in.", errors: [] }, { status: 401 });
@@ -63,12 +66,51 @@ it("shows a governance key its one page, whatever the address", async () => {
   const sent = serve({
     "GET /auth/session": session("signed_in", "governance"),
     "GET /api/governance/purge-operations": { purge_operations: [] },
+    "GET /api/governance/audit-events": { events: [] },
   });
   show(<App />, "/sessions");
   await screen.findByRole("heading", { level: 1, name: "Governance" });
   const pages = within(screen.getByRole("navigation", { name: "Pages" })).getAllByRole("link");
   expect(pages.map((link) => link.textContent)).toEqual(["Governance"]);
   expect(sent.map(({ path }) => path)).not.toContain("/api/evaluations/judge_health");
+});
+
+it("leads to the provider and says why nobody was signed in", async () => {
+  serve({ "GET /auth/session": { ...session("signed_out"), provider: "Example ID" } });
+  show(<App />, "/sign-in?problem=no_role");
+  const link = await screen.findByRole("link", { name: "Sign in with Example ID" });
+  expect(link).toHaveAttribute("href", "/auth/oidc/start?return_to=%2F");
+  expect(screen.getByRole("alert")).toHaveTextContent("You have no role here.");
+  expect(screen.getByLabelText("Token")).toBeInTheDocument();
+});
+
+it("comes back from the provider to the page that was asked for", async () => {
+  serve({ "GET /auth/session": { ...session("signed_out"), provider: "Example ID" } });
+  show(<App />, "/sessions?range=7d");
+  const link = await screen.findByRole("link", { name: "Sign in with Example ID" });
+  expect(link).toHaveAttribute("href", "/auth/oidc/start?return_to=%2Fsessions%3Frange%3D7d");
+});
+
+it("switches the organization and asks everything again", async () => {
+  const server = { org: "acme" };
+  const seen = () => ({ ...session("signed_in", "governance"), org_id: server.org, organizations: ["acme", "other"] });
+  const purge = (org: string) => ({ purge_id: org, subject_ref: `of ${org}`, status: "complete", created_at: 1 });
+  const sent = serve({
+    "GET /auth/session": seen,
+    "PATCH /auth/session": () => {
+      server.org = "other";
+      return seen();
+    },
+    "GET /api/governance/purge-operations": () => ({ purge_operations: [purge(server.org)] }),
+    "GET /api/governance/audit-events": { events: [] },
+  });
+  show(<App />, "/governance");
+  await screen.findByText("of acme");
+  const [choice] = screen.getAllByLabelText("Organization");
+  await userEvent.selectOptions(choice as HTMLElement, "other");
+  await screen.findByText("of other");
+  expect(screen.queryByText("of acme")).toBeNull();
+  expect(sent.find(({ method }) => method === "PATCH")?.body).toEqual({ org_id: "other" });
 });
 
 it("says that an address has no page", async () => {

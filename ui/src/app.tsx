@@ -46,10 +46,10 @@ function Opening({ error, retry }: { error: Error | null; retry: () => void }) {
 
 function Dashboard({ session }: { session: Session }) {
   const { pathname } = useLocation();
-  if (session.state === "signed_out") return <SignIn />;
+  if (session.state === "signed_out") return <SignIn provider={session.provider} />;
   return (
     <Shell session={session}>
-      <Boundary at={pathname}>
+      <Boundary key={session.org_id} at={pathname}>
         <Suspense
           fallback={
             <Page title="Loading">
@@ -74,7 +74,7 @@ function Pages({ session }: { session: Session }) {
       <Route path="experiments/:experimentId" element={<Results />} />
       <Route path="learnings" element={<Learnings />} />
       <Route path="review" element={<Review />} />
-      <Route path="jobs" element={<Jobs />} />
+      <Route path="jobs" element={<Jobs session={session} />} />
       <Route path="governance" element={<Governance session={session} />} />
       <Route path="settings" element={<Settings session={session} />} />
       <Route path="connect" element={<Connect session={session} />} />
@@ -94,16 +94,19 @@ function PrivacyDesk({ session }: { session: Session }) {
   );
 }
 
-/** A call that was refused for want of a session asks how this browser stands; the sign-in page then stands at the same address. */
+/** A call that was refused for want of a session asks how this browser stands; the sign-in page then stands at the same
+ *  address. Nothing is kept of an organization that is no longer the session's. */
 function useSignInWhenRefused() {
   const client = useQueryClient();
   useEffect(
     () =>
       whenRefused(async () => {
+        const before = client.getQueryData<Session>(["session"]);
         const session = await client
           .fetchQuery({ queryKey: ["session"], queryFn: lookAtSession, staleTime: 0 })
           .catch(() => undefined);
-        if (session?.state === "signed_out")
+        const isOther = session !== undefined && session.org_id !== before?.org_id;
+        if (session?.state === "signed_out" || isOther)
           client.removeQueries({ predicate: (query) => query.queryKey[0] !== "session" });
       }),
     [client],

@@ -41,6 +41,9 @@ export const viewer: Session = {
   csrf: "proof",
   role: "dashboard",
   governance: false,
+  person: null,
+  organizations: ["acme"],
+  provider: null,
 };
 
 export function show(children: ReactNode, address = "/") {

@@ -3,6 +3,8 @@
 //! `config.default.toml` is compiled in and is the list of what exists: a key that is not in it is refused with
 //! the nearest one that is.
 
+pub mod oidc;
+
 use std::path::{Path, PathBuf};
 
 use figment::Figment;
@@ -10,6 +12,7 @@ use figment::providers::{Env, Format, Toml};
 use figment::value::{Dict, Value};
 use judge::embedder::EmbedderSettings;
 use judge::settings::JudgeSettings;
+pub use oidc::Oidc;
 use serde::Deserialize;
 use storage::db::{Pooler, PostgresSettings};
 use storage::jobs::JobSettings;
@@ -24,6 +27,7 @@ pub struct Settings {
     pub log: Log,
     pub database: Database,
     pub rate_limit: RateLimit,
+    pub oidc: Oidc,
     pub sessions: Sessions,
     pub otlp: Otlp,
     pub embedder: EmbedderSettings,
@@ -305,6 +309,7 @@ impl Settings {
         {
             problems.push(format!("governance.keys: {problem}"));
         }
+        problems.extend(self.oidc.problems(self.server.secure_cookies));
         problems.extend(self.judge.problems());
         problems
     }

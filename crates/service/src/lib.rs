@@ -10,7 +10,7 @@
 //! | [`app`] | `App`: settings, storage, clock, ids, keys, judge; built once, passed everywhere, names no area |
 //! | [`config`], [`schema`], [`user_tables`], [`telemetry`], [`spending`] | settings, migrations, tables that hold people's rows, logs and metrics, today's cost at a start |
 //! | [`http`] | input reading, problem bodies, rate limits, the server, the dashboard's files, the API page |
-//! | [`credentials`] | bearer tokens, roles, organizations, sign-in, who is calling |
+//! | [`credentials`] | bearer tokens, roles, organizations, sign-in (also with a provider), who is calling |
 //! | [`organization`] | what an organization sets for itself, versioned |
 //! | [`sessions`] | rows and reads of sessions, requests, turns, outcomes |
 //! | [`experiments`] | holdout experiments on retrieval: lifecycle, arms, exposure, attribution, analysis |

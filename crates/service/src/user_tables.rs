@@ -125,6 +125,11 @@ pub const NOT_USER_DATA: &[(&str, &str)] = &[
     ("credentials", "tokens of the organization's programs, as hashes"),
     ("browser_sessions", "signed-in browsers of credentials, as hashes"),
     (
+        "people",
+        "those who run the installation and signed in with its provider; they are not the users it stores",
+    ),
+    ("person_sessions", "their signed-in browsers, as hashes"),
+    (
         "subjects",
         "the barrier itself: keyed by a reference that cannot be turned back; user_id is set only while the \
          person is not erased",

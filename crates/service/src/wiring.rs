@@ -20,6 +20,7 @@ use storage::{rows, run};
 
 use crate::app::{App, AreaState, Schema};
 use crate::config::Settings;
+use crate::credentials::people::Provider;
 use crate::credentials::{GivenCredentials, RecentUse, Refusals};
 use crate::evaluation;
 use crate::evaluation::effects::RecentEffects;
@@ -95,6 +96,7 @@ impl App {
             embedder: Arc::new(Embedder::open(&settings.embedder).map_err(Error::Internal)?),
             area_state: AreaState::default()
                 .with(given)
+                .with(Provider::open(&settings.oidc).map_err(Error::Internal)?)
                 .with(RecentUse::default())
                 .with(Refusals::default())
                 .with(RateLimits::new(&settings))

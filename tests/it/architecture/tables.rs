@@ -6,7 +6,7 @@ use super::{Source, code, invented, sources};
 
 /// The folder that writes a table; `storage` is the crate.
 const TABLE_OWNERS: &[(&str, &[&str])] = &[
-    ("credentials", &["browser_sessions", "credentials"]),
+    ("credentials", &["browser_sessions", "credentials", "people", "person_sessions"]),
     (
         "evaluation",
         &[

@@ -5,6 +5,7 @@ mod contract;
 mod model;
 mod pgbouncer;
 mod process;
+mod provider;
 mod server;
 
 use std::sync::Arc;
@@ -25,6 +26,7 @@ pub use cluster::Cluster;
 pub use model::{Calls, Model, digits_after};
 pub use pgbouncer::Pgbouncer;
 pub use process::Process;
+pub use provider::{CLIENT_ID, Provider};
 pub use rstest_reuse::apply;
 pub use server::{Answer, Server, patient_client};
 

@@ -15,6 +15,8 @@ pub struct Server {
     pub address: SocketAddr,
     pub client: reqwest::Client,
     token: Option<String>,
+    /// Cookie and proof of a signed-in browser.
+    browser: Option<(String, String)>,
     /// Says to be the dashboard, as its own requests in local mode do.
     inspects: bool,
     stop: CancellationToken,
@@ -74,29 +76,40 @@ impl Server {
         let limits = Limits::of(&app.settings.server);
         let router = service::router::router(app);
         tokio::spawn(http::server::serve(listener, router, stop.clone(), limits));
-        Server { address, client: patient_client(), token: None, inspects: false, stop }
+        let client = patient_client();
+        Server { address, client, token: None, browser: None, inspects: false, stop }
     }
 
-    /// The same server, seen with a credential.
-    pub fn with_token(&self, token: &str) -> Server {
-        Server {
-            address: self.address,
-            client: self.client.clone(),
-            token: Some(token.to_owned()),
-            inspects: false,
-            stop: CancellationToken::new(),
-        }
-    }
-
-    /// The same server, seen by a person at the dashboard.
-    pub fn inspecting(&self) -> Server {
+    fn copy(&self) -> Server {
         Server {
             address: self.address,
             client: self.client.clone(),
             token: self.token.clone(),
-            inspects: true,
+            browser: self.browser.clone(),
+            inspects: self.inspects,
             stop: CancellationToken::new(),
         }
+    }
+
+    /// The same server, seen with a credential.
+    pub fn with_token(&self, token: &str) -> Server {
+        let mut seen = self.copy();
+        (seen.token, seen.browser, seen.inspects) = (Some(token.to_owned()), None, false);
+        seen
+    }
+
+    /// The same server, seen by a signed-in browser: its cookie, and the proof that its changes carry.
+    pub fn with_browser(&self, cookie: &str, csrf: &str) -> Server {
+        let mut seen = self.copy();
+        (seen.token, seen.browser) = (None, Some((cookie.to_owned(), csrf.to_owned())));
+        seen
+    }
+
+    /// The same server, seen by a person at the dashboard.
+    pub fn inspecting(&self) -> Server {
+        let mut seen = self.copy();
+        seen.inspects = true;
+        seen
     }
 
     pub fn request(&self, method: &str, path: &str) -> reqwest::RequestBuilder {
@@ -105,6 +118,12 @@ impl Server {
         let request = match self.inspects {
             true => request.header("x-evenhand-caller", "dashboard"),
             false => request,
+        };
+        let request = match &self.browser {
+            Some((cookie, csrf)) => {
+                request.header("cookie", cookie).header("x-evenhand-csrf", csrf)
+            }
+            None => request,
         };
         match &self.token {
             Some(token) => request.bearer_auth(token),

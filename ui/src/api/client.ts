@@ -26,6 +26,12 @@ export type Session = {
   csrf: string | null;
   role: "agent" | "publish" | "dashboard" | "auditor" | "governance" | null;
   governance: boolean;
+  /** The person who signed in with the provider. */
+  person: { name: string; email: string | null } | null;
+  /** The organizations that the session can switch between. */
+  organizations: string[];
+  /** The provider that people can sign in with, by its name. */
+  provider: string | null;
 };
 
 let csrf: string | null = null;
@@ -40,14 +46,15 @@ const headers: Middleware = {
     for (const [name, value] of Object.entries(proof(request.method))) request.headers.set(name, value);
     return request;
   },
-  onResponse({ response }) {
-    noticeRefusal(response);
+  async onResponse({ response }) {
+    await noticeRefusal(response);
   },
 };
 
 let refused: (() => void) | null = null;
 
-/** Calls back when a call is answered that nobody is signed in; returns how to stop that. */
+/** Calls back when a call is answered that nobody is signed in, or that another tab switched the organization; returns
+ *  how to stop that. */
 export function whenRefused(callback: () => void): () => void {
   refused = callback;
   return () => {
@@ -55,8 +62,11 @@ export function whenRefused(callback: () => void): () => void {
   };
 }
 
-function noticeRefusal(response: Response): void {
-  if (response.status === 401) refused?.();
+async function noticeRefusal(response: Response): Promise<void> {
+  const code = async () => ((await response.clone().json()) as Partial<Schemas["Problem"]>).code;
+  if (response.status === 401 || (response.status === 403 && (await code().catch(() => "")) === "csrf_missing")) {
+    refused?.();
+  }
 }
 
 export const api = createClient<paths>({ baseUrl: window.location.origin, fetch: reach });
@@ -82,6 +92,7 @@ async function session(method: string, body?: unknown): Promise<Session> {
 export const lookAtSession = () => session("GET");
 export const signIn = (token: string) => session("POST", { token });
 export const signOut = () => session("DELETE");
+export const switchTo = (org_id: string) => session("PATCH", { org_id });
 
 /** A download that needs the same headers as every other call. */
 export async function download(path: string, name: string, body?: unknown): Promise<void> {
@@ -92,7 +103,7 @@ export async function download(path: string, name: string, body?: unknown): Prom
     headers,
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
-  noticeRefusal(response);
+  await noticeRefusal(response);
   if (!response.ok) throw new Problem(response.status, await response.json().catch(() => undefined));
   saveAs(await response.blob(), name);
 }

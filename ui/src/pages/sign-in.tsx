@@ -1,11 +1,25 @@
-/** Exchanges a token for a cookie. The token is not kept in the browser. */
+/** Signs in with the provider, or exchanges a token for a cookie. The token is not kept in the browser. */
 import { useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useEffect, useState } from "react";
+import { useLocation } from "react-router";
 import { signIn } from "../api/client.ts";
 import { Copied } from "../parts/code.tsx";
 import { Button, TextField } from "../parts/controls.tsx";
 
-export function SignIn() {
+/** Why somebody came back from the provider without being signed in. */
+const PROBLEMS: Record<string, string> = {
+  cancelled: "Signing in was cancelled.",
+  expired: "It took too long, or began in another browser. Try again.",
+  unreachable: "The sign-in provider cannot be reached. Try again later, or use a token.",
+  refused: "The sign-in provider's answer was not accepted. The server's log says why.",
+  no_role: "You have no role here. Whoever runs your sign-in provider can give you one.",
+  no_organization: "You belong to no organization here. Whoever runs your sign-in provider can change that.",
+};
+
+export function SignIn({ provider }: { provider: string | null }) {
+  const { pathname, search } = useLocation();
+  const problem = PROBLEMS[new URLSearchParams(search).get("problem") ?? ""];
+  const returnTo = pathname === "/sign-in" ? "/" : pathname + search;
   useEffect(() => {
     document.title = "Sign in · Evenhand";
   }, []);
@@ -16,11 +30,26 @@ export function SignIn() {
           <img src="/favicon.svg" alt="" width="36" height="36" />
           <div>
             <h1 className="text-[1.3rem] leading-tight font-semibold tracking-[-0.02em]">Evenhand</h1>
-            <p className="text-soft">Sign in with a key's token.</p>
+            <p className="text-soft">{provider ? "Sign in to the dashboard." : "Sign in with a key's token."}</p>
           </div>
         </div>
-        <div className="rounded-2xl border border-line bg-panel p-5">
-          <TokenForm autoFocus />
+        <div className="flex flex-col gap-5 rounded-2xl border border-line bg-panel p-5">
+          {problem && (
+            <p role="alert" className="text-bad">
+              {problem}
+            </p>
+          )}
+          {provider && (
+            <>
+              <a
+                href={`/auth/oidc/start?return_to=${encodeURIComponent(returnTo)}`}
+                className="inline-flex h-9 items-center justify-center rounded-lg bg-accent px-3.5 font-medium text-on-accent hover:brightness-110">
+                Sign in with {provider}
+              </a>
+              <p className="border-t border-line pt-4 text-[0.87rem] text-soft">Or with a key's token:</p>
+            </>
+          )}
+          <TokenForm autoFocus={!provider} look={provider ? "plain" : "primary"} />
         </div>
         <p className="mt-4 text-[0.87rem] text-soft">
           No token? On the server: <Copied text="evenhand keys create --role dashboard" />
@@ -30,7 +59,13 @@ export function SignIn() {
   );
 }
 
-export function TokenForm({ autoFocus = false }: { autoFocus?: boolean }) {
+export function TokenForm({
+  autoFocus = false,
+  look = "primary",
+}: {
+  autoFocus?: boolean;
+  look?: "primary" | "plain";
+}) {
   const client = useQueryClient();
   const [token, setToken] = useState("");
   const [problem, setProblem] = useState<string | null>(null);
@@ -64,7 +99,7 @@ export function TokenForm({ autoFocus = false }: { autoFocus?: boolean }) {
           {problem}
         </p>
       )}
-      <Button look="primary" type="submit" disabled={busy || !token.trim()}>
+      <Button look={look} type="submit" disabled={busy || !token.trim()}>
         {busy ? "Signing in…" : "Sign in"}
       </Button>
     </form>

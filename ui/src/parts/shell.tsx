@@ -1,12 +1,13 @@
 /** What is around every page: navigation, who judges, whose data, light or dark. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { NavLink, useLocation } from "react-router";
-import { api, ok, type Session, signOut } from "../api/client.ts";
+import { NavLink, useLocation, useNavigate } from "react-router";
+import { api, ok, type Session, signOut, switchTo } from "../api/client.ts";
 import { judgeName, judgeNature } from "../lib/judge.ts";
 import { type Theme, useTheme } from "../lib/theme.ts";
 import { IconButton } from "./controls.tsx";
 import * as Icon from "./icons.tsx";
+import { useSay } from "./toast.tsx";
 
 const PAGES = [
   ["overview", "Overview", Icon.Overview],
@@ -96,9 +97,21 @@ export function Shell({ session, children }: { session: Session; children: React
 
 function Who({ session }: { session: Session }) {
   const client = useQueryClient();
-  const leave = async () => {
-    client.setQueryData(["session"], await signOut());
+  const navigate = useNavigate();
+  const say = useSay();
+  const becomes = (next: Session) => {
+    client.setQueryData(["session"], next);
     client.removeQueries({ predicate: (query) => query.queryKey[0] !== "session" });
+  };
+  const leave = async () => becomes(await signOut());
+  const goOnIn = async (organization: string) => {
+    try {
+      becomes(await switchTo(organization));
+      // What an address names is the former organization's.
+      navigate("/");
+    } catch (error) {
+      say(error instanceof Error ? error.message : String(error), "bad");
+    }
   };
   if (session.state === "local") {
     return (
@@ -111,9 +124,28 @@ function Who({ session }: { session: Session }) {
   }
   return (
     <div className="flex min-w-0 items-center">
-      <span className="truncate text-[0.84rem] text-faint max-lg:max-w-[90px]" title="Organization">
-        {session.org_id}
-      </span>
+      <div className="flex min-w-0 flex-col text-[0.84rem] text-faint max-lg:max-w-[120px]">
+        {session.person && (
+          <span className="truncate text-soft" title={session.person.email ?? undefined}>
+            {session.person.name}
+          </span>
+        )}
+        {session.organizations.length > 1 ? (
+          <select
+            aria-label="Organization"
+            className="min-w-0 truncate rounded bg-transparent text-[0.84rem] text-faint"
+            value={session.org_id ?? ""}
+            onChange={(e) => goOnIn(e.target.value)}>
+            {session.organizations.map((organization) => (
+              <option key={organization}>{organization}</option>
+            ))}
+          </select>
+        ) : (
+          <span className="truncate" title="Organization">
+            {session.org_id}
+          </span>
+        )}
+      </div>
       <IconButton label="Sign out" onClick={leave}>
         <Icon.Exit />
       </IconButton>

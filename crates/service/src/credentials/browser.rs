@@ -1,4 +1,5 @@
-//! Signed-in browsers: a token exchanged for a cookie value that ends by itself.
+//! Signed-in browsers: a token exchanged for a cookie value that ends by itself, or a person whom a provider vouched for
+//! (`people`).
 //!
 //! The value is random. The server keeps a list of those that are signed in, each as a keyed hash of its value with its
 //! end: neither the list nor the key is enough to make a cookie, and no cookie lasts longer than the list says. Signing
@@ -9,8 +10,10 @@ use std::sync::Arc;
 
 use storage::subjects::KeyPurpose;
 
-use super::{Credential, GivenCredentials, Role, sql, token_digest, usage};
+use super::people::{self, Person};
+use super::{Caller, Credential, GivenCredentials, Role, sql, token_digest, usage};
 use crate::app::App;
+use base::owner::OrgId;
 use storage::error::{Code, Error, Result};
 
 /// A browser stays signed in this long.
@@ -18,20 +21,31 @@ pub const SIGNED_IN_SECONDS: i64 = 12 * 3600;
 
 /// A browser that is signed in.
 pub struct Browser {
-    pub credential: Credential,
+    pub caller: Caller,
     /// CSRF token that its changes must carry in a header.
     pub csrf: String,
+    /// The person at it, if a provider said who it is.
+    pub person: Option<Person>,
+    /// The organizations it can switch between; its own is one of them.
+    pub organizations: Vec<OrgId>,
 }
 
-/// Exchanges a dashboard's or an auditor's token for the cookie's value.
+impl Browser {
+    fn with_token(credential: Credential, csrf: String) -> Self {
+        let organizations = vec![credential.org_id.clone()];
+        Browser { caller: Caller::of(credential), csrf, person: None, organizations }
+    }
+}
+
+/// Exchanges the token of a dashboard, an auditor or governance for the cookie's value.
 pub async fn sign_in(app: &Arc<App>, token: &str) -> Result<(String, Browser)> {
     let Some(credential) = super::find(app, token).await? else {
         return Err(Error::refused(Code::Unauthenticated, "This token is unknown or revoked."));
     };
-    if !matches!(credential.role, Role::Dashboard | Role::Auditor) {
+    if !matches!(credential.role, Role::Dashboard | Role::Auditor | Role::Governance) {
         return Err(Error::refused(
             Code::Forbidden,
-            "This is not a dashboard token; `evenhand keys create --role dashboard` makes one.",
+            "The token of a program does not sign in; `evenhand keys create --role dashboard` makes one that does.",
         ));
     }
     usage::note(app, &credential);
@@ -49,27 +63,47 @@ pub async fn sign_in(app: &Arc<App>, token: &str) -> Result<(String, Browser)> {
         )
         .await?;
     let csrf = stamp(app, "csrf", &value);
-    Ok((value, Browser { credential, csrf }))
+    Ok((value, Browser::with_token(credential, csrf)))
 }
 
 /// Ends a browser's session.
 pub async fn sign_out(app: &App, cookie: &str) -> Result<()> {
+    let session = stamp(app, "session", cookie);
+    people::end(app, &session).await?;
     app.db
-        .write("credentials.sign_out", stamp(app, "session", cookie), |tx, session| {
+        .write("credentials.sign_out", session, |tx, session| {
             Box::pin(sql::delete_browser(tx, session))
         })
         .await
 }
 
+/// Goes on in another organization, and gives the new cookie's value.
+pub async fn switch(
+    app: &Arc<App>,
+    browser: &Browser,
+    cookie: &str,
+    org_id: &OrgId,
+) -> Result<String> {
+    if browser.person.is_none() || !browser.organizations.contains(org_id) {
+        return Err(Error::refused(
+            Code::Forbidden,
+            "This organization is not open to this session; GET /auth/session lists those that are.",
+        ));
+    }
+    people::switch(app, cookie, org_id).await
+}
+
 /// The browser behind a cookie's value, unless it ended, was forged, or its credential is gone.
-pub async fn signed_in(app: &App, cookie: &str) -> Result<Option<Browser>> {
+pub async fn signed_in(app: &Arc<App>, cookie: &str) -> Result<Option<Browser>> {
     let now = app.clock.now();
     let session = stamp(app, "session", cookie);
     let found = app
         .db
         .lookup("credentials.browser", session, |tx, session| Box::pin(sql::browser(tx, session)))
         .await?;
-    let Some((id, signed_in_with, ends_at)) = found else { return Ok(None) };
+    let Some((id, signed_in_with, ends_at)) = found else {
+        return people::signed_in(app, cookie).await;
+    };
     if ends_at <= now {
         return Ok(None);
     }
@@ -79,10 +113,11 @@ pub async fn signed_in(app: &App, cookie: &str) -> Result<Option<Browser>> {
     if digest != signed_in_with || credential.is_expired(now) {
         return Ok(None);
     }
-    Ok(Some(Browser { csrf: stamp(app, "csrf", cookie), credential }))
+    Ok(Some(Browser::with_token(credential, stamp(app, "csrf", cookie))))
 }
 
-fn stamp(app: &App, what: &str, value: &str) -> String {
+/// Keyed hash of a cookie's value: its place in the list, or its companion.
+pub(super) fn stamp(app: &App, what: &str, value: &str) -> String {
     app.subject_keys.stamp(KeyPurpose::Cookies, &[what, value])
 }
 

@@ -24,7 +24,7 @@ use storage::error::{Code, Error, Result};
 #[derive(Clone, Debug)]
 pub struct Caller {
     pub org_id: OrgId,
-    /// Id of the credential: for the audit chain, as a reference.
+    /// Id of the credential, or of the person who signed in: for the audit chain, as a reference.
     pub credential_id: String,
     pub role: Role,
     /// True if it may call the governance endpoints.
@@ -52,6 +52,23 @@ impl Caller {
             role: credential.role,
             governance: credential.governance,
             reads: credential.reads,
+            local: false,
+        }
+    }
+
+    /// A person whom a provider vouched for, with their role and whether they govern.
+    pub(super) fn of_person(
+        person_id: String,
+        org_id: OrgId,
+        (role, governs): (Role, bool),
+    ) -> Self {
+        Caller {
+            org_id,
+            credential_id: person_id,
+            role,
+            governance: governs,
+            reads: true,
+            inspection: matches!(role, Role::Dashboard | Role::Auditor),
             local: false,
         }
     }
@@ -197,7 +214,7 @@ impl FromRequestParts<Arc<App>> for Governor {
 async fn identify(parts: &Parts, app: &Arc<App>) -> Result<Caller> {
     let Some(token) = bearer(&parts.headers)? else {
         return match sign_in_http::signed_in(parts, app).await? {
-            Some(caller) => Ok(caller),
+            Some(browser) => Ok(browser.caller),
             None => local_caller(parts, app).await,
         };
     };

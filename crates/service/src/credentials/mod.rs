@@ -3,12 +3,14 @@
 //! A token is shown once and stored only as its SHA-256. The organization always comes from the credential.
 //! Every request looks its credential up, so a revocation holds from the next request on, on every replica.
 
+mod actors;
 pub mod browser;
 mod callers;
 mod deletions;
 mod given;
 pub mod http;
 pub mod keys_http;
+pub mod people;
 mod refusals;
 mod rules;
 pub mod sign_in_http;
@@ -18,6 +20,7 @@ mod usage;
 use base::owner::OrgId;
 use sha2::{Digest, Sha256};
 
+pub use actors::{Actor, ActorKind, actors};
 pub use callers::{Caller, Contributor, Governor, Inspector, Known, Operator, Publisher, Searcher};
 pub use deletions::{Deletion, note_deletion};
 pub use given::GivenCredentials;

@@ -144,9 +144,9 @@ pub async fn find(app: &App, token: &str) -> Result<Option<Credential>> {
     Ok(found.filter(|credential| !credential.is_expired(app.clock.now())))
 }
 
-/// True if any credential was ever made: local mode ends with the first one.
+/// True if any credential was ever made, or people sign in with a provider: local mode ends with either.
 pub async fn any_exist(app: &App) -> Result<bool> {
-    if !app.state::<GivenCredentials>().is_empty() {
+    if !app.state::<GivenCredentials>().is_empty() || app.settings.oidc.is_configured() {
         return Ok(true);
     }
     if app.db.engine().is_none() {

@@ -1,4 +1,5 @@
-//! `/auth/session`: signing a browser in with a dashboard token, and out again.
+//! `/auth/session`: signing a browser in with a token, switching its organization, and signing out again.
+//! Signing in with a provider is in `people/http.rs`.
 //!
 //! The cookie is HttpOnly and SameSite=Strict. What a browser changes with it carries [`CSRF_HEADER`]; the value
 //! comes with the answer to signing in and to `GET /auth/session`, which no other site's page can read.
@@ -17,6 +18,7 @@ use subtle::ConstantTimeEq;
 use super::Role;
 use super::browser::{self, Browser};
 use super::callers::{self, Caller};
+use super::people::{self, Person};
 use crate::app::App;
 use crate::http::fields::{Fields, Read};
 use crate::http::{HttpError, Input, RateBucket, RateLimits, Result};
@@ -27,7 +29,9 @@ pub const CSRF_HEADER: &str = "x-evenhand-csrf";
 const COOKIE: &str = "evenhand_session";
 
 pub fn routes() -> Router<Arc<App>> {
-    Router::new().route("/auth/session", get(look).post(sign_in).delete(sign_out))
+    Router::new()
+        .route("/auth/session", get(look).post(sign_in).patch(switch).delete(sign_out))
+        .merge(people::http::routes())
 }
 
 base::vocabulary! {
@@ -49,30 +53,63 @@ struct Session {
     role: Option<Role>,
     /// True if it may export and erase.
     governance: bool,
+    /// The person who signed in with the provider.
+    person: Option<Person>,
+    /// The organizations that are open to this session.
+    organizations: Vec<OrgId>,
+    /// The provider that people can sign in with, by its name.
+    provider: Option<String>,
 }
 
 impl Session {
-    fn of(caller: Caller, csrf: Option<String>) -> Self {
-        let state = if caller.local { SignInState::Local } else { SignInState::SignedIn };
-        let (role, governance) = (Some(caller.role), caller.governance);
-        Session { state, org_id: Some(caller.org_id), csrf, role, governance }
+    fn signed_out(app: &App) -> Self {
+        let oidc = &app.settings.oidc;
+        Session {
+            state: SignInState::SignedOut,
+            org_id: None,
+            csrf: None,
+            role: None,
+            governance: false,
+            person: None,
+            organizations: Vec::new(),
+            provider: oidc.is_configured().then(|| oidc.shown_name()),
+        }
     }
 
-    fn signed_out() -> Self {
-        let state = SignInState::SignedOut;
-        Session { state, org_id: None, csrf: None, role: None, governance: false }
+    fn local(app: &App, caller: Caller) -> Self {
+        Session {
+            state: SignInState::Local,
+            organizations: vec![caller.org_id.clone()],
+            org_id: Some(caller.org_id),
+            role: Some(caller.role),
+            governance: caller.governance,
+            ..Session::signed_out(app)
+        }
+    }
+
+    fn of(app: &App, browser: Browser) -> Self {
+        let Browser { caller, csrf, person, organizations } = browser;
+        Session {
+            state: SignInState::SignedIn,
+            org_id: Some(caller.org_id),
+            csrf: Some(csrf),
+            role: Some(caller.role),
+            governance: caller.governance,
+            person,
+            organizations,
+            ..Session::signed_out(app)
+        }
     }
 }
 
 /// Answers 200 in every case: a page asks this first, and being signed out is no error.
 async fn look(State(app): State<Arc<App>>, parts: Parts) -> Result<Json<Session>> {
     if let Some(browser) = of_cookie(&parts.headers, &app).await? {
-        let csrf = Some(browser.csrf.clone());
-        return Ok(Json(Session::of(caller(browser), csrf)));
+        return Ok(Json(Session::of(&app, browser)));
     }
     let session = match callers::local_caller(&parts, &app).await {
-        Ok(caller) => Session::of(caller, None),
-        Err(Error::Refused { code: Code::Unauthenticated, .. }) => Session::signed_out(),
+        Ok(caller) => Session::local(&app, caller),
+        Err(Error::Refused { code: Code::Unauthenticated, .. }) => Session::signed_out(&app),
         Err(error) => return Err(error.into()),
     };
     Ok(Json(session))
@@ -92,7 +129,7 @@ impl Read for SignIn {
 }
 
 /// Counts an attempt to sign in before its body is read.
-struct SignInRate;
+pub(super) struct SignInRate;
 
 impl FromRequestParts<Arc<App>> for SignInRate {
     type Rejection = HttpError;
@@ -109,27 +146,65 @@ async fn sign_in(
     Input { value, .. }: Input<SignIn>,
 ) -> Result<impl IntoResponse> {
     let (value, browser) = browser::sign_in(&app, value.token.trim()).await?;
-    let csrf = Some(browser.csrf.clone());
     let cookie = set_cookie(&app, &value, browser::SIGNED_IN_SECONDS);
-    let body = Json(Session::of(caller(browser), csrf));
-    Ok((AppendHeaders([(header::SET_COOKIE, cookie)]), body))
+    Ok((AppendHeaders([(header::SET_COOKIE, cookie)]), Json(Session::of(&app, browser))))
+}
+
+/// A signed-in browser with its cookie's value; a change with its proof.
+struct SignedIn(Browser, String);
+
+impl FromRequestParts<Arc<App>> for SignedIn {
+    type Rejection = HttpError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, HttpError> {
+        let cookie = cookie_value(&parts.headers, COOKIE).unwrap_or_default().to_owned();
+        match signed_in(parts, app).await? {
+            Some(browser) => Ok(SignedIn(browser, cookie)),
+            None => Err(Error::refused(Code::Unauthenticated, "Sign in first.").into()),
+        }
+    }
+}
+
+struct Switch {
+    org_id: OrgId,
+}
+
+impl Read for Switch {
+    const BODY_LIMIT: Option<usize> = Some(4096);
+
+    fn read(f: &mut Fields<'_>) -> Self {
+        Switch { org_id: f.id("org_id") }
+    }
+}
+
+/// Goes on in another of the organizations that are open to the session.
+async fn switch(
+    State(app): State<Arc<App>>,
+    SignedIn(browser, cookie): SignedIn,
+    Input { value: Switch { org_id }, .. }: Input<Switch>,
+) -> Result<impl IntoResponse> {
+    let value = browser::switch(&app, &browser, &cookie, &org_id).await?;
+    let browser = browser::signed_in(&app, &value).await?;
+    let session = browser.map_or_else(|| Session::signed_out(&app), |one| Session::of(&app, one));
+    let cookie = set_cookie(&app, &value, browser::SIGNED_IN_SECONDS);
+    Ok((AppendHeaders([(header::SET_COOKIE, cookie)]), Json(session)))
 }
 
 async fn sign_out(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<impl IntoResponse> {
-    if let Some(value) = cookie_value(&headers) {
+    if let Some(value) = cookie_value(&headers, COOKIE) {
         browser::sign_out(&app, value).await?;
     }
     let cookie = set_cookie(&app, "", 0);
-    Ok((AppendHeaders([(header::SET_COOKIE, cookie)]), Json(Session::signed_out())))
+    Ok((AppendHeaders([(header::SET_COOKIE, cookie)]), Json(Session::signed_out(&app))))
 }
 
-fn set_cookie(app: &App, value: &str, seconds: i64) -> String {
+pub(super) fn set_cookie(app: &App, value: &str, seconds: i64) -> String {
     let secure = if app.settings.server.secure_cookies { "; Secure" } else { "" };
     format!("{COOKIE}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}{secure}")
 }
 
-/// The caller behind the request's cookie, if it has a good one. A change without the header is refused.
-pub async fn signed_in(parts: &Parts, app: &App) -> Result<Option<Caller>, Error> {
+/// The browser behind the request's cookie, if it has a good one. A change without the header is refused.
+pub async fn signed_in(parts: &Parts, app: &Arc<App>) -> Result<Option<Browser>, Error> {
     let Some(browser) = of_cookie(&parts.headers, app).await? else {
         return Ok(None);
     };
@@ -142,23 +217,19 @@ pub async fn signed_in(parts: &Parts, app: &App) -> Result<Option<Caller>, Error
             ));
         }
     }
-    app.state::<RateLimits>().check(RateBucket::Credential(&browser.credential.credential_id))?;
-    Ok(Some(caller(browser)))
+    app.state::<RateLimits>().check(RateBucket::Credential(&browser.caller.credential_id))?;
+    Ok(Some(browser))
 }
 
-fn cookie_value(headers: &HeaderMap) -> Option<&str> {
+pub(super) fn cookie_value<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let values = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     let mut pairs = values.flat_map(|value| value.split(';')).filter_map(|p| p.split_once('='));
-    pairs.find(|(name, _)| name.trim() == COOKIE).map(|(_, value)| value.trim())
+    pairs.find(|(key, _)| key.trim() == name).map(|(_, value)| value.trim())
 }
 
-async fn of_cookie(headers: &HeaderMap, app: &App) -> Result<Option<Browser>, Error> {
-    match cookie_value(headers).filter(|value| !value.is_empty()) {
+async fn of_cookie(headers: &HeaderMap, app: &Arc<App>) -> Result<Option<Browser>, Error> {
+    match cookie_value(headers, COOKIE).filter(|value| !value.is_empty()) {
         Some(value) if app.db.engine().is_some() => browser::signed_in(app, value).await,
         _ => Ok(None),
     }
-}
-
-fn caller(browser: Browser) -> Caller {
-    Caller::of(browser.credential)
 }

@@ -15,6 +15,7 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::audit::events::{self, ShownEvent};
 use super::certificate::{self, SignedCertificate};
 use super::export_format::{ExportBundle, ExportFormat};
 use super::purge::{self, EraseRequest, Purge, PurgeErrorCode, PurgeStatus};
@@ -39,6 +40,7 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(purge_certificate))
         .routes(routes!(preview_user))
         .routes(routes!(readmit_user))
+        .routes(routes!(audit_events))
         .routes(routes!(public_key))
 }
 
@@ -280,6 +282,43 @@ async fn readmit_user(
     let subject_ref = app.subject_keys.subject_ref(&governor.org_id, &value.user_id);
     let readmitted = people::readmit(&app, value.by(governor)).await?;
     Ok(Json(Readmitted { subject_ref, readmitted }))
+}
+
+struct AuditQuery {
+    before: Option<i64>,
+    limit: i64,
+}
+
+crate::request_query!(AuditQuery);
+
+impl Read for AuditQuery {
+    fn read(f: &mut Fields<'_>) -> Self {
+        AuditQuery {
+            before: f
+                .about("Events before this one: `sequence` of the last one of the page before.")
+                .integer("before", 1..=i64::MAX),
+            limit: f.integer_or("limit", 1..=500, 100),
+        }
+    }
+}
+
+#[derive(Serialize, ToSchema)]
+struct AuditEvents {
+    /// The newest first.
+    events: Vec<ShownEvent>,
+}
+
+/// The audit: exports, erasures, readmissions, deletions, keys made and ended, changes of the configuration, decisions
+/// about playbooks, and refused calls. Keys and people who did it are named; the user it was about is a reference.
+#[utoipa::path(get, path = "/api/governance/audit-events", tag = "governance", params(AuditQuery),
+    responses((status = 200, body = AuditEvents)))]
+async fn audit_events(
+    State(app): State<Arc<App>>,
+    governor: Governor,
+    QueryInput(AuditQuery { before, limit }): QueryInput<AuditQuery>,
+) -> Result<Json<AuditEvents>> {
+    let events = events::newest(&app, &governor.org_id, before, limit).await?;
+    Ok(Json(AuditEvents { events }))
 }
 
 /// A public key of this installation, Ed25519 in hex.

@@ -34,12 +34,27 @@ const PAGES: &[&str] = &[
     "sign-in",
 ];
 
+/// First parts of paths that are for programs: what is not there is a problem in JSON, whoever asks.
+const INTERFACES: &[&str] = &[
+    "api",
+    "auth",
+    "health",
+    "meta",
+    "v1",
+    "mcp",
+    "docs",
+    "openapi.json",
+    "assets",
+    "stall_state",
+];
+
 /// No inline script or style, nothing from or to another host, in nobody's frame.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
     font-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
-/// The fallback route: a file of the dashboard, one of its pages, or 404.
-pub async fn page_or_nothing(method: Method, uri: Uri, headers: HeaderMap) -> Response {
+/// The fallback route: a file of the dashboard, one of its pages, or 404. A browser gets the 404 as the dashboard, which
+/// says that there is no such page.
+pub async fn page_or_nothing(method: Method, uri: Uri, mut headers: HeaderMap) -> Response {
     if matches!(method, Method::GET | Method::HEAD) {
         let path = uri.path().trim_start_matches('/');
         if path != "index.html"
@@ -47,12 +62,32 @@ pub async fn page_or_nothing(method: Method, uri: Uri, headers: HeaderMap) -> Re
         {
             return response;
         }
-        if PAGES.contains(&path.split('/').next().unwrap_or("")) {
-            return file("index.html", &headers).unwrap_or_else(|| html(NOT_BUILT.to_owned()));
+        let first = path.split('/').next().unwrap_or("");
+        let is_page = PAGES.contains(&first);
+        if is_page || !INTERFACES.contains(&first) && wants_html(&headers) {
+            if !is_page {
+                // "Not modified" would hide that it is not there.
+                headers.remove(header::IF_NONE_MATCH);
+            }
+            let index = file("index.html", &headers);
+            let mut response = index.unwrap_or_else(|| html(NOT_BUILT.to_owned()));
+            if !is_page {
+                *response.status_mut() = StatusCode::NOT_FOUND;
+            }
+            return response;
         }
     }
     HttpError::from(Error::refused(Code::NotFound, "There is no such path; /docs lists them."))
         .into_response()
+}
+
+/// True for a browser that goes to an address, as against a program, or a page that loads something.
+fn wants_html(headers: &HeaderMap) -> bool {
+    let accepted = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
+    accepted.is_some_and(|list| {
+        let mut kinds = list.split(',').map(|kind| kind.split(';').next().unwrap_or("").trim());
+        kinds.any(|kind| kind.eq_ignore_ascii_case("text/html"))
+    })
 }
 
 /// A file in the best form that the browser takes.

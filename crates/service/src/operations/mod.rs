@@ -1,4 +1,4 @@
-//! Endpoints for operators: health, and the queue at a glance.
+//! Endpoints for operators: health, the queue at a glance, and jobs that gave up.
 
 pub mod health_http;
 pub mod jobs_http;

@@ -33,10 +33,10 @@ use base::owner::{OrgId, UserId};
 
 pub use recurring::Recurring;
 pub use rules::{
-    NewChild, cancel, cancel_children, child_costs, children, claim, claim_one, close_child,
+    NewChild, cancel, cancel_children, child_costs, children, claim, claim_one, close_child, dead,
     enqueue, enqueue_children, extend, fail, failed_children, find, finish, finish_anyway, gather,
     give_up, go_on, hold, is_due, latest, lock_held, newest, oldest_due_age, oldest_due_age_of,
-    open_children, plan, postpone, record_gauges, release, remember, summary,
+    open_children, plan, postpone, record_gauges, release, remember, retry, summary,
 };
 pub use runner::{Runner, drive, run_until_idle, run_until_idle_by};
 pub(crate) use sql::END_LEASES;
@@ -268,6 +268,19 @@ pub struct JobCount {
     pub kind: String,
     pub state: QueueState,
     pub count: i64,
+}
+
+/// A job that gave up: nothing of the person it may have been about.
+#[derive(Debug, Serialize, sqlx_macros::FromRow, utoipa::ToSchema)]
+pub struct DeadJob {
+    pub job_id: String,
+    pub kind: String,
+    pub attempts: i64,
+    /// Reason of the last attempt's failure, in the server's own words.
+    pub last_error: Option<String>,
+    pub created_at: i64,
+    /// When it gave up.
+    pub finished_at: i64,
 }
 
 /// The context of handlers: the runtime, and whatever the program above adds to it.

@@ -6,11 +6,11 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{
-    Child, Children, Claim, Gathering, GoOn, HeldJob, JobCount, JobState, JobView, NewJob, Planned,
-    StartedJob, sql, stored,
+    Child, Children, Claim, DeadJob, Gathering, GoOn, HeldJob, JobCount, JobState, JobView, NewJob,
+    Planned, StartedJob, sql, stored,
 };
 use crate::db::Tx;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::runtime::Runtime;
 use crate::subjects::SubjectWrite;
 use base::owner::{OrgId, UserId};
@@ -362,6 +362,51 @@ pub async fn summary(runtime: &Runtime, org_id: Option<&OrgId>) -> Result<(Vec<J
             })
         })
         .await
+}
+
+/// Jobs of an organization that gave up, the newest first, after the one that gave up at a time with an id. Children
+/// are not among them: their parent tells of them.
+pub async fn dead(
+    runtime: &Runtime,
+    org_id: &OrgId,
+    after: Option<(i64, String)>,
+    limit: i64,
+) -> Result<Vec<DeadJob>> {
+    let (before, before_id) = after.unwrap_or_else(|| (i64::MAX, String::new()));
+    runtime
+        .db
+        .read("jobs.dead", (org_id.clone(), before, before_id), move |tx, (org_id, at, id)| {
+            Box::pin(sql::dead(tx, org_id, *at, id, limit))
+        })
+        .await
+}
+
+/// Opens a job that gave up again, due now and with all its attempts.
+pub async fn retry(runtime: &Runtime, org_id: &OrgId, job_id: &str) -> Result<()> {
+    let input = (org_id.clone(), job_id.to_owned(), runtime.clock.now());
+    runtime
+        .db
+        .write("jobs.retry", input, |tx, (org_id, job_id, now)| {
+            Box::pin(async move {
+                if sql::retry(tx, org_id, job_id, *now).await? {
+                    return Ok(());
+                }
+                match sql::state_of(tx, org_id, job_id).await? {
+                    None => Err(Error::not_found("job")),
+                    Some(JobState::Dead) => Err(Error::refused(
+                        Code::JobNotDead,
+                        "The same work is in the queue again already; there is nothing to retry.",
+                    )),
+                    Some(state) => Err(Error::refused(
+                        Code::JobNotDead,
+                        format!("This job is {state}; only one that gave up can be retried."),
+                    )),
+                }
+            })
+        })
+        .await?;
+    runtime.db.announce_work().await;
+    Ok(())
 }
 
 /// Seconds the oldest due job of any organization has been waiting; 0 when nothing is late.

@@ -5,7 +5,7 @@ use sqlx::types::Json;
 use serde_json::Value;
 
 use super::{
-    Child, Claim, Gathering, GoOn, HeldJob, JobCount, JobState, JobView, NewChild, NewJob,
+    Child, Claim, DeadJob, Gathering, GoOn, HeldJob, JobCount, JobState, JobView, NewChild, NewJob,
     OnDuplicate, Planned, StartedJob,
 };
 use crate::db::{Changes, Tx, Value as Parameter};
@@ -522,6 +522,55 @@ pub async fn count_children(tx: &mut Tx, parent_id: &str) -> Result<Vec<(JobStat
         "SELECT state, COUNT(*) FROM jobs WHERE parent_id = $1 GROUP BY state",
         parent_id
     )
+}
+
+pub async fn dead(
+    tx: &mut Tx,
+    org_id: &OrgId,
+    before: i64,
+    before_id: &str,
+    limit: i64,
+) -> Result<Vec<DeadJob>> {
+    rows!(
+        tx,
+        DeadJob,
+        "SELECT job_id, kind, attempts, last_error, created_at, finished_at FROM jobs
+         WHERE org_id = $1 AND state = 'dead' AND parent_id IS NULL
+           AND (finished_at < $2 OR (finished_at = $2 AND job_id < $3))
+         ORDER BY finished_at DESC, job_id DESC LIMIT $4 + 0",
+        org_id,
+        before,
+        before_id,
+        limit
+    )
+}
+
+/// False unless the job is dead, no child, and not in the queue again under its dedupe key.
+pub async fn retry(tx: &mut Tx, org_id: &OrgId, job_id: &str, now: i64) -> Result<bool> {
+    let touched = run!(
+        tx,
+        "UPDATE jobs SET state = 'open', run_at = $3, attempts = 0, finished_at = NULL, last_error = NULL
+         WHERE job_id = $2 AND org_id = $1 AND state = 'dead' AND parent_id IS NULL
+           AND NOT EXISTS (
+                 SELECT 1 FROM jobs other WHERE other.org_id = jobs.org_id AND other.kind = jobs.kind
+                    AND other.dedupe_key = jobs.dedupe_key AND other.state = 'open')",
+        org_id,
+        job_id,
+        now
+    )?;
+    Ok(touched == 1)
+}
+
+/// The state of a job that is no child.
+pub async fn state_of(tx: &mut Tx, org_id: &OrgId, job_id: &str) -> Result<Option<JobState>> {
+    let found = row!(
+        tx,
+        (JobState,),
+        "SELECT state FROM jobs WHERE org_id = $1 AND job_id = $2 AND parent_id IS NULL",
+        org_id,
+        job_id
+    )?;
+    Ok(found.map(|(state,)| state))
 }
 
 pub async fn counts(tx: &mut Tx, org_id: Option<&OrgId>, now: i64) -> Result<Vec<JobCount>> {

@@ -182,6 +182,16 @@ pub async fn seal_plain(tx: &mut Tx, keys: &SubjectKeys, now: i64) -> Result<()>
     }
 }
 
+/// Events of an organization before the event `before`, the newest first.
+pub async fn newest(
+    tx: &mut Tx,
+    org_id: &OrgId,
+    before: i64,
+    limit: i64,
+) -> Result<Vec<AuditEvent>> {
+    sql::audit::before(tx, org_id, before, limit).await
+}
+
 /// Number and hash of the newest event.
 pub async fn end(db: &Db) -> Result<(i64, String)> {
     let head =

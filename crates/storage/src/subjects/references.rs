@@ -112,6 +112,11 @@ impl SubjectKeys {
         self.keys.last().map(|key| key.reference("actref_v1_", org_id, actor)).unwrap_or_default()
     }
 
+    /// The references of an actor under every key, the current one first; never empty.
+    pub fn all_actor_refs(&self, org_id: &OrgId, actor: &str) -> Vec<String> {
+        self.keys.iter().rev().map(|key| key.reference("actref_v1_", org_id, actor)).collect()
+    }
+
     /// The key of one purpose under the current governance key, with that key's id.
     pub(super) fn key_for(&self, purpose: KeyPurpose) -> (String, [u8; 32]) {
         self.keys.last().map(|key| (key.id.clone(), key.key_for(purpose))).unwrap_or_default()

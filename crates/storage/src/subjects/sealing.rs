@@ -1,5 +1,5 @@
 //! Uses of the governance keys besides references: hiding a user id from the database while its erasure
-//! runs, stamping what the server hands out and must recognize, and signing certificates and heads of the audit
+//! runs, sealing texts that the server alone reads again, stamping what the server hands out and must recognize, and signing certificates and heads of the audit
 //! chain. The keys themselves are never in the database.
 
 use hmac::{Hmac, KeyInit, Mac};
@@ -10,6 +10,7 @@ use sha2::Sha256;
 
 use super::{KeyPurpose, SubjectKeys};
 use crate::error::{Error, Result};
+use base::ids::Ids;
 use base::owner::UserId;
 
 fn fault(what: &str) -> Error {
@@ -21,7 +22,7 @@ fn cipher(secret: &[u8; 32]) -> Result<LessSafeKey> {
     Ok(LessSafeKey::new(key))
 }
 
-/// One message per key: each erasure has its own.
+/// One message per key: each erasure has its own, and so has each sealed text.
 fn nonce() -> Nonce {
     Nonce::assume_unique_for_key([0; 12])
 }
@@ -29,25 +30,45 @@ fn nonce() -> Nonce {
 impl SubjectKeys {
     /// The user id as the workers of one erasure can read it, and nobody who has the database alone.
     pub fn seal(&self, purge_id: &str, user_id: &UserId) -> Result<String> {
-        let (key_id, secret) = self.derive(&format!("seal/{purge_id}"));
-        let mut bytes = user_id.as_bytes().to_vec();
+        self.seal_once(&format!("seal/{purge_id}"), purge_id, user_id)
+    }
+
+    pub fn unseal(&self, purge_id: &str, sealed: &str) -> Result<UserId> {
+        self.unseal_once(&format!("seal/{purge_id}"), purge_id, sealed).map(UserId::from)
+    }
+
+    /// A text that only this installation reads again, and for this purpose only. Each has a key of its own.
+    pub fn seal_text(&self, ids: &Ids, purpose: &str, text: &str) -> Result<String> {
+        let salt = ids.secret();
+        let sealed = self.seal_once(&format!("{purpose}/{salt}"), purpose, text)?;
+        Ok(format!("{salt}:{sealed}"))
+    }
+
+    pub fn unseal_text(&self, purpose: &str, sealed: &str) -> Result<String> {
+        let (salt, sealed) = sealed.split_once(':').ok_or_else(|| fault("unsealing"))?;
+        self.unseal_once(&format!("{purpose}/{salt}"), purpose, sealed)
+    }
+
+    /// `label` makes the key, which seals this one text: see [`nonce`].
+    fn seal_once(&self, label: &str, context: &str, text: &str) -> Result<String> {
+        let (key_id, secret) = self.derive(label);
+        let mut bytes = text.as_bytes().to_vec();
         cipher(&secret)?
-            .seal_in_place_append_tag(nonce(), Aad::from(purge_id.as_bytes()), &mut bytes)
+            .seal_in_place_append_tag(nonce(), Aad::from(context.as_bytes()), &mut bytes)
             .map_err(|_| fault("sealing"))?;
         Ok(format!("{key_id}:{}", hex::encode(bytes)))
     }
 
-    pub fn unseal(&self, purge_id: &str, sealed: &str) -> Result<UserId> {
+    fn unseal_once(&self, label: &str, context: &str, sealed: &str) -> Result<String> {
         let (key_id, text) = sealed.split_once(':').ok_or_else(|| fault("unsealing"))?;
         let secret = self
-            .derive_by(key_id, &format!("seal/{purge_id}"))
+            .derive_by(key_id, label)
             .ok_or_else(|| Error::Internal(format!("governance key {key_id} is not given")))?;
         let mut bytes = hex::decode(text).map_err(|_| fault("unsealing"))?;
         let plain = cipher(&secret)?
-            .open_in_place(nonce(), Aad::from(purge_id.as_bytes()), &mut bytes)
+            .open_in_place(nonce(), Aad::from(context.as_bytes()), &mut bytes)
             .map_err(|_| fault("unsealing"))?;
-        let text = String::from_utf8(plain.to_vec()).map_err(|_| fault("unsealing"))?;
-        Ok(text.into())
+        String::from_utf8(plain.to_vec()).map_err(|_| fault("unsealing"))
     }
 
     /// A stamp under the current key of a purpose, for what the server hands out and must recognize.
@@ -141,6 +162,18 @@ mod tests {
         assert!(keys(&[("k1", 3)]).unseal("p1", &sealed).is_err());
         assert!(keys(&[("k2", 1)]).unseal("p1", &sealed).is_err());
         assert!(rotated.unseal("p1", "nonsense").is_err());
+    }
+
+    #[test]
+    fn a_sealed_text_is_read_for_its_purpose_only_and_no_two_are_alike() {
+        let ids = Ids::seeded(base::clock::Clock::manual(0), 1);
+        let keys = keys(&[("k1", 1)]);
+        let sealed = keys.seal_text(&ids, "refresh", "token").unwrap();
+        assert_ne!(sealed, keys.seal_text(&ids, "refresh", "token").unwrap());
+        assert_eq!(keys.unseal_text("refresh", &sealed).unwrap(), "token");
+        assert!(keys.unseal_text("sign-in", &sealed).is_err());
+        assert!(keys.unseal_text("refresh", &sealed[1..]).is_err());
+        assert!(keys.unseal_text("refresh", "").is_err());
     }
 
     #[test]

@@ -426,6 +426,16 @@ are open."""
         """User playbooks, newest first."""
         return cast("types.GetUserPlaybooksResponse", self._call("POST", "/api/get_user_playbooks", body=body))
 
+    def audit_events(
+        self,
+        *,
+        before: Optional[int] = None,
+        limit: Optional[int] = None,
+    ) -> types.AuditEvents:
+        """The audit: exports, erasures, readmissions, deletions, keys made and ended, changes of the configuration, decisions
+about playbooks, and refused calls. Keys and people who did it are named; the user it was about is a reference."""
+        return cast("types.AuditEvents", self._call("GET", "/api/governance/audit-events", query={"before": before, "limit": limit}))
+
     def erase_user(
         self,
         body: types.GovernanceRequest,
@@ -494,6 +504,22 @@ are open."""
     ) -> types.JobsSummary:
         """Background work of this organization: counts by kind and state."""
         return cast("types.JobsSummary", self._call("GET", "/api/jobs"))
+
+    def dead_jobs(
+        self,
+        *,
+        cursor: Optional[str] = None,
+        limit: Optional[int] = None,
+    ) -> types.DeadJobs:
+        """Jobs of this organization that gave up, with the reason. Those that belong to a regeneration are told of there."""
+        return cast("types.DeadJobs", self._call("GET", "/api/jobs/dead", query={"cursor": cursor, "limit": limit}))
+
+    def retry_job(
+        self,
+        job_id: str,
+    ) -> types.RetriedJob:
+        """Try a job that gave up again, now and with all its attempts."""
+        return cast("types.RetriedJob", self._call("POST", f"/api/jobs/{quote(job_id, safe='')}/retry"))
 
     def list_keys(
         self,
@@ -1363,6 +1389,16 @@ are open."""
         """User playbooks, newest first."""
         return cast("types.GetUserPlaybooksResponse", await self._call("POST", "/api/get_user_playbooks", body=body))
 
+    async def audit_events(
+        self,
+        *,
+        before: Optional[int] = None,
+        limit: Optional[int] = None,
+    ) -> types.AuditEvents:
+        """The audit: exports, erasures, readmissions, deletions, keys made and ended, changes of the configuration, decisions
+about playbooks, and refused calls. Keys and people who did it are named; the user it was about is a reference."""
+        return cast("types.AuditEvents", await self._call("GET", "/api/governance/audit-events", query={"before": before, "limit": limit}))
+
     async def erase_user(
         self,
         body: types.GovernanceRequest,
@@ -1431,6 +1467,22 @@ are open."""
     ) -> types.JobsSummary:
         """Background work of this organization: counts by kind and state."""
         return cast("types.JobsSummary", await self._call("GET", "/api/jobs"))
+
+    async def dead_jobs(
+        self,
+        *,
+        cursor: Optional[str] = None,
+        limit: Optional[int] = None,
+    ) -> types.DeadJobs:
+        """Jobs of this organization that gave up, with the reason. Those that belong to a regeneration are told of there."""
+        return cast("types.DeadJobs", await self._call("GET", "/api/jobs/dead", query={"cursor": cursor, "limit": limit}))
+
+    async def retry_job(
+        self,
+        job_id: str,
+    ) -> types.RetriedJob:
+        """Try a job that gave up again, now and with all its attempts."""
+        return cast("types.RetriedJob", await self._call("POST", f"/api/jobs/{quote(job_id, safe='')}/retry"))
 
     async def list_keys(
         self,

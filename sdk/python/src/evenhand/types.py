@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any, Dict, List, Literal, Optional, TypedDict, Union
 
 
+ActorKind = Literal["key", "person", "command_line", "local", "server", "unknown"]
+
 # The arm of a user in an experiment.
 Arm = Literal["treatment", "holdout"]
 
@@ -24,7 +26,7 @@ CitationKind = Literal["profile", "user_playbook", "agent_playbook", "playbook"]
 ClusteredBy = Literal["user", "session"]
 
 # The stable, machine-readable code of a problem.
-Code = Literal["malformed_json", "bad_request", "unauthenticated", "credential_not_governance", "forbidden", "approval_needs_a_person", "csrf_missing", "not_found", "method_not_allowed", "request_timeout", "request_id_reused", "source_run_id_reused", "session_ambiguous", "config_version_stale", "regeneration_running", "diff_not_complete", "experiment_active", "experiment_id_used", "experiment_not_active", "subject_erasing", "subject_erased", "predates_erasure", "purge_not_complete", "learning_exists", "confirmation_needed", "proposal_decided", "proposal_stale", "question_not_open", "too_many_questions", "body_too_large", "unsupported_media_type", "invalid_input", "experiment_unknown", "experiment_arm_mismatch", "user_id_required_by_experiment", "rate_limited", "internal", "judge_failed", "judge_unavailable", "unavailable", "storage_not_configured"]
+Code = Literal["malformed_json", "bad_request", "unauthenticated", "credential_not_governance", "forbidden", "approval_needs_a_person", "csrf_missing", "not_found", "method_not_allowed", "request_timeout", "request_id_reused", "source_run_id_reused", "session_ambiguous", "config_version_stale", "regeneration_running", "diff_not_complete", "experiment_active", "experiment_id_used", "experiment_not_active", "subject_erasing", "subject_erased", "predates_erasure", "purge_not_complete", "learning_exists", "confirmation_needed", "proposal_decided", "proposal_stale", "question_not_open", "too_many_questions", "job_not_dead", "body_too_large", "unsupported_media_type", "invalid_input", "experiment_unknown", "experiment_arm_mismatch", "user_id_required_by_experiment", "rate_limited", "internal", "judge_failed", "judge_unavailable", "unavailable", "storage_not_configured"]
 
 # By whom it was decided: a person at the dashboard, an agent, aggregation, or a person who accepted a tuning
 # proposal.
@@ -202,6 +204,19 @@ class AcceptTuningProposalRequest(_AcceptTuningProposalRequestRequired, total=Fa
     # A wording of one's own instead of the draft.
     content: Optional[str]
     trigger: Optional[str]
+
+
+class _ActorRequired(TypedDict):
+    kind: ActorKind
+
+
+# The one who did something.
+class Actor(_ActorRequired, total=False):
+    email: Optional[str]
+    # Of the key, or of the person as the provider gave it.
+    name: Optional[str]
+    # The provider's own id of the person.
+    subject: Optional[str]
 
 
 class AddAgentPlaybookRequest(TypedDict):
@@ -439,6 +454,11 @@ class AttributionCounts(TypedDict):
     no_metadata: int
     # The user has requests in both arms.
     user_in_both_arms: int
+
+
+class AuditEvents(TypedDict):
+    # The newest first.
+    events: List[ShownEvent]
 
 
 class _BehaviorTileRequired(TypedDict):
@@ -716,6 +736,30 @@ class CupedLift(TypedDict):
     standard_error_pp_null_reason: Optional[NullReason]
     theta: float
     variance_reduction: float
+
+
+class _DeadJobRequired(TypedDict):
+    attempts: int
+    created_at: int
+    # When it gave up.
+    finished_at: int
+    job_id: str
+    kind: str
+
+
+# A job that gave up: nothing of the person it may have been about.
+class DeadJob(_DeadJobRequired, total=False):
+    # Reason of the last attempt's failure, in the server's own words.
+    last_error: Optional[str]
+
+
+class _DeadJobsRequired(TypedDict):
+    # The newest first.
+    jobs: List[DeadJob]
+
+
+class DeadJobs(_DeadJobsRequired, total=False):
+    next_cursor: Optional[str]
 
 
 class _DecisionRequired(TypedDict):
@@ -2812,6 +2856,10 @@ class ResolvePendingToolCallRequest(_ResolvePendingToolCallRequestRequired, tota
     valid_for_seconds: Optional[int]
 
 
+class RetriedJob(TypedDict):
+    success: bool
+
+
 class _RetrievalExperimentArmMetricsRequired(TypedDict):
     arm: Arm
     # Users with requests stored under this arm.
@@ -3580,6 +3628,26 @@ class _ShadowWinRateTrendWindowTotalRequired(TypedDict):
 class ShadowWinRateTrendWindowTotal(_ShadowWinRateTrendWindowTotalRequired, total=False):
     # The share of pairs judged in both orders whose answer depended on the order; null without such pairs.
     flip_rate: Optional[float]
+
+
+class _ShownEventRequired(TypedDict):
+    actor: Actor
+    # Stands for the one who did it; the same for all they do.
+    actor_ref: str
+    counts: Dict[str, int]
+    created_at: int
+    # `EXPORT`, `ERASE`, `KEY_CREATE`, …
+    operation: str
+    sequence: int
+    # `ok` or `error`.
+    status: str
+
+
+# An event as people read it.
+class ShownEvent(_ShownEventRequired, total=False):
+    request_ref: Optional[str]
+    # Stands for the person it was about, if it was about one.
+    subject_ref: Optional[str]
 
 
 # An effect drawn towards zero, as far as all effects together say that it was luck.

@@ -1,16 +1,10 @@
 import { screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, it } from "vitest";
-import { serve, show } from "../../test-server.tsx";
+import { serve, show, viewer } from "../../test-server.tsx";
 import GovernancePage from "./page.tsx";
 
-const session = {
-  state: "signed_in" as const,
-  org_id: "acme",
-  csrf: "x",
-  role: "dashboard" as const,
-  governance: true,
-};
+const session = { ...viewer, governance: true };
 const purge = {
   purge_id: "p-1",
   subject_ref: "subref_v1_0",
@@ -33,6 +27,7 @@ it("erases only after the user id was typed, then shows the proof", async () => 
     "POST /api/governance/erase-user": { purge_id: "p-1", status: "complete", deleted_counts: {}, completed_at: 103 },
     "GET /api/governance/purge-operations/p-1": purge,
     "GET /api/governance/purge-operations": { purge_operations: [purge] },
+    "GET /api/governance/audit-events": { events: [] },
   });
   show(<GovernancePage session={session} />, "/governance?user=ada");
   expect(await screen.findByText("12 rows · subref_v1_0")).toBeInTheDocument();
@@ -46,6 +41,34 @@ it("erases only after the user id was typed, then shows the proof", async () => 
   const asked = sent.filter((s) => s.path.endsWith("erase-user"));
   expect(asked).toHaveLength(1);
   expect(asked[0]?.body).toMatchObject({ user_id: "ada" });
+});
+
+it("says who did what, by name", async () => {
+  const event = (sequence: number, actor: object) => ({
+    sequence,
+    operation: "KEY_CREATE",
+    status: "ok",
+    actor: { name: null, email: null, subject: null, ...actor },
+    actor_ref: "actref_v1_0",
+    subject_ref: null,
+    request_ref: null,
+    counts: {},
+    created_at: 100,
+  });
+  serve({
+    "GET /api/governance/purge-operations": { purge_operations: [] },
+    "GET /api/governance/audit-events": {
+      events: [
+        event(3, { kind: "person", name: "Kim", email: "kim@example.org", subject: "k-1" }),
+        event(2, { kind: "key", name: "robot" }),
+        event(1, { kind: "command_line" }),
+      ],
+    },
+  });
+  show(<GovernancePage session={session} />, "/governance");
+  expect(await screen.findByText("Kim (kim@example.org)")).toBeInTheDocument();
+  expect(screen.getByText("robot")).toBeInTheDocument();
+  expect(screen.getByText("the command line")).toBeInTheDocument();
 });
 
 it("without the grant it says who can give it", () => {

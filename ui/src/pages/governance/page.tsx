@@ -2,6 +2,7 @@
 import type { Session } from "../../api/client.ts";
 import { useUrlState } from "../../lib/url-state.ts";
 import { Card, Empty, Page } from "../../parts/page.tsx";
+import { Audit } from "./audit.tsx";
 import { EarlierErasures } from "./earlier.tsx";
 import { Locked } from "./locked.tsx";
 import { LookUp } from "./look-up.tsx";
@@ -31,6 +32,7 @@ export default function GovernancePage({ session }: { session: Session }) {
             )
           )}
           <EarlierErasures />
+          <Audit />
         </>
       )}
     </Page>

@@ -1,17 +1,18 @@
 /** What runs in the background, and how far the judge can be trusted. */
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { api, ok } from "../../api/client.ts";
+import { api, ok, type Session } from "../../api/client.ts";
 import { Button } from "../../parts/controls.tsx";
 import { Page, Trouble } from "../../parts/page.tsx";
 import { AgreementCard } from "./agreement.tsx";
+import { DeadJobsCard } from "./dead.tsx";
 import { JudgeCard } from "./judge.tsx";
 import { LearnedJudgeCard } from "./learned-judge.tsx";
 import { QueueCard } from "./queue.tsx";
 import { RegenerationCard } from "./regeneration.tsx";
 import { StartRegeneration } from "./start.tsx";
 
-export default function JobsPage() {
+export default function JobsPage({ session }: { session: Session }) {
   const [starting, setStarting] = useState(false);
   const list = useQuery({
     queryKey: ["regenerations"],
@@ -37,6 +38,7 @@ export default function JobsPage() {
         <div className="flex min-w-0 flex-col gap-4">
           <JudgeCard />
           <QueueCard />
+          <DeadJobsCard session={session} />
         </div>
         <div className="flex min-w-0 flex-col gap-4">
           <AgreementCard />

@@ -11,6 +11,14 @@ import { useSay } from "../../parts/toast.tsx";
 
 type Key = Schemas["Key"];
 
+/** A key that ends within this many days is pointed out. */
+const SOON_DAYS = 14;
+
+const endsIn = (key: Key, now = Date.now() / 1000) =>
+  key.expires_at == null || key.revoked_at != null ? null : (key.expires_at - now) / 86_400;
+const hasEnded = (key: Key) => (endsIn(key) ?? 1) <= 0;
+const endsSoon = (key: Key) => !hasEnded(key) && (endsIn(key) ?? SOON_DAYS + 1) <= SOON_DAYS;
+
 export function Keys({ session }: { session: Session }) {
   const client = useQueryClient();
   const say = useSay();
@@ -27,13 +35,23 @@ export function Keys({ session }: { session: Session }) {
       await client.invalidateQueries({ queryKey: ["session"] });
     },
   });
-  const live = keys.data?.keys.filter((k) => k.revoked_at == null) ?? [];
+  const live = keys.data?.keys.filter((k) => k.revoked_at == null && !hasEnded(k)) ?? [];
+  const soon = live.filter(endsSoon);
   return (
     <>
       {session.state === "local" && (
         <Note tone="warn">
           <b>Local mode.</b> No credential was made yet, so programs on this machine may do everything but governance.
           The first one ends that: from then on everybody needs one, this browser too.
+        </Note>
+      )}
+      {soon.length > 0 && (
+        <Note tone="warn">
+          <b>
+            {plural(soon.length, "key ends", "keys end")} within {SOON_DAYS} days:
+          </b>{" "}
+          {soon.map((key) => `${key.name || "unnamed"} (${onDate(key.expires_at ?? 0)})`).join(", ")}. Whoever uses one
+          is refused from then on: make another and hand it over before.
         </Note>
       )}
       <Card
@@ -66,16 +84,18 @@ export function Keys({ session }: { session: Session }) {
           {keys.data?.keys.map((key) => (
             <li
               key={key.credential_id}
-              className={`flex flex-wrap items-center justify-between gap-3 border-b border-line px-5 py-2.5 last:border-0 ${key.revoked_at != null ? "opacity-60" : ""}`}>
+              className={`flex flex-wrap items-center justify-between gap-3 border-b border-line px-5 py-2.5 last:border-0 ${key.revoked_at != null || hasEnded(key) ? "opacity-60" : ""}`}>
               <span className="min-w-0">
                 <span className="font-medium">{key.name || "unnamed"}</span>{" "}
                 <Badge tone={key.role === "agent" ? "neutral" : "accent"}>{key.role}</Badge>{" "}
                 {key.grants.includes("governance") && <Badge tone="rival">governance</Badge>}{" "}
-                {!key.reads && <Badge tone="neutral">no reads</Badge>}
+                {!key.reads && <Badge tone="neutral">no reads</Badge>}{" "}
+                {endsSoon(key) && <Badge tone="warn">ends soon</Badge>}
+                {hasEnded(key) && <Badge tone="bad">ended</Badge>}
                 <span className="block text-[0.84rem] text-faint">
                   made {ago(key.created_at)}
                   {key.last_used_at == null ? ", not used yet" : `, last used ${ago(key.last_used_at)}`}
-                  {key.expires_at != null && `, ends ${onDate(key.expires_at)}`}
+                  {key.expires_at != null && `, ${hasEnded(key) ? "ended" : "ends"} ${onDate(key.expires_at)}`}
                   {key.revoked_at != null && `, revoked ${ago(key.revoked_at)}`}
                 </span>
               </span>

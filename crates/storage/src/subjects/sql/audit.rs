@@ -6,6 +6,7 @@ use crate::db::{Engine, Tx};
 use crate::error::Result;
 use crate::subjects::audit::AuditEvent;
 use crate::{row, rows, run};
+use base::owner::OrgId;
 
 /// Appends come one after the other until the transaction ends.
 pub async fn take_turns(tx: &mut Tx) -> Result<()> {
@@ -61,6 +62,25 @@ pub async fn after(tx: &mut Tx, after: i64, limit: i64) -> Result<Vec<AuditEvent
                 previous_hash, hash
          FROM audit_events WHERE sequence > $1 ORDER BY sequence LIMIT $2 + 0",
         after,
+        limit
+    )
+}
+
+/// Up to `limit` events of an organization before `before`, the newest first.
+pub async fn before(
+    tx: &mut Tx,
+    org_id: &OrgId,
+    before: i64,
+    limit: i64,
+) -> Result<Vec<AuditEvent>> {
+    rows!(
+        tx,
+        AuditEvent,
+        "SELECT sequence, org_id, operation, status, actor_ref, subject_ref, request_ref, counts, created_at,
+                previous_hash, hash
+         FROM audit_events WHERE org_id = $1 AND sequence < $2 ORDER BY sequence DESC LIMIT $3 + 0",
+        org_id,
+        before,
         limit
     )
 }
