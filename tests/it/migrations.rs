@@ -102,6 +102,11 @@ const LANDED: &[(&str, &str, &str)] = &[
         "9328f3e4ed818c18d11c7b62cd1cd619c238e4dd2b548da752442c3bc75b0b78",
         "4cfcbec6535c9c8e99e6ee271c81bff7ca9c68d8829d75a1f555cd6defa9f91d",
     ),
+    (
+        "0020_webhooks",
+        "f5a8b82d82f73f2fd601306ca23d9db6ac16d1a3a5dd7e609a124d71214c1c4a",
+        "22b50adb886f5c99b207b7a10e3a809cd516dcef0675a02e1ca2a309e0c97108",
+    ),
 ];
 
 #[test]

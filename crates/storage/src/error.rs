@@ -53,6 +53,8 @@ codes! {
     ProposalStale "proposal_stale" 409;
     QuestionNotOpen "question_not_open" 409;
     TooManyQuestions "too_many_questions" 409;
+    TooManyWebhooks "too_many_webhooks" 409;
+    TooManyAlertRules "too_many_alert_rules" 409;
     BodyTooLarge "body_too_large" 413;
     UnsupportedMediaType "unsupported_media_type" 415;
     InvalidInput "invalid_input" 422;

@@ -220,6 +220,20 @@ static AGENT_VERSIONS: LazyLock<String> = LazyLock::new(|| {
     ))
 });
 
+static HOURS: LazyLock<String> = LazyLock::new(|| {
+    let lines =
+        rollup_lines::<VerdictLine>("evaluation_rollups", "evaluation_deltas", "$2", "");
+    composed(format!("SELECT {lines}"))
+});
+
+/// Verdicts in ranges of whole hours.
+pub async fn hours(tx: &mut Tx, org_id: &OrgId, ranges: &Ranges) -> Result<Lines<VerdictLine>> {
+    let sql = HOURS.as_str();
+    let found = row!(tx, (String, String), sql, org_id, &ranges.lines)?;
+    let (lines, deltas) = found.ok_or_else(|| Error::Internal("sums have a row".to_owned()))?;
+    Lines::new([&lines, &deltas, "[]"])
+}
+
 /// The agent's versions with a verdict in a window that is covered with tag 1, in order.
 pub async fn agent_versions(tx: &mut Tx, org_id: &OrgId, cover: &Ranges) -> Result<Vec<String>> {
     let sql = AGENT_VERSIONS.as_str();
@@ -231,7 +245,7 @@ pub async fn agent_versions(tx: &mut Tx, org_id: &OrgId, cover: &Ranges) -> Resu
 
 /// Makes the statements of this file, so that a wrong one stops the program when it starts.
 pub fn prepare() {
-    for statement in [&SUMS, &SCORES, &AGENT_VERSIONS, &CITED_RULES, &RULES_OF_VERSION] {
+    for statement in [&SUMS, &HOURS, &SCORES, &AGENT_VERSIONS, &CITED_RULES, &RULES_OF_VERSION] {
         LazyLock::force(statement);
     }
     super::fold::prepare();
