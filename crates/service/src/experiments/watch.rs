@@ -9,8 +9,8 @@ use super::{lifecycle, results};
 use crate::app::App;
 use crate::webhooks::{self, Event, EventType};
 use base::owner::OrgId;
-use stats::CiMethod;
 use stats::decision::LiftDecision;
+use stats::{CiMethod, NullReason};
 use storage::error::Result;
 use storage::jobs::Recurring;
 
@@ -50,7 +50,8 @@ async fn look(app: &Arc<App>, org_id: &OrgId, experiment_id: &str) -> Result<()>
 /// The news of an experiment as it stands, each with the key under which it is told once.
 fn news(experiment_id: &str, found: &Analysis) -> Vec<(String, Event)> {
     let mut news = Vec::new();
-    if !found.health.healthy {
+    // Problems of an experiment that has hardly begun are no news yet.
+    if found.decision.decision == Err(NullReason::Unhealthy) {
         let problem_count = found.health.problems.len();
         let event =
             Event::ExperimentUnhealthy { experiment_id: experiment_id.to_owned(), problem_count };
