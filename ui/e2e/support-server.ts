@@ -10,10 +10,14 @@ export class OwnServer {
   url = "";
   private process: ChildProcess | undefined;
 
+  /** With variables of the environment beside those of the test. */
+  constructor(private readonly environment: Record<string, string> = {}) {}
+
   async start(): Promise<this> {
     const listen = this.url ? new URL(this.url).host : "127.0.0.1:0";
     this.process = spawn(BINARY, ["serve", "--data-dir", this.folder, "--listen", listen], {
       stdio: ["ignore", "pipe", "inherit"],
+      env: { ...process.env, ...this.environment },
     });
     this.url = await address(this.process);
     return this;

@@ -28,14 +28,13 @@ beforeAll(async () => {
     });
   });
   await new Promise<void>((listening) => receiver.listen(0, "127.0.0.1", listening));
-  process.env.EVENHAND_WEBHOOKS__ALLOW_PRIVATE_ADDRESSES = "true";
-  [own, browser] = await Promise.all([new OwnServer().start(), launch()]);
+  const server = new OwnServer({ EVENHAND_WEBHOOKS__ALLOW_PRIVATE_ADDRESSES: "true" });
+  [own, browser] = await Promise.all([server.start(), launch()]);
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
   ({ page, complaints } = await openPage(context, own.url));
 });
 
 afterAll(async () => {
-  delete process.env.EVENHAND_WEBHOOKS__ALLOW_PRIVATE_ADDRESSES;
   await browser?.close();
   await own?.remove();
   receiver?.close();

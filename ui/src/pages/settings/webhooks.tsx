@@ -259,11 +259,8 @@ function AddWebhook({ open, onClose }: { open: boolean; onClose: () => void }) {
       {secret ? (
         <div className="flex flex-col gap-4">
           <p className="text-soft">
-            Copy it now: it is not shown again. The receiver checks with it that a message comes from here, as{" "}
-            <a className="underline" href="https://www.standardwebhooks.com" rel="noreferrer" target="_blank">
-              Standard Webhooks
-            </a>{" "}
-            says.
+            Copy it now: it is not shown again. The receiver checks with it that a message comes from here, as Standard
+            Webhooks says.
           </p>
           <div className="rounded-lg border border-line bg-raised py-1 pr-1 pl-3">
             <Copied text={secret} testid="secret" />
