@@ -73,7 +73,7 @@ pub struct World {
     pub has_burst: bool,
     pub heavy: Heavy,
     pub verdicts: Verdicts,
-    /// What is lost on the thirtieth day, of a metric of effort as a share; and for how many days.
+    /// Loss on the thirtieth day, of a metric of effort as a share; and for how many days.
     pub drop: f64,
     pub drop_days: i64,
 }
@@ -98,7 +98,7 @@ pub const PLAIN: World = World {
     drop_days: DAYS,
 };
 
-/// What happened in one run.
+/// Course of one run.
 pub struct Lived {
     /// Blocks by the hour in which their verdicts were there.
     pub arrivals: BTreeMap<i64, Vec<Block>>,

@@ -124,7 +124,7 @@ pub fn false_alarms(report: &mut Report) {
     }
 }
 
-/// What became of the runs of a world in which something gets worse.
+/// Outcomes of the runs of a world in which something gets worse.
 #[derive(Default)]
 struct Found {
     runs: usize,

@@ -48,7 +48,7 @@ fn pause(failures: i64, random: f64) -> i64 {
     seconds + jitter
 }
 
-/// What follows for a delivery and its receiver.
+/// The next state of a delivery and its receiver.
 struct Recorded {
     delivery: Delivery,
     webhook: WebhookKey,

@@ -13,7 +13,7 @@ const WEEKDAYS: usize = 7;
 
 /// The four weeks before a day.
 ///
-/// What is expected of an hour is the mean of the four weeks, moved by the difference of its day of the week and
+/// The expectation of an hour is the mean of the four weeks, moved by the difference of its day of the week and
 /// of its hour of the day. A difference is believed as far as it can be known, `κ = m²/(m² + φ/n)`: entirely if
 /// there are many sessions, hardly if there are few, where it would only add noise.
 #[derive(Clone, Debug)]
@@ -149,7 +149,7 @@ impl Baseline {
         Ok(baseline)
     }
 
-    /// What a session of this hour is expected to be worth.
+    /// The value that is expected of a session of this hour.
     pub(super) fn expected(&self, day: i64, hour: usize) -> f64 {
         self.mean + self.weekdays[weekday(day)].effect + self.hours[hour].effect
     }
@@ -248,7 +248,7 @@ mod tests {
             close(baseline.expected(day, hour), value(day, hour) + 0.0005, 1e-6);
         }
         assert!(baseline.day_variance < 1e-12);
-        // Where users differ much, so many sessions tell hardly anything of a weekday.
+        // If users differ much, so many sessions tell hardly anything of a weekday.
         let noisy = weeks(1e6, |day, hour, group| value(day, hour) + 3.0 * (group % 2) as f64);
         let baseline = before(&noisy);
         assert!((baseline.expected(33, 3) - baseline.expected(28, 12)).abs() < 0.01);

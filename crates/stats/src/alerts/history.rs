@@ -1,4 +1,4 @@
-//! What was measured, hour by hour and by group of users.
+//! The measured sums, hour by hour and by group of users.
 
 use super::Direction;
 use crate::grouped::{GROUPS, GroupSums};

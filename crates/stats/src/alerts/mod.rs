@@ -74,7 +74,7 @@ impl Smallest {
     }
 }
 
-/// What a rule asks for.
+/// Parameters of a rule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
     /// Which way is worse.
@@ -123,7 +123,7 @@ impl Settings {
     }
 }
 
-/// What has to be kept of a rule between two judgements.
+/// State of a rule between two judgements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Watch {
     /// No alert is open.
@@ -173,7 +173,7 @@ pub struct Change {
     pub sessions: f64,
 }
 
-/// What can be said at some hour.
+/// The answer at some hour.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judgement {
     /// How the rule stands.
@@ -190,7 +190,7 @@ pub struct Judgement {
     pub e_value: f64,
     /// It is called worse when the evidence reaches this.
     pub threshold: f64,
-    /// What to keep for the next judgement.
+    /// State to keep for the next judgement.
     pub watch: Watch,
 }
 

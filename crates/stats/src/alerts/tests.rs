@@ -1,4 +1,4 @@
-//! What holds for every history.
+//! Properties of every history.
 
 use super::baseline::Baseline;
 use super::history::{History, place};

@@ -13,7 +13,7 @@ const TYPICAL: f64 = 3.0;
 /// The variance is at least that of 28 days, which is well known; only what is above comes from the groups alone.
 /// Together they are as good as so many times the groups.
 const DF_PER_GROUP: f64 = 4.0;
-/// Where nothing varies at all, the standard error is taken for a change divided by this.
+/// If nothing varies at all, the standard error is taken for a change divided by this.
 const LARGEST_T: f64 = 100.0;
 
 /// The sums of a window, as they differ from what was expected.
@@ -36,7 +36,7 @@ pub(super) struct Window {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Difference {
     pub(super) sessions: f64,
-    /// What was expected of a session on average.
+    /// The mean expectation of a session.
     pub(super) expected: f64,
     pub(super) change: f64,
     /// The change without the group of users that speaks most for a drop.

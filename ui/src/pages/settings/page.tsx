@@ -1,4 +1,4 @@
-/** What an organization sets for itself, who may call, and who is told. */
+/** Settings of an organization: its own choices, who may call, and who is told. */
 import type { Session } from "../../api/client.ts";
 import { useUrlState } from "../../lib/url-state.ts";
 import { Segmented } from "../../parts/controls.tsx";
