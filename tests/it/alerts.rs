@@ -38,9 +38,9 @@ async fn insert(t: &TestApp, lines: &[String]) {
     }
 }
 
-/// Hours with sessions, every third, from one time to before another.
+/// Hours with sessions, every third, from one time on and before another.
 fn hours(from: i64, to: i64) -> impl Iterator<Item = i64> {
-    let first = from - from.rem_euclid(3 * HOUR) + 3 * HOUR;
+    let first = from + (-from).rem_euclid(3 * HOUR);
     (0..).map(move |n| first + n * 3 * HOUR).take_while(move |start| *start < to)
 }
 

@@ -12,9 +12,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use judge::recorded::{RecordedJudge, Scripted};
 use serde_json::{Value, json};
+use service::config::Encryption;
 use service::credentials::Role;
 use service::webhooks::{EventType, NewWebhook, WebhookFormat};
 use storage::jobs;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
 use crate::evaluation::{talk, work};
 use crate::governance::erase::Both;
@@ -332,6 +334,80 @@ async fn a_chat_gets_a_sentence_and_its_address_is_not_shown(t: TestApp) {
     let unknown = json!({"url": receiver.url(), "events": ["webhook.test"]});
     let problems = server.post(PATH, &unknown).await.input_problems();
     assert_eq!(problems, [("/events/0".to_owned(), "not_allowed".to_owned())]);
+}
+
+/// A server that takes every e-mail, one connection after the other.
+async fn smtp_server() -> (u16, Arc<Mutex<Vec<String>>>) {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let taken: Arc<Mutex<Vec<String>>> = Arc::default();
+    let mails = taken.clone();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let (reader, mut writer) = stream.split();
+            let mut lines = BufReader::new(reader).lines();
+            writer.write_all(b"220 here\r\n").await.unwrap();
+            let mut mail: Option<String> = None;
+            while let Ok(Some(line)) = lines.next_line().await {
+                let answer = match (&mut mail, line.as_str()) {
+                    (Some(text), ".") => {
+                        mails.lock().unwrap().push(std::mem::take(text));
+                        mail = None;
+                        "250 taken\r\n"
+                    }
+                    (Some(text), line) => {
+                        text.push_str(line);
+                        text.push('\n');
+                        continue;
+                    }
+                    (None, "DATA") => {
+                        mail = Some(String::new());
+                        "354 go on\r\n"
+                    }
+                    (None, "QUIT") => "221 bye\r\n",
+                    (None, _) => "250 fine\r\n",
+                };
+                if writer.write_all(answer.as_bytes()).await.is_err() {
+                    break;
+                }
+            }
+        }
+    });
+    (port, taken)
+}
+
+#[apply(both_backends)]
+async fn a_person_is_told_by_e_mail(t: TestApp) {
+    let (port, mails) = smtp_server().await;
+    let t = t
+        .replica_with(|settings| {
+            settings.smtp.host = "127.0.0.1".to_owned();
+            settings.smtp.port = port;
+            settings.smtp.encryption = Encryption::None;
+            settings.smtp.from = "Evenhand <evenhand@example.org>".to_owned();
+        })
+        .await;
+    let server = t.serve().await;
+    let events = json!(["session.failed"]);
+    let wrong = json!({"url": "mailto:nobody", "format": "email", "events": events});
+    let problems = server.post(PATH, &wrong).await.input_problems();
+    assert_eq!(problems, [("/url".to_owned(), "not_allowed".to_owned())]);
+    let body = json!({"url": "mailto:ops@example.org", "format": "email", "events": events});
+    let created = server.post(PATH, &body).await.ok();
+    assert_eq!(created["secret"], Value::Null);
+    fail(&t, &server, "ada", "s7").await;
+    let mails = mails.lock().unwrap().clone();
+    assert_eq!(mails.len(), 1, "{mails:?}");
+    for part in [
+        "Subject: Evenhand: session.failed",
+        "To: ops@example.org",
+        "From: Evenhand <evenhand@example.org>",
+        "Session s7 of version v1 was judged a failure",
+    ] {
+        assert!(mails[0].contains(part), "{part} in {}", mails[0]);
+    }
+    let logged = log(&server, &created).await;
+    assert_eq!((&logged[0]["state"], &logged[0]["status_code"]), (&json!("delivered"), &json!(250)));
 }
 
 #[apply(both_backends)]

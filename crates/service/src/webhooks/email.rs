@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use lettre::message::Mailbox;
+use lettre::message::header::ContentType;
 use lettre::transport::smtp::authentication::Credentials;
 use lettre::{Address, AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor};
 use secrecy::ExposeSecret;
@@ -36,6 +37,7 @@ pub async fn send(
         .to(to.parse().map_err(NotSent::because)?)
         .message_id(Some(id))
         .subject(subject)
+        .header(ContentType::TEXT_PLAIN)
         .body(text)
         .map_err(NotSent::because)?;
     let transport = match smtp.encryption {

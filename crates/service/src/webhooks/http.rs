@@ -96,6 +96,10 @@ fn subscribable() -> Vec<&'static str> {
     asked.map(|event| event.as_str()).collect()
 }
 
+fn url(f: &mut Fields<'_>) -> Option<String> {
+    f.optional_text("url", URL_LENGTH).map(|url| url.trim().to_owned())
+}
+
 fn events(f: &mut Fields<'_>) -> Option<Vec<EventType>> {
     let known = subscribable();
     let read = |item: &Value| {
@@ -120,7 +124,7 @@ impl Read for NewWebhook {
         NewWebhook {
             url: f
                 .about("`https://…`, or `mailto:` and an address for the format `email`.")
-                .required("url", |f| f.id_up_to("url", URL_LENGTH)),
+                .required("url", url),
             format: f.word_or("format", WebhookFormat::Standard),
             description: f.text("description", DESCRIPTION_LENGTH),
             events: f.required("events", events),
@@ -152,7 +156,7 @@ crate::request_body!(WebhookChange, "UpdateWebhookRequest");
 impl Read for WebhookChange {
     fn read(f: &mut Fields<'_>) -> Self {
         WebhookChange {
-            url: f.id_up_to("url", URL_LENGTH),
+            url: url(f),
             description: f.optional_text("description", DESCRIPTION_LENGTH),
             events: events(f),
             enabled: f
