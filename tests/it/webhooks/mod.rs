@@ -1,13 +1,10 @@
 //! Webhooks: events reach their receivers once, signed, and nothing of a person stays behind.
 
-use std::sync::{Arc, Mutex};
+mod receivers;
+
+use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
-use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
-use axum::response::IntoResponse;
-use axum::routing::post;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use judge::recorded::{RecordedJudge, Scripted};
@@ -16,93 +13,14 @@ use service::config::Encryption;
 use service::credentials::Role;
 use service::webhooks::{EventType, NewWebhook, WebhookFormat};
 use storage::jobs;
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
 use crate::evaluation::{talk, work};
 use crate::governance::erase::Both;
+use receivers::{Arrived, Receiver, smtp_server};
+
 use crate::support::{Process, Server, TestApp, apply, both_backends, new_schema, until, within};
 
 const PATH: &str = "/api/webhooks";
-
-/// A message as it arrived.
-#[derive(Clone, Debug)]
-struct Arrived {
-    id: String,
-    timestamp: String,
-    signature: String,
-    body: String,
-    status: u16,
-}
-
-/// A program that takes messages, as it is told to.
-#[derive(Clone)]
-struct Receiver {
-    address: std::net::SocketAddr,
-    inner: Arc<Mutex<Receiving>>,
-}
-
-struct Receiving {
-    status: u16,
-    answer: &'static str,
-    delay: Duration,
-    arrived: Vec<Arrived>,
-}
-
-impl Receiver {
-    async fn start() -> Self {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let delay = Duration::ZERO;
-        let inner = Receiving { status: 200, answer: "", delay, arrived: Vec::new() };
-        let receiver = Receiver { address, inner: Arc::new(Mutex::new(inner)) };
-        let router = Router::new().route("/hook", post(receive)).with_state(receiver.clone());
-        tokio::spawn(async move { axum::serve(listener, router).await });
-        receiver
-    }
-
-    fn url(&self) -> String {
-        format!("http://{}/hook", self.address)
-    }
-
-    fn answers(&self, status: u16, answer: &'static str) {
-        let mut inner = self.inner.lock().unwrap();
-        (inner.status, inner.answer) = (status, answer);
-    }
-
-    fn takes(&self, delay: Duration) {
-        self.inner.lock().unwrap().delay = delay;
-    }
-
-    fn arrived(&self) -> Vec<Arrived> {
-        self.inner.lock().unwrap().arrived.clone()
-    }
-
-    fn accepted(&self) -> Vec<Arrived> {
-        self.arrived().into_iter().filter(|message| message.status == 200).collect()
-    }
-}
-
-async fn receive(
-    State(receiver): State<Receiver>,
-    headers: HeaderMap,
-    body: String,
-) -> impl IntoResponse {
-    let header = |name: &str| headers[name].to_str().unwrap().to_owned();
-    let (status, answer, delay) = {
-        let mut inner = receiver.inner.lock().unwrap();
-        let status = inner.status;
-        inner.arrived.push(Arrived {
-            id: header("webhook-id"),
-            timestamp: header("webhook-timestamp"),
-            signature: header("webhook-signature"),
-            body,
-            status,
-        });
-        (status, inner.answer, inner.delay)
-    };
-    tokio::time::sleep(delay).await;
-    (StatusCode::from_u16(status).unwrap(), [("location", "/elsewhere")], answer)
-}
 
 /// The same installation, where receivers on this machine are allowed.
 async fn allowing(t: &TestApp) -> TestApp {
@@ -334,46 +252,6 @@ async fn a_chat_gets_a_sentence_and_its_address_is_not_shown(t: TestApp) {
     let unknown = json!({"url": receiver.url(), "events": ["webhook.test"]});
     let problems = server.post(PATH, &unknown).await.input_problems();
     assert_eq!(problems, [("/events/0".to_owned(), "not_allowed".to_owned())]);
-}
-
-/// A server that takes every e-mail, one connection after the other.
-async fn smtp_server() -> (u16, Arc<Mutex<Vec<String>>>) {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let taken: Arc<Mutex<Vec<String>>> = Arc::default();
-    let mails = taken.clone();
-    tokio::spawn(async move {
-        while let Ok((mut stream, _)) = listener.accept().await {
-            let (reader, mut writer) = stream.split();
-            let mut lines = BufReader::new(reader).lines();
-            writer.write_all(b"220 here\r\n").await.unwrap();
-            let mut mail: Option<String> = None;
-            while let Ok(Some(line)) = lines.next_line().await {
-                let answer = match (&mut mail, line.as_str()) {
-                    (Some(text), ".") => {
-                        mails.lock().unwrap().push(std::mem::take(text));
-                        mail = None;
-                        "250 taken\r\n"
-                    }
-                    (Some(text), line) => {
-                        text.push_str(line);
-                        text.push('\n');
-                        continue;
-                    }
-                    (None, "DATA") => {
-                        mail = Some(String::new());
-                        "354 go on\r\n"
-                    }
-                    (None, "QUIT") => "221 bye\r\n",
-                    (None, _) => "250 fine\r\n",
-                };
-                if writer.write_all(answer.as_bytes()).await.is_err() {
-                    break;
-                }
-            }
-        }
-    });
-    (port, taken)
 }
 
 #[apply(both_backends)]
