@@ -16,9 +16,8 @@ use storage::jobs;
 
 use crate::evaluation::{talk, work};
 use crate::governance::erase::Both;
-use receivers::{Arrived, Receiver, smtp_server};
-
 use crate::support::{Process, Server, TestApp, apply, both_backends, new_schema, until, within};
+use receivers::{Arrived, Receiver, smtp_server};
 
 const PATH: &str = "/api/webhooks";
 
