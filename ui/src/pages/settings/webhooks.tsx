@@ -12,7 +12,8 @@ import { useSay } from "../../parts/toast.tsx";
 
 type Webhook = Schemas["Webhook"];
 type Delivery = Schemas["WebhookDelivery"];
-type EventType = Schemas["EventType"];
+/** A test is sent on request only. */
+type EventType = Exclude<Schemas["EventType"], "webhook.test">;
 
 /** The events that can be asked for, in words. */
 const EVENTS: [EventType, string][] = [
@@ -241,9 +242,7 @@ function AddWebhook({ open, onClose }: { open: boolean; onClose: () => void }) {
       const url = format === "email" ? `mailto:${target.trim()}` : target.trim();
       return ok(api.POST("/api/webhooks", { body: { url, format, description, events } }));
     },
-    onSuccess: (created) => {
-      if (created.secret == null) return close();
-    },
+    onSuccess: (created) => (created.secret == null ? close() : undefined),
   });
   const close = async () => {
     create.reset();
