@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Tuple
 
 import pytest
-from servers import Evenhand, until
+from servers import Evenhand, free_port, until
 from standardwebhooks import Webhook, WebhookVerificationError
 
 Message = Tuple[Dict[str, str], bytes]
+EXAMPLE = Path(__file__).parents[2] / "examples" / "webhooks" / "receiver.py"
 
 
 class Receiver:
@@ -117,3 +121,25 @@ def test_a_message_is_tried_again_under_its_id_and_signed_anew(server: Evenhand,
     (first, _), (second, _) = receiver.messages
     assert first["webhook-id"] == second["webhook-id"]
     assert first["webhook-timestamp"] != second["webhook-timestamp"]
+
+
+def test_the_example_takes_what_is_sent_and_nothing_else(server: Evenhand) -> None:
+    port = free_port()
+    url = f"http://127.0.0.1:{port}/"
+    created = server.post("/api/webhooks", {"url": url, "events": ["session.failed"]})
+    other = server.post("/api/webhooks", {"url": url, "events": ["judge.paused"]})
+    environment = {**os.environ, "SECRET": created["secret"], "PORT": str(port)}
+    example = subprocess.Popen([sys.executable, str(EXAMPLE)], env=environment, stdout=subprocess.PIPE, text=True)
+    try:
+        assert example.stdout is not None
+        assert example.stdout.readline().startswith("listening on ")
+        failed_session(server, "s1")
+        assert example.stdout.readline().startswith("session.failed {'agent_version': ")
+        webhook = other["webhook"]["webhook_id"]
+        server.post(f"/api/webhooks/{webhook}/test", {})
+        log = f"/api/webhooks/{webhook}/deliveries"
+        refused = until(lambda: server.get(log)["deliveries"][0]["error"], what="the test is refused")
+        assert refused.startswith("not from Evenhand: "), refused
+    finally:
+        example.kill()
+        example.wait()
