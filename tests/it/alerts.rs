@@ -56,9 +56,8 @@ async fn four_weeks(t: &TestApp, source: &str, successes: i64, by_rules: bool) {
 async fn live(t: &TestApp, most: i64, successes: i64, mut done: impl AsyncFnMut() -> bool) -> i64 {
     for passed in 1..=most {
         let now = t.clock().now();
-        let lines: Vec<String> = hours(now - HOUR, now)
-            .flat_map(|start| hour(start, "web", successes, false))
-            .collect();
+        let lines: Vec<String> =
+            hours(now - HOUR, now).flat_map(|start| hour(start, "web", successes, false)).collect();
         if !lines.is_empty() {
             insert(t, &lines).await;
         }
@@ -117,7 +116,8 @@ async fn a_drop_is_told_once_and_its_end_once(t: TestApp) {
     assert_eq!(ended["episodes"][0]["cleared_as"], "recovered", "{ended}");
     live(&t, 24, 4, async || rule(&server).await["state"] == "quiet").await;
     assert_eq!((told(&t, "alert.raised").await, told(&t, "alert.cleared").await), (1, 1));
-    let body = "SELECT COUNT(*) FROM webhook_deliveries WHERE body LIKE '%\"metric\":\"success_rate\"%'";
+    let body =
+        "SELECT COUNT(*) FROM webhook_deliveries WHERE body LIKE '%\"metric\":\"success_rate\"%'";
     assert_eq!(t.number(body).await, 2);
 }
 
@@ -164,7 +164,8 @@ async fn rules_are_made_changed_and_deleted(t: TestApp) {
             ("/smallest_change".into(), "out_of_range".into()),
         ]
     );
-    let made = server.post(PATH, &json!({"name": "Turns", "metric": "turns_to_resolution"})).await.ok();
+    let made =
+        server.post(PATH, &json!({"name": "Turns", "metric": "turns_to_resolution"})).await.ok();
     assert_eq!((&made["state"], &made["smallest_change"]), (&json!("collecting"), &json!(10.0)));
     let path = format!("{PATH}/{}", made["rule_id"].as_str().unwrap());
     let change = json!({"name": "Long sessions", "smallest_change": 25, "enabled": false});

@@ -164,7 +164,11 @@ async fn a_receiver_that_stays_down_is_given_up_after_a_day(t: TestApp) {
     assert_eq!(logged[0]["error"], "<html>oh no</html>");
     let sent = receiver.arrived().len();
     assert!((8..=13).contains(&sent), "{sent}");
-    assert_eq!(t.number("SELECT COUNT(*) FROM jobs WHERE kind = 'deliver_webhook' AND state = 'open'").await, 0);
+    assert_eq!(
+        t.number("SELECT COUNT(*) FROM jobs WHERE kind = 'deliver_webhook' AND state = 'open'")
+            .await,
+        0
+    );
     // The log forgets it after a month.
     crate::support::schedule(&t.app, "forget_deliveries").await;
     t.clock().advance(31 * 86_400);
@@ -240,7 +244,8 @@ async fn a_chat_gets_a_sentence_and_its_address_is_not_shown(t: TestApp) {
     let body: Value = serde_json::from_str(&receiver.accepted()[0].body).unwrap();
     let text = body["text"].as_str().unwrap();
     assert!(text.starts_with("Evenhand (default): Session s7 of version v1"), "{text}");
-    let by_mail = json!({"url": "mailto:ops@example.org", "format": "email", "events": ["judge.paused"]});
+    let by_mail =
+        json!({"url": "mailto:ops@example.org", "format": "email", "events": ["judge.paused"]});
     let problem = server.post(PATH, &by_mail).await.problem(422, "invalid_input");
     assert!(problem.to_string().contains("smtp.host"), "{problem}");
     for number in 1..20 {
@@ -284,7 +289,10 @@ async fn a_person_is_told_by_e_mail(t: TestApp) {
         assert!(mails[0].contains(part), "{part} in {}", mails[0]);
     }
     let logged = log(&server, &created).await;
-    assert_eq!((&logged[0]["state"], &logged[0]["status_code"]), (&json!("delivered"), &json!(250)));
+    assert_eq!(
+        (&logged[0]["state"], &logged[0]["status_code"]),
+        (&json!("delivered"), &json!(250))
+    );
 }
 
 #[apply(both_backends)]
@@ -324,7 +332,10 @@ async fn messages_about_somebody_who_is_erased_are_not_sent_and_go(t: TestApp) {
     assert_eq!(told.len(), 1, "{told:?}");
     assert!(told[0].contains("of-bob"), "{told:?}");
     assert_eq!(log(&both.agent, &created).await.len(), 1);
-    assert_eq!(t.number("SELECT COUNT(*) FROM webhook_deliveries WHERE body LIKE '%of-ada%'").await, 0);
+    assert_eq!(
+        t.number("SELECT COUNT(*) FROM webhook_deliveries WHERE body LIKE '%of-ada%'").await,
+        0
+    );
 }
 
 #[apply(both_backends)]

@@ -25,9 +25,8 @@ pub async fn look(app: &Arc<App>, org_id: &OrgId) -> Result<()> {
     let judged = tokio::task::spawn_blocking(move || {
         let judged = |rule: Rule| {
             let sums = hours.get(&query(&rule, now));
-            let judgement = sums.map_or(Err(NullReason::NoEvaluatedSessions), |hours| {
-                judge(&rule, hours, now)
-            });
+            let judgement =
+                sums.map_or(Err(NullReason::NoEvaluatedSessions), |hours| judge(&rule, hours, now));
             (rule, judgement)
         };
         rules.into_iter().map(judged).collect::<Vec<_>>()

@@ -47,11 +47,7 @@ pub async fn list(app: &App, org_id: &OrgId) -> Result<Vec<(Rule, Vec<Episode>)>
 }
 
 /// Makes a rule and looks at it at once, so that people see whether there is enough to go by.
-pub async fn create(
-    app: &Arc<App>,
-    org_id: &OrgId,
-    new: NewRule,
-) -> Result<(Rule, Vec<Episode>)> {
+pub async fn create(app: &Arc<App>, org_id: &OrgId, new: NewRule) -> Result<(Rule, Vec<Episode>)> {
     let now = app.clock.now();
     let mut rule = Rule {
         rule_id: app.ids.uuid(),

@@ -102,12 +102,7 @@ pub async fn update(tx: &mut Tx, org_id: &OrgId, rule: &Rule) -> Result<()> {
 
 /// Deletes a rule with its history; false if there was none.
 pub async fn delete(tx: &mut Tx, org_id: &OrgId, rule_id: &str) -> Result<bool> {
-    run!(
-        tx,
-        "DELETE FROM alert_episodes WHERE org_id = $1 AND rule_id = $2",
-        org_id,
-        rule_id
-    )?;
+    run!(tx, "DELETE FROM alert_episodes WHERE org_id = $1 AND rule_id = $2", org_id, rule_id)?;
     let deleted =
         run!(tx, "DELETE FROM alert_rules WHERE org_id = $1 AND rule_id = $2", org_id, rule_id)?;
     Ok(deleted > 0)

@@ -69,7 +69,9 @@ mod tests {
     #[test]
     fn only_a_mailto_of_one_address_is_one() {
         assert_eq!(address("mailto:ops@example.org"), Some("ops@example.org"));
-        for url in ["ops@example.org", "mailto:", "mailto:a@b@c", "mailto:a@example.org,b@example.org"] {
+        for url in
+            ["ops@example.org", "mailto:", "mailto:a@b@c", "mailto:a@example.org,b@example.org"]
+        {
             assert_eq!(address(url), None, "{url}");
         }
     }

@@ -125,23 +125,39 @@ impl Event {
     fn sentence(&self) -> String {
         match self {
             Event::SessionFailed { session_id, agent_version, failure_type } => {
-                let cause = failure_type.map_or_else(String::new, |cause| format!(": {}", cause.replace('_', " ")));
-                format!("Session {session_id} of version {agent_version} was judged a failure{cause}.")
+                let cause = failure_type
+                    .map_or_else(String::new, |cause| format!(": {}", cause.replace('_', " ")));
+                format!(
+                    "Session {session_id} of version {agent_version} was judged a failure{cause}."
+                )
             }
             Event::RegenerationDone { status, total, completed, failed, cost_usd, .. } => format!(
                 "A regeneration has ended ({status}): {completed} of {total} sessions judged, {failed} failed, \
                  {cost_usd:.2} US dollars."
             ),
-            Event::ExperimentDecided { experiment_id, decision, success_rate_lift_percentage_points } => {
+            Event::ExperimentDecided {
+                experiment_id,
+                decision,
+                success_rate_lift_percentage_points,
+            } => {
                 let lift = success_rate_lift_percentage_points
                     .map_or_else(String::new, |lift| format!(", a lift of {lift:+.1} points"));
-                format!("Experiment {experiment_id} has an answer: {}{lift}.", decision.replace('_', " "))
+                format!(
+                    "Experiment {experiment_id} has an answer: {}{lift}.",
+                    decision.replace('_', " ")
+                )
             }
             Event::ExperimentUnhealthy { experiment_id, problem_count } => {
-                format!("Experiment {experiment_id} is unhealthy: {problem_count} problem(s) found.")
+                format!(
+                    "Experiment {experiment_id} is unhealthy: {problem_count} problem(s) found."
+                )
             }
-            Event::PlaybookHelps(news) => format!("Playbook {} helps{}.", news.agent_playbook_id, news.by()),
-            Event::PlaybookHurts(news) => format!("Playbook {} hurts{}.", news.agent_playbook_id, news.by()),
+            Event::PlaybookHelps(news) => {
+                format!("Playbook {} helps{}.", news.agent_playbook_id, news.by())
+            }
+            Event::PlaybookHurts(news) => {
+                format!("Playbook {} hurts{}.", news.agent_playbook_id, news.by())
+            }
             Event::JudgePaused { reason } => {
                 format!("The judge is paused: {}.", reason.replace('_', " "))
             }
@@ -187,6 +203,9 @@ mod tests {
             r#"{"data":{"daily_budget_usd":5.0},"timestamp":"2026-01-15T12:00:00Z","type":"judge.budget_reached"}"#
         );
         let chat = event.body(WebhookFormat::Slack, &org, 0);
-        assert!(chat.starts_with(r#"{"text":"Evenhand (default): The judge's budget of 5.00"#), "{chat}");
+        assert!(
+            chat.starts_with(r#"{"text":"Evenhand (default): The judge's budget of 5.00"#),
+            "{chat}"
+        );
     }
 }

@@ -28,10 +28,7 @@ impl Recurring<App> for ForgetDeliveries {
         Box::pin(async move {
             let now = app.clock.now();
             while forget_old(app, now).await? == BATCH as u64 {}
-            let keys = app
-                .db
-                .read("webhooks.keys", (), |tx, ()| Box::pin(sql::keys(tx)))
-                .await?;
+            let keys = app.db.read("webhooks.keys", (), |tx, ()| Box::pin(sql::keys(tx))).await?;
             for (org_id, webhook_id) in keys {
                 let key = WebhookKey { org_id, webhook_id };
                 while forget_many(app, &key).await? == BATCH as u64 {}

@@ -106,9 +106,12 @@ fn events(f: &mut Fields<'_>) -> Option<Vec<EventType>> {
         let word = item.as_str().filter(|word| known.contains(word)).and_then(EventType::parse);
         word.ok_or_else(|| ("not_allowed", format!("must be one of: {}", known.join(", "))))
     };
-    let mut events = f
-        .about("The events that are sent.")
-        .values("events", known.len(), Shape::Words(known.clone()), read)?;
+    let mut events = f.about("The events that are sent.").values(
+        "events",
+        known.len(),
+        Shape::Words(known.clone()),
+        read,
+    )?;
     if events.is_empty() {
         f.problem("events", "too_short", "must have at least one item");
     }
@@ -250,6 +253,9 @@ mod tests {
 
     #[test]
     fn the_end_of_a_chat_s_address_is_not_shown() {
-        assert_eq!(without_end("https://hooks.slack.example/services/T0/B0/secret"), "https://hooks.slack.example/…");
+        assert_eq!(
+            without_end("https://hooks.slack.example/services/T0/B0/secret"),
+            "https://hooks.slack.example/…"
+        );
     }
 }

@@ -150,7 +150,11 @@ mod tests {
 
     #[test]
     fn targets_are_public_and_encrypted_unless_allowed() {
-        for url in ["https://hooks.example.org/a?b=c", "https://1.1.1.1/", "https://[2606:4700::1111]:8443/x"] {
+        for url in [
+            "https://hooks.example.org/a?b=c",
+            "https://1.1.1.1/",
+            "https://[2606:4700::1111]:8443/x",
+        ] {
             assert_eq!(refusal(url, false), None, "{url}");
         }
         for url in [

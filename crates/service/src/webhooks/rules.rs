@@ -154,7 +154,8 @@ pub async fn send_test(app: &Arc<App>, org_id: &OrgId, webhook_id: String) -> Re
         .db
         .write("webhooks.test", (app.clone(), key), |tx, (app, key)| {
             Box::pin(async move {
-                let webhook = sql::find(tx, key).await?.ok_or_else(|| Error::not_found("webhook"))?;
+                let webhook =
+                    sql::find(tx, key).await?.ok_or_else(|| Error::not_found("webhook"))?;
                 let event = Event::Test { webhook_id: webhook.webhook_id.clone() };
                 emit::enqueue(tx, app, &key.org_id, &webhook, None, &event).await
             })

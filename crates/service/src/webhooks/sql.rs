@@ -289,7 +289,11 @@ pub async fn delete_all_but(tx: &mut Tx, key: &WebhookKey, kept: i64, limit: i64
 
 /// Every webhook's organization and id.
 pub async fn keys(tx: &mut Tx) -> Result<Vec<(OrgId, String)>> {
-    rows!(tx, (OrgId, String), "SELECT org_id, webhook_id FROM webhooks ORDER BY org_id, webhook_id")
+    rows!(
+        tx,
+        (OrgId, String),
+        "SELECT org_id, webhook_id FROM webhooks ORDER BY org_id, webhook_id"
+    )
 }
 
 /// Forgets news of one day, told before a time.

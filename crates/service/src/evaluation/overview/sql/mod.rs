@@ -15,6 +15,6 @@ pub use lists::{AfterCitation, AfterResult, at_start, citing_sessions, sessions_
 pub use metrics::{GapLine, ShadowLine, TurnLine, VerdictLine, place};
 pub use rollups::{ALL_SOURCES, DAY, FOUR_WEEKS, GRAINS, HOUR, WEEK, one_source};
 pub use sums::{
-    Asked, CitedRules, Lines, ScoreLine, Sums, agent_versions, cited_rules, hours, prepare, rule_titles,
-    rules_of_version, sums,
+    Asked, CitedRules, Lines, ScoreLine, Sums, agent_versions, cited_rules, hours, prepare,
+    rule_titles, rules_of_version, sums,
 };

@@ -221,8 +221,7 @@ static AGENT_VERSIONS: LazyLock<String> = LazyLock::new(|| {
 });
 
 static HOURS: LazyLock<String> = LazyLock::new(|| {
-    let lines =
-        rollup_lines::<VerdictLine>("evaluation_rollups", "evaluation_deltas", "$2", "");
+    let lines = rollup_lines::<VerdictLine>("evaluation_rollups", "evaluation_deltas", "$2", "");
     composed(format!("SELECT {lines}"))
 });
 
