@@ -104,8 +104,8 @@ const LANDED: &[(&str, &str, &str)] = &[
     ),
     (
         "0020_webhooks",
-        "f5a8b82d82f73f2fd601306ca23d9db6ac16d1a3a5dd7e609a124d71214c1c4a",
-        "22b50adb886f5c99b207b7a10e3a809cd516dcef0675a02e1ca2a309e0c97108",
+        "f793d98ef0d861051608e733bdfabb20d5f632f97dfd6e36f4db718c63ea7bed",
+        "81be8f453fe6eceef4dd705cb6b895ae45ffc14fda7ecfdd7518f19b1b4afac2",
     ),
 ];
 

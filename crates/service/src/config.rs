@@ -10,7 +10,6 @@ use figment::providers::{Env, Format, Toml};
 use figment::value::{Dict, Value};
 use judge::embedder::EmbedderSettings;
 use judge::settings::JudgeSettings;
-use secrecy::SecretString;
 use serde::Deserialize;
 use storage::db::{Pooler, PostgresSettings};
 use storage::jobs::JobSettings;
@@ -35,7 +34,6 @@ pub struct Settings {
     pub audit: Audit,
     pub judge: JudgeSettings,
     pub webhooks: Webhooks,
-    pub smtp: Smtp,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -129,28 +127,6 @@ pub struct Audit {
 #[derive(Clone, Debug, Deserialize)]
 pub struct Webhooks {
     pub allow_private_addresses: bool,
-}
-
-/// The way of e-mails; off without a host.
-#[derive(Clone, Debug, Deserialize)]
-pub struct Smtp {
-    pub host: String,
-    pub port: u16,
-    pub encryption: Encryption,
-    pub username: String,
-    pub password: SecretString,
-    pub from: String,
-}
-
-base::vocabulary! {
-    /// Encryption of the connection to an SMTP server.
-    pub enum Encryption {
-        /// From the first byte, usually on port 465.
-        Tls = "tls",
-        /// From STARTTLS on, usually on port 587.
-        Starttls = "starttls",
-        None = "none",
-    }
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -334,11 +310,6 @@ impl Settings {
             && let Err(problem) = storage::subjects::SubjectKeys::parse(&self.governance.keys)
         {
             problems.push(format!("governance.keys: {problem}"));
-        }
-        let smtp = &self.smtp;
-        if !smtp.host.is_empty() && smtp.from.parse::<lettre::message::Mailbox>().is_err() {
-            let example = "Evenhand <evenhand@example.org>";
-            problems.push(format!("smtp.from: the sender's address, for example {example}"));
         }
         problems.extend(self.judge.problems());
         problems

@@ -1,4 +1,4 @@
--- Events that are sent to other programs and to people, and rules that watch a metric.
+-- Events that are sent to other programs, and rules that watch a metric.
 
 -- A receiver. Its signing secret is made of the governance key `key_id` and stored nowhere. While it fails, nothing is
 -- sent to it before `failing_until`.
@@ -6,7 +6,7 @@ CREATE TABLE webhooks (
     org_id        TEXT NOT NULL,
     webhook_id    TEXT NOT NULL,
     url           TEXT NOT NULL,
-    format        TEXT NOT NULL CHECK (format IN ('standard', 'slack', 'email')),
+    format        TEXT NOT NULL CHECK (format IN ('standard', 'slack')),
     description   TEXT NOT NULL,
     events        TEXT NOT NULL,
     enabled       INTEGER NOT NULL CHECK (enabled IN (0, 1)),

@@ -125,9 +125,7 @@ crate::request_body!(NewWebhook, "CreateWebhookRequest");
 impl Read for NewWebhook {
     fn read(f: &mut Fields<'_>) -> Self {
         NewWebhook {
-            url: f
-                .about("`https://…`, or `mailto:` and an address for the format `email`.")
-                .required("url", url),
+            url: f.about("`https://…`.").required("url", url),
             format: f.word_or("format", WebhookFormat::Standard),
             description: f.text("description", DESCRIPTION_LENGTH),
             events: f.required("events", events),

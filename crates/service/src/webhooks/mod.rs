@@ -1,4 +1,4 @@
-//! Webhooks: what happens here is told to other programs, to a chat, and to people by e-mail.
+//! Webhooks: what happens here is told to other programs and to chats.
 //!
 //! - An area that makes something happen calls [`emit`] in the same transaction: one delivery, and one job of the queue,
 //!   for each webhook that asks for the event. What has no transaction of its own is told once by its name
@@ -11,7 +11,6 @@
 
 mod addresses;
 mod deliver;
-mod email;
 mod emit;
 mod events;
 mod forget;
@@ -71,8 +70,6 @@ base::vocabulary! {
         Standard = "standard",
         /// `{"text"}`, as Slack and programs compatible with it take it.
         Slack = "slack",
-        /// An e-mail to the address of a `mailto:` URL.
-        Email = "email",
     }
 }
 

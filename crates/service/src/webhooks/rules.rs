@@ -6,8 +6,8 @@ use sqlx::types::Json;
 
 use super::post::refusal;
 use super::{
-    Delivery, DeliveryState, Event, EventType, Webhook, WebhookFormat, WebhookKey, email, emit,
-    signature, sql,
+    Delivery, DeliveryState, Event, EventType, Webhook, WebhookFormat, WebhookKey, emit, signature,
+    sql,
 };
 use crate::app::App;
 use base::owner::OrgId;
@@ -37,14 +37,13 @@ pub async fn list(app: &App, org_id: &OrgId) -> Result<Vec<Webhook>> {
     app.db.lookup("webhooks.list", org_id.clone(), |tx, org| Box::pin(sql::list(tx, org))).await
 }
 
-/// Makes a webhook, and gives the secret that its messages are signed with, which is shown this once. E-mails are not
-/// signed.
+/// Makes a webhook, and gives the secret that its messages are signed with, which is shown this once.
 pub async fn create(
     app: &Arc<App>,
     org_id: &OrgId,
     new: NewWebhook,
 ) -> Result<(Webhook, Option<String>)> {
-    check_target(app, &new.url, new.format)?;
+    check_target(app, &new.url)?;
     let webhook_id = app.ids.uuid();
     let (key_id, secret) = app.subject_keys.webhook_secret(&webhook_id);
     let webhook = Webhook {
@@ -76,19 +75,9 @@ pub async fn create(
     Ok((webhook, is_signed.then(|| signature::shown(&secret))))
 }
 
-/// Refuses a URL that does not fit its format, or leads where nothing may be sent.
-fn check_target(app: &App, url: &str, format: WebhookFormat) -> Result<()> {
-    let problem = match format {
-        WebhookFormat::Email if email::address(url).is_none() => {
-            Some("must be mailto: and one address, for example mailto:ops@example.org")
-        }
-        WebhookFormat::Email if app.settings.smtp.host.is_empty() => Some(
-            "needs an SMTP server: set smtp.host and smtp.from in the configuration and start the server again",
-        ),
-        WebhookFormat::Email => None,
-        _ => refusal(url, app.settings.webhooks.allow_private_addresses),
-    };
-    match problem {
+/// Refuses a URL that leads where nothing may be sent.
+fn check_target(app: &App, url: &str) -> Result<()> {
+    match refusal(url, app.settings.webhooks.allow_private_addresses) {
         None => Ok(()),
         Some(problem) => Err(Error::invalid(vec![InputProblem {
             pointer: "/url".to_owned(),
@@ -112,7 +101,7 @@ pub async fn change(
                 let mut webhook =
                     sql::hold(tx, key).await?.ok_or_else(|| Error::not_found("webhook"))?;
                 if let Some(url) = &change.url {
-                    check_target(app, url, webhook.format)?;
+                    check_target(app, url)?;
                     webhook.url.clone_from(url);
                 }
                 if let Some(description) = &change.description {
