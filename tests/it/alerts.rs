@@ -132,6 +132,7 @@ async fn the_sums_are_the_same_before_and_after_they_are_folded(t: TestApp) {
         ("version", json!({"agent_version": "v1"})),
         ("nothing", json!({"source": "elsewhere"})),
     ] {
+        t.clock().advance(1);
         let mut body = json!({"name": name, "metric": "corrections"});
         body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         server.post(PATH, &body).await.ok();

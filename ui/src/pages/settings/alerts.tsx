@@ -67,8 +67,8 @@ export function Alerts({ session }: { session: Session }) {
         )}
         {rules.data && all.length === 0 && (
           <Empty title="Nothing is watched yet">
-            A rule looks at a metric every hour and says when it is worse than in the four weeks before. It raises a false
-            alarm in at most 3 of 100 stretches of sixty days. Webhooks that ask for alerts are told.
+            A rule looks at a metric every hour and says when it is worse than in the four weeks before. It raises a
+            false alarm in at most 3 of 100 stretches of sixty days. Webhooks that ask for alerts are told.
           </Empty>
         )}
         <ul className="border-t border-line">

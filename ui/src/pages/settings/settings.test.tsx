@@ -38,7 +38,13 @@ describe("webhooks", () => {
       "GET /api/webhooks": { webhooks: [webhook({ failures: 3, next_attempt_at: NOW + 600 })] },
       "GET /api/webhooks/w1/deliveries": () => ({ deliveries }),
       "POST /api/webhooks/w1/test": () => {
-        const test = delivery({ delivery_id: "d2", event: "webhook.test", state: "delivered", status_code: 200, error: null });
+        const test = delivery({
+          delivery_id: "d2",
+          event: "webhook.test",
+          state: "delivered",
+          status_code: 200,
+          error: null,
+        });
         deliveries.unshift(test);
         return test;
       },
@@ -121,7 +127,13 @@ const rule = (more: object = {}) => ({
 
 describe("alerts", () => {
   it("say how each rule stands and what it found", async () => {
-    const waiting = rule({ rule_id: "r2", name: "Turns", metric: "turns_to_resolution", source: null, state: "collecting" });
+    const waiting = rule({
+      rule_id: "r2",
+      name: "Turns",
+      metric: "turns_to_resolution",
+      source: null,
+      state: "collecting",
+    });
     serve({ "GET /api/alerts": { rules: [rule(), { ...waiting, reason: "no_evaluated_sessions", episodes: [] }] } });
     show(<SettingsPage session={viewer} />, "/settings?view=alerts");
     await screen.findByText("Success on the web");
