@@ -44,6 +44,40 @@ impl Dice {
         1 + ((1.0 - self.unit()).ln() / (1.0 - mean.recip()).ln()) as u64
     }
 
+    /// Gamma with scale 1 (Marsaglia and Tsang, 2000).
+    pub fn gamma(&mut self, shape: f64) -> f64 {
+        if shape < 1.0 {
+            return self.gamma(shape + 1.0) * (1.0 - self.unit()).powf(shape.recip());
+        }
+        let d = shape - 1.0 / 3.0;
+        let c = (9.0 * d).sqrt().recip();
+        loop {
+            let x = self.normal();
+            let v = (1.0 + c * x).powi(3);
+            if v > 0.0 && (1.0 - self.unit()).ln() < 0.5 * x * x + d * (1.0 - v + v.ln()) {
+                return d * v;
+            }
+        }
+    }
+
+    pub fn beta(&mut self, a: f64, b: f64) -> f64 {
+        let (x, y) = (self.gamma(a), self.gamma(b));
+        if x + y > 0.0 { x / (x + y) } else { f64::from(u8::from(self.chance(a / (a + b)))) }
+    }
+
+    /// Poisson; large ones by the normal distribution.
+    pub fn poisson(&mut self, mean: f64) -> usize {
+        if mean > 60.0 {
+            return (mean + mean.sqrt() * self.normal()).round().max(0.0) as usize;
+        }
+        let (limit, mut product, mut count) = ((-mean).exp(), self.unit(), 0);
+        while product > limit {
+            product *= self.unit();
+            count += 1;
+        }
+        count
+    }
+
     /// Number of sessions of a user.
     pub fn visits(&mut self) -> u64 {
         1 + ((1.0 - self.unit()).ln() / self.ln_go_on) as u64

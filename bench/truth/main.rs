@@ -10,6 +10,8 @@
 //! those of the cells, so that a run is the same whatever the number of threads.
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr)]
 
+mod alerts;
+mod alerts_grid;
 mod chance;
 mod daily;
 mod decisions;
@@ -85,6 +87,9 @@ fn main() -> ExitCode {
     trials_grid::settled_trials(&mut report);
     trials_grid::intervals(&mut report);
     trials_grid::shrinkage(&mut report);
+    alerts_grid::false_alarms(&mut report);
+    alerts_grid::drops(&mut report);
+    alerts_grid::episodes(&mut report);
     eprintln!("{} s", report.started.elapsed().as_secs());
     if report.failures.is_empty() {
         return ExitCode::SUCCESS;

@@ -14,7 +14,6 @@ use service::app::{App, Schema};
 use service::governance::audit::agreement;
 use service::http::connections::Limits;
 use service::{credentials, http, telemetry, wiring};
-use storage::jobs::Runner;
 
 #[derive(Args)]
 pub struct Serve {
@@ -59,7 +58,7 @@ impl WorkArgs {
     pub async fn run(self) -> Result<ExitCode> {
         let app = open(&self.installation, [("metrics.listen", self.metrics_listen)]).await?;
         agreement::agree(&app).await?;
-        app.spawn(Runner::new(app.clone(), wiring::job_handlers()).run());
+        wiring::spawn_workers(&app);
         say_line!("working on background jobs; stop with Ctrl-C");
         wait_for_signal().await?;
         app.stop().await;
@@ -118,7 +117,7 @@ pub async fn serve(app: Arc<App>, workers: bool) -> Result<ExitCode> {
     let stopping = app.stopping.clone();
     app.spawn(async move { http::server::serve(listener, router, stopping, limits).await });
     if workers && app.db.engine().is_some() {
-        app.spawn(Runner::new(app.clone(), wiring::job_handlers()).run());
+        wiring::spawn_workers(&app);
     }
     say_line!("Evenhand is listening on http://{address}");
     if !credentials::any_exist(&app).await? {

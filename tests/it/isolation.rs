@@ -18,6 +18,8 @@ struct GuessableIds {
     job_id: String,
     credential_id: String,
     question_id: String,
+    webhook_id: String,
+    rule_id: String,
 }
 
 async fn fill(server: &Server) -> GuessableIds {
@@ -64,7 +66,13 @@ async fn fill(server: &Server) -> GuessableIds {
     let question = json!({"user_id": "bob", "question_text": format!("Who is {CANARY}?")});
     let question = server.post("/api/pending_tool_calls", &question).await.ok();
     let (job_id, question_id) = (text(&begun["job_id"]), text(&question["id"]));
-    GuessableIds { interaction_id, job_id, credential_id, question_id }
+    let events = json!({"url": "https://hooks.example.org/", "description": CANARY,
+        "events": ["session.failed"]});
+    let webhook = server.post("/api/webhooks", &events).await.ok();
+    let rule = json!({"name": CANARY, "metric": "success_rate"});
+    let rule = server.post("/api/alerts", &rule).await.ok();
+    let (webhook_id, rule_id) = (text(&webhook["webhook"]["webhook_id"]), text(&rule["rule_id"]));
+    GuessableIds { interaction_id, job_id, credential_id, question_id, webhook_id, rule_id }
 }
 
 /// Everything the first organization can read of itself.
@@ -83,6 +91,8 @@ async fn everything(server: &Server) -> Value {
         server.get("/api/evaluations/agreement").await.ok(),
         server.get("/api/retrieval_experiments").await.ok(),
         server.get("/api/retrieval_experiments/exp-1/results").await.ok(),
+        server.get("/api/webhooks").await.ok(),
+        server.get("/api/alerts").await.ok(),
     ];
     for path in ["ada/s1", "ada/s2", "bob/s1"] {
         all.push(server.get(&format!("/api/sessions/{path}")).await.ok());
@@ -150,6 +160,8 @@ fn filled_path(path: &str, operation: &Value, known: &GuessableIds) -> Vec<Strin
         .replace("{agent_playbook_id}", "1")
         .replace("{credential_id}", &known.credential_id)
         .replace("{id}", &known.question_id)
+        .replace("{webhook_id}", &known.webhook_id)
+        .replace("{rule_id}", &known.rule_id)
         .replace("{purge_id}", "purge-1");
     assert!(!path.contains('{'), "say what stands for the parameter of {path}");
     let parameters = operation["parameters"].as_array().cloned().unwrap_or_default();

@@ -10,6 +10,7 @@
 
 mod support;
 
+mod alerts;
 mod architecture;
 mod bad_input;
 mod commands;
@@ -59,4 +60,5 @@ mod stats;
 mod telemetry;
 mod trials;
 mod upgrades;
+mod webhooks;
 mod whole;

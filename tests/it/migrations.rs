@@ -103,6 +103,11 @@ const LANDED: &[(&str, &str, &str)] = &[
         "4cfcbec6535c9c8e99e6ee271c81bff7ca9c68d8829d75a1f555cd6defa9f91d",
     ),
     (
+        "0020_webhooks",
+        "f793d98ef0d861051608e733bdfabb20d5f632f97dfd6e36f4db718c63ea7bed",
+        "81be8f453fe6eceef4dd705cb6b895ae45ffc14fda7ecfdd7518f19b1b4afac2",
+    ),
+    (
         "0021_people",
         "ed95fb66c2b9261f56843b2bec9fa1715069a0361fc5853ffc87fb5a34f319cd",
         "0a3f23f25b0a1d739e6f4ae99fb91099a45b9246e16c40873a38ffb3472917d7",

@@ -6,6 +6,7 @@ use base::clock::Clock;
 use base::ids::Ids;
 use serde_json::{Value, json};
 use service::learnings::trials::is_withheld;
+use service::webhooks::EventType;
 use stats::learning_trials::{Epoch, EpochPlan, Evidence, TrialUser};
 
 use crate::experiments::{callers, start};
@@ -314,6 +315,8 @@ async fn effects_follow_the_rows_and_an_erasure(t: TestApp) {
     person.get("/api/learnings/effects/999").await.problem(404, "not_found");
     person.get("/api/learnings/effects/nonsense").await.problem(404, "not_found");
 
+    let events = [EventType::PlaybookHelps, EventType::PlaybookHurts];
+    crate::webhooks::refused_receiver(&t, ORG, &events).await;
     // The helpful one reaches nearly everybody from the next hour on; the harmful one stays as it is.
     schedule(&t.app, "settle_trials").await;
     t.clock().advance(3600);
@@ -325,6 +328,11 @@ async fn effects_follow_the_rows_and_an_erasure(t: TestApp) {
     assert_eq!((&settled[0]["is_settled"], &settled[0]["share"]), (&json!(true), &json!(0.02)));
     assert_eq!((&settled[0]["state"], &settled[0]["epochs"]), (&json!("helps"), &json!(2)));
     rejected_by_proposal(&t, &person, harmful, &settled[1]).await;
+    for (event, id) in [("playbook.helps", helpful), ("playbook.hurts", harmful)] {
+        let about = format!("event = '{event}' AND body LIKE '%\"agent_playbook_id\":{id},%'");
+        let told = format!("SELECT COUNT(*) FROM webhook_deliveries WHERE {about}");
+        assert_eq!(t.number(&told).await, 1, "{event}");
+    }
     let edit = json!({"agent_playbook_id": harmful, "content": "Offer a refund when asked.",
         "playbook_status": "approved"});
     person.put("/api/update_agent_playbook", &edit).await.ok();

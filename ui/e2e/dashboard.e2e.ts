@@ -44,6 +44,8 @@ const PAGES: [path: string, heading: string][] = [
   ["/governance", "Governance"],
   ["/settings", "Settings"],
   ["/settings?view=keys", "Settings"],
+  ["/settings?view=webhooks", "Settings"],
+  ["/settings?view=alerts", "Settings"],
   ["/connect", "Connect your agent"],
 ];
 

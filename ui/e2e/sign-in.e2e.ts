@@ -15,7 +15,7 @@ beforeAll(async () => {
   // Once without, to learn the address that the provider sends browsers back to.
   await server.start();
   await server.end("SIGTERM");
-  server.settings = {
+  server.environment = {
     EVENHAND_OIDC__ISSUER: provider.issuer,
     EVENHAND_OIDC__NAME: "Example ID",
     EVENHAND_OIDC__CLIENT_ID: "evenhand",

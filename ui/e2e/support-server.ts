@@ -8,15 +8,16 @@ import { address, BINARY } from "./support.ts";
 export class OwnServer {
   readonly folder = mkdtempSync(join(tmpdir(), "evenhand-own-"));
   url = "";
-  /** Settings of its own, as variables of the environment. */
-  settings: Record<string, string> = {};
   private process: ChildProcess | undefined;
+
+  /** With variables of the environment beside those of the test. */
+  constructor(public environment: Record<string, string> = {}) {}
 
   async start(): Promise<this> {
     const listen = this.url ? new URL(this.url).host : "127.0.0.1:0";
     this.process = spawn(BINARY, ["serve", "--data-dir", this.folder, "--listen", listen], {
       stdio: ["ignore", "pipe", "inherit"],
-      env: { ...process.env, ...this.settings },
+      env: { ...process.env, ...this.environment },
     });
     this.url = await address(this.process);
     return this;

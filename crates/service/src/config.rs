@@ -37,6 +37,7 @@ pub struct Settings {
     pub governance: Governance,
     pub audit: Audit,
     pub judge: JudgeSettings,
+    pub webhooks: Webhooks,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -125,6 +126,11 @@ pub struct Learning {
 pub struct Audit {
     pub anchor_file: PathBuf,
     pub anchor_command: String,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub struct Webhooks {
+    pub allow_private_addresses: bool,
 }
 
 #[derive(Clone, Debug, Deserialize)]

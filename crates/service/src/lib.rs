@@ -19,11 +19,14 @@
 //! | [`evaluation`] | verdicts on sessions and learnings, regeneration, review, shadow comparisons, the overview, exports, imported scores |
 //! | [`learning_loop`] | extraction, aggregation, tuning; masking at an erasure |
 //! | [`intake`] | publishes, ends, outcomes, deletes, and the work that follows from them |
+//! | [`webhooks`] | events told to other programs and to chats |
+//! | [`alerts`] | rules that watch a metric and say when it got worse |
 //! | [`questions`] | questions that an agent left for the people who run it |
 //! | [`governance`] | export, erasure, retention, proof |
 //! | [`operations`] | health, and the queue at a glance |
 //! | [`mcp`] | the same interface as tools of the Model Context Protocol |
 
+pub mod alerts;
 pub mod app;
 pub mod config;
 pub mod credentials;
@@ -45,4 +48,5 @@ pub mod sessions;
 pub mod spending;
 pub mod telemetry;
 pub mod user_tables;
+pub mod webhooks;
 pub mod wiring;

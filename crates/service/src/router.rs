@@ -19,8 +19,8 @@ use crate::app::App;
 use crate::http::problem::{Problem, problem_response};
 use crate::http::{HttpError, docs, middleware, ui};
 use crate::{
-    credentials, evaluation, experiments, governance, intake, learning_loop, learnings, mcp,
-    operations, organization, questions, sessions,
+    alerts, credentials, evaluation, experiments, governance, intake, learning_loop, learnings,
+    mcp, operations, organization, questions, sessions, webhooks,
 };
 
 #[derive(OpenApi)]
@@ -40,6 +40,8 @@ use crate::{
         (name = "learnings", description = "What was learned, and the search that agents call before they answer"),
         (name = "questions", description = "Questions that an agent left for the people who run it"),
         (name = "experiments", description = "Does what was learned help? Users held out from retrieval, compared with the others"),
+        (name = "webhooks", description = "Events told to other programs and to chats"),
+        (name = "alerts", description = "Rules that watch a metric and say when it got worse"),
         (name = "governance", description = "What is stored of a person, for them to have or to be gone"),
         (name = "operations", description = "Health, identity, jobs"),
     )
@@ -73,6 +75,8 @@ fn routes() -> OpenApiRouter<Arc<App>> {
         .merge(learning_loop::http::routes())
         .merge(questions::http::routes())
         .merge(experiments::http::routes())
+        .merge(webhooks::http::routes())
+        .merge(alerts::http::routes())
         .merge(governance::http::routes())
         .merge(operations::jobs_http::routes())
         .merge(operations::stall_http::routes())

@@ -36,5 +36,6 @@ pub const MIGRATIONS: Migrations = migrations! {
     17 "0017_trials" expands 16;
     18 "0018_trial_proposals" expands 17;
     19 "0019_usage" expands 18;
+    20 "0020_webhooks" expands 19;
     21 "0021_people" expands 20;
 };

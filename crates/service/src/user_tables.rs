@@ -66,6 +66,7 @@ pub const USER_TABLES: &[UserTable] = &[
         .by("session_id, agent_playbook_id, epoch_no")
         .flags(&["withheld"])
         .without_rowid(),
+    owned("webhook_deliveries", "webhook_deliveries").user_optional().by("delivery_id"),
     owned("questions", "questions").by("question_id").json(&["args", "tags", "result"]),
     owned("session_outcomes", "outcomes").by("session_id, revision").json(&["metadata"]),
     owned("interactions", "interactions").by("session_id, interaction_id").json(&[
@@ -122,6 +123,10 @@ pub const NOT_USER_DATA: &[(&str, &str)] = &[
     ("shadow_session_deltas", DELTAS),
     ("shadow_turn_deltas", DELTAS),
     ("folded_deltas", "how far the deltas were folded"),
+    ("webhooks", "addresses that the organization has its events sent to"),
+    ("webhook_news", "which news of the organization's experiments and judge were told"),
+    ("alert_rules", "metrics that the organization watches, over all its users"),
+    ("alert_episodes", "means of such a metric, over all users"),
     ("credentials", "tokens of the organization's programs, as hashes"),
     ("browser_sessions", "signed-in browsers of credentials, as hashes"),
     (

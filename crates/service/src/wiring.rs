@@ -12,12 +12,13 @@ use judge::embedder::Embedder;
 use judge::{Grader, Keys, llm};
 use storage::db::{Db, migrations};
 use storage::error::{Error, Result};
-use storage::jobs::{self, Handler};
+use storage::jobs::{self, Handler, Runner};
 use storage::runtime::Runtime;
 use storage::subjects::audit_head::AuditHead;
 use storage::subjects::{SubjectKeys, audit, wall};
 use storage::{rows, run};
 
+use crate::alerts;
 use crate::app::{App, AreaState, Schema};
 use crate::config::Settings;
 use crate::credentials::people::Provider;
@@ -36,6 +37,7 @@ use crate::operations::stall_http::StallNotice;
 use crate::organization::RecentConfigs;
 use crate::schema::MIGRATIONS;
 use crate::user_tables::USER_TABLES;
+use crate::webhooks::{self, ToldPauses};
 
 /// The migration since which events of the audit have a keyed hash.
 const AUDIT_KEYED: i64 = 12;
@@ -109,7 +111,8 @@ impl App {
                 .with(KnownEpochs::default())
                 .with(RecentExposures::default())
                 .with(PublishQueue::default())
-                .with(RecentEffects::default()),
+                .with(RecentEffects::default())
+                .with(ToldPauses::default()),
             settings,
             judge,
             rules,
@@ -267,12 +270,29 @@ async fn remember_keys(tx: &mut storage::db::Tx, checks: &[(String, String)]) ->
 
 /// Every kind of background work this binary can do.
 pub fn job_handlers() -> Vec<Arc<dyn Handler<App>>> {
+    let mut handlers = own_handlers();
+    handlers.extend(webhooks::delivery_handlers());
+    handlers
+}
+
+/// Works on everything until the app stops. Deliveries have workers of their own: they wait for other programs, and
+/// nothing else waits for them.
+pub fn spawn_workers(app: &Arc<App>) {
+    for handlers in [own_handlers(), webhooks::delivery_handlers()] {
+        app.spawn(Runner::new(app.clone(), handlers).run());
+    }
+}
+
+/// Work that waits for nobody but the judge.
+fn own_handlers() -> Vec<Arc<dyn Handler<App>>> {
     let mut handlers = jobs::handlers();
     handlers.extend(learnings::handlers());
     handlers.extend(learning_loop::handlers());
     handlers.extend(evaluation::handlers());
     handlers.extend(experiments::handlers());
     handlers.extend(governance::handlers());
+    handlers.extend(webhooks::handlers());
+    handlers.extend(alerts::handlers());
     handlers
 }
 

@@ -57,16 +57,13 @@ impl AlwaysValid {
 
     /// `k`, the critical value of the interval with `users` evaluated users; null for none.
     pub fn multiplier(&self, users: usize) -> Defined<f64> {
-        let information = self.information(users)?;
-        let ln_bound = information.ln_1p() - 2.0 * self.alpha.ln();
-        Ok(((1.0 + information.recip()) * ln_bound).sqrt())
+        Ok(mixture_multiplier(self.information(users)?, self.alpha))
     }
 
     /// `ln E = ½(z²·nρ²/(1 + nρ²) − ln(1 + nρ²))`: the logarithm of the evidence against no lift, whose
     /// exponential is an e-value at every look. Null without users.
     pub fn ln_e_value(&self, z: f64, users: usize) -> Defined<f64> {
-        let information = self.information(users)?;
-        Ok(0.5 * (z * z / (1.0 + information.recip()) - information.ln_1p()))
+        Ok(ln_mixture(z, self.information(users)?))
     }
 
     /// `√(nρ²+1) / exp(nρ²·z²/(2(nρ²+1)))`, at most 1: the error level at which `z` is the critical value.
@@ -110,6 +107,18 @@ impl AlwaysValid {
         }
         Ok(users as f64 * self.rho_squared)
     }
+}
+
+/// `½(z²·I/(1 + I) − ln(1 + I))`: the logarithm of the evidence that a normal mixture finds in `z`, with `I` the
+/// variance of the mixture over that of the estimate.
+pub(super) fn ln_mixture(z: f64, information: f64) -> f64 {
+    0.5 * (z * z / (1.0 + information.recip()) - information.ln_1p())
+}
+
+/// The `z` at which the evidence of [`ln_mixture`] is `1/α`.
+pub(super) fn mixture_multiplier(information: f64, alpha: f64) -> f64 {
+    let ln_bound = information.ln_1p() - 2.0 * alpha.ln();
+    ((1.0 + information.recip()) * ln_bound).sqrt()
 }
 
 /// All looks so far taken together: the running intersection and the smallest p-value.

@@ -9,6 +9,7 @@
 //! that cannot be given is an `Err` with a machine-readable [`NullReason`], never a NaN.
 
 pub mod agreement;
+pub mod alerts;
 pub mod always_valid;
 pub mod association;
 pub mod binomial;

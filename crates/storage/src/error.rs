@@ -54,6 +54,8 @@ codes! {
     QuestionNotOpen "question_not_open" 409;
     TooManyQuestions "too_many_questions" 409;
     JobNotDead "job_not_dead" 409;
+    TooManyWebhooks "too_many_webhooks" 409;
+    TooManyAlertRules "too_many_alert_rules" 409;
     BodyTooLarge "body_too_large" 413;
     UnsupportedMediaType "unsupported_media_type" 415;
     InvalidInput "invalid_input" 422;

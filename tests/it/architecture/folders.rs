@@ -6,13 +6,23 @@ use super::{Source, code, invented, sources};
 
 /// The edges between the folders (and single files) of `crates/service/src`: from, and the ones it uses. No circle.
 pub const ALLOWED: &[(&str, &[&str])] = &[
+    ("alerts", &["app", "credentials", "evaluation", "http", "webhooks"]),
     ("app", &["config"]),
     ("credentials", &["app", "config", "http"]),
     (
         "evaluation",
-        &["app", "credentials", "http", "judging", "learnings", "organization", "sessions"],
+        &[
+            "app",
+            "credentials",
+            "http",
+            "judging",
+            "learnings",
+            "organization",
+            "sessions",
+            "webhooks",
+        ],
     ),
-    ("experiments", &["app", "credentials", "http"]),
+    ("experiments", &["app", "credentials", "http", "webhooks"]),
     (
         "governance",
         &[
@@ -56,15 +66,17 @@ pub const ALLOWED: &[(&str, &[&str])] = &[
             "learnings",
             "organization",
             "sessions",
+            "webhooks",
         ],
     ),
-    ("learnings", &["app", "credentials", "experiments", "http", "organization"]),
+    ("learnings", &["app", "credentials", "experiments", "http", "organization", "webhooks"]),
     ("mcp", &["app", "credentials"]),
     ("operations", &["app", "credentials", "http", "schema"]),
     ("organization", &["app", "config", "credentials", "http"]),
     (
         "router",
         &[
+            "alerts",
             "app",
             "credentials",
             "evaluation",
@@ -79,15 +91,18 @@ pub const ALLOWED: &[(&str, &[&str])] = &[
             "organization",
             "questions",
             "sessions",
+            "webhooks",
         ],
     ),
     ("questions", &["app", "credentials", "http"]),
     ("sessions", &["app", "credentials", "experiments", "http"]),
     ("spending", &["app", "evaluation", "learning_loop"]),
     ("telemetry", &["app", "config", "http"]),
+    ("webhooks", &["app", "credentials", "http"]),
     (
         "wiring",
         &[
+            "alerts",
             "app",
             "config",
             "credentials",
@@ -102,6 +117,7 @@ pub const ALLOWED: &[(&str, &[&str])] = &[
             "organization",
             "schema",
             "user_tables",
+            "webhooks",
         ],
     ),
 ];

@@ -6,6 +6,7 @@ use super::{Source, code, invented, sources};
 
 /// The folder that writes a table; `storage` is the crate.
 const TABLE_OWNERS: &[(&str, &[&str])] = &[
+    ("alerts", &["alert_episodes", "alert_rules"]),
     ("credentials", &["browser_sessions", "credentials", "people", "person_sessions"]),
     (
         "evaluation",
@@ -85,6 +86,7 @@ const TABLE_OWNERS: &[(&str, &[&str])] = &[
     ("questions", &["questions"]),
     ("sessions", &["interactions", "requests", "session_outcomes", "sessions"]),
     ("storage", &["audit_events", "jobs", "schema_parts", "sequences", "subjects"]),
+    ("webhooks", &["webhook_deliveries", "webhook_news", "webhooks"]),
     ("wiring", &["installation"]),
 ];
 

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use service::experiments::Arm;
+use service::webhooks::EventType;
 
 use super::{PATH, start, stop, user, users};
 use crate::evaluation::{talk, work};
@@ -160,9 +161,19 @@ async fn an_experiment_with_nothing_attributed_is_not_healthy(t: TestApp) {
     assert!(problems[0].as_str().unwrap().contains("none of the 19"), "{problems:?}");
     assert_eq!(decision, "collecting");
     server.publish(&finished("ada", "s19")).await.ok();
+    let events = [EventType::ExperimentUnhealthy, EventType::ExperimentDecided];
+    crate::webhooks::refused_receiver(&t, "default", &events).await;
+    crate::support::schedule(&t.app, "watch_experiments").await;
+    let told = "SELECT COUNT(*) FROM webhook_deliveries WHERE event = 'experiment.unhealthy'";
+    assert_eq!(t.number(told).await, 0);
     work(&t).await;
     let (problems, decision) = health().await;
     assert_eq!((problems.len(), decision), (1, Value::Null));
+    for _ in 0..2 {
+        t.clock().advance(3600);
+        work(&t).await;
+        assert_eq!(t.number(told).await, 1, "told once");
+    }
     for part in
         ["only 0 of 20", "session_id", "retrieval_experiment_id", "retrieval_experiment_arm"]
     {

@@ -64,6 +64,7 @@ const FEATURES: &[(&str, Feature)] = &[
     ("imported scores", |p| Box::pin(imported_scores(p))),
     ("experiment results", |p| Box::pin(experiment_results(p))),
     ("questions", |p| Box::pin(questions(p))),
+    ("webhooks", |p| Box::pin(webhooks(p))),
     ("export", |p| Box::pin(export(p))),
 ];
 
@@ -103,6 +104,20 @@ async fn questions(p: &Person<'_>) {
         let resolve = format!("/api/pending_tool_calls/{}/resolve", asked["id"].as_str().unwrap());
         p.both.agent.post(&resolve, &json!({"result": {"answer": p.word()}})).await.ok();
     }
+}
+
+/// A message about a session that its receiver never takes.
+async fn webhooks(p: &Person<'_>) {
+    let events = [service::webhooks::EventType::SessionFailed];
+    crate::webhooks::refused_receiver(p.t, "org", &events).await;
+    let mut body = crate::evaluation::talk(&p.user, &p.session(9), false);
+    body["session_finished"] = json!(true);
+    p.both.agent.publish(&body).await.ok();
+    let outcome = json!({"user_id": p.user, "session_id": p.session(9), "outcome": "failure", "occurred_at": NOW});
+    p.both.agent.post("/api/session_outcome", &outcome).await.ok();
+    work(p.t).await;
+    let count = format!("SELECT COUNT(*) FROM webhook_deliveries WHERE user_id = '{}'", p.user);
+    assert!(p.t.number(&count).await > 0, "a delivery waits");
 }
 
 async fn learnings(p: &Person<'_>) {

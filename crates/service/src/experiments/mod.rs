@@ -27,6 +27,7 @@ mod served_lift;
 pub mod simulate;
 mod sql;
 pub mod sums;
+mod watch;
 
 use base::owner::{OrgId, UserId};
 use serde::{Deserialize, Serialize};
@@ -42,7 +43,7 @@ pub(crate) use sql::one_runs;
 
 /// The background work of this area.
 pub fn handlers() -> Vec<std::sync::Arc<dyn storage::jobs::Handler<crate::app::App>>> {
-    vec![std::sync::Arc::new(job::SumUp)]
+    vec![std::sync::Arc::new(job::SumUp), std::sync::Arc::new(watch::WatchExperiments)]
 }
 
 /// The longest id of an experiment.

@@ -71,6 +71,18 @@ impl SubjectKeys {
         String::from_utf8(plain.to_vec()).map_err(|_| fault("unsealing"))
     }
 
+    /// The secret that signs what is sent to a webhook, and the id of the governance key it is made of. It is stored
+    /// nowhere; the id is kept with the webhook.
+    pub fn webhook_secret(&self, webhook_id: &str) -> (String, [u8; 32]) {
+        self.derive(&format!("webhook/{webhook_id}"))
+    }
+
+    /// [`SubjectKeys::webhook_secret`] of a webhook that was made under the key with this id.
+    pub fn webhook_secret_by(&self, key_id: &str, webhook_id: &str) -> Result<[u8; 32]> {
+        self.derive_by(key_id, &format!("webhook/{webhook_id}"))
+            .ok_or_else(|| Error::Internal(format!("governance key {key_id} is not given")))
+    }
+
     /// A stamp under the current key of a purpose, for what the server hands out and must recognize.
     pub fn stamp(&self, purpose: KeyPurpose, parts: &[&str]) -> String {
         mac(&self.key_for(purpose).1, parts)
@@ -174,6 +186,16 @@ mod tests {
         assert!(keys.unseal_text("sign-in", &sealed).is_err());
         assert!(keys.unseal_text("refresh", &sealed[1..]).is_err());
         assert!(keys.unseal_text("refresh", "").is_err());
+    }
+
+    #[test]
+    fn the_secret_of_a_webhook_stays_through_a_rotation() {
+        let (key_id, secret) = keys(&[("k1", 1)]).webhook_secret("w1");
+        let rotated = keys(&[("k1", 1), ("k2", 2)]);
+        assert_eq!(rotated.webhook_secret_by(&key_id, "w1").unwrap(), secret);
+        assert_ne!(rotated.webhook_secret_by(&key_id, "w2").unwrap(), secret);
+        assert_ne!(rotated.webhook_secret("w1").1, secret, "a new one is of the new key");
+        assert!(keys(&[("k2", 2)]).webhook_secret_by(&key_id, "w1").is_err());
     }
 
     #[test]

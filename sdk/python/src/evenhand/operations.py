@@ -43,6 +43,35 @@ one is refused (403 `approval_needs_a_person`)."""
         """Accepted for clients that know servers with caches of configurations; this one has none."""
         return cast("types.InvalidatedCache", self._call("POST", "/api/admin/cache/invalidate", body=body))
 
+    def list_alert_rules(
+        self,
+    ) -> types.AlertRules:
+        """The organization's rules, how they stand, and their newest episodes."""
+        return cast("types.AlertRules", self._call("GET", "/api/alerts"))
+
+    def create_alert_rule(
+        self,
+        body: types.CreateAlertRuleRequest,
+    ) -> types.AlertRule:
+        """Make a rule: is this metric worse than in the four weeks before? It is looked at at once, and then every hour.
+Webhooks that ask for `alert.raised` and `alert.cleared` are told."""
+        return cast("types.AlertRule", self._call("POST", "/api/alerts", body=body))
+
+    def delete_alert_rule(
+        self,
+        rule_id: str,
+    ) -> types.DeletedAlertRule:
+        """Delete a rule with its history."""
+        return cast("types.DeletedAlertRule", self._call("DELETE", f"/api/alerts/{quote(rule_id, safe='')}"))
+
+    def update_alert_rule(
+        self,
+        rule_id: str,
+        body: types.UpdateAlertRuleRequest,
+    ) -> types.AlertRule:
+        """Change a rule; what is absent stays. A new `smallest_change` or `enabled` makes it begin anew."""
+        return cast("types.AlertRule", self._call("PATCH", f"/api/alerts/{quote(rule_id, safe='')}", body=body))
+
     def clear_user_data(
         self,
         body: types.ClearUserDataRequest,
@@ -934,6 +963,51 @@ deleted."""
 archived before are deleted."""
         return cast("types.UpgradedUserPlaybooks", self._call("POST", "/api/upgrade_all_user_playbooks", body=body))
 
+    def list_webhooks(
+        self,
+    ) -> types.WebhookList:
+        """The organization's webhooks."""
+        return cast("types.WebhookList", self._call("GET", "/api/webhooks"))
+
+    def create_webhook(
+        self,
+        body: types.CreateWebhookRequest,
+    ) -> types.CreatedWebhook:
+        """Make a webhook."""
+        return cast("types.CreatedWebhook", self._call("POST", "/api/webhooks", body=body))
+
+    def delete_webhook(
+        self,
+        webhook_id: str,
+    ) -> types.DeletedWebhook:
+        """Delete a webhook with its log. Nothing that waits is sent."""
+        return cast("types.DeletedWebhook", self._call("DELETE", f"/api/webhooks/{quote(webhook_id, safe='')}"))
+
+    def update_webhook(
+        self,
+        webhook_id: str,
+        body: types.UpdateWebhookRequest,
+    ) -> types.Webhook:
+        """Change a webhook; what is absent stays. Its secret stays too."""
+        return cast("types.Webhook", self._call("PATCH", f"/api/webhooks/{quote(webhook_id, safe='')}", body=body))
+
+    def list_webhook_deliveries(
+        self,
+        webhook_id: str,
+        *,
+        state: Optional[Literal["waiting", "delivered", "failed"]] = None,
+        limit: Optional[int] = None,
+    ) -> types.WebhookDeliveries:
+        """The log of a webhook: a month, and a thousand deliveries at most."""
+        return cast("types.WebhookDeliveries", self._call("GET", f"/api/webhooks/{quote(webhook_id, safe='')}/deliveries", query={"state": state, "limit": limit}))
+
+    def test_webhook(
+        self,
+        webhook_id: str,
+    ) -> types.WebhookDelivery:
+        """Send a test message, once. Its outcome is in the log."""
+        return cast("types.WebhookDelivery", self._call("POST", f"/api/webhooks/{quote(webhook_id, safe='')}/test"))
+
     def whoami(
         self,
     ) -> types.Whoami:
@@ -1005,6 +1079,35 @@ one is refused (403 `approval_needs_a_person`)."""
     ) -> types.InvalidatedCache:
         """Accepted for clients that know servers with caches of configurations; this one has none."""
         return cast("types.InvalidatedCache", await self._call("POST", "/api/admin/cache/invalidate", body=body))
+
+    async def list_alert_rules(
+        self,
+    ) -> types.AlertRules:
+        """The organization's rules, how they stand, and their newest episodes."""
+        return cast("types.AlertRules", await self._call("GET", "/api/alerts"))
+
+    async def create_alert_rule(
+        self,
+        body: types.CreateAlertRuleRequest,
+    ) -> types.AlertRule:
+        """Make a rule: is this metric worse than in the four weeks before? It is looked at at once, and then every hour.
+Webhooks that ask for `alert.raised` and `alert.cleared` are told."""
+        return cast("types.AlertRule", await self._call("POST", "/api/alerts", body=body))
+
+    async def delete_alert_rule(
+        self,
+        rule_id: str,
+    ) -> types.DeletedAlertRule:
+        """Delete a rule with its history."""
+        return cast("types.DeletedAlertRule", await self._call("DELETE", f"/api/alerts/{quote(rule_id, safe='')}"))
+
+    async def update_alert_rule(
+        self,
+        rule_id: str,
+        body: types.UpdateAlertRuleRequest,
+    ) -> types.AlertRule:
+        """Change a rule; what is absent stays. A new `smallest_change` or `enabled` makes it begin anew."""
+        return cast("types.AlertRule", await self._call("PATCH", f"/api/alerts/{quote(rule_id, safe='')}", body=body))
 
     async def clear_user_data(
         self,
@@ -1896,6 +1999,51 @@ deleted."""
         """Make people's pending playbooks current, of those who have any. Their current ones are archived, those that were
 archived before are deleted."""
         return cast("types.UpgradedUserPlaybooks", await self._call("POST", "/api/upgrade_all_user_playbooks", body=body))
+
+    async def list_webhooks(
+        self,
+    ) -> types.WebhookList:
+        """The organization's webhooks."""
+        return cast("types.WebhookList", await self._call("GET", "/api/webhooks"))
+
+    async def create_webhook(
+        self,
+        body: types.CreateWebhookRequest,
+    ) -> types.CreatedWebhook:
+        """Make a webhook."""
+        return cast("types.CreatedWebhook", await self._call("POST", "/api/webhooks", body=body))
+
+    async def delete_webhook(
+        self,
+        webhook_id: str,
+    ) -> types.DeletedWebhook:
+        """Delete a webhook with its log. Nothing that waits is sent."""
+        return cast("types.DeletedWebhook", await self._call("DELETE", f"/api/webhooks/{quote(webhook_id, safe='')}"))
+
+    async def update_webhook(
+        self,
+        webhook_id: str,
+        body: types.UpdateWebhookRequest,
+    ) -> types.Webhook:
+        """Change a webhook; what is absent stays. Its secret stays too."""
+        return cast("types.Webhook", await self._call("PATCH", f"/api/webhooks/{quote(webhook_id, safe='')}", body=body))
+
+    async def list_webhook_deliveries(
+        self,
+        webhook_id: str,
+        *,
+        state: Optional[Literal["waiting", "delivered", "failed"]] = None,
+        limit: Optional[int] = None,
+    ) -> types.WebhookDeliveries:
+        """The log of a webhook: a month, and a thousand deliveries at most."""
+        return cast("types.WebhookDeliveries", await self._call("GET", f"/api/webhooks/{quote(webhook_id, safe='')}/deliveries", query={"state": state, "limit": limit}))
+
+    async def test_webhook(
+        self,
+        webhook_id: str,
+    ) -> types.WebhookDelivery:
+        """Send a test message, once. Its outcome is in the log."""
+        return cast("types.WebhookDelivery", await self._call("POST", f"/api/webhooks/{quote(webhook_id, safe='')}/test"))
 
     async def whoami(
         self,

@@ -11,6 +11,7 @@
 
 mod body;
 mod evidence;
+mod hours;
 pub mod http;
 mod job;
 mod numbers;
@@ -41,6 +42,7 @@ use storage::error::{Error, Result};
 use windows::{ROWS, Windows, ranges, ranges_of_whole};
 
 pub use evidence::{RecentEvidence, RuleAssociation};
+pub use hours::{HourQuery, Hours, SessionMetric};
 pub use job::{FoldSums, fold_all};
 pub use numbers::{
     ChangeInterval, ContextTile, HeroBucket, PartnerTileRow, ScoreDistribution, ShadowWinRateTrend,

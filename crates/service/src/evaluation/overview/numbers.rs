@@ -233,10 +233,10 @@ pub struct VerdictSums {
 }
 
 /// Weight of a session that was certain to be judged.
-const WEIGHT: i64 = CERTAIN;
+pub const WEIGHT: i64 = CERTAIN;
 
 /// The number of sessions that one with this chance stands for, in units of [`WEIGHT`].
-fn weight(chance: i64) -> i64 {
+pub fn weight(chance: i64) -> i64 {
     WEIGHT * CERTAIN / chance.max(1)
 }
 

@@ -469,25 +469,29 @@ impl RegenerationRun {
     /// Freezes the counts and closes the parent.
     async fn end(&self, status: RegenerationStatus, reason: Option<&str>) -> Result<Outcome> {
         let reason = reason.map(str::to_owned);
-        let input = (self.job.clone(), self.regeneration.clone(), reason, self.app.clock.now());
+        let app = self.app.clone();
+        let input = (app, self.job.clone(), self.regeneration.clone(), reason);
         self.app
             .db
             .write(
                 "evaluation.end_regeneration",
                 input,
-                move |tx, (job, regeneration, reason, now)| {
+                move |tx, (app, job, regeneration, reason)| {
                     Box::pin(async move {
+                        let now = app.clock.now();
                         let (completed, mut failed, cost, _) =
                             regeneration::counts(tx, regeneration).await?;
                         if status == RegenerationStatus::Completed {
                             // Children that are open still are of people being erased: nobody may touch them.
                             failed = regeneration.total - completed;
                         } else {
-                            jobs::cancel_children(tx, &job.job_id, *now).await?;
+                            jobs::cancel_children(tx, &job.job_id, now).await?;
                         }
                         let (ended, reason) = ((completed, failed, cost), reason.as_deref());
-                        sql::end_regeneration(tx, &job.job_id, status, reason, ended, *now).await?;
-                        jobs::finish(tx, job, *now).await
+                        sql::end_regeneration(tx, &job.job_id, status, reason, ended, now).await?;
+                        regeneration::tell_end(tx, app, job, status, regeneration.total, ended)
+                            .await?;
+                        jobs::finish(tx, job, now).await
                     })
                 },
             )

@@ -17,10 +17,11 @@ use crate::evaluation::shadow::SHADOW_COMPARISON;
 use crate::evaluation::{AGENT_SUCCESS, learned, sql};
 use crate::organization;
 use crate::sessions::{self, SessionInWindow};
+use crate::webhooks::{self, Event};
 use base::owner::{OrgId, UserId};
 use storage::db::Tx;
 use storage::error::{Code, Error, Result};
-use storage::jobs::{self, JobView, NewChild, NewJob, OnDuplicate};
+use storage::jobs::{self, Claim, JobView, NewChild, NewJob, OnDuplicate};
 use storage::subjects::barrier;
 
 /// Failures shown, newest first.
@@ -408,6 +409,20 @@ pub async fn counts(tx: &mut Tx, r: &Regeneration) -> Result<(i64, i64, f64, i64
     let gone = (r.total - there).max(0);
     let cost = jobs::child_costs(tx, &r.job_id).await?;
     Ok((children.done, children.dead + gone, cost, gone))
+}
+
+/// Tells webhooks that a regeneration has ended, in the transaction that ends it.
+pub async fn tell_end(
+    tx: &mut Tx,
+    app: &App,
+    job: &Claim,
+    status: RegenerationStatus,
+    total: i64,
+    (completed, failed, cost_usd): (i64, i64, f64),
+) -> Result<()> {
+    let (job_id, status) = (job.job_id.clone(), status.as_str());
+    let event = Event::RegenerationDone { job_id, status, total, completed, failed, cost_usd };
+    webhooks::emit(tx, app, &job.org_id, None, &event).await
 }
 
 /// Ends one at once: no verdict is written from now on, and the driver stops within a second. One that has ended

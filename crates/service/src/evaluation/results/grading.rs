@@ -15,6 +15,7 @@ use crate::evaluation::{AGENT_SUCCESS, NewResult, RetrievedLearningStatus, sql};
 use crate::judging::{self, SubjectConsent};
 use crate::organization::{self, OrganizationConfig};
 use crate::sessions::{self, SessionOutcomeKind, Snapshot, Transcript};
+use crate::webhooks::{self, Event};
 use base::owner::{OrgId, UserId};
 use judge::prompts::{Kind, Rubric};
 use judge::{Context, Grader, JudgeError, Turn, offline};
@@ -312,6 +313,7 @@ pub async fn write_grade(
     if is_overtaken(tx, subject, session_id, &ruling, now_there).await? {
         return Ok(());
     }
+    tell_failure(tx, app, subject, session_id, &ruling).await?;
     let mut changes = Changes::default();
     let set = &grade.learnings;
     if !learning_verdicts::replace(&mut changes, subject, session_id, set, now_there, now)? {
@@ -327,6 +329,32 @@ pub async fn write_grade(
         schedule::enqueue(tx, app, subject, kind, session_id, 30).await?;
     }
     Ok(())
+}
+
+/// Tells webhooks of a session that is judged a failure and was none before.
+async fn tell_failure(
+    tx: &mut Tx,
+    app: &App,
+    subject: &SubjectWrite,
+    session_id: &str,
+    ruling: &Ruling,
+) -> Result<()> {
+    let Ruling::Decided(result) = ruling else { return Ok(()) };
+    if result.is_success || result.evaluation_name != AGENT_SUCCESS {
+        return Ok(());
+    }
+    let (org_id, user_id) = (subject.org_id(), subject.user_id());
+    let (name, version) = (&result.evaluation_name, &result.agent_version);
+    let before = sql::find_result(tx, org_id, user_id, session_id, name, version).await?;
+    if before.is_some_and(|before| !before.is_success) {
+        return Ok(());
+    }
+    let event = Event::SessionFailed {
+        session_id: session_id.to_owned(),
+        agent_version: version.clone(),
+        failure_type: Some(result.failure_type.as_str()).filter(|cause| !cause.is_empty()),
+    };
+    webhooks::emit(tx, app, org_id, Some(subject), &event).await
 }
 
 /// True if a judgement is there that is about the session as it is now, and the new one is not: another worker was

@@ -14,6 +14,7 @@ use crate::evaluation::gaps::{GapCause, NewGap};
 use crate::evaluation::{AGENT_SUCCESS, NewResult, RetrievedLearningStatus, sql};
 use crate::judging;
 use crate::sessions;
+use crate::webhooks;
 use judge::JudgeError;
 use storage::db::Changes;
 use storage::error::Result;
@@ -260,7 +261,7 @@ async fn after_failure(
 /// Puts a job off, at no attempt's cost, when its judge is away or paused; false when waiting is of no use. It was put
 /// off `tried` times before; `payload` is what it carries from now on, with the new number of times.
 pub async fn put_off<P: Serialize>(
-    app: &App,
+    app: &Arc<App>,
     job: &Claim,
     error: &JudgeError,
     tried: i64,
@@ -270,6 +271,9 @@ pub async fn put_off<P: Serialize>(
     let is_paused = error.is_pause();
     if !error.is_temporary() || (!is_paused && tried >= POSTPONEMENTS) {
         return Ok(false);
+    }
+    if let JudgeError::Blocked { reason } = error {
+        webhooks::judge_paused(app, &job.org_id, *reason).await?;
     }
     let asked = error.after().map_or(0, |after| i64::try_from(after.as_secs()).unwrap_or(3600));
     let wait = match error {

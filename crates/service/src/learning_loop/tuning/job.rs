@@ -115,7 +115,7 @@ async fn save(
     jobs::finish(tx, job, now).await
 }
 
-/// Stores a proposal that was not made before, with the evidence of those who are still there.
+/// Stores a proposal, with the evidence of those who are still there; false if it was made before.
 pub async fn store(
     tx: &mut Tx,
     org_id: &OrgId,
@@ -124,9 +124,9 @@ pub async fn store(
     evidence: impl Iterator<Item = TuningEvidence>,
     subjects: &BTreeMap<UserId, SubjectWrite>,
     now: i64,
-) -> Result<()> {
+) -> Result<bool> {
     if !sql::insert_proposal(tx, org_id, owner, proposal, now).await? {
-        return Ok(());
+        return Ok(false);
     }
     for evidence in evidence {
         if let Some(subject) = subjects.get(&evidence.user_id) {
@@ -135,5 +135,5 @@ pub async fn store(
     }
     let action = proposal.draft.action.as_str();
     metrics::counter!("evenhand_tuning_proposals_total", "action" => action).increment(1);
-    Ok(())
+    Ok(true)
 }

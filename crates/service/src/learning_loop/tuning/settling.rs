@@ -10,11 +10,12 @@ use super::job::{PROPOSALS, store};
 use super::score::{Present, Score, ScorecardQuery, scores};
 use super::{TrialFinding, TuningEvidence};
 use crate::app::App;
-use crate::evaluation::effects::{self, FailedSession, ListedEffect, NamedEffects};
+use crate::evaluation::effects::{self, Effect, FailedSession, ListedEffect, NamedEffects};
 use crate::evaluation::learning_digest;
 use crate::learning_loop::sql::tuning::{self as sql, NewProposal};
 use crate::learnings::{PlaybookStatus, trials};
 use crate::organization::{self, OrganizationConfig};
+use crate::webhooks::{self, Event, TrialNews};
 use base::owner::{OrgId, UserId};
 use judge::LearningKind;
 use stats::learning_trials::TrialState;
@@ -53,7 +54,7 @@ async fn settle(app: &Arc<App>, org_id: &OrgId) -> Result<()> {
     let named = effects::list(app, org_id, None).await?;
     let all = named.all.effects.iter();
     let helps = all.filter(|effect| effect.state == TrialState::Helps && !effect.is_settled);
-    let helps: Vec<i64> = helps.map(|effect| effect.agent_playbook_id).collect();
+    let helps: Vec<TrialNews> = helps.map(news).collect();
     if !helps.is_empty() {
         trials::settle(app, org_id, &config.learning_trials, helps).await?;
     }
@@ -62,6 +63,17 @@ async fn settle(app: &Arc<App>, org_id: &OrgId) -> Result<()> {
         propose(app, org_id, &config, hurts).await?;
     }
     Ok(())
+}
+
+fn news(effect: &Effect) -> TrialNews {
+    TrialNews {
+        agent_playbook_id: effect.agent_playbook_id,
+        effect: effect.estimate.effect,
+        always_valid_lower: effect.estimate.always_valid_lower,
+        always_valid_upper: effect.estimate.always_valid_upper,
+        served_users: effect.served.users,
+        withheld_users: effect.withheld.users,
+    }
 }
 
 /// Playbooks that hurt and are served, the worst first.
@@ -91,6 +103,7 @@ fn finding(listed: &ListedEffect) -> Option<TrialFinding> {
 /// A playbook that hurts, with what is known of it.
 struct Hurting {
     found: TrialFinding,
+    news: TrialNews,
     present: Present,
     digest: String,
     score: Option<Score>,
@@ -163,6 +176,7 @@ async fn look_up(
         let score = scores.iter().position(|score| score.learning_id == key.1);
         found.push(Hurting {
             found: *finding,
+            news: news(&listed.effect),
             digest: learning_digest(&present.content, &present.trigger),
             present,
             score: score.map(|place| scores.swap_remove(place)),
@@ -200,7 +214,11 @@ async fn save(
         };
         let examples = one.examples.iter().cloned();
         let evidence = examples.map(|failed| TuningEvidence::of_failure(&proposal_id, failed));
-        store(tx, org_id, None, &proposal, evidence, &subjects, app.clock.now()).await?;
+        let now = app.clock.now();
+        if store(tx, org_id, None, &proposal, evidence, &subjects, now).await? {
+            let event = Event::PlaybookHurts(one.news.clone());
+            webhooks::emit(tx, app, org_id, None, &event).await?;
+        }
     }
     Ok(())
 }

@@ -11,6 +11,7 @@ use super::{is_on_trial, sql};
 use crate::app::App;
 use crate::learnings::AgentPlaybook;
 use crate::organization::LearningTrialsConfig;
+use crate::webhooks::{self, Event, TrialNews};
 use base::owner::OrgId;
 use stats::learning_trials::planned_users;
 use storage::db::Tx;
@@ -186,23 +187,29 @@ async fn plan(
     Ok(i64::try_from(planned_users(per_week, &others)).unwrap_or(i64::MAX))
 }
 
-/// Lets nearly everybody have a playbook that is known to help, from a new epoch on, and goes on watching it.
+/// Lets nearly everybody have a playbook that is known to help, from a new epoch on, and goes on watching it. Webhooks
+/// are told in the same transaction.
 pub async fn settle(
     app: &Arc<App>,
     org_id: &OrgId,
     config: &LearningTrialsConfig,
-    playbooks: Vec<i64>,
+    helping: Vec<TrialNews>,
 ) -> Result<()> {
     let share = share_of(config, true);
-    let input = (org_id.to_owned(), playbooks, app.clock.now());
+    let input = (app.clone(), org_id.to_owned(), helping, app.clock.now());
     app.db
-        .write("trials.settle", input, move |tx, (org_id, playbooks, now)| {
+        .write("trials.settle", input, move |tx, (app, org_id, helping, now)| {
             Box::pin(async move {
                 let newest = sql::newest_epochs(tx, org_id).await?;
-                let called = newest.iter().filter(|e| playbooks.contains(&e.agent_playbook_id));
-                for epoch in called.filter(|epoch| !epoch.is_settled) {
-                    let planned_users =
-                        plan(tx, org_id, epoch.agent_playbook_id, &newest, *now).await?;
+                for epoch in newest.iter().filter(|epoch| !epoch.is_settled) {
+                    let id = epoch.agent_playbook_id;
+                    let Some(news) = helping.iter().find(|news| news.agent_playbook_id == id)
+                    else {
+                        continue;
+                    };
+                    let event = Event::PlaybookHelps(news.clone());
+                    webhooks::emit(tx, app, org_id, None, &event).await?;
+                    let planned_users = plan(tx, org_id, id, &newest, *now).await?;
                     let next = Epoch {
                         epoch_no: epoch.epoch_no + 1,
                         share,

@@ -14,4 +14,6 @@ pub use groups::group_of;
 pub use lists::{AfterCitation, AfterResult, at_start, citing_sessions, sessions_of_source};
 pub use metrics::{GapLine, ShadowLine, TurnLine, VerdictLine, place};
 pub use rollups::{ALL_SOURCES, DAY, FOUR_WEEKS, GRAINS, HOUR, WEEK, one_source};
-pub use sums::{Asked, CitedRules, Found, Lines, ScoreLine, Sums, prepare, read, rule_titles};
+pub use sums::{
+    Asked, CitedRules, Found, Lines, ScoreLine, Sums, hours, prepare, read, rule_titles,
+};

@@ -283,9 +283,22 @@ static OF_ALL: LazyLock<String> =
 static OF_VERSION: LazyLock<String> =
     LazyLock::new(|| composed(format!("SELECT {}, {}", columns().join(", "), rules_of_version())));
 
+static HOURS: LazyLock<String> = LazyLock::new(|| {
+    let tables = ["evaluation_rollups", "evaluation_deltas"];
+    composed(format!("SELECT {}", rollup_lines::<VerdictLine>("verdict", tables, "$2", "")))
+});
+
+/// Verdicts in ranges of whole hours.
+pub async fn hours(tx: &mut Tx, org_id: &OrgId, ranges: &Ranges) -> Result<Lines<VerdictLine>> {
+    let sql = HOURS.as_str();
+    let found = row!(tx, (String, String), sql, org_id, &ranges.lines)?;
+    let (lines, deltas) = found.ok_or_else(|| Error::Internal("sums have a row".to_owned()))?;
+    Lines::new([&lines, &deltas, "[]"])
+}
+
 /// Makes the statements of this file, so that a wrong one stops the program when it starts.
 pub fn prepare() {
-    for statement in [&OF_ALL, &OF_VERSION] {
+    for statement in [&OF_ALL, &OF_VERSION, &HOURS] {
         LazyLock::force(statement);
     }
     super::fold::prepare();
