@@ -134,7 +134,7 @@ def test_the_example_takes_what_is_sent_and_nothing_else(server: Evenhand) -> No
         assert example.stdout is not None
         assert example.stdout.readline().startswith("listening on ")
         failed_session(server, "s1")
-        assert example.stdout.readline().startswith("session.failed {'agent_version': ")
+        assert example.stdout.readline().startswith("session.failed {'session_id': 's1'")
         webhook = other["webhook"]["webhook_id"]
         server.post(f"/api/webhooks/{webhook}/test", {})
         log = f"/api/webhooks/{webhook}/deliveries"

@@ -197,10 +197,11 @@ mod tests {
     fn a_message_has_its_type_its_time_and_its_data() {
         let event = Event::BudgetReached { daily_budget_usd: 5.0 };
         let org = OrgId::from("default");
-        assert_eq!(
-            event.body(WebhookFormat::Standard, &org, 1_768_478_400),
-            r#"{"data":{"daily_budget_usd":5.0},"timestamp":"2026-01-15T12:00:00Z","type":"judge.budget_reached"}"#
-        );
+        let body = event.body(WebhookFormat::Standard, &org, 1_768_478_400);
+        let body: serde_json::Value = serde_json::from_str(&body).unwrap();
+        let data = json!({"daily_budget_usd": 5.0});
+        let time = "2026-01-15T12:00:00Z";
+        assert_eq!(body, json!({"type": "judge.budget_reached", "timestamp": time, "data": data}));
         let chat = event.body(WebhookFormat::Slack, &org, 0);
         assert!(
             chat.starts_with(r#"{"text":"Evenhand (default): The judge's budget of 5.00"#),
