@@ -116,6 +116,8 @@ async fn webhooks(p: &Person<'_>) {
     let outcome = json!({"user_id": p.user, "session_id": p.session(9), "outcome": "failure", "occurred_at": NOW});
     p.both.agent.post("/api/session_outcome", &outcome).await.ok();
     work(p.t).await;
+    let count = format!("SELECT COUNT(*) FROM webhook_deliveries WHERE user_id = '{}'", p.user);
+    assert!(p.t.number(&count).await > 0, "a delivery waits");
 }
 
 async fn learnings(p: &Person<'_>) {

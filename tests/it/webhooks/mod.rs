@@ -251,7 +251,7 @@ async fn a_chat_gets_a_sentence_and_its_address_is_not_shown(t: TestApp) {
     server.post(PATH, &more).await.problem(409, "too_many_webhooks");
     let unknown = json!({"url": receiver.url(), "events": ["webhook.test"]});
     let problems = server.post(PATH, &unknown).await.input_problems();
-    assert_eq!(problems[0], ("/events/0".to_owned(), "not_allowed".to_owned()));
+    assert_eq!(problems, [("/events/0".to_owned(), "not_allowed".to_owned())]);
 }
 
 #[apply(both_backends)]
