@@ -442,7 +442,7 @@ async fn an_unknown_address_is_a_page_for_browsers_and_a_problem_for_programs() 
         server.send(request.header("if-none-match", "*")).await
     };
     let browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
-    for path in ["/nope", "/nope/deeper?x=1", "/sesions"] {
+    for path in ["/nope", "/nope/deeper?x=1", "/session"] {
         let answer = ask(path, browser).await;
         assert_eq!(answer.status, 404, "{path}");
         let kind = answer.headers["content-type"].to_str().unwrap();

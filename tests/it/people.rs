@@ -247,7 +247,9 @@ async fn an_id_token_that_is_not_good_signs_nobody_in() {
     let (provider, t) = with_provider(&TestApp::new(Backend::Sqlite).await).await;
     let server = t.serve().await;
     provider.seat("kim-1", kim(json!(["all"])));
-    let attempts: [(&str, fn(&mut Value, &mut Value)); 8] = [
+    /// Changes the head and the claims of a token.
+    type Forgery = fn(&mut Value, &mut Value);
+    let attempts: [(&str, Forgery); 8] = [
         ("another audience", |_, claims| claims["aud"] = json!("somebody-else")),
         ("another audience too", |_, claims| {
             claims["aud"] = json!([crate::support::CLIENT_ID, "somebody-else"]);

@@ -1,6 +1,6 @@
 //! One look at the rules of an organization: sums, judgement, and what is told of it.
 
-use std::collections::BTreeMap;
+use std::collections::btree_map::{BTreeMap, Entry};
 use std::sync::Arc;
 
 use super::{Episode, Rule, sql};
@@ -64,9 +64,9 @@ async fn read(
         sql::list(tx, org_id).await?.into_iter().filter(|rule| rule.enabled).collect();
     let mut hours = BTreeMap::new();
     for query in rules.iter().map(|rule| query(rule, now)) {
-        if !hours.contains_key(&query) {
-            let sums = Hours::read(tx, org_id, &query).await?;
-            hours.insert(query, sums);
+        if let Entry::Vacant(place) = hours.entry(query) {
+            let sums = Hours::read(tx, org_id, place.key()).await?;
+            place.insert(sums);
         }
     }
     Ok((rules, hours))

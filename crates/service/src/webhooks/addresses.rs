@@ -41,10 +41,10 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
         0x64 if b == 0xff9b => is_public_v4(embedded(high, low)),
         // 6to4: the next 32 bits are.
         0x2002 => is_public_v4(embedded(b, c)),
-        // Global unicast, but for Teredo and other protocols, and documentation.
-        0x2000..=0x3fff => {
-            !(a == 0x2001 && b < 0x200) && !(a == 0x2001 && b == 0xdb8) && a != 0x3fff
-        }
+        // Teredo and other protocols, and documentation.
+        0x2001 => b >= 0x200 && b != 0xdb8,
+        // Global unicast but for documentation.
+        0x2000..0x3fff => true,
         _ => false,
     }
 }

@@ -69,7 +69,8 @@ impl Watcher {
     /// Nothing yet. Null if the smallest change or the chance of a false alarm is out of range.
     pub fn new(settings: Settings) -> Defined<Self> {
         let chance = settings.false_alarms;
-        if !settings.smallest.is_valid() || !(chance > 0.0 && chance < 1.0) {
+        let is_share = chance > 0.0 && chance < 1.0;
+        if !is_share || !settings.smallest.is_valid() {
             return Err(NullReason::InputOutOfRange);
         }
         let history = History::new(settings.direction);

@@ -7,6 +7,9 @@ from typing import Any, Dict, List, Literal, Optional, TypedDict, Union
 
 ActorKind = Literal["key", "person", "command_line", "local", "server", "unknown"]
 
+# How a rule stands.
+AlertState = Literal["collecting", "quiet", "worse", "still_worse", "recovered", "settled"]
+
 # The arm of a user in an experiment.
 Arm = Literal["treatment", "holdout"]
 
@@ -26,7 +29,7 @@ CitationKind = Literal["profile", "user_playbook", "agent_playbook", "playbook"]
 ClusteredBy = Literal["user", "session"]
 
 # The stable, machine-readable code of a problem.
-Code = Literal["malformed_json", "bad_request", "unauthenticated", "credential_not_governance", "forbidden", "approval_needs_a_person", "csrf_missing", "not_found", "method_not_allowed", "request_timeout", "request_id_reused", "source_run_id_reused", "session_ambiguous", "config_version_stale", "regeneration_running", "diff_not_complete", "experiment_active", "experiment_id_used", "experiment_not_active", "subject_erasing", "subject_erased", "predates_erasure", "purge_not_complete", "learning_exists", "confirmation_needed", "proposal_decided", "proposal_stale", "question_not_open", "too_many_questions", "job_not_dead", "body_too_large", "unsupported_media_type", "invalid_input", "experiment_unknown", "experiment_arm_mismatch", "user_id_required_by_experiment", "rate_limited", "internal", "judge_failed", "judge_unavailable", "unavailable", "storage_not_configured"]
+Code = Literal["malformed_json", "bad_request", "unauthenticated", "credential_not_governance", "forbidden", "approval_needs_a_person", "csrf_missing", "not_found", "method_not_allowed", "request_timeout", "request_id_reused", "source_run_id_reused", "session_ambiguous", "config_version_stale", "regeneration_running", "diff_not_complete", "experiment_active", "experiment_id_used", "experiment_not_active", "subject_erasing", "subject_erased", "predates_erasure", "purge_not_complete", "learning_exists", "confirmation_needed", "proposal_decided", "proposal_stale", "question_not_open", "too_many_questions", "job_not_dead", "too_many_webhooks", "too_many_alert_rules", "body_too_large", "unsupported_media_type", "invalid_input", "experiment_unknown", "experiment_arm_mismatch", "user_id_required_by_experiment", "rate_limited", "internal", "judge_failed", "judge_unavailable", "unavailable", "storage_not_configured"]
 
 # By whom it was decided: a person at the dashboard, an agent, aggregation, or a person who accepted a tuning
 # proposal.
@@ -34,6 +37,9 @@ DeciderKind = Literal["dashboard", "agent", "aggregation", "tuning"]
 
 # A decision about an agent playbook.
 DecisionKind = Literal["proposed", "approved", "rejected", "pending", "edited", "archived"]
+
+# State of a delivery.
+DeliveryState = Literal["waiting", "delivered", "failed"]
 
 # Cause of a learning's failure to help.
 DiagnosisCategory = Literal["content_defect", "application_failure", "external_failure", "no_issue", "unknown"]
@@ -49,6 +55,9 @@ ErasureLevel = Literal["logical", "physical"]
 
 # Evaluation state of a session.
 EvaluationDecision = Literal["not_yet_quiet", "queued", "sampled_out", "skipped", "failed", "undecided", "judged"]
+
+# Something that webhooks are told of.
+EventType = Literal["session.failed", "regeneration.done", "experiment.decided", "experiment.unhealthy", "playbook.helps", "playbook.hurts", "judge.paused", "judge.budget_reached", "alert.raised", "alert.cleared", "webhook.test"]
 
 # Window preset of the public Python client's own extractor.
 ExtractionPreset = Literal["quick_chat", "standard", "long_form", "high_volume"]
@@ -166,6 +175,9 @@ RuleKind = Literal["regex", "tool_used", "tool_not_used", "max_turns", "customer
 # By what learnings are found: vectors, full text, or both.
 SearchMode = Literal["hybrid", "vector", "fts"]
 
+# A number that judged sessions have.
+SessionMetric = Literal["success_rate", "corrections", "turns_to_resolution", "escalation_rate", "system_error_rate"]
+
 # The outcome of a session.
 SessionOutcomeKind = Literal["success", "failure", "unknown"]
 
@@ -195,6 +207,9 @@ UserAction = Literal["click", "scroll", "type", "none"]
 
 # A remark about the transcript that comes with a verdict.
 VerdictFlag = Literal["orders_to_grader", "fake_role_tags", "verdict_shaped", "hidden_characters", "transcript_cut", "usage_estimated"]
+
+# Form of the messages to a webhook.
+WebhookFormat = Literal["standard", "slack"]
 
 class _AcceptTuningProposalRequestRequired(TypedDict):
     proposal_id: str
@@ -372,6 +387,59 @@ class _AgreementRequired(TypedDict):
 class Agreement(_AgreementRequired, total=False):
     # Share on which both agree.
     agreement: Optional[float]
+
+
+class _AlertEpisodeRequired(TypedDict):
+    # 95 % over all looks together.
+    ci_lower: float
+    ci_upper: float
+    difference: float
+    # The mean to be expected from the four weeks before, and the mean since then, when it was raised.
+    mean_before: float
+    mean_since: float
+    raised_at: int
+    sessions: float
+    # When it got worse, as far as can be told.
+    worse_since: int
+
+
+# An episode: from the look that raised the alert to the one that cleared it.
+class AlertEpisode(_AlertEpisodeRequired, total=False):
+    # `recovered`, `settled` (four weeks have passed), or `withdrawn` (the rule was changed); null while it goes on.
+    cleared_as: Optional[str]
+    # null while it goes on.
+    cleared_at: Optional[int]
+
+
+class _AlertRuleRequired(TypedDict):
+    created_at: int
+    enabled: bool
+    # The newest first.
+    episodes: List[AlertEpisode]
+    # How much likelier what was seen is under a change for the worse than without one. An alert is raised at 2,000.
+    evidence: float
+    metric: SessionMetric
+    name: str
+    rule_id: str
+    # Smaller changes raise no alert: points of a rate, or per cent of the mean of corrections and turns.
+    smallest_change: float
+    state: AlertState
+
+
+# A rule, and how it stands.
+class AlertRule(_AlertRuleRequired, total=False):
+    # null: of all versions of the agent.
+    agent_version: Optional[str]
+    # The hour until which sessions were looked at; null before the first look.
+    looked_until: Optional[int]
+    reason: Optional[NullReason]
+    # null: of all sources.
+    source: Optional[str]
+
+
+class AlertRules(TypedDict):
+    # The oldest first.
+    rules: List[AlertRule]
 
 
 # The lift in a way that may be read every day.
@@ -702,6 +770,21 @@ class Covered(TypedDict):
     kappa: float
 
 
+class _CreateAlertRuleRequestRequired(TypedDict):
+    metric: SessionMetric
+    name: str
+
+
+class CreateAlertRuleRequest(_CreateAlertRuleRequestRequired, total=False):
+    # All versions of the agent when absent.
+    agent_version: Optional[str]
+    # Smaller changes raise no alert: points of a rate (3 when absent), or per cent of the mean of corrections and
+    # turns (10 when absent).
+    smallest_change: Optional[float]
+    # All sources when absent.
+    source: Optional[str]
+
+
 class _CreateKeyRequestRequired(TypedDict):
     role: Role
 
@@ -716,10 +799,31 @@ class CreateKeyRequest(_CreateKeyRequestRequired, total=False):
     no_reads: Optional[bool]
 
 
+class _CreateWebhookRequestRequired(TypedDict):
+    # The events that are sent.
+    events: List[Literal["session.failed", "regeneration.done", "experiment.decided", "experiment.unhealthy", "playbook.helps", "playbook.hurts", "judge.paused", "judge.budget_reached", "alert.raised", "alert.cleared"]]
+    # `https://…`.
+    url: str
+
+
+class CreateWebhookRequest(_CreateWebhookRequestRequired, total=False):
+    description: Optional[str]
+    format: Optional[WebhookFormat]
+
+
 class CreatedKey(TypedDict):
     key: Key
     # Shown this once; only its digest is kept.
     token: str
+
+
+class _CreatedWebhookRequired(TypedDict):
+    webhook: Webhook
+
+
+class CreatedWebhook(_CreatedWebhookRequired, total=False):
+    # `whsec_…`, which the signature is checked with. Shown this once; null unless the format is `standard`.
+    secret: Optional[str]
 
 
 # The lift made more precise with what users did before: an analysis of covariance.
@@ -833,6 +937,10 @@ class Deleted(TypedDict):
     success: bool
 
 
+class DeletedAlertRule(TypedDict):
+    success: bool
+
+
 class DeletedLearning(TypedDict):
     message: str
     success: bool
@@ -853,6 +961,10 @@ class DeletedRequests(TypedDict):
 class DeletedSession(TypedDict):
     deleted_requests_count: int
     message: str
+    success: bool
+
+
+class DeletedWebhook(TypedDict):
     success: bool
 
 
@@ -4010,6 +4122,15 @@ class UpdateAgentPlaybookStatusRequest(_UpdateAgentPlaybookStatusRequestRequired
     confirmed: Optional[bool]
 
 
+class UpdateAlertRuleRequest(TypedDict, total=False):
+    # While false nothing is looked at.
+    enabled: Optional[bool]
+    name: Optional[str]
+    # Smaller changes raise no alert: points of a rate (3 when absent), or per cent of the mean of corrections and
+    # turns (10 when absent).
+    smallest_change: Optional[float]
+
+
 class _UpdatePendingToolCallAnswerRequestRequired(TypedDict):
     answer: str
 
@@ -4031,6 +4152,15 @@ class UpdateUserPlaybookRequest(_UpdateUserPlaybookRequestRequired, total=False)
     status: Optional[LearningStatus]
     tags: Optional[List[str]]
     trigger: Optional[str]
+
+
+class UpdateWebhookRequest(TypedDict, total=False):
+    description: Optional[str]
+    # While false nothing is sent, and what waits is given up.
+    enabled: Optional[bool]
+    # The events that are sent.
+    events: Optional[List[Literal["session.failed", "regeneration.done", "experiment.decided", "experiment.unhealthy", "playbook.helps", "playbook.hurts", "judge.paused", "judge.budget_reached", "alert.raised", "alert.cleared"]]]
+    url: Optional[str]
 
 
 class UpgradeProfilesRequest(TypedDict, total=False):
@@ -4103,6 +4233,56 @@ class Version(TypedDict):
     # The newest schema migration this binary knows.
     schema_version: int
     version: str
+
+
+class _WebhookRequired(TypedDict):
+    created_at: int
+    description: str
+    enabled: bool
+    events: List[EventType]
+    # Attempts that failed since the last one that did not.
+    failures: int
+    format: WebhookFormat
+    # Of `slack`, without its end: whoever knows it may write there.
+    url: str
+    webhook_id: str
+
+
+# A webhook, without its secret.
+class Webhook(_WebhookRequired, total=False):
+    # While it fails: when it is tried again.
+    next_attempt_at: Optional[int]
+
+
+class WebhookDeliveries(TypedDict):
+    # The newest first.
+    deliveries: List[WebhookDelivery]
+
+
+class _WebhookDeliveryRequired(TypedDict):
+    attempts: int
+    created_at: int
+    # The `webhook-id` of the message, the same at every attempt.
+    delivery_id: str
+    event: EventType
+    state: DeliveryState
+    webhook_id: str
+
+
+# A delivery as the log shows it.
+class WebhookDelivery(_WebhookDeliveryRequired, total=False):
+    # The beginning of the last error; null if there was none.
+    error: Optional[str]
+    last_attempt_at: Optional[int]
+    # When it is tried again; null when it is over.
+    next_attempt_at: Optional[int]
+    # Status of the last answer; null without one.
+    status_code: Optional[int]
+
+
+class WebhookList(TypedDict):
+    # The oldest first.
+    webhooks: List[Webhook]
 
 
 # The lift of one week since the start.
