@@ -159,6 +159,10 @@ fn rest_of_row(table: &str) -> (&'static str, &'static str) {
             "session_id, agent_playbook_id, epoch_no, withheld, found_rank, found_at",
             "'s', 1, 1, FALSE, 1, 1",
         ),
+        "webhook_deliveries" => (
+            "delivery_id, webhook_id, event, body, state, attempts, created_at",
+            "'d', 'w', 'session.failed', '{}', 'waiting', 0, 1",
+        ),
         "experiment_stale_users" => ("experiment_id, marks", "'e', 1"),
         "experiment_user_sums" => ("experiment_id, contaminated, sums", "'e', 0, ''"),
         other => panic!("say here what a row of {other} looks like"),

@@ -383,7 +383,8 @@ async fn recomputed_from_export(person: &Server) {
         }
     }
     let report = Process::run(&rows);
-    assert_eq!(String::from_utf8_lossy(&report.stdout).lines().count(), again.len());
+    let lines = String::from_utf8_lossy(&report.stdout).lines().count();
+    assert_eq!(lines, 1 + again.len(), "a line of headings, and one for each");
 
     std::fs::write(file.path(), "{\"row\": \"nothing\"}\n").unwrap();
     let refused = Process::run(&rows);

@@ -117,7 +117,14 @@ async fn webhooks(p: &Person<'_>) {
     p.both.agent.post("/api/session_outcome", &outcome).await.ok();
     work(p.t).await;
     let count = format!("SELECT COUNT(*) FROM webhook_deliveries WHERE user_id = '{}'", p.user);
-    assert!(p.t.number(&count).await > 0, "a delivery waits");
+    let of = |what: &str| format!("SELECT COUNT(*) FROM {what} WHERE user_id = '{}' AND session_id = '{}'", p.user, p.session(9));
+    let mut found = Vec::new();
+    for what in ["sessions", "evaluation_results", "verdict_gaps", "evaluation_decisions"] {
+        found.push(p.t.number(&of(what)).await);
+    }
+    found.push(p.t.number("SELECT COUNT(*) FROM webhooks").await);
+    found.push(p.t.number("SELECT COUNT(*) FROM jobs").await);
+    assert!(p.t.number(&count).await > 0, "a delivery waits {found:?}");
 }
 
 async fn learnings(p: &Person<'_>) {

@@ -222,6 +222,6 @@ mod tests {
             at += pause(*n, 0.0);
             again
         });
-        assert_eq!(attempts.count(), 12);
+        assert_eq!(attempts.count(), 13);
     }
 }

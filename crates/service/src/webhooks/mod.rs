@@ -1,13 +1,13 @@
 //! Webhooks: what happens here is told to other programs and to chats.
 //!
-//! - An area that makes something happen calls [`emit`] in the same transaction: one delivery, and one job of the queue,
+//! - An area that makes something happen calls [`emit()`] in the same transaction: one delivery, and one job of the queue,
 //!   for each webhook that asks for the event. What has no transaction of its own is told once by its name
 //!   ([`emit_once`]).
-//! - A delivery is one message with one id, however often it is tried. It is tried for about a day ([`deliver`]), and its
+//! - A delivery is one message with one id, however often it is tried. It is tried for about a day (`deliver.rs`), and its
 //!   outcome is in the log.
 //! - Messages carry ids and numbers, never what somebody said. A delivery about a session belongs to the session's user:
 //!   it goes with them, waiting or not.
-//! - Addresses are checked when the connection is made, and nothing else is followed ([`post`]).
+//! - Addresses are checked when the connection is made, and nothing else is followed (`post.rs`).
 
 mod addresses;
 mod deliver;

@@ -21,8 +21,11 @@ const came = {
   interaction_count: 3,
   is_success: true,
   failure_type: "",
+  failure_reason: "",
   number_of_correction_per_session: 0,
   is_escalated: false,
+  first_words: "Where is it?",
+  calls: { count: 0, input_tokens: null, output_tokens: null, cost_usd: null, latency_ms: null },
 };
 const toIt = "/sessions?open=ada%0Ahello-curl";
 
