@@ -3,7 +3,7 @@
 //! A rule watches the mean of a number per session: success (0 or 1), corrections, turns, a score. Sessions come
 //! as sums by hour and by [32 groups of users](crate::grouped). Every day a window begins, and more of them every
 //! three hours; each grows with time and is compared with the four weeks before its day, with the same days of
-//! the week and hours of the day ([`window`]). Each has an e-value for "worse by more than a third of the
+//! the week and hours of the day (`window.rs`). Each has an e-value for "worse by more than a third of the
 //! smallest change". Their weighted sum is the statistic of Shiryaev and Roberts made of e-values (Shin, Ramdas
 //! and Rinaldo, 2023, "E-detectors"): as the weights of a day add up to 1, the chance that it reaches
 //! `60/α` within sixty days is at most `α` as long as nothing got worse.
