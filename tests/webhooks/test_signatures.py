@@ -83,7 +83,7 @@ def test_the_public_package_verifies_every_message(server: Evenhand, receiver: R
     verified = [Webhook(secret).verify(body, headers) for headers, body in receiver.messages]
     assert [message["type"] for message in verified] == ["webhook.test", "session.failed"]
     assert verified[1]["data"]["session_id"] == "s1"
-    headers, body = receiver.messages[1]
+    _headers, body = receiver.messages[1]
     assert b"ada" not in body and b"parcel" not in body
     ids = {headers["webhook-id"] for headers, _ in receiver.messages}
     assert len(ids) == 2
