@@ -125,7 +125,7 @@ pub async fn list_sessions(
     filter: &SessionFilter,
     limit: i64,
 ) -> Result<Vec<ListedSession>> {
-    // What is looked up of each session is looked up of the page alone.
+    // First words and usages are looked up for the sessions of the page only.
     macro_rules! list {
         ($of_user:literal) => {
             storage::statement!(concat!(
