@@ -112,6 +112,11 @@ const LANDED: &[(&str, &str, &str)] = &[
         "ed95fb66c2b9261f56843b2bec9fa1715069a0361fc5853ffc87fb5a34f319cd",
         "0a3f23f25b0a1d739e6f4ae99fb91099a45b9246e16c40873a38ffb3472917d7",
     ),
+    (
+        "0022_webhook_targets",
+        "57f7d54776829d802768fe7382689a750ea500762827b7a903aa5d1af0da004d",
+        "bca3435c231af36e3681aadcb323c61be6cd1e8cb3108d0718f77d9be9460764",
+    ),
 ];
 
 #[test]

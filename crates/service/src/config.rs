@@ -4,6 +4,7 @@
 //! the nearest one that is.
 
 pub mod oidc;
+pub mod smtp;
 
 use std::path::{Path, PathBuf};
 
@@ -14,6 +15,7 @@ use judge::embedder::EmbedderSettings;
 use judge::settings::JudgeSettings;
 pub use oidc::Oidc;
 use serde::Deserialize;
+pub use smtp::Smtp;
 use storage::db::{Pooler, PostgresSettings};
 use storage::jobs::JobSettings;
 
@@ -38,6 +40,7 @@ pub struct Settings {
     pub audit: Audit,
     pub judge: JudgeSettings,
     pub webhooks: Webhooks,
+    pub smtp: Smtp,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -316,6 +319,7 @@ impl Settings {
             problems.push(format!("governance.keys: {problem}"));
         }
         problems.extend(self.oidc.problems(self.server.secure_cookies));
+        problems.extend(self.smtp.problem());
         problems.extend(self.judge.problems());
         problems
     }
@@ -344,6 +348,8 @@ mod tests {
     fn the_documented_defaults_are_valid() {
         let settings = Settings::defaults().unwrap();
         assert_eq!(settings.server.listen, "127.0.0.1:8700");
+        assert_eq!(settings.judge.budget(true), 5.0, "a model with a price has a budget");
+        assert_eq!(settings.judge.budget(false), 0.0);
     }
 
     #[test]

@@ -19,7 +19,7 @@
 //! | [`evaluation`] | verdicts on sessions and learnings, regeneration, review, shadow comparisons, the overview, exports, imported scores |
 //! | [`learning_loop`] | extraction, aggregation, tuning; masking at an erasure |
 //! | [`intake`] | publishes, ends, outcomes, deletes, and the work that follows from them |
-//! | [`webhooks`] | events told to other programs and to chats |
+//! | [`webhooks`] | events told to other programs, to a chat, and to people by e-mail |
 //! | [`alerts`] | rules that watch a metric and say when it got worse |
 //! | [`questions`] | questions that an agent left for the people who run it |
 //! | [`governance`] | export, erasure, retention, proof |

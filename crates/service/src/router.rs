@@ -40,7 +40,7 @@ use crate::{
         (name = "learnings", description = "What was learned, and the search that agents call before they answer"),
         (name = "questions", description = "Questions that an agent left for the people who run it"),
         (name = "experiments", description = "Does what was learned help? Users held out from retrieval, compared with the others"),
-        (name = "webhooks", description = "Events told to other programs and to chats"),
+        (name = "webhooks", description = "Events told to other programs, to a chat, and to people by e-mail"),
         (name = "alerts", description = "Rules that watch a metric and say when it got worse"),
         (name = "governance", description = "What is stored of a person, for them to have or to be gone"),
         (name = "operations", description = "Health, identity, jobs"),

@@ -38,4 +38,5 @@ pub const MIGRATIONS: Migrations = migrations! {
     19 "0019_usage" expands 18;
     20 "0020_webhooks" expands 19;
     21 "0021_people" expands 20;
+    22 "0022_webhook_targets" expands 21;
 };

@@ -98,7 +98,7 @@ pub const ALLOWED: &[(&str, &[&str])] = &[
     ("sessions", &["app", "credentials", "experiments", "http"]),
     ("spending", &["app", "evaluation", "learning_loop"]),
     ("telemetry", &["app", "config", "http"]),
-    ("webhooks", &["app", "credentials", "http"]),
+    ("webhooks", &["app", "config", "credentials", "http"]),
     (
         "wiring",
         &[

@@ -105,9 +105,15 @@ impl TestApp {
         let mut settings = self.settings.clone();
         settings.learning.extractor = extractor.to_owned();
         let patience = std::time::Duration::from_secs(1);
-        let limits = Limits { attempts: 1, concurrency: 64, patience, ..Limits::default() };
-        let ids = Ids::seeded(self.clock.clone(), 5000 + next());
         let prices = PriceTable::load(None).unwrap();
+        let limits = Limits {
+            attempts: 1,
+            concurrency: 64,
+            patience,
+            daily_budget_usd: settings.judge.budget(prices.find(judge.label()).is_some()),
+            ..Limits::default()
+        };
+        let ids = Ids::seeded(self.clock.clone(), 5000 + next());
         let grader = Grader::new(judge, limits, prices, 24_000, self.clock.clone(), ids.clone());
         let app = App::open_judged(
             settings.clone(),

@@ -1,5 +1,6 @@
 //! Webhooks: events reach their receivers once, signed, and nothing of a person stays behind.
 
+mod events;
 mod receivers;
 
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use judge::recorded::{RecordedJudge, Scripted};
 use serde_json::{Value, json};
+use service::config::smtp::Encryption;
 use service::credentials::Role;
 use service::webhooks::{EventType, NewWebhook, WebhookFormat};
 use storage::jobs;
@@ -16,7 +18,7 @@ use storage::jobs;
 use crate::evaluation::{talk, work};
 use crate::governance::erase::Both;
 use crate::support::{Process, Server, TestApp, apply, both_backends, new_schema, until, within};
-use receivers::{Arrived, Receiver};
+use receivers::{Arrived, Receiver, smtp_server};
 
 const PATH: &str = "/api/webhooks";
 
@@ -240,10 +242,17 @@ async fn a_chat_gets_a_sentence_and_its_address_is_not_shown(t: TestApp) {
     let created = server.post(PATH, &body).await.ok();
     assert_eq!(created["secret"], Value::Null);
     assert_eq!(created["webhook"]["url"], format!("http://{}/…", receiver.address));
+    let readable =
+        "SELECT COUNT(*) FROM webhooks WHERE url LIKE '%hook%' OR sealed_url LIKE '%hook%'";
+    assert_eq!(t.number(readable).await, 0, "the address is sealed");
     fail(&t, &server, "ada", "s7").await;
     let body: Value = serde_json::from_str(&receiver.accepted()[0].body).unwrap();
     let text = body["text"].as_str().unwrap();
     assert!(text.starts_with("Evenhand (default): Session s7 of version v1"), "{text}");
+    let by_mail =
+        json!({"url": "mailto:ops@example.org", "format": "email", "events": ["judge.paused"]});
+    let problem = server.post(PATH, &by_mail).await.problem(422, "invalid_input");
+    assert!(problem.to_string().contains("smtp.host"), "{problem}");
     for number in 1..20 {
         create(&server, &format!("{}?{number}", receiver.url()), &["judge.paused"]).await;
     }
@@ -252,6 +261,43 @@ async fn a_chat_gets_a_sentence_and_its_address_is_not_shown(t: TestApp) {
     let unknown = json!({"url": receiver.url(), "events": ["webhook.test"]});
     let problems = server.post(PATH, &unknown).await.input_problems();
     assert_eq!(problems, [("/events/0".to_owned(), "not_allowed".to_owned())]);
+}
+
+#[apply(both_backends)]
+async fn a_person_is_told_by_e_mail(t: TestApp) {
+    let (port, mails) = smtp_server().await;
+    let t = t
+        .replica_with(|settings| {
+            settings.smtp.host = "127.0.0.1".to_owned();
+            settings.smtp.port = port;
+            settings.smtp.encryption = Encryption::None;
+            settings.smtp.from = "Evenhand <evenhand@example.org>".to_owned();
+        })
+        .await;
+    let server = t.serve().await;
+    let events = json!(["session.failed"]);
+    let wrong = json!({"url": "mailto:nobody", "format": "email", "events": events});
+    let problems = server.post(PATH, &wrong).await.input_problems();
+    assert_eq!(problems, [("/url".to_owned(), "not_allowed".to_owned())]);
+    let body = json!({"url": "mailto:ops@example.org", "format": "email", "events": events});
+    let created = server.post(PATH, &body).await.ok();
+    assert_eq!(created["secret"], Value::Null);
+    fail(&t, &server, "ada", "s7").await;
+    let mails = mails.lock().unwrap().clone();
+    assert_eq!(mails.len(), 1, "{mails:?}");
+    for part in [
+        "Subject: Evenhand: session.failed",
+        "To: ops@example.org",
+        "From: Evenhand <evenhand@example.org>",
+        "Session s7 of version v1 was judged a failure",
+    ] {
+        assert!(mails[0].contains(part), "{part} in {}", mails[0]);
+    }
+    let logged = log(&server, &created).await;
+    assert_eq!(
+        (&logged[0]["state"], &logged[0]["status_code"]),
+        (&json!("delivered"), &json!(250))
+    );
 }
 
 #[apply(both_backends)]

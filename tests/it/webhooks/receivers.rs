@@ -8,6 +8,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::IntoResponse;
 use axum::routing::post;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
 /// A message as it arrived.
 #[derive(Clone, Debug)]
@@ -87,4 +88,44 @@ async fn receive(
     };
     tokio::time::sleep(delay).await;
     (StatusCode::from_u16(status).unwrap(), [("location", "/elsewhere")], answer)
+}
+
+/// A server that takes every e-mail, one connection after the other.
+pub async fn smtp_server() -> (u16, Arc<Mutex<Vec<String>>>) {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let taken: Arc<Mutex<Vec<String>>> = Arc::default();
+    let mails = taken.clone();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let (reader, mut writer) = stream.split();
+            let mut lines = BufReader::new(reader).lines();
+            writer.write_all(b"220 here\r\n").await.unwrap();
+            let mut mail: Option<String> = None;
+            while let Ok(Some(line)) = lines.next_line().await {
+                let answer = match (&mut mail, line.as_str()) {
+                    (Some(text), ".") => {
+                        mails.lock().unwrap().push(std::mem::take(text));
+                        mail = None;
+                        "250 taken\r\n"
+                    }
+                    (Some(text), line) => {
+                        text.push_str(line);
+                        text.push('\n');
+                        continue;
+                    }
+                    (None, "DATA") => {
+                        mail = Some(String::new());
+                        "354 go on\r\n"
+                    }
+                    (None, "QUIT") => "221 bye\r\n",
+                    (None, _) => "250 fine\r\n",
+                };
+                if writer.write_all(answer.as_bytes()).await.is_err() {
+                    break;
+                }
+            }
+        }
+    });
+    (port, taken)
 }

@@ -9,7 +9,10 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 
 use super::post::{NotSent, post};
-use super::{Delivery, DeliveryJob, DeliveryState, EventType, Webhook, WebhookKey, signature, sql};
+use super::{
+    Delivery, DeliveryJob, DeliveryState, EventType, Webhook, WebhookFormat, WebhookKey, email,
+    signature, sql, target,
+};
 use crate::app::App;
 use storage::db::Tx;
 use storage::error::Result;
@@ -117,6 +120,13 @@ async fn send(
     now: i64,
 ) -> Result<std::result::Result<u16, NotSent>> {
     let Delivery { delivery_id: id, body, .. } = delivery;
+    if webhook.format == WebhookFormat::Email {
+        let Some(to) = email::address(&webhook.url) else {
+            return Ok(Err(NotSent::because("not an e-mail address")));
+        };
+        let subject = format!("Evenhand: {}", delivery.event);
+        return Ok(email::send(&app.settings.smtp, to, id, subject, body.clone()).await);
+    }
     let secret = app.subject_keys.webhook_secret_by(&webhook.key_id, &webhook.webhook_id)?;
     let headers = vec![
         ("webhook-id", id.clone()),
@@ -124,7 +134,8 @@ async fn send(
         ("webhook-signature", signature::sign(&secret, id, now, body)),
     ];
     let allow_private = app.settings.webhooks.allow_private_addresses;
-    Ok(post(&webhook.url, headers, body.clone(), allow_private).await)
+    let url = target::address(app, webhook)?;
+    Ok(post(&url, headers, body.clone(), allow_private).await)
 }
 
 /// The state of a delivery and of its receiver after an attempt.

@@ -1,4 +1,4 @@
-//! The messages: what each event carries, and the sentence that stands for it in a chat.
+//! The messages: what each event carries, and the sentence that stands for it in a chat or an e-mail.
 
 use serde::Serialize;
 use serde_json::json;
@@ -107,7 +107,7 @@ impl Event {
         }
     }
 
-    /// The body of its message in a format.
+    /// The body of its message in a format; of an e-mail, the text.
     pub(super) fn body(&self, format: WebhookFormat, org_id: &OrgId, now: i64) -> String {
         match format {
             WebhookFormat::Standard => {
@@ -117,6 +117,7 @@ impl Event {
             WebhookFormat::Slack => {
                 json!({"text": format!("Evenhand ({org_id}): {}", self.sentence())}).to_string()
             }
+            WebhookFormat::Email => self.sentence(),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Webhooks: what happens here is told to other programs and to chats.
+//! Webhooks: what happens here is told to other programs, to a chat, and to people by e-mail.
 //!
 //! - An area that makes something happen calls [`emit()`] in the same transaction: one delivery, and one job of the queue,
 //!   for each webhook that asks for the event. What has no transaction of its own is told once by its name
@@ -11,6 +11,7 @@
 
 mod addresses;
 mod deliver;
+mod email;
 mod emit;
 mod events;
 mod forget;
@@ -19,6 +20,7 @@ mod post;
 mod rules;
 mod signature;
 mod sql;
+mod target;
 
 use std::sync::Arc;
 
@@ -70,6 +72,8 @@ base::vocabulary! {
         Standard = "standard",
         /// `{"text"}`, as Slack and programs compatible with it take it.
         Slack = "slack",
+        /// An e-mail to the address of a `mailto:` URL.
+        Email = "email",
     }
 }
 
@@ -88,7 +92,10 @@ base::vocabulary! {
 #[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct Webhook {
     pub webhook_id: String,
+    /// The address as it is shown: of a chat without its end, because whoever knows it may write there.
     pub url: String,
+    /// The whole address of a chat, sealed.
+    sealed_url: Option<String>,
     pub format: WebhookFormat,
     pub description: String,
     pub events: Json<Vec<EventType>>,

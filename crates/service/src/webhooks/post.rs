@@ -56,7 +56,7 @@ pub fn refusal(url: &str, allow_private: bool) -> Option<&'static str> {
         "http" => Some(
             "must begin with https://; webhooks.allow_private_addresses = true allows http:// too",
         ),
-        _ => Some("must begin with https://"),
+        _ => Some("must begin with https:// or mailto:"),
     }
 }
 

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use sqlx::types::Json;
 
-use super::post::refusal;
+use super::target::{self, Target};
 use super::{
     Delivery, DeliveryState, Event, EventType, Webhook, WebhookFormat, WebhookKey, emit, signature,
     sql,
 };
 use crate::app::App;
 use base::owner::OrgId;
-use storage::error::{Code, Error, InputProblem, Result};
+use storage::error::{Code, Error, Result};
 
 /// Webhooks of one organization.
 const MOST: usize = 20;
@@ -37,18 +37,20 @@ pub async fn list(app: &App, org_id: &OrgId) -> Result<Vec<Webhook>> {
     app.db.lookup("webhooks.list", org_id.clone(), |tx, org| Box::pin(sql::list(tx, org))).await
 }
 
-/// Makes a webhook, and gives the secret that its messages are signed with, which is shown this once.
+/// Makes a webhook, and gives the secret that its messages are signed with, which is shown this once. E-mails are not
+/// signed.
 pub async fn create(
     app: &Arc<App>,
     org_id: &OrgId,
     new: NewWebhook,
 ) -> Result<(Webhook, Option<String>)> {
-    check_target(app, &new.url)?;
+    let Target { url, sealed_url } = target::accept(app, &new.url, new.format)?;
     let webhook_id = app.ids.uuid();
     let (key_id, secret) = app.subject_keys.webhook_secret(&webhook_id);
     let webhook = Webhook {
         webhook_id,
-        url: new.url,
+        url,
+        sealed_url,
         format: new.format,
         description: new.description,
         events: Json(new.events),
@@ -75,18 +77,6 @@ pub async fn create(
     Ok((webhook, is_signed.then(|| signature::shown(&secret))))
 }
 
-/// Refuses a URL that leads where nothing may be sent.
-fn check_target(app: &App, url: &str) -> Result<()> {
-    match refusal(url, app.settings.webhooks.allow_private_addresses) {
-        None => Ok(()),
-        Some(problem) => Err(Error::invalid(vec![InputProblem {
-            pointer: "/url".to_owned(),
-            code: "not_allowed".to_owned(),
-            detail: problem.to_owned(),
-        }])),
-    }
-}
-
 /// Changes a webhook. One that is turned on, or has a new address, is tried at once.
 pub async fn change(
     app: &Arc<App>,
@@ -101,8 +91,8 @@ pub async fn change(
                 let mut webhook =
                     sql::hold(tx, key).await?.ok_or_else(|| Error::not_found("webhook"))?;
                 if let Some(url) = &change.url {
-                    check_target(app, url)?;
-                    webhook.url.clone_from(url);
+                    let Target { url, sealed_url } = target::accept(app, url, webhook.format)?;
+                    (webhook.url, webhook.sealed_url) = (url, sealed_url);
                 }
                 if let Some(description) = &change.description {
                     webhook.description.clone_from(description);

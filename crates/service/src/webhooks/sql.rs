@@ -11,7 +11,7 @@ use storage::{row, rows, run};
 
 macro_rules! columns {
     () => {
-        "webhook_id, url, format, description, events, enabled, key_id, failures, failing_until, created_at"
+        "webhook_id, url, sealed_url, format, description, events, enabled, key_id, failures, failing_until, created_at"
     };
 }
 
@@ -28,11 +28,12 @@ pub async fn insert(tx: &mut Tx, org_id: &OrgId, webhook: &Webhook) -> Result<()
         concat!(
             "INSERT INTO webhooks (org_id, ",
             columns!(),
-            ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"
+            ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
         ),
         org_id,
         &webhook.webhook_id,
         &webhook.url,
+        &webhook.sealed_url,
         webhook.format,
         &webhook.description,
         &webhook.events,
@@ -97,11 +98,13 @@ pub async fn hold(tx: &mut Tx, key: &WebhookKey) -> Result<Option<Webhook>> {
 pub async fn update(tx: &mut Tx, org_id: &OrgId, webhook: &Webhook) -> Result<()> {
     run!(
         tx,
-        "UPDATE webhooks SET url = $3, description = $4, events = $5, enabled = $6, failures = $7, failing_until = $8
+        "UPDATE webhooks SET url = $3, sealed_url = $4, description = $5, events = $6, enabled = $7, failures = $8,
+             failing_until = $9
          WHERE org_id = $1 AND webhook_id = $2",
         org_id,
         &webhook.webhook_id,
         &webhook.url,
+        &webhook.sealed_url,
         &webhook.description,
         &webhook.events,
         webhook.enabled,

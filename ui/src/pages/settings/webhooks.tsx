@@ -1,4 +1,4 @@
-/** Webhooks: programs and chats that are told of events; each with a test and the log of what was sent. */
+/** Webhooks: programs, chats and people that are told of events; each with a test and the log of what was sent. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, ok, type Schemas, type Session } from "../../api/client.ts";
@@ -32,6 +32,7 @@ const EVENTS: [EventType, string][] = [
 const FORMATS: [Webhook["format"], string][] = [
   ["standard", "A program: JSON, signed"],
   ["slack", "A chat: Slack, or what is compatible with it"],
+  ["email", "A person: e-mail"],
 ];
 
 export function Webhooks({ session }: { session: Session }) {
@@ -68,8 +69,8 @@ export function Webhooks({ session }: { session: Session }) {
         )}
         {webhooks.data && all.length === 0 && (
           <Empty title="Nobody is told yet">
-            A failed session, an experiment with an answer, a paused judge: have them sent to a program or to a chat.
-            Messages carry ids and numbers, never what somebody said.
+            A failed session, an experiment with an answer, a paused judge: have them sent to a program, to a chat, or by
+            e-mail. Messages carry ids and numbers, never what somebody said.
           </Empty>
         )}
         <ul className="border-t border-line">
@@ -224,9 +225,10 @@ function Log({ webhookId, name }: { webhookId: string; name: string }) {
   );
 }
 
-const PLACEHOLDERS: Record<Webhook["format"], string> = {
-  standard: "https://hooks.example.org/evenhand",
-  slack: "https://hooks.slack.com/services/…",
+const HINTS: Record<Webhook["format"], { label: string; placeholder: string }> = {
+  standard: { label: "URL", placeholder: "https://hooks.example.org/evenhand" },
+  slack: { label: "URL", placeholder: "https://hooks.slack.com/services/…" },
+  email: { label: "E-mail address", placeholder: "ops@example.org" },
 };
 
 function AddWebhook({ open, onClose }: { open: boolean; onClose: () => void }) {
@@ -236,7 +238,10 @@ function AddWebhook({ open, onClose }: { open: boolean; onClose: () => void }) {
   const [description, setDescription] = useState("");
   const [events, setEvents] = useState<EventType[]>([]);
   const create = useMutation({
-    mutationFn: () => ok(api.POST("/api/webhooks", { body: { url: target.trim(), format, description, events } })),
+    mutationFn: () => {
+      const url = format === "email" ? `mailto:${target.trim()}` : target.trim();
+      return ok(api.POST("/api/webhooks", { body: { url, format, description, events } }));
+    },
     onSuccess: (created) => (created.secret == null ? close() : undefined),
   });
   const close = async () => {
@@ -279,8 +284,8 @@ function AddWebhook({ open, onClose }: { open: boolean; onClose: () => void }) {
             options={FORMATS}
           />
           <TextField
-            label="URL"
-            placeholder={PLACEHOLDERS[format]}
+            label={HINTS[format].label}
+            placeholder={HINTS[format].placeholder}
             required
             value={target}
             onChange={(e) => setTarget(e.target.value)}
