@@ -8,6 +8,7 @@ use crate::offline::cues::*;
 use crate::offline::evidence::{
     complains, confirms, is_content, is_question, last_answer, only_apologizes, refuses,
 };
+use crate::offline::language::Language;
 use crate::offline::session::{
     Finding, Heard, change_failed, find, hear_all, is_correction, is_escalated, language_of_user,
 };
@@ -96,9 +97,10 @@ pub fn sketch(turns: &[Turn]) -> Sketch {
 
 /// The sketch of turns that were heard before.
 pub fn sketch_heard(turns: &[Turn], heard: &[Heard]) -> Sketch {
-    let mut signals = signals(heard, calls_made_again(turns));
+    let language = language_of_user(heard);
+    let mut signals = signals(heard, calls_made_again(turns), language);
     signals.extend(pauses(turns));
-    Sketch { words: words(heard), signals, meaning: None }
+    Sketch { words: words(heard, language), signals, meaning: None }
 }
 
 /// The text that stands for the end of a session: the last two turns in which something is said, as the model hears them.
@@ -137,25 +139,28 @@ fn calls_made_again(turns: &[Turn]) -> usize {
         .count()
 }
 
-fn words(turns: &[Heard]) -> Vec<String> {
+/// Where something was said, in the order of the words that begin with it.
+const PLACES: [&str; 5] = ["agent at the end", "agent", "first", "user at the end", "user"];
+
+fn words(turns: &[Heard], language: Language) -> Vec<String> {
     let first = turns.iter().position(|turn| turn.user);
     let spoken: Vec<usize> = (0..turns.len()).filter(|at| !turns[*at].text.is_empty()).collect();
     let last_two = spoken.len().checked_sub(2).map_or(0, |at| spoken[at]);
-    let mut said: Vec<(&str, &str)> = Vec::new();
+    let mut said: Vec<(usize, &str)> = Vec::new();
     for (at, turn) in turns.iter().enumerate() {
-        let place = match (turn.user, at) {
-            (true, at) if Some(at) == first => "first",
-            (true, at) if at >= last_two => "user at the end",
-            (false, at) if at >= last_two => "agent at the end",
-            (true, _) => "user",
-            (false, _) => "agent",
+        let place = match (turn.user, at >= last_two) {
+            (true, _) if Some(at) == first => 2,
+            (true, true) => 3,
+            (true, false) => 4,
+            (false, true) => 0,
+            (false, false) => 1,
         };
         said.extend(turn.plain.split_whitespace().map(|word| (place, folded(word))));
     }
     said.sort_unstable();
     said.dedup();
     let mut found: Vec<String> =
-        said.into_iter().map(|(place, word)| format!("{place}: {word}")).collect();
+        said.into_iter().map(|(place, word)| [PLACES[place], ": ", word].concat()).collect();
     let calls: Vec<&(String, bool)> = turns.iter().flat_map(|turn| &turn.tools).collect();
     for (name, failed) in &calls {
         let status = if *failed { "failed" } else { "worked" };
@@ -168,8 +173,9 @@ fn words(turns: &[Heard]) -> Vec<String> {
     if let Some((name, _)) = calls.last() {
         found.push(format!("last tool: {name}"));
     }
-    found.push(format!("language: {}", language_of_user(turns)));
-    found.sort_unstable();
+    found.push(format!("language: {language}"));
+    // Nearly in order: the stable sort takes advantage of that.
+    found.sort();
     found.dedup();
     found
 }
@@ -180,7 +186,7 @@ fn folded(word: &str) -> &str {
 }
 
 #[allow(clippy::cast_precision_loss)] // counts of turns and words
-fn signals(turns: &[Heard], calls_again: usize) -> Vec<f64> {
+fn signals(turns: &[Heard], calls_again: usize, language: Language) -> Vec<f64> {
     let log = |count: usize| (count as f64).ln_1p();
     let flag = |is: bool| f64::from(u8::from(is));
     let length = |turn: Option<&Heard>| turn.map_or(0, |t| t.plain.split_whitespace().count());
@@ -243,7 +249,7 @@ fn signals(turns: &[Heard], calls_again: usize) -> Vec<f64> {
         flag(end.is_some_and(|turn| confirms(turn))),
         flag(users.iter().any(|turn| has(&turn.plain, &WANTS_PERSON))),
         flag(matches!(find(turns), Finding::Failure(..))),
-        flag(!language_of_user(turns).is_covered()),
+        flag(!language.is_covered()),
     ]
 }
 

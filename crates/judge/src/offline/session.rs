@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::cues::*;
 use super::evidence::{
-    complains, complaint_stands, confirms, is_content, last_answer, only_apologizes, refuses,
-    settles, wishes,
+    complains, complaint_stands, confirms, is_content, is_question, last_answer, only_apologizes,
+    refuses, settles, wishes,
 };
 use super::language::{Language, language};
 use super::tools::{changes_state, hands_over};
@@ -248,9 +248,10 @@ pub fn is_escalated(turns: &[Heard]) -> bool {
     turns.iter().filter(|turn| !turn.user).any(|turn| {
         let by_tool = turn.tools.iter().any(|(name, failed)| !failed && hands_over(name));
         // A question is an offer, not yet a hand-over.
-        by_tool
-            || sentences(&turn.text).iter().any(|sentence| {
-                !sentence.ends_with(['?', '？']) && has(&plain(sentence), &HANDOVER)
-            })
+        let in_words = || {
+            let mut said = sentences(&turn.text).into_iter();
+            said.any(|sentence| !is_question(sentence) && has(&plain(sentence), &HANDOVER))
+        };
+        by_tool || has(&turn.plain, &HANDOVER) && in_words()
     })
 }
