@@ -209,7 +209,7 @@ UserAction = Literal["click", "scroll", "type", "none"]
 VerdictFlag = Literal["orders_to_grader", "fake_role_tags", "verdict_shaped", "hidden_characters", "transcript_cut", "usage_estimated"]
 
 # Form of the messages to a webhook.
-WebhookFormat = Literal["standard", "slack"]
+WebhookFormat = Literal["standard", "slack", "email"]
 
 class _AcceptTuningProposalRequestRequired(TypedDict):
     proposal_id: str
@@ -802,7 +802,7 @@ class CreateKeyRequest(_CreateKeyRequestRequired, total=False):
 class _CreateWebhookRequestRequired(TypedDict):
     # The events that are sent.
     events: List[Literal["session.failed", "regeneration.done", "experiment.decided", "experiment.unhealthy", "playbook.helps", "playbook.hurts", "judge.paused", "judge.budget_reached", "alert.raised", "alert.cleared"]]
-    # `https://…`.
+    # `https://…`, or `mailto:` and an address for the format `email`.
     url: str
 
 

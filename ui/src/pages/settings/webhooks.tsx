@@ -69,8 +69,8 @@ export function Webhooks({ session }: { session: Session }) {
         )}
         {webhooks.data && all.length === 0 && (
           <Empty title="Nobody is told yet">
-            A failed session, an experiment with an answer, a paused judge: have them sent to a program, to a chat, or by
-            e-mail. Messages carry ids and numbers, never what somebody said.
+            A failed session, an experiment with an answer, a paused judge: have them sent to a program, to a chat, or
+            by e-mail. Messages carry ids and numbers, never what somebody said.
           </Empty>
         )}
         <ul className="border-t border-line">
