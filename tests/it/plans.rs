@@ -103,3 +103,15 @@ async fn one_persons_reads_and_writes_touch_their_rows_among_a_million() {
     // Last, because the rows that this reads may be counted late.
     assert!(t.number("SELECT COUNT(*) FROM interactions").await >= 100 * USERS);
 }
+
+/// PostgreSQL would compile the plans of long statements, which takes longer than to run them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_plan_is_compiled() {
+    let jit = "SELECT COUNT(*) FROM pg_settings WHERE name = 'jit' AND setting = 'on'";
+    let t = TestApp::new(Backend::Postgres).await;
+    assert_eq!(t.number(jit).await, 0);
+    let pooled = t.replica_with(|s| s.database.pooler = storage::db::Pooler::Transaction).await;
+    assert_eq!(pooled.number(jit).await, 0);
+    let asked = t.replica_with(|s| s.server.database_url += "?options[jit]=on").await;
+    assert_eq!(asked.number(jit).await, 1);
+}

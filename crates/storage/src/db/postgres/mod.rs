@@ -22,6 +22,9 @@ pub use pooler::Pooler;
 
 const ATTEMPTS: u32 = 6;
 const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY";
+/// [`SNAPSHOT`] where a setting holds for a transaction at most.
+const SNAPSHOT_WITHOUT_JIT: &str =
+    "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; SET LOCAL jit = off";
 const BEGIN: &str = "BEGIN";
 const BEGIN_VISIBLE: &str = "BEGIN; SET LOCAL synchronous_commit = off";
 const CHANNEL: &str = "evenhand_work";
@@ -185,7 +188,8 @@ impl Postgres {
         pool: &PgPool,
     ) -> sqlx::Result<Transaction<'static, sqlx::Postgres>> {
         let pool = pool.clone();
-        let begun = self.tasks.spawn(async move { pool.begin_with(SNAPSHOT).await });
+        let begin = if self.keeps_statements { SNAPSHOT } else { SNAPSHOT_WITHOUT_JIT };
+        let begun = self.tasks.spawn(async move { pool.begin_with(begin).await });
         begun.await.unwrap_or(Err(sqlx::Error::WorkerCrashed))
     }
 
@@ -453,6 +457,9 @@ fn options_of(hosts: &Arc<Hosts>, connections: u32) -> PgPoolOptions {
                 if hosts.target.read_write && !hosts::takes_writes(conn).await? {
                     hosts.trouble.notify_one();
                     return Err(hosts::read_only());
+                }
+                if hosts.target.without_jit {
+                    sqlx::raw_sql(hosts::NO_JIT).execute(conn).await?;
                 }
                 Ok(())
             })
