@@ -6,7 +6,10 @@ import { count, percent, plural, sourceName, words } from "../../lib/format.ts";
 import type { Range } from "../../lib/range.ts";
 import { Card } from "../../parts/page.tsx";
 
-export function EstimatedRates({ range }: { range: Range }) {
+/** One source's estimate over all its sessions that were due. */
+export type Estimate = Schemas["EstimatedSource"];
+
+export function useEstimates(range: Range): Estimate[] {
   const estimated = useQuery({
     queryKey: ["estimated-success", range.from, range.to],
     queryFn: () =>
@@ -16,17 +19,27 @@ export function EstimatedRates({ range }: { range: Range }) {
         }),
       ),
   });
-  const sources = estimated.data?.sources.filter((source) => source.labels > 0) ?? [];
-  if (sources.length === 0) return null;
+  return estimated.data?.sources.filter((source) => source.labels > 0) ?? [];
+}
+
+/** The estimate that stands for what is shown: that of the source, or the only one there is. */
+export function estimateOf(estimates: Estimate[], source: string | null): Estimate | undefined {
+  const found =
+    source === null ? (estimates.length === 1 ? estimates[0] : undefined) : estimates.find((e) => e.source === source);
+  return found?.estimated.value == null ? undefined : found;
+}
+
+export function EstimatedRates({ estimates }: { estimates: Estimate[] }) {
+  if (estimates.length === 0) return null;
   return (
     <Card
       title="Estimated success rate"
       lead="over all sessions that were due, decided or not: what the judge says, corrected by labels drawn at random">
       <ul className="flex flex-wrap gap-x-10 gap-y-3">
-        {sources.map((source) => (
+        {estimates.map((source) => (
           <li key={source.source} data-testid="estimated">
             <div className="label">{sourceName(source.source)}</div>
-            <Estimate source={source} />
+            <OfSource source={source} />
           </li>
         ))}
       </ul>
@@ -34,7 +47,7 @@ export function EstimatedRates({ range }: { range: Range }) {
   );
 }
 
-function Estimate({ source }: { source: Schemas["EstimatedSource"] }) {
+function OfSource({ source }: { source: Estimate }) {
   const { value, ci95, null_reason } = source.estimated;
   const [low, high] = ci95 ?? [];
   if (value == null) {

@@ -2,9 +2,10 @@
 import { Link } from "react-router";
 import type { Schemas } from "../../api/client.ts";
 import type { Overview } from "../../api/types.ts";
-import { count, fixed, percent, points } from "../../lib/format.ts";
+import { count, fixed, percent, plural, points } from "../../lib/format.ts";
 import type { Range } from "../../lib/range.ts";
 import { Card, Empty, Note } from "../../parts/page.tsx";
+import type { Estimate } from "./estimated.tsx";
 import { tone } from "./tiles.tsx";
 import { TrendCard } from "./trend-card.tsx";
 import type { View } from "./use-overview.ts";
@@ -18,22 +19,46 @@ type Props = {
   scoped: string | null;
   version: string | null;
   versions: Version[];
+  /** The rate over all sessions that were due, where it can be told. */
+  estimate: Estimate | undefined;
 };
 
-export function Hero({ view, state, range, health, scoped, version, versions }: Props) {
+export function Hero({ view, state, range, health, scoped, version, versions, estimate }: Props) {
   if (state === "empty") return version === null ? <Nothing health={health} /> : <NothingOf version={version} />;
   const { hero, context_tiles: tiles } = view;
   const delta = tiles.success.delta_pp;
   const changed = tone(tiles.success, "up");
+  const estimated = abstains(hero) ? estimate : undefined;
   return (
     <div className="grid gap-4 lg:grid-cols-[290px_1fr]">
       <Card
-        title={[hero.only_rules ? "Failures with evidence" : "Success rate", scoped, version]
+        title={[
+          estimated ? "Estimated success rate" : hero.only_rules ? "Failures with evidence" : "Success rate",
+          scoped,
+          version,
+        ]
           .filter((part) => part !== null)
           .join(", ")}
-        lead={hero.only_rules ? "sessions of the range" : "judged sessions of the range"}>
-        {hero.only_rules ? <FailuresWithEvidence hero={hero} /> : <SuccessRate hero={hero} />}
+        lead={
+          estimated
+            ? "all sessions of the range, judged or not"
+            : hero.only_rules
+              ? "sessions of the range"
+              : "judged sessions of the range"
+        }>
+        {estimated ? (
+          <EstimatedRate estimate={estimated} />
+        ) : hero.only_rules ? (
+          <FailuresWithEvidence hero={hero} />
+        ) : (
+          <SuccessRate hero={hero} />
+        )}
         <dl className="num mt-4 flex flex-col gap-2 border-t border-line pt-3.5 text-[0.93rem]">
+          {estimated && !hero.only_rules && (
+            <Row name="Success of the judged">
+              <span data-testid="success-of-the-judged">{fixed(hero.regular_success_rate_pp)} %</span>
+            </Row>
+          )}
           <Row name="Judged sessions">
             <span data-testid="judged-sessions">{count(hero.n)}</span>
           </Row>
@@ -56,13 +81,35 @@ export function Hero({ view, state, range, health, scoped, version, versions }: 
   );
 }
 
+/** True if the judge leaves sessions without a verdict: those it decides are not like the others. */
+const abstains = (hero: View["hero"]) => hero.judged_share != null && hero.judged_share < 0.99;
+
+function EstimatedRate({ estimate }: { estimate: Estimate }) {
+  const { value, ci95 } = estimate.estimated;
+  return (
+    <>
+      <Large id="estimated-rate" value={fixed(100 * (value ?? 0))} unit="%" />
+      <p className="num mt-2 text-soft">
+        {ci95 && `95 % interval ${percent(ci95[0])} to ${percent(ci95[1])}; `}
+        the judge's verdicts, corrected by {plural(estimate.labels, "label")} drawn at random
+      </p>
+    </>
+  );
+}
+
+function Large({ id, value, unit }: { id: string; value: string; unit?: string }) {
+  return (
+    <div className="num text-[3.3rem] leading-none font-semibold tracking-[-0.04em]" data-testid={id}>
+      {value}
+      {unit && <span className="text-[1.5rem] font-medium tracking-normal text-soft"> {unit}</span>}
+    </div>
+  );
+}
+
 function SuccessRate({ hero }: { hero: View["hero"] }) {
   return (
     <>
-      <div className="num text-[3.3rem] leading-none font-semibold tracking-[-0.04em]" data-testid="success-rate">
-        {fixed(hero.regular_success_rate_pp)}
-        <span className="text-[1.5rem] font-medium tracking-normal text-soft"> %</span>
-      </div>
+      <Large id="success-rate" value={fixed(hero.regular_success_rate_pp)} unit="%" />
       <p className="num mt-2 text-soft">
         {hero.ci95_pp
           ? `95 % interval ${fixed(hero.ci95_pp[0])} to ${fixed(hero.ci95_pp[1])} %${hero.few_users ? ", of few users" : ""}`
@@ -76,9 +123,7 @@ function SuccessRate({ hero }: { hero: View["hero"] }) {
 function FailuresWithEvidence({ hero }: { hero: View["hero"] }) {
   return (
     <>
-      <div className="num text-[3.3rem] leading-none font-semibold tracking-[-0.04em]" data-testid="failures">
-        {count(hero.failures_with_evidence)}
-      </div>
+      <Large id="failures" value={count(hero.failures_with_evidence)} />
       <p className="mt-2 text-soft">{hero.advice}</p>
     </>
   );

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { Overview } from "../../api/types.ts";
 import { serve, show, viewer } from "../../test-server.tsx";
 import OverviewPage from "./page.tsx";
+import type { Estimate } from "./estimated.tsx";
 import { sentenceOf } from "./sentence.tsx";
 import { verdict } from "./versions-card.tsx";
 
@@ -105,8 +106,10 @@ function open(
   address?: string,
   judges: Overview["judges"] = [model],
   decisions = mostJudged,
+  sources: Estimate[] = [],
 ) {
   const sent = serve({
+    "GET /api/evaluations/estimated_success": { sources },
     "GET /api/sessions": { sessions: [{ source: "web" }, { source: "app" }, { source: "web" }], next_cursor: null },
     "POST /api/get_evaluation_overview": overview(state, judges),
     "GET /api/evaluations/judge_health": { decisions },
@@ -136,6 +139,18 @@ describe("the overview", () => {
     expect(screen.getByRole("heading", { name: "Failures with evidence" })).toBeInTheDocument();
     expect(screen.getByText("Report outcomes, or label 50 sessions.")).toBeInTheDocument();
     expect(screen.queryByTestId("success-rate")).toBeNull();
+  });
+  it("shows the estimate over all sessions large where the judge abstains, of one source", async () => {
+    const estimated = { value: 0.684, ci95: [0.61, 0.75] as [number, number], null_reason: null };
+    const of = (source: string) => ({ source, sessions: 1645, labels: 120, labelled_users: 80, estimated });
+    open("full", undefined, [model], mostJudged, [of("web")]);
+    expect(await screen.findByTestId("estimated-rate")).toHaveTextContent("68.4 %");
+    expect(screen.getByText(/^95 % interval 61.0 % to 75.0 %; .* corrected by 120 labels/)).toBeInTheDocument();
+    expect(screen.getByTestId("success-of-the-judged")).toHaveTextContent("91.4 %");
+    cleanup();
+    open("full", undefined, [model], mostJudged, [of("app"), of("web")]);
+    expect(await screen.findAllByTestId("estimated")).toHaveLength(2);
+    expect(screen.getByTestId("success-rate")).toHaveTextContent("91.4 %");
   });
   it("says when rules judged, or some of it, and where to set a model", async () => {
     open("full", undefined, [rules]);

@@ -11,7 +11,7 @@ import { useArrival } from "../connect/arrival.ts";
 import { BeforeFirst } from "../connect/before-first.tsx";
 import { Cohorts } from "./cohorts.tsx";
 import { Corrections } from "./corrections.tsx";
-import { EstimatedRates } from "./estimated.tsx";
+import { EstimatedRates, estimateOf, useEstimates } from "./estimated.tsx";
 import { Hero } from "./hero.tsx";
 import { JudgedByRules } from "./judged-by-rules.tsx";
 import { Rules } from "./rules.tsx";
@@ -42,6 +42,7 @@ export default function OverviewPage({ session }: { session: Session }) {
   const view = set ? viewOf(set) : overview.data;
   const sourceId = source === null ? null : (known.find((name) => sourceName(name) === source) ?? source);
   const change = useChange(range, sourceId, version);
+  const estimates = useEstimates(range);
   // Of one source, or of one version, there is nothing to lay over each other.
   const versions = useVersions(
     range,
@@ -103,10 +104,12 @@ export default function OverviewPage({ session }: { session: Session }) {
             scoped={source}
             version={version}
             versions={versions}
+            // Estimates do not tell versions apart.
+            estimate={version === null ? estimateOf(estimates, sourceId) : undefined}
           />
           {overview.data.hero.state !== "empty" && (
             <>
-              <EstimatedRates range={range} />
+              <EstimatedRates estimates={estimates} />
               <ContextTiles tiles={view.context_tiles} partners={view.partner_tiles} />
               <VersionsCard versions={versions} range={range} />
               <div className="grid items-start gap-4 xl:grid-cols-[3fr_2fr]">
