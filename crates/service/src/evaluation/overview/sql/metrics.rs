@@ -160,6 +160,23 @@ line! {
     }
 }
 
+/// Verdicts on one version of the agent, for the list of versions.
+#[derive(Debug, Deserialize)]
+pub struct VersionLine {
+    pub agent_version: String,
+    pub n: i64,
+}
+
+impl Line for VersionLine {
+    fn of_sums(alias: &str, _start: &str, _groups: &str) -> String {
+        format!("{alias}.agent_version, {alias}.n")
+    }
+
+    fn of_row() -> String {
+        "r.agent_version, 1".to_owned()
+    }
+}
+
 /// Sessions that cite a rule. Lines of rules have no time of their own.
 pub const RULE_KEYS: &[Column] =
     &[("source", "@.source"), ("kind", "@.kind"), ("rule_id", "@.rule_id")];

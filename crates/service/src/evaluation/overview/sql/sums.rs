@@ -9,13 +9,15 @@
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
 use sqlx::types::Json;
 
-use super::metrics::{GapLine, Line, RULE_SUMS, ShadowLine, TurnLine, VerdictLine};
+use super::metrics::{GapLine, Line, RULE_SUMS, ShadowLine, TurnLine, VerdictLine, VersionLine};
 use crate::evaluation::EvaluationResult;
+use crate::evaluation::overview::numbers::TREND;
 use crate::evaluation::overview::windows::{Ranges, Span, share};
 use crate::evaluation::verdict::verdict_columns;
 use crate::sessions::CitationKind;
@@ -70,6 +72,18 @@ impl Lines<GapLine> {
                 None => line.is_newest == 1,
             });
         }
+    }
+}
+
+impl Lines<VersionLine> {
+    /// Versions with a verdict in a window, in order.
+    fn with_verdicts(&self, window: i64) -> Vec<String> {
+        let mut verdicts = BTreeMap::<&str, i64>::new();
+        for (share, line) in self.of_window(window) {
+            *verdicts.entry(&line.agent_version).or_default() += share * line.n;
+        }
+        let judged = verdicts.into_iter().filter(|(_, n)| *n > 0);
+        judged.map(|(version, _)| version.to_owned()).collect()
     }
 }
 
@@ -173,12 +187,18 @@ fn row_lines<L: Line>(name: &str, table: &str, parameter: &str, condition: &str)
     )
 }
 
-/// Start of the oldest hour with a verdict of the version asked for. A subquery of its own, so that it is computed once.
-const OLDEST_HOUR: &str = "(SELECT MIN(hour) FROM (
-    SELECT MIN(start) AS hour FROM evaluation_rollups
-    WHERE org_id = $1 AND grain = 3600 AND ($9 IS NULL OR agent_version = $9)
-    UNION ALL SELECT MIN(hour) AS hour FROM evaluation_deltas
-    WHERE org_id = $1 AND n > 0 AND ($9 IS NULL OR agent_version = $9)) hours)";
+/// Start of the first session with a verdict on the version asked for: the first of the oldest hour that has one.
+const FIRST_AT: &str = "(SELECT MIN(r.created_at)
+    FROM (SELECT MIN(hour) AS hour FROM (
+              SELECT hour FROM (
+                  SELECT start AS hour FROM evaluation_rollups
+                  WHERE org_id = $1 AND grain = 3600 AND ($9 IS NULL OR agent_version = $9)
+                  ORDER BY start LIMIT 1) folded
+              UNION ALL SELECT MIN(hour) AS hour FROM evaluation_deltas
+              WHERE org_id = $1 AND n > 0 AND ($9 IS NULL OR agent_version = $9)) hours) oldest
+    CROSS JOIN evaluation_results r
+    WHERE r.org_id = $1 AND r.evaluation_name = 'agent_success' AND ($9 IS NULL OR r.agent_version = $9)
+      AND r.created_at >= oldest.hour AND r.created_at < oldest.hour + 3600) AS first_at";
 
 /// The newest verdicts on sessions, one of each. As JSON, because handing over rows of so many columns takes longer than
 /// all else in an overview. Fractions have 15 digits.
@@ -234,12 +254,7 @@ fn columns() -> Vec<String> {
             "$7",
             "AND r.judge_prompt_version = $8 AND ($9 IS NULL OR r.agent_version = $9)",
         ),
-        format!(
-            "(SELECT MIN(r.created_at) FROM evaluation_results r
-              WHERE r.org_id = $1 AND r.evaluation_name = 'agent_success'
-                AND ($9 IS NULL OR r.agent_version = $9)
-                AND r.created_at >= {OLDEST_HOUR} AND r.created_at < {OLDEST_HOUR} + 3600) AS first_at"
-        ),
+        FIRST_AT.to_owned(),
         format!(
             "(SELECT CAST({{json_rows:tag, scorer_name, source, n, total}} AS TEXT) FROM (
                   SELECT c.tag, i.scorer_name, s.source, COUNT(*) AS n, SUM(i.value) AS total
@@ -249,32 +264,24 @@ fn columns() -> Vec<String> {
                   GROUP BY 1, 2, 3) scores) AS scores",
             ranges("$10")
         ),
-        agent_versions(),
+        rollup_lines::<VersionLine>(
+            "version",
+            ["evaluation_rollups", "evaluation_deltas"],
+            "$11",
+            "",
+        ),
+        row_lines::<VersionLine>(
+            "version",
+            "evaluation_results",
+            "$12",
+            "AND r.evaluation_name = 'agent_success'",
+        ),
         "(SELECT MAX(id) FROM (
               SELECT MAX(delta_id) AS id FROM evaluation_deltas
               UNION ALL SELECT last_id AS id FROM folded_deltas WHERE deltas = 'evaluation_deltas') ids) AS stamp"
             .to_owned(),
         NEWEST_VERDICTS.to_owned(),
     ]
-}
-
-/// The agent's versions with a verdict in a window that is covered with tag 1.
-fn agent_versions() -> String {
-    let (lines, rows) = (ranges("$11"), ranges("$12"));
-    format!(
-        "(SELECT CAST({{json_values:agent_version}} AS TEXT) FROM (
-              SELECT agent_version FROM (
-                  SELECT e.agent_version, SUM(c.tag * e.n) AS n FROM {lines} c CROSS JOIN evaluation_rollups e
-                  WHERE e.org_id = $1 AND e.grain = c.grain AND e.start >= c.low AND e.start < c.high GROUP BY 1
-                  UNION ALL
-                  SELECT d.agent_version, SUM(c.tag * d.n) AS n FROM {lines} c CROSS JOIN evaluation_deltas d
-                  WHERE d.org_id = $1 AND d.hour >= c.low AND d.hour < c.high GROUP BY 1
-                  UNION ALL
-                  SELECT r.agent_version, SUM(c.tag) AS n FROM {rows} c CROSS JOIN evaluation_results r
-                  WHERE r.org_id = $1 AND r.evaluation_name = 'agent_success'
-                    AND r.created_at >= c.low AND r.created_at < c.high GROUP BY 1
-              ) sums GROUP BY 1 HAVING SUM(n) > 0) versions) AS agent_versions"
-    )
 }
 
 /// All verdicts of sessions, or those on one version of the agent.
@@ -320,7 +327,9 @@ struct FoundTexts {
     turn_rows: String,
     first_at: Option<i64>,
     scores: String,
-    agent_versions: String,
+    version_lines: String,
+    version_deltas: String,
+    version_rows: String,
     stamp: Option<i64>,
     recent_results: String,
     rule_lines: String,
@@ -356,8 +365,8 @@ pub async fn read(tx: &mut Tx, asked: &Asked<'_>) -> Result<Found> {
         &asked.rules.lines
     )?;
     let found = found.ok_or_else(|| Error::Internal("an overview has a row".to_owned()))?;
-    let mut agent_versions: Vec<String> = listed(&found.agent_versions)?;
-    agent_versions.sort_unstable();
+    let versions: Lines<VersionLine> =
+        Lines::new([&found.version_lines, &found.version_deltas, &found.version_rows])?;
     let mut recent_results: Vec<EvaluationResult> = listed(&found.recent_results)?;
     // An aggregate need not keep the order of its rows.
     recent_results.sort_unstable_by_key(|result| Reverse((result.created_at, result.result_id)));
@@ -374,7 +383,7 @@ pub async fn read(tx: &mut Tx, asked: &Asked<'_>) -> Result<Found> {
             scores: listed(&found.scores)?,
             first_at: found.first_at,
         },
-        agent_versions,
+        agent_versions: versions.with_verdicts(TREND),
         cited_rules: [found.rule_lines, found.rule_deltas, found.rule_rows],
         recent_results,
         stamp: found.stamp,
