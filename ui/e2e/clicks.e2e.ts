@@ -158,7 +158,7 @@ describe("learnings", () => {
     await visit(page, `${demo.url}/learnings`, "Learnings");
     await page.getByRole("button", { name: "Effects" }).click();
     await page.getByRole("button", { name: /Ask for the password/ }).click();
-    await page.getByText("Success without it").waitFor();
+    await page.getByText("Success without it", { exact: true }).waitFor();
     await page.getByRole("region", { name: "Texts and epochs of the trial" }).getByText("fair").waitFor();
   });
 });
