@@ -139,28 +139,48 @@ fn calls_made_again(turns: &[Turn]) -> usize {
         .count()
 }
 
-/// Where something was said, in the order of the words that begin with it.
-const PLACES: [&str; 5] = ["agent at the end", "agent", "first", "user at the end", "user"];
+/// Speaker and part of the session of a word. The variants are in alphabetical order of their names, so that words sorted
+/// by place are nearly sorted as texts.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    AgentAtTheEnd,
+    Agent,
+    First,
+    UserAtTheEnd,
+    User,
+}
+
+impl Place {
+    fn name(self) -> &'static str {
+        match self {
+            Place::AgentAtTheEnd => "agent at the end",
+            Place::Agent => "agent",
+            Place::First => "first",
+            Place::UserAtTheEnd => "user at the end",
+            Place::User => "user",
+        }
+    }
+}
 
 fn words(turns: &[Heard], language: Language) -> Vec<String> {
     let first = turns.iter().position(|turn| turn.user);
     let spoken: Vec<usize> = (0..turns.len()).filter(|at| !turns[*at].text.is_empty()).collect();
     let last_two = spoken.len().checked_sub(2).map_or(0, |at| spoken[at]);
-    let mut said: Vec<(usize, &str)> = Vec::new();
+    let mut said: Vec<(Place, &str)> = Vec::new();
     for (at, turn) in turns.iter().enumerate() {
         let place = match (turn.user, at >= last_two) {
-            (true, _) if Some(at) == first => 2,
-            (true, true) => 3,
-            (true, false) => 4,
-            (false, true) => 0,
-            (false, false) => 1,
+            (true, _) if Some(at) == first => Place::First,
+            (true, true) => Place::UserAtTheEnd,
+            (true, false) => Place::User,
+            (false, true) => Place::AgentAtTheEnd,
+            (false, false) => Place::Agent,
         };
         said.extend(turn.plain.split_whitespace().map(|word| (place, folded(word))));
     }
     said.sort_unstable();
     said.dedup();
     let mut found: Vec<String> =
-        said.into_iter().map(|(place, word)| [PLACES[place], ": ", word].concat()).collect();
+        said.into_iter().map(|(place, word)| [place.name(), ": ", word].concat()).collect();
     let calls: Vec<&(String, bool)> = turns.iter().flat_map(|turn| &turn.tools).collect();
     for (name, failed) in &calls {
         let status = if *failed { "failed" } else { "worked" };
