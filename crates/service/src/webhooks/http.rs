@@ -12,7 +12,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::{
-    Delivery, DeliveryState, EventType, NewWebhook, Webhook, WebhookChange, WebhookFormat,
+    Delivery, DeliveryState, EventType, NewWebhook, Webhook, WebhookChange, WebhookFormat, target,
 };
 use crate::app::App;
 use crate::credentials::{Inspector, Operator};
@@ -52,7 +52,7 @@ struct ShownWebhook {
 impl From<Webhook> for ShownWebhook {
     fn from(webhook: Webhook) -> Self {
         ShownWebhook {
-            url: webhook.url,
+            url: target::shown(&webhook),
             webhook_id: webhook.webhook_id,
             format: webhook.format,
             description: webhook.description,

@@ -36,6 +36,14 @@ pub fn accept(app: &App, url: &str, format: WebhookFormat) -> Result<Target> {
     })
 }
 
+/// The address as people may see it. One that was stored before addresses were sealed is whole in the database.
+pub fn shown(webhook: &Webhook) -> String {
+    match webhook.format {
+        WebhookFormat::Slack => without_end(&webhook.url),
+        WebhookFormat::Standard | WebhookFormat::Email => webhook.url.clone(),
+    }
+}
+
 /// The address that messages go to.
 pub fn address(app: &App, webhook: &Webhook) -> Result<String> {
     match &webhook.sealed_url {
@@ -75,5 +83,6 @@ mod tests {
             without_end("https://hooks.slack.example/services/T0/B0/secret"),
             "https://hooks.slack.example/…"
         );
+        assert_eq!(without_end("https://hooks.slack.example/…"), "https://hooks.slack.example/…");
     }
 }
