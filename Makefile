@@ -158,21 +158,23 @@ test-image: $(if $(BINARY),,static)
 test-deployment: $(if $(BINARY),,debug-build)
 	scripts/test-deployment $(BINARY)
 
-# Load programs; they print tables and assert nothing. See docs/operations.md.
+# Load programs; they print tables and assert nothing. See docs/performance.md. Most of them start the release binary;
+# bench_search and bench_judge hold the service themselves and are linked like it.
+RELEASE_AND = cargo build --release --bin evenhand && cargo build --profile bench --example
 bench: bench-publish bench-spans bench-regenerate bench-search bench-experiments bench-overview bench-effects bench-erase bench-learning bench-scale
 
 bench-publish:
-	cargo build --release --bin evenhand --example bench_publish
+	$(RELEASE_AND) bench_publish
 	target/release/examples/bench_publish
 	FSYNC=on scripts/with-postgres target/release/examples/bench_publish --postgres
 
 bench-spans:
-	cargo build --release --bin evenhand --example bench_spans
+	$(RELEASE_AND) bench_spans
 	target/release/examples/bench_spans
 	FSYNC=on scripts/with-postgres target/release/examples/bench_spans --postgres
 
 bench-regenerate:
-	cargo build --release --bin evenhand --example bench_regenerate
+	$(RELEASE_AND) bench_regenerate
 	target/release/examples/bench_regenerate
 	FSYNC=on scripts/with-postgres target/release/examples/bench_regenerate --postgres
 
@@ -185,36 +187,36 @@ bench-search:
 	FSYNC=on scripts/with-postgres target/release/examples/bench_search --sizes 30000 --clients 8 --trials --postgres
 
 bench-experiments:
-	cargo build --release --bin evenhand --example bench_experiment_results
+	$(RELEASE_AND) bench_experiment_results
 	target/release/examples/bench_experiment_results
 
 bench-effects:
-	cargo build --release --bin evenhand --example bench_effects
+	$(RELEASE_AND) bench_effects
 	target/release/examples/bench_effects
 	FSYNC=on scripts/with-postgres target/release/examples/bench_effects --postgres
 
 bench-overview:
-	cargo build --release --bin evenhand --example bench_overview
+	$(RELEASE_AND) bench_overview
 	target/release/examples/bench_overview
 	FSYNC=on scripts/with-postgres target/release/examples/bench_overview --postgres
 
 bench-erase:
-	cargo build --release --bin evenhand --example bench_erase
+	$(RELEASE_AND) bench_erase
 	target/release/examples/bench_erase
 
 bench-learning:
-	cargo build --release --bin evenhand --example bench_learning
+	$(RELEASE_AND) bench_learning
 	target/release/examples/bench_learning
 	FSYNC=on scripts/with-postgres target/release/examples/bench_learning --postgres
 
 # Publishes and verdicts on SQLite and PostgreSQL in one run, with their processor time. See docs/scaling.md.
 bench-scale:
-	cargo build --release --bin evenhand --example bench_scale
+	$(RELEASE_AND) bench_scale
 	FSYNC=on scripts/with-postgres target/release/examples/bench_scale
 
 # Three replicas on PostgreSQL while servers and databases are killed, for ten minutes. Fails if something is lost.
 chaos:
-	cargo build --release --bin evenhand --example bench_chaos
+	$(RELEASE_AND) bench_chaos
 	target/release/examples/bench_chaos --seconds 600
 
 # How well the rules and the learned judge do on sessions with known outcomes: DATA is a file or a folder of them, in

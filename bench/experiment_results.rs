@@ -109,7 +109,8 @@ async fn fill(data_dir: &std::path::Path, users: usize) {
     let started = now - 28 * 86_400;
     run(
         &mut conn,
-        &format!("INSERT INTO experiments VALUES ('default', 'bench', 1, {PERCENTAGE}, 5000, 2, {started}, NULL)"),
+        &format!("INSERT INTO experiments (org_id, experiment_id, number, holdout_percentage, planned_users,
+         margin_percentage_points, started_at, ended_at) VALUES ('default', 'bench', 1, {PERCENTAGE}, 5000, 2, {started}, NULL)"),
     )
     .await;
     run(&mut conn, "CREATE TEMP TABLE people (n INTEGER PRIMARY KEY, user_id TEXT, arm TEXT)")
