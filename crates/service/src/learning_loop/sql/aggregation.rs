@@ -11,7 +11,8 @@ use storage::{row, rows};
 const KNOWN: i64 = 5000;
 
 /// The next current user playbooks of an agent version after the one with number `after`, oldest first, with their
-/// vectors by `model`.
+/// vectors by `model`. The vector is a subquery: joined, PostgreSQL reads all vectors of the organization for each
+/// playbook while it has no statistics of the tables.
 pub async fn members(
     tx: &mut Tx,
     org_id: &OrgId,
@@ -23,10 +24,11 @@ pub async fn members(
     rows!(
         tx,
         Member,
-        "SELECT b.user_playbook_id, b.user_id, b.content, b.\"trigger\", b.source_interaction_ids, v.vector
-         FROM user_playbooks b LEFT JOIN user_playbook_vectors v
-            ON v.org_id = b.org_id AND v.user_id = b.user_id AND v.user_playbook_id = b.user_playbook_id
-            AND v.revision = b.revision AND v.model = $3
+        "SELECT b.user_playbook_id, b.user_id, b.content, b.\"trigger\", b.source_interaction_ids,
+                (SELECT v.vector FROM user_playbook_vectors v
+                  WHERE v.org_id = b.org_id AND v.user_id = b.user_id AND v.user_playbook_id = b.user_playbook_id
+                    AND v.revision = b.revision AND v.model = $3) AS vector
+         FROM user_playbooks b
          WHERE b.org_id = $1 AND b.agent_version = $2 AND b.status = 'current' AND b.user_playbook_id > $4
          ORDER BY b.user_playbook_id LIMIT $5 + 0",
         org_id,
