@@ -15,7 +15,7 @@ use base::private_files;
 use service::app::{App, Schema};
 use service::credentials::people::Provider;
 use service::evaluation::overview;
-use service::governance::ledger;
+use service::governance::{self, ledger};
 use service::user_tables::USER_TABLES;
 use service::{credentials, learnings, sessions};
 use storage::db::Engine;
@@ -101,6 +101,12 @@ async fn run(installation: &Installation, rollups: Option<bool>) -> Result<ExitC
     }
     check_proofs(&app, &mut report).await?;
     check_queue(&app, &mut report).await?;
+    if let Some(age) = governance::overdue_seconds(&app).await? {
+        report.problem(&format!(
+            "remains of somebody erased {age} s ago are still in the file; a running server cleans them out, \
+             and `GET /api/jobs` shows its job scrub_files"
+        ));
+    }
     check_access(&app, &mut report).await?;
     app.stop().await;
     match report.problems {

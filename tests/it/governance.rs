@@ -6,6 +6,7 @@ mod certificate;
 pub mod erase;
 mod export;
 mod faults;
+mod files;
 mod model;
 mod simulation;
 

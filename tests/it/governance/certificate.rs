@@ -49,38 +49,6 @@ async fn a_complete_erasure_has_a_certificate_that_cannot_be_changed(t: TestApp)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn files_that_take_long_are_cleaned_after_the_answer() {
-    let t =
-        TestApp::with(Backend::Sqlite, |settings| settings.governance.physical_seconds = 0).await;
-    let both = Both::new(&t).await;
-    let mut body = two_turns("ada", "s1");
-    body["interaction_data_list"][0]["content"] = json!("my word is xylophone-meadow");
-    both.agent.publish(&body).await.ok();
-    let done = both.erase("ada", "dsr").await;
-    assert_eq!(done["status"], "complete");
-    let path = format!(
-        "/api/governance/purge-operations/{}/certificate",
-        done["purge_id"].as_str().unwrap()
-    );
-    let before = both.governor.get(&path).await.ok();
-    assert_eq!(
-        (&before["certificate"]["level"], &before["certificate"]["physical_at"]),
-        (&json!("logical"), &json!(null))
-    );
-    t.clock().advance(60);
-    work(&t).await;
-    let after = both.governor.get(&path).await.ok();
-    assert_eq!(
-        (&after["certificate"]["level"], &after["certificate"]["physical_at"]),
-        (&json!("physical"), &json!(NOW + 60))
-    );
-    for file in std::fs::read_dir(&t.settings().server.data_dir).unwrap() {
-        let bytes = std::fs::read(file.unwrap().path()).unwrap_or_default();
-        assert!(!bytes.windows(15).any(|part| part == b"xylophone-meado"));
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_erased_person_does_not_come_back_with_a_restored_backup() {
     let t = TestApp::new(Backend::Sqlite).await;
     let both = Both::new(&t).await;

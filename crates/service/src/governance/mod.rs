@@ -22,6 +22,7 @@ mod zip;
 
 use std::sync::Arc;
 
+pub use physical::overdue_seconds;
 pub use purge::record_gauges;
 
 /// The background work of this area.

@@ -10,8 +10,10 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::app::App;
+use crate::governance;
 use crate::schema::MIGRATIONS;
 use judge::JudgeState;
+use storage::error::Error;
 
 pub fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new().routes(routes!(live)).routes(routes!(ready)).routes(routes!(version))
@@ -31,6 +33,8 @@ base::vocabulary! {
         Process = "process",
         Storage = "storage",
         Jobs = "jobs",
+        /// The remains of the erased in the database's files.
+        Files = "files",
         Judge = "judge",
     }
 }
@@ -78,10 +82,13 @@ async fn ready(State(app): State<Arc<App>>) -> (StatusCode, Json<Health>) {
     } else {
         let storage = async {
             app.check_writes().await?;
-            storage::jobs::oldest_due_age(&app).await
+            Ok((
+                storage::jobs::oldest_due_age(&app).await?,
+                governance::overdue_seconds(&app).await?,
+            ))
         };
         match storage.await {
-            Ok(age) => {
+            Ok((age, overdue)) => {
                 let detail = "reads and writes".to_owned();
                 checks.push(Check { name: HealthCheck::Storage, ok: true, detail });
                 let detail = match age {
@@ -89,8 +96,14 @@ async fn ready(State(app): State<Arc<App>>) -> (StatusCode, Json<Health>) {
                     age => format!("the oldest due job waits for {age} s"),
                 };
                 checks.push(Check { name: HealthCheck::Jobs, ok: true, detail });
+                // A warning: requests are served all the same.
+                if let Some(age) = overdue {
+                    let detail =
+                        format!("remains of somebody erased {age} s ago wait to be cleaned out");
+                    checks.push(Check { name: HealthCheck::Files, ok: true, detail });
+                }
             }
-            Err(error) => {
+            Err::<_, Error>(error) => {
                 let detail = error.to_string();
                 checks.push(Check { name: HealthCheck::Storage, ok: false, detail });
             }

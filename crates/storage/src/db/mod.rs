@@ -120,13 +120,6 @@ enum Promise {
     Visible,
 }
 
-/// Method of removing the remains of deleted rows from a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scrub {
-    Rewrite,
-    Gaps,
-}
-
 #[derive(Clone)]
 enum Storage {
     None,
@@ -327,14 +320,30 @@ impl Db {
         }
     }
 
-    /// Leaves nothing of deleted rows in the file (SQLite): by writing it anew while writers wait, or by overwriting
-    /// the gaps of its pages between their writes. [`Db::empty_log`] has to follow. Other engines rewrite by
-    /// themselves.
-    pub async fn scrub(&self, how: Scrub) -> Result<()> {
-        match (&self.storage, how) {
-            (Storage::Sqlite(db), Scrub::Rewrite) => db.vacuum().await,
-            (Storage::Sqlite(db), Scrub::Gaps) => db.zero_gaps().await.map(drop),
+    /// Leaves nothing of deleted rows in the file (SQLite) by writing it anew while writers wait. [`Db::empty_log`] has
+    /// to follow. Other engines rewrite by themselves.
+    pub async fn rewrite_file(&self) -> Result<()> {
+        match &self.storage {
+            Storage::Sqlite(db) => db.vacuum().await,
             _ => Ok(()),
+        }
+    }
+
+    /// Pages of the file (SQLite); 0 elsewhere.
+    pub async fn page_count(&self) -> Result<i64> {
+        match &self.storage {
+            Storage::Sqlite(db) => db.page_count().await,
+            _ => Ok(0),
+        }
+    }
+
+    /// Leaves nothing of deleted rows in some of the pages from `first` (1 is the first of the file) to `last` (SQLite),
+    /// between others' writes. Gives the page to go on with; none when all are clean. Then [`Db::empty_log`] has to
+    /// follow.
+    pub async fn zero_gaps(&self, first: i64, last: i64) -> Result<Option<i64>> {
+        match &self.storage {
+            Storage::Sqlite(db) => db.zero_gaps(first, last).await,
+            _ => Ok(None),
         }
     }
 

@@ -4,8 +4,10 @@
 //! in the unallocated gap of live pages. [`Sqlite::vacuum`] writes the whole file anew while writers wait.
 //! [`Sqlite::zero_gaps`] overwrites the gaps page by page between other people's writes, for files too large to make
 //! everybody wait. Both are over when [`Sqlite::empty_log`] has emptied the write-ahead log.
+//!
+//! A page that was cleaned stays clean of what was deleted before: SQLite copies cells that are in use from page to page,
+//! never a gap, and `secure_delete` zeroes pages that become free.
 
-use futures_util::TryStreamExt;
 use sqlx::sqlite::SqlitePool;
 use tokio::sync::oneshot;
 
@@ -14,9 +16,14 @@ use super::{Tx, classify};
 use crate::error::{Error, Result};
 
 /// Pages overwritten in one transaction.
-const PAGES_AT_ONCE: usize = 32;
-/// Scans for gaps before giving up on pages that others keep changing.
-const SCANS: usize = 8;
+const PAGES_WRITTEN: usize = 32;
+/// Pages looked at in one snapshot. A snapshot that is held for long keeps the write-ahead log from being emptied.
+const PAGES_READ: i64 = 256;
+/// Pages cleaned by one call of [`Sqlite::zero_gaps`].
+const PAGES_CLEANED: i64 = 2_048;
+/// In files with fewer pages than this, the first byte tells pages of b-trees (2, 5, 10 or 13) from those of long values
+/// and free ones, which begin with a page number of four bytes.
+const MOST_PAGES: i64 = 2 << 24;
 
 /// Work of the writer outside of any transaction.
 #[derive(Clone, Copy)]
@@ -55,83 +62,60 @@ impl Sqlite {
         answer.await.unwrap_or_else(|_| Err(gone()))
     }
 
-    /// Overwrites what is left in the gaps of live pages and gives how many pages had something there.
-    pub(super) async fn zero_gaps(&self) -> Result<u64> {
-        let (mut zeroed, mut missed) = (0, None);
-        for _ in 0..SCANS {
-            let (done, left) = self.zero_gaps_once(missed.as_ref()).await?;
-            zeroed += done;
-            if left.is_empty() {
-                return Ok(zeroed);
-            }
-            missed = Some(left);
-        }
-        Err(Error::unavailable("Pages of the database change too fast to be cleaned.", 1))
+    /// Pages of the file.
+    pub(super) async fn page_count(&self) -> Result<i64> {
+        let (count,): (i64,) = sqlx::query_as("SELECT page_count FROM pragma_page_count")
+            .fetch_one(&self.readers)
+            .await?;
+        Ok(count)
     }
 
-    /// One scan, over all pages or those of `only`; gives the pages that changed between being read and written.
-    async fn zero_gaps_once(
-        &self,
-        only: Option<&std::collections::BTreeSet<i64>>,
-    ) -> Result<(u64, std::collections::BTreeSet<i64>)> {
-        let mut conn = self.readers.acquire().await.map_err(|e| classify(e.into()))?;
-        let mut pages = sqlx::query_as::<_, (i64, Vec<u8>)>(
-            "SELECT s.pageno, p.data FROM dbstat s CROSS JOIN sqlite_dbpage p ON p.pgno = s.pageno
-             WHERE s.pagetype IN ('leaf', 'internal')",
+    /// Overwrites what is left in the gaps of live pages from `first` to `last`, for some of them, and gives the page to
+    /// go on with; none at the end.
+    pub(super) async fn zero_gaps(&self, first: i64, last: i64) -> Result<Option<i64>> {
+        if last >= MOST_PAGES {
+            return Err(Error::unavailable(
+                "The database is too large to be cleaned page by page: stop the server and run VACUUM on its file.",
+                3600,
+            ));
+        }
+        let end = (first + PAGES_CLEANED).min(last + 1);
+        let mut start = first;
+        while start < end {
+            let next = (start + PAGES_READ).min(end);
+            for pages in self.pages_with_gaps((start..next).collect()).await?.chunks(PAGES_WRITTEN)
+            {
+                self.write(pages.to_vec(), |tx, pages| Box::pin(clean(tx, pages))).await?;
+            }
+            start = next;
+        }
+        Ok((end <= last).then_some(end))
+    }
+
+    /// Those of some pages that have something in their gaps.
+    async fn pages_with_gaps(&self, numbers: Vec<i64>) -> Result<Vec<i64>> {
+        let pages: Vec<(i64, Vec<u8>)> = sqlx::query_as(
+            "SELECT p.pgno, p.data FROM json_each(?) AS asked CROSS JOIN sqlite_dbpage p ON p.pgno = asked.value",
         )
-        .fetch(&mut *conn);
-        let (mut found, mut done, mut missed) = (Vec::new(), 0, std::collections::BTreeSet::new());
-        while let Some((number, page)) = pages.try_next().await? {
-            if only.is_some_and(|only| !only.contains(&number)) {
-                continue;
-            }
-            if let Some(clean) = without_gaps(number, &page) {
-                found.push(DirtyPage { number, page, clean });
-            }
-            if found.len() == PAGES_AT_ONCE {
-                done += self.overwrite(std::mem::take(&mut found), &mut missed).await?;
-            }
-        }
-        done += self.overwrite(found, &mut missed).await?;
-        Ok((done, missed))
-    }
-
-    async fn overwrite(
-        &self,
-        found: Vec<DirtyPage>,
-        missed: &mut std::collections::BTreeSet<i64>,
-    ) -> Result<u64> {
-        if found.is_empty() {
-            return Ok(0);
-        }
-        let count = found.len() as u64;
-        let changed = self.write(found, |tx, found| Box::pin(overwrite(tx, found))).await?;
-        let done = count - changed.len() as u64;
-        missed.extend(changed);
-        Ok(done)
+        .bind(sqlx::types::Json(numbers))
+        .fetch_all(&self.readers)
+        .await?;
+        let has_gaps = |(number, page): &(i64, Vec<u8>)| without_gaps(*number, page).is_some();
+        Ok(pages.into_iter().filter(has_gaps).map(|(number, _)| number).collect())
     }
 }
 
-struct DirtyPage {
-    number: i64,
-    page: Vec<u8>,
-    clean: Vec<u8>,
-}
-
-/// Writes clean pages over those that are still what was read, and gives the numbers of the others: what became
-/// of them meanwhile may be no page of rows any more.
-async fn overwrite(tx: &mut Tx, found: &[DirtyPage]) -> Result<Vec<i64>> {
-    let mut changed = Vec::new();
-    for DirtyPage { number, page, clean } in found {
-        let now =
+/// Overwrites the gaps of pages as they are now: they may have changed since they were looked at, and even have become
+/// pages of something else.
+async fn clean(tx: &mut Tx, numbers: &[i64]) -> Result<()> {
+    for number in numbers {
+        let page =
             crate::row!(tx, (Vec<u8>,), "SELECT data FROM sqlite_dbpage WHERE pgno = $1", number)?;
-        if now.is_none_or(|(now,)| now != *page) {
-            changed.push(*number);
-            continue;
+        if let Some(clean) = page.and_then(|(page,)| without_gaps(*number, &page)) {
+            crate::run!(tx, "UPDATE sqlite_dbpage SET data = $2 WHERE pgno = $1", number, clean)?;
         }
-        crate::run!(tx, "UPDATE sqlite_dbpage SET data = $2 WHERE pgno = $1", number, clean)?;
     }
-    Ok(changed)
+    Ok(())
 }
 
 /// The page of a b-tree with its unallocated bytes zeroed; nothing if they are. Layout: <https://sqlite.org/fileformat2.html>.

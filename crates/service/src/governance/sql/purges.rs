@@ -190,14 +190,14 @@ pub async fn set_physical(tx: &mut Tx, before: i64, now: i64) -> Result<u64> {
     )
 }
 
-pub async fn any_unscrubbed(tx: &mut Tx) -> Result<bool> {
+/// When the oldest of the complete erasures whose remains are still in the files was completed.
+pub async fn oldest_unscrubbed(tx: &mut Tx) -> Result<Option<i64>> {
     let found = row!(
         tx,
-        (String,),
-        "SELECT purge_id FROM purge_operations
-         WHERE physical_at IS NULL AND completed_at IS NOT NULL LIMIT 1"
+        (Option<i64>,),
+        "SELECT MIN(completed_at) FROM purge_operations WHERE physical_at IS NULL"
     )?;
-    Ok(found.is_some())
+    Ok(found.and_then(|(completed_at,)| completed_at))
 }
 
 /// `(status, how many, when the oldest began)`.
