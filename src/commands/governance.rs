@@ -1,6 +1,7 @@
 //! `evenhand governance …`: what the endpoints do, for operators. On the installation itself by the same code, or by
 //! asking a server.
 
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -31,8 +32,9 @@ use storage::subjects::{COMMAND_LINE, KeyPurpose};
 pub enum Governance {
     /// Write everything stored of a person into a file.
     Export(ExportArgs),
-    /// Erase a person: everything stored for them, everywhere. Repeating the same request changes nothing.
-    Erase(PersonArgs),
+    /// Erase a person: everything stored for them, everywhere. Asks first, at a terminal. Repeating the same request
+    /// changes nothing.
+    Erase(EraseArgs),
     /// Show how far an erasure is, or its signed certificate.
     Status(Status),
     /// Count what an export or an erasure of a person would touch.
@@ -61,6 +63,15 @@ pub struct PersonArgs {
     /// Your own id for this request: the same one is the same operation
     #[arg(long, value_name = "ID")]
     request: String,
+}
+
+#[derive(Args)]
+pub struct EraseArgs {
+    #[command(flatten)]
+    person: PersonArgs,
+    /// Erase without a question
+    #[arg(long)]
+    yes: bool,
 }
 
 #[derive(Args)]
@@ -114,7 +125,7 @@ impl Governance {
     pub async fn run(self) -> Result<ExitCode> {
         match self {
             Governance::Export(command) => command.run().await,
-            Governance::Erase(person) => erase(person).await,
+            Governance::Erase(command) => erase(command).await,
             Governance::Status(command) => command.run().await,
             Governance::Preview(command) => command.run().await,
             Governance::Readmit(person) => readmit(person).await,
@@ -196,12 +207,44 @@ impl ExportArgs {
     }
 }
 
-async fn erase(person: PersonArgs) -> Result<ExitCode> {
+/// Says when there is nothing to erase: a typing error would otherwise look like success.
+fn say_if_unknown(total: u64) {
+    if total == 0 {
+        eprintln!(
+            "nothing is stored of this user: the id was never seen here, or all of it was erased before"
+        );
+    }
+}
+
+impl EraseArgs {
+    /// Asks somebody at a terminal; a program that calls has decided already.
+    fn confirm(&self, total: u64) -> Result<()> {
+        say_if_unknown(total);
+        let is_asked = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+        if self.yes || !is_asked {
+            return Ok(());
+        }
+        eprint!(
+            "erase {total} rows of {} for good? type the user id to confirm: ",
+            self.person.user
+        );
+        let mut typed = String::new();
+        std::io::stdin().read_line(&mut typed)?;
+        if typed.trim() != self.person.user.as_str() {
+            bail!("not confirmed: nothing was erased");
+        }
+        Ok(())
+    }
+}
+
+async fn erase(command: EraseArgs) -> Result<ExitCode> {
+    let person = &command.person;
     if let Some(server) = person.target.server()? {
-        return erase_on_server(&server, &person).await;
+        return erase_on_server(&server, &command).await;
     }
     let (app, request) = person.open().await?;
     let total: u64 = people::preview(&app, &request.org_id, &request.user_id).await?.values().sum();
+    command.confirm(total)?;
     let progress = bar(total, "erasing");
     let purge = loop {
         let purge = purge::erase(&app, request.clone(), Duration::from_secs(1)).await?;
@@ -223,11 +266,14 @@ async fn erase(person: PersonArgs) -> Result<ExitCode> {
 }
 
 /// Repeats the request, which changes nothing, until the erasure is through.
-async fn erase_on_server(server: &RemoteClient, person: &PersonArgs) -> Result<ExitCode> {
+async fn erase_on_server(server: &RemoteClient, command: &EraseArgs) -> Result<ExitCode> {
+    let person = &command.person;
     let body = person.body();
     let counts =
         server.post("/api/governance/preview-user", &json!({"user_id": person.user})).await?;
-    let progress = bar(counts["total"].as_u64().unwrap_or(0), "erasing");
+    let total = counts["total"].as_u64().unwrap_or(0);
+    command.confirm(total)?;
+    let progress = bar(total, "erasing");
     let erased = loop {
         let erased = server.post("/api/governance/erase-user", &body).await?;
         let deleted = erased["deleted_counts"].as_object().into_iter().flat_map(|c| c.values());
@@ -274,7 +320,9 @@ impl Preview {
     async fn run(self) -> Result<ExitCode> {
         if let Some(server) = self.target.server()? {
             let body = json!({"user_id": self.user});
-            show(&server.post("/api/governance/preview-user", &body).await?);
+            let preview = server.post("/api/governance/preview-user", &body).await?;
+            say_if_unknown(preview["total"].as_u64().unwrap_or(0));
+            show(&preview);
             return Ok(ExitCode::SUCCESS);
         }
         let (org, user) = (checked("org", &self.target.org)?, checked("user", &self.user)?);
@@ -282,6 +330,7 @@ impl Preview {
         let counts = people::preview(&app, &org, &user).await?;
         let total: u64 = counts.values().sum();
         let subject_ref = app.subject_keys.subject_ref(&org, &user);
+        say_if_unknown(total);
         show(&json!({"subject_ref": subject_ref, "counts": counts, "total": total}));
         app.stop().await;
         Ok(ExitCode::SUCCESS)
