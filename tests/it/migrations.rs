@@ -117,6 +117,11 @@ const LANDED: &[(&str, &str, &str)] = &[
         "57f7d54776829d802768fe7382689a750ea500762827b7a903aa5d1af0da004d",
         "bca3435c231af36e3681aadcb323c61be6cd1e8cb3108d0718f77d9be9460764",
     ),
+    (
+        "0023_history",
+        "9b9a3b8fd5445b44b1e21a671a723525c85952c0f69b725ca291e22505f3e725",
+        "8e9d7e9f49031b590155ad8e986f224b72415b3186a4fffa5b2c316c5cff6a1a",
+    ),
 ];
 
 #[test]

@@ -39,4 +39,5 @@ pub const MIGRATIONS: Migrations = migrations! {
     20 "0020_webhooks" expands 19;
     21 "0021_people" expands 20;
     22 "0022_webhook_targets" expands 21;
+23 "0023_history" expands 22;
 };

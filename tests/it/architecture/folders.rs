@@ -71,7 +71,7 @@ pub const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("learnings", &["app", "credentials", "experiments", "http", "organization", "webhooks"]),
     ("mcp", &["app", "credentials"]),
-    ("operations", &["app", "credentials", "http", "schema"]),
+    ("operations", &["app", "credentials", "governance", "http", "schema", "spending"]),
     ("organization", &["app", "config", "credentials", "http"]),
     (
         "router",

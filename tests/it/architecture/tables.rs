@@ -42,6 +42,7 @@ const TABLE_OWNERS: &[(&str, &[&str])] = &[
     (
         "experiments",
         &[
+            "experiment_daily_looks",
             "experiment_exposures",
             "experiment_looks",
             "experiment_stale_users",

@@ -4,7 +4,7 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use super::{PATH, callers, start, stop};
-use crate::support::{NOW, TestApp, apply, both_backends};
+use crate::support::{NOW, Server, TestApp, apply, both_backends};
 
 #[apply(both_backends)]
 async fn from_start_to_history(t: TestApp) {
@@ -128,6 +128,35 @@ async fn of_64_starts_at_once_one_succeeds(t: TestApp) {
 }
 
 #[apply(both_backends)]
+async fn what_an_experiment_is_for_is_said_and_changed(t: TestApp) {
+    let server = t.serve().await;
+    let (agent, one) = callers(&t, &server, "one").await;
+    let (_, two) = callers(&t, &server, "two").await;
+    let results = format!("{PATH}/exp/results");
+    let new = json!({"experiment_id": "exp", "holdout_percentage": 10, "hypothesis": " It helps. ", "owner": "Mara"});
+    one.post(PATH, &new).await.ok();
+    let said = json!({"hypothesis": "It helps.", "owner": "Mara", "notes": ""});
+    assert_eq!(agent.get(&results).await.ok()["about"], said);
+
+    let path = format!("{PATH}/exp/about");
+    let patch = async |by: &Server, body: Value| by.call("PATCH", &path, Some(&body)).await;
+    let notes = json!({"notes": "Two lines:\nthe app was new.", "owner": ""});
+    let changed =
+        json!({"hypothesis": "It helps.", "owner": "", "notes": "Two lines:\nthe app was new."});
+    assert_eq!(patch(&one, notes).await.ok(), changed);
+    stop(&one, "exp").await;
+    assert_eq!(patch(&one, json!({})).await.ok(), changed, "what is absent stays");
+    assert_eq!(one.get(&results).await.ok()["about"], changed);
+    patch(&agent, json!({"notes": "x"})).await.problem(403, "forbidden");
+    patch(&two, json!({"notes": "x"})).await.problem(404, "not_found");
+    let long =
+        json!({"hypothesis": "x".repeat(501), "owner": "x".repeat(129), "notes": "x".repeat(4001)});
+    let problems = patch(&one, long).await.input_problems();
+    let too_long = |name: &str| (format!("/{name}"), "too_long".to_owned());
+    assert_eq!(problems, ["hypothesis", "owner", "notes"].map(too_long));
+}
+
+#[apply(both_backends)]
 async fn organizations_have_experiments_of_their_own(t: TestApp) {
     let server = t.serve().await;
     let (agent, one) = callers(&t, &server, "one").await;
@@ -141,7 +170,8 @@ async fn organizations_have_experiments_of_their_own(t: TestApp) {
     let body = json!({"experiment_id": "exp"});
     agent.post(&format!("{PATH}/stop"), &body).await.problem(403, "forbidden");
     assert!(
-        t.sql("INSERT INTO experiments VALUES ('one', 'other', 9, 10, 5000, 2, 1, NULL)")
+        t.sql("INSERT INTO experiments (org_id, experiment_id, number, holdout_percentage, planned_users,
+         margin_percentage_points, started_at, ended_at) VALUES ('one', 'other', 9, 10, 5000, 2, 1, NULL)")
             .await
             .is_err(),
         "the index stands behind"

@@ -94,14 +94,16 @@ async fn prepare(t: &TestApp) {
         .unwrap();
     }
     t.sql(&format!(
-        "INSERT INTO experiments VALUES ('org', 'old', 1, 40, 5000, 2, {}, {})",
+        "INSERT INTO experiments (org_id, experiment_id, number, holdout_percentage, planned_users,
+         margin_percentage_points, started_at, ended_at) VALUES ('org', 'old', 1, 40, 5000, 2, {}, {})",
         NOW - 90_000,
         NOW - 80_000
     ))
     .await
     .unwrap();
     t.sql(&format!(
-        "INSERT INTO experiments VALUES ('org', 'exp', 2, 40, 5000, 2, {STARTED}, {})",
+        "INSERT INTO experiments (org_id, experiment_id, number, holdout_percentage, planned_users,
+         margin_percentage_points, started_at, ended_at) VALUES ('org', 'exp', 2, 40, 5000, 2, {STARTED}, {})",
         NOW - 2000
     ))
     .await
@@ -301,6 +303,46 @@ async fn results_are_what_a_plain_count_gives(t: TestApp) {
     // Sums that a program with another encoding has left are computed anew.
     t.sql("UPDATE experiment_user_sums SET sums = '9' || sums").await.unwrap();
     assert_eq!(dashboard.get(&format!("{PATH}/exp/results")).await.ok(), before);
+}
+
+#[apply(both_backends)]
+async fn the_lift_is_kept_day_by_day_while_it_runs(t: TestApp) {
+    const DAY: i64 = 86_400;
+    prepare(&t).await;
+    t.sql("UPDATE experiments SET ended_at = NULL WHERE experiment_id = 'exp'").await.unwrap();
+    let server = t.serve().await;
+    let dashboard = server.with_token(&t.key("org", service::credentials::Role::Dashboard).await);
+    let results = async || dashboard.get(&format!("{PATH}/exp/results")).await.ok();
+    assert_eq!(results().await["looks"], json!([]), "there is nothing to be seen yet");
+    let mut dice = Dice(11);
+    fill(&t, &mut dice, 0..150).await;
+    let first = results().await;
+    let lift = &first["success_rate_lift_percentage_points"];
+    let look = &first["looks"][0];
+    assert_eq!(look["day"], NOW / DAY * DAY);
+    assert_eq!(&look["lift_pp"], lift);
+    assert_eq!(look["holdout_users"], first["holdout"]["evaluated_user_count"]);
+    assert_eq!(look["always_valid_interval_pp"], Value::Null, "fewer than 30 users in an arm");
+    // Another look of the same day takes its place.
+    fill(&t, &mut dice, 150..220).await;
+    let again = results().await;
+    assert_eq!(again["looks"].as_array().unwrap().len(), 1);
+    assert_eq!(again["looks"][0]["lift_pp"], again["success_rate_lift_percentage_points"]);
+    assert_ne!(again["looks"], first["looks"]);
+    // Nobody asks on the next days: the server looks by itself, once a day.
+    crate::support::schedule(&t.app, "watch_experiments").await;
+    for _ in 0..2 {
+        t.clock().advance(DAY);
+        work(&t).await;
+    }
+    assert_eq!(t.number("SELECT COUNT(*) FROM experiment_daily_looks").await, 3);
+    let looks = results().await["looks"].clone();
+    let days: Vec<i64> =
+        looks.as_array().unwrap().iter().map(|look| look["day"].as_i64().unwrap()).collect();
+    assert_eq!(days, [0, 1, 2].map(|n| NOW / DAY * DAY + n * DAY));
+    stop(&dashboard, "exp").await;
+    t.clock().advance(DAY);
+    assert_eq!(results().await["looks"], looks, "what is seen after its end is its result");
 }
 
 #[apply(both_backends)]

@@ -8,11 +8,13 @@ use axum::response::Response;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::about::{self, AboutChange};
 use super::export;
 use super::lifecycle::{self, MOST_PLANNED_USERS, NewExperiment};
 use super::plan::{self, PlanQuery, RetrievalExperimentPlan};
 use super::{
-    ID_LENGTH, MARGIN, RetrievalExperimentListResponse, RetrievalExperimentResultsResponse, results,
+    ExperimentAbout, ID_LENGTH, MARGIN, RetrievalExperimentListResponse,
+    RetrievalExperimentResultsResponse, results,
 };
 use crate::app::App;
 use crate::credentials::{Caller, Inspector, Operator};
@@ -26,6 +28,7 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
         .routes(routes!(list_experiments, start_experiment))
         .routes(routes!(stop_experiment))
+        .routes(routes!(change_about))
         .routes(routes!(get_results))
         .routes(routes!(get_plan))
         .routes(routes!(export_rows))
@@ -60,6 +63,32 @@ impl Read for NewExperiment {
             margin_percentage_points: f
                 .about("The smallest lift that matters. Fixed from here on.")
                 .number_between_or("margin_percentage_points", 0.0, 100.0, MARGIN),
+            about: {
+                let AboutChange { hypothesis, owner, notes } = AboutChange::read(f);
+                ExperimentAbout {
+                    hypothesis: hypothesis.unwrap_or_default(),
+                    owner: owner.unwrap_or_default(),
+                    notes: notes.unwrap_or_default(),
+                }
+            },
+        }
+    }
+}
+
+const HYPOTHESIS_LENGTH: usize = 500;
+const OWNER_LENGTH: usize = 128;
+const NOTES_LENGTH: usize = 4000;
+
+crate::request_body!(AboutChange, "ChangeExperimentAboutRequest");
+
+impl Read for AboutChange {
+    fn read(f: &mut Fields<'_>) -> Self {
+        let mut text =
+            |name, longest| f.optional_text(name, longest).map(|text| text.trim().to_owned());
+        AboutChange {
+            hypothesis: text("hypothesis", HYPOTHESIS_LENGTH),
+            owner: text("owner", OWNER_LENGTH),
+            notes: text("notes", NOTES_LENGTH),
         }
     }
 }
@@ -102,6 +131,19 @@ async fn stop_experiment(
     Input { value, .. }: Input<Stop>,
 ) -> Result<Json<RetrievalExperimentListResponse>> {
     Ok(Json(lifecycle::stop(&app, &operator.0.org_id, value.experiment_id).await?))
+}
+
+/// Change what an experiment is for: hypothesis, owner and notes. What is absent stays. Its design is fixed.
+#[utoipa::path(patch, path = "/api/retrieval_experiments/{experiment_id}/about", tag = "experiments",
+    params(("experiment_id" = String, Path)), request_body = AboutChange,
+    responses((status = 200, body = ExperimentAbout)))]
+async fn change_about(
+    State(app): State<Arc<App>>,
+    Operator(caller): Operator,
+    PathId(experiment_id): PathId,
+    Input { value, .. }: Input<AboutChange>,
+) -> Result<Json<ExperimentAbout>> {
+    Ok(Json(about::change(&app, &caller.org_id, &experiment_id, value).await?))
 }
 
 struct ResultsQuery(CiMethod);

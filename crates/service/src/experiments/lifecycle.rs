@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Experiment, RetrievalExperimentListResponse, plan, sql};
+use super::{Experiment, ExperimentAbout, RetrievalExperimentListResponse, plan, sql};
 use crate::app::App;
 use base::owner::OrgId;
 use storage::db::Tx;
@@ -22,6 +22,7 @@ pub struct NewExperiment {
     /// As the planner says when absent.
     pub planned_users: Option<i64>,
     pub margin_percentage_points: f64,
+    pub about: ExperimentAbout,
 }
 
 /// All experiments of an organization.
@@ -81,6 +82,7 @@ pub async fn start(
                     margin_percentage_points: new.margin_percentage_points,
                     started_at: *now,
                     ended_at: None,
+                    about: new.about.clone(),
                 };
                 sql::insert(tx, org_id, &experiment).await?;
                 // Sessions of this very second may be judged already.

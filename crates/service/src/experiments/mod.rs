@@ -8,10 +8,12 @@
 //! - Numbers come from one line of sums per user, made from the stored rows. Whatever changes those rows marks the
 //!   user as stale, in the database; stale users are summed up anew before anything is computed.
 
+mod about;
 pub mod analysis;
 pub mod assignment;
 mod attribution;
 mod classify;
+mod daily_looks;
 mod export;
 mod exposure;
 pub mod http;
@@ -33,6 +35,7 @@ use base::owner::{OrgId, UserId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+pub use about::ExperimentAbout;
 pub use assignment::{Arm, assign};
 pub use attribution::check_pair;
 pub use exposure::{Exposed, NewExposure, expose, expose_at, forget_session, is_active};
@@ -89,6 +92,8 @@ pub struct Experiment {
     pub margin_percentage_points: f64,
     pub started_at: i64,
     pub ended_at: Option<i64>,
+    #[sqlx(flatten)]
+    pub about: ExperimentAbout,
 }
 
 impl Experiment {

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::analysis::{self, Analysis, ContaminatedSession, Design, Sample};
+use super::daily_looks::{self, DailyLook, ExperimentLook};
 use super::looks::Looks;
 use super::part::{Flat, part};
-use super::{Experiment, RetrievalExperimentRecord, refresh, sql};
+use super::{Experiment, ExperimentAbout, RetrievalExperimentRecord, refresh, sql};
 use crate::app::App;
 use base::owner::OrgId;
 use stats::CiMethod;
@@ -18,6 +19,9 @@ part! {
     /// Results of an experiment so far. A part that cannot be given is null beside its `…_null_reason`.
     pub struct RetrievalExperimentResultsResponse {
         pub experiment: RetrievalExperimentRecord,
+        pub about: ExperimentAbout,
+        /// The last look of every day, oldest first: whoever asks looks, and the server once a day while it runs.
+        pub looks: Vec<ExperimentLook>,
         pub numbers: Flat<Analysis>,
     }
 }
@@ -27,7 +31,13 @@ struct Snapshot {
     experiment: Experiment,
     lines: String,
     strata: std::collections::BTreeMap<u32, super::sums::Stratum>,
-    looks: Option<Looks>,
+    seen: Seen,
+}
+
+/// Looks before this one: all taken together, and the last of every day.
+struct Seen {
+    together: Option<Looks>,
+    by_day: Vec<DailyLook>,
 }
 
 /// An experiment with its users as they are now, and its looks. Sums of an older encoding are computed anew.
@@ -35,13 +45,13 @@ async fn sample(
     app: &Arc<App>,
     org_id: &OrgId,
     experiment_id: &str,
-) -> Result<(Experiment, Sample, Option<Looks>)> {
+) -> Result<(Experiment, Sample, Seen)> {
     for _ in 0..2 {
         refresh::refresh(app, org_id, experiment_id).await?;
-        let Snapshot { experiment, lines, strata, looks } =
+        let Snapshot { experiment, lines, strata, seen } =
             snapshot(app, org_id, experiment_id).await?;
         if let Some(sample) = computed(move || Sample::parse(&lines, strata)).await? {
-            return Ok((experiment, sample, looks));
+            return Ok((experiment, sample, seen));
         }
         refresh::mark_all(app, org_id, experiment_id).await?;
     }
@@ -62,7 +72,8 @@ pub async fn results(
     experiment_id: &str,
     ci_method: CiMethod,
 ) -> Result<RetrievalExperimentResultsResponse> {
-    let (experiment, sample, before) = sample(app, org_id, experiment_id).await?;
+    let (experiment, sample, Seen { together: before, mut by_day }) =
+        sample(app, org_id, experiment_id).await?;
     let design = Design::of(&experiment, ci_method);
     let as_of = app.clock.now();
     let (mut found, looks) = computed(move || {
@@ -71,14 +82,21 @@ pub async fn results(
         (found, looks)
     })
     .await?;
-    if before != Some(looks) {
-        remember(app, org_id, experiment_id, looks).await?;
+    let today = DailyLook::of(&found).filter(|_| experiment.ended_at.is_none());
+    let today = today.filter(|today| daily_looks::add(&mut by_day, *today));
+    if before != Some(looks) || today.is_some() {
+        remember(app, org_id, experiment_id, looks, today).await?;
     }
     if found.health.contaminated_holdout_session_count > 0 {
         found.health.contaminated_holdout_sessions =
             contaminated_sessions(app, org_id, experiment_id).await?;
     }
-    Ok(RetrievalExperimentResultsResponse { experiment: experiment.record(), numbers: Flat(found) })
+    Ok(RetrievalExperimentResultsResponse {
+        experiment: experiment.record(),
+        about: experiment.about,
+        looks: by_day.iter().map(DailyLook::shown).collect(),
+        numbers: Flat(found),
+    })
 }
 
 async fn snapshot(app: &Arc<App>, org_id: &OrgId, experiment_id: &str) -> Result<Snapshot> {
@@ -93,7 +111,10 @@ async fn snapshot(app: &Arc<App>, org_id: &OrgId, experiment_id: &str) -> Result
                     experiment,
                     lines: sql::lines(tx, org_id, experiment_id).await?,
                     strata: sql::strata(tx, org_id, experiment_id).await?,
-                    looks: sql::find_looks(tx, org_id, experiment_id).await?,
+                    seen: Seen {
+                        together: sql::find_looks(tx, org_id, experiment_id).await?,
+                        by_day: sql::daily_looks(tx, org_id, experiment_id).await?,
+                    },
                 })
             })
         })
@@ -118,14 +139,24 @@ async fn contaminated_sessions(
 }
 
 /// Keeps what was seen, together with what others saw meanwhile.
-async fn remember(app: &Arc<App>, org_id: &OrgId, experiment_id: &str, seen: Looks) -> Result<()> {
-    let input = (org_id.to_owned(), experiment_id.to_owned(), seen);
+async fn remember(
+    app: &Arc<App>,
+    org_id: &OrgId,
+    experiment_id: &str,
+    seen: Looks,
+    today: Option<DailyLook>,
+) -> Result<()> {
+    let input = (org_id.to_owned(), experiment_id.to_owned(), seen, today);
     app.db
-        .write("experiments.look", input, |tx, (org_id, experiment_id, seen)| {
+        .write("experiments.look", input, |tx, (org_id, experiment_id, seen, today)| {
             Box::pin(async move {
                 let stored = sql::find_looks(tx, org_id, experiment_id).await?;
                 let looks = stored.map_or(*seen, |stored| stored.merged(seen));
-                sql::put_looks(tx, org_id, experiment_id, &looks).await
+                sql::put_looks(tx, org_id, experiment_id, &looks).await?;
+                match today {
+                    Some(today) => sql::put_daily_look(tx, org_id, experiment_id, today).await,
+                    None => Ok(()),
+                }
             })
         })
         .await

@@ -1,11 +1,12 @@
-//! Looking at active experiments once an hour, where a webhook wants to know: an answer, and ill health, are told once.
+//! Looking at active experiments: once a day, so that the lift is known day by day, and once an hour where a webhook
+//! wants to know. An answer, and ill health, are told once.
 
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
 use super::analysis::Analysis;
-use super::{lifecycle, results};
+use super::{lifecycle, results, sql};
 use crate::app::App;
 use crate::webhooks::{self, Event, EventType};
 use base::owner::OrgId;
@@ -28,6 +29,16 @@ impl Recurring<App> for WatchExperiments {
                 if let Some(experiment) = active {
                     look(app, &org_id, &experiment.experiment_id).await?;
                 }
+            }
+            let midnight = app.clock.now().div_euclid(86_400) * 86_400;
+            let left = app
+                .db
+                .read("experiments.not_looked_at", midnight, |tx, midnight| {
+                    Box::pin(sql::not_looked_at(tx, *midnight))
+                })
+                .await?;
+            for (org_id, experiment_id) in left {
+                results(app, &org_id, &experiment_id, CiMethod::default()).await?;
             }
             Ok(())
         })

@@ -1,6 +1,7 @@
 //! SQL of the table `experiments`.
 
-use crate::experiments::Experiment;
+use crate::experiments::about::AboutChange;
+use crate::experiments::{Experiment, ExperimentAbout};
 use base::owner::OrgId;
 use storage::db::Tx;
 use storage::error::Result;
@@ -8,7 +9,8 @@ use storage::{row, rows, run};
 
 macro_rules! columns {
     () => {
-        "experiment_id, number, holdout_percentage, planned_users, margin_percentage_points, started_at, ended_at"
+        "experiment_id, number, holdout_percentage, planned_users, margin_percentage_points, started_at, ended_at, \
+         hypothesis, owner, notes"
     };
 }
 
@@ -73,8 +75,8 @@ pub async fn insert(tx: &mut Tx, org_id: &OrgId, new: &Experiment) -> Result<()>
         tx,
         "INSERT INTO experiments
            (org_id, experiment_id, number, holdout_percentage, planned_users, margin_percentage_points,
-            started_at, ended_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+            started_at, ended_at, hypothesis, owner, notes)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
         org_id,
         &new.experiment_id,
         new.number,
@@ -82,9 +84,47 @@ pub async fn insert(tx: &mut Tx, org_id: &OrgId, new: &Experiment) -> Result<()>
         new.planned_users,
         new.margin_percentage_points,
         new.started_at,
-        new.ended_at
+        new.ended_at,
+        &new.about.hypothesis,
+        &new.about.owner,
+        &new.about.notes
     )?;
     Ok(())
+}
+
+/// Changes what an experiment is for and gives it as it is now; nothing if there is no such experiment.
+pub async fn change_about(
+    tx: &mut Tx,
+    org_id: &OrgId,
+    experiment_id: &str,
+    change: &AboutChange,
+) -> Result<Option<ExperimentAbout>> {
+    row!(
+        tx,
+        ExperimentAbout,
+        "UPDATE experiments SET hypothesis = COALESCE($3, hypothesis), owner = COALESCE($4, owner),
+            notes = COALESCE($5, notes)
+         WHERE org_id = $1 AND experiment_id = $2 RETURNING hypothesis, owner, notes",
+        org_id,
+        experiment_id,
+        change.hypothesis.as_deref(),
+        change.owner.as_deref(),
+        change.notes.as_deref()
+    )
+}
+
+/// Active experiments that nobody looked at since a day began, with their organizations.
+pub async fn not_looked_at(tx: &mut Tx, day: i64) -> Result<Vec<(OrgId, String)>> {
+    rows!(
+        tx,
+        (OrgId, String),
+        "SELECT e.org_id, e.experiment_id FROM experiments e
+         WHERE e.ended_at IS NULL AND NOT EXISTS (
+               SELECT 1 FROM experiment_daily_looks l
+                WHERE l.org_id = e.org_id AND l.experiment_id = e.experiment_id AND l.day >= $1)
+         ORDER BY e.org_id",
+        day
+    )
 }
 
 /// Ends an experiment; false if it is not active.

@@ -6,9 +6,11 @@ mod looks;
 mod sums;
 
 pub(crate) use experiments::one_runs;
-pub use experiments::{end, find, hold_active, insert, is_active, list, mark_judged_since};
+pub use experiments::{
+    change_about, end, find, hold_active, insert, is_active, list, mark_judged_since, not_looked_at,
+};
 pub use exposures::{delete_exposures, put_exposure};
-pub use looks::{find_looks, put_looks};
+pub use looks::{daily_looks, find_looks, put_daily_look, put_looks};
 pub use sums::{
     contaminated_sessions, hold_marks, insert_stratum, json_list, lines, mark_summed, past_sums,
     past_users, replace_sums, served_sums, stale_experiments, stale_users, stored, strata,
