@@ -195,6 +195,8 @@ async fn the_list_says_how_sessions_began_and_what_their_calls_took(t: TestApp) 
     let page = server.get("/api/sessions?min_corrections=1&count=true").await.ok();
     assert_eq!((&page["total"], &page["sessions"][0]["session_id"]), (&json!(1), &json!("s2")));
     assert_eq!(page["sessions"][0]["failure_reason"], "Another place.");
+    let none = server.get("/api/sessions?max_corrections=0&count=true").await.ok();
+    assert!(!session_ids(&none).contains(&"s2"), "{none}");
 }
 
 #[apply(both_backends)]
@@ -207,10 +209,12 @@ async fn walking_the_session_list_misses_nothing_and_repeats_nothing(t: TestApp)
         publish_at(&server, &user, &session, NOW - n % 3, json!({})).await;
         expected.insert((user, session));
     }
-    for limit in [1, 5, 22, 23, 200] {
+    let walks = [("newest", [1, 5, 22, 23, 200]), ("oldest", [1, 5, 22, 23, 200])];
+    for (first, limit) in walks.iter().flat_map(|(first, limits)| limits.map(|l| (*first, l))) {
         let (mut seen, mut order, mut cursor) = (BTreeSet::new(), Vec::new(), String::new());
         loop {
-            let page = server.get(&format!("/api/sessions?limit={limit}{cursor}")).await.ok();
+            let path = format!("/api/sessions?limit={limit}&order={first}{cursor}");
+            let page = server.get(&path).await.ok();
             let sessions = page["sessions"].as_array().unwrap();
             assert!(!sessions.is_empty() && sessions.len() <= limit);
             for s in sessions {
@@ -224,7 +228,10 @@ async fn walking_the_session_list_misses_nothing_and_repeats_nothing(t: TestApp)
             }
         }
         assert_eq!(seen, expected, "limit {limit}");
-        assert!(order.windows(2).all(|pair| pair[0] >= pair[1]), "newest first");
+        if first == "oldest" {
+            order.reverse();
+        }
+        assert!(order.windows(2).all(|pair| pair[0] >= pair[1]), "{first} first");
     }
 }
 
@@ -277,6 +284,42 @@ async fn the_session_list_filters(t: TestApp) {
     );
     let bad = server.get("/api/sessions?cursor=nonsense").await.input_problems();
     assert_eq!(bad, [("/cursor".to_owned(), "bad_form".to_owned())]);
+}
+
+#[apply(both_backends)]
+async fn the_session_list_filters_by_experiment_and_arm(t: TestApp) {
+    let server = t.serve().await;
+    let start = json!({"experiment_id": "exp", "holdout_percentage": 50});
+    server.post("/api/retrieval_experiments", &start).await.ok();
+    for (n, user) in ["ada", "bob", "cem", "dua", "eve", "fay"].iter().enumerate() {
+        let at = NOW - i64::try_from(n).unwrap();
+        publish_at(&server, user, "without", at, json!({})).await;
+        let org = "default".into();
+        let arm = service::experiments::assign(&org, "exp", &(*user).into(), 50.0);
+        let named =
+            json!({"retrieval_experiment_id": "exp", "retrieval_experiment_arm": arm.as_str()});
+        publish_at(&server, user, arm.as_str(), at, named).await;
+    }
+    let found = async |query: &str| -> Vec<String> {
+        let page = server.get(&format!("/api/sessions?count=true&{query}")).await.ok();
+        let found: Vec<String> = session_ids(&page).into_iter().map(str::to_owned).collect();
+        assert_eq!(page["total"], found.len(), "{query}");
+        found
+    };
+    assert_eq!(found("").await.len(), 12);
+    let both = found("experiment_id=exp").await;
+    assert_eq!(both.len(), 6);
+    assert!(!both.contains(&"without".to_owned()));
+    let mut arms = 0;
+    for arm in ["treatment", "holdout"] {
+        let in_arm = found(&format!("experiment_id=exp&arm={arm}")).await;
+        assert!(!in_arm.is_empty() && in_arm.iter().all(|id| id == arm), "{arm}: {in_arm:?}");
+        arms += in_arm.len();
+    }
+    assert_eq!(arms, 6);
+    assert_eq!(found("experiment_id=another").await.len(), 0);
+    let bad = server.get("/api/sessions?arm=holdout").await.input_problems();
+    assert_eq!(bad, [("/arm".to_owned(), "needs_experiment".to_owned())]);
 }
 
 #[apply(both_backends)]

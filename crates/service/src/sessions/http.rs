@@ -16,11 +16,12 @@ use super::reads::{
     SessionRequests,
 };
 use super::rows::RequestFilter;
-use super::{Interaction, ListedOutcome, OutcomeFilter};
+use super::{Interaction, ListedOutcome, OutcomeFilter, SessionOrder};
 use base::owner::UserId;
 
 use crate::app::App;
 use crate::credentials::{Caller, Inspector};
+use crate::experiments;
 use crate::http::fields::{Fields, ID_LENGTH, Read};
 use crate::http::{Input, QueryInput, Result, ndjson};
 
@@ -193,7 +194,17 @@ crate::request_query!(ListSessions);
 impl Read for ListSessions {
     fn read(f: &mut Fields<'_>) -> Self {
         let (from, to) = f.time_range();
+        let experiment_id = f
+            .about("Some request names this experiment.")
+            .id_up_to("experiment_id", experiments::ID_LENGTH);
+        let arm = f.about("With `experiment_id`: in this arm.").word("arm");
+        if arm.is_some() && experiment_id.is_none() {
+            f.problem("arm", "needs_experiment", "say of which experiment_id");
+        }
         ListSessions {
+            experiment_id,
+            arm,
+            order: f.about("By last activity.").word_or("order", SessionOrder::Newest),
             user_id: f.optional_id("user_id"),
             source: f.optional_text("source", 128),
             agent_version: f.optional_id("agent_version"),
@@ -209,6 +220,9 @@ impl Read for ListSessions {
             min_corrections: f
                 .about("So many corrections or more, by the newest verdict.")
                 .integer("min_corrections", 0..=1_000_000),
+            max_corrections: f
+                .about("So many corrections at most, by the newest verdict.")
+                .integer("max_corrections", 0..=1_000_000),
             limit: f.integer_or("limit", 1..=MAX_PAGE, 50),
             count: f.about("Whether `total` is counted.").flag_or("count", false),
         }
@@ -227,7 +241,7 @@ fn session_ids(f: &mut Fields<'_>) -> Option<Vec<String>> {
     Some(ids)
 }
 
-/// Sessions, newest activity first, page by page.
+/// Sessions, newest activity first or last, page by page.
 #[utoipa::path(get, path = "/api/sessions", tag = "sessions", params(ListSessions),
     responses((status = 200, body = SessionPage)))]
 async fn list_sessions(

@@ -96,6 +96,16 @@ base::vocabulary! {
     }
 }
 
+base::vocabulary! {
+    /// Order of a list of sessions, by their last activity.
+    #[derive(Default)]
+    pub enum SessionOrder {
+        #[default]
+        Newest = "newest",
+        Oldest = "oldest",
+    }
+}
+
 /// A tool the agent called.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, ToSchema)]
 pub struct ToolUsed {

@@ -6,10 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::VerdictFilter;
 use super::sql::{self, RequestFilter, SessionFilter};
 use super::{Interaction, ListedSession, Request, SessionOutcome, SessionSummary};
+use super::{SessionOrder, VerdictFilter};
 use crate::app::App;
+use crate::experiments::Arm;
 use base::owner::{OrgId, UserId};
 use base::words;
 use storage::db::{TextTerm, Tx, like_pattern};
@@ -188,6 +189,10 @@ pub struct ListSessions {
     pub text: Option<String>,
     pub session_ids: Option<Vec<String>>,
     pub min_corrections: Option<i64>,
+    pub max_corrections: Option<i64>,
+    pub experiment_id: Option<String>,
+    pub arm: Option<Arm>,
+    pub order: SessionOrder,
     pub cursor: Option<String>,
     pub limit: i64,
     /// Whether all sessions of the filter are counted.
@@ -197,7 +202,7 @@ pub struct ListSessions {
 /// Sessions of a filter are counted up to this number.
 pub const MOST_COUNTED: i64 = 10_000;
 
-/// A page of sessions, newest activity first.
+/// A page of sessions, in the order of their last activity.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ListSessionsResponse)]
 pub struct SessionPage {
@@ -219,6 +224,10 @@ pub async fn list(app: &App, org_id: &OrgId, input: ListSessions) -> Result<Sess
         text: input.text.as_deref().map(like_pattern),
         session_ids: input.session_ids,
         min_corrections: input.min_corrections,
+        max_corrections: input.max_corrections,
+        experiment_id: input.experiment_id,
+        arm: input.arm,
+        order: input.order,
         after: input.cursor.as_deref().map(decode_cursor).transpose()?,
     };
     let (limit, count) = (input.limit, input.count);

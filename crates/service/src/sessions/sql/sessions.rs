@@ -1,7 +1,8 @@
 //! SQL of the table `sessions`: a session's summary, and deleting a session with all that is in it.
 
+use crate::experiments::Arm;
 use crate::sessions::reads::Snapshot;
-use crate::sessions::{CallTotals, ListedSession, SessionSummary, VerdictFilter};
+use crate::sessions::{CallTotals, ListedSession, SessionOrder, SessionSummary, VerdictFilter};
 use base::owner::{OrgId, UserId};
 use storage::db::Tx;
 use storage::error::Result;
@@ -79,8 +80,13 @@ pub struct SessionFilter {
     pub text: Option<String>,
     /// One of these ids.
     pub session_ids: Option<Vec<String>>,
-    /// As many corrections or more, by the newest verdict.
+    /// As many corrections or more, and as many at most, by the newest verdict.
     pub min_corrections: Option<i64>,
+    pub max_corrections: Option<i64>,
+    /// Some request names this experiment, and this arm of it.
+    pub experiment_id: Option<String>,
+    pub arm: Option<Arm>,
+    pub order: SessionOrder,
     /// Only sessions after this one in the list's order.
     pub after: Option<(i64, String, String)>,
 }
@@ -93,7 +99,7 @@ impl SessionFilter {
     }
 }
 
-/// Sessions of a filter, $1 to $10, with their newest verdicts. Two texts, so that each is answered from its index.
+/// Sessions of a filter, $1 to $13, with their newest verdicts. Two texts, so that each is answered from its index.
 macro_rules! filtered {
     ($of_user:literal) => {
         concat!(
@@ -113,21 +119,38 @@ macro_rules! filtered {
                    OR ($8 = 'success' AND v.is_success = TRUE)
                    OR ($8 = 'failure' AND v.is_success = FALSE))
               AND ($9 IS NULL OR s.session_id IN {texts:$9})
-              AND ($10 IS NULL OR v.number_of_corrections >= $10)"
+              AND ($10 IS NULL OR v.number_of_corrections >= $10)
+              AND ($11 IS NULL OR EXISTS (
+                    SELECT 1 FROM requests q WHERE q.org_id = s.org_id AND q.user_id = s.user_id
+                       AND q.session_id = s.session_id AND q.retrieval_experiment_id = $11
+                       AND ($12 IS NULL OR q.retrieval_experiment_arm = $12)))
+              AND ($13 IS NULL OR v.number_of_corrections <= $13)"
         )
     };
 }
 
-/// Newest activity first, ties by user and session.
+/// In the filter's order, ties by user and session.
 pub async fn list_sessions(
     tx: &mut Tx,
     org_id: &OrgId,
     filter: &SessionFilter,
     limit: i64,
 ) -> Result<Vec<ListedSession>> {
+    macro_rules! by_activity {
+        ($direction:literal) => {
+            concat!(
+                "s.last_request_at ",
+                $direction,
+                ", s.user_id ",
+                $direction,
+                ", s.session_id ",
+                $direction
+            )
+        };
+    }
     // First words and usages are looked up for the sessions of the page only.
     macro_rules! list {
-        ($of_user:literal) => {
+        ($of_user:literal, $after:literal, $direction:literal) => {
             storage::statement!(concat!(
                 "SELECT s.*,
                    (SELECT SUBSTR(i.content, 1, 200) FROM interactions i
@@ -142,15 +165,20 @@ pub async fn list_sessions(
                 ", v.is_success, v.failure_type, v.failure_reason,
                    v.number_of_corrections AS number_of_correction_per_session, v.is_escalated",
                 filtered!($of_user),
-                " AND ($11 IS NULL OR (s.last_request_at, s.user_id, s.session_id) < ($11, $12, $13))
-                  ORDER BY s.last_request_at DESC, s.user_id DESC, s.session_id DESC LIMIT $14 + 0) s
-                 ORDER BY s.last_request_at DESC, s.user_id DESC, s.session_id DESC"
+                " AND ($14 IS NULL OR (s.last_request_at, s.user_id, s.session_id) ",
+                $after,
+                " ($14, $15, $16)) ORDER BY ",
+                by_activity!($direction),
+                " LIMIT $17 + 0) s ORDER BY ",
+                by_activity!($direction)
             ))
         };
     }
-    let sql = match filter.user_id {
-        Some(_) => list!("s.user_id = $2"),
-        None => list!("$2 IS NULL"),
+    let sql = match (&filter.user_id, filter.order) {
+        (Some(_), SessionOrder::Newest) => list!("s.user_id = $2", "<", "DESC"),
+        (None, SessionOrder::Newest) => list!("$2 IS NULL", "<", "DESC"),
+        (Some(_), SessionOrder::Oldest) => list!("s.user_id = $2", ">", "ASC"),
+        (None, SessionOrder::Oldest) => list!("$2 IS NULL", ">", "ASC"),
     };
     let (after_time, after_user, after_session) = match &filter.after {
         Some((time, user, session)) => (Some(*time), Some(user.as_str()), Some(session.as_str())),
@@ -170,6 +198,9 @@ pub async fn list_sessions(
         filter.verdict,
         filter.session_id_list(),
         filter.min_corrections,
+        filter.experiment_id.as_deref(),
+        filter.arm,
+        filter.max_corrections,
         after_time,
         after_user,
         after_session,
@@ -201,7 +232,7 @@ pub async fn count_sessions(
             storage::statement!(concat!(
                 "SELECT COUNT(*) FROM (SELECT 1",
                 filtered!($of_user),
-                " LIMIT $11 + 0) s"
+                " LIMIT $14 + 0) s"
             ))
         };
     }
@@ -223,6 +254,9 @@ pub async fn count_sessions(
         filter.verdict,
         filter.session_id_list(),
         filter.min_corrections,
+        filter.experiment_id.as_deref(),
+        filter.arm,
+        filter.max_corrections,
         most
     )?;
     Ok(counted.map_or(0, |(count,)| count))
