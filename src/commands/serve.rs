@@ -116,8 +116,11 @@ pub async fn serve(app: Arc<App>, workers: bool) -> Result<ExitCode> {
     let limits = Limits::of(&app.settings.server);
     let stopping = app.stopping.clone();
     app.spawn(async move { http::server::serve(listener, router, stopping, limits).await });
-    if workers && app.db.engine().is_some() {
-        wiring::spawn_workers(&app);
+    if app.db.engine().is_some() {
+        service::operations::queue_ages::watch(&app);
+        if workers {
+            wiring::spawn_workers(&app);
+        }
     }
     say_line!("Evenhand is listening on http://{address}");
     if !credentials::any_exist(&app).await? {

@@ -14,6 +14,7 @@ use crate::support::{Backend, Server, TestApp, apply, both_backends, until};
 /// Endpoints closed to agent keys.
 const OPERATORS_ONLY: &[&str] = &[
     "/api/jobs",
+    "/api/jobs/ages",
     "/api/jobs/dead",
     "/api/jobs/{job_id}/retry",
     "/api/keys",
@@ -35,6 +36,7 @@ const OPERATORS_ONLY: &[&str] = &[
     "/api/evaluations/review_queue",
     "POST /api/retrieval_experiments",
     "/api/retrieval_experiments/stop",
+    "/api/retrieval_experiments/{experiment_id}/about",
     "/api/retrieval_experiments/{experiment_id}/export",
     "/api/evaluations/judge_diffs",
     "/api/evaluations/judge_diffs/{job_id}/promote",
@@ -45,6 +47,7 @@ const OPERATORS_ONLY: &[&str] = &[
     "/api/clear_user_data",
     "/api/admin/cache/invalidate",
     "/api/my_config",
+    "/api/spending",
     "/stall_state",
     "/stall_state/notified",
     "/api/webhooks",

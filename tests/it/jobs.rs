@@ -576,3 +576,19 @@ async fn what_is_in_the_queue_again_and_children_are_not_retried(t: TestApp) {
     let refused = jobs::retry(&t.app, &"org".into(), &child).await.unwrap_err();
     assert_eq!(refused.code(), Code::NotFound);
 }
+
+#[apply(both_backends)]
+async fn the_queue_is_looked_at_and_its_age_remembered(t: TestApp) {
+    let server = t.serve().await;
+    let operator = server.with_token(&t.key("org", Role::Dashboard).await);
+    let ages = async || operator.get("/api/jobs/ages").await.ok();
+    assert_eq!(ages().await, json!({"step_seconds": 600, "ages": []}));
+    enqueue(&t.app, Job::default()).await;
+    for _ in 0..3 {
+        t.clock().advance(60);
+        service::operations::queue_ages::look(&t.app).await;
+    }
+    let step = (NOW + 180) / 600 * 600;
+    let seen = json!([{"at": step, "oldest_due_age_seconds": 180}]);
+    assert_eq!(ages().await["ages"], seen);
+}

@@ -56,6 +56,7 @@ mod roles;
 mod search;
 mod search_quality;
 mod spans;
+mod spending;
 mod stats;
 mod telemetry;
 mod trials;

@@ -185,16 +185,22 @@ async fn a_person_is_exported_and_erased_from_afar(t: TestApp) {
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("403"), "{said}");
 
+    let runner = storage::jobs::Runner::new(t.app.clone(), service::wiring::job_handlers());
+    t.app.spawn(runner.run());
     let preview = officer.text(&["governance", "preview", "--user", "ada"]).await;
     let preview: Value = serde_json::from_str(&preview).unwrap();
     assert!(preview["total"].as_i64().unwrap() > 0);
+    for command in [&["preview"][..], &["erase", "--request", "r-0"]] {
+        let words = [&["governance"], command, &["--user", "adda"]].concat();
+        let (code, said) = officer.code(&words).await;
+        assert_eq!(code, Some(0), "{said}");
+        assert!(said.contains("the id was never seen here"), "{said}");
+    }
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("ada.json").display().to_string();
     officer.text(&[&person("export")[..], &["--output", &file]].concat()).await;
     assert!(std::fs::read_to_string(&file).unwrap().contains("\"ada\""));
 
-    let runner = storage::jobs::Runner::new(t.app.clone(), service::wiring::job_handlers());
-    t.app.spawn(runner.run());
     let erased = officer.text(&person("erase")).await;
     let erased: Value = serde_json::from_str(&erased).unwrap();
     assert_eq!(erased["status"], "complete");

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`router`], [`wiring`] | every route; every background job, the schema, opening an installation: the only files that know every area |
 //! | [`app`] | `App`: settings, storage, clock, ids, keys, judge; built once, passed everywhere, names no area |
-//! | [`config`], [`schema`], [`user_tables`], [`telemetry`], [`spending`] | settings, migrations, tables that hold people's rows, logs and metrics, today's cost at a start |
+//! | [`config`], [`schema`], [`user_tables`], [`telemetry`], [`spending`] | settings, migrations, tables that hold people's rows, logs and metrics, what judging and learning cost |
 //! | [`http`] | input reading, problem bodies, rate limits, the server, the dashboard's files, the API page |
 //! | [`credentials`] | bearer tokens, roles, organizations, sign-in (also with a provider), who is calling |
 //! | [`organization`] | what an organization sets for itself, versioned |
@@ -23,7 +23,7 @@
 //! | [`alerts`] | rules that watch a metric and say when it got worse |
 //! | [`questions`] | questions that an agent left for the people who run it |
 //! | [`governance`] | export, erasure, retention, proof |
-//! | [`operations`] | health, and the queue at a glance |
+//! | [`operations`] | health, the queue at a glance, and how both were |
 //! | [`mcp`] | the same interface as tools of the Model Context Protocol |
 
 pub mod alerts;

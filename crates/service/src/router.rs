@@ -79,6 +79,7 @@ fn routes() -> OpenApiRouter<Arc<App>> {
         .merge(alerts::http::routes())
         .merge(governance::http::routes())
         .merge(operations::jobs_http::routes())
+        .merge(operations::history_http::routes())
         .merge(operations::stall_http::routes())
 }
 

@@ -33,6 +33,7 @@ use crate::intake::PublishQueue;
 use crate::learning_loop;
 use crate::learnings::trials::{KnownEpochs, RecentExposures};
 use crate::learnings::{self, KnownPlaybooks};
+use crate::operations::queue_ages::QueueAges;
 use crate::operations::stall_http::StallNotice;
 use crate::organization::RecentConfigs;
 use crate::schema::MIGRATIONS;
@@ -108,6 +109,7 @@ impl App {
                 .with(KnownPlaybooks::default())
                 .with(RecentEvidence::default())
                 .with(StallNotice::default())
+                .with(QueueAges::default())
                 .with(KnownEpochs::default())
                 .with(RecentExposures::default())
                 .with(PublishQueue::default())

@@ -40,7 +40,7 @@ pub use results::rows::{
 pub use results::schedule::{outcome_reported, record_gauges, session_changed, session_grows};
 pub use shadow::ShadowPreference;
 pub use shadow::job::shadow_published;
-pub use sql::{forget_session, spent_since, verdicts_on_learnings};
+pub use sql::{forget_session, spent_by_day, spent_since, verdicts_on_learnings};
 pub use verdict::{EvaluationResult, NewResult, RetrievedLearningStatus};
 
 /// The evaluation that the judge of success writes.

@@ -29,7 +29,7 @@ use storage::error::{Error, Result};
 use storage::jobs::Handler;
 
 pub use masking::{Masked, SharedComparison, compare as compare_shared, mask as mask_shared};
-pub use sql::streams::spent_since;
+pub use sql::streams::{spent_by_day, spent_since};
 pub use tuning::SETTLE_TRIALS;
 
 /// Deletes what was found and proposed in a session, in the transaction that deletes the session.

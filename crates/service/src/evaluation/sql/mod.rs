@@ -36,7 +36,7 @@ pub use under_way::{end_turn, give_turn_back, take_turn};
 use base::owner::{OrgId, UserId};
 use storage::db::Tx;
 use storage::error::Result;
-use storage::{row, run};
+use storage::{row, rows, run};
 
 /// Cost of all verdicts written since `since`, by any process.
 pub async fn spent_since(tx: &mut Tx, since: i64) -> Result<f64> {
@@ -51,6 +51,27 @@ pub async fn spent_since(tx: &mut Tx, since: i64) -> Result<f64> {
         since
     )?;
     Ok(found.and_then(|(sum,)| sum).unwrap_or(0.0))
+}
+
+/// `(number of the day since 1970, US dollars)` of an organization's verdicts since a moment. Every part is answered from
+/// an index of what was paid.
+pub async fn spent_by_day(tx: &mut Tx, org_id: &OrgId, since: i64) -> Result<Vec<(i64, f64)>> {
+    rows!(
+        tx,
+        (i64, f64),
+        "SELECT day, SUM(cost_usd) FROM (
+             SELECT evaluated_at / 86400 AS day, cost_usd FROM evaluation_results
+              WHERE org_id = $1 AND evaluated_at >= $2 AND cost_usd > 0
+             UNION ALL SELECT created_at / 86400, cost_usd FROM learning_verdicts
+              WHERE org_id = $1 AND created_at >= $2 AND cost_usd > 0
+             UNION ALL SELECT judged_at / 86400, cost_usd FROM shadow_verdicts
+              WHERE org_id = $1 AND judged_at >= $2 AND cost_usd > 0
+             UNION ALL SELECT evaluated_at / 86400, cost_usd FROM candidate_verdicts
+              WHERE org_id = $1 AND evaluated_at >= $2 AND cost_usd > 0) AS written
+          GROUP BY day ORDER BY day",
+        org_id,
+        since
+    )
 }
 
 /// Deletes everything that was written about a session.

@@ -7,7 +7,7 @@ use base::owner::{OrgId, UserId};
 use storage::db::Tx;
 use storage::error::Result;
 use storage::subjects::SubjectWrite;
-use storage::{row, run};
+use storage::{row, rows, run};
 
 /// Read position in a person's stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, sqlx_macros::FromRow)]
@@ -151,4 +151,17 @@ pub async fn spent_since(tx: &mut Tx, since: i64) -> Result<f64> {
         since
     )?;
     Ok(found.and_then(|(sum,)| sum).unwrap_or(0.0))
+}
+
+/// `(number of the day since 1970, US dollars)` of an organization's windows since a moment.
+pub async fn spent_by_day(tx: &mut Tx, org_id: &OrgId, since: i64) -> Result<Vec<(i64, f64)>> {
+    rows!(
+        tx,
+        (i64, f64),
+        "SELECT processed_at / 86400 AS day, SUM(cost_usd) FROM learning_windows
+          WHERE org_id = $1 AND processed_at >= $2 AND cost_usd > 0
+          GROUP BY day ORDER BY day",
+        org_id,
+        since
+    )
 }
