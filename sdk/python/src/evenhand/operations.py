@@ -534,6 +534,12 @@ about playbooks, and refused calls. Keys and people who did it are named; the us
         """Background work of this organization: counts by kind and state."""
         return cast("types.JobsSummary", self._call("GET", "/api/jobs"))
 
+    def queue_ages(
+        self,
+    ) -> types.QueueAgeHistory:
+        """How long due jobs waited over the last day, as this server saw it every minute."""
+        return cast("types.QueueAgeHistory", self._call("GET", "/api/jobs/ages"))
+
     def dead_jobs(
         self,
         *,
@@ -782,6 +788,14 @@ come last, the newest first."""
         """Stop the active experiment. What was stored stays."""
         return cast("types.RetrievalExperimentListResponse", self._call("POST", "/api/retrieval_experiments/stop", body=body))
 
+    def change_about(
+        self,
+        experiment_id: str,
+        body: types.ChangeExperimentAboutRequest,
+    ) -> types.ExperimentAbout:
+        """Change what an experiment is for: hypothesis, owner and notes. What is absent stays. Its design is fixed."""
+        return cast("types.ExperimentAbout", self._call("PATCH", f"/api/retrieval_experiments/{quote(experiment_id, safe='')}/about", body=body))
+
     def export_rows(
         self,
         experiment_id: str,
@@ -861,6 +875,9 @@ come last, the newest first."""
         *,
         start_time: Optional[Union[float, str]] = None,
         end_time: Optional[Union[float, str]] = None,
+        experiment_id: Optional[str] = None,
+        arm: Optional[Literal["treatment", "holdout"]] = None,
+        order: Optional[Literal["newest", "oldest"]] = None,
         user_id: Optional[str] = None,
         source: Optional[str] = None,
         agent_version: Optional[str] = None,
@@ -869,11 +886,12 @@ come last, the newest first."""
         session_ids: Optional[str] = None,
         cursor: Optional[str] = None,
         min_corrections: Optional[int] = None,
+        max_corrections: Optional[int] = None,
         limit: Optional[int] = None,
         count: Optional[bool] = None,
     ) -> types.ListSessionsResponse:
-        """Sessions, newest activity first, page by page."""
-        return cast("types.ListSessionsResponse", self._call("GET", "/api/sessions", query={"start_time": start_time, "end_time": end_time, "user_id": user_id, "source": source, "agent_version": agent_version, "verdict": verdict, "text": text, "session_ids": session_ids, "cursor": cursor, "min_corrections": min_corrections, "limit": limit, "count": count}))
+        """Sessions, newest activity first or last, page by page."""
+        return cast("types.ListSessionsResponse", self._call("GET", "/api/sessions", query={"start_time": start_time, "end_time": end_time, "experiment_id": experiment_id, "arm": arm, "order": order, "user_id": user_id, "source": source, "agent_version": agent_version, "verdict": verdict, "text": text, "session_ids": session_ids, "cursor": cursor, "min_corrections": min_corrections, "max_corrections": max_corrections, "limit": limit, "count": count}))
 
     def export_sessions(
         self,
@@ -903,6 +921,15 @@ activity. `evenhand import jsonl` reads it."""
         """Replace the configuration. What is left out goes back to its default, except `judge`, `learning`, `governance`,
 `evaluators` and `shadow_both_orders`: the public Python client cannot carry them, and they stay."""
         return cast("types.ConfigChanged", self._call("POST", "/api/set_config", body=body))
+
+    def spending_by_day(
+        self,
+        *,
+        days: Optional[int] = None,
+    ) -> types.Spending:
+        """US dollars paid for judging and for learning, day by day: the cost of what is stored. Verdicts that were replaced and
+calls that failed are not in it."""
+        return cast("types.Spending", self._call("GET", "/api/spending", query={"days": days}))
 
     def storage_stats(
         self,
@@ -1571,6 +1598,12 @@ about playbooks, and refused calls. Keys and people who did it are named; the us
         """Background work of this organization: counts by kind and state."""
         return cast("types.JobsSummary", await self._call("GET", "/api/jobs"))
 
+    async def queue_ages(
+        self,
+    ) -> types.QueueAgeHistory:
+        """How long due jobs waited over the last day, as this server saw it every minute."""
+        return cast("types.QueueAgeHistory", await self._call("GET", "/api/jobs/ages"))
+
     async def dead_jobs(
         self,
         *,
@@ -1819,6 +1852,14 @@ come last, the newest first."""
         """Stop the active experiment. What was stored stays."""
         return cast("types.RetrievalExperimentListResponse", await self._call("POST", "/api/retrieval_experiments/stop", body=body))
 
+    async def change_about(
+        self,
+        experiment_id: str,
+        body: types.ChangeExperimentAboutRequest,
+    ) -> types.ExperimentAbout:
+        """Change what an experiment is for: hypothesis, owner and notes. What is absent stays. Its design is fixed."""
+        return cast("types.ExperimentAbout", await self._call("PATCH", f"/api/retrieval_experiments/{quote(experiment_id, safe='')}/about", body=body))
+
     async def export_rows(
         self,
         experiment_id: str,
@@ -1898,6 +1939,9 @@ come last, the newest first."""
         *,
         start_time: Optional[Union[float, str]] = None,
         end_time: Optional[Union[float, str]] = None,
+        experiment_id: Optional[str] = None,
+        arm: Optional[Literal["treatment", "holdout"]] = None,
+        order: Optional[Literal["newest", "oldest"]] = None,
         user_id: Optional[str] = None,
         source: Optional[str] = None,
         agent_version: Optional[str] = None,
@@ -1906,11 +1950,12 @@ come last, the newest first."""
         session_ids: Optional[str] = None,
         cursor: Optional[str] = None,
         min_corrections: Optional[int] = None,
+        max_corrections: Optional[int] = None,
         limit: Optional[int] = None,
         count: Optional[bool] = None,
     ) -> types.ListSessionsResponse:
-        """Sessions, newest activity first, page by page."""
-        return cast("types.ListSessionsResponse", await self._call("GET", "/api/sessions", query={"start_time": start_time, "end_time": end_time, "user_id": user_id, "source": source, "agent_version": agent_version, "verdict": verdict, "text": text, "session_ids": session_ids, "cursor": cursor, "min_corrections": min_corrections, "limit": limit, "count": count}))
+        """Sessions, newest activity first or last, page by page."""
+        return cast("types.ListSessionsResponse", await self._call("GET", "/api/sessions", query={"start_time": start_time, "end_time": end_time, "experiment_id": experiment_id, "arm": arm, "order": order, "user_id": user_id, "source": source, "agent_version": agent_version, "verdict": verdict, "text": text, "session_ids": session_ids, "cursor": cursor, "min_corrections": min_corrections, "max_corrections": max_corrections, "limit": limit, "count": count}))
 
     async def export_sessions(
         self,
@@ -1940,6 +1985,15 @@ activity. `evenhand import jsonl` reads it."""
         """Replace the configuration. What is left out goes back to its default, except `judge`, `learning`, `governance`,
 `evaluators` and `shadow_both_orders`: the public Python client cannot carry them, and they stay."""
         return cast("types.ConfigChanged", await self._call("POST", "/api/set_config", body=body))
+
+    async def spending_by_day(
+        self,
+        *,
+        days: Optional[int] = None,
+    ) -> types.Spending:
+        """US dollars paid for judging and for learning, day by day: the cost of what is stored. Verdicts that were replaced and
+calls that failed are not in it."""
+        return cast("types.Spending", await self._call("GET", "/api/spending", query={"days": days}))
 
     async def storage_stats(
         self,

@@ -81,7 +81,7 @@ GuardrailName = Literal["corrections", "escalation_rate", "output_tokens", "turn
 GuardrailVerdict = Literal["passed", "failed", "undecided"]
 
 # A part of the server that is looked at.
-HealthCheck = Literal["process", "storage", "jobs", "judge"]
+HealthCheck = Literal["process", "storage", "jobs", "files", "judge"]
 
 HealthStatus = Literal["ok", "unavailable"]
 
@@ -605,6 +605,12 @@ class Certificate(_CertificateRequired, total=False):
     physical_at: Optional[int]
 
 
+class ChangeExperimentAboutRequest(TypedDict, total=False):
+    hypothesis: Optional[str]
+    notes: Optional[str]
+    owner: Optional[str]
+
+
 # A 95 % interval of a change, or the reason why there is none. A change is one only when it excludes 0.
 class ChangeInterval(TypedDict, total=False):
     # Its ends, in the unit of the change.
@@ -1068,6 +1074,15 @@ class Evaluator(_EvaluatorRequired, total=False):
     tool_name: Optional[str]
 
 
+# The purpose of an experiment. Empty where nothing was said.
+class ExperimentAbout(TypedDict):
+    # The expectation that it tests.
+    hypothesis: str
+    notes: str
+    # The people who answer for it.
+    owner: str
+
+
 # The arms before first exposure, when nothing could differ but by chance.
 class ExperimentBalance(TypedDict):
     corrections_per_session: ArmDifference
@@ -1194,6 +1209,18 @@ class ExperimentJudges(TypedDict):
     prediction_powered_interval_95_pp_null_reason: Optional[NullReason]
     prediction_powered_lift_pp: Optional[float]
     prediction_powered_lift_pp_null_reason: Optional[NullReason]
+
+
+# The last look of a day at an experiment.
+class ExperimentLook(TypedDict):
+    # The always-valid interval as it was then; null with too few users.
+    always_valid_interval_pp: Optional[List[float]]
+    # The day's begin (UTC).
+    day: int
+    holdout_users: int
+    lift_pp: float
+    # Users with a judged session.
+    treatment_users: int
 
 
 # Robustness of the lift against single users.
@@ -2170,7 +2197,7 @@ class _ListSessionsResponseRequired(TypedDict):
     sessions: List[ListedSession]
 
 
-# A page of sessions, newest activity first.
+# A page of sessions, in the order of their last activity.
 class ListSessionsResponse(_ListSessionsResponseRequired, total=False):
     # Ask with this for the next page; null on the last.
     next_cursor: Optional[str]
@@ -2737,6 +2764,19 @@ class PurgeOperations(TypedDict):
     purge_operations: List[PurgeOperation]
 
 
+class QueueAge(TypedDict):
+    # Begin of the step.
+    at: int
+    # The longest that a due job was seen waiting, of all organizations.
+    oldest_due_age_seconds: int
+
+
+class QueueAgeHistory(TypedDict):
+    # Of the last 24 hours, oldest first. Nothing from before this process started.
+    ages: List[QueueAge]
+    step_seconds: int
+
+
 class _RateIntervalRequired(TypedDict):
     # Few users: read it with care.
     few_users: bool
@@ -3054,6 +3094,7 @@ class RetrievalExperimentRecord(_RetrievalExperimentRecordRequired, total=False)
 
 # Results of an experiment so far. A part that cannot be given is null beside its `…_null_reason`.
 class RetrievalExperimentResultsResponse(TypedDict):
+    about: ExperimentAbout
     always_valid: Optional[AlwaysValidLift]
     always_valid_null_reason: Optional[NullReason]
     analysis: AnalysisStamp
@@ -3074,6 +3115,8 @@ class RetrievalExperimentResultsResponse(TypedDict):
     interference: Optional[ExperimentInterference]
     interference_null_reason: Optional[NullReason]
     judge: ExperimentJudges
+    # The last look of every day, oldest first: whoever asks looks, and the server once a day while it runs.
+    looks: List[ExperimentLook]
     relative_success_lift: Optional[float]
     robustness: Optional[ExperimentRobustness]
     robustness_null_reason: Optional[NullReason]
@@ -3852,6 +3895,18 @@ class SourceWindow(_SourceWindowRequired, total=False):
     source_interaction_ids: List[int]
 
 
+class Spending(TypedDict):
+    # Every day, oldest first.
+    days: List[SpendingOfDay]
+
+
+class SpendingOfDay(TypedDict):
+    # The day's begin (UTC).
+    day: int
+    judging_usd: float
+    learning_usd: float
+
+
 class StallNotified(TypedDict):
     # False if nothing stands still.
     notified_in_cc: bool
@@ -3893,8 +3948,11 @@ class _StartRetrievalExperimentRequestRequired(TypedDict):
 
 
 class StartRetrievalExperimentRequest(_StartRetrievalExperimentRequestRequired, total=False):
+    hypothesis: Optional[str]
     # The smallest lift that matters. Fixed from here on.
     margin_percentage_points: Optional[float]
+    notes: Optional[str]
+    owner: Optional[str]
     # How many users the experiment is planned for: where the always-valid interval is tightest. Fixed from here on.
     # As the planner says when absent.
     planned_users: Optional[int]
