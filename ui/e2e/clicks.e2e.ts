@@ -120,6 +120,21 @@ describe("sessions", () => {
     expect(await page.getByText("No session matches").count()).toBe(0);
   });
 
+  it("with so many corrections are a click on their bar away", async () => {
+    await visit(page, `${demo.url}/overview?range=30d`, "Overview");
+    const bars = page.getByRole("img", { name: "Share of sessions by number of corrections" });
+    const { width = 0, height = 0 } = (await bars.boundingBox()) ?? {};
+    await bars.click({ position: { x: width / 6, y: height / 2 } });
+    await page.getByRole("heading", { level: 1, name: "Sessions" }).waitFor();
+    expect(new URL(page.url()).searchParams.get("corrections")).toBe("0");
+    await settled(page);
+    const shown = await page
+      .getByRole("region", { name: "Sessions" })
+      .locator("tbody td:nth-child(4)")
+      .allTextContents();
+    expect(new Set(shown.filter(Boolean))).toEqual(new Set(["0"]));
+  });
+
   it("are graded again, and people can disagree", async () => {
     await visit(page, `${demo.url}/sessions?verdict=failure`, "Sessions");
     await page.keyboard.press("j");
@@ -197,10 +212,17 @@ describe("experiments", () => {
     await page.getByRole("button", { name: "Start an experiment" }).click();
     await page.getByLabel("Name").fill("by-clicks");
     await page.getByLabel("Held out (%)").fill("20");
+    await page.getByLabel("Hypothesis (optional)").fill("Clicks are enough.");
+    await picture(page, "experiment-start-light");
     await page.getByRole("button", { name: "Start", exact: true }).click();
     await said(/Started/);
     await page.getByRole("link", { name: /by-clicks/ }).click();
     await page.getByTestId("decision").waitFor();
+    await page.getByRole("heading", { name: "Clicks are enough." }).waitFor();
+    await page.getByRole("button", { name: "Edit", exact: true }).click();
+    await page.getByLabel("Owner (optional)").fill("Somebody");
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.getByText("Owner: Somebody").waitFor();
     await page.goBack();
     await stopActive.click();
     await page.getByRole("button", { name: "Stop the experiment" }).click();

@@ -82,6 +82,17 @@ it("did the experiment work, and can it be trusted? (2 clicks)", async () => {
   await picture(page, "experiment-unhealthy-light");
 });
 
+it("which sessions were held out? (3 clicks)", async () => {
+  await goTo("Experiments");
+  await click(page.getByRole("link", { name: /retrieval-rollout/ }));
+  await page.getByRole("img", { name: /^Lift over time: / }).waitFor();
+  await click(page.getByTitle("Sessions of the holdout"));
+  expect(clicks).toBe(3);
+  expect(await page.getByLabel("Arm", { exact: true }).inputValue()).toBe("holdout");
+  await click(page.getByRole("button", { name: /^Open session/ }).first());
+  await page.getByTestId("panel").getByText("holdout", { exact: true }).waitFor();
+});
+
 it("which playbook hurts? (1 click, and the same on every page)", async () => {
   await press("90 d");
   // Until then the rules of the range before are shown.

@@ -26,6 +26,11 @@ async function take(name: string): Promise<void> {
 
 it("takes the overview", async () => {
   await visit(page, `${demo.url}/overview?range=90d`, "Overview");
+  // Versions are asked for after the rest.
+  await page
+    .getByTestId("sentence")
+    .getByText(/version support-2\.0 came/)
+    .waitFor();
   await take("overview");
 });
 

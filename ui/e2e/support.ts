@@ -36,7 +36,10 @@ export async function signInWithGovernance(page: Page, demo: Installation): Prom
   const args = ["keys", "create", "--role", "dashboard", "--grant", "governance", "--data-dir", demo.folder];
   const token = execFileSync(BINARY, args, { encoding: "utf8" }).trim();
   await page.getByLabel("Token").fill(token);
+  // Whoever leaves the page before the answer is not signed in.
+  const answered = page.waitForResponse((response) => response.request().method() === "POST");
   await page.getByRole("button", { name: "Sign in" }).click();
+  await answered;
 }
 
 /** Where a server that was just started says it listens. */

@@ -1,13 +1,23 @@
 /** Bars: a histogram against its baseline, and outcomes stacked by day. */
 import { scaleBand, scaleLinear } from "d3-scale";
-import { useState } from "react";
 import { count, onDay, percent } from "../lib/format.ts";
-import { Legend, Tip, useWidth } from "./frame.tsx";
+import { Legend, Tip, useWalk, useWidth } from "./frame.tsx";
 
 type Bin = { label: string; now: number; before: number };
 
 /** Shares of two periods side by side: sizes differ, shapes can be compared. */
-export function Histogram({ label, bins, height = 190 }: { label: string; bins: Bin[]; height?: number }) {
+export function Histogram({
+  label,
+  bins,
+  height = 190,
+  onOpen,
+}: {
+  label: string;
+  bins: Bin[];
+  height?: number;
+  /** Opens what a bar of the last days is made of. */
+  onOpen?: (label: string) => void;
+}) {
   const [ref, width] = useWidth();
   const sum = (pick: (bin: Bin) => number) => bins.reduce((total, bin) => total + pick(bin), 0);
   const [nowN, beforeN] = [sum((b) => b.now), sum((b) => b.before)];
@@ -19,11 +29,12 @@ export function Histogram({ label, bins, height = 190 }: { label: string; bins: 
   ).padding(0.28);
   const y = scaleLinear([0, top], [height - 24, 8]).nice(3);
   const half = x.bandwidth() / 2;
+  const walk = useWalk(bins.length, onOpen && ((place) => onOpen(bins[place]?.label ?? "")));
   return (
     <div className="min-w-0 overflow-hidden">
       <div ref={ref} style={{ height }}>
         {width > 0 && (
-          <svg width={width} height={height} role="img" aria-label={label}>
+          <svg width={width} height={height} role="img" aria-label={label} {...walk.handlers}>
             {y.ticks(3).map((tick) => (
               <g key={tick} transform={`translate(0,${y(tick)})`}>
                 <line x1={40} x2={width - 4} className="stroke-grid" />
@@ -32,11 +43,15 @@ export function Histogram({ label, bins, height = 190 }: { label: string; bins: 
                 </text>
               </g>
             ))}
-            {bins.map((bin) => {
+            {bins.map((bin, place) => {
               const left = x(bin.label) ?? 0;
               const [a, b] = [y(share(bin.now, nowN)), y(share(bin.before, beforeN))];
               return (
-                <g key={bin.label}>
+                <g
+                  key={bin.label}
+                  onPointerEnter={() => walk.setOver(place)}
+                  opacity={walk.over === null || walk.over === place ? 1 : 0.55}>
+                  <rect x={left} width={x.bandwidth()} y={8} height={height - 8} fill="transparent" />
                   <rect
                     x={left}
                     y={b}
@@ -77,9 +92,21 @@ export function Histogram({ label, bins, height = 190 }: { label: string; bins: 
 export type Day = { ts: number; wins: number; ties: number; losses: number };
 
 /** Wins above, losses below, ties between: per day. */
-export function WinLoss({ label, days, height = 210 }: { label: string; days: Day[]; height?: number }) {
+export function WinLoss({
+  label,
+  days,
+  height = 210,
+  onOpen,
+}: {
+  label: string;
+  days: Day[];
+  height?: number;
+  /** Opens what a day is made of. */
+  onOpen?: (ts: number) => void;
+}) {
   const [ref, width] = useWidth();
-  const [over, setOver] = useState<Day | null>(null);
+  const walk = useWalk(days.length, onOpen && ((place) => onOpen(days[place]?.ts ?? 0)));
+  const over = walk.over === null ? undefined : days[walk.over];
   const top = Math.max(1, ...days.map((d) => d.wins + d.ties / 2));
   const bottom = Math.max(1, ...days.map((d) => d.losses + d.ties / 2));
   const x = scaleBand(
@@ -92,7 +119,7 @@ export function WinLoss({ label, days, height = 210 }: { label: string; days: Da
     <div className="min-w-0 overflow-hidden">
       <div ref={ref} className="relative" style={{ height }}>
         {width > 0 && (
-          <svg width={width} height={height} role="img" aria-label={label} onPointerLeave={() => setOver(null)}>
+          <svg width={width} height={height} role="img" aria-label={label} {...walk.handlers}>
             {y.ticks(4).map((tick) => (
               <g key={tick} transform={`translate(0,${y(tick)})`}>
                 <line x1={34} x2={width - 4} className={tick === 0 ? "stroke-line-strong" : "stroke-grid"} />
@@ -106,7 +133,7 @@ export function WinLoss({ label, days, height = 210 }: { label: string; days: Da
               const bar = (from: number, to: number, tone: string) =>
                 to > from && <rect x={left} width={w} y={y(to)} height={y(from) - y(to)} className={tone} />;
               return (
-                <g key={d.ts} onPointerEnter={() => setOver(d)} opacity={over && over !== d ? 0.55 : 1}>
+                <g key={d.ts} onPointerEnter={() => walk.setOver(i)} opacity={over && over !== d ? 0.55 : 1}>
                   <rect x={left} width={w} y={0} height={height - 22} fill="transparent" />
                   {bar(d.ties / 2, d.ties / 2 + d.wins, "fill-accent")}
                   {bar(-d.ties / 2, d.ties / 2, "fill-line-strong")}
@@ -127,6 +154,7 @@ export function WinLoss({ label, days, height = 210 }: { label: string; days: Da
             <div className="text-accent">{count(over.wins)} wins</div>
             <div>{count(over.ties)} ties</div>
             <div className="text-rival">{count(over.losses)} losses</div>
+            {onOpen && <div className="mt-1 text-faint">click: the day's sessions</div>}
           </Tip>
         )}
       </div>

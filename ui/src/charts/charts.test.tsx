@@ -4,7 +4,8 @@ import { describe, expect, it } from "vitest";
 import { percent } from "../lib/format.ts";
 import { ChartCard, shownAs } from "./frame.tsx";
 import { Intervals } from "./intervals.tsx";
-import { Trend, withGaps } from "./trend.tsx";
+import { withGaps } from "./shapes.ts";
+import { Trend } from "./trend.tsx";
 
 const DAY = 86_400;
 /** Days 0 to `last`. */
@@ -14,7 +15,13 @@ const point = (day: number, value: number | null) => ({ ts: day * DAY, value, lo
 
 describe("a trend", () => {
   it("shows a missing bucket as a gap, not as a zero", () => {
-    const filled = withGaps([point(0, 0.5), point(1, 0.6), point(4, 0.7)], "day");
+    const filled = withGaps([point(0, 0.5), point(1, 0.6), point(4, 0.7)], 86_400, (ts) => ({
+      ts,
+      value: null,
+      low: null,
+      high: null,
+      n: 0,
+    }));
     expect(filled.map((p) => p.value)).toEqual([0.5, 0.6, null, 0.7]);
     const { container } = render(
       <Trend

@@ -1,5 +1,5 @@
 /** What every chart has: a name, how much it stands on, itself as a table, and itself as a file. */
-import { type ReactNode, useEffect, useRef, useState } from "react";
+import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from "react";
 import { downloadCsv, type TableData } from "../lib/csv.ts";
 import { IconButton } from "../parts/controls.tsx";
 import * as Icon from "../parts/icons.tsx";
@@ -89,6 +89,31 @@ export function useWidth(): [React.RefObject<HTMLDivElement | null>, number] {
     return () => observer.disconnect();
   }, []);
   return [ref, width];
+}
+
+/** Walking the places of a chart, with the pointer or with the arrows; a click or Enter opens the place one is at. */
+export function useWalk(places: number, onOpen?: (place: number) => void) {
+  const [over, setShown] = useState<number | null>(null);
+  // A click may come before the place under it is drawn.
+  const current = useRef<number | null>(null);
+  const setOver = (place: number | null) => {
+    current.current = place;
+    setShown(place);
+  };
+  const open = () => current.current !== null && onOpen?.(current.current);
+  const handlers = {
+    tabIndex: 0,
+    onPointerLeave: () => setOver(null),
+    onBlur: () => setOver(null),
+    onClick: open,
+    onKeyDown: (event: KeyboardEvent) => {
+      const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+      if (step) setOver(Math.min(places - 1, Math.max(0, (current.current ?? places) + step)));
+      if (event.key === "Enter") open();
+    },
+    className: onOpen ? "cursor-pointer" : "",
+  };
+  return { over, setOver, handlers };
 }
 
 /** What stands beside the pointer. */

@@ -8,7 +8,10 @@ export type IntervalRow = {
   value: number | null;
   low: number | null;
   high: number | null;
+  /** Stands where there is no number. */
   note?: string;
+  /** A sentence that says what the row is, beside the pointer. */
+  about?: string;
   strong?: boolean;
 };
 
@@ -34,7 +37,7 @@ export function Intervals({ label, rows, unit = "pp" }: { label: string; rows: I
           {x.ticks(narrow ? 4 : 6).map((tick) => (
             <g key={tick} transform={`translate(${x(tick)},0)`}>
               <line y1={4} y2={height - 22} className={tick === 0 ? "stroke-soft" : "stroke-grid"} />
-              <text y={height - 7} textAnchor="middle" className="num fill-faint text-[11px]">
+              <text y={height - 7} textAnchor={anchorAt(x(tick), width)} className="num fill-faint text-[11px]">
                 {signed(tick, 0)}
               </text>
             </g>
@@ -46,6 +49,8 @@ export function Intervals({ label, rows, unit = "pp" }: { label: string; rows: I
             const fill = { good: "fill-good", bad: "fill-bad", soft: "fill-soft" }[tone];
             return (
               <g key={row.name}>
+                {row.about && <title>{row.about}</title>}
+                <rect x={0} width={width} y={y - step / 2} height={step} fill="transparent" />
                 <text
                   x={narrow ? left : left - 12}
                   y={narrow ? y - 14 : y}
@@ -87,3 +92,6 @@ export function Intervals({ label, rows, unit = "pp" }: { label: string; rows: I
     </div>
   );
 }
+
+/** A label at an edge ends there, so that none of it is cut. */
+const anchorAt = (x: number, width: number) => (x < 16 ? "start" : x > width - 16 ? "end" : "middle");

@@ -1,11 +1,11 @@
 /** Rates over time, with the interval of one as a band. The axis is the chosen range, its ticks are the starts of buckets
  *  (UTC). Straight segments; a gap where nothing is known; a bucket that is still filling is dotted. */
 import { scaleLinear } from "d3-scale";
-import { area, curveLinear, line } from "d3-shape";
 import { type KeyboardEvent, type MouseEvent, useState } from "react";
 import { count, onDay, percent } from "../lib/format.ts";
 import { BUCKET_SECONDS, type Bucket, bucketsOf, type Range } from "../lib/range.ts";
 import { Tip, useWidth } from "./frame.tsx";
+import { shapesOf, withGaps } from "./shapes.ts";
 
 export type TrendPoint = {
   ts: number;
@@ -34,19 +34,6 @@ type Props = {
   /** Opens what a bucket is made of. */
   onOpen?: (ts: number) => void;
 };
-
-/** Points with the missing buckets between them put in, so that a gap is a gap. */
-export function withGaps(points: TrendPoint[], bucket: Bucket): TrendPoint[] {
-  const filled: TrendPoint[] = [];
-  for (const point of points) {
-    const last = filled.at(-1);
-    if (last && point.ts - last.ts > BUCKET_SECONDS[bucket] * 1.5) {
-      filled.push({ ts: last.ts + BUCKET_SECONDS[bucket], value: null, n: 0 });
-    }
-    filled.push(point);
-  }
-  return filled;
-}
 
 /** The one rule for the axis of rates: 0 to 100 %, or 50 to 100 % with a marked break if nothing lies below. */
 export function floorOf(points: TrendPoint[]): number {
@@ -174,28 +161,19 @@ function Line({
   small: boolean | undefined;
   hovered: number | undefined;
 }) {
-  const shown = withGaps(of.points, bucket);
+  const shown = withGaps<TrendPoint>(of.points, BUCKET_SECONDS[bucket], (ts) => ({ ts, value: null, n: 0 }));
   const unfinished = (shown.at(-1)?.ts ?? 0) + BUCKET_SECONDS[bucket] > now;
   const solid = unfinished && shown.length > 1 ? shown.slice(0, -1) : shown;
   const thin = of.look === "thin";
-  const path = line<TrendPoint>()
-    .defined((p) => p.value !== null)
-    .x((p) => x(p.ts))
-    .y((p) => y(p.value ?? 0))
-    .curve(curveLinear);
-  const band = area<TrendPoint>()
-    .defined((p) => p.low != null && p.high != null)
-    .x((p) => x(p.ts))
-    .y0((p) => y(p.low ?? 0))
-    .y1((p) => y(p.high ?? 0));
+  const { path, band } = shapesOf(x, y);
   const stroke = { stroke: of.color, fill: "none", strokeWidth: thin ? 1.5 : 2 };
   return (
     <g>
-      {!thin && <path d={band(shown) ?? ""} fill={of.color} opacity="0.14" />}
-      <path d={path(solid) ?? ""} {...stroke} strokeLinejoin="round" strokeDasharray={thin ? "5 3" : undefined} />
+      {!thin && <path d={band(shown)} fill={of.color} opacity="0.14" />}
+      <path d={path(solid)} {...stroke} strokeLinejoin="round" strokeDasharray={thin ? "5 3" : undefined} />
       {unfinished && (
         <path
-          d={path(shown.slice(-2)) ?? ""}
+          d={path(shown.slice(-2))}
           {...stroke}
           strokeDasharray="2 4"
           strokeLinecap="round"

@@ -5,6 +5,8 @@ const money = new Intl.NumberFormat("en", { style: "currency", currency: "USD", 
 
 export const count = (n: number | null | undefined) => (n == null ? "–" : whole.format(n));
 export const dollars = (n: number | null | undefined) => (n == null ? "unpriced" : money.format(n));
+/** Dollars where a day may cost less than a cent. */
+export const cents = (n: number) => (n > 0 && n < 0.01 ? `$${n.toPrecision(2)}` : money.format(n));
 export const fixed = (n: number | null | undefined, digits = 1) => (n == null ? "–" : n.toFixed(digits));
 
 /** A fraction as percent: 0.914 → 91.4 %. */

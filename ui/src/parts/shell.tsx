@@ -1,6 +1,6 @@
 /** What is around every page: navigation, who judges, whose data, light or dark. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import type { ReactNode } from "react";
+import { type ReactNode, type RefObject, useEffect, useRef } from "react";
 import { NavLink, useLocation, useNavigate } from "react-router";
 import { api, ok, type Session, signOut, switchTo } from "../api/client.ts";
 import { judgeName, judgeNature } from "../lib/judge.ts";
@@ -46,8 +46,22 @@ export function Brand() {
   );
 }
 
+/** Where the list of pages is scrolled, the page one is on stays in sight. */
+function useCurrentInSight(): RefObject<HTMLElement | null> {
+  const list = useRef<HTMLElement>(null);
+  const { pathname } = useLocation();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another page is another place in the list
+  useEffect(() => {
+    const current = list.current?.querySelector<HTMLElement>('[aria-current="page"]');
+    if (list.current && current)
+      list.current.scrollLeft = current.offsetLeft - (list.current.clientWidth - current.offsetWidth) / 2;
+  }, [pathname]);
+  return list;
+}
+
 export function Shell({ session, children }: { session: Session; children: ReactNode }) {
   const carried = useCarried();
+  const list = useCurrentInSight();
   return (
     <div className="min-h-screen lg:grid lg:grid-cols-[216px_1fr]">
       <a
@@ -64,6 +78,7 @@ export function Shell({ session, children }: { session: Session; children: React
           </div>
         </div>
         <nav
+          ref={list}
           aria-label="Pages"
           className="scroll-thin flex gap-0.5 overflow-x-auto px-2 py-2 lg:flex-col lg:px-3 lg:py-0">
           {pagesFor(session).map(([path, name, PageIcon]) => (

@@ -1,6 +1,8 @@
-/** The two arms, number by number. */
-import type { ArmMetrics } from "../../api/types.ts";
+/** The two arms, number by number, each with the way to its sessions. */
+import { Link } from "react-router";
+import type { ArmMetrics, Results } from "../../api/types.ts";
 import { count, fixed, percent } from "../../lib/format.ts";
+import { rangeParams } from "../../lib/range.ts";
 import { Card } from "../../parts/page.tsx";
 
 const ROWS: [string, (arm: ArmMetrics) => string][] = [
@@ -16,18 +18,29 @@ const ROWS: [string, (arm: ArmMetrics) => string][] = [
   ["Output tokens per session", (a) => fixed(a.average_output_tokens, 0)],
 ];
 
-export function Arms({ treatment, holdout }: { treatment: ArmMetrics; holdout: ArmMetrics }) {
+export function Arms({ data: { experiment, treatment, holdout } }: { data: Results }) {
+  const to = experiment.ended_at ?? Date.now() / 1000;
+  const sessionsOf = (arm: ArmMetrics["arm"]) =>
+    `/sessions?${new URLSearchParams({
+      experiment: experiment.experiment_id,
+      arm,
+      ...rangeParams({ name: "custom", from: experiment.started_at, to }),
+    })}`;
   return (
-    <Card title="The arms" flush>
+    <Card title="The arms" lead="a name leads to the sessions of the arm" flush>
       <table className="num w-full text-[0.93rem]">
         <thead className="text-[0.84rem] text-faint">
           <tr>
             <th className="sr-only">Number</th>
             <th scope="col" className="px-3 py-1 text-right font-medium text-accent">
-              Treatment
+              <Link className="underline" to={sessionsOf("treatment")} title="Sessions of the treatment">
+                Treatment
+              </Link>
             </th>
             <th scope="col" className="py-1 pr-5 pl-3 text-right font-medium text-rival">
-              Holdout
+              <Link className="underline" to={sessionsOf("holdout")} title="Sessions of the holdout">
+                Holdout
+              </Link>
             </th>
           </tr>
         </thead>

@@ -88,6 +88,7 @@ function Line({ experiment }: { experiment: Experiment }) {
               ? `since ${onDate(experiment.started_at)}`
               : `${onDate(experiment.started_at)}, ${duration(length)}`}{" "}
             · {ago(experiment.started_at)}
+            {results.data?.about.owner && ` · ${results.data.about.owner}`}
           </span>
         </span>
         <span className="min-w-0 max-md:col-span-2">

@@ -8,9 +8,11 @@ import { at, count, ends, fixed, onDate, percent, points, signed, words } from "
 import { Button } from "../../parts/controls.tsx";
 import * as Icon from "../../parts/icons.tsx";
 import { Badge, Card, Facts, Page, Skeleton, Trouble } from "../../parts/page.tsx";
+import { AboutCard } from "./about.tsx";
 import { Arms } from "./arms.tsx";
 import { forecastOf } from "./forecast.ts";
 import { Health } from "./health.tsx";
+import { LiftOverTime } from "./looks.tsx";
 import { Guardrails, Segments } from "./segments.tsx";
 import { StopExperiment } from "./stop.tsx";
 import { WeeklyLift } from "./weeks.tsx";
@@ -63,13 +65,14 @@ export default function ResultsPage() {
 function Body({ data }: { data: Results }) {
   const rows = intervalRows(data);
   const table = {
-    columns: ["estimate", "lift pp", "low 95 %", "high 95 %"],
-    rows: rows.map((r) => [r.name, r.value, r.low, r.high]),
+    columns: ["estimate", "lift pp", "low 95 %", "high 95 %", "meaning"],
+    rows: rows.map((r) => [r.name, r.value, r.low, r.high, r.about]),
     shown: shownAs(points, "lift pp", "low 95 %", "high 95 %"),
   };
   return (
     <>
       <Headline data={data} />
+      <AboutCard experimentId={data.experiment.experiment_id} about={data.about} />
       <ChartCard
         title="Lift in success rate"
         lead="percentage points, treatment minus holdout; intervals are clustered by user"
@@ -84,8 +87,9 @@ function Body({ data }: { data: Results }) {
           coverage={data.evaluated_session_coverage}
           unattributed={data.unattributed_evaluated_session_count}
         />
-        <Arms treatment={data.treatment} holdout={data.holdout} />
+        <Arms data={data} />
       </div>
+      <LiftOverTime data={data} />
       <WeeklyLift data={data} />
       <Segments segments={data.segments} />
       <div className="grid items-start gap-4 xl:grid-cols-2">
@@ -135,39 +139,84 @@ function Headline({ data }: { data: Results }) {
   );
 }
 
-/** Every estimate of the same thing, the headline first. Before it may be decided on, nothing else is drawn: with few users
- * the others can look certain by chance. */
+/** Every estimate of the same thing with what it means, the headline first. Before it may be decided on, nothing else is
+ * drawn: with few users the others can look certain by chance. */
 export function intervalRows(data: Results): IntervalRow[] {
-  const row = (name: string, value: number | null, pair: number[] | null, strong = false): IntervalRow => ({
+  const row = (name: string, about: string, value: number | null, pair: number[] | null | undefined): IntervalRow => ({
     name,
+    about,
     value,
     low: pair?.[0] ?? null,
     high: pair?.[1] ?? null,
-    strong,
   });
+  const { always_valid, cuped, judge, delivery, robustness, health } = data;
   const lift = data.success_rate_lift_percentage_points;
   const isEarly = data.decision.decision === "collecting";
-  const rows = [row("Headline, 95 %", lift, data.confidence_interval_95_percentage_points, true)];
-  if (data.always_valid) rows.push(row("Safe to read daily", lift, data.always_valid.interval_pp));
-  else
-    rows.push({
-      ...row("Safe to read daily", null, null),
-      note: isEarly ? "too early" : words(data.always_valid_null_reason) || "not yet",
-    });
+  const daily = "The same lift with an interval that holds however often one looks; decisions are made by it.";
+  const why = words(data.always_valid_null_reason) || "not yet";
+  const rows = [
+    {
+      ...row(
+        "Headline, 95 %",
+        "Success with retrieval minus success without; the interval holds if one looks once.",
+        lift,
+        data.confidence_interval_95_percentage_points,
+      ),
+      strong: true,
+    },
+    always_valid
+      ? row("Safe to read daily", daily, lift, always_valid.interval_pp)
+      : {
+          ...row("Safe to read daily", `${daily} Not yet: ${why}.`, null, null),
+          note: isEarly ? "too early" : "not yet",
+        },
+  ];
   if (isEarly) return rows;
-  if (data.cuped) rows.push(row("With users' history", data.cuped.lift_pp, data.cuped.interval_95_pp));
-  if (data.judge.corrected_lift_pp !== null)
-    rows.push(row("Judge's errors out", data.judge.corrected_lift_pp, data.judge.corrected_interval_95_pp));
-  if (data.delivery?.triggered.lift_pp != null)
+  if (cuped)
     rows.push(
-      row("Where something was found", data.delivery.triggered.lift_pp, data.delivery.triggered.interval_95_pp),
+      row(
+        "With users' history",
+        "The lift after taking out how users did before the experiment.",
+        cuped.lift_pp,
+        cuped.interval_95_pp,
+      ),
     );
-  if (data.robustness)
+  if (judge.corrected_lift_pp !== null)
     rows.push(
-      row("Each user counts once", data.robustness.user_weighted_lift_pp, data.robustness.user_weighted_interval_95_pp),
+      row(
+        "Judge's errors out",
+        "The lift as people's labels and reported outcomes would have it; wide where they are few.",
+        judge.corrected_lift_pp,
+        judge.corrected_interval_95_pp,
+      ),
     );
-  if (data.health.worst_case_lift_pp)
-    rows.push(row("If unjudged were worst case", null, data.health.worst_case_lift_pp));
+  if (delivery?.triggered.lift_pp != null)
+    rows.push(
+      row(
+        "Where something was found",
+        "Only sessions whose search found a learning, which the holdout did not get.",
+        delivery.triggered.lift_pp,
+        delivery.triggered.interval_95_pp,
+      ),
+    );
+  if (robustness)
+    rows.push(
+      row(
+        "Each user counts once",
+        "Users weigh the same, however many sessions they have.",
+        robustness.user_weighted_lift_pp,
+        robustness.user_weighted_interval_95_pp,
+      ),
+    );
+  if (health.worst_case_lift_pp)
+    rows.push(
+      row(
+        "If unjudged were worst case",
+        "The lifts that are possible if every session without a verdict had gone against one arm or the other.",
+        null,
+        health.worst_case_lift_pp,
+      ),
+    );
   return rows;
 }
 

@@ -1,4 +1,4 @@
-/** Starting an experiment: a name, a share, and what that share can tell. */
+/** Starting an experiment: a name, a share, what that share can tell, and what it is for. */
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, ok } from "../../api/client.ts";
@@ -7,6 +7,7 @@ import { Button, TextField } from "../../parts/controls.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Trouble } from "../../parts/page.tsx";
 import { useSay } from "../../parts/toast.tsx";
+import { AboutFields, NOTHING_SAID } from "./about.tsx";
 import { PlanNote } from "./plan.tsx";
 
 export function StartExperiment({ open, onClose }: { open: boolean; onClose: () => void }) {
@@ -14,6 +15,7 @@ export function StartExperiment({ open, onClose }: { open: boolean; onClose: () 
   const say = useSay();
   const [name, setName] = useState(`retrieval-${isoDay(Date.now() / 1000)}`);
   const [share, setShare] = useState("10");
+  const [about, setAbout] = useState(NOTHING_SAID);
   const percentage = Number(share);
   const valid = name.trim() !== "" && percentage > 0 && percentage < 100;
   const plan = useQuery({
@@ -27,7 +29,7 @@ export function StartExperiment({ open, onClose }: { open: boolean; onClose: () 
     mutationFn: () =>
       ok(
         api.POST("/api/retrieval_experiments", {
-          body: { experiment_id: name.trim(), holdout_percentage: percentage },
+          body: { experiment_id: name.trim(), holdout_percentage: percentage, ...about },
         }),
       ),
     onSuccess: (answer) => {
@@ -65,6 +67,7 @@ export function StartExperiment({ open, onClose }: { open: boolean; onClose: () 
           />
         </div>
         {plan.isError ? <Trouble error={plan.error} /> : <PlanNote plan={plan.data} />}
+        <AboutFields about={about} onChange={setAbout} />
         {start.isError && <Trouble error={start.error} />}
         <div className="flex justify-end gap-2">
           <Button onClick={onClose}>Not now</Button>

@@ -3,9 +3,13 @@ import { useQuery } from "@tanstack/react-query";
 import { api, ok, type Schemas } from "../../api/client.ts";
 import type { Results } from "../../api/types.ts";
 
+/** How often the results of an active experiment are asked for: they are computed anew each time. */
+const ACTIVE_POLL_MS = 60_000;
+
 export function useResults(experimentId: string) {
   return useQuery({
     queryKey: ["experiment-results", experimentId],
+    refetchInterval: ({ state }) => state.data?.experiment.ended_at === null && ACTIVE_POLL_MS,
     queryFn: () =>
       ok(
         api.GET("/api/retrieval_experiments/{experiment_id}/results", {

@@ -48,7 +48,7 @@ export function DeadJobsCard({ session }: { session: Session }) {
             </span>
             {session.role !== "auditor" && (
               <Button small disabled={retry.isPending} onClick={() => retry.mutate(job)}>
-                Retry
+                {retry.isPending && retry.variables === job ? "Retrying…" : "Retry"}
               </Button>
             )}
           </li>

@@ -6,6 +6,7 @@ import { Button } from "../../parts/controls.tsx";
 import { Page, Trouble } from "../../parts/page.tsx";
 import { AgreementCard } from "./agreement.tsx";
 import { DeadJobsCard } from "./dead.tsx";
+import { QueueAgeCard, SpendingCard } from "./history.tsx";
 import { JudgeCard } from "./judge.tsx";
 import { LearnedJudgeCard } from "./learned-judge.tsx";
 import { QueueCard } from "./queue.tsx";
@@ -38,9 +39,11 @@ export default function JobsPage({ session }: { session: Session }) {
         <div className="flex min-w-0 flex-col gap-4">
           <JudgeCard />
           <QueueCard />
+          <QueueAgeCard />
           <DeadJobsCard session={session} />
         </div>
         <div className="flex min-w-0 flex-col gap-4">
+          <SpendingCard />
           <AgreementCard />
           <LearnedJudgeCard />
         </div>

@@ -281,13 +281,13 @@ function Detail({ playbook, impact }: { playbook: Playbook; impact: Impact | und
               look={s === "approved" ? "primary" : "plain"}
               disabled={decide.isPending}
               onClick={() => (s === "approved" && flags.length > 0 && !asking ? setAsking(true) : decide.mutate(s))}>
-              {
-                {
-                  approved: asking ? "Approve all the same" : "Approve",
-                  rejected: "Reject",
-                  pending: "Back to pending",
-                }[s]
-              }
+              {decide.isPending && decide.variables === s
+                ? "Deciding…"
+                : {
+                    approved: asking ? "Approve all the same" : "Approve",
+                    rejected: "Reject",
+                    pending: "Back to pending",
+                  }[s]}
             </Button>
           ))}
         <Button small onClick={() => setEditing(true)}>

@@ -95,6 +95,8 @@ type RowProps = { score: Score; title: string; effect: Effect | undefined; open:
 
 function Row({ score, title, effect, open, onToggle }: RowProps) {
   const { attributable_impact: impact } = score;
+  // The badge and the number beside it say the same.
+  const standing = effect && effect.value !== null ? (effect.standing ?? "unclear") : score.standing;
   return (
     <li className="border-b border-line last:border-0">
       <button
@@ -117,7 +119,7 @@ function Row({ score, title, effect, open, onToggle }: RowProps) {
         </span>
         <span className="num text-[0.9rem] text-soft max-md:order-3">{plural(score.sessions, "session")}</span>
         <span>
-          <Badge tone={TONES[score.standing]}>{score.standing}</Badge>
+          <Badge tone={TONES[standing]}>{standing}</Badge>
         </span>
         <Icon.Arrow className={`text-faint transition-transform max-md:hidden ${open ? "rotate-90" : ""}`} />
       </button>

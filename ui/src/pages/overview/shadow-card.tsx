@@ -1,13 +1,14 @@
 /** The answers against their shadow, at a glance; the Shadow page has the rest. */
-import { Link } from "react-router";
+import { Link, useNavigate } from "react-router";
 import type { ShadowTrend } from "../../api/types.ts";
 import { WinLoss } from "../../charts/bars.tsx";
 import { ChartCard } from "../../charts/frame.tsx";
 import { count, percent, points } from "../../lib/format.ts";
-import type { Range } from "../../lib/range.ts";
+import { bucketParams, type Range } from "../../lib/range.ts";
 import { Facts } from "../../parts/page.tsx";
 
 export function ShadowCard({ trend, range }: { trend: ShadowTrend | null | undefined; range: Range }) {
+  const go = useNavigate();
   if (!trend || trend.window_total.n === 0) return null;
   const total = trend.window_total;
   const days = trend.daily.map((d) => ({ ts: Date.parse(`${d.date}T00:00:00Z`) / 1000, ...d }));
@@ -42,7 +43,11 @@ export function ShadowCard({ trend, range }: { trend: ShadowTrend | null | undef
             ]}
           />
         </div>
-        <WinLoss label="Wins, ties and losses against the shadow per day" days={days} />
+        <WinLoss
+          label="Wins, ties and losses against the shadow per day"
+          days={days}
+          onOpen={(ts) => go(`/sessions?${new URLSearchParams(bucketParams(ts, "day"))}`)}
+        />
       </div>
     </ChartCard>
   );

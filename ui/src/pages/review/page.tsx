@@ -70,7 +70,7 @@ export default function ReviewPage() {
       ) : (
         queue.data && (
           <div className="grid items-start gap-4 xl:grid-cols-[320px_minmax(0,1fr)]">
-            <div className="flex min-w-0 flex-col gap-4">
+            <div className="flex min-w-0 flex-col gap-4 max-xl:order-last">
               <ReviewProgress queue={queue.data} />
               {items.length > 0 && <List items={items} place={place} onOpen={walk} />}
             </div>

@@ -19,17 +19,18 @@ export function ExportSessions({ range }: { range: Range }) {
     const value = params.get(inAddress);
     if (value) query.set(inCall, value);
   }
-  const wider = ["verdict", "text", "rule"].some((name) => params.get(name));
+  const wider = ["verdict", "text", "rule", "experiment", "corrections"].some((name) => params.get(name));
   const take = useMutation({
     mutationFn: () =>
       download(`/api/sessions/export?${query}`, `sessions-${isoDay(range.from)}-to-${isoDay(range.to)}.jsonl`),
-    onSuccess: () => say(wider ? "Exported: all verdicts and texts of the range" : "Exported"),
+    onSuccess: () =>
+      say(wider ? "Exported: the range, user, source and version; other filters do not narrow it" : "Exported"),
     onError: (error) => say(error.message, "bad"),
   });
   return (
     <Button
       disabled={take.isPending}
-      title={wider ? "The file has the range, user, source and version; verdict and text do not narrow it" : undefined}
+      title={wider ? "The file has the range, user, source and version; other filters do not narrow it" : undefined}
       onClick={() => take.mutate()}>
       <Icon.Download />
       {take.isPending ? "Exporting…" : "Export"}

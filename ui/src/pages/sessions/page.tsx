@@ -14,12 +14,16 @@ import { useArrival } from "../connect/arrival.ts";
 import { BeforeFirst } from "../connect/before-first.tsx";
 import { ExportSessions } from "./export.tsx";
 import { Filters } from "./filters.tsx";
-import { inOrder, type Order, SORTED, useOrder } from "./order.ts";
+import { inOrder, isOfServer, nameOf, type Order, ORDERS, SORTED, textOf, useOrder } from "./order.ts";
 import { Panel } from "./panel.tsx";
 import { SavedViews } from "./saved-views.tsx";
 import { SessionTable } from "./table.tsx";
 
 const VERDICTS = ["success", "failure", "none"] as const;
+const ARMS = ["treatment", "holdout"] as const;
+/** The parameters of the address that narrow the list. */
+const FILTERS = ["user", "source", "version", "text", "verdict", "rule", "experiment", "arm", "corrections"];
+const NO_FILTERS = Object.fromEntries(FILTERS.map((name) => [name, null]));
 export type Row = Schemas["ListedSession"];
 export const keyOf = (row: { user_id: string; session_id: string }) => `${row.user_id}\n${row.session_id}`;
 
@@ -30,7 +34,13 @@ export default function SessionsPage({ session: viewer }: { session: Session }) 
   const [params, change] = useUrlState();
   const range = rangeOf(params, undefined, "90d");
   const rule = useRule(params.get("rule"), range, params.get("version"));
+  const [order] = useOrder();
+  const experiment = params.get("experiment") ?? undefined;
   const query = {
+    experiment_id: experiment,
+    arm: experiment ? ARMS.find((word) => word === params.get("arm")) : undefined,
+    ...correctionsOf(params.get("corrections")),
+    order: isOfServer(order) && !order.descending ? ("oldest" as const) : undefined,
     user_id: params.get("user") ?? undefined,
     source: params.get("source") ?? undefined,
     agent_version: params.get("version") ?? undefined,
@@ -40,7 +50,6 @@ export default function SessionsPage({ session: viewer }: { session: Session }) 
     start_time: String(range.from),
     end_time: String(range.to + 60),
   };
-  const [order] = useOrder();
   const { start_time: _from, end_time: _to, ...filters } = query;
   const list = useInfiniteQuery({
     queryKey: ["sessions", range.key, filters],
@@ -63,7 +72,7 @@ export default function SessionsPage({ session: viewer }: { session: Session }) 
     if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
   }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
   useEffect(() => {
-    if (!order.isDefault && loaded.length < SORTED) more();
+    if (!isOfServer(order) && loaded.length < SORTED) more();
   }, [order, loaded.length, more]);
   const arrival = useArrival(list.isSuccess && rows.length === 0);
   const open = params.get("open");
@@ -116,14 +125,7 @@ export default function SessionsPage({ session: viewer }: { session: Session }) 
           ) : !list.data ? null : rows.length === 0 ? (
             <Empty
               title="No session matches"
-              action={
-                <Button
-                  onClick={() =>
-                    change({ user: null, source: null, version: null, text: null, verdict: null, rule: null })
-                  }>
-                  Clear the filters
-                </Button>
-              }>
+              action={<Button onClick={() => change(NO_FILTERS)}>Clear the filters</Button>}>
               Nothing in this range has all of these properties.
             </Empty>
           ) : (
@@ -155,24 +157,25 @@ function Actions({ range }: { range: Range }) {
   );
 }
 
+/** "3" is three, "5+" is five or more. */
+function correctionsOf(text: string | null): { min_corrections?: number; max_corrections?: number } {
+  const n = Number.parseInt(text ?? "", 10);
+  if (Number.isNaN(n)) return {};
+  return text?.endsWith("+") ? { min_corrections: n } : { min_corrections: n, max_corrections: n };
+}
+
 /** The server counts no further. */
 const MOST_COUNTED = 10_000;
 
 /** How many rows there are, and in which order. */
 function told(n: number, total: number | null, hasMore: boolean, order: Order): string {
-  const { isDefault, column, descending } = order;
-  const sorted = isDefault ? "" : `, by ${NAMES[column]}, ${descending ? "largest" : "smallest"} first`;
+  const sorted = textOf(order) === ORDERS[0]?.[0] ? "" : `, ${nameOf(order).toLowerCase()}`;
+  const first = isOfServer(order) && !order.descending ? "oldest" : "newest";
   const all = total === null ? "more" : total < MOST_COUNTED ? count(total) : `${count(MOST_COUNTED)} or more`;
   return hasMore
-    ? `The newest ${count(n)} of ${all}${sorted}; scroll for the rest`
+    ? `The ${first} ${count(n)} of ${all}${sorted}; scroll for the rest`
     : `${plural(n, "session")} in all${sorted}`;
 }
-
-const NAMES = {
-  last_request_at: "last activity",
-  interaction_count: "turns",
-  number_of_correction_per_session: "corrections",
-};
 
 /** A rule of the overview, with the sessions that cited it. */
 function useRule(rule: string | null, { from, to, key }: Range, version: string | null) {

@@ -100,6 +100,10 @@ function open(address: string, results: unknown[] = [result]) {
     },
     "GET /api/evaluations/labels": { labels: [] },
     "POST /api/get_agent_playbooks": { agent_playbooks: [{ agent_playbook_id: 7, playbook_name: "Name the day" }] },
+    "GET /api/retrieval_experiments": {
+      active_experiment: null,
+      experiments: [{ experiment_id: "exp", holdout_percentage: 5, started_at: 1, ended_at: 2 }],
+    },
     "POST /api/get_evaluation_overview": {
       available_agent_versions: ["v0", "v1"],
       source_set_comparison: { available_sources: ["app", "web"] },
@@ -116,6 +120,9 @@ function open(address: string, results: unknown[] = [result]) {
   });
   show(<SessionsPage session={viewer} />, address);
 }
+/** The questions for a page of the list so far. */
+const lists = () =>
+  sent.filter(({ path, query }) => path === "/api/sessions" && query.has("start_time")).map((one) => one.query);
 const opened = `/sessions?open=${encodeURIComponent("user-2\nchat-2")}`;
 
 describe("sessions", () => {
@@ -156,6 +163,22 @@ describe("sessions", () => {
     await userEvent.click(screen.getByRole("button", { name: /Turns/ }));
     expect(order()).toEqual(["chat-1", "chat-2", "chat-3"]);
     expect(screen.getByText(/by turns, smallest first/)).toBeInTheDocument();
+  });
+  it("asks the server for the oldest first, and sorts what it has by cost", async () => {
+    await screen.findByText(/3 sessions in all/);
+    await userEvent.selectOptions(screen.getByLabelText("Order"), "Oldest first");
+    await vi.waitFor(() => expect(lists().at(-1)?.get("order")).toBe("oldest"));
+    await screen.findByText(/3 sessions in all, oldest first/);
+    await userEvent.selectOptions(screen.getByLabelText("Order"), "Highest cost");
+    await screen.findByText(/3 sessions in all, highest cost/);
+  });
+  it("narrows the list to an arm of an experiment", async () => {
+    await screen.findByRole("option", { name: "exp" });
+    expect(screen.queryByLabelText("Arm")).toBeNull();
+    await userEvent.selectOptions(screen.getByLabelText("Experiment"), "exp");
+    await userEvent.selectOptions(await screen.findByLabelText("Arm"), "holdout");
+    await vi.waitFor(() => expect(lists().at(-1)?.get("arm")).toBe("holdout"));
+    expect(lists().at(-1)?.get("experiment_id")).toBe("exp");
   });
   it("records that a person agrees, and names and links what the agent was told", async () => {
     await userEvent.click(await screen.findByRole("button", { name: "Agree" }));

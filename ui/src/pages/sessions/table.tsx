@@ -3,7 +3,7 @@ import { createColumnHelper, flexRender, getCoreRowModel, useReactTable } from "
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useEffect, useRef } from "react";
 import { ago, at, count, dollars, sourceName } from "../../lib/format.ts";
-import { isSortable, type Order, type SortColumn, useOrder } from "./order.ts";
+import { isSortable, type Order, type SortColumn, turned, useOrder } from "./order.ts";
 import { keyOf, type Row } from "./page.tsx";
 import { Verdict } from "./verdict.tsx";
 
@@ -33,7 +33,7 @@ const spare: Record<string, string> = {
 const beside = new Set(["number_of_correction_per_session", "interaction_count", "source", "agent_version"]);
 const widths: Record<string, string> = {
   last_request_at: "w-[124px] max-sm:w-[92px]",
-  verdict: "w-[150px] max-sm:w-[112px]",
+  verdict: "w-[190px] max-sm:w-[112px]",
   number_of_correction_per_session: "w-[112px]",
   interaction_count: "w-[78px]",
   source: "w-[86px]",
@@ -85,7 +85,7 @@ export function SessionTable({ rows, open, onOpen, more, narrow }: Props) {
                   scope="col"
                   aria-sort={sortOf(header.id, order)}
                   className={`px-2.5 py-2 font-medium whitespace-nowrap first:pl-5 last:pr-5 ${widths[header.id] ?? ""} ${hide(header.id)}`}>
-                  <Heading column={header.id} order={order} onSort={sortBy}>
+                  <Heading column={header.id} order={order} onSort={(column) => sortBy(turned(order, column))}>
                     {flexRender(header.column.columnDef.header, header.getContext())}
                   </Heading>
                 </th>
@@ -114,7 +114,7 @@ export function SessionTable({ rows, open, onOpen, more, narrow }: Props) {
                 {row.getVisibleCells().map((cell) => (
                   <td
                     key={cell.id}
-                    className={`truncate px-2.5 first:pl-5 last:pr-5 ${numeric.has(cell.column.id) ? "num" : ""} ${hide(cell.column.id)}`}>
+                    className={`px-2.5 first:pl-5 last:pr-5 ${cell.column.id === "verdict" ? "overflow-hidden" : "truncate"} ${numeric.has(cell.column.id) ? "num" : ""} ${hide(cell.column.id)}`}>
                     {cell.column.id === "session_id" ? (
                       <Beginning row={row.original} onOpen={onOpen} />
                     ) : (

@@ -8,7 +8,7 @@ type Judged = Partial<Pick<Schemas["ListedSession"], "is_success" | "failure_typ
 export function Verdict({ row }: { row: Judged }) {
   if (row.is_success == null) return <Badge>not judged</Badge>;
   return (
-    <span className="inline-flex gap-1.5">
+    <span className="inline-flex flex-wrap gap-x-1.5 gap-y-0.5">
       {row.is_success ? (
         <Badge tone="good">success</Badge>
       ) : (

@@ -6,8 +6,9 @@ import { at, count, fixed, percent, plural, words } from "../../lib/format.ts";
 import { QUIET_POLL_MS } from "../../lib/poll.ts";
 import { Button, Select, TextField } from "../../parts/controls.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
-import { Badge, Card, Empty, Skeleton, Trouble } from "../../parts/page.tsx";
+import { Badge, Trouble } from "../../parts/page.tsx";
 import { useSay } from "../../parts/toast.tsx";
+import { AskBefore, ListCard } from "./list-card.tsx";
 
 type Rule = Schemas["AlertRule"];
 type Metric = Rule["metric"];
@@ -41,42 +42,21 @@ export function Alerts({ session }: { session: Session }) {
     refetchInterval: QUIET_POLL_MS,
   });
   const mayChange = session.role !== "auditor";
-  const all = rules.data?.rules ?? [];
   return (
     <>
-      <Card
-        flush
-        title={plural(all.length, "rule")}
+      <ListCard
+        query={rules}
+        items={(data) => data.rules}
+        title={plural(rules.data?.rules.length ?? 0, "rule")}
         lead="worse than in the four weeks before, as far as can be known"
-        aside={
-          mayChange && (
-            <Button small look="primary" onClick={() => setAdding(true)}>
-              Add a rule
-            </Button>
-          )
-        }>
-        {rules.isError && (
-          <div className="px-5 pb-4">
-            <Trouble error={rules.error} retry={() => rules.refetch()} />
-          </div>
-        )}
-        {rules.isPending && (
-          <div className="px-5 pb-4">
-            <Skeleton height={120} />
-          </div>
-        )}
-        {rules.data && all.length === 0 && (
-          <Empty title="Nothing is watched yet">
-            A rule looks at a metric every hour and says when it is worse than in the four weeks before. It raises a
-            false alarm in at most 3 of 100 stretches of sixty days. Webhooks that ask for alerts are told.
-          </Empty>
-        )}
-        <ul className="border-t border-line">
-          {all.map((rule) => (
-            <Line key={rule.rule_id} rule={rule} mayChange={mayChange} />
-          ))}
-        </ul>
-      </Card>
+        add={mayChange ? { text: "Add a rule", onClick: () => setAdding(true) } : undefined}
+        empty={{
+          title: "Nothing is watched yet",
+          text: `A rule looks at a metric every hour and says when it is worse than in the four weeks before. It raises a
+            false alarm in at most 3 of 100 stretches of sixty days. Webhooks that ask for alerts are told.`,
+        }}
+        line={(rule) => <Line key={rule.rule_id} rule={rule} mayChange={mayChange} />}
+      />
       <AddRule open={adding} onClose={() => setAdding(false)} />
     </>
   );
@@ -122,7 +102,7 @@ function Line({ rule, mayChange }: { rule: Rule; mayChange: boolean }) {
         {mayChange && (
           <span className="flex gap-2">
             <Button small disabled={turn.isPending} onClick={() => turn.mutate(!rule.enabled)}>
-              {rule.enabled ? "Turn off" : "Turn on"}
+              {turn.isPending ? "Turning…" : rule.enabled ? "Turn off" : "Turn on"}
             </Button>
             <Button small onClick={() => setRemoving(true)}>
               Delete
@@ -142,20 +122,14 @@ function Line({ rule, mayChange }: { rule: Rule; mayChange: boolean }) {
           ))}
         </ul>
       )}
-      <Dialog title={`Delete ${rule.name}?`} open={removing} onClose={() => setRemoving(false)}>
-        <p className="text-soft">Its history goes too. This cannot be undone.</p>
-        {remove.isError && (
-          <div className="mt-3">
-            <Trouble error={remove.error} />
-          </div>
-        )}
-        <div className="mt-5 flex justify-end gap-2">
-          <Button onClick={() => setRemoving(false)}>Keep it</Button>
-          <Button look="danger" disabled={remove.isPending} onClick={() => remove.mutate()}>
-            Delete
-          </Button>
-        </div>
-      </Dialog>
+      <AskBefore
+        title={`Delete ${rule.name}?`}
+        text="Its history goes too. This cannot be undone."
+        open={removing}
+        onClose={() => setRemoving(false)}
+        verb={["Delete", "Deleting…"]}
+        action={remove}
+      />
     </li>
   );
 }

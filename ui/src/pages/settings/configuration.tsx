@@ -204,7 +204,7 @@ function Form({ config }: { config: Config }) {
       {save.isError && <Trouble error={save.error} />}
       <div className="flex items-center gap-3">
         <Button look="primary" type="submit" disabled={!changed || save.isPending}>
-          Save
+          {save.isPending ? "Saving…" : "Save"}
         </Button>
         {changed && <Button onClick={() => setFields(flat(config))}>Undo changes</Button>}
       </div>

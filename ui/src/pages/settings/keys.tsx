@@ -6,8 +6,9 @@ import { ago, onDate, plural } from "../../lib/format.ts";
 import { Copied } from "../../parts/code.tsx";
 import { Button, Checkbox, Select, TextField } from "../../parts/controls.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
-import { Badge, Card, Empty, Note, Skeleton, Trouble } from "../../parts/page.tsx";
+import { Badge, Note, Trouble } from "../../parts/page.tsx";
 import { useSay } from "../../parts/toast.tsx";
+import { AskBefore, ListCard } from "./list-card.tsx";
 
 type Key = Schemas["Key"];
 
@@ -20,21 +21,9 @@ const hasEnded = (key: Key) => (endsIn(key) ?? 1) <= 0;
 const endsSoon = (key: Key) => !hasEnded(key) && (endsIn(key) ?? SOON_DAYS + 1) <= SOON_DAYS;
 
 export function Keys({ session }: { session: Session }) {
-  const client = useQueryClient();
-  const say = useSay();
   const [creating, setCreating] = useState(false);
-  const [ending, setEnding] = useState<Key | null>(null);
   const keys = useQuery({ queryKey: ["keys"], queryFn: () => ok(api.GET("/api/keys")) });
-  const revoke = useMutation({
-    mutationFn: (key: Key) =>
-      ok(api.DELETE("/api/keys/{credential_id}", { params: { path: { credential_id: key.credential_id } } })),
-    onSuccess: async () => {
-      setEnding(null);
-      say("Revoked: it is refused from now on");
-      await client.invalidateQueries({ queryKey: ["keys"] });
-      await client.invalidateQueries({ queryKey: ["session"] });
-    },
-  });
+  const mayChange = session.role !== "auditor";
   const live = keys.data?.keys.filter((k) => k.revoked_at == null && !hasEnded(k)) ?? [];
   const soon = live.filter(endsSoon);
   return (
@@ -54,76 +43,71 @@ export function Keys({ session }: { session: Session }) {
           is refused from then on: make another and hand it over before.
         </Note>
       )}
-      <Card
-        flush
+      <ListCard
+        query={keys}
+        items={(data) => data.keys}
         title={plural(live.length, "live key")}
-        aside={
-          session.role !== "auditor" && (
-            <Button small look="primary" onClick={() => setCreating(true)}>
-              Make a key
-            </Button>
-          )
-        }>
-        {keys.isError && (
-          <div className="px-5 pb-4">
-            <Trouble error={keys.error} retry={() => keys.refetch()} />
-          </div>
-        )}
-        {keys.isPending && (
-          <div className="px-5 pb-4">
-            <Skeleton height={120} />
-          </div>
-        )}
-        {keys.data?.keys.length === 0 && (
-          <Empty title="No keys yet">
-            Agents publish and search with an <b>agent</b> key; people and tools that run the installation use a{" "}
-            <b>dashboard</b> key, those who only look an <b>auditor</b> key.
-          </Empty>
-        )}
-        <ul className="border-t border-line">
-          {keys.data?.keys.map((key) => (
-            <li
-              key={key.credential_id}
-              className={`flex flex-wrap items-center justify-between gap-3 border-b border-line px-5 py-2.5 last:border-0 ${key.revoked_at != null || hasEnded(key) ? "opacity-60" : ""}`}>
-              <span className="min-w-0">
-                <span className="font-medium">{key.name || "unnamed"}</span>{" "}
-                <Badge tone={key.role === "agent" ? "neutral" : "accent"}>{key.role}</Badge>{" "}
-                {key.grants.includes("governance") && <Badge tone="rival">governance</Badge>}{" "}
-                {!key.reads && <Badge tone="neutral">no reads</Badge>}{" "}
-                {endsSoon(key) && <Badge tone="warn">ends soon</Badge>}
-                {hasEnded(key) && <Badge tone="bad">ended</Badge>}
-                <span className="block text-[0.84rem] text-faint">
-                  made {ago(key.created_at)}
-                  {key.last_used_at == null ? ", not used yet" : `, last used ${ago(key.last_used_at)}`}
-                  {key.expires_at != null && `, ${hasEnded(key) ? "ended" : "ends"} ${onDate(key.expires_at)}`}
-                  {key.revoked_at != null && `, revoked ${ago(key.revoked_at)}`}
-                </span>
-              </span>
-              {key.revoked_at == null && session.role !== "auditor" && (
-                <Button small onClick={() => setEnding(key)}>
-                  Revoke
-                </Button>
-              )}
-            </li>
-          ))}
-        </ul>
-      </Card>
+        add={mayChange ? { text: "Make a key", onClick: () => setCreating(true) } : undefined}
+        empty={{
+          title: "No keys yet",
+          text: (
+            <>
+              Agents publish and search with an <b>agent</b> key; people and tools that run the installation use a{" "}
+              <b>dashboard</b> key, those who only look an <b>auditor</b> key.
+            </>
+          ),
+        }}
+        line={(key) => <Line key={key.credential_id} of={key} mayChange={mayChange} />}
+      />
       <CreateKey open={creating} onClose={() => setCreating(false)} session={session} />
-      <Dialog title={`Revoke ${ending?.name || "this key"}?`} open={ending !== null} onClose={() => setEnding(null)}>
-        <p className="text-soft">Whoever uses it is refused from the next request on. This cannot be undone.</p>
-        {revoke.isError && (
-          <div className="mt-3">
-            <Trouble error={revoke.error} />
-          </div>
-        )}
-        <div className="mt-5 flex justify-end gap-2">
-          <Button onClick={() => setEnding(null)}>Keep it</Button>
-          <Button look="danger" disabled={revoke.isPending} onClick={() => ending && revoke.mutate(ending)}>
-            {revoke.isPending ? "Revoking…" : "Revoke"}
-          </Button>
-        </div>
-      </Dialog>
     </>
+  );
+}
+
+function Line({ of: key, mayChange }: { of: Key; mayChange: boolean }) {
+  const client = useQueryClient();
+  const say = useSay();
+  const [isEnding, setEnding] = useState(false);
+  const revoke = useMutation({
+    mutationFn: () =>
+      ok(api.DELETE("/api/keys/{credential_id}", { params: { path: { credential_id: key.credential_id } } })),
+    onSuccess: async () => {
+      setEnding(false);
+      say("Revoked: it is refused from now on");
+      await client.invalidateQueries({ queryKey: ["keys"] });
+      await client.invalidateQueries({ queryKey: ["session"] });
+    },
+  });
+  return (
+    <li
+      className={`flex flex-wrap items-center justify-between gap-3 border-b border-line px-5 py-2.5 last:border-0 ${key.revoked_at != null || hasEnded(key) ? "opacity-60" : ""}`}>
+      <span className="min-w-0">
+        <span className="font-medium">{key.name || "unnamed"}</span>{" "}
+        <Badge tone={key.role === "agent" ? "neutral" : "accent"}>{key.role}</Badge>{" "}
+        {key.grants.includes("governance") && <Badge tone="rival">governance</Badge>}{" "}
+        {!key.reads && <Badge tone="neutral">no reads</Badge>} {endsSoon(key) && <Badge tone="warn">ends soon</Badge>}
+        {hasEnded(key) && <Badge tone="bad">ended</Badge>}
+        <span className="block text-[0.84rem] text-faint">
+          made {ago(key.created_at)}
+          {key.last_used_at == null ? ", not used yet" : `, last used ${ago(key.last_used_at)}`}
+          {key.expires_at != null && `, ${hasEnded(key) ? "ended" : "ends"} ${onDate(key.expires_at)}`}
+          {key.revoked_at != null && `, revoked ${ago(key.revoked_at)}`}
+        </span>
+      </span>
+      {key.revoked_at == null && mayChange && (
+        <Button small onClick={() => setEnding(true)}>
+          Revoke
+        </Button>
+      )}
+      <AskBefore
+        title={`Revoke ${key.name || "this key"}?`}
+        text="Whoever uses it is refused from the next request on. This cannot be undone."
+        open={isEnding}
+        onClose={() => setEnding(false)}
+        verb={["Revoke", "Revoking…"]}
+        action={revoke}
+      />
+    </li>
   );
 }
 

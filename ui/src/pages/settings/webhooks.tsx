@@ -7,8 +7,9 @@ import { QUIET_POLL_MS } from "../../lib/poll.ts";
 import { Copied } from "../../parts/code.tsx";
 import { Button, Checkbox, Select, TextField } from "../../parts/controls.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
-import { Badge, Card, Empty, Note, Skeleton, Trouble } from "../../parts/page.tsx";
+import { Badge, Note, Skeleton, Trouble } from "../../parts/page.tsx";
 import { useSay } from "../../parts/toast.tsx";
+import { AskBefore, ListCard } from "./list-card.tsx";
 
 type Webhook = Schemas["Webhook"];
 type Delivery = Schemas["WebhookDelivery"];
@@ -43,42 +44,21 @@ export function Webhooks({ session }: { session: Session }) {
     refetchInterval: QUIET_POLL_MS,
   });
   const mayChange = session.role !== "auditor";
-  const all = webhooks.data?.webhooks ?? [];
   return (
     <>
-      <Card
-        flush
-        title={plural(all.length, "webhook")}
+      <ListCard
+        query={webhooks}
+        items={(data) => data.webhooks}
+        title={plural(webhooks.data?.webhooks.length ?? 0, "webhook")}
         lead="told when something happens"
-        aside={
-          mayChange && (
-            <Button small look="primary" onClick={() => setAdding(true)}>
-              Add a webhook
-            </Button>
-          )
-        }>
-        {webhooks.isError && (
-          <div className="px-5 pb-4">
-            <Trouble error={webhooks.error} retry={() => webhooks.refetch()} />
-          </div>
-        )}
-        {webhooks.isPending && (
-          <div className="px-5 pb-4">
-            <Skeleton height={120} />
-          </div>
-        )}
-        {webhooks.data && all.length === 0 && (
-          <Empty title="Nobody is told yet">
-            A failed session, an experiment with an answer, a paused judge: have them sent to a program, to a chat, or
-            by e-mail. Messages carry ids and numbers, never what somebody said.
-          </Empty>
-        )}
-        <ul className="border-t border-line">
-          {all.map((webhook) => (
-            <Line key={webhook.webhook_id} webhook={webhook} mayChange={mayChange} />
-          ))}
-        </ul>
-      </Card>
+        add={mayChange ? { text: "Add a webhook", onClick: () => setAdding(true) } : undefined}
+        empty={{
+          title: "Nobody is told yet",
+          text: `A failed session, an experiment with an answer, a paused judge: have them sent to a program, to a chat, or
+            by e-mail. Messages carry ids and numbers, never what somebody said.`,
+        }}
+        line={(webhook) => <Line key={webhook.webhook_id} webhook={webhook} mayChange={mayChange} />}
+      />
       <AddWebhook open={adding} onClose={() => setAdding(false)} />
     </>
   );
@@ -133,10 +113,10 @@ function Line({ webhook, mayChange }: { webhook: Webhook; mayChange: boolean }) 
           {mayChange && (
             <>
               <Button small disabled={test.isPending} onClick={() => test.mutate()}>
-                Send a test
+                {test.isPending ? "Sending…" : "Send a test"}
               </Button>
               <Button small disabled={turn.isPending} onClick={() => turn.mutate(!webhook.enabled)}>
-                {webhook.enabled ? "Turn off" : "Turn on"}
+                {turn.isPending ? "Turning…" : webhook.enabled ? "Turn off" : "Turn on"}
               </Button>
               <Button small onClick={() => setRemoving(true)}>
                 Delete
@@ -151,20 +131,14 @@ function Line({ webhook, mayChange }: { webhook: Webhook; mayChange: boolean }) 
         </div>
       )}
       {shown && <Log webhookId={webhook.webhook_id} name={name} />}
-      <Dialog title={`Delete ${name}?`} open={removing} onClose={() => setRemoving(false)}>
-        <p className="text-soft">Its log goes too, and what waits is not sent. This cannot be undone.</p>
-        {remove.isError && (
-          <div className="mt-3">
-            <Trouble error={remove.error} />
-          </div>
-        )}
-        <div className="mt-5 flex justify-end gap-2">
-          <Button onClick={() => setRemoving(false)}>Keep it</Button>
-          <Button look="danger" disabled={remove.isPending} onClick={() => remove.mutate()}>
-            Delete
-          </Button>
-        </div>
-      </Dialog>
+      <AskBefore
+        title={`Delete ${name}?`}
+        text="Its log goes too, and what waits is not sent. This cannot be undone."
+        open={removing}
+        onClose={() => setRemoving(false)}
+        verb={["Delete", "Deleting…"]}
+        action={remove}
+      />
     </li>
   );
 }

@@ -1,11 +1,12 @@
 /** Your agent's answers against those of a shadow, judged turn by turn. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import { useNavigate } from "react-router";
 import { api, ok } from "../../api/client.ts";
 import { WinLoss } from "../../charts/bars.tsx";
 import { ChartCard } from "../../charts/frame.tsx";
 import { count, percent, points } from "../../lib/format.ts";
-import { rangeOf } from "../../lib/range.ts";
+import { bucketParams, rangeOf } from "../../lib/range.ts";
 import { useUrlState } from "../../lib/url-state.ts";
 import { Segmented } from "../../parts/controls.tsx";
 import { Card, Empty, Page, Skeleton, Tile, Tiles, Trouble } from "../../parts/page.tsx";
@@ -19,6 +20,7 @@ const SHOWN = 25;
 export default function ShadowPage() {
   const [params, change] = useUrlState();
   const range = rangeOf(params);
+  const go = useNavigate();
   const [opened, setOpened] = useState<number | null>(null);
   const overview = useQuery({
     queryKey: ["overview", "shadow", range.from, range.to],
@@ -58,12 +60,7 @@ export default function ShadowPage() {
       ) : (
         <>
           <Tiles>
-            <Tile
-              label="Net win"
-              value={points(total.net_win * 100)}
-              note="share won minus share lost"
-              tone={total.net_win > 0 ? "good" : total.net_win < 0 ? "bad" : undefined}
-            />
+            <Tile label="Net win" value={points(total.net_win * 100)} note="share won minus share lost" />
             <Tile
               label="Won"
               value={percent(total.win_rate)}
@@ -87,6 +84,7 @@ export default function ShadowPage() {
             }}>
             <WinLoss
               label="Wins, ties and losses per day"
+              onOpen={(ts) => go(`/sessions?${new URLSearchParams(bucketParams(ts, "day"))}`)}
               days={trend.daily.map((d) => ({ ts: Date.parse(`${d.date}T00:00:00Z`) / 1000, ...d }))}
             />
           </ChartCard>
