@@ -51,7 +51,7 @@ def client(tmp_path: Path) -> Iterator[Callable[..., evenhand.Client]]:
     made = []
 
     def make(url: str, **more: Any) -> evenhand.Client:
-        # The first search of a server that shares its processors with other tests can take longer than users would wait.
+        # The first search of a server beside other tests can take longer than users would wait.
         patience = {"search_timeout": 30, "strict": True}
         settings = {"spool": tmp_path / "spool", "batch_seconds": 0.05, "max_backoff": 0.2, **patience, **more}
         made.append(evenhand.Client(url, **settings))

@@ -19,11 +19,14 @@ async function publishUntilKilled(url: string, spool: string, user: string, coun
   const child = spawn(process.execPath, [path.join(HERE, "publisher.js"), url, spool, user], {
     stdio: ["ignore", "pipe", "inherit"],
   });
+  // Its output ends a moment before it does, and until then its spool is its own.
+  const ended = new Promise((resolve) => child.once("exit", resolve));
   let last = -1;
   for await (const line of readline.createInterface({ input: child.stdout })) {
     last = Number(line);
     if (last >= count) child.kill("SIGKILL");
   }
+  await ended;
   return last + 1;
 }
 

@@ -181,7 +181,7 @@ export function client(url: string, options: Options = {}): Client {
     spool: folder(),
     batchSeconds: 0.05,
     maxBackoff: 0.2,
-    // The first search of a server that shares its processors with other tests can take longer than users would wait.
+    // The first search of a server beside other tests can take longer than users would wait.
     searchTimeout: 30,
     strict: true,
     log: () => {},
