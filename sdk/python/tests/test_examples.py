@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any, Callable, Iterator, Tuple
 
 import pytest
 from provider import provider
-from servers import Evenhand, Stub, until
+from servers import BINARY, Evenhand, Stub, until
 
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLES = {
@@ -57,6 +59,46 @@ def test_the_lines_in_the_readme(server: Evenhand, tmp_path: Path) -> None:
     run(program, server, tmp_path)
     found = finished(server, "chat-1")
     assert found["interaction_count"] == 2 and found["finished_at"] is not None
+
+
+def is_whole(command: str) -> bool:
+    try:
+        shlex.split(command)
+    except ValueError:
+        return False
+    return not command.endswith("\\")
+
+
+def commands(block: str) -> Iterator[Tuple[str, str]]:
+    """The commands of a block for a terminal, each with what it prints."""
+    for piece in re.split(r"^\$ ", block, flags=re.M)[1:]:
+        command, *rest = piece.splitlines()
+        while not is_whole(command):
+            command += "\n" + rest.pop(0)
+        yield command, "\n".join(rest)
+
+
+def test_the_walk_through_the_readme(server: Evenhand, tmp_path: Path) -> None:
+    """Every command of the sections for a terminal works, and its answer has the fields that are printed."""
+    text = (ROOT / "README.md").read_text("utf-8").split("## A first session")[1].split("\n## How fast")[0]
+    (tmp_path / "evenhand").symlink_to(BINARY)
+    environment = {**server.environment, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    purge, walked = "", 0
+    # The first block starts the server.
+    for block in re.findall(r"```console\n(.*?)```", text, re.S)[1:]:
+        for command, printed in commands(block):
+            command = command.replace("http://127.0.0.1:8701", server.url).replace("01a1dd…", purge)
+            command = command.replace("--data-dir /tmp/tour", shlex.join(server.data))
+            done = subprocess.run(
+                ["bash", "-c", command], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60
+            )
+            assert done.returncode == 0, (command, done.stderr)
+            wanted, found = (re.findall(r'"(\w+)":', said) for said in (printed, done.stdout))
+            if printed:
+                assert wanted == (found[: len(wanted)] if "…\n}" in printed else found), command
+            purge = json.loads(done.stdout)["purge_id"] if "governance erase" in command else purge
+            walked += 1
+    assert walked == 8
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
