@@ -117,6 +117,22 @@ const fn is_fragment(bytes: &[u8], start: usize, end: usize) -> bool {
     false
 }
 
+/// Runs one expression on the connection of whichever engine the transaction is of.
+macro_rules! on {
+    ($tx:expr, $conn:ident => $body:expr) => {
+        match $tx {
+            Tx::Sqlite(tx) => {
+                let $conn = &mut **tx;
+                $body
+            }
+            Tx::Postgres(tx) => {
+                let $conn = &mut **tx;
+                $body
+            }
+        }
+    };
+}
+
 impl Tx {
     pub fn engine(&self) -> Engine {
         match self {
@@ -141,33 +157,21 @@ impl Tx {
     /// Runs statements that are put together from compiled-in parts: migrations and generated triggers.
     pub async fn run_script(&mut self, script: String) -> Result<()> {
         let script = AssertSqlSafe(script).into_sql_str();
-        crate::on!(self, conn => sqlx::raw_sql(script).execute(conn).await.map(|_| ()))
+        on!(self, conn => sqlx::raw_sql(script).execute(conn).await.map(|_| ()))
             .map_err(Error::from)
     }
 
     /// Runs a statement that is put together from compiled-in names and gives how many rows it changed.
     pub async fn change(&mut self, statement: String, binds: &[&str]) -> Result<u64> {
-        let (statement, keeps) = (AssertSqlSafe(statement).into_sql_str(), self.keeps_statements());
-        crate::on!(self, conn => {
-            let mut query = sqlx::query(statement).persistent(keeps);
-            for bind in binds {
-                query = query.bind((*bind).to_owned());
-            }
-            query.execute(conn).await.map(|done| done.rows_affected())
-        })
-        .map_err(Error::from)
+        let arguments = binds.iter().fold(self.arguments(), |all, bind| all.bind(*bind));
+        self.execute(AssertSqlSafe(statement).into_sql_str(), arguments).await
     }
 
     /// The one number that a query of compiled-in names gives.
     pub async fn number(&mut self, query: String, binds: &[&str]) -> Result<u64> {
-        let (query, keeps) = (AssertSqlSafe(query).into_sql_str(), self.keeps_statements());
-        let found: Option<(i64,)> = crate::on!(self, conn => {
-            let mut query = sqlx::query_as(query).persistent(keeps);
-            for bind in binds {
-                query = query.bind((*bind).to_owned());
-            }
-            query.fetch_optional(conn).await
-        })?;
+        let arguments = binds.iter().fold(self.arguments(), |all, bind| all.bind(*bind));
+        let found: Option<(i64,)> =
+            self.fetch_optional(AssertSqlSafe(query).into_sql_str(), arguments).await?;
         Ok(found.and_then(|(number,)| u64::try_from(number).ok()).unwrap_or(0))
     }
 
@@ -179,7 +183,7 @@ impl Tx {
         sink: &mut dyn TextSink,
     ) -> Result<()> {
         let (query, keeps) = (AssertSqlSafe(query).into_sql_str(), self.keeps_statements());
-        crate::on!(self, conn => {
+        on!(self, conn => {
             let [first, second] = binds;
             let query = sqlx::query_as::<_, (String,)>(query).persistent(keeps).bind(first).bind(second);
             let mut rows = query.fetch(conn);

@@ -15,6 +15,7 @@ mod postgres;
 mod presence;
 mod scrub;
 mod sqlite;
+mod statements;
 
 use std::ops::{Deref, DerefMut};
 use std::pin::Pin;
@@ -32,6 +33,7 @@ pub use dialect::{
 };
 pub use patience::{as_patient, patiently};
 pub use postgres::{Pooler, PostgresSettings};
+pub use statements::{Arguments, Decode};
 
 /// A transaction of either engine. SQL runs on it through the [`rows!`](crate::rows), [`row!`](crate::row)
 /// and [`run!`](crate::run) macros.
@@ -457,23 +459,6 @@ fn classify(error: Error) -> Error {
     error
 }
 
-/// Runs one expression on whichever engine the transaction is of.
-#[macro_export]
-macro_rules! on {
-    ($tx:expr, $conn:ident => $body:expr) => {
-        match $tx {
-            $crate::db::Tx::Sqlite(tx) => {
-                let $conn = &mut **tx;
-                $body
-            }
-            $crate::db::Tx::Postgres(tx) => {
-                let $conn = &mut **tx;
-                $body
-            }
-        }
-    };
-}
-
 /// Rows that came as one text from `{json_rows:…}`, their columns in the order of the fields.
 pub fn listed<'a, T: serde::Deserialize<'a>>(text: &'a str) -> Result<Vec<T>> {
     serde_json::from_str(text)
@@ -510,54 +495,4 @@ pub fn flag<'de, D: serde::Deserializer<'de>>(
 ) -> std::result::Result<bool, D::Error> {
     let value: serde_json::Value = serde::Deserialize::deserialize(deserializer)?;
     Ok(value == true || value == 1)
-}
-
-/// A statement that is kept in a variable: one with an unknown fragment does not compile.
-#[macro_export]
-macro_rules! statement {
-    ($sql:expr) => {
-        const { $crate::db::checked($sql) }
-    };
-}
-
-/// All rows: `rows!(tx, Row, "SELECT …", a, b)`, or with a variable from [`statement!`](crate::statement).
-#[macro_export]
-macro_rules! rows {
-    ($tx:expr, $row:ty, $sql:ident $(, $bind:expr)* $(,)?) => {{
-        let (sql, keeps) = ($tx.sql($sql), $tx.keeps_statements());
-        $crate::on!($tx, conn => $crate::sqlx::query_as::<_, $row>(sql).persistent(keeps)$(.bind($bind))*.fetch_all(conn).await)
-            .map_err($crate::error::Error::from)
-    }};
-    ($tx:expr, $row:ty, $sql:expr $(, $bind:expr)* $(,)?) => {{
-        let sql = $crate::statement!($sql);
-        $crate::rows!($tx, $row, sql $(, $bind)*)
-    }};
-}
-
-/// One row or none: `row!(tx, Row, "SELECT …", a, b)`.
-#[macro_export]
-macro_rules! row {
-    ($tx:expr, $row:ty, $sql:ident $(, $bind:expr)* $(,)?) => {{
-        let (sql, keeps) = ($tx.sql($sql), $tx.keeps_statements());
-        $crate::on!($tx, conn => $crate::sqlx::query_as::<_, $row>(sql).persistent(keeps)$(.bind($bind))*.fetch_optional(conn).await)
-            .map_err($crate::error::Error::from)
-    }};
-    ($tx:expr, $row:ty, $sql:expr $(, $bind:expr)* $(,)?) => {{
-        let sql = $crate::statement!($sql);
-        $crate::row!($tx, $row, sql $(, $bind)*)
-    }};
-}
-
-/// A statement without rows; gives the number of rows it touched.
-#[macro_export]
-macro_rules! run {
-    ($tx:expr, $sql:ident $(, $bind:expr)* $(,)?) => {{
-        let (sql, keeps) = ($tx.sql($sql), $tx.keeps_statements());
-        $crate::on!($tx, conn => $crate::sqlx::query(sql).persistent(keeps)$(.bind($bind))*.execute(conn).await.map(|done| done.rows_affected()))
-            .map_err($crate::error::Error::from)
-    }};
-    ($tx:expr, $sql:expr $(, $bind:expr)* $(,)?) => {{
-        let sql = $crate::statement!($sql);
-        $crate::run!($tx, sql $(, $bind)*)
-    }};
 }
