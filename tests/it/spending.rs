@@ -1,4 +1,4 @@
-//! What judging and learning cost, day by day.
+//! Spending on judging and learning, day by day.
 
 use serde_json::json;
 use service::credentials::Role;

@@ -1,4 +1,5 @@
-//! What judging and learning cost: today, so that a restart does not begin a new daily budget, and day by day.
+//! Spending on judging and learning: the sum of today, so that a restart does not begin a new daily budget, and a sum for
+//! each day.
 
 use crate::app::App;
 use crate::{evaluation, learning_loop};

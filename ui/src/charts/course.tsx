@@ -8,7 +8,7 @@ export type CoursePoint = {
   value: number;
   low?: number | null;
   high?: number | null;
-  /** What stands below the number beside the pointer. */
+  /** A line below the number, shown beside the pointer. */
   note?: string;
 };
 

@@ -1,4 +1,4 @@
-//! What an experiment is for, in the words of those who run it: said at its start, and changed at any time.
+//! Hypothesis, owner and notes of an experiment: given at its start, and changed at any time.
 
 use std::sync::Arc;
 

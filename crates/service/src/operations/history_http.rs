@@ -1,4 +1,4 @@
-//! How the queue was over the last day, and what was paid day by day.
+//! Routes of the history of operations: age of the queue over the last day, spending day by day.
 
 use std::sync::Arc;
 

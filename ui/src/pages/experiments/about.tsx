@@ -1,4 +1,4 @@
-/** What an experiment is for: its hypothesis, who answers for it, and notes. Changed at any time; the design is not. */
+/** Hypothesis, owner and notes of an experiment. Changed at any time; the design is not. */
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, ok, type Schemas } from "../../api/client.ts";

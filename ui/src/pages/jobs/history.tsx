@@ -1,4 +1,4 @@
-/** How the queue was over the last day, and what judging cost day by day. */
+/** Charts of the age of the queue over the last day, and of spending day by day. */
 import { useQuery } from "@tanstack/react-query";
 import { api, ok } from "../../api/client.ts";
 import { Course } from "../../charts/course.tsx";

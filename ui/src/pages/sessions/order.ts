@@ -5,7 +5,7 @@ import type { Row } from "./page.tsx";
 
 export const SORTED = 1000;
 
-/** What is not known comes last of the largest. */
+/** Sorts rows without a value below all others. */
 const UNKNOWN = -1;
 
 const BY = {

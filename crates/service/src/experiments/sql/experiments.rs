@@ -92,7 +92,7 @@ pub async fn insert(tx: &mut Tx, org_id: &OrgId, new: &Experiment) -> Result<()>
     Ok(())
 }
 
-/// Changes what an experiment is for and gives it as it is now; nothing if there is no such experiment.
+/// Changes hypothesis, owner or notes of an experiment and gives all three; nothing if there is no such experiment.
 pub async fn change_about(
     tx: &mut Tx,
     org_id: &OrgId,
