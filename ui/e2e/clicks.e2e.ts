@@ -304,7 +304,10 @@ describe("governance", () => {
     await page.getByLabel("Role").selectOption("dashboard");
     await page.getByRole("button", { name: "Make it" }).click();
     const token = (await page.getByTestId("token").textContent()) ?? "";
+    // Closing the dialog asks for the list again; signed out meanwhile, that would be refused.
+    const listed = page.waitForResponse((response) => response.url().endsWith("/api/keys"));
     await page.getByRole("button", { name: "Done" }).click();
+    await listed;
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByLabel("Token").waitFor();
     await expectAccessible(page);

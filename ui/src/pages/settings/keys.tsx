@@ -135,8 +135,10 @@ function CreateKey({ open, onClose, session }: { open: boolean; onClose: () => v
   const close = async () => {
     create.reset();
     onClose();
-    await client.invalidateQueries({ queryKey: ["session"] });
-    await client.invalidateQueries({ queryKey: ["keys"] });
+    await Promise.all([
+      client.invalidateQueries({ queryKey: ["session"] }),
+      client.invalidateQueries({ queryKey: ["keys"] }),
+    ]);
   };
   const signInWith = async (token: string) => {
     client.setQueryData(["session"], await signIn(token));
