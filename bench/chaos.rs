@@ -255,7 +255,7 @@ async fn look(
     }
     let halves = server
         .number(
-            "SELECT COUNT(*) FROM (SELECT request_id FROM interactions GROUP BY org_id, user_id, request_id
+            "SELECT COUNT(*) FROM (SELECT request_id FROM interactions GROUP BY org_id, subject, request_id
              HAVING COUNT(*) <> 2) odd",
         )
         .await;
@@ -264,12 +264,15 @@ async fn look(
         .await;
     let unjudged = server
         .number(
-            "SELECT COUNT(*) FROM sessions s WHERE s.user_id LIKE 'u%' AND 1 <> (SELECT COUNT(*) FROM
-             evaluation_results r WHERE r.org_id = s.org_id AND r.user_id = s.user_id
+            "SELECT COUNT(*) FROM sessions s WHERE substr(session_id, 2)::bigint < 1000000 AND 1 <> (
+             SELECT COUNT(*) FROM evaluation_results r WHERE r.org_id = s.org_id AND r.subject = s.subject
              AND r.session_id = s.session_id AND r.evaluation_name = 'agent_success')",
         )
         .await;
-    let leavers = server.number("SELECT COUNT(*) FROM sessions WHERE user_id LIKE 'leaver%'").await;
+    // By the numbers of their sessions: the names of those who left are gone.
+    let leavers = server
+        .number("SELECT COUNT(*) FROM sessions WHERE substr(session_id, 2)::bigint >= 1000000")
+        .await;
     let purges =
         server.number("SELECT COUNT(*) FROM purge_operations WHERE status = 'complete'").await;
     let unfinished =

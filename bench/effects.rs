@@ -38,19 +38,21 @@ const FOUND_EACH: i64 = 3;
 const FILL: [&str; 2] = [
     "WITH RECURSIVE c(n) AS (SELECT $1 UNION ALL SELECT n + 1 FROM c WHERE n + 1 < $2)
      INSERT INTO evaluation_results
-       (org_id, user_id, session_id, evaluation_name, agent_version, epoch, is_success, failure_type,
+       (org_id, subject, session_id, evaluation_name, agent_version, epoch, is_success, failure_type,
         failure_reason, number_of_corrections, is_escalated, learning_status, created_at, evaluated_at,
         interaction_count, last_interaction_id, judge, prompt_version, rubric_hash, input_tokens, output_tokens,
         latency_ms, attempts, flags, source, is_newest, user_group)
-     SELECT 'default', 'user-' || (n % $4), 'session-' || n, 'agent_success', 'v1', 1, (n * 7919) % 5 > 0, '', '', 0,
+     SELECT 'default', subject, 'session-' || n, 'agent_success', 'v1', 1, (n * 7919) % 5 > 0, '', '', 0,
             FALSE, 'not_applicable', $3 - (n * 7919) % 7257600, $3, 4, n, 'offline', 'v1', 'abc', 0, 0, 1, 1, '[]',
-            'web', TRUE, (n % $4) % 32 FROM c WHERE $5 > 0",
+            'web', TRUE, (n % $4) % 32
+     FROM c CROSS JOIN subjects WHERE user_id = 'user-' || (n % $4) AND $5 > 0",
     "WITH RECURSIVE c(n) AS (SELECT $1 UNION ALL SELECT n + 1 FROM c WHERE n + 1 < $2)
      INSERT INTO trial_exposures
-       (org_id, user_id, session_id, agent_playbook_id, epoch_no, epoch, withheld, found_rank, found_at)
-     SELECT 'default', 'user-' || (n % $4), 'session-' || n, 1 + (n * 31 + k * 17) % $5, 1, 1,
+       (org_id, subject, session_id, agent_playbook_id, epoch_no, epoch, withheld, found_rank, found_at)
+     SELECT 'default', subject, 'session-' || n, 1 + (n * 31 + k * 17) % $5, 1, 1,
             ((n % $4) * 31 + (1 + (n * 31 + k * 17) % $5) * 101) % 5 = 0, 1 + k, $3 - (n * 7919) % 7257600
-     FROM c CROSS JOIN (SELECT 0 AS k UNION ALL SELECT 1 UNION ALL SELECT 2) found",
+     FROM c CROSS JOIN subjects CROSS JOIN (SELECT 0 AS k UNION ALL SELECT 1 UNION ALL SELECT 2) found
+     WHERE user_id = 'user-' || (n % $4)",
 ];
 
 fn main() {

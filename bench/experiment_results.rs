@@ -93,7 +93,7 @@ async fn fill(data_dir: &std::path::Path, users: usize) {
     settings.server.data_dir = data_dir.to_owned();
     let ids = Ids::system(Clock::System);
     let app = App::open(settings, Clock::System, ids, Schema::Migrate).await.unwrap();
-    let now = Clock::System.now();
+    let (now, hash) = (Clock::System.now(), app.subject_keys.subject_hash());
     app.stop().await;
     let options = SqliteConnectOptions::new().filename(data_dir.join("evenhand.db"));
     let mut conn = options.pragma("synchronous", "OFF").connect().await.unwrap();
@@ -113,50 +113,52 @@ async fn fill(data_dir: &std::path::Path, users: usize) {
          margin_percentage_points, started_at, ended_at) VALUES ('default', 'bench', 1, {PERCENTAGE}, 5000, 2, {started}, NULL)"),
     )
     .await;
-    run(&mut conn, "CREATE TEMP TABLE people (n INTEGER PRIMARY KEY, user_id TEXT, arm TEXT)")
-        .await;
+    let people =
+        "CREATE TEMP TABLE people (n INTEGER PRIMARY KEY, subject BLOB, user_id TEXT, arm TEXT)";
+    run(&mut conn, people).await;
     let everyone: Vec<usize> = (0..users).collect();
     for some in everyone.chunks(500) {
         let rows = some.iter().map(|n| {
-            let user = format!("user-{n}");
-            let arm = assign(&"default".into(), "bench", &user.as_str().into(), PERCENTAGE);
-            format!("({n}, '{user}', '{}')", arm.as_str())
+            let (org, user) = ("default".into(), format!("user-{n}").into());
+            let arm = assign(&org, "bench", &user, PERCENTAGE);
+            format!("({n}, x'{}', '{user}', '{}')", hash.subject(&org, &user), arm.as_str())
         });
         let rows: Vec<String> = rows.collect();
         run(&mut conn, &format!("INSERT INTO people VALUES {}", rows.join(","))).await;
     }
     let each = format!(
         "FROM people p, (WITH RECURSIVE c(s) AS (SELECT 0 UNION ALL SELECT s + 1 FROM c WHERE s < {})
-                         SELECT s FROM c) ORDER BY p.user_id, s",
+                         SELECT s FROM c) ORDER BY p.subject, s",
         SESSIONS_PER_USER - 1
     );
     // Sessions spread over four weeks, three sources; four of five succeed, treatment a little more often.
     let at = format!("{started} + 3600 + (p.n * 7919 + s * 241920) % 2400000");
     let session = "'session-' || p.n || '-' || s";
     for statement in [
-        "INSERT INTO subjects (org_id, subject_ref, user_id, state, epoch, created_at) SELECT 'default', 'ref-' || n, user_id, 'active', 1, 1 FROM people".to_owned(),
-        format!("INSERT INTO sessions SELECT 'default', p.user_id, {session}, 1, {at}, 'r', {at}, {at}, NULL,
+        "INSERT INTO subjects (org_id, subject, user_id, state, epoch, created_at)
+         SELECT 'default', subject, user_id, 'active', 1, 1 FROM people ORDER BY subject".to_owned(),
+        format!("INSERT INTO sessions SELECT 'default', p.subject, {session}, 1, {at}, 'r', {at}, {at}, NULL,
                  'source-' || (s % 3), 'v1', 1, 2 {each}"),
-        format!("INSERT INTO requests (org_id, user_id, session_id, request_id, epoch, created_at, received_at, source,
+        format!("INSERT INTO requests (org_id, subject, session_id, request_id, epoch, created_at, received_at, source,
                  agent_version, evaluation_only, retrieval_experiment_id, retrieval_experiment_arm, content_sha256, answer)
-                 SELECT 'default', p.user_id, {session}, 'r-' || p.n || '-' || s, 1, {at}, {at},
+                 SELECT 'default', p.subject, {session}, 'r-' || p.n || '-' || s, 1, {at}, {at},
                  'source-' || (s % 3), 'v1', 0, 'bench', p.arm, '', '[]' {each}"),
-        format!("INSERT INTO interactions (org_id, user_id, session_id, epoch, request_id, created_at, role, content,
+        format!("INSERT INTO interactions (org_id, subject, session_id, epoch, request_id, created_at, role, content,
                  shadow_content, expert_content, user_action, user_action_description, interacted_image_url,
                  image_encoding, tools_used, citations, retrieved_learnings, token_count)
-                 SELECT 'default', p.user_id, {session}, 1, 'r-' || p.n || '-' || s, {at}, 'Assistant', 'Done.', '',
+                 SELECT 'default', p.subject, {session}, 1, 'r-' || p.n || '-' || s, {at}, 'Assistant', 'Done.', '',
                  '', 'none', '', '', '', '[]', '[]', '[]', 40 + (p.n + s) % 60 {each}"),
-        format!("INSERT INTO evaluation_results (org_id, user_id, session_id, evaluation_name, agent_version, epoch,
+        format!("INSERT INTO evaluation_results (org_id, subject, session_id, evaluation_name, agent_version, epoch,
                  is_success, failure_type, failure_reason, number_of_corrections, user_turns_to_resolution,
                  is_escalated, learning_status, created_at, evaluated_at, interaction_count, last_interaction_id,
                  judge, prompt_version, rubric_hash, input_tokens, output_tokens, latency_ms, attempts, flags)
-                 SELECT 'default', p.user_id, {session}, 'agent_success', 'v1', 1,
+                 SELECT 'default', p.subject, {session}, 'agent_success', 'v1', 1,
                  (p.n * 31 + s * 17) % 100 < CASE p.arm WHEN 'treatment' THEN 82 ELSE 78 END, '', '',
                  (p.n + s) % 3, 1 + (p.n + s) % 4, (p.n + s) % 11 = 0, 'complete', {at}, {at}, 1, 1, 'offline', 'v1',
                  '', 0, 0, 0, 1, '[]' {each}"),
-        format!("INSERT INTO experiment_exposures SELECT 'default', p.user_id, {session}, 'bench', 1, 1, p.arm,
+        format!("INSERT INTO experiment_exposures SELECT 'default', p.subject, {session}, 'bench', 1, 1, p.arm,
                  {started}, {at}, 1, 3, CASE p.arm WHEN 'treatment' THEN 3 ELSE 0 END, 0, 0 {each}"),
-        "INSERT INTO experiment_stale_users SELECT 'default', 'bench', user_id, 1, 1 FROM people".to_owned(),
+        "INSERT INTO experiment_stale_users SELECT 'default', 'bench', subject, 1, 1 FROM people".to_owned(),
     ] {
         run(&mut conn, &statement).await;
     }

@@ -37,39 +37,41 @@ const USERS: i64 = 20_000;
 const FILL: [&str; 4] = [
     "WITH RECURSIVE c(n) AS (SELECT $1 UNION ALL SELECT n + 1 FROM c WHERE n + 1 < $2)
      INSERT INTO evaluation_results
-       (org_id, user_id, session_id, evaluation_name, agent_version, epoch, is_success, failure_type,
+       (org_id, subject, session_id, evaluation_name, agent_version, epoch, is_success, failure_type,
         failure_reason, number_of_corrections, user_turns_to_resolution, is_escalated, learning_status,
         created_at, evaluated_at, interaction_count, last_interaction_id, judge, prompt_version, rubric_hash,
         input_tokens, output_tokens, latency_ms, attempts, flags, source, is_newest, user_group)
-     SELECT 'default', 'user-' || (n % $4), 'session-' || n, 'agent_success', 'v' || (n % 3), 1, n % 4 > 0,
+     SELECT 'default', subject, 'session-' || n, 'agent_success', 'v' || (n % 3), 1, n % 4 > 0,
             CASE WHEN n % 4 > 0 THEN '' WHEN n % 20 = 0 THEN 'system_error' ELSE 'wrong_answer' END,
             CASE WHEN n % 4 > 0 THEN '' ELSE 'The answer was about something else than the question.' END,
             n % 7, CASE WHEN n % 4 > 0 THEN 1 + n % 9 END, n % 11 = 0, 'not_applicable',
             $3 - (n * 7919 + n / 977) % 7776000, $3, 4, n, 'offline', 'v1', 'abc', 0, 0, 1, 1, '[]',
-            'source-' || (n % 5), TRUE, (n % $4) % 32 FROM c",
+            'source-' || (n % 5), TRUE, (n % $4) % 32
+     FROM c CROSS JOIN subjects WHERE user_id = 'user-' || (n % $4)",
     "WITH RECURSIVE c(n) AS (SELECT $1 UNION ALL SELECT n + 1 FROM c WHERE n + 1 < $2)
      INSERT INTO cited_rules
-       (org_id, user_id, session_id, kind, rule_id, epoch, title, source, created_at, is_success)
-     SELECT 'default', 'user-' || (n % $4), 'session-' || n, 'agent_playbook',
+       (org_id, subject, session_id, kind, rule_id, epoch, title, source, created_at, is_success)
+     SELECT 'default', subject, 'session-' || n, 'agent_playbook',
             'rule-' || (((n / 3) * 31 + k) % 200), 1, 'How to answer questions about parcels', 'source-' || (n % 5),
             $3 - (n * 7919 + n / 977) % 7776000, n % 4 > 0
-     FROM c CROSS JOIN (SELECT 0 AS k UNION ALL SELECT 7) AS cited WHERE n % 3 = 0",
+     FROM c CROSS JOIN subjects CROSS JOIN (SELECT 0 AS k UNION ALL SELECT 7) AS cited
+     WHERE user_id = 'user-' || (n % $4) AND n % 3 = 0",
     "WITH RECURSIVE c(n) AS (SELECT $1 UNION ALL SELECT n + 1 FROM c WHERE n + 1 < $2)
      INSERT INTO shadow_verdicts
-       (org_id, user_id, session_id, interaction_id, judge_prompt_version, epoch, agent_version,
+       (org_id, subject, session_id, interaction_id, judge_prompt_version, epoch, agent_version,
         service_is_request_1, better_request, is_significantly_better, comparison_reason, order_consistent,
         created_at, judged_at, judge, rubric_hash, input_tokens, output_tokens, latency_ms, attempts)
-     SELECT 'default', 'user-' || (n % $4), 'session-' || n, n, 'v1', 1, 'v' || (n % 3), n % 2 = 0,
+     SELECT 'default', subject, 'session-' || n, n, 'v1', 1, 'v' || (n % 3), n % 2 = 0,
             CASE n % 3 WHEN 0 THEN '1' WHEN 1 THEN '2' ELSE 'tie' END, FALSE, 'close', n % 10 > 0,
             $3 - (n * 7919 + n / 977) % 7776000, $3, 'offline', 'abc', 0, 0, 1, 2
-     FROM c WHERE n % 10 = 0",
+     FROM c CROSS JOIN subjects WHERE user_id = 'user-' || (n % $4) AND n % 10 = 0",
     "WITH RECURSIVE c(n) AS (SELECT $1 UNION ALL SELECT n + 1 FROM c WHERE n + 1 < $2)
      INSERT INTO shadow_sessions
-       (org_id, user_id, session_id, judge_prompt_version, epoch, source, created_at, regular_vs_shadow, user_group)
-     SELECT 'default', 'user-' || (n % $4), 'session-' || n, 'v1', 1, 'source-' || (n % 5),
+       (org_id, subject, session_id, judge_prompt_version, epoch, source, created_at, regular_vs_shadow, user_group)
+     SELECT 'default', subject, 'session-' || n, 'v1', 1, 'source-' || (n % 5),
             $3 - (n * 7919 + n / 977) % 7776000,
             CASE n % 3 WHEN 0 THEN 'regular_is_better' WHEN 1 THEN 'tied' ELSE 'shadow_is_better' END, (n % $4) % 32
-     FROM c WHERE n % 10 = 0",
+     FROM c CROSS JOIN subjects WHERE user_id = 'user-' || (n % $4) AND n % 10 = 0",
 ];
 
 /// Tables that are filled here faster than an engine looks at them.

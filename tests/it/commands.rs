@@ -282,6 +282,10 @@ async fn doctor_says_what_is_wrong() {
     let wrong = doctor();
     assert_eq!(wrong.status.code(), Some(1));
     assert!(out(&wrong).contains("governance_key/k1"), "{}", out(&wrong));
+    std::fs::write(&key, format!("k2:{}\n{right}", "00".repeat(32))).unwrap();
+    let before = doctor();
+    assert_eq!(before.status.code(), Some(1));
+    assert!(out(&before).contains("the first governance key must be k1"), "{}", out(&before));
     std::fs::remove_file(&key).unwrap();
     let missing = doctor();
     assert_eq!(missing.status.code(), Some(1));

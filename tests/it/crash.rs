@@ -7,12 +7,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use storage::db::Db;
+use storage::subjects::SubjectKeys;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
 use crate::publish::two_turns;
 use crate::support::{
-    Backend, Process, TestApp, apply, both_backends, new_schema, postgres, within,
+    Backend, Process, TEST_KEYS, TestApp, apply, both_backends, new_schema, postgres, within,
 };
 
 const CLIENTS: usize = 8;
@@ -41,10 +42,13 @@ impl Storage {
     }
 
     async fn recount_mismatches(&self) -> i64 {
+        // Nobody is looked up by name, so that any key does.
+        let hash = SubjectKeys::parse(TEST_KEYS).unwrap().subject_hash();
         let db = match self.args[0].as_str() {
-            "--data-dir" => Db::sqlite(&self.folder.path().join("evenhand.db"), 1).await.unwrap(),
-            _ => Db::postgres(&postgres(&self.args[1], 2)).await.unwrap(),
+            "--data-dir" => Db::sqlite(&self.folder.path().join("evenhand.db"), 1, hash).await,
+            _ => Db::postgres(&postgres(&self.args[1], 2), hash).await,
         };
+        let db = db.unwrap();
         let found = db
             .read("test.recount", (), |tx, ()| Box::pin(service::sessions::recount_mismatches(tx)))
             .await
@@ -291,7 +295,8 @@ async fn a_client_that_hangs_up_after_sending_has_published_all_the_same(t: Test
         stream.shutdown().await.unwrap();
         drop(stream);
     }
-    let stored = "SELECT COUNT(*) FROM requests WHERE user_id = 'ada'";
-    within(20, "all 40 are stored", async || t.number(stored).await == 40).await;
+    let ada = t.subject_in("default", "ada");
+    let stored = format!("SELECT COUNT(*) FROM requests WHERE subject = {ada}");
+    within(20, "all 40 are stored", async || t.number(&stored).await == 40).await;
     assert_eq!(t.mismatches().await, 0);
 }

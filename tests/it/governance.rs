@@ -24,7 +24,7 @@ use storage::error::Code;
 use crate::publish::two_turns;
 use crate::support::{Backend, NOW, Server, TEST_KEYS, TestApp, apply, both_backends};
 
-/// The columns of a row in each user-owned table besides `org_id`, `user_id` and `epoch`, with values.
+/// The columns of a row in each user-owned table besides `org_id`, `subject` and `epoch`, with values.
 fn rest_of_row(table: &str) -> (&'static str, &'static str) {
     match table {
         "jobs" => (
@@ -170,10 +170,11 @@ fn rest_of_row(table: &str) -> (&'static str, &'static str) {
     }
 }
 
-fn insert(table: &str, user: &str, epoch: i64) -> String {
+/// A row of the organization `org`; whose it is and the epoch are SQL.
+fn insert(table: &str, subject: &str, epoch: &str) -> String {
     let (columns, values) = rest_of_row(table);
     format!(
-        "INSERT INTO {table} (org_id, user_id, epoch, {columns}) VALUES ('org', '{user}', {epoch}, {values})"
+        "INSERT INTO {table} (org_id, subject, epoch, {columns}) VALUES ('org', {subject}, {epoch}, {values})"
     )
 }
 
@@ -198,7 +199,7 @@ async fn every_table_is_listed_as_user_owned_or_with_the_reason_why_not(t: TestA
 async fn every_user_owned_table_says_whose_its_rows_are(t: TestApp) {
     for table in USER_TABLES {
         let name = table.table;
-        t.sql(&format!("SELECT org_id, user_id, epoch FROM {name} LIMIT 1")).await.unwrap();
+        t.sql(&format!("SELECT org_id, subject, epoch FROM {name} LIMIT 1")).await.unwrap();
     }
     let targets: BTreeSet<_> = USER_TABLES.iter().map(|t| t.target).collect();
     assert_eq!(targets.len(), USER_TABLES.len(), "targets are told apart");
@@ -206,12 +207,11 @@ async fn every_user_owned_table_says_whose_its_rows_are(t: TestApp) {
 
 #[apply(both_backends)]
 async fn the_wall_refuses_rows_of_people_who_are_not_there(t: TestApp) {
-    for (user, state, epoch) in
-        [("active", "active", 3), ("erasing", "erasing", 3), ("erased", "erased", 3)]
-    {
+    for (state, user_id) in [("active", "'active'"), ("erasing", "'erasing'"), ("erased", "NULL")] {
         t.sql(&format!(
-            "INSERT INTO subjects (org_id, subject_ref, user_id, state, epoch, created_at)
-                            VALUES ('org', 'ref {user}', '{user}', '{state}', {epoch}, 1)"
+            "INSERT INTO subjects (org_id, subject, user_id, state, epoch, created_at)
+                            VALUES ('org', {}, {user_id}, '{state}', 3, 1)",
+            t.subject(state)
         ))
         .await
         .unwrap();
@@ -226,23 +226,31 @@ async fn the_wall_refuses_rows_of_people_who_are_not_there(t: TestApp) {
     for table in USER_TABLES.iter().rev() {
         let name = table.table;
         for (user, epoch) in
-            [("unknown", 1), ("erasing", 3), ("erased", 3), ("active", 2), ("active", 4)]
+            [("unknown", "1"), ("erasing", "3"), ("erased", "3"), ("active", "2"), ("active", "4")]
         {
-            let refused = t.sql(&insert(name, user, epoch)).await.expect_err(name);
+            let refused = t.sql(&insert(name, &t.subject(user), epoch)).await.expect_err(name);
             assert_eq!(refused.code(), Code::SubjectErased, "{name} {user} {epoch}: {refused}");
         }
-        // The same person in another organization is another person.
-        let elsewhere = insert(name, "active", 3).replace("'org'", "'other'");
-        assert!(t.sql(&elsewhere).await.is_err(), "{name}");
+        // The same person in another organization is another person, under either subject.
+        for subject in [t.subject("active"), t.subject_in("other", "active")] {
+            let elsewhere = insert(name, &subject, "3").replace("'org'", "'other'");
+            let refused = t.sql(&elsewhere).await.expect_err(name);
+            assert_eq!(refused.code(), Code::SubjectErased, "{name} elsewhere: {refused}");
+        }
         assert_eq!(t.number(&format!("SELECT COUNT(*) FROM {name}")).await, 0);
-        t.sql(&insert(name, "active", 3)).await.unwrap_or_else(|e| panic!("{name}: {e}"));
+        let own = insert(name, &t.subject("active"), "3");
+        t.sql(&own).await.unwrap_or_else(|e| panic!("{name}: {e}"));
     }
     // And rows that are there can no longer be changed, or handed to someone else.
     for table in USER_TABLES {
         let name = table.table;
         t.sql(&format!("UPDATE {name} SET epoch = 3")).await.unwrap();
         t.sql(&format!("UPDATE {name} SET epoch = 4")).await.expect_err(name);
-        t.sql(&format!("UPDATE {name} SET user_id = 'unknown'")).await.expect_err(name);
+        for user in ["unknown", "erasing", "erased"] {
+            let handed = format!("UPDATE {name} SET subject = {}", t.subject(user));
+            let refused = t.sql(&handed).await.expect_err(name);
+            assert_eq!(refused.code(), Code::SubjectErased, "{name} to {user}: {refused}");
+        }
     }
     t.sql("UPDATE subjects SET state = 'erasing' WHERE user_id = 'active'").await.unwrap();
     for table in USER_TABLES {
@@ -250,9 +258,7 @@ async fn the_wall_refuses_rows_of_people_who_are_not_there(t: TestApp) {
         t.sql(&format!("DELETE FROM {}", table.table)).await.unwrap();
     }
     // Work that is nobody's needs nobody.
-    t.sql(&insert("jobs", "x", 1).replace("'x'", "NULL").replacen(", 1, 'j'", ", NULL, 'j'", 1))
-        .await
-        .unwrap();
+    t.sql(&insert("jobs", "NULL", "NULL")).await.unwrap();
 }
 
 #[apply(both_backends)]
@@ -260,24 +266,30 @@ async fn nothing_is_written_for_someone_being_erased_or_erased(t: TestApp) {
     let server = t.serve().await;
     server.publish(&two_turns("ada", "s1")).await.ok();
     server.publish(&two_turns("bob", "s2")).await.ok();
-    let refused = async |code: &str| {
-        let outcome = json!({"session_id": "s1", "outcome": "success", "occurred_at": NOW});
+    let refused = async |code: &str, of_session: (u16, &str)| {
         server.publish(&two_turns("ada", "new")).await.problem(409, code);
         server.publish(&two_turns(" ada ", "new")).await.problem(409, code);
-        server.post("/api/session_outcome", &outcome).await.problem(409, code);
-        server.post("/api/finalize_session", &outcome).await.problem(409, code);
+        for path in ["/api/session_outcome", "/api/finalize_session"] {
+            let mut outcome = json!({"session_id": "s1", "outcome": "success", "occurred_at": NOW});
+            server.post(path, &outcome).await.problem(of_session.0, of_session.1);
+            outcome["user_id"] = json!("ada");
+            server.post(path, &outcome).await.problem(of_session.0, of_session.1);
+        }
         server.publish(&two_turns("bob", "s2")).await.ok();
     };
+    let ada = t.subject_in("default", "ada");
+    let requests = format!("SELECT COUNT(*) FROM requests WHERE subject = {ada}");
     t.sql("UPDATE subjects SET state = 'erasing' WHERE user_id = 'ada'").await.unwrap();
-    refused("subject_erasing").await;
+    refused("subject_erasing", (409, "subject_erasing")).await;
+    assert_eq!(t.number(&requests).await, 1);
+    // The person's remaining rows can still be deleted, and they are before the name goes.
+    server.post("/api/clear_user_data", &json!({"user_id": "ada"})).await.ok();
     t.sql("UPDATE subjects SET state = 'erased', user_id = NULL, epoch = 2 WHERE user_id = 'ada'")
         .await
         .unwrap();
-    refused("subject_erased").await;
+    refused("subject_erased", (404, "not_found")).await;
     assert_eq!(t.number("SELECT COUNT(*) FROM subjects").await, 2, "no second ada");
-    assert_eq!(t.number("SELECT COUNT(*) FROM requests WHERE user_id = 'ada'").await, 1);
-    // The person's remaining rows can still be deleted.
-    server.post("/api/clear_user_data", &json!({"user_id": "ada"})).await.ok();
+    assert_eq!(t.number(&requests).await, 0);
 }
 
 #[apply(both_backends)]
@@ -289,12 +301,14 @@ async fn a_wrong_key_is_refused_at_start(t: TestApp) {
         (format!("k1:{other}"), "another key under the same name"),
         (format!("k9:{other}"), "another key under another name"),
         (format!("{k1},k1:{other}"), "the same name twice"),
+        (format!("k0:{other},{k1}"), "another key before the one that subjects are made with"),
     ] {
         assert!(reopened(&t, &wrong).await.is_err(), "{why}");
     }
     reopened(&t, k1).await.unwrap();
     let rotated = format!("{k1},k2:{other}");
     reopened(&t, &rotated).await.unwrap();
+    assert!(reopened(&t, &format!("k2:{other},{k1}")).await.is_err(), "the new key first");
     // A key that references were made with is needed for as long as they are kept.
     assert!(reopened(&t, &format!("k2:{other}")).await.is_err(), "the old key is gone");
     reopened(&t, &rotated).await.unwrap();

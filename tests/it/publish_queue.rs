@@ -106,7 +106,10 @@ async fn what_is_stored_together_ends_as_if_each_had_come_alone(t: TestApp) {
     let refused = "SELECT COUNT(*) FROM subjects WHERE user_id LIKE '%refused%'";
     assert_eq!(t.number(refused).await, 0, "a refusal leaves nothing of somebody who is new");
     let jobs = async |prefix: &str| {
-        t.number(&format!("SELECT COUNT(*) FROM jobs WHERE user_id LIKE '{prefix}-%'")).await
+        t.number(&format!(
+            "SELECT COUNT(*) FROM jobs JOIN subjects USING (org_id, subject) WHERE user_id LIKE '{prefix}-%'"
+        ))
+        .await
     };
     assert_eq!(jobs("together").await, jobs("alone").await);
 }

@@ -92,7 +92,9 @@ async fn another_question_with_the_same_key_takes_its_place(t: TestApp) {
     // Questions that ended long ago are deleted when the agent asks again.
     t.clock().advance(92 * 86_400);
     ask(&server, "ada", "Much later?", json!({})).await;
-    assert_eq!(t.number("SELECT COUNT(*) FROM questions WHERE user_id = 'ada'").await, 1);
+    let ada = t.subject_in("default", "ada");
+    let hers = format!("SELECT COUNT(*) FROM questions WHERE subject = {ada}");
+    assert_eq!(t.number(&hers).await, 1);
 }
 
 #[apply(both_backends)]

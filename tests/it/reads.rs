@@ -180,13 +180,14 @@ async fn the_list_says_how_sessions_began_and_what_their_calls_took(t: TestApp) 
     });
     assert_eq!(session["calls"], calls);
     assert_eq!(session["failure_reason"], Value::Null);
+    let ada = t.subject_in("default", "ada");
     for (session, corrections) in [("s1", 0), ("s2", 3)] {
         t.sql(&format!(
-            "INSERT INTO evaluation_results (org_id, user_id, session_id, evaluation_name, agent_version, epoch, is_success,
+            "INSERT INTO evaluation_results (org_id, subject, session_id, evaluation_name, agent_version, epoch, is_success,
                 failure_type, failure_reason, number_of_corrections, is_escalated, learning_status, created_at, evaluated_at,
                 interaction_count, last_interaction_id, judge, prompt_version, rubric_hash, input_tokens, output_tokens,
                 latency_ms, attempts, flags, source, is_newest)
-             VALUES ('default', 'ada', '{session}', 'agent_success', 'v1', 1, FALSE, 'wrong_answer', 'Another place.',
+             VALUES ('default', {ada}, '{session}', 'agent_success', 'v1', 1, FALSE, 'wrong_answer', 'Another place.',
                 {corrections}, FALSE, 'complete', {NOW}, {NOW}, 1, 1, 'm', 'v1', '', 0, 0, 0, 1, '[]', '', TRUE)"
         ))
         .await

@@ -124,19 +124,20 @@ async fn refusals_say_what_to_do(t: TestApp) {
 async fn judged(t: &TestApp, successes: usize, failures: usize) {
     let at = Clock::System.now() - 3600;
     for n in 0..successes + failures {
+        let subject = t.subject_in("default", &format!("user-{n}"));
         t.sql(&format!(
-            "INSERT INTO subjects (org_id, subject_ref, user_id, state, epoch, created_at)
-             VALUES ('default', 'ref-{n}', 'user-{n}', 'active', 1, 1)"
+            "INSERT INTO subjects (org_id, subject, user_id, state, epoch, created_at)
+             VALUES ('default', {subject}, 'user-{n}', 'active', 1, 1)"
         ))
         .await
         .unwrap();
         let success = if n < successes { "TRUE" } else { "FALSE" };
         t.sql(&format!(
-            "INSERT INTO evaluation_results (org_id, user_id, session_id, evaluation_name, agent_version, epoch, is_success,
+            "INSERT INTO evaluation_results (org_id, subject, session_id, evaluation_name, agent_version, epoch, is_success,
                 failure_type, failure_reason, number_of_corrections, is_escalated, learning_status, created_at, evaluated_at,
                 interaction_count, last_interaction_id, judge, prompt_version, rubric_hash, input_tokens, output_tokens,
                 latency_ms, attempts, flags, source, is_newest, user_group)
-             VALUES ('default', 'user-{n}', 's', 'agent_success', 'v1', 1, {success}, '', '', 0, FALSE, 'complete', {at}, {at},
+             VALUES ('default', {subject}, 's', 'agent_success', 'v1', 1, {success}, '', '', 0, FALSE, 'complete', {at}, {at},
                 1, 1, 'openai/model', 'v1', '', 0, 0, 0, 1, '[]', '', TRUE, {})",
             n % 32
         ))

@@ -1,5 +1,6 @@
 //! Search: whose learnings it returns, in which order, and what it says about itself.
 
+use base::owner::{OrgId, UserId};
 use serde_json::{Value, json};
 use service::learnings;
 use storage::db::Engine;
@@ -444,11 +445,11 @@ async fn check_index(t: &TestApp) {
 
 /// Number of a user's rows that the index finds by a term.
 async fn matches(t: &TestApp, user: usize, term: &str) -> i64 {
-    let input = (format!("u{user}"), term.to_owned());
-    let read = t.app.db.read("test.matches", input, |tx, (user, term)| {
+    let input = (OrgId::from("default"), UserId::from(format!("u{user}")), term.to_owned());
+    let read = t.app.db.read("test.matches", input, |tx, (org, user, term)| {
         Box::pin(async move {
-            let sql = "SELECT scope FROM learning_scopes WHERE user_id = $1";
-            let Some((scope,)) = row!(tx, (i64,), sql, user)? else {
+            let sql = "SELECT scope FROM learning_scopes WHERE org_id = $1 AND subject = $2";
+            let Some((scope,)) = row!(tx, (i64,), sql, org, user)? else {
                 return Ok(None);
             };
             let term = storage::db::TextTerm { text: format!("p{scope}x{term}"), prefix: false };

@@ -10,10 +10,11 @@ async fn what_was_paid_is_told_day_by_day(t: TestApp) {
     const DAY: i64 = 86_400;
     let server = t.serve().await;
     let operator = server.with_token(&t.key("org", Role::Dashboard).await);
-    t.sql(
-        "INSERT INTO subjects (org_id, subject_ref, user_id, state, epoch, created_at)
-         VALUES ('org', 'ref', 'ada', 'active', 1, 1)",
-    )
+    let ada = t.subject("ada");
+    t.sql(&format!(
+        "INSERT INTO subjects (org_id, subject, user_id, state, epoch, created_at)
+         VALUES ('org', {ada}, 'ada', 'active', 1, 1)"
+    ))
     .await
     .unwrap();
     for (n, (days_ago, dollars)) in
@@ -21,20 +22,20 @@ async fn what_was_paid_is_told_day_by_day(t: TestApp) {
     {
         let at = NOW - days_ago * DAY;
         t.sql(&format!(
-            "INSERT INTO evaluation_results (org_id, user_id, session_id, evaluation_name, agent_version, epoch,
+            "INSERT INTO evaluation_results (org_id, subject, session_id, evaluation_name, agent_version, epoch,
                 is_success, failure_type, failure_reason, number_of_corrections, is_escalated, learning_status,
                 created_at, evaluated_at, interaction_count, last_interaction_id, judge, prompt_version, rubric_hash,
                 input_tokens, output_tokens, latency_ms, attempts, flags, cost_usd)
-             VALUES ('org', 'ada', 's{n}', 'agent_success', 'v', 1, TRUE, '', '', 0, FALSE, 'complete', {at}, {at}, 1, 1,
+             VALUES ('org', {ada}, 's{n}', 'agent_success', 'v', 1, TRUE, '', '', 0, FALSE, 'complete', {at}, {at}, 1, 1,
                 'm', 'v1', '', 0, 0, 0, 1, '[]', {dollars})"
         ))
         .await
         .unwrap();
         t.sql(&format!(
-            "INSERT INTO learning_windows (org_id, user_id, window_no, epoch, first_interaction_id, last_interaction_id,
+            "INSERT INTO learning_windows (org_id, subject, window_no, epoch, first_interaction_id, last_interaction_id,
                 interaction_count, outcome, reason, extractor, prompt_version, rubric_hash, input_tokens, output_tokens,
                 cost_usd, flags, processed_at)
-             VALUES ('org', 'ada', {n}, 1, 1, 1, 1, 'extracted', '', 'm', 'v1', '', 0, 0, {dollars}, '[]', {at})"
+             VALUES ('org', {ada}, {n}, 1, 1, 1, 1, 'extracted', '', 'm', 'v1', '', 0, 0, {dollars}, '[]', {at})"
         ))
         .await
         .unwrap();

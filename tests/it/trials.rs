@@ -73,10 +73,11 @@ async fn rows(t: &TestApp) -> Vec<Row> {
                 storage::rows!(
                     tx,
                     (String, String, i64, i64, i64, bool),
-                    "SELECT x.user_id, x.session_id, x.agent_playbook_id, x.epoch_no, e.share, x.withheld
-                     FROM trial_exposures x JOIN trial_epochs e ON e.org_id = x.org_id
+                    "SELECT u.user_id, x.session_id, x.agent_playbook_id, x.epoch_no, e.share, x.withheld
+                     FROM trial_exposures x JOIN subjects u ON u.org_id = x.org_id AND u.subject = x.subject
+                     JOIN trial_epochs e ON e.org_id = x.org_id
                           AND e.agent_playbook_id = x.agent_playbook_id AND e.epoch_no = x.epoch_no
-                     ORDER BY x.user_id, x.session_id, x.agent_playbook_id, x.epoch_no"
+                     ORDER BY u.user_id, x.session_id, x.agent_playbook_id, x.epoch_no"
                 )
             })
         })
@@ -190,13 +191,13 @@ async fn the_holdout_of_an_experiment_takes_no_part(t: TestApp) {
 
 /// A verdict on a session that need not be there.
 async fn judged(t: &TestApp, user: &str, session: &str, success: bool, chance: i64) {
-    let success = if success { "TRUE" } else { "FALSE" };
+    let (subject, success) = (t.subject_in(ORG, user), if success { "TRUE" } else { "FALSE" });
     t.sql(&format!(
-        "INSERT INTO evaluation_results (org_id, user_id, session_id, evaluation_name, agent_version, epoch, is_success,
+        "INSERT INTO evaluation_results (org_id, subject, session_id, evaluation_name, agent_version, epoch, is_success,
             failure_type, failure_reason, number_of_corrections, is_escalated, learning_status, created_at, evaluated_at,
             interaction_count, last_interaction_id, judge, prompt_version, rubric_hash, input_tokens, output_tokens,
             latency_ms, attempts, flags, source, is_newest, chance)
-         VALUES ('{ORG}', '{user}', '{session}', 'agent_success', 'v1', 1, {success}, '', '', 0, FALSE, 'complete', {NOW}, 1,
+         VALUES ('{ORG}', {subject}, '{session}', 'agent_success', 'v1', 1, {success}, '', '', 0, FALSE, 'complete', {NOW}, 1,
             1, 1, 'offline', 'v1', '', 0, 0, 0, 1, '[]', '', TRUE, {chance})"
     ))
     .await
@@ -349,10 +350,13 @@ async fn effects_follow_the_rows_and_an_erasure(t: TestApp) {
 
     // A session that is deleted and a person who is erased count no more.
     let governor = server.with_token(&t.key(ORG, service::credentials::Role::Governance).await);
+    let theirs = t.subject_in(ORG, "user-1");
+    let exposures = format!("SELECT COUNT(*) FROM trial_exposures WHERE subject = {theirs}");
+    assert!(t.number(&exposures).await > 0);
     governor.post("/api/governance/erase-user", &pair("user-1", "e")).await.ok();
     work(&t).await;
     verdicts.retain(|(user, _), _| user != "user-1");
-    assert_eq!(t.number("SELECT COUNT(*) FROM trial_exposures WHERE user_id = 'user-1'").await, 0);
+    assert_eq!(t.number(&exposures).await, 0);
     let corrected = effects(&person).await;
     let evidence = by_hand(&t, helpful, &verdicts).await.unwrap();
     assert_eq!(corrected[0]["e_value"].as_f64().unwrap(), evidence.e_value);

@@ -133,8 +133,9 @@ async fn pending_learnings_take_the_place_of_current_ones(t: TestApp) {
     add_playbook(&server, "kim", "other version", "v2", json!("pending")).await;
     let statuses = async |table: &str| {
         let of = async |user: &str, content: &str, status: &str| {
+            let subject = t.subject_in("default", user);
             t.number(&format!(
-                "SELECT COUNT(*) FROM {table} WHERE user_id = '{user}' AND content = '{content}' AND status = '{status}'"
+                "SELECT COUNT(*) FROM {table} WHERE subject = {subject} AND content = '{content}' AND status = '{status}'"
             ))
             .await
         };

@@ -6,8 +6,11 @@ use std::time::{Duration, Instant};
 
 use base::clock::Clock;
 use base::ids::Ids;
+use base::owner::UserId;
 use service::app::{App, Schema};
 use service::config::Settings;
+use service::credentials::DEFAULT_ORG;
+use storage::subjects::barrier;
 
 use crate::{Client, Target};
 
@@ -57,18 +60,12 @@ impl Place {
 
 /// Makes people `user-0`, `user-1`, … known.
 pub async fn add_users(app: &App, users: i64, now: i64) {
+    let users: Vec<UserId> = (0..users).map(|n| format!("user-{n}").into()).collect();
     app.db
         .write("bench.users", (users, now), |tx, (users, now)| {
             Box::pin(async move {
-                storage::run!(
-                    tx,
-                    "WITH RECURSIVE c(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM c WHERE n + 1 < $2)
-                     INSERT INTO subjects (org_id, subject_ref, user_id, state, epoch, created_at)
-                     SELECT 'default', 'ref-' || n, 'user-' || n, 'active', 1, $1 FROM c WHERE TRUE
-                     ON CONFLICT DO NOTHING",
-                    *now,
-                    *users
-                )
+                let users: Vec<&UserId> = users.iter().collect();
+                barrier::open_new(tx, &DEFAULT_ORG.into(), &users, *now).await.map(drop)
             })
         })
         .await

@@ -1,7 +1,8 @@
 //! The two keys of every row that belongs to somebody: the organization and the user. Types of their own, so that one
 //! is never passed for the other.
 
-/// Declares an identifier: a text that is the same in JSON and in SQL.
+/// Declares an identifier: a text that is the same in JSON and in the rows that are read. Bound to a statement, a user
+/// becomes the key of their rows: see `Arguments` in the storage crate.
 macro_rules! identifier {
     ($(#[$meta:meta])* $name:ident) => {
         $(#[$meta])*
@@ -105,18 +106,6 @@ macro_rules! identifier {
         {
             fn decode(value: DB::ValueRef<'r>) -> Result<Self, sqlx_core::error::BoxDynError> {
                 <String as sqlx_core::decode::Decode<DB>>::decode(value).map($name)
-            }
-        }
-
-        impl<'q, DB: sqlx_core::database::Database> sqlx_core::encode::Encode<'q, DB> for $name
-        where
-            String: sqlx_core::encode::Encode<'q, DB>,
-        {
-            fn encode_by_ref(
-                &self,
-                buffer: &mut DB::ArgumentBuffer,
-            ) -> Result<sqlx_core::encode::IsNull, sqlx_core::error::BoxDynError> {
-                <String as sqlx_core::encode::Encode<'q, DB>>::encode_by_ref(&self.0, buffer)
             }
         }
 

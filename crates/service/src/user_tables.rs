@@ -47,7 +47,7 @@ pub const USER_TABLES: &[UserTable] = &[
         .by("window_no, place")
         .json(&["source_interaction_ids"]),
     owned("learning_windows", "learning_windows").by("window_no").json(&["flags"]),
-    owned("learning_streams", "learning_streams").by("user_id"),
+    owned("learning_streams", "learning_streams").by("subject"),
     owned("agent_playbook_sources", LINKS)
         .by("agent_playbook_id, user_playbook_id")
         .json(&["source_interaction_ids"]),
@@ -61,7 +61,7 @@ pub const USER_TABLES: &[UserTable] = &[
     owned("user_playbooks", "user_playbooks")
         .by("user_playbook_id")
         .json(&["tags", "source_interaction_ids"]),
-    owned("learning_scopes", "learning_scopes").by("user_id"),
+    owned("learning_scopes", "learning_scopes").by("subject"),
     owned("trial_exposures", "trial_exposures")
         .by("session_id, agent_playbook_id, epoch_no")
         .flags(&["withheld"])
@@ -137,8 +137,8 @@ pub const NOT_USER_DATA: &[(&str, &str)] = &[
     ("person_sessions", "their signed-in browsers, as hashes"),
     (
         "subjects",
-        "the barrier itself: keyed by a reference that cannot be turned back; user_id is set only while the \
-         person is not erased",
+        "the barrier itself: keyed by a hash that cannot be turned back; user_id is set only while the person is \
+         not erased",
     ),
     (
         "purge_operations",

@@ -184,10 +184,9 @@ impl App {
     }
 
     fn key_checks(&self) -> Vec<(String, String)> {
-        self.subject_keys
-            .check_values()
-            .map(|(id, value)| (format!("governance_key/{id}"), value))
-            .collect()
+        let keys = &self.subject_keys;
+        let checks = keys.check_values().map(|(id, value)| (format!("governance_key/{id}"), value));
+        checks.chain([(SUBJECT_KEY.to_owned(), keys.subject_key_id().to_owned())]).collect()
     }
 }
 
@@ -207,7 +206,7 @@ async fn open_storage(settings: &Settings, ids: &Ids, schema: Schema) -> Result<
             ));
         }
         let keys = SubjectKeys::parse(given_keys).map_err(Error::Internal)?;
-        return Ok((Db::postgres(&postgres).await?, keys));
+        return Ok((Db::postgres(&postgres, keys.subject_hash()).await?, keys));
     }
     let folder = &server.data_dir;
     let (file, key_file) = (folder.join("evenhand.db"), folder.join("governance.key"));
@@ -233,8 +232,11 @@ async fn open_storage(settings: &Settings, ids: &Ids, schema: Schema) -> Result<
         SubjectKeys::parse(given_keys)
     };
     let keys = keys.map_err(Error::Internal)?;
-    Ok((Db::sqlite(&file, settings.database.readers).await?, keys))
+    Ok((Db::sqlite(&file, settings.database.readers, keys.subject_hash()).await?, keys))
 }
+
+/// The fact about the installation that names the governance key which subjects are made with.
+const SUBJECT_KEY: &str = "subject_key";
 
 /// A key id must mean the same key on every replica and after every restore, and a key that references were
 /// made with must stay: without it, people erased under it would count as new.
@@ -242,9 +244,16 @@ async fn check_keys(tx: &mut storage::db::Tx, checks: &[(String, String)]) -> Re
     let stored = rows!(
         tx,
         (String, String),
-        "SELECT key, value FROM installation WHERE key LIKE 'governance_key/%' ORDER BY key"
+        "SELECT key, value FROM installation
+         WHERE key LIKE 'governance_key/%' OR key = 'subject_key' ORDER BY key"
     )?;
     for (key, value) in stored {
+        if key == SUBJECT_KEY && checks.iter().any(|(given, id)| *given == key && *id != value) {
+            return Err(Error::Internal(format!(
+                "the first governance key must be {value}: people's rows are found by it; \
+                 give the keys in the order in which they were added"
+            )));
+        }
         let problem = match checks.iter().find(|(given, _)| *given == key) {
             Some((_, given)) if *given == value => continue,
             Some(_) => "is not the key this database was used with",

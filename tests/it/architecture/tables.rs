@@ -144,8 +144,9 @@ const FOREIGN_TABLES: &[(&str, &[&str], &str)] = &[
     ),
     (
         "sessions",
-        &["evaluation_results", "experiment_exposures"],
-        "a list shows the newest verdict; a publish takes over its session's exposure in its own statement",
+        &["evaluation_results", "experiment_exposures", "subjects"],
+        "a list shows the newest verdict; a publish takes over its session's exposure in its own statement; lists name \
+         the users of their turns",
     ),
 ];
 

@@ -157,13 +157,16 @@ async fn forgetting_somebody_trains_another_without_them(t: TestApp) {
     teach(&t, &server).await;
     let holds = "SELECT COUNT(*) FROM judge_models WHERE model LIKE '%zeppelin%'";
     assert_eq!(t.number(holds).await, 1, "three people said it");
+    let theirs = t.subject_in("default", "u1");
+    let theirs = format!("SELECT COUNT(*) FROM model_training WHERE subject = {theirs}");
+    assert_eq!(t.number(&theirs).await, 2);
     let governor = server.with_token(&key);
     let erased = governor.post("/api/governance/erase-user", &pair("u1", "letter-1")).await.ok();
     assert_eq!(t.number(holds).await, 0, "two are too few");
     let trained = card(&server).await;
     assert_eq!(trained["version"], "learned/2");
     assert_eq!(trained["report_card"]["users"], 29);
-    assert_eq!(t.number("SELECT COUNT(*) FROM model_training WHERE user_id = 'u1'").await, 0);
+    assert_eq!(t.number(&theirs).await, 0);
     let path = format!(
         "/api/governance/purge-operations/{}/certificate",
         erased["purge_id"].as_str().unwrap()

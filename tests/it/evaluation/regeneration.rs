@@ -115,7 +115,7 @@ async fn strata_are_sampled_and_the_future_is_now(t: TestApp) {
     );
     for (source, n) in [("web", 6), ("app", 3)] {
         let judged = t.number(&format!("SELECT COUNT(*) FROM evaluation_results r JOIN sessions s
-                ON s.session_id = r.session_id AND s.user_id = r.user_id WHERE s.source = '{source}'")).await;
+                ON s.session_id = r.session_id AND s.subject = r.subject WHERE s.source = '{source}'")).await;
         assert_eq!(judged, n, "{source}");
     }
 }
@@ -131,7 +131,8 @@ async fn deleted_and_erased_sessions_count_as_failed(t: TestApp) {
         .await
         .unwrap();
     work(&t).await;
-    t.sql("DELETE FROM jobs WHERE user_id = 'u2'").await.unwrap();
+    let subject = t.subject_in("default", "u2");
+    t.sql(&format!("DELETE FROM jobs WHERE subject = {subject}")).await.unwrap();
     work(&t).await;
     let ended = status(&server, &job).await;
     assert_eq!((&ended["status"], &ended["total"]), (&json!("completed"), &json!(7)), "{ended}");

@@ -165,13 +165,14 @@ async fn what_is_deleted_takes_its_verdicts_along(t: TestApp) {
         left("evaluation_results", "s3").await + left("evaluation_decisions", "s3").await,
         0
     );
+    let ada = t.subject_in("default", "ada");
+    let hers = async |table: &str| {
+        t.number(&format!("SELECT COUNT(*) FROM {table} WHERE subject = {ada}")).await
+    };
+    assert_eq!(hers("evaluation_results").await, 1);
     server.post("/api/clear_user_data", &json!({"user_id": "ada"})).await.ok();
     for table in ["evaluation_results", "evaluation_decisions", "session_labels", "jobs"] {
-        assert_eq!(
-            t.number(&format!("SELECT COUNT(*) FROM {table} WHERE user_id = 'ada'")).await,
-            0,
-            "{table}"
-        );
+        assert_eq!(hers(table).await, 0, "{table}");
     }
 }
 

@@ -33,8 +33,9 @@ fn learnings(answer: &Value, lists: &[&str]) -> usize {
     lists.iter().map(|list| answer[list].as_array().unwrap().len()).sum()
 }
 
-async fn exposure(t: &TestApp, column: &str, user: &str) -> i64 {
-    t.number(&format!("SELECT CAST(COALESCE(SUM({column}), 0) AS BIGINT) FROM experiment_exposures WHERE user_id = '{user}'")).await
+async fn exposure(t: &TestApp, org: &str, column: &str, user: &str) -> i64 {
+    let subject = t.subject_in(org, user);
+    t.number(&format!("SELECT CAST(COALESCE(SUM({column}), 0) AS BIGINT) FROM experiment_exposures WHERE subject = {subject}")).await
 }
 
 #[apply(both_backends)]
@@ -82,14 +83,14 @@ async fn the_holdout_gets_nothing_and_treatment_everything(t: TestApp) {
     // Nine learnings were found for either; one row each, whatever the number of searches.
     assert_eq!(t.number("SELECT COUNT(*) FROM experiment_exposures").await, 2);
     for (user, served) in [(&held, 0), (&treated, 9)] {
-        assert_eq!(exposure(&t, "found", user).await, 9);
-        assert_eq!(exposure(&t, "served", user).await, served);
-        assert_eq!(exposure(&t, "searches", user).await, 7);
+        assert_eq!(exposure(&t, "org", "found", user).await, 9);
+        assert_eq!(exposure(&t, "org", "served", user).await, served);
+        assert_eq!(exposure(&t, "org", "searches", user).await, 7);
     }
     stop(&dashboard, "exp").await;
     let after = ask(&agent, "search", &held, Some("s")).await;
     assert_eq!((learnings(&after, ENDPOINTS[0].1), &after["experiment"]), (3, &Value::Null));
-    assert_eq!(exposure(&t, "searches", &held).await, 7);
+    assert_eq!(exposure(&t, "org", "searches", &held).await, 7);
 }
 
 #[apply(both_backends)]
@@ -178,7 +179,7 @@ async fn an_erasure_leaves_no_exposure(t: TestApp) {
         let body = json!({"user_id": user, "query": "refund", "session_id": "s"});
         server.post("/api/search", &body).await.problem(409, "subject_erasing");
     }
-    t.sql("UPDATE subjects SET state = 'erased'").await.unwrap();
+    t.sql("UPDATE subjects SET state = 'erased', user_id = NULL").await.unwrap();
     let served = ask(&server, "search", &treated, Some("s")).await;
     assert_eq!(learnings(&served, &["agent_playbooks"]), 1);
     assert!(served["msg"].as_str().unwrap().contains("was erased"), "{served}");
@@ -186,7 +187,7 @@ async fn an_erasure_leaves_no_exposure(t: TestApp) {
     assert_eq!(learnings(&withheld, &["agent_playbooks"]), 0);
     let msg = withheld["msg"].as_str().unwrap();
     assert!(msg.contains("was erased") && msg.contains("withheld"), "{msg}");
-    assert_eq!(exposure(&t, "searches", &treated).await, 1);
+    assert_eq!(exposure(&t, "default", "searches", &treated).await, 1);
     // Rows deleted by an erasure mark nobody as stale.
     t.sql("DELETE FROM experiment_exposures").await.unwrap();
     assert_eq!(t.number("SELECT COUNT(*) FROM experiment_stale_users").await, 0);
@@ -202,13 +203,14 @@ async fn deleting_a_session_deletes_its_exposures(t: TestApp) {
     }
     ask(&server, "search", "bob", Some("s1")).await;
     server.delete("/api/delete_session", &json!({"session_id": "s1"})).await.ok();
-    assert_eq!(exposure(&t, "1", "ada").await, 1);
-    assert_eq!(exposure(&t, "1", "bob").await, 1);
+    assert_eq!(exposure(&t, "default", "1", "ada").await, 1);
+    assert_eq!(exposure(&t, "default", "1", "bob").await, 1);
     let cleared = server.post("/api/clear_user_data", &json!({"user_id": "ada"})).await.ok();
     assert_eq!(cleared["deleted_counts"]["experiment_exposures"], 1);
+    let ada = t.subject_in("default", "ada");
     for table in ["experiment_exposures", "experiment_stale_users", "experiment_user_sums"] {
         assert_eq!(
-            t.number(&format!("SELECT COUNT(*) FROM {table} WHERE user_id = 'ada'")).await,
+            t.number(&format!("SELECT COUNT(*) FROM {table} WHERE subject = {ada}")).await,
             0,
             "{table}"
         );
@@ -232,11 +234,11 @@ async fn interference_is_counted_where_it_happens(t: TestApp) {
     start(&server, "exp", 50.0).await;
     ask(&server, "search_agent_playbooks", &held, Some("s")).await;
     ask(&server, "search_agent_playbooks", &treated, Some("s")).await;
-    assert_eq!(exposure(&t, "served_from_holdout", &treated).await, 1);
-    assert_eq!(exposure(&t, "served_new", &treated).await, 0);
+    assert_eq!(exposure(&t, "default", "served_from_holdout", &treated).await, 1);
+    assert_eq!(exposure(&t, "default", "served_new", &treated).await, 0);
     add_agent_playbook(&server, json!({"content": "Refunds need a receipt"})).await;
     ask(&server, "search_agent_playbooks", &treated, Some("s")).await;
-    assert_eq!(exposure(&t, "served_from_holdout", &treated).await, 2);
-    assert_eq!(exposure(&t, "served_new", &treated).await, 1);
-    assert_eq!(exposure(&t, "served_from_holdout", &held).await, 0);
+    assert_eq!(exposure(&t, "default", "served_from_holdout", &treated).await, 2);
+    assert_eq!(exposure(&t, "default", "served_new", &treated).await, 1);
+    assert_eq!(exposure(&t, "default", "served_from_holdout", &held).await, 0);
 }

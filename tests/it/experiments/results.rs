@@ -32,6 +32,7 @@ async fn fill(t: &TestApp, dice: &mut Dice, sessions: std::ops::Range<u64>) {
     let (mut statements, t_or_f) = (Vec::new(), |b: bool| if b { "TRUE" } else { "FALSE" });
     for n in sessions {
         let (user, session) = (format!("user-{}", dice.below(USERS)), format!("s{n}"));
+        let subject = t.subject(&user);
         let began = NOW - i64::try_from(dice.below(30_000)).unwrap();
         let one_arm = dice.below(4) > 0;
         let hashed = assign(&"org".into(), "exp", &user.as_str().into(), 40.0);
@@ -51,31 +52,31 @@ async fn fill(t: &TestApp, dice: &mut Dice, sessions: std::ops::Range<u64>) {
                 let tokens =
                     if dice.one_in(25) { "NULL".to_owned() } else { dice.below(90).to_string() };
                 let learnings = if dice.one_in(15) { "[1]" } else { "[]" };
-                statements.push(format!("INSERT INTO interactions (org_id, user_id, session_id, epoch, request_id, created_at, role, content,
+                statements.push(format!("INSERT INTO interactions (org_id, subject, session_id, epoch, request_id, created_at, role, content,
                     shadow_content, expert_content, user_action, user_action_description, interacted_image_url, image_encoding,
-                    tools_used, citations, retrieved_learnings, token_count) VALUES ('org', '{user}', '{session}', 1, '{session}-{r}', {at},
+                    tools_used, citations, retrieved_learnings, token_count) VALUES ('org', {subject}, '{session}', 1, '{session}-{r}', {at},
                     '{role}', 'x', '', '', 'none', '', '', '', '[]', '[]', '{learnings}', {tokens})"));
             }
-            statements.push(format!("INSERT INTO requests (org_id, user_id, session_id, request_id, epoch, created_at, received_at, source,
+            statements.push(format!("INSERT INTO requests (org_id, subject, session_id, request_id, epoch, created_at, received_at, source,
                 agent_version, evaluation_only, retrieval_experiment_id, retrieval_experiment_arm, content_sha256, answer)
-                VALUES ('org', '{user}', '{session}', '{session}-{r}', 1, {at}, {at}, '', 'v', FALSE, {attribution}, '', '[]')"));
+                VALUES ('org', {subject}, '{session}', '{session}-{r}', 1, {at}, {at}, '', 'v', FALSE, {attribution}, '', '[]')"));
         }
         if dice.below(4) > 0 {
             for version in 0..=dice.below(2) {
                 let turns =
                     if dice.one_in(2) { "NULL".to_owned() } else { dice.below(9).to_string() };
-                statements.push(format!("INSERT INTO evaluation_results (org_id, user_id, session_id, evaluation_name, agent_version, epoch,
+                statements.push(format!("INSERT INTO evaluation_results (org_id, subject, session_id, evaluation_name, agent_version, epoch,
                     is_success, failure_type, failure_reason, number_of_corrections, user_turns_to_resolution, is_escalated, learning_status,
                     created_at, evaluated_at, interaction_count, last_interaction_id, judge, prompt_version, rubric_hash, input_tokens,
-                    output_tokens, latency_ms, attempts, flags) VALUES ('org', '{user}', '{session}', 'agent_success', 'v{version}', 1, {}, '', '', {},
+                    output_tokens, latency_ms, attempts, flags) VALUES ('org', {subject}, '{session}', 'agent_success', 'v{version}', 1, {}, '', '', {},
                     {turns}, {}, 'complete', {began}, {}, 1, 1, 'offline', 'v1', '', 0, 0, 0, 1, '[]')",
                     t_or_f(dice.one_in(2)), dice.below(4), t_or_f(dice.one_in(5)), began + i64::try_from(dice.below(3)).unwrap()));
             }
         }
         if dice.one_in(2) {
             let at = STARTED + i64::try_from(dice.below(20_000)).unwrap();
-            statements.push(format!("INSERT INTO experiment_exposures (org_id, user_id, session_id, experiment_id, epoch, number, arm, first_exposed_at,
-                last_exposed_at, searches, found, served, served_new, served_from_holdout) VALUES ('org', '{user}', '{session}', 'exp', 1, 2,
+            statements.push(format!("INSERT INTO experiment_exposures (org_id, subject, session_id, experiment_id, epoch, number, arm, first_exposed_at,
+                last_exposed_at, searches, found, served, served_new, served_from_holdout) VALUES ('org', {subject}, '{session}', 'exp', 1, 2,
                 '{}', {at}, {at}, 1, 2, 1, 0, 0)", hashed.as_str()));
         }
     }
@@ -87,8 +88,9 @@ async fn fill(t: &TestApp, dice: &mut Dice, sessions: std::ops::Range<u64>) {
 async fn prepare(t: &TestApp) {
     for n in 0..USERS {
         t.sql(&format!(
-            "INSERT INTO subjects (org_id, subject_ref, user_id, state, epoch, created_at)
-                        VALUES ('org', 'ref-{n}', 'user-{n}', 'active', 1, 1)"
+            "INSERT INTO subjects (org_id, subject, user_id, state, epoch, created_at)
+                        VALUES ('org', {}, 'user-{n}', 'active', 1, 1)",
+            t.subject(&format!("user-{n}"))
         ))
         .await
         .unwrap();
@@ -115,13 +117,16 @@ type Verdict = (String, String, i64, bool, i64, Option<i64>, bool, i64, i64);
 /// Section by section what is documented, read row by row.
 async fn brute_force(t: &TestApp) -> Value {
     let (verdicts, requests, all_requests, turns, exposures) = t.app.db.read("test.rows", (), |tx, ()| Box::pin(async move {
-        let verdicts: Vec<Verdict> = storage::rows!(tx, Verdict, "SELECT user_id, session_id, created_at, is_success, number_of_corrections,
-            user_turns_to_resolution, is_escalated, evaluated_at, result_id FROM evaluation_results WHERE evaluation_name = 'agent_success'")?;
-        let requests = storage::rows!(tx, (String, String, String, String), "SELECT user_id, session_id, request_id, retrieval_experiment_arm
-            FROM requests WHERE retrieval_experiment_id = 'exp'")?;
-        let all_requests = storage::rows!(tx, (String, String, String, i64), "SELECT user_id, session_id, request_id, created_at FROM requests")?;
+        let verdicts: Vec<Verdict> = storage::rows!(tx, Verdict, "SELECT u.user_id, session_id, r.created_at, is_success, number_of_corrections,
+            user_turns_to_resolution, is_escalated, evaluated_at, result_id
+            FROM evaluation_results r JOIN subjects u USING (org_id, subject) WHERE evaluation_name = 'agent_success'")?;
+        let requests = storage::rows!(tx, (String, String, String, String), "SELECT u.user_id, session_id, request_id, retrieval_experiment_arm
+            FROM requests JOIN subjects u USING (org_id, subject) WHERE retrieval_experiment_id = 'exp'")?;
+        let all_requests = storage::rows!(tx, (String, String, String, i64), "SELECT u.user_id, session_id, request_id, r.created_at
+            FROM requests r JOIN subjects u USING (org_id, subject)")?;
         let turns = storage::rows!(tx, (String, String, Option<i64>), "SELECT request_id, role, token_count FROM interactions")?;
-        let exposures = storage::rows!(tx, (String, i64), "SELECT user_id, first_exposed_at FROM experiment_exposures WHERE experiment_id = 'exp'")?;
+        let exposures = storage::rows!(tx, (String, i64), "SELECT u.user_id, first_exposed_at
+            FROM experiment_exposures JOIN subjects u USING (org_id, subject) WHERE experiment_id = 'exp'")?;
         Ok((verdicts, requests, all_requests, turns, exposures))
     })).await.unwrap();
 
@@ -255,13 +260,13 @@ async fn results_are_what_a_plain_count_gives(t: TestApp) {
     fill(&t, &mut dice, 220..300).await;
     compare(&t, &dashboard, "after more").await;
     // A turn without attribution, of a session that has some.
-    let sessions = "SELECT user_id, session_id FROM requests WHERE retrieval_experiment_id = 'exp' AND request_id LIKE '%-0'";
-    t.sql(&format!("INSERT INTO interactions (org_id, user_id, session_id, epoch, request_id, created_at, role, content, shadow_content,
+    let sessions = "SELECT subject, session_id FROM requests WHERE retrieval_experiment_id = 'exp' AND request_id LIKE '%-0'";
+    t.sql(&format!("INSERT INTO interactions (org_id, subject, session_id, epoch, request_id, created_at, role, content, shadow_content,
             expert_content, user_action, user_action_description, interacted_image_url, image_encoding, tools_used, citations, retrieved_learnings,
-            token_count) SELECT 'org', s.user_id, s.session_id, 1, s.session_id || '-late', {NOW}, 'Assistant', 'x', '', '', 'none', '', '', '', '[]', '[]',
+            token_count) SELECT 'org', s.subject, s.session_id, 1, s.session_id || '-late', {NOW}, 'Assistant', 'x', '', '', 'none', '', '', '', '[]', '[]',
             '[]', 1000 FROM ({sessions}) s")).await.unwrap();
-    t.sql(&format!("INSERT INTO requests (org_id, user_id, session_id, request_id, epoch, created_at, received_at, source, agent_version,
-            evaluation_only, content_sha256, answer) SELECT 'org', s.user_id, s.session_id, s.session_id || '-late', 1, {NOW}, {NOW}, '', 'v', FALSE, '', '[]'
+    t.sql(&format!("INSERT INTO requests (org_id, subject, session_id, request_id, epoch, created_at, received_at, source, agent_version,
+            evaluation_only, content_sha256, answer) SELECT 'org', s.subject, s.session_id, s.session_id || '-late', 1, {NOW}, {NOW}, '', 'v', FALSE, '', '[]'
             FROM ({sessions}) s")).await.unwrap();
     compare(&t, &dashboard, "after late turns").await;
     for n in 0..40 {
@@ -278,6 +283,7 @@ async fn results_are_what_a_plain_count_gives(t: TestApp) {
         t.sql(&change).await.unwrap();
     }
     compare(&t, &dashboard, "after changes").await;
+    let third = t.subject("user-3");
     for table in [
         "experiment_exposures",
         "evaluation_results",
@@ -285,15 +291,15 @@ async fn results_are_what_a_plain_count_gives(t: TestApp) {
         "experiment_stale_users",
         "experiment_user_sums",
     ] {
-        t.sql(&format!("DELETE FROM {table} WHERE user_id = 'user-3'")).await.unwrap();
+        t.sql(&format!("DELETE FROM {table} WHERE subject = {third}")).await.unwrap();
     }
     compare(&t, &dashboard, "without one").await;
     // Everything that an incremental sum says, a fresh one says too.
     let before = dashboard.get(&format!("{PATH}/exp/results")).await.ok();
     t.sql("DELETE FROM experiment_user_sums").await.unwrap();
     t.sql(
-        "INSERT INTO experiment_stale_users (org_id, experiment_id, user_id, epoch, marks)
-               SELECT org_id, 'exp', user_id, 1, 1 FROM subjects",
+        "INSERT INTO experiment_stale_users (org_id, experiment_id, subject, epoch, marks)
+               SELECT org_id, 'exp', subject, 1, 1 FROM subjects",
     )
     .await
     .unwrap();

@@ -125,9 +125,10 @@ async fn arms_hold_whatever_happens(t: TestApp) {
     }
     type Stored = (String, String, String);
     let stored = t.app.db.read("test.arms", (), |tx, ()| Box::pin(async move {
-        let requests: Vec<Stored> = storage::rows!(tx, Stored, "SELECT user_id, retrieval_experiment_id, retrieval_experiment_arm FROM requests
-                WHERE retrieval_experiment_id IS NOT NULL")?;
-        let exposures: Vec<Stored> = storage::rows!(tx, Stored, "SELECT user_id, experiment_id, arm FROM experiment_exposures")?;
+        let requests: Vec<Stored> = storage::rows!(tx, Stored, "SELECT u.user_id, retrieval_experiment_id, retrieval_experiment_arm
+                FROM requests JOIN subjects u USING (org_id, subject) WHERE retrieval_experiment_id IS NOT NULL")?;
+        let exposures: Vec<Stored> = storage::rows!(tx, Stored, "SELECT u.user_id, experiment_id, arm
+                FROM experiment_exposures JOIN subjects u USING (org_id, subject)")?;
         Ok((requests, exposures))
     })).await.unwrap();
     assert!(!stored.0.is_empty() && !stored.1.is_empty());

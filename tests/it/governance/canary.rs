@@ -1,7 +1,7 @@
 //! The canary test: people whose every text is a unique word use every feature; one of them is erased; then every file,
 //! log line and metric is searched for every word.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -11,24 +11,33 @@ use judge::offline::OfflineJudge;
 use judge::{Call, Judge, JudgeAnswer, JudgeError};
 use serde_json::json;
 use service::governance::canaries::{self, Scanner};
+use storage::faults::Fault;
 use tracing_subscriber::fmt::MakeWriter;
 
 use super::erase::{Both, pair};
 use crate::evaluation::work;
-use crate::support::{Backend, NOW, TestApp};
+use crate::support::{Backend, NOW, TestApp, apply, both_backends};
 
 /// A person and the words that stand for everything about them.
 struct Person<'a> {
     t: &'a TestApp,
     both: &'a Both,
     user: String,
+    /// The person in texts and session ids.
+    called: String,
     words: Mutex<Vec<String>>,
 }
 
 impl<'a> Person<'a> {
+    /// Somebody whose texts and session ids name them.
     fn new(t: &'a TestApp, both: &'a Both) -> Self {
         let user = canaries::new(&t.app.ids);
-        Person { t, both, words: Mutex::new(vec![user.clone()]), user }
+        Person { t, both, called: user.clone(), words: Mutex::new(vec![user.clone()]), user }
+    }
+
+    /// Somebody who is called something else in texts and session ids.
+    fn under_another_name(t: &'a TestApp, both: &'a Both) -> Self {
+        Person { user: canaries::new(&t.app.ids), ..Person::new(t, both) }
     }
 
     /// A new word.
@@ -39,7 +48,7 @@ impl<'a> Person<'a> {
     }
 
     fn session(&self, number: usize) -> String {
-        format!("{}-{number}", self.user)
+        format!("{}-{number}", self.called)
     }
 }
 
@@ -120,7 +129,8 @@ async fn webhooks(p: &Person<'_>) {
         work(p.t).await;
         p.t.clock().advance(60);
     }
-    let theirs = format!("SELECT COUNT(*) FROM webhook_deliveries WHERE user_id = '{}'", p.user);
+    let whose = p.t.subject(&p.user);
+    let theirs = format!("SELECT COUNT(*) FROM webhook_deliveries WHERE subject = {whose}");
     assert!(p.t.number(&theirs).await > 0, "deliveries wait");
 }
 
@@ -140,7 +150,7 @@ async fn learnings(p: &Person<'_>) {
             .await
             .ok();
         // The organization's own playbook stays; what links it to the person goes, and what is theirs in its text.
-        let text = format!("be brief about {taught}, as {} wishes", p.user);
+        let text = format!("be brief about {taught}, as {} wishes", p.called);
         p.both.agent.post("/api/add_agent_playbook", &json!({"agent_playbooks": [{"content": text, "tags": [taught],
             "rationale": format!("asked in {}", p.session(3)), "source_windows": [{"user_playbook_id": added["ids"][0], "source_interaction_ids": [1]}]}]})).await.ok();
     }
@@ -464,7 +474,7 @@ async fn nothing_is_left(backend: Backend, vacuum_up_to_mib: u64) {
     };
     let before = aggregated().await;
     assert_eq!(before["source_user_count"], 4, "{before}");
-    let drafted = "SELECT COUNT(*) FROM tuning_proposals WHERE user_id IS NULL AND content <> ''";
+    let drafted = "SELECT COUNT(*) FROM tuning_proposals WHERE subject IS NULL AND content <> ''";
     assert_eq!(t.number(drafted).await, 1);
     for person in &people[..2] {
         let erased = both.erase(&person.user, "dsr").await;
@@ -507,6 +517,92 @@ async fn nothing_is_left(backend: Backend, vacuum_up_to_mib: u64) {
     assert_eq!((&after["content"], &after["source_user_count"]), (&before["content"], &json!(2)));
     assert_eq!(t.number(drafted).await, 0, "what was drafted from the erased");
     assert_eq!(t.mismatches().await, 0);
+}
+
+/// Tables, each with a query for the names and contents of all its columns.
+async fn tables_to_read(t: &TestApp) -> Vec<(String, &'static str)> {
+    let db = &t.app.db;
+    let tables = db
+        .read("test.tables", (), |tx, ()| Box::pin(tx.names_of(storage::db::Objects::Tables)))
+        .await
+        .unwrap();
+    let mut queries = Vec::new();
+    for table in tables {
+        let name: &'static str = Box::leak(table.clone().into_boxed_str());
+        let columns =
+            db.read("test.columns", name, |tx, name| Box::pin(tx.columns_of(name))).await.unwrap();
+        let of_column = columns.iter().map(|(column, kind)| {
+            let bytes = match (t.backend, kind.as_str()) {
+                (Backend::Sqlite, _) => format!("CAST(\"{column}\" AS BLOB)"),
+                (Backend::Postgres, "bytea") => format!("\"{column}\""),
+                (Backend::Postgres, _) => format!("convert_to(CAST(\"{column}\" AS TEXT), 'UTF8')"),
+            };
+            format!(
+                "SELECT CAST('{column}' AS TEXT), {bytes} FROM {table} WHERE \"{column}\" IS NOT NULL"
+            )
+        });
+        let query = of_column.collect::<Vec<_>>().join(" UNION ALL ");
+        queries.push((table, &*Box::leak(query.into_boxed_str())));
+    }
+    queries
+}
+
+/// The columns that canaries stand in, with the canaries.
+async fn columns_with(
+    t: &TestApp,
+    tables: &[(String, &'static str)],
+    scanner: &Scanner,
+) -> BTreeMap<String, BTreeSet<usize>> {
+    let mut found: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
+    for (table, query) in tables {
+        let values: Vec<(String, Vec<u8>)> = t
+            .app
+            .db
+            .read("test.contents", *query, |tx, query| {
+                Box::pin(async move { storage::rows!(tx, (String, Vec<u8>), query) })
+            })
+            .await
+            .unwrap_or_else(|e| panic!("{table}: {e}"));
+        for (column, value) in values {
+            let canaries = scanner.find(&value);
+            if !canaries.is_empty() {
+                found.entry(format!("{table}.{column}")).or_default().extend(canaries);
+            }
+        }
+    }
+    found
+}
+
+#[apply(both_backends)]
+async fn a_user_id_stands_in_the_table_of_subjects_alone(t: TestApp) {
+    let t = t.taught_by(Arc::new(Quoting::default())).await;
+    let both = Both::new(&t).await;
+    both.agent.post("/api/update_config", &json!({"learning": {"min_users": 4}})).await.ok();
+    let people: Vec<Person> = (0..4).map(|_| Person::under_another_name(&t, &both)).collect();
+    let users: Vec<String> = people.iter().map(|person| person.user.clone()).collect();
+    let (scanner, tables) = (Scanner::new(&users).unwrap(), tables_to_read(&t).await);
+    let named = |people: std::ops::Range<usize>| {
+        BTreeMap::from([("subjects.user_id".to_owned(), people.collect::<BTreeSet<_>>())])
+    };
+    for (name, feature) in FEATURES {
+        for person in &people {
+            feature(person).await;
+        }
+        assert_eq!(columns_with(&t, &tables, &scanner).await, named(0..4), "after {name}");
+    }
+    // The control: what the people are called in their texts is found.
+    let called: Vec<String> = people.iter().map(|person| person.called.clone()).collect();
+    let texts = columns_with(&t, &tables, &Scanner::new(&called).unwrap()).await;
+    for column in ["sessions.session_id", "webhook_deliveries.body", "agent_playbooks.content"] {
+        assert_eq!(texts[column], (0..4).collect(), "{column}");
+    }
+    // It stays there until the end of an erasure, and goes with it.
+    t.app.faults.arm("erase.after_deletes", Fault::Error(1));
+    let begun = both.governor.post("/api/governance/erase-user", &pair(&users[0], "dsr")).await;
+    assert_ne!(begun.status, 200, "{}", begun.text);
+    assert_eq!(columns_with(&t, &tables, &scanner).await, named(0..4), "amid an erasure");
+    both.erase(&users[0], "dsr").await;
+    assert_eq!(columns_with(&t, &tables, &scanner).await, named(1..4), "after an erasure");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

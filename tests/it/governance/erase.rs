@@ -51,12 +51,12 @@ pub fn pair(user: &str, request: &str) -> Value {
     json!({"user_id": user, "request_id": request})
 }
 
-/// Rows of a person in all user-owned tables.
+/// Rows of a person of [`Both`]'s organization in all user-owned tables.
 pub async fn rows_of(t: &TestApp, user: &str) -> i64 {
-    let mut sum = 0;
+    let (subject, mut sum) = (t.subject(user), 0);
     for table in service::user_tables::USER_TABLES {
         let table = table.table;
-        sum += t.number(&format!("SELECT COUNT(*) FROM {table} WHERE user_id = '{user}'")).await;
+        sum += t.number(&format!("SELECT COUNT(*) FROM {table} WHERE subject = {subject}")).await;
     }
     sum
 }
@@ -135,6 +135,11 @@ async fn an_erasure_deletes_everything_and_says_what(t: TestApp) {
     }
     assert_eq!(rows_of(&t, "ada").await, 0);
     assert_eq!(t.number("SELECT COUNT(*) FROM subjects WHERE user_id = 'ada'").await, 0);
+    let erased = format!(
+        "SELECT COUNT(*) FROM subjects WHERE subject = {} AND state = 'erased' AND user_id IS NULL",
+        t.subject("ada")
+    );
+    assert_eq!(t.number(&erased).await, 1);
     assert!(rows_of(&t, "bob").await > 5);
     let status = both
         .governor
@@ -213,7 +218,8 @@ async fn a_readmitted_user_starts_anew_and_repeats_leave_them_alone(t: TestApp) 
     t.clock().advance(60);
     both.agent.publish(&dated(NOW + 30)).await.ok();
     assert_eq!(both.erase("ada", "dsr-1").await, first, "a repeat deletes nothing");
-    assert_eq!(t.number("SELECT COUNT(*) FROM requests WHERE user_id = 'ada'").await, 2);
+    let requests = format!("SELECT COUNT(*) FROM requests WHERE subject = {}", t.subject("ada"));
+    assert_eq!(t.number(&requests).await, 2);
     let again = both.erase("ada", "dsr-2").await;
     assert_eq!(again["deleted_counts"]["requests"], 2);
     assert_eq!(again["subject_ref"], first["subject_ref"]);
@@ -337,7 +343,9 @@ async fn nothing_is_sent_to_a_judge_once_the_barrier_is_closed(t: TestApp) {
         Vec::<String>::new(),
         "sent after the barrier was closed"
     );
-    assert_eq!(t.number("SELECT COUNT(*) FROM evaluation_results WHERE user_id = 'bob'").await, 5);
+    let results =
+        format!("SELECT COUNT(*) FROM evaluation_results WHERE subject = {}", t.subject("bob"));
+    assert_eq!(t.number(&results).await, 5);
 }
 
 #[apply(both_backends)]

@@ -191,7 +191,7 @@ async fn the_list_of_tables_knows_their_columns() {
         );
         assert!(!table.key.is_empty(), "{name}: say .by(\"…\") in user_tables.rs");
         let keyed = format!(
-            "SELECT COUNT(*) FROM (SELECT 1 FROM {name} GROUP BY org_id, user_id, {} HAVING COUNT(*) > 1) AS twice",
+            "SELECT COUNT(*) FROM (SELECT 1 FROM {name} GROUP BY org_id, subject, {} HAVING COUNT(*) > 1) AS twice",
             table.key
         );
         assert_eq!(t.number(&keyed).await, 0);

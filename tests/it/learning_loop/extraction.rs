@@ -324,9 +324,10 @@ async fn two_people_at_once_never_share_a_window_and_order_is_kept(t: TestApp) {
         let found = windows(&t, &user).await;
         // 20 turns: ten, ten with two of the first, and four that wait.
         assert_eq!(found.iter().map(|w| w.2).collect::<Vec<_>>(), [10, 10], "{user}: {found:?}");
+        let subject = t.subject_in("default", &user);
         let between = |from: i64, to: i64| {
             format!(
-                "SELECT COUNT(*) FROM interactions WHERE user_id = '{user}' AND interaction_id BETWEEN {from} AND {to}"
+                "SELECT COUNT(*) FROM interactions WHERE subject = {subject} AND interaction_id BETWEEN {from} AND {to}"
             )
         };
         assert_eq!(t.number(&between(0, found[0].1)).await, 10, "{user}: the first ten");

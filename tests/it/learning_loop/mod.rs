@@ -9,6 +9,7 @@ mod review;
 mod shared;
 mod tuning;
 
+use base::owner::{OrgId, UserId};
 use serde_json::{Value, json};
 use service::wiring::job_handlers;
 use storage::jobs;
@@ -83,17 +84,18 @@ pub async fn status(server: &Server, request: &str) -> (String, String) {
 
 /// `(first, last, count)` of each window of a user, in order.
 pub async fn windows(t: &TestApp, user: &str) -> Vec<(i64, i64, i64)> {
-    let user = user.to_owned();
+    let owner = (OrgId::from("default"), UserId::from(user));
     t.app
         .db
-        .read("test.windows", user, |tx, user| {
+        .read("test.windows", owner, |tx, (org_id, user_id)| {
             Box::pin(async move {
                 storage::rows!(
                     tx,
                     (i64, i64, i64),
                     "SELECT first_interaction_id, last_interaction_id, interaction_count FROM learning_windows
-                     WHERE user_id = $1 ORDER BY window_no",
-                    user
+                     WHERE org_id = $1 AND subject = $2 ORDER BY window_no",
+                    org_id,
+                    user_id
                 )
             })
         })

@@ -25,7 +25,8 @@ async fn turns_are_read_again_and_teach_nothing_twice(t: TestApp) {
     assert_eq!(operation(&server, "profile_generation").await, Value::Null);
     let windows = t.number("SELECT COUNT(*) FROM learning_windows").await;
     assert_eq!((windows, playbooks(&server, "ada").await.len()), (3, 1));
-    t.sql("DELETE FROM user_playbooks WHERE user_id = 'ada'").await.unwrap();
+    let ada = t.subject_in("default", "ada");
+    t.sql(&format!("DELETE FROM user_playbooks WHERE subject = {ada}")).await.unwrap();
 
     let rerun = json!({"source": "web"});
     let started = server.post("/api/rerun_profile_generation", &rerun).await.ok();
@@ -114,5 +115,6 @@ async fn nothing_of_the_erased_stays_in_an_operation(t: TestApp) {
     assert_eq!(both.erase("ada", "dsr").await["status"], "complete");
     work(&t).await;
     assert_eq!(operation(server, "profile_generation").await, Value::Null);
-    assert_eq!(t.number("SELECT COUNT(*) FROM jobs WHERE user_id = 'ada'").await, 0);
+    let jobs = format!("SELECT COUNT(*) FROM jobs WHERE subject = {}", t.subject("ada"));
+    assert_eq!(t.number(&jobs).await, 0);
 }

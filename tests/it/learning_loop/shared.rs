@@ -169,7 +169,7 @@ async fn nothing_of_one_person_gets_into_what_is_shared(t: TestApp) {
     both.agent.post("/api/update_config", &json!({"learning": {"min_users": 2}})).await.ok();
     accounts.extend((2..5).map(|n| format!("account-{n}")));
     say_all(&accounts[2..]).await;
-    assert_eq!(t.number("SELECT COUNT(DISTINCT user_id) FROM user_playbooks").await, 5);
+    assert_eq!(t.number("SELECT COUNT(DISTINCT subject) FROM user_playbooks").await, 5);
     assert!(
         agent_playbooks(&both.agent).await.is_empty(),
         "five accounts with one booking are one person"

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use base::owner::{OrgId, UserId};
 use judge::recorded::{RecordedJudge, Scripted};
 use serde_json::{Value, json};
 
@@ -38,13 +39,14 @@ impl Verdict {
                 Box::pin(async move {
                     storage::run!(
                         tx,
-                        "INSERT INTO learning_verdicts (org_id, user_id, session_id, interaction_id, kind, learning_id,
+                        "INSERT INTO learning_verdicts (org_id, subject, session_id, interaction_id, kind, learning_id,
                             epoch, agent_version, interaction_created_at, is_relevant, relevance_reason, impact,
                             impact_reason, diagnosis, evaluated_playbook_digest, diagnosis_evidence_complete, created_at,
                             judge, prompt_version, rubric_hash, input_tokens, output_tokens, latency_ms, attempts)
-                         VALUES ('default', $1, 's', $2, 'agent_playbook', $3, 1, 'v1', $4, TRUE, '', 'negative', '', $5,
-                            $6, $7, $4, 'm', 'v1', '', 0, 0, 0, 1)",
-                        &v.user,
+                         VALUES ($1, $2, 's', $3, 'agent_playbook', $4, 1, 'v1', $5, TRUE, '', 'negative', '', $6,
+                            $7, $8, $5, 'm', 'v1', '', 0, 0, 0, 1)",
+                        OrgId::from("default"),
+                        UserId::from(v.user.as_str()),
                         v.interaction,
                         v.playbook.to_string(),
                         NOW,

@@ -248,7 +248,7 @@ fn rules(data: &Data, part: &Part<'_>) -> Value {
         let newest_citing = all
             .iter()
             .filter(|s| title_of(s).is_some())
-            .max_by_key(|s| (s.at, s.user.clone(), s.id.clone()))
+            .max_by_key(|s| (s.at, data.subject_of(s), s.id.clone()))
             .unwrap();
         let mut ids: Vec<_> = sessions.iter().map(|s| s.id.clone()).collect();
         ids.sort();
@@ -446,7 +446,7 @@ async fn compare_all(t: TestApp, count: usize) {
     let server = t.serve().await;
     let (mut states, mut compared) = (BTreeSet::new(), 0);
     for number in 0..count {
-        let drawn = data(number, format!("org{number}"));
+        let drawn = data(number, format!("org{number}"), t.app.subject_keys.subject_hash());
         store(&t, &drawn).await;
         // Sums, and what is not folded into them yet, are the same.
         if number % 2 == 0 {

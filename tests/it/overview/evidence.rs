@@ -8,7 +8,7 @@ use service::credentials::Role;
 
 /// Users with levels of their own, who cite rules by chance. Rule `bad` costs some of its sessions their success; rule
 /// `hard` is cited mostly by users who fail more often anyway.
-fn world(seed: u64, users: usize, null_rules: usize) -> Data {
+fn world(t: &TestApp, seed: u64, users: usize, null_rules: usize) -> Data {
     let dice = &mut Dice(seed | 1);
     let mut sessions = Vec::new();
     for user in 0..users {
@@ -53,6 +53,7 @@ fn world(seed: u64, users: usize, null_rules: usize) -> Data {
     }
     Data {
         org: format!("world{seed}"),
+        subjects: t.app.subject_keys.subject_hash(),
         from: NOW - 30 * DAY,
         to: NOW,
         bucket: "week",
@@ -74,7 +75,7 @@ async fn what_harms_is_marked_and_what_is_cited_by_the_unlucky_is_not(t: TestApp
     let server = t.serve().await;
     let (mut found, mut false_marks) = (0, 0);
     for seed in 1..=6 {
-        let data = world(seed, 200, 40);
+        let data = world(&t, seed, 200, 40);
         store(&t, &data).await;
         let token = t.key(&data.org, Role::Dashboard).await;
         for rule in rules(&server.with_token(&token), &data).await {
@@ -99,7 +100,7 @@ async fn what_harms_is_marked_and_what_is_cited_by_the_unlucky_is_not(t: TestApp
 async fn evidence_is_of_the_rows_as_they_are() {
     let t = TestApp::new(Backend::Sqlite).await;
     let server = t.serve().await;
-    let data = world(3, 60, 5);
+    let data = world(&t, 3, 60, 5);
     store(&t, &data).await;
     let token = t.key(&data.org, Role::Dashboard).await;
     let server = server.with_token(&token);

@@ -108,9 +108,10 @@ impl History {
 
     /// Deletes a person's rows two at a time, table by table in any order, as an erasure's batches may.
     async fn erase(&mut self, user: &str) {
+        let subject = self.t.subject_in("default", user);
         self.t
             .sql(&format!(
-                "UPDATE subjects SET state = 'erasing', epoch = epoch + 1 WHERE user_id = '{user}'"
+                "UPDATE subjects SET state = 'erasing', epoch = epoch + 1 WHERE subject = {subject}"
             ))
             .await
             .unwrap();
@@ -127,27 +128,27 @@ impl History {
                 assert_eq!(wrong_sums(&self.t).await, [], "in the middle of an erasure");
             }
         }
-        self.t.sql(&format!("DELETE FROM subjects WHERE user_id = '{user}'")).await.unwrap();
+        self.t.sql(&format!("DELETE FROM subjects WHERE subject = {subject}")).await.unwrap();
     }
 
     /// Invariants of the stored rows.
     async fn check(&self, number: usize) {
         assert_eq!(wrong_sums(&self.t).await, [], "after step {number}");
         let none = [
-            "SELECT COUNT(*) FROM evaluation_results r JOIN sessions s ON s.org_id = r.org_id AND s.user_id = r.user_id
+            "SELECT COUNT(*) FROM evaluation_results r JOIN sessions s ON s.org_id = r.org_id AND s.subject = r.subject
                 AND s.session_id = r.session_id WHERE r.created_at <> s.first_request_at OR r.source <> s.source",
-            "SELECT COUNT(*) FROM shadow_sessions r JOIN sessions s ON s.org_id = r.org_id AND s.user_id = r.user_id
+            "SELECT COUNT(*) FROM shadow_sessions r JOIN sessions s ON s.org_id = r.org_id AND s.subject = r.subject
                 AND s.session_id = r.session_id WHERE r.created_at <> s.first_request_at OR r.source <> s.source",
-            "SELECT COUNT(*) FROM cited_rules r JOIN sessions s ON s.org_id = r.org_id AND s.user_id = r.user_id
+            "SELECT COUNT(*) FROM cited_rules r JOIN sessions s ON s.org_id = r.org_id AND s.subject = r.subject
                 AND s.session_id = r.session_id WHERE r.created_at <> s.first_request_at OR r.source <> s.source",
             "SELECT COUNT(*) FROM (SELECT 1 FROM evaluation_results WHERE evaluation_name = 'agent_success'
-                GROUP BY user_id, session_id HAVING SUM(CASE WHEN is_newest THEN 1 ELSE 0 END) <> 1) bad",
+                GROUP BY subject, session_id HAVING SUM(CASE WHEN is_newest THEN 1 ELSE 0 END) <> 1) bad",
             "SELECT COUNT(*) FROM cited_rules c WHERE NOT EXISTS (SELECT 1 FROM evaluation_results r
-                WHERE r.user_id = c.user_id AND r.session_id = c.session_id AND r.is_newest AND r.is_success = c.is_success)",
+                WHERE r.subject = c.subject AND r.session_id = c.session_id AND r.is_newest AND r.is_success = c.is_success)",
             "SELECT COUNT(*) FROM shadow_verdicts v WHERE NOT EXISTS (SELECT 1 FROM interactions i
                 WHERE i.interaction_id = v.interaction_id AND i.session_id = v.session_id)",
             "SELECT COUNT(*) FROM shadow_sessions p WHERE NOT EXISTS (SELECT 1 FROM shadow_verdicts v
-                WHERE v.user_id = p.user_id AND v.session_id = p.session_id)",
+                WHERE v.subject = p.subject AND v.session_id = p.session_id)",
         ];
         for query in none {
             assert_eq!(self.t.number(query).await, 0, "after step {number}: {query}");

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use base::owner::{OrgId, UserId};
 use service::evaluation::overview::group_of;
+use storage::db::{Subject, SubjectHash};
 
 use crate::support::{NOW, TestApp};
 
@@ -72,6 +73,8 @@ pub struct Session {
 #[derive(Clone, Debug)]
 pub struct Data {
     pub org: String,
+    /// Of the installation that the data set is stored in.
+    pub subjects: SubjectHash,
     pub from: i64,
     pub to: i64,
     pub bucket: &'static str,
@@ -93,6 +96,11 @@ impl Data {
         group_of(&OrgId::from(self.org.as_str()), &UserId::from(session.user.as_str()))
     }
 
+    /// The subject of a session's user.
+    pub fn subject_of(&self, session: &Session) -> Subject {
+        self.subjects.subject(&self.org.as_str().into(), &session.user.as_str().into())
+    }
+
     /// The verdict of success by which a session is counted.
     pub fn verdict_on<'a>(&self, session: &'a Session) -> Option<&'a Verdict> {
         newest_of(session, |v| self.has(v.version))
@@ -102,7 +110,7 @@ impl Data {
 /// `*` cannot be published, but a set may ask for it.
 const SOURCES: [&str; 5] = ["", "*", "app", "tel", "web"];
 
-pub fn data(number: u64, org: String) -> Data {
+pub fn data(number: u64, org: String, subjects: SubjectHash) -> Data {
     let dice = &mut Dice(number.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     // The end of February 2024 and of 2025, a new year, a Monday, today.
     let anchors = [1_709_164_800, 1_740_787_200, 1_735_689_600, 1_768_176_000, NOW];
@@ -122,6 +130,7 @@ pub fn data(number: u64, org: String) -> Data {
     }
     let mut data = Data {
         org,
+        subjects,
         from,
         to,
         bucket: dice.pick(&["day", "week"]),
@@ -246,7 +255,7 @@ fn newest_of(session: &Session, which: impl Fn(&Verdict) -> bool) -> Option<&Ver
 }
 
 /// The statements that put a data set into the tables, past all rules but through all triggers.
-pub fn statements(data: &Data) -> Vec<String> {
+fn statements(t: &TestApp, data: &Data) -> Vec<String> {
     let mut rows: std::collections::BTreeMap<&str, String> = std::collections::BTreeMap::new();
     let mut add = |table: &'static str, values: String| {
         let text = rows.entry(table).or_default();
@@ -257,15 +266,15 @@ pub fn statements(data: &Data) -> Vec<String> {
         data.sessions.iter().map(|s| s.user.as_str()).collect();
     for user in users {
         add(
-            "a subjects (org_id, subject_ref, user_id, state, epoch, created_at)",
-            format!("'{org}', 'ref-{user}', '{user}', 'active', 1, 1"),
+            "a subjects (org_id, subject, user_id, state, epoch, created_at)",
+            format!("'{org}', {}, '{user}', 'active', 1, 1", t.subject_in(org, user)),
         );
     }
     let mut run = 0;
     for s in &data.sessions {
-        let key = format!("'{org}', '{}', '{}'", s.user, s.id);
+        let key = format!("'{org}', {}, '{}'", t.subject_in(org, &s.user), s.id);
         add(
-            "b sessions (org_id, user_id, session_id, epoch, first_request_at, first_request_id, last_request_at, last_received_at, source, agent_version, request_count, interaction_count)",
+            "b sessions (org_id, subject, session_id, epoch, first_request_at, first_request_id, last_request_at, last_received_at, source, agent_version, request_count, interaction_count)",
             format!(
                 "{key}, 1, {}, 'r', {}, {}, '{}', '{}', 1, 1",
                 s.at, s.at, s.at, s.source, s.version
@@ -276,7 +285,7 @@ pub fn statements(data: &Data) -> Vec<String> {
             let is_newest = newest.is_some_and(|n| std::ptr::eq(n, v));
             let turns = v.turns.map_or("NULL".to_owned(), |n| n.to_string());
             add(
-                "c evaluation_results (org_id, user_id, session_id, evaluation_name, agent_version, epoch, is_success, failure_type, failure_reason, number_of_corrections, user_turns_to_resolution, is_escalated, learning_status, created_at, evaluated_at, interaction_count, last_interaction_id, judge, prompt_version, rubric_hash, input_tokens, output_tokens, latency_ms, attempts, flags, source, is_newest, user_group, chance)",
+                "c evaluation_results (org_id, subject, session_id, evaluation_name, agent_version, epoch, is_success, failure_type, failure_reason, number_of_corrections, user_turns_to_resolution, is_escalated, learning_status, created_at, evaluated_at, interaction_count, last_interaction_id, judge, prompt_version, rubric_hash, input_tokens, output_tokens, latency_ms, attempts, flags, source, is_newest, user_group, chance)",
                 format!(
                     "{key}, '{}', '{}', 1, {}, '{}', '', {}, {turns}, {}, 'complete', {}, {}, 1, 1, 'openai/gpt-5-mini', 'v1', '', 0, 0, 0, 1, '[]', '{}', {is_newest}, {}, {}",
                     v.name,
@@ -295,7 +304,7 @@ pub fn statements(data: &Data) -> Vec<String> {
         }
         for (kind, id, title) in &s.cited {
             add(
-                "d cited_rules (org_id, user_id, session_id, kind, rule_id, epoch, title, source, created_at, is_success)",
+                "d cited_rules (org_id, subject, session_id, kind, rule_id, epoch, title, source, created_at, is_success)",
                 format!(
                     "{key}, '{kind}', '{id}', 1, '{title}', '{}', {}, {}",
                     s.source,
@@ -307,7 +316,7 @@ pub fn statements(data: &Data) -> Vec<String> {
         for t in &s.turns {
             let consistent = t.consistent.map_or("NULL".to_owned(), |c| c.to_string());
             add(
-                "e shadow_verdicts (org_id, user_id, session_id, interaction_id, judge_prompt_version, epoch, agent_version, service_is_request_1, better_request, is_significantly_better, comparison_reason, order_consistent, created_at, judged_at, judge, rubric_hash, input_tokens, output_tokens, latency_ms, attempts)",
+                "e shadow_verdicts (org_id, subject, session_id, interaction_id, judge_prompt_version, epoch, agent_version, service_is_request_1, better_request, is_significantly_better, comparison_reason, order_consistent, created_at, judged_at, judge, rubric_hash, input_tokens, output_tokens, latency_ms, attempts)",
                 format!(
                     "{key}, {}, '{}', 1, '{}', {}, '{}', {}, '', {consistent}, {}, 1, 'offline', '', 0, 0, 0, 1",
                     t.id, t.rubric, t.version, t.service_first, t.better, t.much, t.at
@@ -317,7 +326,7 @@ pub fn statements(data: &Data) -> Vec<String> {
         for rubric in ["v0", "v1"] {
             if let Some(preference) = super::brute::preference(s, rubric) {
                 add(
-                    "f shadow_sessions (org_id, user_id, session_id, judge_prompt_version, epoch, source, created_at, regular_vs_shadow, user_group)",
+                    "f shadow_sessions (org_id, subject, session_id, judge_prompt_version, epoch, source, created_at, regular_vs_shadow, user_group)",
                     format!(
                         "{key}, '{rubric}', 1, '{}', {}, '{preference}', {}",
                         s.source,
@@ -330,7 +339,7 @@ pub fn statements(data: &Data) -> Vec<String> {
         for (scorer, value, ts) in &s.scores {
             run += 1;
             add(
-                "g imported_scores (org_id, user_id, session_id, source_run_id, epoch, scorer_name, value, ts, imported_at)",
+                "g imported_scores (org_id, subject, session_id, source_run_id, epoch, scorer_name, value, ts, imported_at)",
                 format!("{key}, 'run{run}', 1, '{scorer}', {value:?}, {ts}, 1"),
             );
         }
@@ -342,7 +351,7 @@ pub fn statements(data: &Data) -> Vec<String> {
 
 pub async fn store(t: &TestApp, data: &Data) {
     let statements: Vec<&'static str> =
-        statements(data).into_iter().map(|s| &*Box::leak(s.into_boxed_str())).collect();
+        statements(t, data).into_iter().map(|s| &*Box::leak(s.into_boxed_str())).collect();
     t.app
         .db
         .write("test.store", statements, |tx, statements| {

@@ -19,7 +19,7 @@ use service::app::{App, Schema};
 use service::config::Settings;
 use service::credentials::{self, GivenCredentials, Role};
 use sqlx::Connection;
-use storage::db::{Pooler, PostgresSettings};
+use storage::db::{Engine, Pooler, PostgresSettings};
 use tempfile::TempDir;
 
 pub use cluster::Cluster;
@@ -179,6 +179,21 @@ impl TestApp {
             .0
     }
 
+    /// The subject of a user of the organization `org`, as SQL.
+    pub fn subject(&self, user_id: &str) -> String {
+        self.subject_in("org", user_id)
+    }
+
+    /// The subject of a user, as SQL.
+    pub fn subject_in(&self, org_id: &str, user_id: &str) -> String {
+        let hash = self.app.subject_keys.subject_hash();
+        let digits = hash.subject(&org_id.into(), &user_id.into());
+        match self.app.db.engine() {
+            Some(Engine::Postgres) => format!("CAST('{digits}' AS UUID)"),
+            _ => format!("x'{digits}'"),
+        }
+    }
+
     /// Rows of sessions that do not agree with each other, or that hang in the air: always 0.
     pub async fn mismatches(&self) -> i64 {
         let recount = self
@@ -190,14 +205,14 @@ impl TestApp {
         let orphan_turns = self
             .number(
                 "SELECT COUNT(*) FROM interactions i WHERE NOT EXISTS (SELECT 1 FROM requests r
-                 WHERE r.org_id = i.org_id AND r.user_id = i.user_id AND r.session_id = i.session_id
+                 WHERE r.org_id = i.org_id AND r.subject = i.subject AND r.session_id = i.session_id
                    AND r.request_id = i.request_id)",
             )
             .await;
         let orphan_outcomes = self
             .number(
                 "SELECT COUNT(*) FROM session_outcomes o WHERE NOT EXISTS (SELECT 1 FROM sessions s
-                 WHERE s.org_id = o.org_id AND s.user_id = o.user_id AND s.session_id = o.session_id)",
+                 WHERE s.org_id = o.org_id AND s.subject = o.subject AND s.session_id = o.session_id)",
             )
             .await;
         let empty_sessions =

@@ -11,10 +11,10 @@ CREATE SEQUENCE scopes_number;
 -- hold of an erased one leads nowhere.
 CREATE TABLE learning_scopes (
     org_id  TEXT NOT NULL,
-    user_id TEXT NOT NULL,
+    subject UUID NOT NULL,
     epoch   BIGINT NOT NULL,
     scope   BIGINT NOT NULL,
-    PRIMARY KEY (org_id, user_id)
+    PRIMARY KEY (org_id, subject)
 );
 
 -- The same for what the organization owns, and how often its vectors have changed.
@@ -27,7 +27,7 @@ CREATE TABLE organization_scopes (
 CREATE TABLE profiles (
     profile_no                BIGINT NOT NULL,
     org_id                    TEXT NOT NULL,
-    user_id                   TEXT NOT NULL,
+    subject                   UUID NOT NULL,
     profile_id                TEXT NOT NULL,
     epoch                     BIGINT NOT NULL,
     content                   TEXT NOT NULL,
@@ -43,7 +43,7 @@ CREATE TABLE profiles (
     revision                  BIGINT NOT NULL,
     terms                     TEXT NOT NULL,
     document tsvector NOT NULL GENERATED ALWAYS AS (array_to_tsvector(string_to_array(terms, ' '))) STORED,
-    PRIMARY KEY (org_id, user_id, profile_no)
+    PRIMARY KEY (org_id, subject, profile_no)
 );
 CREATE UNIQUE INDEX profiles_by_id ON profiles (org_id, profile_id);
 CREATE INDEX profiles_expiring ON profiles (expiration_timestamp);
@@ -51,7 +51,7 @@ CREATE INDEX profiles_expiring ON profiles (expiration_timestamp);
 CREATE TABLE user_playbooks (
     user_playbook_id          BIGINT NOT NULL,
     org_id                    TEXT NOT NULL,
-    user_id                   TEXT NOT NULL,
+    subject                   UUID NOT NULL,
     epoch                     BIGINT NOT NULL,
     agent_version             TEXT NOT NULL,
     request_id                TEXT NOT NULL,
@@ -67,7 +67,7 @@ CREATE TABLE user_playbooks (
     revision                  BIGINT NOT NULL,
     terms                     TEXT NOT NULL,
     document tsvector NOT NULL GENERATED ALWAYS AS (array_to_tsvector(string_to_array(terms, ' '))) STORED,
-    PRIMARY KEY (org_id, user_id, user_playbook_id)
+    PRIMARY KEY (org_id, subject, user_playbook_id)
 );
 CREATE UNIQUE INDEX user_playbooks_recent ON user_playbooks (org_id, user_playbook_id);
 
@@ -94,44 +94,44 @@ CREATE TABLE agent_playbooks (
 -- source user's and go with them; the agent playbook stays.
 CREATE TABLE agent_playbook_sources (
     org_id                 TEXT NOT NULL,
-    user_id                TEXT NOT NULL,
+    subject                UUID NOT NULL,
     agent_playbook_id      BIGINT NOT NULL,
     user_playbook_id       BIGINT NOT NULL,
     epoch                  BIGINT NOT NULL,
     source_interaction_ids JSONB NOT NULL,
-    PRIMARY KEY (org_id, user_id, agent_playbook_id, user_playbook_id),
-    FOREIGN KEY (org_id, user_id, user_playbook_id)
-        REFERENCES user_playbooks (org_id, user_id, user_playbook_id) ON DELETE CASCADE,
+    PRIMARY KEY (org_id, subject, agent_playbook_id, user_playbook_id),
+    FOREIGN KEY (org_id, subject, user_playbook_id)
+        REFERENCES user_playbooks (org_id, subject, user_playbook_id) ON DELETE CASCADE,
     FOREIGN KEY (org_id, agent_playbook_id)
         REFERENCES agent_playbooks (org_id, agent_playbook_id) ON DELETE CASCADE
 );
 CREATE INDEX agent_playbook_sources_of ON agent_playbook_sources (org_id, agent_playbook_id);
-CREATE INDEX agent_playbook_sources_from ON agent_playbook_sources (org_id, user_id, user_playbook_id);
+CREATE INDEX agent_playbook_sources_from ON agent_playbook_sources (org_id, subject, user_playbook_id);
 
 -- Vectors: one per learning, of the text at `revision`, by `model`. A row that is behind is made anew by a job.
 
 CREATE TABLE profile_vectors (
     org_id   TEXT NOT NULL,
-    user_id  TEXT NOT NULL,
+    subject  UUID NOT NULL,
     profile_no BIGINT NOT NULL,
     epoch    BIGINT NOT NULL,
     revision BIGINT NOT NULL,
     model    TEXT NOT NULL,
     vector   BYTEA NOT NULL,
-    PRIMARY KEY (org_id, user_id, profile_no),
-    FOREIGN KEY (org_id, user_id, profile_no) REFERENCES profiles (org_id, user_id, profile_no) ON DELETE CASCADE
+    PRIMARY KEY (org_id, subject, profile_no),
+    FOREIGN KEY (org_id, subject, profile_no) REFERENCES profiles (org_id, subject, profile_no) ON DELETE CASCADE
 );
 
 CREATE TABLE user_playbook_vectors (
     org_id   TEXT NOT NULL,
-    user_id  TEXT NOT NULL,
+    subject  UUID NOT NULL,
     user_playbook_id BIGINT NOT NULL,
     epoch    BIGINT NOT NULL,
     revision BIGINT NOT NULL,
     model    TEXT NOT NULL,
     vector   BYTEA NOT NULL,
-    PRIMARY KEY (org_id, user_id, user_playbook_id),
-    FOREIGN KEY (org_id, user_id, user_playbook_id) REFERENCES user_playbooks (org_id, user_id, user_playbook_id) ON DELETE CASCADE
+    PRIMARY KEY (org_id, subject, user_playbook_id),
+    FOREIGN KEY (org_id, subject, user_playbook_id) REFERENCES user_playbooks (org_id, subject, user_playbook_id) ON DELETE CASCADE
 );
 
 CREATE TABLE agent_playbook_vectors (

@@ -19,7 +19,7 @@ CREATE UNIQUE INDEX experiments_active ON experiments (org_id) WHERE ended_at IS
 -- with searches. session_id is empty where the search named none.
 CREATE TABLE experiment_exposures (
     org_id              TEXT NOT NULL,
-    user_id             TEXT NOT NULL,
+    subject             UUID NOT NULL,
     session_id          TEXT NOT NULL,
     experiment_id       TEXT NOT NULL,
     epoch               BIGINT NOT NULL,
@@ -32,7 +32,7 @@ CREATE TABLE experiment_exposures (
     served              BIGINT NOT NULL,
     served_new          BIGINT NOT NULL,
     served_from_holdout BIGINT NOT NULL,
-    PRIMARY KEY (org_id, user_id, session_id, experiment_id)
+    PRIMARY KEY (org_id, subject, session_id, experiment_id)
 );
 
 -- What the analysis needs of one user, as one line of integers (src/experiments/sums.rs). Made from the rows of the
@@ -40,25 +40,25 @@ CREATE TABLE experiment_exposures (
 CREATE TABLE experiment_user_sums (
     org_id        TEXT NOT NULL,
     experiment_id TEXT NOT NULL,
-    user_id       TEXT NOT NULL,
+    subject       UUID NOT NULL,
     epoch         BIGINT NOT NULL,
     contaminated  BIGINT NOT NULL,
     sums          TEXT NOT NULL,
-    PRIMARY KEY (org_id, experiment_id, user_id)
+    PRIMARY KEY (org_id, experiment_id, subject)
 );
-CREATE UNIQUE INDEX experiment_user_sums_of ON experiment_user_sums (org_id, user_id, experiment_id);
-CREATE INDEX experiment_user_sums_contaminated ON experiment_user_sums (org_id, experiment_id, user_id)
+CREATE UNIQUE INDEX experiment_user_sums_of ON experiment_user_sums (org_id, subject, experiment_id);
+CREATE INDEX experiment_user_sums_contaminated ON experiment_user_sums (org_id, experiment_id, subject)
     WHERE contaminated > 0;
 
 CREATE TABLE experiment_stale_users (
     org_id        TEXT NOT NULL,
     experiment_id TEXT NOT NULL,
-    user_id       TEXT NOT NULL,
+    subject       UUID NOT NULL,
     epoch         BIGINT NOT NULL,
     marks         BIGINT NOT NULL,
-    PRIMARY KEY (org_id, experiment_id, user_id)
+    PRIMARY KEY (org_id, experiment_id, subject)
 );
-CREATE UNIQUE INDEX experiment_stale_users_of ON experiment_stale_users (org_id, user_id, experiment_id);
+CREATE UNIQUE INDEX experiment_stale_users_of ON experiment_stale_users (org_id, subject, experiment_id);
 
 -- The combinations of source, agent version and judge that sums refer to by number.
 CREATE TABLE experiment_strata (
@@ -90,16 +90,16 @@ CREATE TABLE experiment_looks (
 -- Whatever changes what an experiment counts marks the user, by whatever code it is changed. A mark that is there
 -- is counted up, which locks it: whoever sums the user up meanwhile passes them over, and their mark stays.
 
-CREATE FUNCTION experiment_mark(of_org TEXT, of_experiment TEXT, of_user TEXT) RETURNS void LANGUAGE sql AS $$
-    INSERT INTO experiment_stale_users AS m (org_id, experiment_id, user_id, epoch, marks)
-    SELECT s.org_id, of_experiment, s.user_id, s.epoch, 1 FROM subjects s
-     WHERE s.org_id = of_org AND s.user_id = of_user AND s.state = 'active'
-    ON CONFLICT (org_id, experiment_id, user_id) DO UPDATE SET marks = m.marks + 1, epoch = excluded.epoch
+CREATE FUNCTION experiment_mark(of_org TEXT, of_experiment TEXT, of_subject UUID) RETURNS void LANGUAGE sql AS $$
+    INSERT INTO experiment_stale_users AS m (org_id, experiment_id, subject, epoch, marks)
+    SELECT s.org_id, of_experiment, s.subject, s.epoch, 1 FROM subjects s
+     WHERE s.org_id = of_org AND s.subject = of_subject AND s.state = 'active'
+    ON CONFLICT (org_id, experiment_id, subject) DO UPDATE SET marks = m.marks + 1, epoch = excluded.epoch
 $$;
 
 CREATE FUNCTION stale_request() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM experiment_mark(NEW.org_id, NEW.retrieval_experiment_id, NEW.user_id);
+    PERFORM experiment_mark(NEW.org_id, NEW.retrieval_experiment_id, NEW.subject);
     RETURN NULL;
 END $$;
 CREATE TRIGGER stale_request_insert AFTER INSERT ON requests FOR EACH ROW
@@ -107,7 +107,7 @@ CREATE TRIGGER stale_request_insert AFTER INSERT ON requests FOR EACH ROW
 
 CREATE FUNCTION stale_exposure() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM experiment_mark(NEW.org_id, NEW.experiment_id, NEW.user_id);
+    PERFORM experiment_mark(NEW.org_id, NEW.experiment_id, NEW.subject);
     RETURN NULL;
 END $$;
 CREATE TRIGGER stale_exposure_change AFTER INSERT OR UPDATE ON experiment_exposures FOR EACH ROW
@@ -117,14 +117,14 @@ CREATE TRIGGER stale_exposure_change AFTER INSERT OR UPDATE ON experiment_exposu
 -- those that its requests name.
 CREATE FUNCTION stale_verdict() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM experiment_mark(e.org_id, e.experiment_id, NEW.user_id) FROM experiments e
+    PERFORM experiment_mark(e.org_id, e.experiment_id, NEW.subject) FROM experiments e
       WHERE e.org_id = NEW.org_id
         AND ((NEW.created_at >= e.started_at - 2592000 AND NEW.created_at <= COALESCE(e.ended_at, NEW.created_at))
              OR (TG_OP = 'UPDATE' AND EXISTS (
                     SELECT 1 FROM experiment_user_sums u
-                     WHERE u.org_id = e.org_id AND u.experiment_id = e.experiment_id AND u.user_id = NEW.user_id))
+                     WHERE u.org_id = e.org_id AND u.experiment_id = e.experiment_id AND u.subject = NEW.subject))
              OR EXISTS (SELECT 1 FROM requests r
-                         WHERE r.org_id = NEW.org_id AND r.user_id = NEW.user_id AND r.session_id = NEW.session_id
+                         WHERE r.org_id = NEW.org_id AND r.subject = NEW.subject AND r.session_id = NEW.session_id
                            AND r.retrieval_experiment_id = e.experiment_id));
     RETURN NULL;
 END $$;
@@ -138,8 +138,8 @@ DECLARE
     changed RECORD;
 BEGIN
     IF TG_OP = 'DELETE' THEN changed := OLD; ELSE changed := NEW; END IF;
-    PERFORM experiment_mark(u.org_id, u.experiment_id, u.user_id) FROM experiment_user_sums u
-      WHERE u.org_id = changed.org_id AND u.user_id = changed.user_id;
+    PERFORM experiment_mark(u.org_id, u.experiment_id, u.subject) FROM experiment_user_sums u
+      WHERE u.org_id = changed.org_id AND u.subject = changed.subject;
     RETURN NULL;
 END $$;
 CREATE TRIGGER stale_verdict_delete AFTER DELETE ON evaluation_results FOR EACH ROW EXECUTE FUNCTION stale_summed();

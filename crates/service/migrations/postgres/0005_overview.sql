@@ -6,12 +6,12 @@ ALTER TABLE evaluation_results DROP COLUMN regular_vs_shadow;
 ALTER TABLE evaluation_results ADD COLUMN source TEXT NOT NULL DEFAULT '';
 ALTER TABLE evaluation_results ADD COLUMN is_newest BOOLEAN NOT NULL DEFAULT FALSE;
 CREATE INDEX evaluation_results_by_source ON evaluation_results
-    (org_id, source, created_at, result_id, user_id, session_id, is_newest) WHERE is_newest;
+    (org_id, source, created_at, result_id, subject, session_id, is_newest) WHERE is_newest;
 
 -- One row per rule that a judged session cites, with how the session went.
 CREATE TABLE cited_rules (
     org_id     TEXT NOT NULL,
-    user_id    TEXT NOT NULL,
+    subject    UUID NOT NULL,
     session_id TEXT NOT NULL,
     kind       TEXT NOT NULL,
     rule_id    TEXT NOT NULL,
@@ -20,29 +20,29 @@ CREATE TABLE cited_rules (
     source     TEXT NOT NULL,
     created_at BIGINT NOT NULL,
     is_success BOOLEAN NOT NULL,
-    PRIMARY KEY (org_id, user_id, session_id, kind, rule_id)
+    PRIMARY KEY (org_id, subject, session_id, kind, rule_id)
 );
 CREATE INDEX cited_rules_recent ON cited_rules (org_id, created_at);
-CREATE INDEX cited_rules_of ON cited_rules (org_id, kind, rule_id, created_at, user_id, session_id);
+CREATE INDEX cited_rules_of ON cited_rules (org_id, kind, rule_id, created_at, subject, session_id);
 
 -- Rows of people who are being erased stay as they are: the wall would refuse the change, and they go anyway.
 UPDATE evaluation_results SET
     source = COALESCE((SELECT s.source FROM sessions s WHERE s.org_id = evaluation_results.org_id
-        AND s.user_id = evaluation_results.user_id AND s.session_id = evaluation_results.session_id), ''),
+        AND s.subject = evaluation_results.subject AND s.session_id = evaluation_results.session_id), ''),
     created_at = COALESCE((SELECT s.first_request_at FROM sessions s WHERE s.org_id = evaluation_results.org_id
-        AND s.user_id = evaluation_results.user_id AND s.session_id = evaluation_results.session_id), created_at),
+        AND s.subject = evaluation_results.subject AND s.session_id = evaluation_results.session_id), created_at),
     is_newest = evaluation_name = 'agent_success' AND NOT EXISTS (
         SELECT 1 FROM evaluation_results n WHERE n.org_id = evaluation_results.org_id
-           AND n.user_id = evaluation_results.user_id AND n.session_id = evaluation_results.session_id
+           AND n.subject = evaluation_results.subject AND n.session_id = evaluation_results.session_id
            AND n.evaluation_name = evaluation_results.evaluation_name
            AND (n.evaluated_at, n.result_id) > (evaluation_results.evaluated_at, evaluation_results.result_id))
 WHERE EXISTS (SELECT 1 FROM subjects a WHERE a.org_id = evaluation_results.org_id
-    AND a.user_id = evaluation_results.user_id AND a.state = 'active' AND a.epoch = evaluation_results.epoch);
-INSERT INTO cited_rules (org_id, user_id, session_id, kind, rule_id, epoch, title, source, created_at, is_success)
-SELECT r.org_id, r.user_id, r.session_id, c.value->>'kind', c.value->>'real_id',
+    AND a.subject = evaluation_results.subject AND a.state = 'active' AND a.epoch = evaluation_results.epoch);
+INSERT INTO cited_rules (org_id, subject, session_id, kind, rule_id, epoch, title, source, created_at, is_success)
+SELECT r.org_id, r.subject, r.session_id, c.value->>'kind', c.value->>'real_id',
        r.epoch, c.value->>'title', r.source, r.created_at, r.is_success
 FROM evaluation_results r
-JOIN interactions i ON i.org_id = r.org_id AND i.user_id = r.user_id AND i.session_id = r.session_id
+JOIN interactions i ON i.org_id = r.org_id AND i.subject = r.subject AND i.session_id = r.session_id
 CROSS JOIN jsonb_array_elements(i.citations) c
 WHERE r.is_newest
 ORDER BY i.created_at DESC, i.interaction_id DESC
@@ -53,7 +53,7 @@ ON CONFLICT DO NOTHING;
 CREATE TABLE shadow_verdicts (
     verdict_id              BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     org_id                  TEXT NOT NULL,
-    user_id                 TEXT NOT NULL,
+    subject                 UUID NOT NULL,
     session_id              TEXT NOT NULL,
     interaction_id          BIGINT NOT NULL,
     judge_prompt_version    TEXT NOT NULL,
@@ -73,28 +73,28 @@ CREATE TABLE shadow_verdicts (
     cost_usd                DOUBLE PRECISION,
     latency_ms              BIGINT NOT NULL,
     attempts                BIGINT NOT NULL,
-    UNIQUE (org_id, user_id, session_id, interaction_id, judge_prompt_version)
+    UNIQUE (org_id, subject, session_id, interaction_id, judge_prompt_version)
 );
 CREATE INDEX shadow_verdicts_recent ON shadow_verdicts (org_id, judge_prompt_version, created_at, verdict_id);
 
 -- What a session's shadow verdicts of one rubric come to.
 CREATE TABLE shadow_sessions (
     org_id               TEXT NOT NULL,
-    user_id              TEXT NOT NULL,
+    subject              UUID NOT NULL,
     session_id           TEXT NOT NULL,
     judge_prompt_version TEXT NOT NULL,
     epoch                BIGINT NOT NULL,
     source               TEXT NOT NULL,
     created_at           BIGINT NOT NULL,
     regular_vs_shadow    TEXT NOT NULL,
-    PRIMARY KEY (org_id, user_id, session_id, judge_prompt_version)
+    PRIMARY KEY (org_id, subject, session_id, judge_prompt_version)
 );
 CREATE INDEX shadow_sessions_recent ON shadow_sessions (org_id, judge_prompt_version, created_at);
 
 -- Scores that other programs gave to sessions.
 CREATE TABLE imported_scores (
     org_id        TEXT NOT NULL,
-    user_id       TEXT NOT NULL,
+    subject       UUID NOT NULL,
     session_id    TEXT NOT NULL,
     source_run_id TEXT NOT NULL,
     epoch         BIGINT NOT NULL,
@@ -102,7 +102,7 @@ CREATE TABLE imported_scores (
     value         DOUBLE PRECISION NOT NULL,
     ts            BIGINT NOT NULL,
     imported_at   BIGINT NOT NULL,
-    PRIMARY KEY (org_id, user_id, session_id, source_run_id)
+    PRIMARY KEY (org_id, subject, session_id, source_run_id)
 );
 CREATE UNIQUE INDEX imported_scores_by_run ON imported_scores (org_id, source_run_id);
 CREATE INDEX imported_scores_recent ON imported_scores (org_id, ts);

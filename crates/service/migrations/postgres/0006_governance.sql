@@ -12,6 +12,7 @@ ALTER TABLE subjects ADD COLUMN return_policy TEXT NOT NULL DEFAULT 'blocked'
 CREATE TABLE purge_operations (
     purge_id       TEXT PRIMARY KEY,
     org_id         TEXT NOT NULL,
+    subject        UUID NOT NULL,
     subject_ref    TEXT NOT NULL,
     request_ref    TEXT NOT NULL,
     actor_ref      TEXT NOT NULL,
@@ -64,7 +65,7 @@ CREATE TABLE audit_events (
 CREATE FUNCTION forget_strata() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF NOT EXISTS (SELECT 1 FROM subjects s
-                    WHERE s.org_id = OLD.org_id AND s.user_id = OLD.user_id AND s.state = 'active') THEN
+                    WHERE s.org_id = OLD.org_id AND s.subject = OLD.subject AND s.state = 'active') THEN
         DELETE FROM experiment_strata e WHERE e.org_id = OLD.org_id AND e.experiment_id = OLD.experiment_id
            AND NOT EXISTS (SELECT 1 FROM evaluation_results r
                             WHERE r.org_id = e.org_id AND r.source = e.source AND r.is_newest

@@ -19,4 +19,4 @@ ALTER TABLE jobs SET (
 CREATE INDEX CONCURRENTLY IF NOT EXISTS jobs_open_children ON jobs (parent_id, job_id)
     WHERE state = 'open' AND parent_id IS NOT NULL;
 -- Every search asks whether its person is being erased. This index is all but empty.
-CREATE INDEX CONCURRENTLY IF NOT EXISTS subjects_erasing ON subjects (org_id, subject_ref) WHERE state = 'erasing';
+CREATE INDEX CONCURRENTLY IF NOT EXISTS subjects_erasing ON subjects (org_id, subject) WHERE state = 'erasing';

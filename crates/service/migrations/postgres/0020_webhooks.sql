@@ -20,7 +20,7 @@ CREATE TABLE webhooks (
 -- One event to one receiver, and what became of it. One that is about somebody's session is theirs.
 CREATE TABLE webhook_deliveries (
     org_id          TEXT NOT NULL,
-    user_id         TEXT,
+    subject         UUID,
     epoch           BIGINT,
     delivery_id     TEXT NOT NULL,
     webhook_id      TEXT NOT NULL,
@@ -36,7 +36,7 @@ CREATE TABLE webhook_deliveries (
     PRIMARY KEY (org_id, delivery_id)
 );
 CREATE INDEX webhook_deliveries_of ON webhook_deliveries (org_id, webhook_id, created_at, delivery_id);
-CREATE INDEX webhook_deliveries_user ON webhook_deliveries (org_id, user_id) WHERE user_id IS NOT NULL;
+CREATE INDEX webhook_deliveries_user ON webhook_deliveries (org_id, subject) WHERE subject IS NOT NULL;
 
 -- News that are told once, whoever notices them.
 CREATE TABLE webhook_news (

@@ -1,5 +1,5 @@
 -- Organizations, credentials, subjects, sessions and jobs.
--- User-owned tables lead with (org_id, user_id) and carry the subject's epoch: see governance/user_tables.rs.
+-- User-owned tables lead with (org_id, subject) and carry the subject's epoch: see user_tables.rs.
 
 CREATE TABLE installation (
     key   TEXT PRIMARY KEY,
@@ -18,21 +18,21 @@ CREATE TABLE credentials (
 ) STRICT;
 CREATE INDEX credentials_org ON credentials (org_id, created_at);
 
--- One row per person of an organization. user_id is there while the person is; an erased one keeps the reference alone.
+-- One row per person of an organization, and the only place with their user id, which goes with an erasure. The subject
+-- is a keyed hash of both (db/subject.rs), is the key of all their rows, and stays.
 CREATE TABLE subjects (
     org_id      TEXT NOT NULL,
-    subject_ref TEXT NOT NULL,
+    subject     BLOB NOT NULL,
     user_id     TEXT,
     state       TEXT NOT NULL CHECK (state IN ('active', 'erasing', 'erased')),
     epoch       INTEGER NOT NULL,
     created_at  INTEGER NOT NULL,
-    PRIMARY KEY (org_id, subject_ref)
+    PRIMARY KEY (org_id, subject)
 ) STRICT;
-CREATE UNIQUE INDEX subjects_user ON subjects (org_id, user_id) WHERE user_id IS NOT NULL;
 
 CREATE TABLE sessions (
     org_id            TEXT NOT NULL,
-    user_id           TEXT NOT NULL,
+    subject           BLOB NOT NULL,
     session_id        TEXT NOT NULL,
     epoch             INTEGER NOT NULL,
     first_request_at  INTEGER NOT NULL,
@@ -44,14 +44,14 @@ CREATE TABLE sessions (
     agent_version     TEXT NOT NULL,
     request_count     INTEGER NOT NULL,
     interaction_count INTEGER NOT NULL,
-    PRIMARY KEY (org_id, user_id, session_id)
+    PRIMARY KEY (org_id, subject, session_id)
 ) STRICT;
-CREATE INDEX sessions_recent ON sessions (org_id, last_request_at, user_id, session_id);
+CREATE INDEX sessions_recent ON sessions (org_id, last_request_at, subject, session_id);
 CREATE INDEX sessions_by_id ON sessions (org_id, session_id);
 
 CREATE TABLE requests (
     org_id                   TEXT NOT NULL,
-    user_id                  TEXT NOT NULL,
+    subject                  BLOB NOT NULL,
     session_id               TEXT NOT NULL,
     request_id               TEXT NOT NULL,
     epoch                    INTEGER NOT NULL,
@@ -64,14 +64,14 @@ CREATE TABLE requests (
     retrieval_experiment_arm TEXT CHECK (retrieval_experiment_arm IN ('treatment', 'holdout')),
     content_sha256           TEXT NOT NULL,
     answer                   TEXT NOT NULL,
-    PRIMARY KEY (org_id, user_id, session_id, request_id)
+    PRIMARY KEY (org_id, subject, session_id, request_id)
 ) STRICT;
 CREATE UNIQUE INDEX requests_by_id ON requests (org_id, request_id);
 
 CREATE TABLE interactions (
     interaction_id          INTEGER PRIMARY KEY AUTOINCREMENT,
     org_id                  TEXT NOT NULL,
-    user_id                 TEXT NOT NULL,
+    subject                 BLOB NOT NULL,
     session_id              TEXT NOT NULL,
     epoch                   INTEGER NOT NULL,
     request_id              TEXT NOT NULL,
@@ -88,12 +88,12 @@ CREATE TABLE interactions (
     citations               TEXT NOT NULL,
     retrieved_learnings     TEXT NOT NULL,
     token_count             INTEGER,
-    UNIQUE (org_id, user_id, session_id, interaction_id)
+    UNIQUE (org_id, subject, session_id, interaction_id)
 ) STRICT;
 
 CREATE TABLE session_outcomes (
     org_id      TEXT NOT NULL,
-    user_id     TEXT NOT NULL,
+    subject     BLOB NOT NULL,
     session_id  TEXT NOT NULL,
     revision    INTEGER NOT NULL,
     epoch       INTEGER NOT NULL,
@@ -103,13 +103,13 @@ CREATE TABLE session_outcomes (
     value       REAL,
     metadata    TEXT,
     recorded_at INTEGER NOT NULL,
-    PRIMARY KEY (org_id, user_id, session_id, revision)
+    PRIMARY KEY (org_id, subject, session_id, revision)
 ) STRICT;
 
 CREATE TABLE jobs (
     job_id       TEXT PRIMARY KEY,
     org_id       TEXT NOT NULL,
-    user_id      TEXT,
+    subject      BLOB,
     epoch        INTEGER,
     kind         TEXT NOT NULL,
     parent_id    TEXT,
@@ -129,5 +129,5 @@ CREATE TABLE jobs (
 CREATE UNIQUE INDEX jobs_dedupe ON jobs (org_id, kind, dedupe_key) WHERE state = 'open' AND dedupe_key IS NOT NULL;
 CREATE INDEX jobs_due ON jobs (run_at, job_id) WHERE state = 'open';
 CREATE INDEX jobs_parent ON jobs (parent_id) WHERE parent_id IS NOT NULL;
-CREATE INDEX jobs_user ON jobs (org_id, user_id) WHERE user_id IS NOT NULL;
+CREATE INDEX jobs_user ON jobs (org_id, subject) WHERE subject IS NOT NULL;
 CREATE INDEX jobs_finished ON jobs (finished_at) WHERE finished_at IS NOT NULL;

@@ -13,10 +13,10 @@ INSERT INTO sequences (name, next) VALUES ('profiles', 1), ('user_playbooks', 1)
 -- hold of an erased one leads nowhere.
 CREATE TABLE learning_scopes (
     org_id  TEXT NOT NULL,
-    user_id TEXT NOT NULL,
+    subject BLOB NOT NULL,
     epoch   INTEGER NOT NULL,
     scope   INTEGER NOT NULL,
-    PRIMARY KEY (org_id, user_id)
+    PRIMARY KEY (org_id, subject)
 ) STRICT;
 
 -- The same for what the organization owns, and how often its vectors have changed.
@@ -29,7 +29,7 @@ CREATE TABLE organization_scopes (
 CREATE TABLE profiles (
     profile_no                INTEGER PRIMARY KEY,
     org_id                    TEXT NOT NULL,
-    user_id                   TEXT NOT NULL,
+    subject                   BLOB NOT NULL,
     profile_id                TEXT NOT NULL,
     epoch                     INTEGER NOT NULL,
     content                   TEXT NOT NULL,
@@ -44,7 +44,7 @@ CREATE TABLE profiles (
     source_interaction_ids    TEXT NOT NULL,
     revision                  INTEGER NOT NULL,
     terms                     TEXT NOT NULL,
-    UNIQUE (org_id, user_id, profile_no)
+    UNIQUE (org_id, subject, profile_no)
 ) STRICT;
 CREATE UNIQUE INDEX profiles_by_id ON profiles (org_id, profile_id);
 CREATE INDEX profiles_expiring ON profiles (expiration_timestamp);
@@ -52,7 +52,7 @@ CREATE INDEX profiles_expiring ON profiles (expiration_timestamp);
 CREATE TABLE user_playbooks (
     user_playbook_id          INTEGER PRIMARY KEY,
     org_id                    TEXT NOT NULL,
-    user_id                   TEXT NOT NULL,
+    subject                   BLOB NOT NULL,
     epoch                     INTEGER NOT NULL,
     agent_version             TEXT NOT NULL,
     request_id                TEXT NOT NULL,
@@ -67,7 +67,7 @@ CREATE TABLE user_playbooks (
     source_interaction_ids    TEXT NOT NULL,
     revision                  INTEGER NOT NULL,
     terms                     TEXT NOT NULL,
-    UNIQUE (org_id, user_id, user_playbook_id)
+    UNIQUE (org_id, subject, user_playbook_id)
 ) STRICT;
 CREATE INDEX user_playbooks_recent ON user_playbooks (org_id, user_playbook_id);
 
@@ -93,44 +93,44 @@ CREATE TABLE agent_playbooks (
 -- source user's and go with them; the agent playbook stays.
 CREATE TABLE agent_playbook_sources (
     org_id                 TEXT NOT NULL,
-    user_id                TEXT NOT NULL,
+    subject                BLOB NOT NULL,
     agent_playbook_id      INTEGER NOT NULL,
     user_playbook_id       INTEGER NOT NULL,
     epoch                  INTEGER NOT NULL,
     source_interaction_ids TEXT NOT NULL,
-    PRIMARY KEY (org_id, user_id, agent_playbook_id, user_playbook_id),
-    FOREIGN KEY (org_id, user_id, user_playbook_id)
-        REFERENCES user_playbooks (org_id, user_id, user_playbook_id) ON DELETE CASCADE,
+    PRIMARY KEY (org_id, subject, agent_playbook_id, user_playbook_id),
+    FOREIGN KEY (org_id, subject, user_playbook_id)
+        REFERENCES user_playbooks (org_id, subject, user_playbook_id) ON DELETE CASCADE,
     FOREIGN KEY (org_id, agent_playbook_id)
         REFERENCES agent_playbooks (org_id, agent_playbook_id) ON DELETE CASCADE
 ) STRICT;
 CREATE INDEX agent_playbook_sources_of ON agent_playbook_sources (org_id, agent_playbook_id);
-CREATE INDEX agent_playbook_sources_from ON agent_playbook_sources (org_id, user_id, user_playbook_id);
+CREATE INDEX agent_playbook_sources_from ON agent_playbook_sources (org_id, subject, user_playbook_id);
 
 -- Vectors: one per learning, of the text at `revision`, by `model`. A row that is behind is made anew by a job.
 
 CREATE TABLE profile_vectors (
     org_id   TEXT NOT NULL,
-    user_id  TEXT NOT NULL,
+    subject  BLOB NOT NULL,
     profile_no INTEGER NOT NULL,
     epoch    INTEGER NOT NULL,
     revision INTEGER NOT NULL,
     model    TEXT NOT NULL,
     vector   BLOB NOT NULL,
-    PRIMARY KEY (org_id, user_id, profile_no),
-    FOREIGN KEY (org_id, user_id, profile_no) REFERENCES profiles (org_id, user_id, profile_no) ON DELETE CASCADE
+    PRIMARY KEY (org_id, subject, profile_no),
+    FOREIGN KEY (org_id, subject, profile_no) REFERENCES profiles (org_id, subject, profile_no) ON DELETE CASCADE
 ) STRICT;
 
 CREATE TABLE user_playbook_vectors (
     org_id   TEXT NOT NULL,
-    user_id  TEXT NOT NULL,
+    subject  BLOB NOT NULL,
     user_playbook_id INTEGER NOT NULL,
     epoch    INTEGER NOT NULL,
     revision INTEGER NOT NULL,
     model    TEXT NOT NULL,
     vector   BLOB NOT NULL,
-    PRIMARY KEY (org_id, user_id, user_playbook_id),
-    FOREIGN KEY (org_id, user_id, user_playbook_id) REFERENCES user_playbooks (org_id, user_id, user_playbook_id) ON DELETE CASCADE
+    PRIMARY KEY (org_id, subject, user_playbook_id),
+    FOREIGN KEY (org_id, subject, user_playbook_id) REFERENCES user_playbooks (org_id, subject, user_playbook_id) ON DELETE CASCADE
 ) STRICT;
 
 CREATE TABLE agent_playbook_vectors (

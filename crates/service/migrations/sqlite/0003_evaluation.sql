@@ -12,7 +12,7 @@ CREATE TABLE organization_configs (
 CREATE TABLE evaluation_results (
     result_id                INTEGER PRIMARY KEY AUTOINCREMENT,
     org_id                   TEXT NOT NULL,
-    user_id                  TEXT NOT NULL,
+    subject                  BLOB NOT NULL,
     session_id               TEXT NOT NULL,
     evaluation_name          TEXT NOT NULL,
     agent_version            TEXT NOT NULL,
@@ -39,26 +39,26 @@ CREATE TABLE evaluation_results (
     latency_ms               INTEGER NOT NULL,
     attempts                 INTEGER NOT NULL,
     flags                    TEXT NOT NULL,
-    UNIQUE (org_id, user_id, session_id, evaluation_name, agent_version)
+    UNIQUE (org_id, subject, session_id, evaluation_name, agent_version)
 ) STRICT;
 CREATE INDEX evaluation_results_recent ON evaluation_results (org_id, created_at, result_id);
 
 -- What was decided last about evaluating a session. While a job is open, the job says more.
 CREATE TABLE evaluation_decisions (
     org_id     TEXT NOT NULL,
-    user_id    TEXT NOT NULL,
+    subject    BLOB NOT NULL,
     session_id TEXT NOT NULL,
     epoch      INTEGER NOT NULL,
     decision   TEXT NOT NULL CHECK (decision IN ('sampled_out', 'skipped', 'failed', 'judged')),
     reason     TEXT NOT NULL,
     decided_at INTEGER NOT NULL,
-    PRIMARY KEY (org_id, user_id, session_id)
+    PRIMARY KEY (org_id, subject, session_id)
 ) STRICT;
 
 CREATE TABLE learning_verdicts (
     result_id                   INTEGER PRIMARY KEY AUTOINCREMENT,
     org_id                      TEXT NOT NULL,
-    user_id                     TEXT NOT NULL,
+    subject                     BLOB NOT NULL,
     session_id                  TEXT NOT NULL,
     interaction_id              INTEGER NOT NULL,
     kind                        TEXT NOT NULL CHECK (kind IN ('profile', 'user_playbook', 'agent_playbook')),
@@ -82,14 +82,14 @@ CREATE TABLE learning_verdicts (
     cost_usd                    REAL,
     latency_ms                  INTEGER NOT NULL,
     attempts                    INTEGER NOT NULL,
-    UNIQUE (org_id, user_id, session_id, interaction_id, kind, learning_id)
+    UNIQUE (org_id, subject, session_id, interaction_id, kind, learning_id)
 ) STRICT;
 CREATE INDEX learning_verdicts_recent ON learning_verdicts (org_id, interaction_created_at, result_id);
 
 -- What a person says of a session. One row per labeller; a new label replaces their old one.
 CREATE TABLE session_labels (
     org_id          TEXT NOT NULL,
-    user_id         TEXT NOT NULL,
+    subject         BLOB NOT NULL,
     session_id      TEXT NOT NULL,
     evaluation_name TEXT NOT NULL,
     labelled_by     TEXT NOT NULL,
@@ -98,7 +98,7 @@ CREATE TABLE session_labels (
     failure_type    TEXT NOT NULL,
     note            TEXT NOT NULL,
     labelled_at     INTEGER NOT NULL,
-    PRIMARY KEY (org_id, user_id, session_id, evaluation_name, labelled_by)
+    PRIMARY KEY (org_id, subject, session_id, evaluation_name, labelled_by)
 ) STRICT;
 
 -- A replay of the judge over a window: the parent job's id, what was asked, and the final counts once it ended.
@@ -130,7 +130,7 @@ CREATE INDEX regenerations_recent ON regenerations (org_id, started_at);
 
 CREATE TABLE candidate_verdicts (
     org_id         TEXT NOT NULL,
-    user_id        TEXT NOT NULL,
+    subject        BLOB NOT NULL,
     session_id     TEXT NOT NULL,
     job_id         TEXT NOT NULL,
     epoch          INTEGER NOT NULL,
@@ -143,7 +143,7 @@ CREATE TABLE candidate_verdicts (
     rubric_hash    TEXT NOT NULL,
     cost_usd       REAL,
     evaluated_at   INTEGER NOT NULL,
-    PRIMARY KEY (org_id, user_id, session_id, job_id)
+    PRIMARY KEY (org_id, subject, session_id, job_id)
 ) STRICT;
 CREATE INDEX candidate_verdicts_of ON candidate_verdicts (job_id);
 CREATE INDEX sessions_first ON sessions (org_id, first_request_at);

@@ -19,7 +19,7 @@ CREATE UNIQUE INDEX experiments_active ON experiments (org_id) WHERE ended_at IS
 -- with searches. session_id is empty where the search named none.
 CREATE TABLE experiment_exposures (
     org_id              TEXT NOT NULL,
-    user_id             TEXT NOT NULL,
+    subject             BLOB NOT NULL,
     session_id          TEXT NOT NULL,
     experiment_id       TEXT NOT NULL,
     epoch               INTEGER NOT NULL,
@@ -32,7 +32,7 @@ CREATE TABLE experiment_exposures (
     served              INTEGER NOT NULL,
     served_new          INTEGER NOT NULL,
     served_from_holdout INTEGER NOT NULL,
-    PRIMARY KEY (org_id, user_id, session_id, experiment_id)
+    PRIMARY KEY (org_id, subject, session_id, experiment_id)
 ) STRICT, WITHOUT ROWID;
 
 -- What the analysis needs of one user, as one line of integers (src/experiments/sums.rs). Made from the rows of the
@@ -40,25 +40,25 @@ CREATE TABLE experiment_exposures (
 CREATE TABLE experiment_user_sums (
     org_id        TEXT NOT NULL,
     experiment_id TEXT NOT NULL,
-    user_id       TEXT NOT NULL,
+    subject       BLOB NOT NULL,
     epoch         INTEGER NOT NULL,
     contaminated  INTEGER NOT NULL,
     sums          TEXT NOT NULL,
-    PRIMARY KEY (org_id, experiment_id, user_id)
+    PRIMARY KEY (org_id, experiment_id, subject)
 ) STRICT, WITHOUT ROWID;
-CREATE UNIQUE INDEX experiment_user_sums_of ON experiment_user_sums (org_id, user_id, experiment_id);
-CREATE INDEX experiment_user_sums_contaminated ON experiment_user_sums (org_id, experiment_id, user_id)
+CREATE UNIQUE INDEX experiment_user_sums_of ON experiment_user_sums (org_id, subject, experiment_id);
+CREATE INDEX experiment_user_sums_contaminated ON experiment_user_sums (org_id, experiment_id, subject)
     WHERE contaminated > 0;
 
 CREATE TABLE experiment_stale_users (
     org_id        TEXT NOT NULL,
     experiment_id TEXT NOT NULL,
-    user_id       TEXT NOT NULL,
+    subject       BLOB NOT NULL,
     epoch         INTEGER NOT NULL,
     marks         INTEGER NOT NULL,
-    PRIMARY KEY (org_id, experiment_id, user_id)
+    PRIMARY KEY (org_id, experiment_id, subject)
 ) STRICT, WITHOUT ROWID;
-CREATE UNIQUE INDEX experiment_stale_users_of ON experiment_stale_users (org_id, user_id, experiment_id);
+CREATE UNIQUE INDEX experiment_stale_users_of ON experiment_stale_users (org_id, subject, experiment_id);
 
 -- The combinations of source, agent version and judge that sums refer to by number.
 CREATE TABLE experiment_strata (
@@ -91,46 +91,46 @@ CREATE TABLE experiment_looks (
 
 CREATE TRIGGER stale_request_insert AFTER INSERT ON requests WHEN NEW.retrieval_experiment_id IS NOT NULL
 BEGIN
-    INSERT INTO experiment_stale_users (org_id, experiment_id, user_id, epoch, marks)
-    VALUES (NEW.org_id, NEW.retrieval_experiment_id, NEW.user_id, NEW.epoch, 1) ON CONFLICT DO NOTHING;
+    INSERT INTO experiment_stale_users (org_id, experiment_id, subject, epoch, marks)
+    VALUES (NEW.org_id, NEW.retrieval_experiment_id, NEW.subject, NEW.epoch, 1) ON CONFLICT DO NOTHING;
 END;
 
 CREATE TRIGGER stale_exposure_insert AFTER INSERT ON experiment_exposures
 BEGIN
-    INSERT INTO experiment_stale_users (org_id, experiment_id, user_id, epoch, marks)
-    VALUES (NEW.org_id, NEW.experiment_id, NEW.user_id, NEW.epoch, 1) ON CONFLICT DO NOTHING;
+    INSERT INTO experiment_stale_users (org_id, experiment_id, subject, epoch, marks)
+    VALUES (NEW.org_id, NEW.experiment_id, NEW.subject, NEW.epoch, 1) ON CONFLICT DO NOTHING;
 END;
 
 CREATE TRIGGER stale_exposure_update AFTER UPDATE ON experiment_exposures
 BEGIN
-    INSERT INTO experiment_stale_users (org_id, experiment_id, user_id, epoch, marks)
-    VALUES (NEW.org_id, NEW.experiment_id, NEW.user_id, NEW.epoch, 1) ON CONFLICT DO NOTHING;
+    INSERT INTO experiment_stale_users (org_id, experiment_id, subject, epoch, marks)
+    VALUES (NEW.org_id, NEW.experiment_id, NEW.subject, NEW.epoch, 1) ON CONFLICT DO NOTHING;
 END;
 
 -- A verdict counts in every experiment whose window, or the thirty days before it, the session began in, and in
 -- those that its requests name.
 CREATE TRIGGER stale_verdict_insert AFTER INSERT ON evaluation_results WHEN NEW.evaluation_name = 'agent_success'
 BEGIN
-    INSERT INTO experiment_stale_users (org_id, experiment_id, user_id, epoch, marks)
-    SELECT e.org_id, e.experiment_id, NEW.user_id, NEW.epoch, 1 FROM experiments e
+    INSERT INTO experiment_stale_users (org_id, experiment_id, subject, epoch, marks)
+    SELECT e.org_id, e.experiment_id, NEW.subject, NEW.epoch, 1 FROM experiments e
      WHERE e.org_id = NEW.org_id
        AND ((NEW.created_at >= e.started_at - 2592000 AND NEW.created_at <= COALESCE(e.ended_at, NEW.created_at))
             OR EXISTS (SELECT 1 FROM requests r
-                        WHERE r.org_id = NEW.org_id AND r.user_id = NEW.user_id AND r.session_id = NEW.session_id
+                        WHERE r.org_id = NEW.org_id AND r.subject = NEW.subject AND r.session_id = NEW.session_id
                           AND r.retrieval_experiment_id = e.experiment_id))
     ON CONFLICT DO NOTHING;
 END;
 
 CREATE TRIGGER stale_verdict_update AFTER UPDATE ON evaluation_results WHEN NEW.evaluation_name = 'agent_success'
 BEGIN
-    INSERT INTO experiment_stale_users (org_id, experiment_id, user_id, epoch, marks)
-    SELECT e.org_id, e.experiment_id, NEW.user_id, NEW.epoch, 1 FROM experiments e
+    INSERT INTO experiment_stale_users (org_id, experiment_id, subject, epoch, marks)
+    SELECT e.org_id, e.experiment_id, NEW.subject, NEW.epoch, 1 FROM experiments e
      WHERE e.org_id = NEW.org_id
        AND ((NEW.created_at >= e.started_at - 2592000 AND NEW.created_at <= COALESCE(e.ended_at, NEW.created_at))
             OR EXISTS (SELECT 1 FROM experiment_user_sums u
-                        WHERE u.org_id = e.org_id AND u.experiment_id = e.experiment_id AND u.user_id = NEW.user_id)
+                        WHERE u.org_id = e.org_id AND u.experiment_id = e.experiment_id AND u.subject = NEW.subject)
             OR EXISTS (SELECT 1 FROM requests r
-                        WHERE r.org_id = NEW.org_id AND r.user_id = NEW.user_id AND r.session_id = NEW.session_id
+                        WHERE r.org_id = NEW.org_id AND r.subject = NEW.subject AND r.session_id = NEW.session_id
                           AND r.retrieval_experiment_id = e.experiment_id))
     ON CONFLICT DO NOTHING;
 END;
@@ -140,54 +140,54 @@ END;
 
 CREATE TRIGGER stale_verdict_delete AFTER DELETE ON evaluation_results
 BEGIN
-    INSERT INTO experiment_stale_users (org_id, experiment_id, user_id, epoch, marks)
-    SELECT u.org_id, u.experiment_id, u.user_id, s.epoch, 1 FROM experiment_user_sums u
-      JOIN subjects s ON s.org_id = u.org_id AND s.user_id = u.user_id AND s.state = 'active'
-     WHERE u.org_id = OLD.org_id AND u.user_id = OLD.user_id ON CONFLICT DO NOTHING;
+    INSERT INTO experiment_stale_users (org_id, experiment_id, subject, epoch, marks)
+    SELECT u.org_id, u.experiment_id, u.subject, s.epoch, 1 FROM experiment_user_sums u
+      JOIN subjects s ON s.org_id = u.org_id AND s.subject = u.subject AND s.state = 'active'
+     WHERE u.org_id = OLD.org_id AND u.subject = OLD.subject ON CONFLICT DO NOTHING;
 END;
 
 CREATE TRIGGER stale_request_delete AFTER DELETE ON requests
 BEGIN
-    INSERT INTO experiment_stale_users (org_id, experiment_id, user_id, epoch, marks)
-    SELECT u.org_id, u.experiment_id, u.user_id, s.epoch, 1 FROM experiment_user_sums u
-      JOIN subjects s ON s.org_id = u.org_id AND s.user_id = u.user_id AND s.state = 'active'
-     WHERE u.org_id = OLD.org_id AND u.user_id = OLD.user_id ON CONFLICT DO NOTHING;
+    INSERT INTO experiment_stale_users (org_id, experiment_id, subject, epoch, marks)
+    SELECT u.org_id, u.experiment_id, u.subject, s.epoch, 1 FROM experiment_user_sums u
+      JOIN subjects s ON s.org_id = u.org_id AND s.subject = u.subject AND s.state = 'active'
+     WHERE u.org_id = OLD.org_id AND u.subject = OLD.subject ON CONFLICT DO NOTHING;
 END;
 
 CREATE TRIGGER stale_interaction_delete AFTER DELETE ON interactions
 BEGIN
-    INSERT INTO experiment_stale_users (org_id, experiment_id, user_id, epoch, marks)
-    SELECT u.org_id, u.experiment_id, u.user_id, s.epoch, 1 FROM experiment_user_sums u
-      JOIN subjects s ON s.org_id = u.org_id AND s.user_id = u.user_id AND s.state = 'active'
-     WHERE u.org_id = OLD.org_id AND u.user_id = OLD.user_id ON CONFLICT DO NOTHING;
+    INSERT INTO experiment_stale_users (org_id, experiment_id, subject, epoch, marks)
+    SELECT u.org_id, u.experiment_id, u.subject, s.epoch, 1 FROM experiment_user_sums u
+      JOIN subjects s ON s.org_id = u.org_id AND s.subject = u.subject AND s.state = 'active'
+     WHERE u.org_id = OLD.org_id AND u.subject = OLD.subject ON CONFLICT DO NOTHING;
 END;
 
 CREATE TRIGGER stale_exposure_delete AFTER DELETE ON experiment_exposures
 BEGIN
-    INSERT INTO experiment_stale_users (org_id, experiment_id, user_id, epoch, marks)
-    SELECT u.org_id, u.experiment_id, u.user_id, s.epoch, 1 FROM experiment_user_sums u
-      JOIN subjects s ON s.org_id = u.org_id AND s.user_id = u.user_id AND s.state = 'active'
-     WHERE u.org_id = OLD.org_id AND u.user_id = OLD.user_id ON CONFLICT DO NOTHING;
+    INSERT INTO experiment_stale_users (org_id, experiment_id, subject, epoch, marks)
+    SELECT u.org_id, u.experiment_id, u.subject, s.epoch, 1 FROM experiment_user_sums u
+      JOIN subjects s ON s.org_id = u.org_id AND s.subject = u.subject AND s.state = 'active'
+     WHERE u.org_id = OLD.org_id AND u.subject = OLD.subject ON CONFLICT DO NOTHING;
 END;
 
 CREATE TRIGGER stale_label_insert AFTER INSERT ON session_labels
 BEGIN
-    INSERT INTO experiment_stale_users (org_id, experiment_id, user_id, epoch, marks)
-    SELECT u.org_id, u.experiment_id, u.user_id, NEW.epoch, 1 FROM experiment_user_sums u
-     WHERE u.org_id = NEW.org_id AND u.user_id = NEW.user_id ON CONFLICT DO NOTHING;
+    INSERT INTO experiment_stale_users (org_id, experiment_id, subject, epoch, marks)
+    SELECT u.org_id, u.experiment_id, u.subject, NEW.epoch, 1 FROM experiment_user_sums u
+     WHERE u.org_id = NEW.org_id AND u.subject = NEW.subject ON CONFLICT DO NOTHING;
 END;
 
 CREATE TRIGGER stale_label_update AFTER UPDATE ON session_labels
 BEGIN
-    INSERT INTO experiment_stale_users (org_id, experiment_id, user_id, epoch, marks)
-    SELECT u.org_id, u.experiment_id, u.user_id, NEW.epoch, 1 FROM experiment_user_sums u
-     WHERE u.org_id = NEW.org_id AND u.user_id = NEW.user_id ON CONFLICT DO NOTHING;
+    INSERT INTO experiment_stale_users (org_id, experiment_id, subject, epoch, marks)
+    SELECT u.org_id, u.experiment_id, u.subject, NEW.epoch, 1 FROM experiment_user_sums u
+     WHERE u.org_id = NEW.org_id AND u.subject = NEW.subject ON CONFLICT DO NOTHING;
 END;
 
 CREATE TRIGGER stale_label_delete AFTER DELETE ON session_labels
 BEGIN
-    INSERT INTO experiment_stale_users (org_id, experiment_id, user_id, epoch, marks)
-    SELECT u.org_id, u.experiment_id, u.user_id, s.epoch, 1 FROM experiment_user_sums u
-      JOIN subjects s ON s.org_id = u.org_id AND s.user_id = u.user_id AND s.state = 'active'
-     WHERE u.org_id = OLD.org_id AND u.user_id = OLD.user_id ON CONFLICT DO NOTHING;
+    INSERT INTO experiment_stale_users (org_id, experiment_id, subject, epoch, marks)
+    SELECT u.org_id, u.experiment_id, u.subject, s.epoch, 1 FROM experiment_user_sums u
+      JOIN subjects s ON s.org_id = u.org_id AND s.subject = u.subject AND s.state = 'active'
+     WHERE u.org_id = OLD.org_id AND u.subject = OLD.subject ON CONFLICT DO NOTHING;
 END;

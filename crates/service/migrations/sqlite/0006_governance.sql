@@ -12,6 +12,7 @@ ALTER TABLE subjects ADD COLUMN return_policy TEXT NOT NULL DEFAULT 'blocked'
 CREATE TABLE purge_operations (
     purge_id       TEXT PRIMARY KEY,
     org_id         TEXT NOT NULL,
+    subject        BLOB NOT NULL,
     subject_ref    TEXT NOT NULL,
     request_ref    TEXT NOT NULL,
     actor_ref      TEXT NOT NULL,
@@ -63,7 +64,7 @@ CREATE TABLE audit_events (
 -- A source, agent version or judge that an experiment met with the erased alone is not remembered.
 CREATE TRIGGER forget_strata AFTER DELETE ON experiment_user_sums
 WHEN NOT EXISTS (SELECT 1 FROM subjects s
-                  WHERE s.org_id = OLD.org_id AND s.user_id = OLD.user_id AND s.state = 'active')
+                  WHERE s.org_id = OLD.org_id AND s.subject = OLD.subject AND s.state = 'active')
 BEGIN
     DELETE FROM experiment_strata WHERE org_id = OLD.org_id AND experiment_id = OLD.experiment_id
        AND NOT EXISTS (SELECT 1 FROM evaluation_results r

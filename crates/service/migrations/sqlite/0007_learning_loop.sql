@@ -5,23 +5,23 @@ ALTER TABLE requests ADD COLUMN learning TEXT NOT NULL DEFAULT 'off'
     CHECK (learning IN ('off', 'on', 'without_aggregation'));
 -- How much a job that gathers has gathered.
 ALTER TABLE jobs ADD COLUMN weight INTEGER NOT NULL DEFAULT 0;
-CREATE INDEX interactions_arrival ON interactions (org_id, user_id, interaction_id);
+CREATE INDEX interactions_arrival ON interactions (org_id, subject, interaction_id);
 CREATE INDEX learning_verdicts_of ON learning_verdicts (org_id, kind, learning_id);
 
 -- How far a person's turns were read. The next window begins after `cursor`; up to `seen` everything was in one.
 CREATE TABLE learning_streams (
     org_id  TEXT NOT NULL,
-    user_id TEXT NOT NULL,
+    subject BLOB NOT NULL,
     epoch   INTEGER NOT NULL,
     cursor  INTEGER NOT NULL,
     seen    INTEGER NOT NULL,
     windows INTEGER NOT NULL,
-    PRIMARY KEY (org_id, user_id)
+    PRIMARY KEY (org_id, subject)
 ) STRICT;
 
 CREATE TABLE learning_windows (
     org_id               TEXT NOT NULL,
-    user_id              TEXT NOT NULL,
+    subject              BLOB NOT NULL,
     window_no            INTEGER NOT NULL,
     epoch                INTEGER NOT NULL,
     first_interaction_id INTEGER NOT NULL,
@@ -37,13 +37,13 @@ CREATE TABLE learning_windows (
     cost_usd             REAL,
     flags                TEXT NOT NULL,
     processed_at         INTEGER NOT NULL,
-    PRIMARY KEY (org_id, user_id, window_no)
+    PRIMARY KEY (org_id, subject, window_no)
 ) STRICT;
 
 -- What was proposed in a window, and what became of it: this is the lineage of a person's learnings.
 CREATE TABLE learning_proposals (
     org_id                 TEXT NOT NULL,
-    user_id                TEXT NOT NULL,
+    subject                BLOB NOT NULL,
     window_no              INTEGER NOT NULL,
     place                  INTEGER NOT NULL,
     epoch                  INTEGER NOT NULL,
@@ -57,7 +57,7 @@ CREATE TABLE learning_proposals (
     learning_id            TEXT,
     replaced_id            TEXT,
     created_at             INTEGER NOT NULL,
-    PRIMARY KEY (org_id, user_id, window_no, place)
+    PRIMARY KEY (org_id, subject, window_no, place)
 ) STRICT;
 CREATE INDEX learning_windows_recent ON learning_windows (processed_at);
 CREATE INDEX learning_proposals_of ON learning_proposals (org_id, kind, learning_id);
@@ -90,7 +90,7 @@ CREATE TABLE rejected_ideas (
 CREATE TABLE tuning_proposals (
     proposal_id    TEXT PRIMARY KEY,
     org_id         TEXT NOT NULL,
-    user_id        TEXT,
+    subject        BLOB,
     epoch          INTEGER,
     kind           TEXT NOT NULL CHECK (kind IN ('profile', 'user_playbook', 'agent_playbook')),
     learning_id    TEXT NOT NULL,
@@ -108,12 +108,12 @@ CREATE TABLE tuning_proposals (
     decided_at     INTEGER,
     UNIQUE (org_id, kind, learning_id, digest)
 ) STRICT;
-CREATE INDEX tuning_proposals_user ON tuning_proposals (org_id, user_id) WHERE user_id IS NOT NULL;
+CREATE INDEX tuning_proposals_user ON tuning_proposals (org_id, subject) WHERE subject IS NOT NULL;
 
 -- The sessions a tuning proposal rests on. They are their user's.
 CREATE TABLE tuning_evidence (
     org_id          TEXT NOT NULL,
-    user_id         TEXT NOT NULL,
+    subject         BLOB NOT NULL,
     proposal_id     TEXT NOT NULL,
     session_id      TEXT NOT NULL,
     interaction_id  INTEGER NOT NULL,
@@ -121,7 +121,7 @@ CREATE TABLE tuning_evidence (
     category        TEXT NOT NULL,
     reason          TEXT NOT NULL,
     interaction_ids TEXT NOT NULL,
-    PRIMARY KEY (org_id, user_id, proposal_id, session_id, interaction_id),
+    PRIMARY KEY (org_id, subject, proposal_id, session_id, interaction_id),
     FOREIGN KEY (proposal_id) REFERENCES tuning_proposals (proposal_id) ON DELETE CASCADE
 ) STRICT;
 CREATE INDEX tuning_evidence_of ON tuning_evidence (proposal_id);
@@ -131,7 +131,7 @@ CREATE TRIGGER forget_drafts AFTER DELETE ON tuning_evidence BEGIN
     UPDATE tuning_proposals
        SET content = '', "trigger" = '', rationale = 'What it was drafted from is gone.', drafted_by = 'rules',
            action = CASE WHEN status = 'open' THEN 'archive' ELSE action END
-     WHERE proposal_id = OLD.proposal_id AND user_id IS NULL AND action = 'edit';
+     WHERE proposal_id = OLD.proposal_id AND subject IS NULL AND action = 'edit';
 END;
 
 -- Decisions about agent playbooks are audited too.

@@ -7,4 +7,4 @@ CREATE TABLE schema_parts (
 
 CREATE INDEX jobs_open_children ON jobs (parent_id, job_id) WHERE state = 'open' AND parent_id IS NOT NULL;
 -- Every search asks whether its person is being erased. This index is all but empty.
-CREATE INDEX subjects_erasing ON subjects (org_id, subject_ref) WHERE state = 'erasing';
+CREATE INDEX subjects_erasing ON subjects (org_id, subject) WHERE state = 'erasing';

@@ -14,7 +14,7 @@ CREATE TABLE trial_epochs (
 -- Playbooks that were found for a user in a session, and whether they were withheld.
 CREATE TABLE trial_exposures (
     org_id            TEXT NOT NULL,
-    user_id           TEXT NOT NULL,
+    subject           BLOB NOT NULL,
     session_id        TEXT NOT NULL,
     agent_playbook_id INTEGER NOT NULL,
     epoch_no          INTEGER NOT NULL,
@@ -22,6 +22,6 @@ CREATE TABLE trial_exposures (
     withheld          INTEGER NOT NULL,
     found_rank        INTEGER NOT NULL,
     found_at          INTEGER NOT NULL,
-    PRIMARY KEY (org_id, user_id, session_id, agent_playbook_id, epoch_no)
+    PRIMARY KEY (org_id, subject, session_id, agent_playbook_id, epoch_no)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX trial_exposures_of ON trial_exposures (org_id, agent_playbook_id, found_at);

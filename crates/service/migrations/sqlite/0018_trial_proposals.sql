@@ -11,5 +11,5 @@ CREATE TRIGGER forget_drafts AFTER DELETE ON tuning_evidence BEGIN
     UPDATE tuning_proposals
        SET content = '', "trigger" = '', rationale = 'What it was drafted from is gone.', drafted_by = 'rules',
            action = CASE WHEN status = 'open' THEN 'archive' ELSE action END
-     WHERE proposal_id = OLD.proposal_id AND user_id IS NULL AND action = 'edit';
+     WHERE proposal_id = OLD.proposal_id AND subject IS NULL AND action = 'edit';
 END;

@@ -93,14 +93,22 @@ pub struct EvaluationResult {
     pub source: String,
 }
 
-/// The columns of `evaluation_results r` that [`EvaluationResult`] reads, besides the preference of the session.
+/// The columns of `evaluation_results r` that [`EvaluationResult`] reads, besides the preference of the session. The user
+/// id can be given as SQL: a column needs a name, a value in a JSON list has none.
 macro_rules! verdict_columns {
     () => {
-        "r.result_id, r.user_id, r.agent_version, r.session_id, r.is_success, r.failure_type, r.failure_reason, \
-         r.evaluation_name, r.created_at, r.number_of_corrections, r.user_turns_to_resolution, r.is_escalated, \
-         r.tags, r.evaluated_at, r.learning_status, r.judge, r.prompt_version, r.rubric_hash, r.input_tokens, \
-         r.output_tokens, r.cost_usd, r.latency_ms, r.attempts, r.probability, r.flags, r.interaction_count, \
-         r.last_interaction_id, r.source"
+        verdict_columns!("{user_of:r}")
+    };
+    ($user:literal) => {
+        concat!(
+            "r.result_id, ",
+            $user,
+            ", r.agent_version, r.session_id, r.is_success, r.failure_type, r.failure_reason, \
+             r.evaluation_name, r.created_at, r.number_of_corrections, r.user_turns_to_resolution, \
+             r.is_escalated, r.tags, r.evaluated_at, r.learning_status, r.judge, r.prompt_version, \
+             r.rubric_hash, r.input_tokens, r.output_tokens, r.cost_usd, r.latency_ms, r.attempts, \
+             r.probability, r.flags, r.interaction_count, r.last_interaction_id, r.source"
+        )
     };
 }
 pub(crate) use verdict_columns;

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::rows::{Reason, SessionRow};
 use super::{Arm, Experiment};
 use base::owner::{OrgId, UserId};
+use storage::subjects::Subject;
 
 /// Seconds before first exposure that count as a user's history.
 pub const HISTORY: i64 = 30 * 86_400;
@@ -17,7 +18,7 @@ const WEEK: i64 = 7 * 86_400;
 /// The newest verdict on a session.
 #[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct Verdict {
-    pub user_id: UserId,
+    pub subject: Subject,
     pub session_id: String,
     /// Time of the session's first request.
     pub created_at: i64,
@@ -35,7 +36,7 @@ pub struct Verdict {
 /// A session that has requests under one arm of the experiment.
 #[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct Published {
-    pub user_id: UserId,
+    pub subject: Subject,
     pub session_id: String,
     pub arm: Arm,
     /// Time of the whole session's last request.
@@ -54,7 +55,7 @@ pub struct Published {
 /// Exposure of a session: learnings found and served by its searches.
 #[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct Exposure {
-    pub user_id: UserId,
+    pub subject: Subject,
     pub session_id: String,
     pub arm: Arm,
     pub first_exposed_at: i64,

@@ -6,8 +6,9 @@ use super::classify::rows_of;
 use super::{refresh, sql};
 use crate::app::App;
 use crate::http::{Pages, lines};
-use base::owner::{OrgId, UserId};
+use base::owner::OrgId;
 use storage::error::{Error, Result};
+use storage::subjects::Subject;
 
 /// Users per page: the export is sent while it is made, and memory stays flat.
 const AT_ONCE: i64 = 500;
@@ -17,8 +18,10 @@ pub struct ExperimentExport {
     app: Arc<App>,
     org_id: OrgId,
     experiment_id: String,
-    /// The last user of the page before; `None` when all are through.
-    after: Option<UserId>,
+    /// The last user of the page before; `None` before the first page.
+    after: Option<Subject>,
+    /// True after the last page.
+    ended: bool,
 }
 
 /// Begins an export; unknown experiments are an error before anything is sent.
@@ -38,33 +41,37 @@ pub async fn begin(
         return Err(Error::not_found("experiment"));
     }
     refresh::refresh(app, org_id, &experiment_id).await?;
-    let after = Some(UserId::default());
-    Ok(ExperimentExport { app: app.clone(), org_id: org_id.to_owned(), experiment_id, after })
+    let (app, org_id) = (app.clone(), org_id.to_owned());
+    Ok(ExperimentExport { app, org_id, experiment_id, after: None, ended: false })
 }
 
 impl Pages for ExperimentExport {
     async fn next_page(&mut self) -> Result<Option<String>> {
-        let Some(after) = self.after.take() else {
+        if self.ended {
             return Ok(None);
-        };
-        let input = (self.org_id.clone(), self.experiment_id.clone(), after);
+        }
+        // Nothing follows an error.
+        self.ended = true;
+        let input = (self.org_id.clone(), self.experiment_id.clone(), self.after);
         let page = self
             .app
             .db
             .read("experiments.export", input, |tx, (org_id, experiment_id, after)| {
                 Box::pin(async move {
                     let users =
-                        sql::summed_users(tx, org_id, experiment_id, after, AT_ONCE).await?;
+                        sql::summed_users(tx, org_id, experiment_id, *after, AT_ONCE).await?;
                     let Some(experiment) = sql::find(tx, org_id, experiment_id).await? else {
                         return Ok((None, Vec::new()));
                     };
-                    let list = sql::json_list(&users)?;
+                    let list =
+                        tx.subjects_json(org_id, users.iter().map(|(_, user_id)| user_id))?;
                     let stored = sql::stored(tx, org_id, &experiment, &list).await?;
-                    let rows = stored
+                    let rows = users
                         .iter()
+                        .filter_map(|(subject, user_id)| Some((user_id, stored.get(subject)?)))
                         .flat_map(|(user_id, stored)| rows_of(org_id, user_id, &experiment, stored))
                         .collect();
-                    Ok((users.last().cloned(), rows))
+                    Ok((users.last().map(|(subject, _)| *subject), rows))
                 })
             })
             .await?;
@@ -72,7 +79,7 @@ impl Pages for ExperimentExport {
         if last.is_none() {
             return Ok(None);
         }
-        self.after = last;
+        (self.after, self.ended) = (last, false);
         for row in &mut rows {
             let keys = &self.app.subject_keys;
             if let Some(session) = &mut row.session {

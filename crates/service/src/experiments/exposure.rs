@@ -50,13 +50,11 @@ pub async fn expose(app: &Arc<App>, new: NewExposure) -> Result<Option<Exposed>>
 /// [`expose`], for a search of that time.
 pub async fn expose_at(app: &Arc<App>, new: NewExposure, at: i64) -> Result<Option<Exposed>> {
     app.db
-        .write("experiments.expose", (app.clone(), new, at), |tx, (app, new, at)| {
-            Box::pin(record(tx, app, new, *at))
-        })
+        .write("experiments.expose", (new, at), |tx, (new, at)| Box::pin(record(tx, new, *at)))
         .await
 }
 
-async fn record(tx: &mut Tx, app: &App, new: &NewExposure, now: i64) -> Result<Option<Exposed>> {
+async fn record(tx: &mut Tx, new: &NewExposure, now: i64) -> Result<Option<Exposed>> {
     let Some(experiment) = sql::hold_active(tx, &new.org_id).await? else {
         return Ok(None);
     };
@@ -66,7 +64,7 @@ async fn record(tx: &mut Tx, app: &App, new: &NewExposure, now: i64) -> Result<O
         withheld: arm == Arm::Holdout,
         not_recorded: None,
     };
-    match barrier::open(tx, &app.subject_keys, &new.org_id, &new.user_id, now).await {
+    match barrier::open(tx, &new.org_id, &new.user_id, now).await {
         Ok(subject) => sql::put_exposure(tx, &subject, &experiment, arm, new, now).await?,
         Err(Error::Refused { code: Code::SubjectErasing, .. }) => {
             exposed.not_recorded = Some("This user is being erased: no exposure was recorded.");

@@ -70,12 +70,12 @@ async fn sum_up(
     };
     // The barrier first, as everyone who writes for a user does: two locks in one order.
     let subjects = barrier::open_known(tx, org_id, users).await?;
-    let open: Vec<UserId> = subjects.keys().cloned().collect();
-    let held = sql::hold_marks(tx, org_id, experiment_id, &sql::json_list(&open)?).await?;
+    let open = tx.subjects_json(org_id, subjects.keys())?;
+    let held = sql::hold_marks(tx, org_id, experiment_id, &open).await?;
     if held.is_empty() {
         return Ok(0);
     }
-    let list = sql::json_list(&held)?;
+    let list = tx.subjects_json(org_id, held.iter())?;
     let stored = sql::stored(tx, org_id, &experiment, &list).await?;
     let mut strata: BTreeMap<Stratum, u32> =
         sql::strata(tx, org_id, experiment_id).await?.into_iter().map(|(n, s)| (s, n)).collect();
@@ -83,15 +83,14 @@ async fn sum_up(
     let mut sums = Vec::with_capacity(held.len());
     let nothing = StoredUser::default();
     for user_id in &held {
-        let of_user = stored.get(user_id).unwrap_or(&nothing);
+        let Some(subject) = subjects.get(user_id) else { continue };
+        let of_user = stored.get(&subject.subject()).unwrap_or(&nothing);
         let rows = rows_of(org_id, user_id, &experiment, of_user);
         let of_user = UserSums::of(&rows, |stratum| {
             let next = u32::try_from(strata.len()).unwrap_or(u32::MAX);
             *strata.entry(stratum).or_insert(next)
         });
-        if let Some(subject) = subjects.get(user_id)
-            && !of_user.is_empty()
-        {
+        if !of_user.is_empty() {
             sums.push((subject, of_user));
         }
     }

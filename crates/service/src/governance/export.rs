@@ -92,8 +92,9 @@ async fn register(app: &Arc<App>, request: EraseRequest) -> Result<ExportHeader>
             Box::pin(async move {
                 let EraseRequest { org_id, user_id, request_id, actor } = request;
                 let keys = &app.subject_keys;
-                barrier::not_erasing(tx, keys, org_id, user_id).await?;
-                let (subjects, requests) = purge::pair(keys, org_id, user_id, request_id)?;
+                barrier::not_erasing(tx, org_id, user_id).await?;
+                let subjects = purge::list(&keys.all_subject_refs(org_id, user_id))?;
+                let requests = purge::list(&keys.all_request_refs(org_id, request_id))?;
                 let now = app.clock.now();
                 let subject_ref = keys.subject_ref(org_id, user_id);
                 let mut export = ExportHeader {
@@ -158,8 +159,8 @@ impl Reading {
         for table in USER_TABLES.iter().rev() {
             writer.begin_section(table.target);
             let query = table.export_query(tx).await?;
-            let whose = [self.request.org_id.to_string(), self.request.user_id.to_string()];
-            tx.stream_texts(query, whose, &mut writer).await?;
+            let EraseRequest { org_id, user_id, .. } = &self.request;
+            tx.stream_texts(query, org_id, user_id, &mut writer).await?;
             writer.end_section(table.target);
         }
         if self.format == ExportFormat::Zip {

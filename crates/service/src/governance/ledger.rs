@@ -20,6 +20,7 @@ use crate::config::Settings;
 use base::owner::OrgId;
 use base::private_files;
 use storage::error::{Error, Result};
+use storage::subjects::Subject;
 
 const FILE: &str = "erasures.ledger";
 /// Longest wait at the start for one erasure to be done again.
@@ -30,6 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(3600);
 pub struct Entry {
     pub sequence: u64,
     pub org_id: OrgId,
+    pub subject: Subject,
     pub subject_ref: String,
     pub request_ref: String,
     pub actor_ref: String,
@@ -100,6 +102,7 @@ fn note(path: &Path, purge: &Purge) -> Result<(), Trouble> {
     let mut entry = Entry {
         sequence: last.map_or(1, |last| last.sequence + 1),
         org_id: purge.org_id.clone(),
+        subject: purge.subject,
         subject_ref: purge.subject_ref.clone(),
         request_ref: purge.request_ref.clone(),
         actor_ref: purge.actor_ref.clone(),
@@ -196,16 +199,14 @@ async fn begin(app: &Arc<App>, entry: Entry) -> Result<Option<Purge>> {
     app.db
         .write("governance.replay_purge", (app.clone(), entry), |tx, (app, entry)| {
             Box::pin(async move {
-                let Entry { org_id, subject_ref, .. } = entry;
-                let refs = purge::list(std::slice::from_ref(subject_ref))?;
-                let now = app.clock.now();
-                let subject =
-                    purge::hold_subject(tx, org_id, None, subject_ref, &refs, now).await?;
+                let Entry { org_id, subject, .. } = entry;
+                let subject = purge::hold_subject(tx, org_id, *subject, app.clock.now()).await?;
                 if sql::purges::find(tx, &entry.purge_id).await?.is_some() {
                     return Ok(None);
                 }
                 let new = NewPurge {
                     purge_id: &entry.purge_id,
+                    subject_ref: entry.subject_ref.clone(),
                     request_ref: entry.request_ref.clone(),
                     actor_ref: entry.actor_ref.clone(),
                     user_id: None,

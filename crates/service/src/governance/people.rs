@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::purge::{self, Counts, EraseRequest};
+use super::purge::{Counts, EraseRequest};
 use super::sql;
 use crate::app::App;
 use crate::user_tables::USER_TABLES;
@@ -37,8 +37,8 @@ pub async fn readmit(app: &Arc<App>, request: EraseRequest) -> Result<bool> {
             Box::pin(async move {
                 let EraseRequest { org_id, user_id, request_id, actor } = request;
                 let keys = &app.subject_keys;
-                let (refs, _) = purge::pair(keys, org_id, user_id, request_id)?;
-                let subject = sql::subjects::hold(tx, org_id, Some(user_id), &refs).await?;
+                let subject = tx.subject(org_id, user_id);
+                let subject = sql::subjects::hold(tx, org_id, subject).await?;
                 let Some(subject) = subject else { return Ok(false) };
                 if subject.state == SubjectState::Erasing {
                     return Err(Error::refused(
@@ -46,7 +46,7 @@ pub async fn readmit(app: &Arc<App>, request: EraseRequest) -> Result<bool> {
                         "This user is being erased; readmit them when that is complete.",
                     ));
                 }
-                if !sql::subjects::readmit(tx, org_id, &subject.subject_ref, user_id).await? {
+                if !sql::subjects::readmit(tx, org_id, user_id).await? {
                     return Ok(false);
                 }
                 let request_ref = keys.all_request_refs(org_id, request_id).swap_remove(0);
@@ -55,7 +55,7 @@ pub async fn readmit(app: &Arc<App>, request: EraseRequest) -> Result<bool> {
                     operation: Operation::Readmit,
                     ok: true,
                     actor_ref: &keys.actor_ref(org_id, actor),
-                    subject_ref: Some(&subject.subject_ref),
+                    subject_ref: Some(&keys.subject_ref(org_id, user_id)),
                     request_ref: Some(&request_ref),
                     counts: Counts::new(),
                     now: app.clock.now(),

@@ -21,7 +21,7 @@ use crate::app::App;
 use storage::db::Tx;
 use storage::error::{Error, Result};
 use storage::jobs::{self, JobState, NewJob, OnDuplicate};
-use storage::subjects::SubjectKeys;
+use storage::subjects::Subject;
 
 /// Rows by target.
 pub type Counts = BTreeMap<String, u64>;
@@ -63,6 +63,7 @@ base::vocabulary! {
 pub struct Purge {
     pub purge_id: String,
     pub org_id: OrgId,
+    pub subject: Subject,
     pub subject_ref: String,
     pub request_ref: String,
     pub actor_ref: String,
@@ -149,10 +150,12 @@ pub async fn erase(app: &Arc<App>, request: EraseRequest, patience: Duration) ->
 
 async fn find_pair(app: &App, request: &EraseRequest) -> Result<Option<Purge>> {
     let EraseRequest { org_id, user_id, request_id, .. } = request;
-    let refs = pair(&app.subject_keys, org_id, user_id, request_id)?;
+    let requests = list(&app.subject_keys.all_request_refs(org_id, request_id))?;
+    let input = (org_id.clone(), user_id.clone(), requests);
     app.db
-        .lookup("governance.find_purge", (org_id.clone(), refs), |tx, (org_id, refs)| {
-            Box::pin(sql::purges::find_pair(tx, org_id, &refs.0, &refs.1))
+        .lookup("governance.find_purge", input, |tx, (org_id, user_id, requests)| {
+            let subject = tx.subject(org_id, user_id);
+            Box::pin(sql::purges::find_pair(tx, org_id, subject, requests))
         })
         .await
 }
@@ -167,19 +170,6 @@ async fn has_open_job(app: &App, purge: &Purge) -> Result<bool> {
     Ok(job.is_some_and(|job| job.state == JobState::Open))
 }
 
-/// A person's and a request's references under every key, each as a JSON list.
-pub(super) fn pair(
-    keys: &SubjectKeys,
-    org_id: &OrgId,
-    user_id: &UserId,
-    request_id: &str,
-) -> Result<(String, String)> {
-    Ok((
-        list(&keys.all_subject_refs(org_id, user_id))?,
-        list(&keys.all_request_refs(org_id, request_id))?,
-    ))
-}
-
 pub(super) fn list(values: &[String]) -> Result<String> {
     serde_json::to_string(values).map_err(|e| Error::Internal(e.to_string()))
 }
@@ -192,12 +182,10 @@ async fn begin(app: &Arc<App>, request: EraseRequest) -> Result<Purge> {
             Box::pin(async move {
                 let EraseRequest { org_id, user_id, request_id, actor } = request;
                 let keys = &app.subject_keys;
-                let (subjects, requests) = pair(keys, org_id, user_id, request_id)?;
-                let now = app.clock.now();
-                let subject_ref = keys.subject_ref(org_id, user_id);
-                let subject =
-                    hold_subject(tx, org_id, Some(user_id), &subject_ref, &subjects, now).await?;
-                let found = sql::purges::find_pair(tx, org_id, &subjects, &requests).await?;
+                let requests = list(&keys.all_request_refs(org_id, request_id))?;
+                let (subject, now) = (tx.subject(org_id, user_id), app.clock.now());
+                let held = hold_subject(tx, org_id, subject, now).await?;
+                let found = sql::purges::find_pair(tx, org_id, subject, &requests).await?;
                 if let Some(mut purge) = found {
                     if !purge.is_complete() {
                         purge.job_id = enqueue(tx, app, &purge, OnDuplicate::Move).await?;
@@ -206,12 +194,13 @@ async fn begin(app: &Arc<App>, request: EraseRequest) -> Result<Purge> {
                 }
                 let new = NewPurge {
                     purge_id,
+                    subject_ref: keys.subject_ref(org_id, user_id),
                     request_ref: keys.all_request_refs(org_id, request_id).swap_remove(0),
                     actor_ref: keys.actor_ref(org_id, actor),
                     user_id: Some(user_id),
                     fence_at: now,
                 };
-                write(tx, app, org_id, &subject, new).await
+                write(tx, app, org_id, &held, new).await
             })
         })
         .await
@@ -221,16 +210,14 @@ async fn begin(app: &Arc<App>, request: EraseRequest) -> Result<Purge> {
 pub(super) async fn hold_subject(
     tx: &mut Tx,
     org_id: &OrgId,
-    user_id: Option<&UserId>,
-    subject_ref: &str,
-    refs: &str,
+    subject: Subject,
     now: i64,
 ) -> Result<SubjectRow> {
-    if let Some(subject) = sql::subjects::hold(tx, org_id, user_id, refs).await? {
-        return Ok(subject);
+    if let Some(held) = sql::subjects::hold(tx, org_id, subject).await? {
+        return Ok(held);
     }
-    sql::subjects::insert_closed(tx, org_id, subject_ref, now).await?;
-    sql::subjects::hold(tx, org_id, user_id, refs)
+    sql::subjects::insert_closed(tx, org_id, subject, now).await?;
+    sql::subjects::hold(tx, org_id, subject)
         .await?
         .ok_or_else(|| Error::Internal("a subject was not stored".to_owned()))
 }
@@ -238,6 +225,7 @@ pub(super) async fn hold_subject(
 /// An erasure to be written for a subject that is held.
 pub(super) struct NewPurge<'a> {
     pub purge_id: &'a str,
+    pub subject_ref: String,
     pub request_ref: String,
     pub actor_ref: String,
     /// Nothing when nobody of that reference is known here.
@@ -258,7 +246,8 @@ pub(super) async fn write(
     let mut purge = Purge {
         purge_id: new.purge_id.to_owned(),
         org_id: org_id.to_owned(),
-        subject_ref: subject.subject_ref.clone(),
+        subject: subject.subject,
+        subject_ref: new.subject_ref,
         request_ref: new.request_ref,
         actor_ref: new.actor_ref,
         status: PurgeStatus::Pending,
@@ -277,8 +266,7 @@ pub(super) async fn write(
         updated_at: now,
         completed_at: None,
     };
-    let (subject_ref, epoch, fence_at) = (&purge.subject_ref, purge.epoch, purge.fence_at);
-    sql::subjects::close(tx, org_id, subject_ref, epoch, fence_at).await?;
+    sql::subjects::close(tx, org_id, purge.subject, purge.epoch, purge.fence_at).await?;
     sql::purges::insert(tx, &purge).await?;
     purge.job_id = enqueue(tx, app, &purge, OnDuplicate::Move).await?;
     Ok(purge)
@@ -340,7 +328,7 @@ async fn look(app: &App, begun: &Purge) -> Result<(Purge, Vec<Purge>)> {
             Box::pin(async move {
                 let purge = sql::purges::find(tx, &begun.purge_id).await?;
                 let purge = purge.ok_or_else(|| Error::not_found("purge operation"))?;
-                let of = sql::purges::unfinished_of(tx, &begun.org_id, &begun.subject_ref);
+                let of = sql::purges::unfinished_of(tx, &begun.org_id, begun.subject);
                 Ok((purge, of.await?))
             })
         })

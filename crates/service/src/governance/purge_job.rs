@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::BoxFuture;
 
 use super::purge::{
-    Counts, MODELS_DELETED, MODELS_RETRAINED, Purge, PurgeErrorCode, SHARED_TEXTS, enqueue, list,
+    Counts, MODELS_DELETED, MODELS_RETRAINED, Purge, PurgeErrorCode, SHARED_TEXTS, enqueue,
 };
 use super::{ledger, physical, sql};
 use crate::app::App;
@@ -167,7 +167,7 @@ async fn take(app: &Arc<App>, job: &Claim) -> Result<Taken> {
                 let Some(purge) = found.filter(|purge| !purge.is_complete()) else {
                     return Ok(Taken::Over);
                 };
-                let of = sql::purges::unfinished_of(tx, &purge.org_id, &purge.subject_ref).await?;
+                let of = sql::purges::unfinished_of(tx, &purge.org_id, purge.subject).await?;
                 if of.first().is_some_and(|oldest| oldest.purge_id != purge.purge_id) {
                     return Ok(Taken::Waits);
                 }
@@ -204,6 +204,7 @@ async fn steps(app: &Arc<App>, job: &Claim, purge: &Purge) -> Result<(), PurgeFa
         let cause = Error::Internal("rows are left".to_owned());
         return Err(PurgeFailure::new(PurgeErrorCode::NotEmpty, cause));
     }
+    forget_name(app, job, purge).await.map_err(&deleting)?;
     let physical_at = physical::erase(app).await?;
     let writing = failing(PurgeErrorCode::StorageUnavailable);
     app.faults.reach("erase.before_ledger").map_err(&writing)?;
@@ -372,6 +373,20 @@ async fn delete_all(
     Ok(())
 }
 
+/// Takes the user id out of the only place that holds it, once no row of the person is left. Before the files are
+/// cleaned: what is changed afterwards may leave copies in them.
+async fn forget_name(app: &Arc<App>, job: &Claim, purge: &Purge) -> Result<()> {
+    app.db
+        .write("governance.forget_name", (job.clone(), purge.clone()), |tx, (job, purge)| {
+            Box::pin(async move {
+                // The subject before the job, as those who begin an erasure take them: nobody waits in a circle.
+                sql::subjects::forget_name(tx, &purge.org_id, purge.subject).await?;
+                jobs::hold(tx, job).await
+            })
+        })
+        .await
+}
+
 async fn delete_some(
     tx: &mut Tx,
     job: &Claim,
@@ -406,8 +421,7 @@ async fn finish(
                 let found = sql::purges::find(tx, purge_id).await?;
                 let purge = found.ok_or_else(|| Error::not_found("purge operation"))?;
                 // The subject before the job, as those who begin an erasure take them: nobody waits in a circle.
-                let refs = list(std::slice::from_ref(&purge.subject_ref))?;
-                sql::subjects::hold(tx, &purge.org_id, None, &refs).await?;
+                sql::subjects::hold(tx, &purge.org_id, purge.subject).await?;
                 jobs::hold(tx, job).await?;
                 if !person.is_gone(tx).await? {
                     return Ok(Ended::NotEmpty);
@@ -419,7 +433,7 @@ async fn finish(
                     return Err(Error::LeaseLost);
                 }
                 let policy = &app.settings.governance.return_policy;
-                sql::subjects::set_erased(tx, &purge.org_id, &purge.subject_ref, policy).await?;
+                sql::subjects::set_erased(tx, &purge.org_id, purge.subject, policy).await?;
                 jobs::finish(tx, job, now).await?;
                 Ok(Ended::Complete)
             })

@@ -178,7 +178,7 @@ pub async fn clear_user_data(
         .write("sessions.clear_user_data", input, |tx, (app, deletion, user_id)| {
             Box::pin(async move {
                 let org_id = &deletion.org_id;
-                barrier::lock(tx, &app.subject_keys, org_id, user_id, app.clock.now()).await?;
+                barrier::lock(tx, org_id, user_id, app.clock.now()).await?;
                 let mut counts = BTreeMap::new();
                 while let Some(shared) =
                     learning_loop::compare_shared(tx, org_id, user_id, i64::MAX).await?
@@ -218,7 +218,7 @@ async fn settle(
         return delete_with_findings(tx, org_id, user_id, session_id).await.map(drop);
     }
     let now = app.clock.now();
-    let subject = barrier::open(tx, &app.subject_keys, org_id, user_id, now).await?;
+    let subject = barrier::open(tx, org_id, user_id, now).await?;
     rows::recount_session(tx, &subject, session_id).await?;
     evaluation::session_shrank(tx, &subject, session_id).await?;
     // The verdict is about turns that are no longer there.

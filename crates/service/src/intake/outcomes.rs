@@ -31,7 +31,7 @@ pub async fn record_outcome(
                 let user_id = outcome.user_id.as_ref();
                 let user_id = sessions::owner(tx, org_id, &outcome.session_id, user_id).await?;
                 let now = app.clock.now();
-                let subject = barrier::open(tx, &app.subject_keys, org_id, &user_id, now).await?;
+                let subject = barrier::open(tx, org_id, &user_id, now).await?;
                 subject.admits(Some(outcome.occurred_at), now)?;
                 // Held until the end, so that a deletion of the session takes the outcome with it.
                 rows::lock_session(tx, org_id, &user_id, &outcome.session_id).await?;
@@ -64,7 +64,7 @@ pub async fn finalize(
             Box::pin(async move {
                 let user_id = sessions::owner(tx, org_id, session_id, user_id.as_ref()).await?;
                 let now = app.clock.now();
-                let subject = barrier::open(tx, &app.subject_keys, org_id, &user_id, now).await?;
+                let subject = barrier::open(tx, org_id, &user_id, now).await?;
                 rows::finish_session(tx, &subject, session_id, now).await?;
                 evaluation::session_changed(tx, app, &subject, session_id, true).await?;
                 extraction::flush(tx, app, &subject).await?;

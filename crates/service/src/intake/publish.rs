@@ -155,7 +155,7 @@ pub(super) async fn store(
     let Some(org_id) = publishes.first().map(|publish| &publish.org_id) else {
         return Ok(Vec::new());
     };
-    let mut subjects = known_subjects(tx, app, org_id, publishes).await?;
+    let mut subjects = known_subjects(tx, org_id, publishes).await?;
     let sent = publishes.iter().filter(|publish| !publish.minted);
     let sent: Vec<&str> = sent.map(|publish| publish.request_id.as_str()).collect();
     let mut first_answers = rows::find_answers(tx, org_id, &sent).await?;
@@ -176,7 +176,7 @@ pub(super) async fn store(
         .collect();
     if !new.is_empty() {
         let (new, now): (Vec<&UserId>, i64) = (new.into_iter().collect(), app.clock.now());
-        subjects.extend(barrier::open_new(tx, &app.subject_keys, org_id, &new, now).await?);
+        subjects.extend(barrier::open_new(tx, org_id, &new, now).await?);
     }
     for (publish, answer) in publishes.iter().zip(&mut answers) {
         if !subjects.contains_key(&publish.request.user_id) {
@@ -227,13 +227,12 @@ pub(super) async fn store(
 /// are new are left out too.
 async fn known_subjects(
     tx: &mut Tx,
-    app: &App,
     org_id: &OrgId,
     publishes: &[Arc<Publish>],
 ) -> Result<BTreeMap<UserId, SubjectWrite>> {
     if let [publish] = publishes {
-        let (keys, user_id) = (&app.subject_keys, &publish.request.user_id);
-        let subject = barrier::open(tx, keys, org_id, user_id, publish.received_at).await?;
+        let user_id = &publish.request.user_id;
+        let subject = barrier::open(tx, org_id, user_id, publish.received_at).await?;
         return Ok(BTreeMap::from([(user_id.clone(), subject)]));
     }
     let users: BTreeSet<&UserId> = publishes.iter().map(|p| &p.request.user_id).collect();

@@ -117,7 +117,7 @@ async fn store(
         }
     }
     for (user_id, links) in owners {
-        let subject = barrier::open(tx, &app.subject_keys, org_id, &user_id, now).await?;
+        let subject = barrier::open(tx, org_id, &user_id, now).await?;
         for (place, window) in links {
             sql::agent_playbooks::link(tx, &subject, numbers[place], window).await?;
         }

@@ -57,7 +57,7 @@ pub async fn enqueue(
     if app.embedder.model().is_none() {
         return Ok(());
     }
-    let whose = subject.map_or("organization".to_owned(), |s| format!("user/{}", s.user_id()));
+    let whose = subject.map_or("organization".to_owned(), |s| format!("user/{}", s.subject()));
     let job = NewJob {
         kind: KIND,
         org_id,
@@ -103,7 +103,7 @@ async fn plan(tx: &mut Tx, app: &App, org_id: &OrgId, user_id: Option<&UserId>) 
     let Some(user_id) = user_id else {
         return enqueue(tx, app, org_id, None).await;
     };
-    match barrier::open(tx, &app.subject_keys, org_id, user_id, app.clock.now()).await {
+    match barrier::open(tx, org_id, user_id, app.clock.now()).await {
         Ok(subject) => enqueue(tx, app, org_id, Some(&subject)).await,
         // Someone who is being erased needs no vectors.
         Err(Error::Refused { .. }) => Ok(()),
@@ -167,7 +167,7 @@ async fn store(
         }
         return Ok(());
     };
-    let subject = barrier::open(tx, &app.subject_keys, org_id, user_id, app.clock.now()).await?;
+    let subject = barrier::open(tx, org_id, user_id, app.clock.now()).await?;
     for (row, vector) in made {
         sql::vectors::store(tx, kind, &subject, row, model, vector).await?;
     }

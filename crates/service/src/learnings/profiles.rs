@@ -75,7 +75,7 @@ async fn store(
     let mut owners = BTreeMap::new();
     // In the order of their ids: two batches that name the same people do not wait for each other in a circle.
     for user_id in made.iter().map(|(p, _)| &p.user_id).collect::<std::collections::BTreeSet<_>>() {
-        let subject = barrier::open(tx, &app.subject_keys, org_id, user_id, now).await?;
+        let subject = barrier::open(tx, org_id, user_id, now).await?;
         subject.admits(None, now)?;
         let scope = sql::admit_scope(tx, &subject).await?;
         embedding_job::enqueue(tx, app, org_id, Some(&subject)).await?;
@@ -132,7 +132,7 @@ async fn apply(
     // An expired profile is gone, even if the sweep has not been there yet.
     let held = held.filter(|profile| profile.expiration_timestamp > now);
     let mut profile = held.ok_or_else(|| Error::not_found("profile"))?;
-    let subject = barrier::open(tx, &app.subject_keys, org_id, user_id, now).await?;
+    let subject = barrier::open(tx, org_id, user_id, now).await?;
     if let Some(content) = &change.content {
         profile.content.clone_from(content);
     }

@@ -94,10 +94,6 @@ async fn owned(app: &App, search: &Search) -> Result<Owns> {
     let limit = |kind: LearningKind| if kinds.contains(&kind) { rankings::FEW + 1 } else { 0 };
     let asked = Asked {
         model: app.embedder.model().filter(|_| search.mode != SearchMode::Fts),
-        subject_refs: match &filter.user_id {
-            Some(user_id) => app.subject_keys.all_subject_refs(&filter.org_id, user_id),
-            None => Vec::new(),
-        },
         profiles: limit(LearningKind::Profile),
         user_playbooks: limit(LearningKind::UserPlaybook),
     };

@@ -59,17 +59,20 @@ pub async fn upgrade(
     kind: Personal,
     selection: Selection,
 ) -> Result<Upgraded> {
-    let (mut upgraded, mut after) = (Upgraded::default(), Some(UserId::default()));
-    while let Some(last) = after {
-        let input = (app.clone(), deletion.clone(), selection.clone(), last);
+    let (mut upgraded, mut after) = (Upgraded::default(), None::<UserId>);
+    loop {
+        let input = (app.clone(), deletion.clone(), selection.clone(), after);
         let (some, last) = app
             .db
             .write("learnings.upgrade", input, move |tx, (app, deletion, selection, after)| {
-                Box::pin(upgrade_some(tx, app, deletion, kind, selection, after))
+                Box::pin(upgrade_some(tx, app, deletion, kind, selection, after.as_ref()))
             })
             .await?;
         upgraded.add(some);
         after = last;
+        if after.is_none() {
+            break;
+        }
     }
     app.sign_audit_head().await;
     app.db.announce_work().await;
@@ -83,7 +86,7 @@ async fn upgrade_some(
     deletion: &Deletion,
     kind: Personal,
     selection: &Selection,
-    after: &UserId,
+    after: Option<&UserId>,
 ) -> Result<(Upgraded, Option<UserId>)> {
     let org_id = &deletion.org_id;
     let people = match kind {

@@ -80,7 +80,7 @@ async fn store(
     let mut owners = BTreeMap::new();
     // In the order of their ids: two batches that name the same people do not wait for each other in a circle.
     for user_id in made.iter().map(|(p, _)| &p.user_id).collect::<BTreeSet<_>>() {
-        let subject = barrier::open(tx, &app.subject_keys, org_id, user_id, now).await?;
+        let subject = barrier::open(tx, org_id, user_id, now).await?;
         subject.admits(None, now)?;
         let scope = sql::admit_scope(tx, &subject).await?;
         embedding_job::enqueue(tx, app, org_id, Some(&subject)).await?;
@@ -131,8 +131,7 @@ pub async fn apply(
 ) -> Result<()> {
     let held = sql::user_playbooks::hold(tx, org_id, change.id).await?;
     let mut playbook = held.ok_or_else(|| Error::not_found("user playbook"))?;
-    let keys = &app.subject_keys;
-    let subject = barrier::open(tx, keys, org_id, &playbook.user_id, now).await?;
+    let subject = barrier::open(tx, org_id, &playbook.user_id, now).await?;
     let put = |target: &mut String, value: &Option<String>| {
         if let Some(value) = value {
             target.clone_from(value);

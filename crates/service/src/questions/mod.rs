@@ -172,24 +172,18 @@ pub async fn ask(app: &Arc<App>, org_id: &OrgId, new: NewQuestion) -> Result<Sho
         expires_at: now + new.expires_in_seconds.unwrap_or(EXPIRES_AFTER),
         valid_until: None,
     };
-    let input = (app.clone(), org_id.clone(), question, now);
+    let input = (org_id.clone(), question, now);
     let asked = app
         .db
-        .write("questions.ask", input, |tx, (app, org_id, question, now)| {
-            Box::pin(store(tx, app, org_id, question, *now))
+        .write("questions.ask", input, |tx, (org_id, question, now)| {
+            Box::pin(store(tx, org_id, question, *now))
         })
         .await?;
     Ok(asked.shown(org_id, now))
 }
 
-async fn store(
-    tx: &mut Tx,
-    app: &App,
-    org_id: &OrgId,
-    new: &Question,
-    now: i64,
-) -> Result<Question> {
-    let subject = barrier::open(tx, &app.subject_keys, org_id, &new.user_id, now).await?;
+async fn store(tx: &mut Tx, org_id: &OrgId, new: &Question, now: i64) -> Result<Question> {
+    let subject = barrier::open(tx, org_id, &new.user_id, now).await?;
     subject.admits(None, now)?;
     sql::delete_ended(tx, &subject, now - KEPT_FOR).await?;
     let known = sql::alike(tx, org_id, &new.user_id, &new.tool_name, &new.dedup_key).await?;
@@ -292,14 +286,13 @@ pub async fn react(
     reaction: Reaction,
 ) -> Result<ShownQuestion> {
     let now = app.clock.now();
-    let input = (app.clone(), org_id.clone(), question_id, reaction);
+    let input = (org_id.clone(), question_id, reaction);
     let question = app
         .db
-        .write("questions.react", input, move |tx, (app, org_id, question_id, reaction)| {
+        .write("questions.react", input, move |tx, (org_id, question_id, reaction)| {
             Box::pin(async move {
                 let found = sql::find(tx, org_id, question_id).await?.ok_or_else(not_found)?;
-                let keys = &app.subject_keys;
-                let subject = barrier::open(tx, keys, org_id, &found.user_id, now).await?;
+                let subject = barrier::open(tx, org_id, &found.user_id, now).await?;
                 // Read again behind the barrier, which two answers at once pass one after the other.
                 let mut question =
                     sql::hold(tx, org_id, question_id).await?.ok_or_else(not_found)?;

@@ -9,15 +9,15 @@ use storage::{row, rows, run};
 
 macro_rules! columns {
     () => {
-        "question_id, user_id, tool_name, dedup_key, status, question_text, args, tags, answer_format, result, \
-         superseded_by, created_at, resolved_at, expires_at, valid_until"
+        "question_id, {user_of:questions} AS user_id, tool_name, dedup_key, status, question_text, args, tags, \
+         answer_format, result, superseded_by, created_at, resolved_at, expires_at, valid_until"
     };
 }
 
 pub async fn insert(tx: &mut Tx, subject: &SubjectWrite, question: &Question) -> Result<()> {
     run!(
         tx,
-        "INSERT INTO questions (org_id, user_id, question_id, epoch, tool_name, dedup_key, status, question_text, args,
+        "INSERT INTO questions (org_id, subject, question_id, epoch, tool_name, dedup_key, status, question_text, args,
             tags, answer_format, created_at, expires_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
         subject.org_id(),
@@ -43,7 +43,7 @@ pub async fn update(tx: &mut Tx, subject: &SubjectWrite, question: &Question) ->
         tx,
         "UPDATE questions SET status = $4, result = $5, superseded_by = $6, resolved_at = $7, valid_until = $8,
             epoch = $9
-         WHERE org_id = $1 AND user_id = $2 AND question_id = $3",
+         WHERE org_id = $1 AND subject = $2 AND question_id = $3",
         subject.org_id(),
         subject.user_id(),
         &question.question_id,
@@ -61,7 +61,7 @@ pub async fn update(tx: &mut Tx, subject: &SubjectWrite, question: &Question) ->
 pub async fn delete_ended(tx: &mut Tx, subject: &SubjectWrite, before: i64) -> Result<u64> {
     run!(
         tx,
-        "DELETE FROM questions WHERE org_id = $1 AND user_id = $2 AND expires_at < $3
+        "DELETE FROM questions WHERE org_id = $1 AND subject = $2 AND expires_at < $3
             AND (resolved_at IS NULL OR resolved_at < $3) AND (valid_until IS NULL OR valid_until < $3)",
         subject.org_id(),
         subject.user_id(),
@@ -83,7 +83,7 @@ pub async fn alike(
         concat!(
             "SELECT ",
             columns!(),
-            " FROM questions WHERE org_id = $1 AND user_id = $2 AND tool_name = $3 AND dedup_key = $4
+            " FROM questions WHERE org_id = $1 AND subject = $2 AND tool_name = $3 AND dedup_key = $4
               ORDER BY created_at DESC, question_id {lock:UPDATE}"
         ),
         org_id,
@@ -99,7 +99,7 @@ pub async fn count_open(tx: &mut Tx, org_id: &OrgId, user_id: &UserId, now: i64)
         tx,
         (i64,),
         "SELECT COUNT(*) FROM questions
-         WHERE org_id = $1 AND user_id = $2 AND status = 'pending' AND expires_at > $3",
+         WHERE org_id = $1 AND subject = $2 AND status = 'pending' AND expires_at > $3",
         org_id,
         user_id,
         now

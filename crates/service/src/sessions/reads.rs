@@ -256,10 +256,10 @@ fn encode_cursor(last: &SessionSummary) -> String {
     hex::encode(serde_json::to_vec(&place).unwrap_or_default())
 }
 
-fn decode_cursor(cursor: &str) -> Result<(i64, String, String)> {
+fn decode_cursor(cursor: &str) -> Result<(i64, UserId, String)> {
     hex::decode(cursor)
         .ok()
-        .and_then(|bytes| serde_json::from_slice::<(i64, String, String)>(&bytes).ok())
+        .and_then(|bytes| serde_json::from_slice::<(i64, UserId, String)>(&bytes).ok())
         .filter(|(_, user_id, session_id)| !user_id.contains('\0') && !session_id.contains('\0'))
         .ok_or_else(|| {
             Error::invalid(vec![storage::error::InputProblem {
@@ -384,7 +384,7 @@ mod tests {
             interaction_count: 1,
         };
         let back = decode_cursor(&encode_cursor(&session)).unwrap();
-        assert_eq!(back, (5, "ü|1".to_owned(), "s".to_owned()));
+        assert_eq!(back, (5, UserId::from("ü|1"), "s".to_owned()));
         assert!(decode_cursor("zz").is_err() && decode_cursor("00").is_err());
     }
 }

@@ -197,10 +197,7 @@ async fn write(tx: &mut Tx, app: &App, job: &Claim, recorded: &Recorded) -> Resu
     let Recorded { delivery, webhook, failures } = recorded;
     let now = app.clock.now();
     let subject: Option<SubjectWrite> = match &delivery.user_id {
-        Some(user_id) => {
-            let (keys, epoch) = (&app.subject_keys, job.epoch);
-            Some(barrier::open_again(tx, keys, &job.org_id, user_id, epoch, now).await?)
-        }
+        Some(user_id) => Some(barrier::open_again(tx, &job.org_id, user_id, job.epoch, now).await?),
         None => None,
     };
     sql::update_delivery(tx, &job.org_id, subject.as_ref(), delivery).await?;

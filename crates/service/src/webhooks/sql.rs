@@ -18,7 +18,7 @@ macro_rules! columns {
 macro_rules! delivery_columns {
     () => {
         "delivery_id, webhook_id, event, state, attempts, status_code, error, created_at, last_attempt_at, \
-         next_attempt_at, user_id, body"
+         next_attempt_at, {user_of:webhook_deliveries} AS user_id, body"
     };
 }
 
@@ -180,7 +180,7 @@ pub async fn insert_delivery(
 ) -> Result<()> {
     run!(
         tx,
-        "INSERT INTO webhook_deliveries (org_id, user_id, epoch, delivery_id, webhook_id, event, body, state, attempts,
+        "INSERT INTO webhook_deliveries (org_id, subject, epoch, delivery_id, webhook_id, event, body, state, attempts,
             created_at, next_attempt_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
         org_id,

@@ -13,13 +13,17 @@ use sqlx::types::Json;
 use sqlx::{AssertSqlSafe, SqlSafeStr};
 
 use super::dialect::{for_rows, rendered, renumber};
-use super::{Engine, Tx};
+use super::{Arguments, Engine, Tx};
 use crate::error::{Error, Result};
 use base::owner::{OrgId, UserId};
 
 /// A parameter of either engine. `NULL` keeps its type: PostgreSQL asks for it.
 pub enum Value<'a> {
     Text(Option<&'a str>),
+    /// Users that follow are users of this one.
+    Organization(&'a OrgId),
+    /// Bound as the user's subject.
+    User(Option<&'a UserId>),
     Integer(Option<i64>),
     Fraction(Option<f64>),
     Flag(Option<bool>),
@@ -42,13 +46,13 @@ impl<'a> From<&'a String> for Value<'a> {
 
 impl<'a> From<&'a OrgId> for Value<'a> {
     fn from(id: &'a OrgId) -> Self {
-        Value::Text(Some(id))
+        Value::Organization(id)
     }
 }
 
 impl<'a> From<&'a UserId> for Value<'a> {
     fn from(id: &'a UserId) -> Self {
-        Value::Text(Some(id))
+        Value::User(Some(id))
     }
 }
 
@@ -136,6 +140,17 @@ impl<'a> Changes<'a> {
         Changes { statements: statements.collect(), together_from: self.together_from }
     }
 
+    /// One text with the parameters numbered through.
+    fn for_sqlite(self) -> (Cow<'static, str>, Vec<Value<'a>>) {
+        let (mut text, mut values) = (String::new(), Vec::new());
+        for (sql, parameters) in self.statements {
+            renumber(&sql, values.len(), &mut text);
+            text.push(';');
+            values.extend(parameters);
+        }
+        (Cow::Owned(text), values)
+    }
+
     fn for_postgres(mut self) -> Vec<(Cow<'static, str>, Vec<Value<'a>>)> {
         let together = match self.together_from {
             Some(first) if self.statements.len() > first + 1 => self.statements.split_off(first),
@@ -174,21 +189,17 @@ fn as_one<'a>(
     (Cow::Owned(text), values)
 }
 
-macro_rules! bind_all {
-    ($query:expr, $values:expr) => {{
-        let mut query = $query;
-        for value in $values {
-            query = match value {
-                Value::Text(text) => query.bind(text.map(str::to_owned)),
-                Value::Integer(number) => query.bind(number),
-                Value::Fraction(number) => query.bind(number),
-                Value::Flag(flag) => query.bind(flag),
-                Value::Json(json) => query.bind(json.map(Json)),
-                Value::Lists(rows) => query.bind(rows),
-            };
-        }
-        query
-    }};
+fn bind_all(arguments: Arguments, values: Vec<Value<'_>>) -> Arguments {
+    values.into_iter().fold(arguments, |arguments, value| match value {
+        Value::Text(text) => arguments.bind(text),
+        Value::Organization(org_id) => arguments.bind_organization(org_id),
+        Value::User(user_id) => arguments.bind_user(user_id),
+        Value::Integer(number) => arguments.bind(number),
+        Value::Fraction(number) => arguments.bind(number),
+        Value::Flag(flag) => arguments.bind(flag),
+        Value::Json(json) => arguments.bind(json.map(Json)),
+        Value::Lists(rows) => arguments.bind(rows),
+    })
 }
 
 impl Tx {
@@ -196,25 +207,14 @@ impl Tx {
     pub async fn apply(&mut self, changes: Changes<'_>) -> Result<Vec<i64>> {
         let mut returned: Vec<(i64,)> = Vec::new();
         let changes = changes.rendered(self.engine());
-        match self {
-            Tx::Sqlite(tx) => {
-                let (mut text, mut values) = (String::new(), Vec::new());
-                for (sql, parameters) in changes.statements {
-                    renumber(&sql, values.len(), &mut text);
-                    text.push(';');
-                    values.extend(parameters);
-                }
-                let query = sqlx::query_as::<_, (i64,)>(AssertSqlSafe(text).into_sql_str());
-                returned.extend(bind_all!(query, values).fetch_all(&mut **tx).await?);
-            }
-            Tx::Postgres(tx) => {
-                let keeps = tx.keeps_statements;
-                for (sql, parameters) in changes.for_postgres() {
-                    let sql = AssertSqlSafe(sql.into_owned()).into_sql_str();
-                    let query = sqlx::query_as::<_, (i64,)>(sql).persistent(keeps);
-                    returned.extend(bind_all!(query, parameters).fetch_all(&mut **tx).await?);
-                }
-            }
+        let statements = match self.engine() {
+            Engine::Sqlite => vec![changes.for_sqlite()],
+            Engine::Postgres => changes.for_postgres(),
+        };
+        for (sql, values) in statements {
+            let arguments = bind_all(self.arguments(), values);
+            let sql = AssertSqlSafe(sql.into_owned()).into_sql_str();
+            returned.extend(self.fetch_all::<(i64,)>(sql, arguments).await?);
         }
         Ok(returned.into_iter().map(|(number,)| number).collect())
     }

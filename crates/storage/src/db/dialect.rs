@@ -16,8 +16,9 @@ use futures_util::future::BoxFuture;
 use sqlx::AssertSqlSafe;
 use sqlx::{SqlSafeStr, SqlStr};
 
-use super::Tx;
+use super::{Arguments, Tx};
 use crate::error::{Error, Result};
+use base::owner::{OrgId, UserId};
 
 base::vocabulary! {
     /// Database engine.
@@ -26,6 +27,9 @@ base::vocabulary! {
         Postgres = "postgres",
     }
 }
+
+const USER_OF: &str =
+    "(SELECT u.user_id FROM subjects u WHERE u.org_id = ?.org_id AND u.subject = ?.subject)";
 
 /// `(name, SQLite, PostgreSQL)`; `?` stands for the fragment's parameter, which may hold further fragments.
 pub const FRAGMENTS: &[(&str, &str, &str)] = &[
@@ -64,6 +68,16 @@ pub const FRAGMENTS: &[(&str, &str, &str)] = &[
     ("json_values", "json_group_array(?)", "COALESCE(jsonb_agg(?), '[]'::jsonb)"),
     // Bytes as hexadecimal digits.
     ("hex", "hex(?)", "encode(?, 'hex')"),
+    // Subjects: the user id of a row of table `t` by `{user_of:t}`; a subject from its digits, all of a JSON list of
+    // digits, and the digits of one.
+    ("user_of", USER_OF, USER_OF),
+    ("subject", "unhex(?)", "CAST(? AS UUID)"),
+    (
+        "subjects",
+        "(SELECT unhex(value) FROM json_each(?))",
+        "(SELECT CAST(value AS UUID) FROM jsonb_array_elements_text(?::jsonb))",
+    ),
+    ("digits", "lower(hex(?))", "replace(CAST(? AS TEXT), '-', '')"),
 ];
 
 /// The statement, if all its fragments are known; else the program does not compile. `{rows}` is that of
@@ -162,30 +176,31 @@ impl Tx {
     }
 
     /// Runs a statement that is put together from compiled-in names and gives how many rows it changed.
-    pub async fn change(&mut self, statement: String, binds: &[&str]) -> Result<u64> {
-        let arguments = binds.iter().fold(self.arguments(), |all, bind| all.bind(*bind));
+    pub async fn change(&mut self, statement: String, arguments: Arguments) -> Result<u64> {
         self.execute(AssertSqlSafe(statement).into_sql_str(), arguments).await
     }
 
     /// The one number that a query of compiled-in names gives.
-    pub async fn number(&mut self, query: String, binds: &[&str]) -> Result<u64> {
-        let arguments = binds.iter().fold(self.arguments(), |all, bind| all.bind(*bind));
+    pub async fn number(&mut self, query: String, arguments: Arguments) -> Result<u64> {
         let found: Option<(i64,)> =
             self.fetch_optional(AssertSqlSafe(query).into_sql_str(), arguments).await?;
         Ok(found.and_then(|(number,)| u64::try_from(number).ok()).unwrap_or(0))
     }
 
-    /// Hands the texts that a query of compiled-in names gives to `sink` as they come, without keeping them.
+    /// Hands the texts that a query of compiled-in names about a person (`$1` the organization, `$2` the subject) gives
+    /// to `sink` as they come, without keeping them.
     pub async fn stream_texts(
         &mut self,
         query: String,
-        binds: [String; 2],
+        org_id: &OrgId,
+        user_id: &UserId,
         sink: &mut dyn TextSink,
     ) -> Result<()> {
         let (query, keeps) = (AssertSqlSafe(query).into_sql_str(), self.keeps_statements());
+        let subject = self.subject(org_id, user_id);
         on!(self, conn => {
-            let [first, second] = binds;
-            let query = sqlx::query_as::<_, (String,)>(query).persistent(keeps).bind(first).bind(second);
+            let query = sqlx::query_as::<_, (String,)>(query).persistent(keeps);
+            let query = query.bind(org_id.as_str()).bind(subject);
             let mut rows = query.fetch(conn);
             while let Some((text,)) = rows.try_next().await? {
                 sink.take(text).await?;
@@ -393,7 +408,7 @@ fn render(engine: Engine, text: &str) -> Cow<'_, str> {
 
 /// True if a list of values follows the word IN.
 fn is_in_list(before: &str, name: &str) -> bool {
-    matches!(name, "texts" | "integers")
+    matches!(name, "texts" | "integers" | "subjects")
         && before.ends_with(" IN ")
         && !before.ends_with(" NOT IN ")
 }
@@ -470,7 +485,7 @@ mod tests {
         assert!(matches!(render(Engine::Sqlite, "SELECT 1"), Cow::Borrowed(_)));
         assert!(knows_fragments(sql) && knows_fragments("SELECT '{}'"));
         assert!(!knows_fragments("SELECT 1 {for_ever}") && !knows_fragments("{tex:$1}"));
-        assert!(FRAGMENTS.len() <= 10);
+        assert!(FRAGMENTS.len() <= 14);
     }
 
     #[test]

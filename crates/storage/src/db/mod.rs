@@ -16,6 +16,7 @@ mod presence;
 mod scrub;
 mod sqlite;
 mod statements;
+mod subject;
 
 use std::ops::{Deref, DerefMut};
 use std::pin::Pin;
@@ -33,7 +34,8 @@ pub use dialect::{
 };
 pub use patience::{as_patient, patiently};
 pub use postgres::{Pooler, PostgresSettings};
-pub use statements::{Arguments, Decode};
+pub use statements::{Arguments, BindOrganization, BindUser, BindValue, Bound, Decode};
+pub use subject::{Subject, SubjectHash};
 
 /// A transaction of either engine. SQL runs on it through the [`rows!`](crate::rows), [`row!`](crate::row)
 /// and [`run!`](crate::run) macros.
@@ -47,6 +49,7 @@ pub struct Held<D: Database> {
     connection: Connection<D>,
     /// False behind a pooler that may pass the next transaction to a connection which does not know them.
     keeps_statements: bool,
+    subjects: SubjectHash,
 }
 
 /// Held in a transaction, or for the one statement of a lookup.
@@ -56,12 +59,14 @@ enum Connection<D: Database> {
 }
 
 impl<D: Database> Held<D> {
-    fn transaction(tx: Transaction<'static, D>) -> Self {
-        Held { connection: Connection::Transaction(tx), keeps_statements: true }
+    fn transaction(tx: Transaction<'static, D>, subjects: &SubjectHash) -> Self {
+        let connection = Connection::Transaction(tx);
+        Held { connection, keeps_statements: true, subjects: subjects.clone() }
     }
 
-    fn statement(conn: PoolConnection<D>) -> Self {
-        Held { connection: Connection::Statement(conn), keeps_statements: true }
+    fn statement(conn: PoolConnection<D>, subjects: &SubjectHash) -> Self {
+        let connection = Connection::Statement(conn);
+        Held { connection, keeps_statements: true, subjects: subjects.clone() }
     }
 
     async fn commit(self) -> Result<()> {
@@ -137,14 +142,18 @@ impl Db {
 
     /// Opens (and makes, if it is not there) the SQLite file. If nobody else has it open, leases of processes that
     /// were killed are ended.
-    pub async fn sqlite(file: &std::path::Path, readers: u32) -> Result<Self> {
-        Ok(Self::on(Storage::Sqlite(
-            sqlite::Sqlite::open(file, readers, crate::jobs::END_LEASES).await?,
-        )))
+    pub async fn sqlite(
+        file: &std::path::Path,
+        readers: u32,
+        subjects: SubjectHash,
+    ) -> Result<Self> {
+        let open = sqlite::Sqlite::open(file, readers, subjects, crate::jobs::END_LEASES);
+        Ok(Self::on(Storage::Sqlite(open.await?)))
     }
 
-    pub async fn postgres(settings: &PostgresSettings) -> Result<Self> {
-        Ok(Self::on(Storage::Postgres(postgres::Postgres::connect(settings).await?)))
+    pub async fn postgres(settings: &PostgresSettings, subjects: SubjectHash) -> Result<Self> {
+        let connect = postgres::Postgres::connect(settings, subjects);
+        Ok(Self::on(Storage::Postgres(connect.await?)))
     }
 
     fn on(storage: Storage) -> Self {

@@ -23,7 +23,7 @@ use tokio::sync::{Notify, mpsc, oneshot, watch};
 use super::at_hand::AtHand;
 use super::presence::Presence;
 use super::scrub::{Alone, run_alone};
-use super::{Connection, Held, Reading, Tx, Work, classify};
+use super::{Connection, Held, Reading, SubjectHash, Tx, Work, classify};
 use crate::error::{Error, Result};
 use base::private_files;
 
@@ -42,11 +42,23 @@ pub(super) struct Sqlite {
     writer_ended: watch::Receiver<bool>,
     stop: tokio_util::sync::CancellationToken,
     pub(super) work: Arc<Notify>,
+    subjects: SubjectHash,
+}
+
+/// The only connection that writes.
+struct Writer {
+    pool: SqlitePool,
+    subjects: SubjectHash,
 }
 
 impl Sqlite {
     /// Opens the file. `when_alone` is run on the table `jobs` if no other process has it open.
-    pub(super) async fn open(file: &Path, readers: u32, when_alone: &'static str) -> Result<Self> {
+    pub(super) async fn open(
+        file: &Path,
+        readers: u32,
+        subjects: SubjectHash,
+        when_alone: &'static str,
+    ) -> Result<Self> {
         // SQLite gives its log and index files the permissions of the database.
         private_files::make_file(file)
             .map_err(|e| Error::Internal(format!("cannot open {}: {e}", file.display())))?;
@@ -99,6 +111,7 @@ impl Sqlite {
         let stop = tokio_util::sync::CancellationToken::new();
         let (ended, writer_ended) = watch::channel(false);
         let (stop_writing, written) = (stop.clone(), same_file.clone());
+        let writer = Writer { pool: writer, subjects: subjects.clone() };
         // A thread of its own: it hands every statement to SQLite's thread and waits, and on the shared runtime
         // each of those waits would wake other workers for nothing.
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -114,7 +127,7 @@ impl Sqlite {
             .map_err(|e| Error::Internal(format!("the writer cannot start: {e}")))?;
         let work = Arc::new(Notify::new());
         let (file, _presence) = (same_file, presence);
-        Ok(Sqlite { file, _presence, readers, at_hand, writes, writer_ended, stop, work })
+        Ok(Sqlite { file, _presence, readers, at_hand, writes, writer_ended, stop, work, subjects })
     }
 
     pub(super) async fn read<I, T, F>(&self, reading: Reading, input: &I, work: &F) -> Result<T>
@@ -124,9 +137,12 @@ impl Sqlite {
         let held = match reading {
             #[allow(clippy::disallowed_methods)] // this is what Db::read stands on
             Reading::Snapshot | Reading::MayBeOld => {
-                self.readers.begin().await.map(Held::transaction)
+                self.readers.begin().await.map(|tx| Held::transaction(tx, &self.subjects))
             }
-            Reading::OneStatement => self.at_hand.take(&self.readers).await.map(Held::statement),
+            Reading::OneStatement => {
+                let taken = self.at_hand.take(&self.readers).await;
+                taken.map(|conn| Held::statement(conn, &self.subjects))
+            }
         };
         let mut tx = Tx::Sqlite(held.map_err(|e| classify(e.into()))?);
         // Dropping the transaction rolls back: a read keeps nothing.
@@ -348,7 +364,7 @@ where
 }
 
 async fn write_loop(
-    pool: SqlitePool,
+    writer: Writer,
     file: SameFile,
     mut queue: mpsc::Receiver<Turn>,
     stop: tokio_util::sync::CancellationToken,
@@ -373,25 +389,25 @@ async fn write_loop(
             }
             next = if batch.len() < BATCH { queue.try_recv().ok() } else { None };
         };
-        write_batch(&pool, &file, batch).await;
+        write_batch(&writer, &file, batch).await;
         if let Some((what, reply)) = alone {
-            let result = run_alone(&pool, what).await;
+            let result = run_alone(&writer.pool, what).await;
             if result.is_err() {
-                close_connection(&pool).await;
+                close_connection(&writer.pool).await;
             }
             let _ = reply.send(result);
         }
     }
-    pool.close().await;
+    writer.pool.close().await;
 }
 
-async fn write_batch(pool: &SqlitePool, file: &SameFile, mut batch: Vec<Box<dyn Queued>>) {
+async fn write_batch(writer: &Writer, file: &SameFile, mut batch: Vec<Box<dyn Queued>>) {
     if batch.is_empty() {
         return;
     }
     metrics::histogram!("evenhand_sqlite_batch_writes").record(batch.len() as f64);
     let committed = match file.check() {
-        Ok(()) => run_batch(pool, &mut batch).await,
+        Ok(()) => run_batch(writer, &mut batch).await,
         Err(error) => Err(error),
     };
     let committed = committed.map_err(|e| e.to_string());
@@ -402,29 +418,29 @@ async fn write_batch(pool: &SqlitePool, file: &SameFile, mut batch: Vec<Box<dyn 
 
 /// Runs the writes one after the other and commits once. In the common case all succeed; when one does not, all is
 /// rolled back and run again with a SAVEPOINT around each, so that only the failed ones leave nothing behind.
-async fn run_batch(pool: &SqlitePool, batch: &mut [Box<dyn Queued>]) -> Result<()> {
-    let result = match run_together(pool, batch).await {
+async fn run_batch(writer: &Writer, batch: &mut [Box<dyn Queued>]) -> Result<()> {
+    let result = match run_together(writer, batch).await {
         Ok(Ran::Kept) => return Ok(()),
         Ok(ran) => {
             if ran == Ran::Failed {
-                close_connection(pool).await;
+                close_connection(&writer.pool).await;
             }
             match batch.len() {
                 1 => return Ok(()),
-                _ => run_apart(pool, batch).await,
+                _ => run_apart(writer, batch).await,
             }
         }
         Err(error) => Err(error),
     };
     if result.is_err() {
-        close_connection(pool).await;
+        close_connection(&writer.pool).await;
     }
     result
 }
 
 /// Commits if every write is kept; stops at the first that is not, with everything rolled back.
-async fn run_together(pool: &SqlitePool, batch: &mut [Box<dyn Queued>]) -> Result<Ran> {
-    let mut tx = begin(pool).await?;
+async fn run_together(writer: &Writer, batch: &mut [Box<dyn Queued>]) -> Result<Ran> {
+    let mut tx = begin(writer).await?;
     for write in batch.iter_mut() {
         let ran = write.run(&mut tx).await;
         if ran != Ran::Kept {
@@ -436,8 +452,8 @@ async fn run_together(pool: &SqlitePool, batch: &mut [Box<dyn Queued>]) -> Resul
 }
 
 /// Commits the writes that are kept. A failure after which SQLite has rolled back everything fails the batch.
-async fn run_apart(pool: &SqlitePool, batch: &mut [Box<dyn Queued>]) -> Result<()> {
-    let mut tx = begin(pool).await?;
+async fn run_apart(writer: &Writer, batch: &mut [Box<dyn Queued>]) -> Result<()> {
+    let mut tx = begin(writer).await?;
     for write in batch.iter_mut() {
         crate::run!(&mut tx, "SAVEPOINT one_write")?;
         if write.run(&mut tx).await != Ran::Kept {
@@ -464,6 +480,7 @@ async fn close_connection(pool: &SqlitePool) {
     }
 }
 
-async fn begin(pool: &SqlitePool) -> Result<Tx> {
-    Ok(Tx::Sqlite(Held::transaction(pool.begin_with("BEGIN IMMEDIATE").await?)))
+async fn begin(writer: &Writer) -> Result<Tx> {
+    let begun = writer.pool.begin_with("BEGIN IMMEDIATE").await?;
+    Ok(Tx::Sqlite(Held::transaction(begun, &writer.subjects)))
 }

@@ -10,11 +10,19 @@ use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::sqlite::{SqliteArguments, SqliteRow};
 use sqlx::{Arguments as _, Encode, FromRow, Postgres, SqlStr, Sqlite, Type};
 
-use super::{Tx, Work};
+use super::{Subject, SubjectHash, Tx, Work};
 use crate::error::{Error, Result};
+use base::owner::{OrgId, UserId};
 
 /// The values of a statement's `$1`, `$2` …, encoded for the engine it will run on.
-pub struct Arguments(std::result::Result<Encoded, BoxDynError>);
+///
+/// A person's rows are found by their subject: where a statement is given a [`UserId`], it gets the subject of that user
+/// in the organization that it was given before.
+pub struct Arguments {
+    encoded: std::result::Result<Encoded, BoxDynError>,
+    subjects: SubjectHash,
+    org_id: Option<OrgId>,
+}
 
 enum Encoded {
     Sqlite(SqliteArguments),
@@ -28,15 +36,93 @@ impl Arguments {
     where
         T: Encode<'v, Sqlite> + Type<Sqlite> + Encode<'v, Postgres> + Type<Postgres>,
     {
-        let added = match &mut self.0 {
+        let added = match &mut self.encoded {
             Ok(Encoded::Sqlite(values)) => values.add(value),
             Ok(Encoded::Postgres(values)) => values.add(value),
             Err(_) => return self,
         };
-        match added {
-            Ok(()) => self,
-            Err(error) => Arguments(Err(error)),
+        if let Err(error) = added {
+            self.encoded = Err(error);
         }
+        self
+    }
+
+    /// [`Arguments::bind`] for an organization. Users that follow are users of this one.
+    #[must_use]
+    pub fn bind_organization(mut self, org_id: &OrgId) -> Self {
+        self.org_id = Some(org_id.clone());
+        self.bind(org_id.as_str())
+    }
+
+    /// [`Arguments::bind`] for the subject of a user, or for NULL.
+    #[must_use]
+    pub fn bind_user(mut self, user_id: Option<&UserId>) -> Self {
+        let subject = match (user_id, &self.org_id) {
+            (None, _) => None,
+            (Some(user_id), Some(org_id)) => Some(self.subjects.subject(org_id, user_id)),
+            (Some(_), None) => {
+                self.encoded = Err("a statement names a user before the organization".into());
+                None
+            }
+        };
+        self.bind(subject)
+    }
+}
+
+/// A value on its way into a statement. Which of the traits below binds it depends on its type: method resolution
+/// finds those that take it by value, for users and organizations, before the one that takes it by reference.
+pub struct Bound<T>(pub T);
+
+pub trait BindUser {
+    fn add_to(self, arguments: Arguments) -> Arguments;
+}
+
+pub trait BindOrganization {
+    fn add_to(self, arguments: Arguments) -> Arguments;
+}
+
+pub trait BindValue {
+    fn add_to(self, arguments: Arguments) -> Arguments;
+}
+
+/// Lets the macros bind every form in which a statement is given a user or an organization.
+macro_rules! bind_as {
+    ($trait:ident: $($form:ty, |$arguments:ident, $value:ident| $body:expr;)+) => {
+        $(impl $trait for Bound<$form> {
+            fn add_to(self, $arguments: Arguments) -> Arguments {
+                let $value = self.0;
+                $body
+            }
+        })+
+    };
+}
+
+bind_as! { BindUser:
+    UserId, |arguments, user| arguments.bind_user(Some(&user));
+    &UserId, |arguments, user| arguments.bind_user(Some(user));
+    &&UserId, |arguments, user| arguments.bind_user(Some(user));
+    Option<UserId>, |arguments, user| arguments.bind_user(user.as_ref());
+    Option<&UserId>, |arguments, user| arguments.bind_user(user);
+    &Option<UserId>, |arguments, user| arguments.bind_user(user.as_ref());
+    &Option<&UserId>, |arguments, user| arguments.bind_user(*user);
+}
+
+bind_as! { BindOrganization:
+    OrgId, |arguments, org_id| arguments.bind_organization(&org_id);
+    &OrgId, |arguments, org_id| arguments.bind_organization(org_id);
+    &&OrgId, |arguments, org_id| arguments.bind_organization(org_id);
+    Option<&OrgId>, |arguments, org_id| match org_id {
+        Some(org_id) => arguments.bind_organization(org_id),
+        None => arguments.bind(None::<&str>),
+    };
+}
+
+impl<'v, T> BindValue for &'v Bound<T>
+where
+    &'v T: Encode<'v, Sqlite> + Type<Sqlite> + Encode<'v, Postgres> + Type<Postgres>,
+{
+    fn add_to(self, arguments: Arguments) -> Arguments {
+        arguments.bind(&self.0)
     }
 }
 
@@ -81,7 +167,7 @@ impl Row {
 macro_rules! with_query {
     ($tx:expr, $statement:expr, $arguments:expr, |$query:ident, $conn:ident| $body:expr) => {{
         let keeps = $tx.keeps_statements();
-        match ($tx, $arguments.0.map_err(sqlx::Error::Encode)?) {
+        match ($tx, $arguments.encoded.map_err(sqlx::Error::Encode)?) {
             (Tx::Sqlite(tx), Encoded::Sqlite(values)) => {
                 let $query = sqlx::query_with($statement, values).persistent(keeps);
                 let $conn = &mut **tx;
@@ -100,10 +186,39 @@ macro_rules! with_query {
 impl Tx {
     /// No values yet.
     pub fn arguments(&self) -> Arguments {
-        Arguments(Ok(match self {
+        let encoded = match self {
             Tx::Sqlite(_) => Encoded::Sqlite(SqliteArguments::default()),
             Tx::Postgres(_) => Encoded::Postgres(PgArguments::default()),
-        }))
+        };
+        Arguments { encoded: Ok(encoded), subjects: self.subject_hash().clone(), org_id: None }
+    }
+
+    /// An organization and the subject of one of its users.
+    pub fn arguments_of(&self, org_id: &OrgId, user_id: &UserId) -> Arguments {
+        self.arguments().bind_organization(org_id).bind_user(Some(user_id))
+    }
+
+    pub(super) fn subject_hash(&self) -> &SubjectHash {
+        match self {
+            Tx::Sqlite(tx) => &tx.subjects,
+            Tx::Postgres(tx) => &tx.subjects,
+        }
+    }
+
+    /// The key of a person's rows.
+    pub fn subject(&self, org_id: &OrgId, user_id: &UserId) -> Subject {
+        self.subject_hash().subject(org_id, user_id)
+    }
+
+    /// The keys of several people's rows as a JSON list, for `{subjects:$1}`.
+    pub fn subjects_json<'u>(
+        &self,
+        org_id: &OrgId,
+        users: impl IntoIterator<Item = &'u UserId>,
+    ) -> Result<String> {
+        let subjects = users.into_iter().map(|user_id| self.subject(org_id, user_id));
+        serde_json::to_string(&subjects.collect::<Vec<_>>())
+            .map_err(|e| Error::Internal(e.to_string()))
     }
 
     pub async fn fetch_all<T: Decode>(
@@ -174,11 +289,23 @@ macro_rules! statement {
     };
 }
 
+/// The arguments with the values added in their order.
+#[macro_export]
+macro_rules! arguments {
+    ($arguments:expr $(, $bind:expr)*) => {{
+        #[allow(unused_imports)] // which of them is needed depends on the values
+        use $crate::db::{BindOrganization as _, BindUser as _, BindValue as _};
+        let arguments = $arguments;
+        $(let arguments = $crate::db::Bound($bind).add_to(arguments);)*
+        arguments
+    }};
+}
+
 /// All rows: `rows!(tx, Row, "SELECT …", a, b)`, or with a variable from [`statement!`](crate::statement).
 #[macro_export]
 macro_rules! rows {
     ($tx:expr, $row:ty, $sql:ident $(, $bind:expr)* $(,)?) => {{
-        let (sql, arguments) = ($tx.sql($sql), $tx.arguments()$(.bind($bind))*);
+        let (sql, arguments) = ($tx.sql($sql), $crate::arguments!($tx.arguments() $(, $bind)*));
         $tx.fetch_all::<$row>(sql, arguments).await
     }};
     ($tx:expr, $row:ty, $sql:expr $(, $bind:expr)* $(,)?) => {{
@@ -191,7 +318,7 @@ macro_rules! rows {
 #[macro_export]
 macro_rules! row {
     ($tx:expr, $row:ty, $sql:ident $(, $bind:expr)* $(,)?) => {{
-        let (sql, arguments) = ($tx.sql($sql), $tx.arguments()$(.bind($bind))*);
+        let (sql, arguments) = ($tx.sql($sql), $crate::arguments!($tx.arguments() $(, $bind)*));
         $tx.fetch_optional::<$row>(sql, arguments).await
     }};
     ($tx:expr, $row:ty, $sql:expr $(, $bind:expr)* $(,)?) => {{
@@ -204,7 +331,7 @@ macro_rules! row {
 #[macro_export]
 macro_rules! run {
     ($tx:expr, $sql:ident $(, $bind:expr)* $(,)?) => {{
-        let (sql, arguments) = ($tx.sql($sql), $tx.arguments()$(.bind($bind))*);
+        let (sql, arguments) = ($tx.sql($sql), $crate::arguments!($tx.arguments() $(, $bind)*));
         $tx.execute(sql, arguments).await
     }};
     ($tx:expr, $sql:expr $(, $bind:expr)* $(,)?) => {{

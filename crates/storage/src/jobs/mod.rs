@@ -25,7 +25,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::db::Changes;
+use crate::db::{Changes, Subject};
 use crate::error::{Error, Result};
 use crate::runtime::Runtime;
 use crate::subjects::SubjectWrite;
@@ -60,7 +60,7 @@ pub struct NewJob<'a> {
 pub struct Planned {
     job_id: String,
     org_id: OrgId,
-    user_id: Option<UserId>,
+    subject: Option<Subject>,
     epoch: Option<i64>,
     kind: &'static str,
     payload: Value,

@@ -32,7 +32,7 @@ pub fn plan(runtime: &Runtime, job: NewJob<'_>) -> Planned {
     Planned {
         job_id: runtime.ids.uuid(),
         org_id: job.org_id.to_owned(),
-        user_id: job.subject.map(|s| s.user_id().to_owned()),
+        subject: job.subject.map(SubjectWrite::subject),
         epoch: job.subject.map(SubjectWrite::epoch),
         kind: job.kind,
         payload: job.payload,

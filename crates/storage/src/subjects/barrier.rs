@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::SubjectKeys;
-use crate::db::Tx;
+use crate::db::{Subject, Tx};
 use crate::error::{Code, Error, Result};
 use crate::{row, rows, run};
 use base::owner::{OrgId, UserId};
@@ -16,6 +15,7 @@ use base::owner::{OrgId, UserId};
 pub struct SubjectWrite {
     org_id: OrgId,
     user_id: UserId,
+    subject: Subject,
     epoch: i64,
     #[serde(skip)]
     fence: Option<Fence>,
@@ -44,6 +44,11 @@ impl SubjectWrite {
 
     pub fn user_id(&self) -> &UserId {
         &self.user_id
+    }
+
+    /// The key of the person's rows.
+    pub fn subject(&self) -> Subject {
+        self.subject
     }
 
     /// The person's epoch: goes up with every erasure, and is stored on every row.
@@ -91,8 +96,7 @@ base::vocabulary! {
 }
 
 #[derive(sqlx_macros::FromRow)]
-struct Subject {
-    subject_ref: String,
+struct Known {
     state: SubjectState,
     epoch: i64,
     fence_at: Option<i64>,
@@ -101,6 +105,7 @@ struct Subject {
 
 #[derive(sqlx_macros::FromRow)]
 struct ActiveSubject {
+    subject: Subject,
     user_id: UserId,
     epoch: i64,
     fence_at: Option<i64>,
@@ -112,6 +117,7 @@ impl ActiveSubject {
         let write = SubjectWrite {
             org_id: org_id.to_owned(),
             user_id: self.user_id.clone(),
+            subject: self.subject,
             epoch: self.epoch,
             fence: Fence::of(self.fence_at, self.return_policy),
         };
@@ -121,23 +127,19 @@ impl ActiveSubject {
 
 /// Opens the barrier for `user_id`, or says why it is closed. On PostgreSQL the subject's row stays locked
 /// (shared) until the transaction ends, so an erasure waits for writers and writers for an erasure.
-pub async fn open(
-    tx: &mut Tx,
-    keys: &SubjectKeys,
-    org_id: &OrgId,
-    user_id: &UserId,
-    now: i64,
-) -> Result<SubjectWrite> {
-    let subject = match known(tx, org_id, user_id).await? {
-        Some(subject) => subject,
-        None => admit(tx, keys, org_id, user_id, now).await?,
+pub async fn open(tx: &mut Tx, org_id: &OrgId, user_id: &UserId, now: i64) -> Result<SubjectWrite> {
+    let known = match known(tx, org_id, user_id).await? {
+        Some(known) if known.comes_back() => come_back(tx, org_id, user_id, known).await?,
+        Some(known) => known,
+        None => admit(tx, org_id, user_id, now).await?,
     };
-    match subject.state {
+    match known.state {
         SubjectState::Active => Ok(SubjectWrite {
             org_id: org_id.to_owned(),
             user_id: user_id.to_owned(),
-            epoch: subject.epoch,
-            fence: Fence::of(subject.fence_at, subject.return_policy),
+            subject: tx.subject(org_id, user_id),
+            epoch: known.epoch,
+            fence: Fence::of(known.fence_at, known.return_policy),
         }),
         SubjectState::Erasing => Err(Error::refused(
             Code::SubjectErasing,
@@ -153,13 +155,12 @@ pub async fn open(
 /// [`open`] for work that was begun under `epoch`: refused like a lost lease when the person is another by now.
 pub async fn open_again(
     tx: &mut Tx,
-    keys: &SubjectKeys,
     org_id: &OrgId,
     user_id: &UserId,
     epoch: Option<i64>,
     now: i64,
 ) -> Result<SubjectWrite> {
-    let subject = open(tx, keys, org_id, user_id, now).await?;
+    let subject = open(tx, org_id, user_id, now).await?;
     if epoch.is_some_and(|epoch| epoch != subject.epoch()) {
         return Err(Error::LeaseLost);
     }
@@ -177,40 +178,36 @@ pub async fn open_known(
         let found = rows!(
             tx,
             ActiveSubject,
-            "SELECT user_id, epoch, fence_at, return_policy FROM subjects
-             WHERE org_id = $1 AND user_id IN {texts:$2} AND state = 'active' {lock:SHARE}",
+            "SELECT subject, user_id, epoch, fence_at, return_policy FROM subjects
+             WHERE org_id = $1 AND subject IN {subjects:$2} AND state = 'active' {lock:SHARE}",
             org_id,
-            listed(some)?
+            tx.subjects_json(org_id, some)?
         )?;
         open.extend(found.into_iter().map(|subject| subject.open(org_id)));
     }
     Ok(open)
 }
 
-/// Opens the barrier for those of `users` who are new. Those who were erased, or may have been under an older key, are
-/// left out: [`open`] says why, or lets them come back.
+/// Opens the barrier for those of `users` who are new. Those who were erased are left out: [`open`] says why, or lets
+/// them come back.
 pub async fn open_new(
     tx: &mut Tx,
-    keys: &SubjectKeys,
     org_id: &OrgId,
     users: &[&UserId],
     now: i64,
 ) -> Result<BTreeMap<UserId, SubjectWrite>> {
-    let new: Vec<(&UserId, Vec<String>)> = users
-        .iter()
-        .map(|user_id| (*user_id, keys.all_subject_refs(org_id, user_id)))
-        .filter(|(_, refs)| refs.len() == 1)
-        .collect();
     let mut open = BTreeMap::new();
-    for some in new.chunks(1000) {
+    for some in users.chunks(1000) {
+        let new: Vec<_> = some.iter().map(|user| (tx.subject(org_id, user), user)).collect();
         let admitted = rows!(
             tx,
             ActiveSubject,
-            "INSERT INTO subjects (org_id, subject_ref, user_id, state, epoch, created_at)
-             SELECT $1, value -> 1 ->> 0, value ->> 0, 'active', 1, $3 FROM {lists:$2} AS new WHERE TRUE
-             ON CONFLICT DO NOTHING RETURNING user_id, epoch, fence_at, return_policy",
+            "INSERT INTO subjects (org_id, subject, user_id, state, epoch, created_at)
+             SELECT $1, {subject:value ->> 0}, value ->> 1, 'active', 1, $3
+               FROM {lists:$2} AS new WHERE TRUE
+             ON CONFLICT DO NOTHING RETURNING subject, user_id, epoch, fence_at, return_policy",
             org_id,
-            listed(some)?,
+            serde_json::to_string(&new).map_err(|e| Error::Internal(e.to_string()))?,
             now
         )?;
         open.extend(admitted.into_iter().map(|subject| subject.open(org_id)));
@@ -218,21 +215,11 @@ pub async fn open_new(
     Ok(open)
 }
 
-fn listed(items: &[impl Serialize]) -> Result<String> {
-    serde_json::to_string(items).map_err(|e| Error::Internal(e.to_string()))
-}
-
 /// Keeps all writers of a person out until the transaction ends, also those who are just bringing the person in.
-pub async fn lock(
-    tx: &mut Tx,
-    keys: &SubjectKeys,
-    org_id: &OrgId,
-    user_id: &UserId,
-    now: i64,
-) -> Result<()> {
+pub async fn lock(tx: &mut Tx, org_id: &OrgId, user_id: &UserId, now: i64) -> Result<()> {
     if !hold(tx, org_id, user_id).await? {
         // Waits for whoever admits them at this moment; nobody else can from here on.
-        admit(tx, keys, org_id, user_id, now).await?;
+        admit(tx, org_id, user_id, now).await?;
         hold(tx, org_id, user_id).await?;
     }
     Ok(())
@@ -242,83 +229,62 @@ async fn hold(tx: &mut Tx, org_id: &OrgId, user_id: &UserId) -> Result<bool> {
     let found = row!(
         tx,
         (i64,),
-        "SELECT epoch FROM subjects WHERE org_id = $1 AND user_id = $2 {lock:UPDATE}",
+        "SELECT epoch FROM subjects WHERE org_id = $1 AND subject = $2 {lock:UPDATE}",
         org_id,
         user_id
     )?;
     Ok(found.is_some())
 }
 
-async fn known(tx: &mut Tx, org_id: &OrgId, user_id: &UserId) -> Result<Option<Subject>> {
+async fn known(tx: &mut Tx, org_id: &OrgId, user_id: &UserId) -> Result<Option<Known>> {
     row!(
         tx,
-        Subject,
-        "SELECT subject_ref, state, epoch, fence_at, return_policy FROM subjects
-         WHERE org_id = $1 AND user_id = $2 {lock:SHARE}",
+        Known,
+        "SELECT state, epoch, fence_at, return_policy FROM subjects
+         WHERE org_id = $1 AND subject = $2 {lock:SHARE}",
         org_id,
         user_id
     )
 }
 
-/// A person without a row under their id is new, or erased: the references tell. Under the current key the unique
-/// index tells; under older keys they are looked for first.
-async fn admit(
-    tx: &mut Tx,
-    keys: &SubjectKeys,
-    org_id: &OrgId,
-    user_id: &UserId,
-    now: i64,
-) -> Result<Subject> {
-    let refs = keys.all_subject_refs(org_id, user_id);
-    if refs.len() > 1
-        && let Some(subject) = erased(tx, org_id, &refs).await?
-    {
-        return come_back(tx, org_id, user_id, subject).await;
-    }
+/// Stores a person whom nobody has seen; if somebody else does so at this moment, waits for that.
+async fn admit(tx: &mut Tx, org_id: &OrgId, user_id: &UserId, now: i64) -> Result<Known> {
     let admitted = row!(
         tx,
-        Subject,
-        "INSERT INTO subjects (org_id, subject_ref, user_id, state, epoch, created_at)
+        Known,
+        "INSERT INTO subjects (org_id, subject, user_id, state, epoch, created_at)
          VALUES ($1, $2, $3, 'active', 1, $4) ON CONFLICT DO NOTHING
-         RETURNING subject_ref, state, epoch, fence_at, return_policy",
+         RETURNING state, epoch, fence_at, return_policy",
         org_id,
-        &refs[0],
         user_id,
+        user_id.as_str(),
         now
     )?;
-    if let Some(subject) = admitted {
-        return Ok(subject);
-    }
-    // Somebody else admitted them just now, or they were erased.
-    if let Some(subject) = known(tx, org_id, user_id).await? {
-        return Ok(subject);
-    }
-    match erased(tx, org_id, &refs).await? {
-        Some(subject) => come_back(tx, org_id, user_id, subject).await,
-        None => Err(Error::unavailable("This user is being admitted elsewhere; try again.", 1)),
+    let known = match admitted {
+        Some(admitted) => Some(admitted),
+        None => known(tx, org_id, user_id).await?,
+    };
+    known.ok_or_else(|| Error::unavailable("This user is being admitted elsewhere; try again.", 1))
+}
+
+impl Known {
+    /// True for somebody who was erased under the policy `fenced`: their first write brings them back.
+    fn comes_back(&self) -> bool {
+        self.state == SubjectState::Erased && self.return_policy == ReturnPolicy::Fenced
     }
 }
 
-/// Somebody who was erased under the policy `fenced` is active again with their first write, under the epoch that
-/// their erasure began.
-async fn come_back(
-    tx: &mut Tx,
-    org_id: &OrgId,
-    user_id: &UserId,
-    mut subject: Subject,
-) -> Result<Subject> {
-    if subject.state == SubjectState::Erased && subject.return_policy == ReturnPolicy::Fenced {
-        run!(
-            tx,
-            "UPDATE subjects SET state = 'active', user_id = $3
-             WHERE org_id = $1 AND subject_ref = $2 AND state = 'erased'",
-            org_id,
-            &subject.subject_ref,
-            user_id
-        )?;
-        subject.state = SubjectState::Active;
-    }
-    Ok(subject)
+/// Makes somebody who was erased active again, under the epoch that their erasure began.
+async fn come_back(tx: &mut Tx, org_id: &OrgId, user_id: &UserId, known: Known) -> Result<Known> {
+    run!(
+        tx,
+        "UPDATE subjects SET state = 'active', user_id = $3
+         WHERE org_id = $1 AND subject = $2 AND state = 'erased'",
+        org_id,
+        user_id,
+        user_id.as_str()
+    )?;
+    Ok(Known { state: SubjectState::Active, ..known })
 }
 
 /// The epoch of a person whom the barrier is open for; nothing for anyone else.
@@ -326,23 +292,23 @@ pub async fn open_epoch(tx: &mut Tx, org_id: &OrgId, user_id: &UserId) -> Result
     let found = row!(
         tx,
         (i64,),
-        "SELECT epoch FROM subjects WHERE org_id = $1 AND user_id = $2 AND state = 'active'",
+        "SELECT epoch FROM subjects WHERE org_id = $1 AND subject = $2 AND state = 'active'",
         org_id,
         user_id
     )?;
     Ok(found.map(|(epoch,)| epoch))
 }
 
-/// For a statement that asks along the way: whether one of these references is of somebody who is being erased.
+/// For a statement that asks along the way: whether this person (organization and subject) is being erased.
 #[macro_export]
 macro_rules! erasing {
-    ($org_id:literal, $subject_refs:literal) => {
+    ($org_id:literal, $subject:literal) => {
         concat!(
             "EXISTS (SELECT 1 FROM subjects WHERE org_id = ",
             $org_id,
-            " AND subject_ref IN {texts:",
-            $subject_refs,
-            "} AND state = 'erasing')"
+            " AND subject = ",
+            $subject,
+            " AND state = 'erasing')"
         )
     };
 }
@@ -354,29 +320,10 @@ pub fn is_erasing() -> Error {
 }
 
 /// Refuses to read for somebody who is being erased right now; anybody else may be asked about.
-pub async fn not_erasing(
-    tx: &mut Tx,
-    keys: &SubjectKeys,
-    org_id: &OrgId,
-    user_id: &UserId,
-) -> Result<()> {
-    let refs = serde_json::to_string(&keys.all_subject_refs(org_id, user_id))
-        .map_err(|e| Error::Internal(e.to_string()))?;
-    let found = row!(tx, (bool,), concat!("SELECT ", erasing!("$1", "$2")), org_id, refs)?;
+pub async fn not_erasing(tx: &mut Tx, org_id: &OrgId, user_id: &UserId) -> Result<()> {
+    let found = row!(tx, (bool,), concat!("SELECT ", erasing!("$1", "$2")), org_id, user_id)?;
     match found {
         Some((true,)) => Err(is_erasing()),
         _ => Ok(()),
     }
-}
-
-async fn erased(tx: &mut Tx, org_id: &OrgId, refs: &[String]) -> Result<Option<Subject>> {
-    let refs = serde_json::to_string(refs).map_err(|e| Error::Internal(e.to_string()))?;
-    row!(
-        tx,
-        Subject,
-        "SELECT subject_ref, state, epoch, fence_at, return_policy FROM subjects
-         WHERE org_id = $1 AND subject_ref IN {texts:$2} AND user_id IS NULL {lock:SHARE}",
-        org_id,
-        refs
-    )
 }

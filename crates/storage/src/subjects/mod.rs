@@ -15,6 +15,7 @@ mod sql;
 pub mod user_tables;
 pub mod wall;
 
+pub use crate::db::{Subject, SubjectHash};
 pub use barrier::{ReturnPolicy, SubjectState, SubjectWrite};
 pub use in_flight::InFlight;
 pub use references::{COMMAND_LINE, KeyPurpose, SubjectKeys};

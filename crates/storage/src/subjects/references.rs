@@ -12,6 +12,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use ring::hkdf::{HKDF_SHA256, Salt};
 use sha2::Sha256;
 
+use crate::db::SubjectHash;
 use base::ids::Ids;
 use base::owner::{OrgId, UserId};
 use base::private_files;
@@ -87,6 +88,11 @@ impl SubjectKeys {
         }
     }
 
+    /// The hash that makes subjects, under the oldest key.
+    pub fn subject_hash(&self) -> SubjectHash {
+        SubjectHash::new(self.keys.first().map_or(&[], |key| &key.secret))
+    }
+
     /// The reference of a person under the current key.
     pub fn subject_ref(&self, org_id: &OrgId, user_id: &UserId) -> String {
         self.keys.last().map(|key| key.reference("subref_v1_", org_id, user_id)).unwrap_or_default()
@@ -135,6 +141,11 @@ impl SubjectKeys {
     /// [`SubjectKeys::derive`] from the key with this id, if it is known.
     pub(super) fn derive_by(&self, key_id: &str, purpose: &str) -> Option<[u8; 32]> {
         self.keys.iter().find(|key| key.id == key_id).map(|key| key.derive(purpose))
+    }
+
+    /// The id of the key that subjects are made with.
+    pub fn subject_key_id(&self) -> &str {
+        self.keys.first().map_or("", |key| &key.id)
     }
 
     /// `(key id, check value)` pairs that the database keeps to notice a replica with other keys.

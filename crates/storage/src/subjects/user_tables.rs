@@ -5,7 +5,7 @@ use crate::db::{Engine, Tx};
 use crate::error::Result;
 use base::owner::{OrgId, UserId};
 
-/// One user-owned table. Every one of them has the columns `org_id`, `user_id` and `epoch`.
+/// One user-owned table. Every one of them has the columns `org_id`, `subject` and `epoch`.
 ///
 /// For rows that are summed up elsewhere, `AFTER DELETE` triggers in the table's migration correct the sums: they run
 /// in the same transaction as every deletion, whatever code path deletes.
@@ -13,7 +13,7 @@ pub struct UserTable {
     pub table: &'static str,
     /// The name people see in exports, counts and certificates.
     pub target: &'static str,
-    /// True if rows without a user may be in it too (`user_id IS NULL`: not user-owned).
+    /// True if rows without a user may be in it too (`subject IS NULL`: not user-owned).
     pub user_optional: bool,
     /// True if SQLite numbers its rows; `WITHOUT ROWID` tables have no such number.
     pub has_rowid: bool,
@@ -27,11 +27,14 @@ pub struct UserTable {
 /// Columns that an export leaves out: the same for everyone, or made from other columns.
 const NOT_EXPORTED: &[&str] = &["org_id", "epoch", "terms", "document"];
 
+/// The user id, which the tables do not hold.
+const USER_ID: &str = "(SELECT user_id FROM subjects WHERE org_id = $1 AND subject = $2)";
+
 impl UserTable {
     /// Deletes a person's rows and gives how many there were.
     pub async fn delete_rows(&self, tx: &mut Tx, org_id: &OrgId, user_id: &UserId) -> Result<u64> {
-        let statement = format!("DELETE FROM {} WHERE org_id = $1 AND user_id = $2", self.table);
-        tx.change(statement, &[org_id, user_id]).await
+        let statement = format!("DELETE FROM {} WHERE org_id = $1 AND subject = $2", self.table);
+        tx.change(statement, tx.arguments_of(org_id, user_id)).await
     }
 
     /// Deletes up to `limit` of the rows a person had before `epoch`; gives how many.
@@ -50,10 +53,10 @@ impl UserTable {
             Engine::Postgres => ("ctid", "= ANY(ARRAY(", "))"),
         };
         let statement = format!(
-            "DELETE FROM {table} WHERE org_id = $1 AND user_id = $2 AND ({row}) {start}SELECT {row} FROM {table}
-             WHERE org_id = $1 AND user_id = $2 AND epoch < {epoch} LIMIT {limit}{end}"
+            "DELETE FROM {table} WHERE org_id = $1 AND subject = $2 AND ({row}) {start}SELECT {row} FROM {table}
+             WHERE org_id = $1 AND subject = $2 AND epoch < {epoch} LIMIT {limit}{end}"
         );
-        tx.change(statement, &[org_id, user_id]).await
+        tx.change(statement, tx.arguments_of(org_id, user_id)).await
     }
 
     /// Number of a person's rows from before `epoch`.
@@ -65,10 +68,10 @@ impl UserTable {
         epoch: i64,
     ) -> Result<u64> {
         let query = format!(
-            "SELECT COUNT(*) FROM {} WHERE org_id = $1 AND user_id = $2 AND epoch < {epoch}",
+            "SELECT COUNT(*) FROM {} WHERE org_id = $1 AND subject = $2 AND epoch < {epoch}",
             self.table
         );
-        tx.number(query, &[org_id, user_id]).await
+        tx.number(query, tx.arguments_of(org_id, user_id)).await
     }
 
     /// True if a person has no rows from before `epoch`.
@@ -80,19 +83,22 @@ impl UserTable {
         epoch: i64,
     ) -> Result<bool> {
         let query = format!(
-            "SELECT COUNT(*) FROM (SELECT 1 FROM {} WHERE org_id = $1 AND user_id = $2
+            "SELECT COUNT(*) FROM (SELECT 1 FROM {} WHERE org_id = $1 AND subject = $2
              AND epoch < {epoch} LIMIT 1) AS one",
             self.table
         );
-        Ok(tx.number(query, &[org_id, user_id]).await? == 0)
+        Ok(tx.number(query, tx.arguments_of(org_id, user_id)).await? == 0)
     }
 
-    /// The query that gives a person's rows (organization `$1`, user `$2`) as JSON, one text per row.
+    /// The query that gives a person's rows (organization `$1`, subject `$2`) as JSON, one text per row.
     pub async fn export_query(&self, tx: &mut Tx) -> Result<String> {
         let columns = tx.columns_of(self.table).await?;
         let mut fields = String::new();
         for (name, kind) in columns.iter().filter(|(n, _)| !NOT_EXPORTED.contains(&n.as_str())) {
-            let value = self.exported_value(tx.engine(), name, kind);
+            let (name, value) = match name.as_str() {
+                "subject" => ("user_id", USER_ID.to_owned()),
+                name => (name, self.exported_value(tx.engine(), name, kind)),
+            };
             if !fields.is_empty() {
                 fields.push_str(", ");
             }
@@ -104,8 +110,8 @@ impl UserTable {
         };
         let UserTable { table, key, .. } = self;
         Ok(format!(
-            "SELECT {object} FROM {table} WHERE org_id = $1 AND user_id = $2
-             ORDER BY org_id, user_id, {key}"
+            "SELECT {object} FROM {table} WHERE org_id = $1 AND subject = $2
+             ORDER BY org_id, subject, {key}"
         ))
     }
 

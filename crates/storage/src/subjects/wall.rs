@@ -52,7 +52,7 @@ fn trigger_names(engine: Engine, table: &str) -> Vec<String> {
 
 fn sqlite_triggers(table: &UserTable) -> String {
     let name = table.table;
-    let owned = if table.user_optional { "NEW.user_id IS NOT NULL AND " } else { "" };
+    let owned = if table.user_optional { "NEW.subject IS NOT NULL AND " } else { "" };
     ["insert", "update"]
         .map(|event| {
             format!(
@@ -60,7 +60,7 @@ fn sqlite_triggers(table: &UserTable) -> String {
                  CREATE TRIGGER wall_{name}_{event} BEFORE {event} ON {name}
                  WHEN {owned}NOT EXISTS (
                      SELECT 1 FROM subjects
-                     WHERE org_id = NEW.org_id AND user_id = NEW.user_id
+                     WHERE org_id = NEW.org_id AND subject = NEW.subject
                        AND state = 'active' AND epoch = NEW.epoch)
                  BEGIN SELECT RAISE(ABORT, '{WALL_MESSAGE}'); END;\n"
             )
@@ -73,9 +73,9 @@ fn postgres_function() -> String {
     format!(
         "CREATE OR REPLACE FUNCTION subject_wall() RETURNS trigger LANGUAGE plpgsql AS $$
          BEGIN
-             IF NEW.user_id IS NULL THEN RETURN NEW; END IF;
+             IF NEW.subject IS NULL THEN RETURN NEW; END IF;
              PERFORM 1 FROM subjects
-              WHERE org_id = NEW.org_id AND user_id = NEW.user_id
+              WHERE org_id = NEW.org_id AND subject = NEW.subject
                 AND state = 'active' AND epoch = NEW.epoch FOR SHARE;
              IF NOT FOUND THEN RAISE EXCEPTION '{WALL_MESSAGE}'; END IF;
              RETURN NEW;

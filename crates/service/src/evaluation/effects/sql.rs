@@ -132,12 +132,12 @@ async fn sides(
                     CAST(SUM(100000000 / r.chance) AS BIGINT) AS weight,
                     CAST(SUM(CASE WHEN r.is_success THEN 100000000 / r.chance ELSE 0 END) AS BIGINT) AS successes
              FROM trial_exposures x
-             JOIN evaluation_results r ON r.org_id = x.org_id AND r.user_id = x.user_id AND r.session_id = x.session_id
+             JOIN evaluation_results r ON r.org_id = x.org_id AND r.subject = x.subject AND r.session_id = x.session_id
              WHERE x.org_id = $1 AND r.evaluation_name = 'agent_success' AND r.is_newest AND r.chance > 0
                AND ($2 IS NULL OR EXISTS (
-                    SELECT 1 FROM sessions s WHERE s.org_id = x.org_id AND s.user_id = x.user_id
+                    SELECT 1 FROM sessions s WHERE s.org_id = x.org_id AND s.subject = x.subject
                        AND s.session_id = x.session_id AND s.source = $2))
-             GROUP BY x.agent_playbook_id, x.epoch_no, x.withheld, x.user_id) per_user
+             GROUP BY x.agent_playbook_id, x.epoch_no, x.withheld, x.subject) per_user
          GROUP BY agent_playbook_id, epoch_no, withheld, sessions, weight, successes
          ORDER BY agent_playbook_id, epoch_no, withheld, sessions, weight, successes",
         org_id,
@@ -159,7 +159,7 @@ async fn sides(
         FirstFoundRow,
         "SELECT agent_playbook_id, epoch_no, withheld, day, COUNT(*) AS users FROM (
              SELECT agent_playbook_id, epoch_no, withheld, MIN(found_at) / 86400 AS day FROM trial_exposures
-             WHERE org_id = $1 GROUP BY agent_playbook_id, epoch_no, withheld, user_id) per_user
+             WHERE org_id = $1 GROUP BY agent_playbook_id, epoch_no, withheld, subject) per_user
          GROUP BY agent_playbook_id, epoch_no, withheld, day
          ORDER BY agent_playbook_id, epoch_no, withheld, day",
         org_id
@@ -200,20 +200,21 @@ impl FoundRow {
 macro_rules! found_of_playbook {
     ($day:literal, $group:literal) => {
         concat!(
-            "SELECT x.epoch_no, x.withheld, x.user_id, ",
+            "SELECT x.epoch_no, x.withheld, u.user_id, ",
             $day,
             " AS day, COUNT(r.result_id) AS sessions,
                     CAST(COALESCE(SUM(100000000 / r.chance), 0) AS BIGINT) AS weight,
                     CAST(COALESCE(SUM(CASE WHEN r.is_success THEN 100000000 / r.chance ELSE 0 END), 0) AS BIGINT)
                         AS successes
              FROM trial_exposures x
-             LEFT JOIN evaluation_results r ON r.org_id = x.org_id AND r.user_id = x.user_id
+             JOIN subjects u ON u.org_id = x.org_id AND u.subject = x.subject
+             LEFT JOIN evaluation_results r ON r.org_id = x.org_id AND r.subject = x.subject
                    AND r.session_id = x.session_id AND r.evaluation_name = 'agent_success' AND r.is_newest
                    AND r.chance > 0
              WHERE x.org_id = $1 AND x.agent_playbook_id = $2
-             GROUP BY x.epoch_no, x.withheld, x.user_id",
+             GROUP BY x.epoch_no, x.withheld, u.user_id",
             $group,
-            " ORDER BY x.epoch_no, x.withheld, x.user_id",
+            " ORDER BY x.epoch_no, x.withheld, u.user_id",
             $group
         )
     };
@@ -300,11 +301,11 @@ pub async fn failed_sessions(
     rows!(
         tx,
         FailedSession,
-        "SELECT user_id, session_id, last_interaction_id, failure_reason FROM (
-             SELECT r.user_id, r.session_id, r.last_interaction_id, r.failure_reason, x.found_at,
-                    ROW_NUMBER() OVER (PARTITION BY r.user_id ORDER BY x.found_at DESC, r.session_id) AS place
+        "SELECT u.user_id, session_id, last_interaction_id, failure_reason FROM (
+             SELECT r.subject, r.session_id, r.last_interaction_id, r.failure_reason, x.found_at,
+                    ROW_NUMBER() OVER (PARTITION BY r.subject ORDER BY x.found_at DESC, r.session_id) AS place
              FROM trial_exposures x
-             JOIN evaluation_results r ON r.org_id = x.org_id AND r.user_id = x.user_id AND r.session_id = x.session_id
+             JOIN evaluation_results r ON r.org_id = x.org_id AND r.subject = x.subject AND r.session_id = x.session_id
              WHERE x.org_id = $1 AND x.agent_playbook_id = $2 AND NOT x.withheld
                AND r.evaluation_name = 'agent_success' AND r.is_newest AND NOT r.is_success
                AND x.epoch_no IN (
@@ -312,7 +313,8 @@ pub async fn failed_sessions(
                     WHERE e.org_id = $1 AND e.agent_playbook_id = $2 AND e.digest = (
                           SELECT n.digest FROM trial_epochs n WHERE n.org_id = $1 AND n.agent_playbook_id = $2
                            ORDER BY n.epoch_no DESC LIMIT 1))) newest
-         WHERE place = 1 ORDER BY found_at DESC, user_id LIMIT $3",
+         JOIN subjects u ON u.org_id = $1 AND u.subject = newest.subject
+         WHERE place = 1 ORDER BY found_at DESC, newest.subject LIMIT $3",
         org_id,
         agent_playbook_id,
         limit

@@ -24,10 +24,10 @@ pub async fn page(
         EvaluationResult,
         concat!(
             "SELECT p.regular_vs_shadow, ",
-            verdict_columns!(),
+            verdict_columns!("{user_of:r} AS user_id"),
             "
          FROM evaluation_results r LEFT JOIN shadow_sessions p
-             ON p.org_id = r.org_id AND p.user_id = r.user_id AND p.session_id = r.session_id
+             ON p.org_id = r.org_id AND p.subject = r.subject AND p.session_id = r.session_id
             AND p.judge_prompt_version = $2
          WHERE r.org_id = $1 AND r.created_at >= $3 AND r.created_at <= $4
            AND (r.created_at, r.result_id) > ($5, $6) AND r.evaluation_name = 'agent_success'

@@ -15,13 +15,14 @@ pub async fn labels(tx: &mut Tx, org_id: &OrgId, limit: i64) -> Result<Vec<Truth
     rows!(
         tx,
         Truth,
-        "SELECT l.user_id, l.session_id, l.is_success, l.labelled_at AS said_at FROM session_labels l
+        "SELECT u.user_id, l.session_id, l.is_success, l.labelled_at AS said_at
+         FROM session_labels l JOIN subjects u ON u.org_id = l.org_id AND u.subject = l.subject
          WHERE l.org_id = $1 AND l.evaluation_name = 'agent_success'
            AND NOT EXISTS (SELECT 1 FROM session_labels n
-                WHERE n.org_id = l.org_id AND n.user_id = l.user_id AND n.session_id = l.session_id
+                WHERE n.org_id = l.org_id AND n.subject = l.subject AND n.session_id = l.session_id
                   AND n.evaluation_name = l.evaluation_name
                   AND (n.labelled_at, n.labelled_by) > (l.labelled_at, l.labelled_by))
-         ORDER BY l.labelled_at DESC, l.user_id, l.session_id LIMIT $2 + 0",
+         ORDER BY l.labelled_at DESC, l.subject, l.session_id LIMIT $2 + 0",
         org_id,
         limit
     )
@@ -32,13 +33,13 @@ pub async fn outcomes(tx: &mut Tx, org_id: &OrgId, limit: i64) -> Result<Vec<Tru
     rows!(
         tx,
         Truth,
-        "SELECT o.user_id, o.session_id, o.outcome = 'success' AS is_success, o.recorded_at AS said_at
-         FROM session_outcomes o
+        "SELECT u.user_id, o.session_id, o.outcome = 'success' AS is_success, o.recorded_at AS said_at
+         FROM session_outcomes o JOIN subjects u ON u.org_id = o.org_id AND u.subject = o.subject
          WHERE o.org_id = $1 AND o.outcome <> 'unknown'
            AND NOT EXISTS (SELECT 1 FROM session_outcomes n
-                WHERE n.org_id = o.org_id AND n.user_id = o.user_id AND n.session_id = o.session_id
+                WHERE n.org_id = o.org_id AND n.subject = o.subject AND n.session_id = o.session_id
                   AND n.revision > o.revision)
-         ORDER BY o.recorded_at DESC, o.user_id, o.session_id LIMIT $2 + 0",
+         ORDER BY o.recorded_at DESC, o.subject, o.session_id LIMIT $2 + 0",
         org_id,
         limit
     )
@@ -154,7 +155,7 @@ pub async fn insert_training(
         }
         let mut changes = Changes::default();
         changes.add_rows(
-            "INSERT INTO model_training (org_id, user_id, session_id, model_number, epoch, is_success, truth,
+            "INSERT INTO model_training (org_id, subject, session_id, model_number, epoch, is_success, truth,
                 out_of_fold)
              VALUES {rows}",
             8,
@@ -192,7 +193,8 @@ pub async fn trained_on(tx: &mut Tx, org_id: &OrgId, number: i64) -> Result<Vec<
     rows!(
         tx,
         (UserId, String),
-        "SELECT user_id, session_id FROM model_training WHERE org_id = $1 AND model_number = $2",
+        "SELECT u.user_id, session_id FROM model_training JOIN subjects u USING (org_id, subject)
+         WHERE org_id = $1 AND model_number = $2",
         org_id,
         number
     )
@@ -208,7 +210,7 @@ pub async fn learned_from(
     let found = row!(
         tx,
         (i64,),
-        "SELECT COUNT(*) FROM model_training WHERE org_id = $1 AND user_id = $2 AND epoch < $3",
+        "SELECT COUNT(*) FROM model_training WHERE org_id = $1 AND subject = $2 AND epoch < $3",
         org_id,
         user_id,
         epoch

@@ -14,7 +14,7 @@ use super::sql::{self, AfterCitation, AfterResult};
 use super::windows::Span;
 use crate::app::App;
 use crate::sessions::CitationKind;
-use base::owner::OrgId;
+use base::owner::{OrgId, UserId};
 use storage::error::Result;
 
 /// A list in an answer: empty, or the place of one that is sent later.
@@ -76,7 +76,7 @@ impl Lists {
         sources: Option<&[String]>,
     ) -> StreamedList {
         let rule = (kind, rule_id.to_owned());
-        let after = (i64::MIN, String::new(), String::new());
+        let after = (i64::MIN, UserId::default(), String::new());
         self.add(Spec::Citing { rule, sources: sources.map(<[String]>::to_vec), after })
     }
 }

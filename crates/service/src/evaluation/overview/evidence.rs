@@ -17,13 +17,14 @@ use super::windows::Span;
 use super::{OverviewRequest, SourceSet};
 use crate::app::App;
 use crate::sessions::CitationKind;
-use base::owner::{OrgId, UserId};
+use base::owner::OrgId;
 use stats::UserSum;
 use stats::association::{Association, CitingUser, MarkedAssociation, SMALLEST_USERS, mark};
 use stats::grouped::GroupSums;
 use stats::reason::{Defined, NullReason};
 use storage::db::Tx;
 use storage::error::Result;
+use storage::subjects::Subject;
 
 /// Difference of success between sessions that cite a rule and sessions of the same users, or else of the same source and
 /// version of the agent, that do not. Nothing was randomised: it is an association, not an effect.
@@ -160,7 +161,7 @@ pub async fn evidence(
     let begun = Instant::now();
     let (judged, citing) =
         sql::by_user(tx, org_id, window, request.agent_version.as_deref()).await?;
-    let part = |sources: Option<&[String]>| assess(org_id, &judged, &citing, sources);
+    let part = |sources: Option<&[String]>| assess(&judged, &citing, sources);
     let evidence = Arc::new(AllEvidence {
         whole: part(None),
         sets: request.source_sets.iter().map(|set| part(Some(&set.sources))).collect(),
@@ -185,18 +186,17 @@ pub async fn evidence(
 type UserSums = BTreeMap<(u32, u32), UserSum>;
 
 fn assess(
-    org_id: &OrgId,
     judged: &[JudgedUser],
     citing: &[CitingSessions],
     sources: Option<&[String]>,
 ) -> RulesEvidence {
     let has = |source: &String| sources.is_none_or(|sources| sources.contains(source));
-    let mut users: HashMap<&UserId, u32> = HashMap::new();
+    let mut users: HashMap<Subject, u32> = HashMap::new();
     let mut strata: HashMap<(&str, &str), u32> = HashMap::new();
     let mut all = UserSums::new();
     for row in judged.iter().filter(|row| has(&row.source)) {
         let place = (
-            number(&mut users, &row.user_id),
+            number(&mut users, row.subject),
             number(&mut strata, (row.source.as_str(), row.agent_version.as_str())),
         );
         all.insert(place, user_sum(row.n, row.successes));
@@ -204,12 +204,12 @@ fn assess(
     let mut rules: BTreeMap<(CitationKind, &str), (UserSums, GroupSums)> = BTreeMap::new();
     for row in citing.iter().filter(|row| has(&row.source)) {
         let stratum = (row.source.as_str(), row.agent_version.as_str());
-        let (Some(&user), Some(&stratum)) = (users.get(&row.user_id), strata.get(&stratum)) else {
+        let (Some(&user), Some(&stratum)) = (users.get(&row.subject), strata.get(&stratum)) else {
             continue;
         };
         let (sums, groups) = rules.entry((row.kind, &row.rule_id)).or_default();
         sums.insert((user, stratum), user_sum(row.n, row.successes));
-        let group = usize::try_from(sql::group_of(org_id, &row.user_id)).unwrap_or(0);
+        let group = usize::try_from(row.user_group).unwrap_or(0);
         #[allow(clippy::cast_precision_loss)] // counts of sessions fit exactly
         groups.add(group, row.n as f64, row.successes as f64);
     }

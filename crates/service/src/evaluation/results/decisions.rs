@@ -72,7 +72,7 @@ async fn explain(
     session_id: String,
     now: i64,
 ) -> Result<Decision> {
-    let key = session_key(&user_id, &session_id);
+    let key = session_key(tx.subject(org_id, &user_id), &session_id);
     let job = jobs::latest(tx, org_id, &user_id, session_job::SESSION, &key).await?;
     let stored = sql::find_decision(tx, org_id, &user_id, &session_id).await?;
     let (decision, reason, due_at, decided_at) = match (job, stored) {

@@ -296,7 +296,7 @@ pub async fn open_subject(
     epoch: Option<i64>,
 ) -> Result<SubjectWrite> {
     let now = app.clock.now();
-    barrier::open_again(tx, &app.subject_keys, org_id, user_id, epoch, now).await
+    barrier::open_again(tx, org_id, user_id, epoch, now).await
 }
 
 /// Writes the grade of a session that is held, with what was there when it was.

@@ -266,7 +266,7 @@ async fn enqueue(
         .write("evaluation.enqueue_grade", input, |tx, (app, org_id, user_id, request)| {
             Box::pin(async move {
                 let now = app.clock.now();
-                let subject = barrier::open(tx, &app.subject_keys, org_id, user_id, now).await?;
+                let subject = barrier::open(tx, org_id, user_id, now).await?;
                 if !request.refresh
                     && let Some(result) = find(tx, org_id, user_id, request).await?
                     && result.evaluated_at > now - CACHE_SECONDS
@@ -278,7 +278,7 @@ async fn enqueue(
                 let payload = GradePayload::of(request, now);
                 let GradePayload { session_id, agent_version, evaluation_name: name, .. } =
                     &payload;
-                let key = session_key(user_id, session_id);
+                let key = session_key(subject.subject(), session_id);
                 let job = NewJob {
                     kind: KIND,
                     org_id,

@@ -8,12 +8,11 @@ use serde::{Deserialize, Serialize};
 use super::session_job;
 use crate::app::App;
 use crate::evaluation::learned;
-use base::owner::UserId;
 use judge::JudgeState;
 use storage::db::Tx;
 use storage::error::Result;
 use storage::jobs::{self, NewJob, OnDuplicate, Planned};
-use storage::subjects::SubjectWrite;
+use storage::subjects::{Subject, SubjectWrite};
 
 /// Attempts at one judgement that fail for its own sake (a malformed answer, a refusal) before it is given up.
 pub const ATTEMPTS: i64 = 5;
@@ -32,8 +31,8 @@ pub fn is_zero(times: &i64) -> bool {
 }
 
 /// The key that keeps one session's work together; users and sessions cannot run into each other.
-pub fn session_key(user_id: &UserId, session_id: &str) -> String {
-    format!("{}:{user_id}:{session_id}", user_id.len())
+pub fn session_key(subject: Subject, session_id: &str) -> String {
+    format!("{subject}:{session_id}")
 }
 
 /// A session grew, shrank or ended: it is due after its quiet period, or at once when it was finished. One
@@ -99,7 +98,7 @@ fn new_job<'a>(
         subject: Some(subject),
         parent_id: None,
         payload: jobs::stored(&SessionPayload { session_id: session_id.to_owned(), postponed: 0 }),
-        dedupe_key: Some(session_key(subject.user_id(), session_id)),
+        dedupe_key: Some(session_key(subject.subject(), session_id)),
         on_duplicate: OnDuplicate::Move,
         run_at: app.clock.now() + wait,
         max_attempts: ATTEMPTS,

@@ -12,6 +12,7 @@ use crate::evaluation::sql::{self, PredictedSession};
 use base::owner::OrgId;
 use stats::prediction_powered::{PredictedUser, estimated_rate};
 use storage::error::Result;
+use storage::subjects::Subject;
 
 /// The prediction of a session that the judge said nothing about.
 const UNKNOWN: f64 = 0.5;
@@ -56,17 +57,17 @@ pub async fn estimated_success(
 }
 
 fn estimate(sessions: &[PredictedSession]) -> EstimatedSuccess {
-    let mut sources: BTreeMap<&str, BTreeMap<&str, PredictedUser>> = BTreeMap::new();
+    let mut sources: BTreeMap<&str, BTreeMap<Subject, PredictedUser>> = BTreeMap::new();
     for session in sessions {
         let users = sources.entry(&session.source).or_default();
-        let user = users.entry(&session.user_id).or_default();
+        let user = users.entry(session.subject).or_default();
         let prediction = session.prediction();
         user.predict(prediction);
         if let (Some(label), Some(chance)) = (session.label, session.chance) {
             user.label(prediction, label, chance);
         }
     }
-    let of_source = |(source, users): (&str, BTreeMap<&str, PredictedUser>)| {
+    let of_source = |(source, users): (&str, BTreeMap<Subject, PredictedUser>)| {
         let users: Vec<PredictedUser> = users.into_values().collect();
         let rate = estimated_rate(&users);
         EstimatedSource {
@@ -95,7 +96,7 @@ mod tests {
     fn session(user: usize, is_success: Option<bool>, label: Option<bool>) -> PredictedSession {
         PredictedSession {
             source: "web".to_owned(),
-            user_id: format!("u{user}").into(),
+            subject: serde_json::from_value(format!("{user:032x}").into()).unwrap(),
             is_success,
             probability: None,
             out_of_fold: None,

@@ -144,8 +144,7 @@ pub async fn label(app: &Arc<App>, org_id: &OrgId, labels: Vec<NewLabel>) -> Res
                     let user_id = label.user_id.as_ref();
                     let user_id = sessions::owner(tx, org_id, &label.session_id, user_id).await?;
                     let now = app.clock.now();
-                    let subject =
-                        barrier::open(tx, &app.subject_keys, org_id, &user_id, now).await?;
+                    let subject = barrier::open(tx, org_id, &user_id, now).await?;
                     // Held, so that deleting the session takes the label along.
                     if sessions::hold(tx, org_id, &user_id, &label.session_id).await?.is_some() {
                         let went = went(tx, org_id, &user_id, label).await?;

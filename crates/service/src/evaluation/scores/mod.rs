@@ -39,7 +39,7 @@ pub async fn import(app: &Arc<App>, org_id: &OrgId, score: NewScore) -> Result<I
                 let user_id = score.user_id.as_ref();
                 let user_id = sessions::owner(tx, org_id, &score.session_id, user_id).await?;
                 let now = app.clock.now();
-                let subject = barrier::open(tx, &app.subject_keys, org_id, &user_id, now).await?;
+                let subject = barrier::open(tx, org_id, &user_id, now).await?;
                 // Held, so that deleting the session takes the score along.
                 if sessions::hold(tx, org_id, &user_id, &score.session_id).await?.is_none() {
                     return Err(Error::not_found("session"));

@@ -34,7 +34,7 @@ pub async fn find_run(
     row!(
         tx,
         StoredRun,
-        "SELECT user_id, session_id, scorer_name, value, ts FROM imported_scores
+        "SELECT {user_of:imported_scores} AS user_id, session_id, scorer_name, value, ts FROM imported_scores
          WHERE org_id = $1 AND source_run_id = $2",
         org_id,
         source_run_id
@@ -45,7 +45,7 @@ pub async fn insert(tx: &mut Tx, subject: &SubjectWrite, score: &NewScore, now: 
     run!(
         tx,
         "INSERT INTO imported_scores
-           (org_id, user_id, session_id, source_run_id, epoch, scorer_name, value, ts, imported_at)
+           (org_id, subject, session_id, source_run_id, epoch, scorer_name, value, ts, imported_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
         subject.org_id(),
         subject.user_id(),

@@ -46,7 +46,7 @@ pub fn shadow_published(
         subject: Some(subject),
         parent_id: None,
         payload: jobs::stored(&payload),
-        dedupe_key: Some(format!("{}:{request_id}", session_key(subject.user_id(), session_id))),
+        dedupe_key: Some(format!("{}:{request_id}", session_key(subject.subject(), session_id))),
         on_duplicate: OnDuplicate::Move,
         run_at: app.clock.now(),
         max_attempts: ATTEMPTS,

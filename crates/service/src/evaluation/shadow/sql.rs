@@ -24,15 +24,15 @@ pub async fn put(
     run!(
         tx,
         "INSERT INTO shadow_verdicts
-           (org_id, user_id, session_id, interaction_id, judge_prompt_version, epoch, agent_version,
+           (org_id, subject, session_id, interaction_id, judge_prompt_version, epoch, agent_version,
             service_is_request_1, better_request, is_significantly_better, comparison_reason,
             order_consistent, created_at, judged_at, judge, rubric_hash, input_tokens, output_tokens,
             cost_usd, latency_ms, attempts)
-         SELECT i.org_id, i.user_id, i.session_id, i.interaction_id, $5, $6, $7, $8, $9, $10, $11, $12, $13,
+         SELECT i.org_id, i.subject, i.session_id, i.interaction_id, $5, $6, $7, $8, $9, $10, $11, $12, $13,
                 $14, $15, $16, $17, $18, $19, $20, $21
          FROM interactions i
-         WHERE i.org_id = $1 AND i.user_id = $2 AND i.session_id = $3 AND i.interaction_id = $4
-         ON CONFLICT (org_id, user_id, session_id, interaction_id, judge_prompt_version) DO UPDATE SET
+         WHERE i.org_id = $1 AND i.subject = $2 AND i.session_id = $3 AND i.interaction_id = $4
+         ON CONFLICT (org_id, subject, session_id, interaction_id, judge_prompt_version) DO UPDATE SET
             epoch = excluded.epoch, agent_version = excluded.agent_version,
             service_is_request_1 = excluded.service_is_request_1,
             better_request = excluded.better_request,
@@ -79,7 +79,7 @@ pub async fn judged(
         tx,
         (i64,),
         "SELECT interaction_id FROM shadow_verdicts
-         WHERE org_id = $1 AND user_id = $2 AND session_id = $3 AND judge_prompt_version = $4",
+         WHERE org_id = $1 AND subject = $2 AND session_id = $3 AND judge_prompt_version = $4",
         org_id,
         user_id,
         session_id,
@@ -99,7 +99,7 @@ pub async fn scores(
         tx,
         (bool, BetterRequest, bool),
         "SELECT service_is_request_1, better_request, is_significantly_better FROM shadow_verdicts
-         WHERE org_id = $1 AND user_id = $2 AND session_id = $3 AND judge_prompt_version = $4",
+         WHERE org_id = $1 AND subject = $2 AND session_id = $3 AND judge_prompt_version = $4",
         subject.org_id(),
         subject.user_id(),
         session_id,
@@ -118,10 +118,10 @@ pub async fn put_session(
     run!(
         tx,
         "INSERT INTO shadow_sessions
-           (org_id, user_id, session_id, judge_prompt_version, epoch, source, created_at, regular_vs_shadow, user_group)
-         SELECT s.org_id, s.user_id, s.session_id, $4, $5, s.source, s.first_request_at, $6, $7
-         FROM sessions s WHERE s.org_id = $1 AND s.user_id = $2 AND s.session_id = $3
-         ON CONFLICT (org_id, user_id, session_id, judge_prompt_version) DO UPDATE SET
+           (org_id, subject, session_id, judge_prompt_version, epoch, source, created_at, regular_vs_shadow, user_group)
+         SELECT s.org_id, s.subject, s.session_id, $4, $5, s.source, s.first_request_at, $6, $7
+         FROM sessions s WHERE s.org_id = $1 AND s.subject = $2 AND s.session_id = $3
+         ON CONFLICT (org_id, subject, session_id, judge_prompt_version) DO UPDATE SET
             epoch = excluded.epoch, regular_vs_shadow = excluded.regular_vs_shadow",
         subject.org_id(),
         subject.user_id(),
@@ -143,7 +143,7 @@ pub async fn delete_session(
     run!(
         tx,
         "DELETE FROM shadow_sessions
-         WHERE org_id = $1 AND user_id = $2 AND session_id = $3 AND judge_prompt_version = $4",
+         WHERE org_id = $1 AND subject = $2 AND session_id = $3 AND judge_prompt_version = $4",
         subject.org_id(),
         subject.user_id(),
         session_id,
@@ -162,8 +162,8 @@ pub async fn delete_orphans(
         tx,
         (String,),
         "DELETE FROM shadow_verdicts
-         WHERE org_id = $1 AND user_id = $2 AND session_id = $3 AND NOT EXISTS (
-             SELECT 1 FROM interactions i WHERE i.org_id = $1 AND i.user_id = $2 AND i.session_id = $3
+         WHERE org_id = $1 AND subject = $2 AND session_id = $3 AND NOT EXISTS (
+             SELECT 1 FROM interactions i WHERE i.org_id = $1 AND i.subject = $2 AND i.session_id = $3
                 AND i.interaction_id = shadow_verdicts.interaction_id)
          RETURNING judge_prompt_version",
         subject.org_id(),
@@ -229,9 +229,9 @@ impl From<ShadowVerdictRow> for ShadowComparisonVerdict {
 macro_rules! select {
     ($rest:literal) => {
         concat!(
-            "SELECT verdict_id, interaction_id, user_id, session_id, agent_version, service_is_request_1,
-                    better_request, is_significantly_better, comparison_reason, order_consistent,
-                    judge_prompt_version, created_at, judged_at, judge, rubric_hash, input_tokens,
+            "SELECT verdict_id, interaction_id, {user_of:shadow_verdicts} AS user_id, session_id, agent_version,
+                    service_is_request_1, better_request, is_significantly_better, comparison_reason,
+                    order_consistent, judge_prompt_version, created_at, judged_at, judge, rubric_hash, input_tokens,
                     output_tokens, cost_usd, latency_ms, attempts
              FROM shadow_verdicts WHERE org_id = $1 AND judge_prompt_version = $2 ",
             $rest
@@ -270,7 +270,7 @@ pub async fn of_session(
     let found = rows!(
         tx,
         ShadowVerdictRow,
-        select!("AND user_id = $3 AND session_id = $4 ORDER BY created_at, interaction_id"),
+        select!("AND subject = $3 AND session_id = $4 ORDER BY created_at, interaction_id"),
         org_id,
         version,
         user_id,

@@ -13,16 +13,16 @@ pub fn replace_cited_rules<'a>(
     titles: &'a CitedTitles,
 ) {
     changes.add(
-        "DELETE FROM cited_rules WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
+        "DELETE FROM cited_rules WHERE org_id = $1 AND subject = $2 AND session_id = $3",
         vec![subject.org_id().into(), subject.user_id().into(), session_id.into()],
     );
     for ((kind, rule_id), title) in titles {
         changes.add(
             "INSERT INTO cited_rules
-               (org_id, user_id, session_id, kind, rule_id, epoch, title, source, created_at, is_success)
-             SELECT v.org_id, v.user_id, v.session_id, $4, $5, $6, $7, v.source, v.created_at, v.is_success
+               (org_id, subject, session_id, kind, rule_id, epoch, title, source, created_at, is_success)
+             SELECT v.org_id, v.subject, v.session_id, $4, $5, $6, $7, v.source, v.created_at, v.is_success
              FROM evaluation_results v
-             WHERE v.org_id = $1 AND v.user_id = $2 AND v.session_id = $3 AND v.is_newest",
+             WHERE v.org_id = $1 AND v.subject = $2 AND v.session_id = $3 AND v.is_newest",
             vec![
                 subject.org_id().into(),
                 subject.user_id().into(),

@@ -18,9 +18,9 @@ pub async fn put_decision(
 ) -> Result<()> {
     run!(
         tx,
-        "INSERT INTO evaluation_decisions (org_id, user_id, session_id, epoch, decision, reason, decided_at)
+        "INSERT INTO evaluation_decisions (org_id, subject, session_id, epoch, decision, reason, decided_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7)
-         ON CONFLICT (org_id, user_id, session_id) DO UPDATE SET
+         ON CONFLICT (org_id, subject, session_id) DO UPDATE SET
             epoch = excluded.epoch, decision = excluded.decision, reason = excluded.reason,
             decided_at = excluded.decided_at",
         subject.org_id(),
@@ -44,7 +44,7 @@ pub async fn find_decision(
         tx,
         (EvaluationDecision, String, i64),
         "SELECT decision, reason, decided_at FROM evaluation_decisions
-         WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
+         WHERE org_id = $1 AND subject = $2 AND session_id = $3",
         org_id,
         user_id,
         session_id
@@ -59,14 +59,18 @@ pub async fn sessions_to_explain(
 ) -> Result<Vec<(UserId, String)>> {
     let sql = match &query.user_id {
         Some(_) => {
-            "SELECT user_id, session_id FROM sessions
-             WHERE org_id = $1 AND user_id = $2 AND ($3 IS NULL OR session_id = $3)
-             ORDER BY last_request_at DESC, session_id DESC LIMIT $4 + 0"
+            storage::statement!(
+                "SELECT {user_of:sessions}, session_id FROM sessions
+                 WHERE org_id = $1 AND subject = $2 AND ($3 IS NULL OR session_id = $3)
+                 ORDER BY last_request_at DESC, session_id DESC LIMIT $4 + 0"
+            )
         }
         None => {
-            "SELECT user_id, session_id FROM sessions
-             WHERE org_id = $1 AND $2 IS NULL AND session_id = $3
-             ORDER BY last_request_at DESC, user_id DESC LIMIT $4 + 0"
+            storage::statement!(
+                "SELECT {user_of:sessions}, session_id FROM sessions
+                 WHERE org_id = $1 AND $2 IS NULL AND session_id = $3
+                 ORDER BY last_request_at DESC, subject DESC LIMIT $4 + 0"
+            )
         }
     };
     rows!(

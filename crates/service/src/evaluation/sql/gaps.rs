@@ -20,13 +20,13 @@ pub fn put_gap<'a>(
 ) {
     changes.add(
         "INSERT INTO verdict_gaps
-           (org_id, user_id, session_id, created_at, source, agent_version, epoch, cause, reason, probability,
+           (org_id, subject, session_id, created_at, source, agent_version, epoch, cause, reason, probability,
             result_id, learning_status, judged_at, is_newest, interaction_count, last_interaction_id, judge,
             prompt_version, chance)
-         SELECT s.org_id, s.user_id, s.session_id, s.first_request_at, s.source, $4, $5, $6, $7, $8, $9, $10, $11,
+         SELECT s.org_id, s.subject, s.session_id, s.first_request_at, s.source, $4, $5, $6, $7, $8, $9, $10, $11,
                 TRUE, $12, $13, $14, $15, $16
-         FROM sessions s WHERE s.org_id = $1 AND s.user_id = $2 AND s.session_id = $3
-         ON CONFLICT (org_id, user_id, session_id, agent_version) DO UPDATE SET
+         FROM sessions s WHERE s.org_id = $1 AND s.subject = $2 AND s.session_id = $3
+         ON CONFLICT (org_id, subject, session_id, agent_version) DO UPDATE SET
             epoch = excluded.epoch, created_at = excluded.created_at, source = excluded.source,
             cause = excluded.cause, reason = excluded.reason, probability = excluded.probability,
             result_id = COALESCE(excluded.result_id, verdict_gaps.result_id),
@@ -66,7 +66,7 @@ pub async fn find_gap(
         tx,
         Gap,
         "SELECT cause, result_id, learning_status, interaction_count, last_interaction_id FROM verdict_gaps
-         WHERE org_id = $1 AND user_id = $2 AND session_id = $3 AND agent_version = $4",
+         WHERE org_id = $1 AND subject = $2 AND session_id = $3 AND agent_version = $4",
         org_id,
         user_id,
         session_id,
@@ -83,7 +83,7 @@ pub fn close_gap<'a>(
 ) {
     changes.add(
         "DELETE FROM verdict_gaps
-         WHERE org_id = $1 AND user_id = $2 AND session_id = $3 AND agent_version = $4",
+         WHERE org_id = $1 AND subject = $2 AND session_id = $3 AND agent_version = $4",
         vec![
             subject.org_id().into(),
             subject.user_id().into(),
@@ -97,13 +97,13 @@ pub fn close_gap<'a>(
 pub fn mark_gaps<'a>(changes: &mut Changes<'a>, subject: &'a SubjectWrite, session_id: &'a str) {
     changes.add(
         "UPDATE verdict_gaps SET is_newest = NOT is_newest
-         WHERE org_id = $1 AND user_id = $2 AND session_id = $3
+         WHERE org_id = $1 AND subject = $2 AND session_id = $3
            AND is_newest <> (
                NOT EXISTS (SELECT 1 FROM evaluation_results v
-                    WHERE v.org_id = $1 AND v.user_id = $2 AND v.session_id = $3
+                    WHERE v.org_id = $1 AND v.subject = $2 AND v.session_id = $3
                       AND v.evaluation_name = 'agent_success')
                AND agent_version = (SELECT g.agent_version FROM verdict_gaps g
-                    WHERE g.org_id = $1 AND g.user_id = $2 AND g.session_id = $3
+                    WHERE g.org_id = $1 AND g.subject = $2 AND g.session_id = $3
                     ORDER BY g.judged_at DESC, g.agent_version DESC LIMIT 1))",
         vec![subject.org_id().into(), subject.user_id().into(), session_id.into()],
     );
@@ -119,7 +119,7 @@ pub async fn set_gap_learning_status(
     run!(
         tx,
         "UPDATE verdict_gaps SET learning_status = $5
-         WHERE org_id = $1 AND user_id = $2 AND session_id = $3 AND agent_version = $4",
+         WHERE org_id = $1 AND subject = $2 AND session_id = $3 AND agent_version = $4",
         subject.org_id(),
         subject.user_id(),
         session_id,

@@ -20,10 +20,10 @@ pub async fn put_label(
     run!(
         tx,
         "INSERT INTO session_labels
-           (org_id, user_id, session_id, evaluation_name, labelled_by, epoch, is_success, failure_type, note,
+           (org_id, subject, session_id, evaluation_name, labelled_by, epoch, is_success, failure_type, note,
             labelled_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-         ON CONFLICT (org_id, user_id, session_id, evaluation_name, labelled_by) DO UPDATE SET
+         ON CONFLICT (org_id, subject, session_id, evaluation_name, labelled_by) DO UPDATE SET
             epoch = excluded.epoch, is_success = excluded.is_success, failure_type = excluded.failure_type,
             note = excluded.note, labelled_at = excluded.labelled_at",
         subject.org_id(),
@@ -52,7 +52,7 @@ pub async fn newest_verdict(
         tx,
         (bool,),
         "SELECT is_success FROM evaluation_results
-         WHERE org_id = $1 AND user_id = $2 AND session_id = $3 AND evaluation_name = $4
+         WHERE org_id = $1 AND subject = $2 AND session_id = $3 AND evaluation_name = $4
          ORDER BY is_newest DESC, evaluated_at DESC, result_id DESC LIMIT 1",
         org_id,
         user_id,
@@ -72,8 +72,9 @@ pub async fn labels_of(
     rows!(
         tx,
         LabelView,
-        "SELECT user_id, session_id, evaluation_name, is_success, failure_type, note, labelled_by, labelled_at
-         FROM session_labels WHERE org_id = $1 AND user_id = $2 AND session_id = $3
+        "SELECT u.user_id, session_id, evaluation_name, is_success, failure_type, note, labelled_by, labelled_at
+         FROM session_labels JOIN subjects u USING (org_id, subject)
+         WHERE org_id = $1 AND subject = $2 AND session_id = $3
          ORDER BY labelled_at DESC, labelled_by DESC",
         org_id,
         user_id,
@@ -105,24 +106,24 @@ pub async fn judged_sessions(
     rows!(
         tx,
         JudgedSession,
-        "SELECT r.result_id, r.user_id, r.session_id, r.is_success,
+        "SELECT r.result_id, u.user_id, r.session_id, r.is_success,
                 (SELECT l.is_success FROM session_labels l
-                 WHERE l.org_id = r.org_id AND l.user_id = r.user_id AND l.session_id = r.session_id
+                 WHERE l.org_id = r.org_id AND l.subject = r.subject AND l.session_id = r.session_id
                    AND l.evaluation_name = r.evaluation_name
                  ORDER BY l.labelled_at DESC, l.labelled_by DESC LIMIT 1) AS label,
                 (SELECT o.outcome FROM session_outcomes o
-                 WHERE o.org_id = r.org_id AND o.user_id = r.user_id AND o.session_id = r.session_id
+                 WHERE o.org_id = r.org_id AND o.subject = r.subject AND o.session_id = r.session_id
                  ORDER BY o.revision DESC LIMIT 1) AS outcome,
                 (SELECT d.chance FROM review_draws d
-                 WHERE d.org_id = r.org_id AND d.user_id = r.user_id AND d.session_id = r.session_id
+                 WHERE d.org_id = r.org_id AND d.subject = r.subject AND d.session_id = r.session_id
                    AND d.half = 'random') AS chance
-         FROM evaluation_results r
+         FROM evaluation_results r JOIN subjects u ON u.org_id = r.org_id AND u.subject = r.subject
          WHERE r.org_id = $1 AND r.evaluation_name = $2 AND r.prompt_version <> 'outcome'
            AND ($3 IS NULL OR r.created_at >= $3) AND ($4 IS NULL OR r.created_at <= $4)
            AND ($5 IS NULL OR r.agent_version = $5) AND ($6 IS NULL OR r.prompt_version = $6)
            AND ($7 IS NULL OR r.judge = $7) AND ($8 IS NULL OR r.source = $8)
            AND NOT EXISTS (SELECT 1 FROM evaluation_results n
-                 WHERE n.org_id = r.org_id AND n.user_id = r.user_id AND n.session_id = r.session_id
+                 WHERE n.org_id = r.org_id AND n.subject = r.subject AND n.session_id = r.session_id
                    AND n.evaluation_name = r.evaluation_name
                    AND ($5 IS NULL OR n.agent_version = $5) AND ($6 IS NULL OR n.prompt_version = $6)
                    AND ($7 IS NULL OR n.judge = $7)

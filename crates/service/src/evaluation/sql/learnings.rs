@@ -21,7 +21,7 @@ pub fn replace_learning_verdicts<'a>(
     now: i64,
 ) -> Result<()> {
     changes.add(
-        "DELETE FROM learning_verdicts WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
+        "DELETE FROM learning_verdicts WHERE org_id = $1 AND subject = $2 AND session_id = $3",
         vec![subject.org_id().into(), subject.user_id().into(), session_id.into()],
     );
     for new in verdicts {
@@ -49,7 +49,7 @@ pub fn replace_learning_verdicts<'a>(
         values.extend(new.origin.columns().map(|(_, value)| value));
         changes.add(
             "INSERT INTO learning_verdicts
-               (org_id, user_id, session_id, interaction_id, kind, learning_id, epoch, agent_version,
+               (org_id, subject, session_id, interaction_id, kind, learning_id, epoch, agent_version,
                 interaction_created_at, is_relevant, relevance_reason, impact, impact_reason, diagnosis,
                 evaluated_playbook_digest, diagnosis_evidence_complete, created_at, judge, prompt_version,
                 rubric_hash, input_tokens, output_tokens, cost_usd, latency_ms, attempts)
@@ -72,7 +72,7 @@ pub async fn set_learning_status(
     run!(
         tx,
         "UPDATE evaluation_results SET learning_status = $6
-         WHERE org_id = $1 AND user_id = $2 AND session_id = $3 AND evaluation_name = $4
+         WHERE org_id = $1 AND subject = $2 AND session_id = $3 AND evaluation_name = $4
            AND agent_version = $5",
         subject.org_id(),
         subject.user_id(),
@@ -92,9 +92,9 @@ pub async fn list_learning_verdicts(
     macro_rules! list {
         ($of_user:literal) => {
             storage::statement!(concat!(
-                "SELECT result_id, user_id, session_id, agent_version, interaction_id,
-                        interaction_created_at, kind, learning_id, is_relevant, relevance_reason, impact,
-                        impact_reason, diagnosis, evaluated_playbook_digest, diagnosis_evidence_complete,
+                "SELECT result_id, {user_of:learning_verdicts} AS user_id, session_id, agent_version,
+                        interaction_id, interaction_created_at, kind, learning_id, is_relevant, relevance_reason,
+                        impact, impact_reason, diagnosis, evaluated_playbook_digest, diagnosis_evidence_complete,
                         created_at, judge, prompt_version, rubric_hash, input_tokens, output_tokens,
                         cost_usd, latency_ms, attempts
                  FROM learning_verdicts WHERE org_id = $1 AND ",
@@ -106,7 +106,7 @@ pub async fn list_learning_verdicts(
         };
     }
     let sql = match query.user_id {
-        Some(_) => list!("user_id = $2"),
+        Some(_) => list!("subject = $2"),
         None => list!("$2 IS NULL"),
     };
     rows!(
@@ -135,9 +135,9 @@ pub async fn verdicts_on_learnings(
     rows!(
         tx,
         VerdictOnLearning,
-        "SELECT kind, learning_id, user_id, session_id, interaction_id, is_relevant, impact, diagnosis,
+        "SELECT kind, learning_id, u.user_id, session_id, interaction_id, is_relevant, impact, diagnosis,
                 evaluated_playbook_digest, diagnosis_evidence_complete
-         FROM learning_verdicts
+         FROM learning_verdicts JOIN subjects u USING (org_id, subject)
          WHERE org_id = $1 AND ($2 IS NULL OR kind = $2) AND ($3 IS NULL OR learning_id = $3)
            AND interaction_created_at >= $4 AND ($5 IS NULL OR interaction_created_at < $5)
          ORDER BY interaction_created_at DESC, result_id DESC LIMIT $6 + 0",

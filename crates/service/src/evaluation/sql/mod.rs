@@ -82,18 +82,18 @@ pub async fn forget_session(
     session_id: &str,
 ) -> Result<()> {
     for sql in [
-        "DELETE FROM candidate_verdicts WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
-        "DELETE FROM judgements_under_way WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
-        "DELETE FROM review_draws WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
-        "DELETE FROM session_labels WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
-        "DELETE FROM learning_verdicts WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
-        "DELETE FROM cited_rules WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
-        "DELETE FROM shadow_verdicts WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
-        "DELETE FROM shadow_sessions WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
-        "DELETE FROM imported_scores WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
-        "DELETE FROM verdict_gaps WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
-        "DELETE FROM evaluation_results WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
-        "DELETE FROM evaluation_decisions WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
+        "DELETE FROM candidate_verdicts WHERE org_id = $1 AND subject = $2 AND session_id = $3",
+        "DELETE FROM judgements_under_way WHERE org_id = $1 AND subject = $2 AND session_id = $3",
+        "DELETE FROM review_draws WHERE org_id = $1 AND subject = $2 AND session_id = $3",
+        "DELETE FROM session_labels WHERE org_id = $1 AND subject = $2 AND session_id = $3",
+        "DELETE FROM learning_verdicts WHERE org_id = $1 AND subject = $2 AND session_id = $3",
+        "DELETE FROM cited_rules WHERE org_id = $1 AND subject = $2 AND session_id = $3",
+        "DELETE FROM shadow_verdicts WHERE org_id = $1 AND subject = $2 AND session_id = $3",
+        "DELETE FROM shadow_sessions WHERE org_id = $1 AND subject = $2 AND session_id = $3",
+        "DELETE FROM imported_scores WHERE org_id = $1 AND subject = $2 AND session_id = $3",
+        "DELETE FROM verdict_gaps WHERE org_id = $1 AND subject = $2 AND session_id = $3",
+        "DELETE FROM evaluation_results WHERE org_id = $1 AND subject = $2 AND session_id = $3",
+        "DELETE FROM evaluation_decisions WHERE org_id = $1 AND subject = $2 AND session_id = $3",
     ] {
         run!(tx, sql, org_id, user_id, session_id)?;
     }

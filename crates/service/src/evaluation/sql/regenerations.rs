@@ -148,14 +148,14 @@ pub async fn put_candidate_verdict(
     run!(
         tx,
         "INSERT INTO candidate_verdicts
-           (org_id, user_id, session_id, job_id, epoch, live_success, is_success, failure_type,
+           (org_id, subject, session_id, job_id, epoch, live_success, is_success, failure_type,
             failure_reason, judge, prompt_version, rubric_hash, cost_usd, evaluated_at)
          VALUES ($1, $2, $3, $4, $5,
                  (SELECT r.is_success FROM evaluation_results r
-                  WHERE r.org_id = $1 AND r.user_id = $2 AND r.session_id = $3 AND r.evaluation_name = $6
+                  WHERE r.org_id = $1 AND r.subject = $2 AND r.session_id = $3 AND r.evaluation_name = $6
                   ORDER BY r.evaluated_at DESC, r.result_id DESC LIMIT 1),
                  $7, $8, $9, $10, $11, $12, $13, $14)
-         ON CONFLICT (org_id, user_id, session_id, job_id) DO NOTHING",
+         ON CONFLICT (org_id, subject, session_id, job_id) DO NOTHING",
         subject.org_id(),
         subject.user_id(),
         session_id,
@@ -188,8 +188,9 @@ pub async fn candidate_flips(tx: &mut Tx, org_id: &OrgId, job_id: &str) -> Resul
     rows!(
         tx,
         Flip,
-        "SELECT user_id, session_id, live_success, is_success, failure_reason FROM candidate_verdicts
-         WHERE org_id = $1 AND job_id = $2 ORDER BY user_id, session_id",
+        "SELECT u.user_id, session_id, live_success, is_success, failure_reason
+         FROM candidate_verdicts JOIN subjects u USING (org_id, subject)
+         WHERE org_id = $1 AND job_id = $2 ORDER BY u.user_id, session_id",
         org_id,
         job_id
     )

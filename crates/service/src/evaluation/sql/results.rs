@@ -32,18 +32,18 @@ fn put_statement(columns: &[(&'static str, Value<'_>)], with_id: bool) -> &'stat
             .collect();
         format!(
             "INSERT INTO evaluation_results
-               (org_id, user_id, session_id, created_at, source, evaluation_name, agent_version, epoch,
+               (org_id, subject, session_id, created_at, source, evaluation_name, agent_version, epoch,
                 evaluated_at, user_group, is_newest, {})
-             SELECT s.org_id, s.user_id, s.session_id, s.first_request_at, s.source, $4, $5, $6, $7, $8,
+             SELECT s.org_id, s.subject, s.session_id, s.first_request_at, s.source, $4, $5, $6, $7, $8,
                     $4 = '{AGENT_SUCCESS}' AND COALESCE($5 = (
                         SELECT q.agent_version FROM requests q
-                        WHERE q.org_id = $1 AND q.user_id = $2 AND q.session_id = $3
+                        WHERE q.org_id = $1 AND q.subject = $2 AND q.session_id = $3
                           AND (q.agent_version = $5 OR EXISTS (SELECT 1 FROM evaluation_results v
-                               WHERE v.org_id = $1 AND v.user_id = $2 AND v.session_id = $3
+                               WHERE v.org_id = $1 AND v.subject = $2 AND v.session_id = $3
                                  AND v.evaluation_name = $4 AND v.agent_version = q.agent_version))
                         ORDER BY q.created_at DESC, q.received_at DESC, q.request_id DESC LIMIT 1), TRUE), {}
-             FROM sessions s WHERE s.org_id = $1 AND s.user_id = $2 AND s.session_id = $3
-             ON CONFLICT (org_id, user_id, session_id, evaluation_name, agent_version) DO UPDATE SET {}
+             FROM sessions s WHERE s.org_id = $1 AND s.subject = $2 AND s.session_id = $3
+             ON CONFLICT (org_id, subject, session_id, evaluation_name, agent_version) DO UPDATE SET {}
              RETURNING result_id",
             names.join(", "),
             values.join(", "),
@@ -93,7 +93,7 @@ pub fn delete_result<'a>(
 ) {
     changes.add(
         "DELETE FROM evaluation_results
-         WHERE org_id = $1 AND user_id = $2 AND session_id = $3 AND evaluation_name = $4 AND agent_version = $5",
+         WHERE org_id = $1 AND subject = $2 AND session_id = $3 AND evaluation_name = $4 AND agent_version = $5",
         vec![
             subject.org_id().into(),
             subject.user_id().into(),
@@ -109,16 +109,16 @@ pub fn delete_result<'a>(
 pub fn mark_newest<'a>(changes: &mut Changes<'a>, subject: &'a SubjectWrite, session_id: &'a str) {
     changes.add(
         "UPDATE evaluation_results SET is_newest = NOT is_newest
-         WHERE org_id = $1 AND user_id = $2 AND session_id = $3 AND evaluation_name = 'agent_success'
+         WHERE org_id = $1 AND subject = $2 AND session_id = $3 AND evaluation_name = 'agent_success'
            AND is_newest <> (agent_version = COALESCE((
                SELECT q.agent_version FROM requests q
-               WHERE q.org_id = $1 AND q.user_id = $2 AND q.session_id = $3
+               WHERE q.org_id = $1 AND q.subject = $2 AND q.session_id = $3
                  AND EXISTS (SELECT 1 FROM evaluation_results v
-                      WHERE v.org_id = $1 AND v.user_id = $2 AND v.session_id = $3
+                      WHERE v.org_id = $1 AND v.subject = $2 AND v.session_id = $3
                         AND v.evaluation_name = 'agent_success' AND v.agent_version = q.agent_version)
                ORDER BY q.created_at DESC, q.received_at DESC, q.request_id DESC LIMIT 1), (
                SELECT v.agent_version FROM evaluation_results v
-               WHERE v.org_id = $1 AND v.user_id = $2 AND v.session_id = $3
+               WHERE v.org_id = $1 AND v.subject = $2 AND v.session_id = $3
                  AND v.evaluation_name = 'agent_success'
                ORDER BY v.evaluated_at DESC, v.result_id DESC LIMIT 1)))",
         vec![subject.org_id().into(), subject.user_id().into(), session_id.into()],
@@ -135,7 +135,7 @@ pub async fn newest_success(
         tx,
         (bool,),
         "SELECT is_success FROM evaluation_results
-         WHERE org_id = $1 AND user_id = $2 AND session_id = $3 AND is_newest",
+         WHERE org_id = $1 AND subject = $2 AND session_id = $3 AND is_newest",
         subject.org_id(),
         subject.user_id(),
         session_id
@@ -152,13 +152,13 @@ pub async fn find_result(
     evaluation_name: &str,
     agent_version: &str,
 ) -> Result<Option<EvaluationResult>> {
-    row!(
+    let found = row!(
         tx,
         EvaluationResult,
         concat!(
             "SELECT NULL AS regular_vs_shadow, ",
-            verdict_columns!(),
-            " FROM evaluation_results r WHERE r.org_id = $1 AND r.user_id = $2 AND r.session_id = $3
+            verdict_columns!("'' AS user_id"),
+            " FROM evaluation_results r WHERE r.org_id = $1 AND r.subject = $2 AND r.session_id = $3
                AND r.evaluation_name = $4 AND r.agent_version = $5"
         ),
         org_id,
@@ -166,7 +166,8 @@ pub async fn find_result(
         session_id,
         evaluation_name,
         agent_version
-    )
+    )?;
+    Ok(found.map(|result| EvaluationResult { user_id: user_id.clone(), ..result }))
 }
 
 /// Verdicts, newest session first, with the preference of their sessions under a rubric of shadow comparisons.
@@ -181,7 +182,7 @@ pub async fn list_results(
             storage::statement!(concat!(
                 "SELECT ",
                 "p.regular_vs_shadow, ",
-                verdict_columns!(),
+                verdict_columns!("{user_of:r} AS user_id"),
                 " FROM (SELECT r.* FROM evaluation_results r
                      WHERE r.org_id = $1 AND ",
                 $of_user,
@@ -190,14 +191,14 @@ pub async fn list_results(
                      AND r.created_at < COALESCE($7, 9223372036854775807)
                      ORDER BY r.created_at DESC, r.result_id DESC LIMIT $8 + 0) r
                   LEFT JOIN shadow_sessions p
-                     ON p.org_id = r.org_id AND p.user_id = r.user_id AND p.session_id = r.session_id
+                     ON p.org_id = r.org_id AND p.subject = r.subject AND p.session_id = r.session_id
                     AND p.judge_prompt_version = $9
                   ORDER BY r.created_at DESC, r.result_id DESC"
             ))
         };
     }
     let sql = match query.user_id {
-        Some(_) => list!("r.user_id = $2"),
+        Some(_) => list!("r.subject = $2"),
         None => list!("$2 IS NULL"),
     };
     rows!(

@@ -1,10 +1,10 @@
 //! SQL of the table `review_draws`, and of sessions beside what a judge and people say of them.
 
 use crate::evaluation::review::queue::{LastLabels, ReviewHalf, Reviewable};
-use base::owner::{OrgId, UserId};
+use base::owner::OrgId;
 use storage::db::Tx;
 use storage::error::Result;
-use storage::subjects::SubjectWrite;
+use storage::subjects::{Subject, SubjectWrite};
 use storage::{row, rows, run};
 
 /// Sessions with a verdict or without one that are due for review: nobody has labelled them. Newest first.
@@ -17,21 +17,22 @@ pub async fn reviewable(
     rows!(
         tx,
         Reviewable,
-        "SELECT v.user_id, v.session_id, v.source, v.created_at / 604800 AS week, v.is_success, v.probability, d.half, d.chance,
+        "SELECT u.user_id, v.session_id, v.source, v.created_at / 604800 AS week, v.is_success, v.probability, d.half, d.chance,
                 COALESCE((SELECT q.retrieval_experiment_arm FROM requests q
-                           WHERE q.org_id = $1 AND q.user_id = v.user_id AND q.session_id = v.session_id
+                           WHERE q.org_id = $1 AND q.subject = v.subject AND q.session_id = v.session_id
                              AND q.retrieval_experiment_id IS NOT NULL
                            ORDER BY q.created_at DESC, q.request_id LIMIT 1), '') AS arm
-         FROM (SELECT r.user_id, r.session_id, r.source, r.created_at, r.is_success, r.probability
+         FROM (SELECT r.subject, r.session_id, r.source, r.created_at, r.is_success, r.probability
                  FROM evaluation_results r WHERE r.org_id = $1 AND r.created_at >= $2 AND r.is_newest
                UNION ALL
-               SELECT g.user_id, g.session_id, g.source, g.created_at, NULL, g.probability
+               SELECT g.subject, g.session_id, g.source, g.created_at, NULL, g.probability
                  FROM verdict_gaps g WHERE g.org_id = $1 AND g.created_at >= $2 AND g.is_newest) v
-         LEFT JOIN review_draws d ON d.org_id = $1 AND d.user_id = v.user_id AND d.session_id = v.session_id
+         JOIN subjects u ON u.org_id = $1 AND u.subject = v.subject
+         LEFT JOIN review_draws d ON d.org_id = $1 AND d.subject = v.subject AND d.session_id = v.session_id
          WHERE NOT EXISTS (SELECT 1 FROM session_labels l
-                WHERE l.org_id = $1 AND l.user_id = v.user_id AND l.session_id = v.session_id
+                WHERE l.org_id = $1 AND l.subject = v.subject AND l.session_id = v.session_id
                   AND l.evaluation_name = 'agent_success')
-         ORDER BY v.created_at DESC, v.user_id, v.session_id LIMIT $3 + 0",
+         ORDER BY v.created_at DESC, v.subject, v.session_id LIMIT $3 + 0",
         org_id,
         since,
         limit
@@ -50,9 +51,9 @@ pub async fn put_draw(
 ) -> Result<()> {
     run!(
         tx,
-        "INSERT INTO review_draws (org_id, user_id, session_id, epoch, half, stratum, chance, drawn_at)
+        "INSERT INTO review_draws (org_id, subject, session_id, epoch, half, stratum, chance, drawn_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-         ON CONFLICT (org_id, user_id, session_id) DO UPDATE SET
+         ON CONFLICT (org_id, subject, session_id) DO UPDATE SET
             epoch = excluded.epoch, half = excluded.half, stratum = excluded.stratum, chance = excluded.chance",
         subject.org_id(),
         subject.user_id(),
@@ -84,7 +85,7 @@ pub async fn set_chance(tx: &mut Tx, org_id: &OrgId, stratum: &str, chance: f64)
         "UPDATE review_draws SET chance = $3
          WHERE org_id = $1 AND stratum = $2 AND half = 'random' AND chance < $3
            AND EXISTS (SELECT 1 FROM subjects s WHERE s.org_id = review_draws.org_id
-                AND s.user_id = review_draws.user_id AND s.state = 'active' AND s.epoch = review_draws.epoch)",
+                AND s.subject = review_draws.subject AND s.state = 'active' AND s.epoch = review_draws.epoch)",
         org_id,
         stratum,
         chance
@@ -102,10 +103,10 @@ pub async fn last_labels(tx: &mut Tx, org_id: &OrgId, limit: i64) -> Result<Last
                 COUNT(CASE WHEN judged IS NULL THEN 1 END) AS undecided
          FROM (SELECT l.is_success AS said,
                       (SELECT r.is_success FROM evaluation_results r
-                        WHERE r.org_id = l.org_id AND r.user_id = l.user_id AND r.session_id = l.session_id
+                        WHERE r.org_id = l.org_id AND r.subject = l.subject AND r.session_id = l.session_id
                           AND r.evaluation_name = 'agent_success' AND r.is_newest) AS judged
                  FROM session_labels l WHERE l.org_id = $1 AND l.evaluation_name = 'agent_success'
-                ORDER BY l.labelled_at DESC, l.user_id, l.session_id LIMIT $2 + 0) AS newest",
+                ORDER BY l.labelled_at DESC, l.subject, l.session_id LIMIT $2 + 0) AS newest",
         org_id,
         limit
     )?;
@@ -116,7 +117,7 @@ pub async fn last_labels(tx: &mut Tx, org_id: &OrgId, limit: i64) -> Result<Last
 #[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct PredictedSession {
     pub source: String,
-    pub user_id: UserId,
+    pub subject: Subject,
     pub is_success: Option<bool>,
     pub probability: Option<f64>,
     /// If its judge learned from the session: the prediction without having seen the user.
@@ -136,23 +137,23 @@ pub async fn predicted_sessions(
     rows!(
         tx,
         PredictedSession,
-        "SELECT v.source, v.user_id, v.is_success, v.probability, t.out_of_fold, d.chance,
+        "SELECT v.source, v.subject, v.is_success, v.probability, t.out_of_fold, d.chance,
                 (SELECT l.is_success FROM session_labels l
-                  WHERE l.org_id = $1 AND l.user_id = v.user_id AND l.session_id = v.session_id
+                  WHERE l.org_id = $1 AND l.subject = v.subject AND l.session_id = v.session_id
                     AND l.evaluation_name = 'agent_success'
                   ORDER BY l.labelled_at DESC, l.labelled_by DESC LIMIT 1) AS label
-         FROM (SELECT r.user_id, r.session_id, r.source, r.created_at, r.is_success, r.probability, r.judge
+         FROM (SELECT r.subject, r.session_id, r.source, r.created_at, r.is_success, r.probability, r.judge
                  FROM evaluation_results r WHERE r.org_id = $1 AND r.is_newest
                UNION ALL
-               SELECT g.user_id, g.session_id, g.source, g.created_at, NULL, g.probability, g.judge
+               SELECT g.subject, g.session_id, g.source, g.created_at, NULL, g.probability, g.judge
                  FROM verdict_gaps g WHERE g.org_id = $1 AND g.is_newest) v
          LEFT JOIN review_draws d
-           ON d.org_id = $1 AND d.user_id = v.user_id AND d.session_id = v.session_id AND d.half = 'random'
+           ON d.org_id = $1 AND d.subject = v.subject AND d.session_id = v.session_id AND d.half = 'random'
          LEFT JOIN model_training t
-           ON t.org_id = $1 AND t.user_id = v.user_id AND t.session_id = v.session_id
+           ON t.org_id = $1 AND t.subject = v.subject AND t.session_id = v.session_id
           AND v.judge = 'learned/' || t.model_number
          WHERE ($2 IS NULL OR v.created_at >= $2) AND ($3 IS NULL OR v.created_at <= $3)
-         ORDER BY v.source, v.user_id",
+         ORDER BY v.source, v.subject",
         org_id,
         from,
         to

@@ -18,9 +18,9 @@ pub async fn take_turn(
     let taken = row!(
         tx,
         (i64,),
-        "INSERT INTO judgements_under_way (org_id, user_id, session_id, epoch, job_id, lease_token)
+        "INSERT INTO judgements_under_way (org_id, subject, session_id, epoch, job_id, lease_token)
          VALUES ($1, $2, $3, $4, $5, $6)
-         ON CONFLICT (org_id, user_id, session_id) DO UPDATE SET
+         ON CONFLICT (org_id, subject, session_id) DO UPDATE SET
             epoch = excluded.epoch, job_id = excluded.job_id, lease_token = excluded.lease_token
          WHERE judgements_under_way.lease_token = excluded.lease_token OR NOT EXISTS (
             SELECT 1 FROM jobs j
@@ -41,7 +41,7 @@ pub async fn take_turn(
 /// The verdict is being written: the turn ends with it.
 pub fn end_turn<'a>(changes: &mut Changes<'a>, subject: &'a SubjectWrite, session_id: &'a str) {
     changes.add(
-        "DELETE FROM judgements_under_way WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
+        "DELETE FROM judgements_under_way WHERE org_id = $1 AND subject = $2 AND session_id = $3",
         vec![subject.org_id().into(), subject.user_id().into(), session_id.into()],
     );
 }
@@ -57,7 +57,7 @@ pub async fn give_turn_back(
     run!(
         tx,
         "DELETE FROM judgements_under_way
-         WHERE org_id = $1 AND user_id = $2 AND session_id = $3 AND lease_token = $4",
+         WHERE org_id = $1 AND subject = $2 AND session_id = $3 AND lease_token = $4",
         org_id,
         user_id,
         session_id,

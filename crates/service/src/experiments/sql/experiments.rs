@@ -149,10 +149,10 @@ pub async fn mark_judged_since(
 ) -> Result<()> {
     run!(
         tx,
-        "INSERT INTO experiment_stale_users (org_id, experiment_id, user_id, epoch, marks)
-         SELECT DISTINCT s.org_id, CAST($2 AS TEXT), s.user_id, s.epoch, 1
+        "INSERT INTO experiment_stale_users (org_id, experiment_id, subject, epoch, marks)
+         SELECT DISTINCT s.org_id, CAST($2 AS TEXT), s.subject, s.epoch, 1
            FROM evaluation_results r
-           JOIN subjects s ON s.org_id = r.org_id AND s.user_id = r.user_id AND s.state = 'active'
+           JOIN subjects s ON s.org_id = r.org_id AND s.subject = r.subject AND s.state = 'active'
           WHERE r.org_id = $1 AND r.created_at >= $3
          ON CONFLICT DO NOTHING",
         org_id,

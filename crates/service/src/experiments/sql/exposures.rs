@@ -29,15 +29,15 @@ pub async fn put_exposure(
     run!(
         tx,
         "INSERT INTO experiment_exposures
-           (org_id, user_id, session_id, experiment_id, epoch, number, arm, first_exposed_at,
+           (org_id, subject, session_id, experiment_id, epoch, number, arm, first_exposed_at,
             last_exposed_at, searches, found, served, served_new, served_from_holdout)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8, 1, $9, $10, $11,
             (SELECT COUNT(DISTINCT s.agent_playbook_id)
                FROM agent_playbook_sources s
-               JOIN experiment_exposures x ON x.org_id = s.org_id AND x.user_id = s.user_id
+               JOIN experiment_exposures x ON x.org_id = s.org_id AND x.subject = s.subject
                 AND x.experiment_id = $4 AND x.arm = 'holdout'
               WHERE s.org_id = $1 AND s.agent_playbook_id IN {integers:$12}))
-         ON CONFLICT (org_id, user_id, session_id, experiment_id) DO UPDATE SET
+         ON CONFLICT (org_id, subject, session_id, experiment_id) DO UPDATE SET
             last_exposed_at = excluded.last_exposed_at,
             searches = experiment_exposures.searches + 1,
             found = experiment_exposures.found + excluded.found,
@@ -68,7 +68,7 @@ pub async fn delete_exposures(
 ) -> Result<()> {
     run!(
         tx,
-        "DELETE FROM experiment_exposures WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
+        "DELETE FROM experiment_exposures WHERE org_id = $1 AND subject = $2 AND session_id = $3",
         org_id,
         user_id,
         session_id

@@ -9,8 +9,8 @@ use crate::experiments::sums::{Stratum, UserSums};
 use base::owner::{OrgId, UserId};
 use stats::UserSum;
 use storage::db::{Changes, Tx, Value};
-use storage::error::{Error, Result};
-use storage::subjects::SubjectWrite;
+use storage::error::Result;
+use storage::subjects::{Subject, SubjectWrite};
 use storage::{row, rows, run};
 
 /// Rows per INSERT: engines limit the number of parameters.
@@ -26,11 +26,10 @@ pub async fn stale_users(
     let found = rows!(
         tx,
         (UserId,),
-        "SELECT m.user_id FROM experiment_stale_users m
-         WHERE m.org_id = $1 AND m.experiment_id = $2 AND EXISTS (
-               SELECT 1 FROM subjects s
-                WHERE s.org_id = m.org_id AND s.user_id = m.user_id AND s.state = 'active')
-         ORDER BY m.user_id LIMIT $3 + 0",
+        "SELECT s.user_id FROM experiment_stale_users m
+           JOIN subjects s ON s.org_id = m.org_id AND s.subject = m.subject AND s.state = 'active'
+         WHERE m.org_id = $1 AND m.experiment_id = $2
+         ORDER BY m.subject LIMIT $3 + 0",
         org_id,
         experiment_id,
         limit
@@ -47,7 +46,8 @@ pub async fn stale_experiments(tx: &mut Tx) -> Result<Vec<(OrgId, String)>> {
     )
 }
 
-/// The users whose stale marks no other transaction has locked; locks them until the transaction ends.
+/// Those of `users` (a JSON list of subjects) whose stale marks no other transaction has locked; locks them until the
+/// transaction ends.
 pub async fn hold_marks(
     tx: &mut Tx,
     org_id: &OrgId,
@@ -57,8 +57,9 @@ pub async fn hold_marks(
     let found = rows!(
         tx,
         (UserId,),
-        "SELECT user_id FROM experiment_stale_users
-         WHERE org_id = $1 AND experiment_id = $2 AND user_id IN {texts:$3} ORDER BY user_id {lock:UPDATE SKIP LOCKED}",
+        "SELECT {user_of:m} FROM experiment_stale_users m
+         WHERE m.org_id = $1 AND m.experiment_id = $2 AND m.subject IN {subjects:$3}
+         ORDER BY m.subject {lock:UPDATE SKIP LOCKED}",
         org_id,
         experiment_id,
         users
@@ -66,26 +67,26 @@ pub async fn hold_marks(
     Ok(found.into_iter().map(|(user_id,)| user_id).collect())
 }
 
-/// Everything stored of these users that the experiment may count. `users` is a JSON list.
+/// Everything stored of these users that the experiment may count. `users` is a JSON list of subjects.
 pub async fn stored(
     tx: &mut Tx,
     org_id: &OrgId,
     experiment: &Experiment,
     users: &str,
-) -> Result<BTreeMap<UserId, StoredUser>> {
-    let mut all: BTreeMap<UserId, StoredUser> = BTreeMap::new();
+) -> Result<BTreeMap<Subject, StoredUser>> {
+    let mut all: BTreeMap<Subject, StoredUser> = BTreeMap::new();
     for verdict in verdicts(tx, org_id, experiment, users).await? {
-        let of_user = &mut all.entry(verdict.user_id.clone()).or_default().verdicts;
+        let of_user = &mut all.entry(verdict.subject).or_default().verdicts;
         // The verdict of the session comes first.
         if of_user.last().is_none_or(|last| last.session_id != verdict.session_id) {
             of_user.push(verdict);
         }
     }
     for published in published(tx, org_id, &experiment.experiment_id, users).await? {
-        all.entry(published.user_id.clone()).or_default().published.push(published);
+        all.entry(published.subject).or_default().published.push(published);
     }
     for exposure in exposures(tx, org_id, &experiment.experiment_id, users).await? {
-        all.entry(exposure.user_id.clone()).or_default().exposures.push(exposure);
+        all.entry(exposure.subject).or_default().exposures.push(exposure);
     }
     Ok(all)
 }
@@ -99,21 +100,21 @@ async fn verdicts(
     rows!(
         tx,
         Verdict,
-        "SELECT r.user_id, r.session_id, r.created_at, r.is_success, r.number_of_corrections,
+        "SELECT r.subject, r.session_id, r.created_at, r.is_success, r.number_of_corrections,
                 r.user_turns_to_resolution, r.is_escalated, COALESCE(s.source, '') AS source, r.agent_version,
                 r.judge, r.prompt_version,
                 (SELECT l.is_success FROM session_labels l
-                  WHERE l.org_id = r.org_id AND l.user_id = r.user_id AND l.session_id = r.session_id
+                  WHERE l.org_id = r.org_id AND l.subject = r.subject AND l.session_id = r.session_id
                     AND l.evaluation_name = r.evaluation_name
                   ORDER BY l.labelled_at DESC, l.labelled_by DESC LIMIT 1) AS label
            FROM evaluation_results r
-           LEFT JOIN sessions s ON s.org_id = r.org_id AND s.user_id = r.user_id AND s.session_id = r.session_id
-          WHERE r.org_id = $1 AND r.user_id IN {texts:$2} AND r.evaluation_name = 'agent_success'
+           LEFT JOIN sessions s ON s.org_id = r.org_id AND s.subject = r.subject AND s.session_id = r.session_id
+          WHERE r.org_id = $1 AND r.subject IN {subjects:$2} AND r.evaluation_name = 'agent_success'
             AND (r.created_at >= $3 OR EXISTS (
                  SELECT 1 FROM requests q
-                  WHERE q.org_id = r.org_id AND q.user_id = r.user_id AND q.session_id = r.session_id
+                  WHERE q.org_id = r.org_id AND q.subject = r.subject AND q.session_id = r.session_id
                     AND q.retrieval_experiment_id = $4))
-          ORDER BY r.user_id, r.session_id, r.is_newest DESC, r.evaluated_at DESC, r.result_id DESC",
+          ORDER BY r.subject, r.session_id, r.is_newest DESC, r.evaluated_at DESC, r.result_id DESC",
         org_id,
         users,
         experiment.started_at - HISTORY,
@@ -130,26 +131,26 @@ async fn published(
     rows!(
         tx,
         Published,
-        "SELECT p.user_id, p.session_id, p.arm,
+        "SELECT p.subject, p.session_id, p.arm,
                 (SELECT COUNT(*) FROM verdict_gaps g
-                  WHERE g.org_id = $1 AND g.user_id = p.user_id AND g.session_id = p.session_id AND g.is_newest) AS gaps,
+                  WHERE g.org_id = $1 AND g.subject = p.subject AND g.session_id = p.session_id AND g.is_newest) AS gaps,
                 (SELECT MAX(q.created_at) FROM requests q
-                  WHERE q.org_id = $1 AND q.user_id = p.user_id AND q.session_id = p.session_id) AS last_request_at,
+                  WHERE q.org_id = $1 AND q.subject = p.subject AND q.session_id = p.session_id) AS last_request_at,
                 CAST(COALESCE(SUM(CASE WHEN LOWER(i.role) <> 'user' THEN i.token_count END), 0) AS BIGINT) AS tokens,
                 COUNT(CASE WHEN LOWER(i.role) <> 'user' AND i.token_count IS NULL THEN 1 END) AS unknown,
                 COUNT(CASE WHEN i.retrieved_learnings <> '[]' AND EXISTS (
                            SELECT 1 FROM requests q
-                            WHERE q.org_id = $1 AND q.user_id = p.user_id AND q.session_id = p.session_id
+                            WHERE q.org_id = $1 AND q.subject = p.subject AND q.session_id = p.session_id
                               AND q.request_id = i.request_id AND q.retrieval_experiment_id = $3
                               AND q.retrieval_experiment_arm = p.arm) THEN 1 END) AS carried,
                 EXISTS (SELECT 1 FROM evaluation_decisions d
-                         WHERE d.org_id = $1 AND d.user_id = p.user_id AND d.session_id = p.session_id
+                         WHERE d.org_id = $1 AND d.subject = p.subject AND d.session_id = p.session_id
                            AND d.decision = 'sampled_out') AS sampled_out
-           FROM (SELECT DISTINCT user_id, session_id, retrieval_experiment_arm AS arm FROM requests
-                  WHERE org_id = $1 AND user_id IN {texts:$2} AND retrieval_experiment_id = $3) p
-           LEFT JOIN interactions i ON i.org_id = $1 AND i.user_id = p.user_id AND i.session_id = p.session_id
-          GROUP BY p.user_id, p.session_id, p.arm
-          ORDER BY p.user_id, p.session_id, p.arm",
+           FROM (SELECT DISTINCT subject, session_id, retrieval_experiment_arm AS arm FROM requests
+                  WHERE org_id = $1 AND subject IN {subjects:$2} AND retrieval_experiment_id = $3) p
+           LEFT JOIN interactions i ON i.org_id = $1 AND i.subject = p.subject AND i.session_id = p.session_id
+          GROUP BY p.subject, p.session_id, p.arm
+          ORDER BY p.subject, p.session_id, p.arm",
         org_id,
         users,
         experiment_id
@@ -165,10 +166,10 @@ async fn exposures(
     rows!(
         tx,
         Exposure,
-        "SELECT user_id, session_id, arm, first_exposed_at, found, served, served_new, served_from_holdout
+        "SELECT subject, session_id, arm, first_exposed_at, found, served, served_new, served_from_holdout
            FROM experiment_exposures
-          WHERE org_id = $1 AND user_id IN {texts:$2} AND experiment_id = $3
-          ORDER BY user_id, session_id",
+          WHERE org_id = $1 AND subject IN {subjects:$2} AND experiment_id = $3
+          ORDER BY subject, session_id",
         org_id,
         users,
         experiment_id
@@ -219,8 +220,8 @@ pub async fn insert_stratum(
     Ok(())
 }
 
-/// Puts the sums of users in the place of those before, and takes their marks away. `users` is the JSON list of all
-/// of them; those without sums have none from here on.
+/// Puts the sums of users in the place of those before, and takes their marks away. `users` is the JSON list of
+/// the subjects of all of them; those without sums have none from here on.
 pub async fn replace_sums(
     tx: &mut Tx,
     org_id: &OrgId,
@@ -231,11 +232,11 @@ pub async fn replace_sums(
     for sql in [
         storage::statement!(
             "DELETE FROM experiment_user_sums
-              WHERE org_id = $1 AND experiment_id = $2 AND user_id IN {texts:$3}"
+              WHERE org_id = $1 AND experiment_id = $2 AND subject IN {subjects:$3}"
         ),
         storage::statement!(
             "DELETE FROM experiment_stale_users
-              WHERE org_id = $1 AND experiment_id = $2 AND user_id IN {texts:$3}"
+              WHERE org_id = $1 AND experiment_id = $2 AND subject IN {subjects:$3}"
         ),
     ] {
         run!(tx, sql, org_id, experiment_id, users)?;
@@ -255,7 +256,7 @@ pub async fn replace_sums(
         }
         let mut changes = Changes::default();
         changes.add_rows(
-            "INSERT INTO experiment_user_sums (org_id, experiment_id, user_id, epoch, contaminated, sums)
+            "INSERT INTO experiment_user_sums (org_id, experiment_id, subject, epoch, contaminated, sums)
              VALUES {rows}",
             6,
             values,
@@ -269,10 +270,10 @@ pub async fn replace_sums(
 pub async fn mark_summed(tx: &mut Tx, org_id: &OrgId, experiment_id: &str) -> Result<()> {
     run!(
         tx,
-        "INSERT INTO experiment_stale_users (org_id, experiment_id, user_id, epoch, marks)
-         SELECT u.org_id, u.experiment_id, u.user_id, s.epoch, 1
+        "INSERT INTO experiment_stale_users (org_id, experiment_id, subject, epoch, marks)
+         SELECT u.org_id, u.experiment_id, u.subject, s.epoch, 1
            FROM experiment_user_sums u
-           JOIN subjects s ON s.org_id = u.org_id AND s.user_id = u.user_id AND s.state = 'active'
+           JOIN subjects s ON s.org_id = u.org_id AND s.subject = u.subject AND s.state = 'active'
           WHERE u.org_id = $1 AND u.experiment_id = $2
          ON CONFLICT DO NOTHING",
         org_id,
@@ -293,25 +294,29 @@ pub async fn lines(tx: &mut Tx, org_id: &OrgId, experiment_id: &str) -> Result<S
     Ok(found.and_then(|(lines,)| lines).unwrap_or_default())
 }
 
-/// Users from `after` on that an export has rows of, in the order of their ids.
+/// Users after `after`, or from the first on, that an export has rows of, in the order of their subjects.
 pub async fn summed_users(
     tx: &mut Tx,
     org_id: &OrgId,
     experiment_id: &str,
-    after: &str,
+    after: Option<Subject>,
     limit: i64,
-) -> Result<Vec<UserId>> {
-    let found = rows!(
-        tx,
-        (UserId,),
-        "SELECT user_id FROM experiment_user_sums
-         WHERE org_id = $1 AND experiment_id = $2 AND user_id > $3 ORDER BY user_id LIMIT $4 + 0",
-        org_id,
-        experiment_id,
-        after,
-        limit
-    )?;
-    Ok(found.into_iter().map(|(user_id,)| user_id).collect())
+) -> Result<Vec<(Subject, UserId)>> {
+    macro_rules! page {
+        ($after:literal) => {
+            storage::statement!(concat!(
+                "SELECT subject, u.user_id FROM experiment_user_sums s JOIN subjects u USING (org_id, subject)
+                 WHERE org_id = $1 AND s.experiment_id = $2 AND ",
+                $after,
+                " ORDER BY subject LIMIT $4 + 0"
+            ))
+        };
+    }
+    let sql = match after {
+        Some(_) => page!("subject > $3"),
+        None => page!("$3 IS NULL"),
+    };
+    rows!(tx, (Subject, UserId), sql, org_id, experiment_id, after, limit)
 }
 
 /// Some holdout sessions whose turns carried learnings. From the few users who have any: CROSS JOIN keeps SQLite from
@@ -325,14 +330,16 @@ pub async fn contaminated_sessions(
     rows!(
         tx,
         (UserId, String),
-        "SELECT DISTINCT q.user_id, q.session_id
-           FROM experiment_user_sums u CROSS JOIN requests q CROSS JOIN interactions i
-          WHERE u.org_id = $1 AND u.experiment_id = $2 AND u.contaminated > 0
-            AND q.org_id = u.org_id AND q.user_id = u.user_id
-            AND q.retrieval_experiment_id = u.experiment_id AND q.retrieval_experiment_arm = 'holdout'
-            AND i.org_id = q.org_id AND i.user_id = q.user_id AND i.session_id = q.session_id
-            AND i.request_id = q.request_id AND i.retrieved_learnings <> '[]'
-          ORDER BY q.user_id, q.session_id LIMIT $3 + 0",
+        "SELECT {user_of:c}, c.session_id FROM (
+             SELECT DISTINCT q.org_id, q.subject, q.session_id
+               FROM experiment_user_sums u CROSS JOIN requests q CROSS JOIN interactions i
+              WHERE u.org_id = $1 AND u.experiment_id = $2 AND u.contaminated > 0
+                AND q.org_id = u.org_id AND q.subject = u.subject
+                AND q.retrieval_experiment_id = u.experiment_id AND q.retrieval_experiment_arm = 'holdout'
+                AND i.org_id = q.org_id AND i.subject = q.subject AND i.session_id = q.session_id
+                AND i.request_id = q.request_id AND i.retrieved_learnings <> '[]'
+              ORDER BY q.subject, q.session_id LIMIT $3 + 0) c
+          ORDER BY 1, 2",
         org_id,
         experiment_id,
         limit
@@ -349,16 +356,16 @@ pub async fn served_sums(
         tx,
         (String, i64, i64),
         "SELECT learning_id, COUNT(*), COUNT(CASE WHEN is_success THEN 1 END) FROM (
-             SELECT DISTINCT v.learning_id, v.user_id, v.session_id, r.is_success
+             SELECT DISTINCT v.learning_id, v.subject, v.session_id, r.is_success
                FROM learning_verdicts v
-               JOIN evaluation_results r ON r.org_id = v.org_id AND r.user_id = v.user_id
+               JOIN evaluation_results r ON r.org_id = v.org_id AND r.subject = v.subject
                     AND r.session_id = v.session_id AND r.evaluation_name = 'agent_success' AND r.is_newest
               WHERE v.org_id = $1 AND v.kind = 'agent_playbook' AND EXISTS (
                     SELECT 1 FROM requests q
-                     WHERE q.org_id = v.org_id AND q.user_id = v.user_id AND q.session_id = v.session_id
+                     WHERE q.org_id = v.org_id AND q.subject = v.subject AND q.session_id = v.session_id
                        AND q.retrieval_experiment_id = $2 AND q.retrieval_experiment_arm = 'treatment')
              ) AS served
-          GROUP BY learning_id, user_id",
+          GROUP BY learning_id, subject",
         org_id,
         experiment_id
     )?;
@@ -366,11 +373,6 @@ pub async fn served_sums(
         (playbook, UserSum { sessions: sessions.unsigned_abs(), total })
     };
     Ok(found.into_iter().map(sum).collect())
-}
-
-/// A list of users as it is bound.
-pub fn json_list(users: &[UserId]) -> Result<String> {
-    serde_json::to_string(users).map_err(|e| Error::Internal(e.to_string()))
 }
 
 /// Number of users by judged sessions and successes among them: `(sessions, successes, users)`.
@@ -384,10 +386,10 @@ pub async fn past_sums(
         tx,
         (i64, i64, i64),
         "SELECT sessions, successes, COUNT(*) FROM (
-             SELECT user_id, COUNT(*) AS sessions, COUNT(CASE WHEN is_success THEN 1 END) AS successes
+             SELECT subject, COUNT(*) AS sessions, COUNT(CASE WHEN is_success THEN 1 END) AS successes
                FROM evaluation_results
               WHERE org_id = $1 AND evaluation_name = 'agent_success' AND created_at >= $2 AND created_at <= $3
-              GROUP BY user_id) u
+              GROUP BY subject) u
           GROUP BY sessions, successes ORDER BY sessions, successes",
         org_id,
         from,
@@ -405,10 +407,13 @@ pub async fn past_users(
     rows!(
         tx,
         (UserId, i64, i64),
-        "SELECT user_id, COUNT(*), COUNT(CASE WHEN is_success THEN 1 END)
-           FROM evaluation_results
-          WHERE org_id = $1 AND evaluation_name = 'agent_success' AND created_at >= $2 AND created_at <= $3
-          GROUP BY user_id ORDER BY user_id",
+        "SELECT u.user_id, r.sessions, r.successes FROM (
+             SELECT subject, COUNT(*) AS sessions, COUNT(CASE WHEN is_success THEN 1 END) AS successes
+               FROM evaluation_results
+              WHERE org_id = $1 AND evaluation_name = 'agent_success' AND created_at >= $2 AND created_at <= $3
+              GROUP BY subject) r
+           JOIN subjects u ON u.org_id = $1 AND u.subject = r.subject
+          ORDER BY u.user_id",
         org_id,
         from,
         to

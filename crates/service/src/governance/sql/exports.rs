@@ -65,7 +65,7 @@ pub async fn pictures(
         tx,
         (i64, String, String),
         "SELECT interaction_id, interacted_image_url, image_encoding FROM interactions
-         WHERE org_id = $1 AND user_id = $2 AND interaction_id > $3
+         WHERE org_id = $1 AND subject = $2 AND interaction_id > $3
            AND (interacted_image_url LIKE 'data:%' OR image_encoding <> '')
          ORDER BY interaction_id LIMIT $4 + 0",
         org_id,

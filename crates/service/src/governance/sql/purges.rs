@@ -6,13 +6,14 @@ use crate::governance::purge::{Counts, Purge, PurgeErrorCode, PurgeStatus};
 use base::owner::OrgId;
 use storage::db::Tx;
 use storage::error::Result;
+use storage::subjects::Subject;
 use storage::{row, rows, run};
 
 macro_rules! select {
     ($rest:literal) => {
         concat!(
-            "SELECT purge_id, org_id, subject_ref, request_ref, actor_ref, status, sealed_user, epoch, job_id,
-                    attempts, deleted_counts, error_code, error_detail, fence_at, physical_at, audit_sequence,
+            "SELECT purge_id, org_id, subject, subject_ref, request_ref, actor_ref, status, sealed_user, epoch,
+                    job_id, attempts, deleted_counts, error_code, error_detail, fence_at, physical_at, audit_sequence,
                     audit_hash, created_at, updated_at, completed_at
              FROM purge_operations ",
             $rest
@@ -35,37 +36,37 @@ pub async fn newest(tx: &mut Tx, org_id: &OrgId, limit: i64) -> Result<Vec<Purge
     )
 }
 
-/// The erasure that a pair of person and request asked for, under whatever keys.
+/// The erasure that a pair of person and request asked for, under whatever key.
 pub async fn find_pair(
     tx: &mut Tx,
     org_id: &OrgId,
-    subject_refs: &str,
+    subject: Subject,
     request_refs: &str,
 ) -> Result<Option<Purge>> {
     row!(
         tx,
         Purge,
         select!(
-            "WHERE org_id = $1 AND subject_ref IN {texts:$2} AND request_ref IN {texts:$3}
+            "WHERE org_id = $1 AND subject = $2 AND request_ref IN {texts:$3}
              ORDER BY created_at LIMIT 1"
         ),
         org_id,
-        subject_refs,
+        subject,
         request_refs
     )
 }
 
 /// Unfinished erasures of one person, the oldest first.
-pub async fn unfinished_of(tx: &mut Tx, org_id: &OrgId, subject_ref: &str) -> Result<Vec<Purge>> {
+pub async fn unfinished_of(tx: &mut Tx, org_id: &OrgId, subject: Subject) -> Result<Vec<Purge>> {
     rows!(
         tx,
         Purge,
         select!(
-            "WHERE org_id = $1 AND subject_ref = $2 AND status <> 'complete'
+            "WHERE org_id = $1 AND subject = $2 AND status <> 'complete'
              ORDER BY epoch, purge_id"
         ),
         org_id,
-        subject_ref
+        subject
     )
 }
 
@@ -86,11 +87,12 @@ pub async fn insert(tx: &mut Tx, purge: &Purge) -> Result<()> {
     run!(
         tx,
         "INSERT INTO purge_operations
-           (purge_id, org_id, subject_ref, request_ref, actor_ref, status, sealed_user, epoch, job_id, attempts,
-            deleted_counts, fence_at, created_at, updated_at)
-         VALUES ($1, $2, $3, $4, $5, 'pending', $6, $7, $8, 0, $9, $10, $11, $11)",
+           (purge_id, org_id, subject, subject_ref, request_ref, actor_ref, status, sealed_user, epoch, job_id,
+            attempts, deleted_counts, fence_at, created_at, updated_at)
+         VALUES ($1, $2, $3, $4, $5, $6, 'pending', $7, $8, $9, 0, $10, $11, $12, $12)",
         &purge.purge_id,
         &purge.org_id,
+        purge.subject,
         &purge.subject_ref,
         &purge.request_ref,
         &purge.actor_ref,

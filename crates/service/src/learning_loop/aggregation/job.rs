@@ -193,8 +193,8 @@ async fn people(app: &App, job: &Claim, members: &[Member]) -> Result<People> {
         person.user_id.clone_from(&member.user_id);
         person.texts.extend([member.trigger.clone(), member.content.clone()]);
     }
-    let users: Vec<&str> = people.keys().copied().collect();
-    let input = (job.org_id.clone(), serde_json::to_string(&users).unwrap_or_default());
+    let users: Vec<UserId> = people.keys().map(|user_id| UserId::from(*user_id)).collect();
+    let input = (job.org_id.clone(), users);
     let known = app
         .db
         .read("learnings.known_of_sources", input, |tx, (org_id, users)| {

@@ -106,8 +106,7 @@ async fn write(tx: &mut Tx, app: &App, job: &Claim, extracted: &Extracted) -> Re
     let now = app.clock.now();
     let window = &extracted.window;
     let user_id = job.user_id.as_ref().unwrap_or_default();
-    let keys = &app.subject_keys;
-    let subject = barrier::open_again(tx, keys, &job.org_id, user_id, job.epoch, now).await?;
+    let subject = barrier::open_again(tx, &job.org_id, user_id, job.epoch, now).await?;
     let held = jobs::lock_held(tx, job).await?;
     let after = window.after();
     if !streams::advance(tx, &subject, &window.stream, &after).await? {

@@ -49,7 +49,8 @@ pub async fn status(
                     let reason = "learning is turned off".to_owned();
                     return Ok(Some((LearningProgress::Pending, Some(reason))));
                 }
-                let job = jobs::latest(tx, org_id, &user_id, EXTRACT, &user_id).await?;
+                let dedupe_key = tx.subject(org_id, &user_id).to_string();
+                let job = jobs::latest(tx, org_id, &user_id, EXTRACT, &dedupe_key).await?;
                 Ok(Some(waiting(job, *now)))
             })
         })

@@ -147,7 +147,7 @@ fn job<'a>(app: &App, subject: &'a SubjectWrite, flush: bool, wait: i64) -> NewJ
         subject: Some(subject),
         parent_id: None,
         payload: json!(StreamJob { flush, ..StreamJob::default() }),
-        dedupe_key: Some(subject.user_id().to_string()),
+        dedupe_key: Some(subject.subject().to_string()),
         on_duplicate: OnDuplicate::Move,
         run_at: app.clock.now() + wait,
         max_attempts: ATTEMPTS,

@@ -253,8 +253,7 @@ async fn replace(
     edit: Option<&ReviewEdit>,
 ) -> Result<Option<Option<i64>>> {
     let now = app.clock.now();
-    let keys = &app.subject_keys;
-    let subject = barrier::open(tx, keys, org_id, &playbook.user_id, now).await?;
+    let subject = barrier::open(tx, org_id, &playbook.user_id, now).await?;
     let id = playbook.user_playbook_id;
     let held = rows::user_playbooks::hold(tx, org_id, id).await?;
     let is_same = |held: &UserPlaybook| {

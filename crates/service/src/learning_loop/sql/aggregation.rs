@@ -2,7 +2,7 @@
 
 use crate::learning_loop::aggregation::Member;
 use crate::learnings::AgentPlaybook;
-use base::owner::OrgId;
+use base::owner::{OrgId, UserId};
 use storage::db::Tx;
 use storage::error::Result;
 use storage::{row, rows};
@@ -24,9 +24,9 @@ pub async fn members(
     rows!(
         tx,
         Member,
-        "SELECT b.user_playbook_id, b.user_id, b.content, b.\"trigger\", b.source_interaction_ids,
+        "SELECT b.user_playbook_id, {user_of:b} AS user_id, b.content, b.\"trigger\", b.source_interaction_ids,
                 (SELECT v.vector FROM user_playbook_vectors v
-                  WHERE v.org_id = b.org_id AND v.user_id = b.user_id AND v.user_playbook_id = b.user_playbook_id
+                  WHERE v.org_id = b.org_id AND v.subject = b.subject AND v.user_playbook_id = b.user_playbook_id
                     AND v.revision = b.revision AND v.model = $3) AS vector
          FROM user_playbooks b
          WHERE b.org_id = $1 AND b.agent_version = $2 AND b.status = 'current' AND b.user_playbook_id > $4
@@ -45,7 +45,7 @@ pub async fn still_says(tx: &mut Tx, org_id: &OrgId, member: &Member) -> Result<
         tx,
         (String, String),
         "SELECT content, \"trigger\" FROM user_playbooks
-         WHERE org_id = $1 AND user_id = $2 AND user_playbook_id = $3 AND status = 'current' {lock:SHARE}",
+         WHERE org_id = $1 AND subject = $2 AND user_playbook_id = $3 AND status = 'current' {lock:SHARE}",
         org_id,
         &member.user_id,
         member.user_playbook_id
@@ -72,24 +72,29 @@ pub async fn served(
     )
 }
 
-/// `(user, text)` of what is stored about these people (a JSON list): their profiles and playbooks.
-pub async fn known_of(tx: &mut Tx, org_id: &OrgId, users: &str) -> Result<Vec<(String, String)>> {
+/// `(user, text)` of what is stored about these people: their profiles and playbooks.
+pub async fn known_of(
+    tx: &mut Tx,
+    org_id: &OrgId,
+    users: &[UserId],
+) -> Result<Vec<(UserId, String)>> {
+    let users = tx.subjects_json(org_id, users.iter())?;
     let mut found = rows!(
         tx,
-        (String, String),
-        "SELECT user_id, content FROM profiles WHERE org_id = $1 AND user_id IN {texts:$2}
+        (UserId, String),
+        "SELECT {user_of:b}, content FROM profiles b WHERE org_id = $1 AND subject IN {subjects:$2}
          ORDER BY profile_no DESC LIMIT $3 + 0",
         org_id,
-        users,
+        &users,
         KNOWN
     )?;
     found.extend(rows!(
         tx,
-        (String, String),
-        "SELECT user_id, \"trigger\" || ' ' || content FROM user_playbooks
-         WHERE org_id = $1 AND user_id IN {texts:$2} ORDER BY user_playbook_id DESC LIMIT $3 + 0",
+        (UserId, String),
+        "SELECT {user_of:b}, \"trigger\" || ' ' || content FROM user_playbooks b
+         WHERE org_id = $1 AND subject IN {subjects:$2} ORDER BY user_playbook_id DESC LIMIT $3 + 0",
         org_id,
-        users,
+        &users,
         KNOWN
     )?);
     Ok(found)

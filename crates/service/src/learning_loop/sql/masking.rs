@@ -29,7 +29,7 @@ pub async fn linked(
         tx,
         (i64,),
         "SELECT DISTINCT agent_playbook_id FROM agent_playbook_sources
-         WHERE org_id = $1 AND user_id = $2 AND epoch < $3 ORDER BY agent_playbook_id LIMIT $4 + 0",
+         WHERE org_id = $1 AND subject = $2 AND epoch < $3 ORDER BY agent_playbook_id LIMIT $4 + 0",
         org_id,
         user_id,
         epoch,
@@ -50,8 +50,8 @@ pub async fn others(
         (i64, String),
         "SELECT s.agent_playbook_id, b.playbook_name || ' ' || b.\"trigger\" || ' ' || b.content
          FROM agent_playbook_sources s JOIN user_playbooks b
-            ON b.org_id = s.org_id AND b.user_id = s.user_id AND b.user_playbook_id = s.user_playbook_id
-         WHERE s.org_id = $1 AND s.user_id <> $2 AND s.agent_playbook_id IN {integers:$3}
+            ON b.org_id = s.org_id AND b.subject = s.subject AND b.user_playbook_id = s.user_playbook_id
+         WHERE s.org_id = $1 AND s.subject <> $2 AND s.agent_playbook_id IN {integers:$3}
          ORDER BY s.agent_playbook_id, s.user_playbook_id",
         org_id,
         user_id,
@@ -65,7 +65,7 @@ pub async fn drafts(tx: &mut Tx, org_id: &OrgId, ids: &[i64]) -> Result<Vec<Prop
         tx,
         ProposalTexts,
         "SELECT proposal_id, learning_id, content, \"trigger\", rationale FROM tuning_proposals
-         WHERE org_id = $1 AND kind = 'agent_playbook' AND user_id IS NULL AND learning_id IN {texts:$2}
+         WHERE org_id = $1 AND kind = 'agent_playbook' AND subject IS NULL AND learning_id IN {texts:$2}
          ORDER BY proposal_id",
         org_id,
         Json(ids)
@@ -76,7 +76,7 @@ pub async fn rewrite_draft(tx: &mut Tx, org_id: &OrgId, draft: &ProposalTexts) -
     run!(
         tx,
         "UPDATE tuning_proposals SET content = $3, \"trigger\" = $4, rationale = $5
-         WHERE org_id = $1 AND proposal_id = $2 AND user_id IS NULL",
+         WHERE org_id = $1 AND proposal_id = $2 AND subject IS NULL",
         org_id,
         &draft.proposal_id,
         &draft.content,
@@ -92,11 +92,11 @@ pub async fn learned(tx: &mut Tx, org_id: &OrgId, user_id: &UserId) -> Result<Ve
         tx,
         (String,),
         "SELECT content || ' ' || COALESCE(CAST(custom_features AS TEXT), '') FROM profiles
-         WHERE org_id = $1 AND user_id = $2
+         WHERE org_id = $1 AND subject = $2
          UNION ALL SELECT playbook_name || ' ' || \"trigger\" || ' ' || content FROM user_playbooks
-         WHERE org_id = $1 AND user_id = $2
+         WHERE org_id = $1 AND subject = $2
          UNION ALL SELECT \"trigger\" || ' ' || content FROM learning_proposals
-         WHERE org_id = $1 AND user_id = $2",
+         WHERE org_id = $1 AND subject = $2",
         org_id,
         user_id
     )?;

@@ -19,10 +19,10 @@ pub async fn proposals_of(
     rows!(
         tx,
         ProposalRecord,
-        "SELECT p.user_id, p.window_no, p.content, p.\"trigger\", p.rationale, p.source_interaction_ids,
-                p.outcome, p.reason, p.learning_id, p.replaced_id, w.extractor, w.prompt_version, w.rubric_hash,
-                p.created_at
-         FROM learning_proposals p JOIN learning_windows w ON w.org_id = p.org_id AND w.user_id = p.user_id
+        "SELECT {user_of:p} AS user_id, p.window_no, p.content, p.\"trigger\", p.rationale,
+                p.source_interaction_ids, p.outcome, p.reason, p.learning_id, p.replaced_id, w.extractor,
+                w.prompt_version, w.rubric_hash, p.created_at
+         FROM learning_proposals p JOIN learning_windows w ON w.org_id = p.org_id AND w.subject = p.subject
               AND w.window_no = p.window_no
          WHERE p.org_id = $1 AND p.kind = $2 AND p.learning_id IN {texts:$3}
          ORDER BY p.window_no, p.place",
@@ -70,9 +70,10 @@ pub async fn profile_changes(
     rows!(
         tx,
         ProfileChange,
-        "SELECT user_id, window_no, learning_id, replaced_id, created_at FROM learning_proposals
+        "SELECT {user_of:p} AS user_id, window_no, learning_id, replaced_id, created_at
+         FROM learning_proposals p
          WHERE org_id = $1 AND kind = 'profile' AND outcome IN ('added', 'superseded')
-         ORDER BY created_at DESC, user_id, window_no, place LIMIT $2 + 0",
+         ORDER BY created_at DESC, subject, window_no, place LIMIT $2 + 0",
         org_id,
         limit
     )
@@ -115,7 +116,7 @@ pub async fn sources(
     rows!(
         tx,
         (i64, UserId, Json<Vec<i64>>),
-        "SELECT user_playbook_id, user_id, source_interaction_ids FROM agent_playbook_sources
+        "SELECT user_playbook_id, {user_of:s}, source_interaction_ids FROM agent_playbook_sources s
          WHERE org_id = $1 AND agent_playbook_id = $2 ORDER BY user_playbook_id",
         org_id,
         agent_playbook_id

@@ -24,7 +24,7 @@ pub async fn find(tx: &mut Tx, org_id: &OrgId, user_id: &UserId) -> Result<Optio
     row!(
         tx,
         Stream,
-        "SELECT cursor, seen, windows FROM learning_streams WHERE org_id = $1 AND user_id = $2",
+        "SELECT cursor, seen, windows FROM learning_streams WHERE org_id = $1 AND subject = $2",
         org_id,
         user_id
     )
@@ -39,9 +39,9 @@ pub async fn advance(
 ) -> Result<bool> {
     let touched = run!(
         tx,
-        "INSERT INTO learning_streams (org_id, user_id, epoch, cursor, seen, windows)
+        "INSERT INTO learning_streams (org_id, subject, epoch, cursor, seen, windows)
          VALUES ($1, $2, $3, $4, $5, $6)
-         ON CONFLICT (org_id, user_id) DO UPDATE SET
+         ON CONFLICT (org_id, subject) DO UPDATE SET
             epoch = excluded.epoch, cursor = excluded.cursor, seen = excluded.seen, windows = excluded.windows
          WHERE learning_streams.cursor = $7 AND learning_streams.windows = $8",
         subject.org_id(),
@@ -62,7 +62,7 @@ pub async fn rewind(tx: &mut Tx, subject: &SubjectWrite, before: i64) -> Result<
         tx,
         "UPDATE learning_streams
          SET cursor = CASE WHEN cursor < $4 THEN cursor ELSE $4 - 1 END, seen = $4 - 1, epoch = $3
-         WHERE org_id = $1 AND user_id = $2 AND seen >= $4",
+         WHERE org_id = $1 AND subject = $2 AND seen >= $4",
         subject.org_id(),
         subject.user_id(),
         subject.epoch(),
@@ -82,7 +82,7 @@ pub async fn insert_window(
     run!(
         tx,
         "INSERT INTO learning_windows
-           (org_id, user_id, window_no, epoch, first_interaction_id, last_interaction_id, interaction_count,
+           (org_id, subject, window_no, epoch, first_interaction_id, last_interaction_id, interaction_count,
             outcome, reason, extractor, prompt_version, rubric_hash, input_tokens, output_tokens, cost_usd,
             flags, processed_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)",
@@ -120,7 +120,7 @@ pub async fn insert_proposal(
     run!(
         tx,
         "INSERT INTO learning_proposals
-           (org_id, user_id, window_no, place, epoch, kind, content, \"trigger\", rationale,
+           (org_id, subject, window_no, place, epoch, kind, content, \"trigger\", rationale,
             source_interaction_ids, outcome, reason, learning_id, replaced_id, created_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
         subject.org_id(),

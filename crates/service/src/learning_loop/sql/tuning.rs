@@ -16,8 +16,8 @@ use storage::{row, rows, run};
 
 macro_rules! columns {
     () => {
-        "proposal_id, kind, learning_id, user_id, action, content, \"trigger\", rationale, drafted_by, judged, \
-         impact, impact_upper, status, created_at, decided_at, trial, digest"
+        "proposal_id, kind, learning_id, {user_of:tuning_proposals} AS user_id, action, content, \"trigger\", \
+         rationale, drafted_by, judged, impact, impact_upper, status, created_at, decided_at, trial, digest"
     };
 }
 
@@ -37,18 +37,18 @@ pub async fn present<'a>(
     let mut found = rows!(
         tx,
         Present,
-        "SELECT 'profile' AS kind, profile_id AS learning_id, user_id, '' AS agent_version, content,
-                '' AS \"trigger\", status, NULL AS playbook_status
-         FROM profiles WHERE org_id = $1 AND profile_id IN {texts:$2}",
+        "SELECT 'profile' AS kind, profile_id AS learning_id, {user_of:b} AS user_id, '' AS agent_version,
+                content, '' AS \"trigger\", status, NULL AS playbook_status
+         FROM profiles b WHERE org_id = $1 AND profile_id IN {texts:$2}",
         org_id,
         Json(of(LearningKind::Profile))
     )?;
     found.extend(rows!(
         tx,
         Present,
-        "SELECT 'user_playbook' AS kind, CAST(user_playbook_id AS TEXT) AS learning_id, user_id, agent_version,
-                content, \"trigger\", status, NULL AS playbook_status
-         FROM user_playbooks WHERE org_id = $1 AND user_playbook_id IN {integers:$2}",
+        "SELECT 'user_playbook' AS kind, CAST(user_playbook_id AS TEXT) AS learning_id, {user_of:b} AS user_id,
+                agent_version, content, \"trigger\", status, NULL AS playbook_status
+         FROM user_playbooks b WHERE org_id = $1 AND user_playbook_id IN {integers:$2}",
         org_id,
         Json(numbers(LearningKind::UserPlaybook))
     )?);
@@ -117,7 +117,7 @@ pub async fn insert_proposal(
     let stored = run!(
         tx,
         "INSERT INTO tuning_proposals
-           (proposal_id, org_id, user_id, epoch, kind, learning_id, digest, action, content, \"trigger\",
+           (proposal_id, org_id, subject, epoch, kind, learning_id, digest, action, content, \"trigger\",
             rationale, drafted_by, judged, impact, impact_upper, trial, status, created_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, 'open', $17)
          ON CONFLICT (org_id, kind, learning_id, digest) DO NOTHING",
@@ -173,7 +173,7 @@ pub async fn insert_evidence(
     run!(
         tx,
         "INSERT INTO tuning_evidence
-           (org_id, user_id, proposal_id, session_id, interaction_id, epoch, category, reason, interaction_ids)
+           (org_id, subject, proposal_id, session_id, interaction_id, epoch, category, reason, interaction_ids)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING",
         subject.org_id(),
         subject.user_id(),
@@ -212,8 +212,8 @@ pub async fn evidence(tx: &mut Tx, org_id: &OrgId) -> Result<Vec<TuningEvidence>
     rows!(
         tx,
         TuningEvidence,
-        "SELECT proposal_id, user_id, session_id, interaction_id, category, reason, interaction_ids
-         FROM tuning_evidence WHERE org_id = $1 ORDER BY proposal_id, user_id, session_id, interaction_id",
+        "SELECT proposal_id, {user_of:e} AS user_id, session_id, interaction_id, category, reason, interaction_ids
+         FROM tuning_evidence e WHERE org_id = $1 ORDER BY proposal_id, subject, session_id, interaction_id",
         org_id
     )
 }
@@ -268,7 +268,7 @@ pub async fn forget_session(
 ) -> Result<()> {
     run!(
         tx,
-        "DELETE FROM tuning_evidence WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
+        "DELETE FROM tuning_evidence WHERE org_id = $1 AND subject = $2 AND session_id = $3",
         org_id,
         user_id,
         session_id

@@ -215,7 +215,7 @@ async fn settle(
     let now = app.clock.now();
     // A person's proposal is theirs: it is changed through the barrier.
     let subject = match &proposal.user_id {
-        Some(user_id) => Some(barrier::open(tx, &app.subject_keys, org_id, user_id, now).await?),
+        Some(user_id) => Some(barrier::open(tx, org_id, user_id, now).await?),
         None => None,
     };
     sql::settle(tx, org_id, subject.as_ref(), &proposal.proposal_id, status, now).await
@@ -247,7 +247,7 @@ async fn carry_out(
         }
         let user_id = present.user_id.as_ref().unwrap_or_default();
         let now = app.clock.now();
-        let subject = barrier::open(tx, &app.subject_keys, org_id, user_id, now).await?;
+        let subject = barrier::open(tx, org_id, user_id, now).await?;
         let (id, archived) = (&proposal.learning_id, LearningStatus::Archived);
         return profile_rows::set_status(tx, &subject, id, archived).await;
     }

@@ -161,8 +161,7 @@ async fn load(
                     let Some(epoch) = epoch else { continue };
                     let ids: Vec<i64> = ids.iter().copied().collect();
                     let turns = sessions::interactions_by_ids(tx, org_id, user_id, &ids).await?;
-                    let users = serde_json::to_string(&[user_id]).unwrap_or_default();
-                    let known = known_of(tx, org_id, &users).await?;
+                    let known = known_of(tx, org_id, std::slice::from_ref(user_id)).await?;
                     let known = known.into_iter().map(|(_, text)| text).collect();
                     let (db, org_id, user_id) = (db.clone(), org_id.clone(), user_id.clone());
                     let consent = SubjectConsent { db, org_id, user_id, epoch };

@@ -212,7 +212,7 @@ pub async fn link(
     run!(
         tx,
         "INSERT INTO agent_playbook_sources
-           (org_id, user_id, agent_playbook_id, user_playbook_id, epoch, source_interaction_ids)
+           (org_id, subject, agent_playbook_id, user_playbook_id, epoch, source_interaction_ids)
          VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING",
         source.org_id(),
         source.user_id(),
@@ -249,7 +249,7 @@ pub async fn source_links(
     rows!(
         tx,
         (UserId, i64, Json<Vec<i64>>),
-        "SELECT user_id, user_playbook_id, source_interaction_ids FROM agent_playbook_sources
+        "SELECT {user_of:s}, user_playbook_id, source_interaction_ids FROM agent_playbook_sources s
          WHERE org_id = $1 AND agent_playbook_id IN {integers:$2} ORDER BY agent_playbook_id, user_playbook_id",
         org_id,
         Json(agent_playbook_ids)
@@ -279,7 +279,7 @@ pub async fn source_users(
     rows!(
         tx,
         (i64, i64),
-        "SELECT agent_playbook_id, COUNT(DISTINCT user_id) FROM agent_playbook_sources
+        "SELECT agent_playbook_id, COUNT(DISTINCT subject) FROM agent_playbook_sources
          WHERE org_id = $1 AND agent_playbook_id IN {integers:$2} GROUP BY agent_playbook_id",
         org_id,
         Json(agent_playbook_ids)
@@ -314,7 +314,7 @@ pub async fn unlink(
     run!(
         tx,
         "DELETE FROM agent_playbook_sources
-         WHERE org_id = $1 AND user_id = $2 AND epoch < $3 AND agent_playbook_id = $4",
+         WHERE org_id = $1 AND subject = $2 AND epoch < $3 AND agent_playbook_id = $4",
         org_id,
         user_id,
         epoch,

@@ -78,7 +78,7 @@ pub async fn scope(tx: &mut Tx, org_id: &OrgId, user_id: &UserId) -> Result<Opti
     let found = row!(
         tx,
         (i64,),
-        "SELECT scope FROM learning_scopes WHERE org_id = $1 AND user_id = $2",
+        "SELECT scope FROM learning_scopes WHERE org_id = $1 AND subject = $2",
         org_id,
         user_id
     )?;
@@ -93,7 +93,7 @@ pub async fn admit_scope(tx: &mut Tx, subject: &SubjectWrite) -> Result<i64> {
     let new = tx.next_numbers(Sequence::Scopes, 1).await?;
     run!(
         tx,
-        "INSERT INTO learning_scopes (org_id, user_id, epoch, scope) VALUES ($1, $2, $3, $4)
+        "INSERT INTO learning_scopes (org_id, subject, epoch, scope) VALUES ($1, $2, $3, $4)
          ON CONFLICT DO NOTHING",
         subject.org_id(),
         subject.user_id(),
@@ -162,11 +162,11 @@ pub async fn compact_index(tx: &mut Tx, first: bool) -> Result<bool> {
     let changes = "SELECT total_changes()".to_owned();
     let mut more = false;
     for index in INDEXES {
-        let before = tx.number(changes.clone(), &[]).await?;
+        let before = tx.number(changes.clone(), tx.arguments()).await?;
         let merge = format!("INSERT INTO {index} ({index}, rank) VALUES ('merge', {pages})");
-        tx.change(merge, &[]).await?;
+        tx.change(merge, tx.arguments()).await?;
         // The command itself counts as one.
-        more |= tx.number(changes.clone(), &[]).await? - before >= 2;
+        more |= tx.number(changes.clone(), tx.arguments()).await? - before >= 2;
     }
     Ok(more)
 }
@@ -178,7 +178,7 @@ pub async fn check_index(tx: &mut Tx) -> Result<()> {
         for index in INDEXES {
             let statement =
                 format!("INSERT INTO {index} ({index}, rank) VALUES ('integrity-check', 1)");
-            tx.change(statement, &[]).await?;
+            tx.change(statement, tx.arguments()).await?;
         }
     }
     Ok(())

@@ -13,12 +13,14 @@ use storage::{row, rows, run};
 
 macro_rules! columns {
     () => {
-        columns!("b.", "")
+        columns!("{user_of:b} AS user_id", "b.", "")
     };
-    // Columns that hold JSON stand between these two.
-    ($json:literal, $end:literal) => {
+    // The user's id, and what columns that hold JSON stand between.
+    ($user_id:literal, $json:literal, $end:literal) => {
         concat!(
-            "b.profile_no, b.profile_id, b.user_id, b.content, b.last_modified_timestamp,
+            "b.profile_no, b.profile_id, ",
+            $user_id,
+            ", b.content, b.last_modified_timestamp,
              b.generated_from_request_id, b.profile_time_to_live, b.expiration_timestamp, ",
             $json,
             "custom_features",
@@ -39,7 +41,7 @@ macro_rules! columns {
 macro_rules! passing {
     () => {
         concat!(
-            "b.org_id = $1 AND b.user_id = $2 AND b.expiration_timestamp > $3 AND b.status IN {texts:$4}
+            "b.org_id = $1 AND b.subject = $2 AND b.expiration_timestamp > $3 AND b.status IN {texts:$4}
              AND ($6 IS NULL OR b.source = $6)
              AND ($10 IS NULL OR b.last_modified_timestamp >= $10)
              AND ($11 IS NULL OR b.last_modified_timestamp < $11)",
@@ -59,7 +61,7 @@ pub async fn insert(
     let stored = run!(
         tx,
         "INSERT INTO profiles
-           (profile_no, org_id, user_id, profile_id, epoch, content, last_modified_timestamp,
+           (profile_no, org_id, subject, profile_id, epoch, content, last_modified_timestamp,
             generated_from_request_id, profile_time_to_live, expiration_timestamp, custom_features, source,
             status, tags, source_interaction_ids, revision, terms)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 1, $16)
@@ -97,7 +99,7 @@ pub async fn update(
             expiration_timestamp = $7, custom_features = $8, source = $9, status = $10, tags = $11,
             epoch = $12, terms = COALESCE($13, terms),
             revision = revision + CASE WHEN $13 IS NULL THEN 0 ELSE 1 END
-         WHERE org_id = $1 AND user_id = $2 AND profile_no = $3",
+         WHERE org_id = $1 AND subject = $2 AND profile_no = $3",
         subject.org_id(),
         subject.user_id(),
         profile.profile_no,
@@ -132,7 +134,7 @@ pub async fn add_sources(
     run!(
         tx,
         "UPDATE profiles SET source_interaction_ids = $4, epoch = $5, last_modified_timestamp = $6
-         WHERE org_id = $1 AND user_id = $2 AND profile_id = $3",
+         WHERE org_id = $1 AND subject = $2 AND profile_id = $3",
         org_id,
         user_id,
         profile_id,
@@ -153,7 +155,7 @@ pub async fn set_status(
     run!(
         tx,
         "UPDATE profiles SET status = $4, epoch = $5
-         WHERE org_id = $1 AND user_id = $2 AND profile_id = $3",
+         WHERE org_id = $1 AND subject = $2 AND profile_id = $3",
         subject.org_id(),
         subject.user_id(),
         profile_id,
@@ -176,7 +178,7 @@ pub async fn hold(
         concat!(
             "SELECT ",
             columns!(),
-            " FROM profiles b WHERE b.org_id = $1 AND b.user_id = $2 AND b.profile_id = $3 {lock:UPDATE}"
+            " FROM profiles b WHERE b.org_id = $1 AND b.subject = $2 AND b.profile_id = $3 {lock:UPDATE}"
         ),
         org_id,
         user_id,
@@ -192,7 +194,7 @@ pub async fn delete(
 ) -> Result<u64> {
     run!(
         tx,
-        "DELETE FROM profiles WHERE org_id = $1 AND user_id = $2 AND profile_id = $3",
+        "DELETE FROM profiles WHERE org_id = $1 AND subject = $2 AND profile_id = $3",
         org_id,
         user_id,
         profile_id
@@ -283,7 +285,7 @@ pub async fn list_everyones(
             "SELECT ",
             columns!(),
             " FROM profiles b WHERE b.org_id = $1 AND b.expiration_timestamp > $2
-              AND ($3 IS NULL OR b.status = $3) AND ($4 IS NULL OR b.user_id = $4)
+              AND ($3 IS NULL OR b.status = $3) AND ($4 IS NULL OR b.subject = $4)
               AND ($5 IS NULL OR b.profile_id = $5)
               AND ($6 IS NULL OR LOWER(b.content) LIKE LOWER($6) ESCAPE '\\')
               AND ($7 IS NULL OR b.source = $7) AND ($8 IS NULL OR b.profile_time_to_live = $8)
@@ -324,7 +326,7 @@ pub async fn stored(
         tx,
         StoredProfiles,
         "SELECT COUNT(*) AS count, MIN(last_modified_timestamp) AS oldest, MAX(last_modified_timestamp) AS newest
-         FROM profiles WHERE org_id = $1 AND user_id = $2 AND expiration_timestamp > $3",
+         FROM profiles WHERE org_id = $1 AND subject = $2 AND expiration_timestamp > $3",
         org_id,
         user_id,
         now
@@ -367,7 +369,7 @@ pub async fn vectors(
         filter,
         concat!(
             "SELECT b.profile_no, v.vector FROM profiles b LEFT JOIN profile_vectors v
-                ON v.org_id = b.org_id AND v.user_id = b.user_id AND v.profile_no = b.profile_no
+                ON v.org_id = b.org_id AND v.subject = b.subject AND v.profile_no = b.profile_no
                 AND v.revision = b.revision AND v.model = $12
              WHERE ",
             passing!(),

@@ -21,7 +21,7 @@ pub async fn profiles(
         tx,
         Resolved,
         "SELECT 'profile' AS kind, profile_id AS learning_id, content, '' AS \"trigger\" FROM profiles
-         WHERE org_id = $1 AND user_id = $2 AND profile_id IN {texts:$3} AND expiration_timestamp > $4",
+         WHERE org_id = $1 AND subject = $2 AND profile_id IN {texts:$3} AND expiration_timestamp > $4",
         org_id,
         user_id,
         ids,
@@ -44,7 +44,7 @@ pub async fn user_playbooks(
         Resolved,
         "SELECT 'user_playbook' AS kind, CAST(user_playbook_id AS TEXT) AS learning_id, content,
                 \"trigger\" FROM user_playbooks
-         WHERE org_id = $1 AND user_id = $2 AND user_playbook_id IN {integers:$3}",
+         WHERE org_id = $1 AND subject = $2 AND user_playbook_id IN {integers:$3}",
         org_id,
         user_id,
         ids

@@ -27,8 +27,6 @@ pub struct Owns {
 pub struct Asked<'a> {
     /// The model of the vectors to read.
     pub model: Option<&'a str>,
-    /// The person's references.
-    pub subject_refs: Vec<String>,
     /// Row limit of each kind.
     pub profiles: i64,
     pub user_playbooks: i64,
@@ -44,7 +42,7 @@ macro_rules! owned {
                     SELECT {hex:v.vector} FROM ",
             $vectors,
             " v
-                    WHERE v.org_id = b.org_id AND v.user_id = b.user_id AND v.",
+                    WHERE v.org_id = b.org_id AND v.subject = b.subject AND v.",
             $key,
             " = b.",
             $key,
@@ -52,7 +50,7 @@ macro_rules! owned {
                     AND v.revision = b.revision AND v.model = $12) END AS vector
                 FROM ",
             $table,
-            " b WHERE b.user_id = $2 AND ",
+            " b WHERE b.subject = $2 AND ",
             $passing,
             "
                 ORDER BY b.",
@@ -72,7 +70,7 @@ pub async fn owned(tx: &mut Tx, filter: &Filter, asked: &Asked<'_>) -> Result<Ow
         filter,
         concat!(
             "SELECT ",
-            barrier::erasing!("$1", "$15"),
+            barrier::erasing!("$1", "$2"),
             ", (SELECT vectors_version FROM organization_scopes WHERE org_id = $1), ",
             owned!("profiles", "profile_vectors", "profile_no", "$13", profiles::passing!()),
             ", ",
@@ -86,8 +84,7 @@ pub async fn owned(tx: &mut Tx, filter: &Filter, asked: &Asked<'_>) -> Result<Ow
         ),
         asked.model,
         asked.profiles,
-        asked.user_playbooks,
-        Json(&asked.subject_refs)
+        asked.user_playbooks
     )?;
     let (is_erasing, version, profiles, user_playbooks) = only(found)?;
     Ok(Owns {
@@ -139,7 +136,7 @@ pub async fn won(tx: &mut Tx, filter: &Filter, winners: &Winners) -> Result<(Lea
                 "profiles",
                 "profile_no",
                 "$12",
-                profiles::columns!("CAST(b.", " AS TEXT)"),
+                profiles::columns!("$15", "CAST(b.", " AS TEXT)"),
                 profiles::passing!()
             ),
             ", ",
@@ -147,8 +144,8 @@ pub async fn won(tx: &mut Tx, filter: &Filter, winners: &Winners) -> Result<(Lea
                 "user_playbooks",
                 "user_playbook_id",
                 "$13",
-                user_playbooks::columns!("CAST(b.", " AS TEXT)"),
-                concat!("b.user_id = $2 AND ", user_playbooks::passing!())
+                user_playbooks::columns!("$15", "CAST(b.", " AS TEXT)"),
+                concat!("b.subject = $2 AND ", user_playbooks::passing!())
             ),
             ", ",
             won!(
@@ -161,7 +158,9 @@ pub async fn won(tx: &mut Tx, filter: &Filter, winners: &Winners) -> Result<(Lea
         ),
         Json(&winners.profiles),
         Json(&winners.user_playbooks),
-        Json(&winners.agent_playbooks)
+        Json(&winners.agent_playbooks),
+        // Profiles and user playbooks that pass are all this user's.
+        filter.user_id.as_deref()
     )?;
     let (experiment_runs, profiles, user_playbooks, agent_playbooks) = only(found)?;
     let learnings = Learnings {

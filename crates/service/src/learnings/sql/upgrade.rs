@@ -13,12 +13,12 @@ macro_rules! upgrade_of {
         pub mod $module {
             use super::*;
 
-            /// People after `after` with selected rows, in the order of their ids; with `only_affected`, those
-            /// who have pending ones.
+            /// People after `after` with selected rows, in the order of their subjects; with `only_affected`,
+            /// those who have pending ones.
             pub async fn owners(
                 tx: &mut Tx,
                 org_id: &OrgId,
-                after: &str,
+                after: Option<&UserId>,
                 selection: &Selection,
                 limit: i64,
             ) -> Result<Vec<UserId>> {
@@ -26,12 +26,13 @@ macro_rules! upgrade_of {
                     tx,
                     (UserId,),
                     concat!(
-                        "SELECT DISTINCT user_id FROM ",
+                        "SELECT {user_of:people} FROM (SELECT DISTINCT org_id, subject FROM ",
                         $table,
-                        " WHERE org_id = $1 AND user_id > $2 AND ",
+                        " WHERE org_id = $1
+                          AND subject > COALESCE($2, {subject:'00000000000000000000000000000000'}) AND ",
                         $selected,
-                        " AND ($5 IS NULL OR user_id = $5) AND ($6 = 0 OR status = 'pending')
-                         ORDER BY user_id LIMIT $7 + 0"
+                        " AND ($5 IS NULL OR subject = $5) AND ($6 = 0 OR status = 'pending')
+                         ORDER BY subject LIMIT $7 + 0) AS people ORDER BY people.subject"
                     ),
                     org_id,
                     after,
@@ -59,7 +60,7 @@ macro_rules! upgrade_of {
                         concat!(
                             "DELETE FROM ",
                             $table,
-                            " WHERE org_id = $1 AND user_id = $2 AND status = 'archived' AND ",
+                            " WHERE org_id = $1 AND subject = $2 AND status = 'archived' AND ",
                             $selected
                         ),
                         subject.org_id(),
@@ -73,7 +74,7 @@ macro_rules! upgrade_of {
                             "UPDATE ",
                             $table,
                             " SET status = 'archived', epoch = $5
-                             WHERE org_id = $1 AND user_id = $2 AND status = 'current' AND ",
+                             WHERE org_id = $1 AND subject = $2 AND status = 'current' AND ",
                             $selected
                         ),
                         subject.org_id(),
@@ -89,7 +90,7 @@ macro_rules! upgrade_of {
                         "UPDATE ",
                         $table,
                         " SET status = 'current', epoch = $5
-                         WHERE org_id = $1 AND user_id = $2 AND status = 'pending' AND ",
+                         WHERE org_id = $1 AND subject = $2 AND status = 'pending' AND ",
                         $selected
                     ),
                     subject.org_id(),
@@ -130,7 +131,7 @@ pub async fn agent_versions(tx: &mut Tx, org_id: &OrgId, user_id: &UserId) -> Re
     let found = rows!(
         tx,
         (String,),
-        "SELECT DISTINCT agent_version FROM user_playbooks WHERE org_id = $1 AND user_id = $2",
+        "SELECT DISTINCT agent_version FROM user_playbooks WHERE org_id = $1 AND subject = $2",
         org_id,
         user_id
     )?;

@@ -13,12 +13,14 @@ use storage::{row, run};
 
 macro_rules! columns {
     () => {
-        columns!("b.", "")
+        columns!("{user_of:b} AS user_id", "b.", "")
     };
-    // Columns that hold JSON stand between these two.
-    ($json:literal, $end:literal) => {
+    // The user's id, and what columns that hold JSON stand between.
+    ($user_id:literal, $json:literal, $end:literal) => {
         concat!(
-            "b.user_playbook_id, b.user_id, b.agent_version, b.request_id, b.playbook_name, b.created_at,
+            "b.user_playbook_id, ",
+            $user_id,
+            ", b.agent_version, b.request_id, b.playbook_name, b.created_at,
              b.content, b.\"trigger\", b.rationale, b.status, b.source, ",
             $json,
             "source_interaction_ids",
@@ -54,7 +56,7 @@ pub async fn insert(
     run!(
         tx,
         "INSERT INTO user_playbooks
-           (user_playbook_id, org_id, user_id, epoch, agent_version, request_id, playbook_name, created_at,
+           (user_playbook_id, org_id, subject, epoch, agent_version, request_id, playbook_name, created_at,
             content, \"trigger\", rationale, source, status, tags, source_interaction_ids, revision, terms)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 1, $16)",
         playbook.user_playbook_id,
@@ -89,7 +91,7 @@ pub async fn update(
         "UPDATE user_playbooks SET agent_version = $4, playbook_name = $5, content = $6, \"trigger\" = $7,
             rationale = $8, status = $9, tags = $10, epoch = $11, terms = COALESCE($12, terms),
             revision = revision + CASE WHEN $12 IS NULL THEN 0 ELSE 1 END
-         WHERE org_id = $1 AND user_id = $2 AND user_playbook_id = $3",
+         WHERE org_id = $1 AND subject = $2 AND user_playbook_id = $3",
         subject.org_id(),
         subject.user_id(),
         playbook.user_playbook_id,
@@ -122,7 +124,7 @@ pub async fn add_sources(
     run!(
         tx,
         "UPDATE user_playbooks SET source_interaction_ids = $4, epoch = $5
-         WHERE org_id = $1 AND user_id = $2 AND user_playbook_id = $3",
+         WHERE org_id = $1 AND subject = $2 AND user_playbook_id = $3",
         org_id,
         user_id,
         id,
@@ -142,7 +144,7 @@ pub async fn set_status(
     run!(
         tx,
         "UPDATE user_playbooks SET status = $4, epoch = $5
-         WHERE org_id = $1 AND user_id = $2 AND user_playbook_id = $3",
+         WHERE org_id = $1 AND subject = $2 AND user_playbook_id = $3",
         subject.org_id(),
         subject.user_id(),
         id,
@@ -172,7 +174,7 @@ pub async fn owner(tx: &mut Tx, org_id: &OrgId, id: i64) -> Result<Option<UserId
     let found = row!(
         tx,
         (UserId,),
-        "SELECT user_id FROM user_playbooks WHERE org_id = $1 AND user_playbook_id = $2",
+        "SELECT {user_of:b} FROM user_playbooks b WHERE b.org_id = $1 AND b.user_playbook_id = $2",
         org_id,
         id
     )?;
@@ -184,7 +186,7 @@ pub async fn count(tx: &mut Tx, org_id: &OrgId, user_id: &UserId) -> Result<i64>
     let found = row!(
         tx,
         (i64,),
-        "SELECT COUNT(*) FROM user_playbooks WHERE org_id = $1 AND user_id = $2",
+        "SELECT COUNT(*) FROM user_playbooks WHERE org_id = $1 AND subject = $2",
         org_id,
         user_id
     )?;
@@ -217,7 +219,7 @@ pub async fn list(tx: &mut Tx, filter: &Filter, limit: i64) -> Result<Vec<UserPl
         };
     }
     let sql = match filter.user_id {
-        Some(_) => list!("b.user_id = $2"),
+        Some(_) => list!("b.subject = $2"),
         None => list!("$2 IS NULL"),
     };
     filtered!(tx, UserPlaybook, filter, sql, limit)
@@ -236,7 +238,7 @@ pub async fn candidates(
         filter,
         concat!(
             "SELECT b.user_playbook_id AS no, b.terms FROM {found_in:user_playbooks}
-             WHERE {matches:$12} AND b.user_id = $2 AND ",
+             WHERE {matches:$12} AND b.subject = $2 AND ",
             passing!(),
             " ORDER BY {found:user_playbook_id} DESC LIMIT $13 + 0"
         ),
@@ -259,9 +261,9 @@ pub async fn vectors(
         filter,
         concat!(
             "SELECT b.user_playbook_id, v.vector FROM user_playbooks b LEFT JOIN user_playbook_vectors v
-                ON v.org_id = b.org_id AND v.user_id = b.user_id AND v.user_playbook_id = b.user_playbook_id
+                ON v.org_id = b.org_id AND v.subject = b.subject AND v.user_playbook_id = b.user_playbook_id
                 AND v.revision = b.revision AND v.model = $12
-             WHERE b.user_id = $2 AND ",
+             WHERE b.subject = $2 AND ",
             passing!(),
             " ORDER BY b.user_playbook_id DESC LIMIT $13 + 0"
         ),

@@ -28,16 +28,16 @@ pub async fn unembedded(
         LearningKind::Profile => {
             "SELECT b.profile_no AS no, b.revision, b.content AS text
              FROM profiles b LEFT JOIN profile_vectors v
-                ON v.org_id = b.org_id AND v.user_id = b.user_id AND v.profile_no = b.profile_no
+                ON v.org_id = b.org_id AND v.subject = b.subject AND v.profile_no = b.profile_no
                 AND v.revision = b.revision AND v.model = $3
-             WHERE b.org_id = $1 AND b.user_id = $2 AND v.model IS NULL ORDER BY b.profile_no LIMIT $4 + 0"
+             WHERE b.org_id = $1 AND b.subject = $2 AND v.model IS NULL ORDER BY b.profile_no LIMIT $4 + 0"
         }
         LearningKind::UserPlaybook => {
             "SELECT b.user_playbook_id AS no, b.revision, b.\"trigger\" || ' ' || b.content AS text
              FROM user_playbooks b LEFT JOIN user_playbook_vectors v
-                ON v.org_id = b.org_id AND v.user_id = b.user_id AND v.user_playbook_id = b.user_playbook_id
+                ON v.org_id = b.org_id AND v.subject = b.subject AND v.user_playbook_id = b.user_playbook_id
                 AND v.revision = b.revision AND v.model = $3
-             WHERE b.org_id = $1 AND b.user_id = $2 AND v.model IS NULL ORDER BY b.user_playbook_id LIMIT $4 + 0"
+             WHERE b.org_id = $1 AND b.subject = $2 AND v.model IS NULL ORDER BY b.user_playbook_id LIMIT $4 + 0"
         }
         LearningKind::AgentPlaybook => {
             "SELECT b.agent_playbook_id AS no, b.revision, b.\"trigger\" || ' ' || b.content AS text
@@ -60,17 +60,17 @@ pub async fn store(
     vector: &[u8],
 ) -> Result<()> {
     let sql = if kind == LearningKind::Profile {
-        "INSERT INTO profile_vectors (org_id, user_id, profile_no, epoch, revision, model, vector)
-         SELECT b.org_id, b.user_id, b.profile_no, $4, b.revision, $6, $7 FROM profiles b
-         WHERE b.org_id = $1 AND b.user_id = $2 AND b.profile_no = $3 AND b.revision = $5
-         ON CONFLICT (org_id, user_id, profile_no) DO UPDATE SET
+        "INSERT INTO profile_vectors (org_id, subject, profile_no, epoch, revision, model, vector)
+         SELECT b.org_id, b.subject, b.profile_no, $4, b.revision, $6, $7 FROM profiles b
+         WHERE b.org_id = $1 AND b.subject = $2 AND b.profile_no = $3 AND b.revision = $5
+         ON CONFLICT (org_id, subject, profile_no) DO UPDATE SET
             epoch = excluded.epoch, revision = excluded.revision, model = excluded.model,
             vector = excluded.vector"
     } else {
-        "INSERT INTO user_playbook_vectors (org_id, user_id, user_playbook_id, epoch, revision, model, vector)
-         SELECT b.org_id, b.user_id, b.user_playbook_id, $4, b.revision, $6, $7 FROM user_playbooks b
-         WHERE b.org_id = $1 AND b.user_id = $2 AND b.user_playbook_id = $3 AND b.revision = $5
-         ON CONFLICT (org_id, user_id, user_playbook_id) DO UPDATE SET
+        "INSERT INTO user_playbook_vectors (org_id, subject, user_playbook_id, epoch, revision, model, vector)
+         SELECT b.org_id, b.subject, b.user_playbook_id, $4, b.revision, $6, $7 FROM user_playbooks b
+         WHERE b.org_id = $1 AND b.subject = $2 AND b.user_playbook_id = $3 AND b.revision = $5
+         ON CONFLICT (org_id, subject, user_playbook_id) DO UPDATE SET
             epoch = excluded.epoch, revision = excluded.revision, model = excluded.model,
             vector = excluded.vector"
     };
@@ -138,20 +138,20 @@ pub async fn behind(tx: &mut Tx, model: &str, limit: i64) -> Result<Vec<(OrgId, 
     rows!(
         tx,
         (OrgId, Option<UserId>),
-        "SELECT DISTINCT org_id, user_id FROM (
-            SELECT b.org_id, b.user_id FROM profiles b WHERE NOT EXISTS (
-                SELECT 1 FROM profile_vectors v WHERE v.org_id = b.org_id AND v.user_id = b.user_id
+        "SELECT people.org_id, {user_of:people} FROM (SELECT DISTINCT org_id, subject FROM (
+            SELECT b.org_id, b.subject FROM profiles b WHERE NOT EXISTS (
+                SELECT 1 FROM profile_vectors v WHERE v.org_id = b.org_id AND v.subject = b.subject
                    AND v.profile_no = b.profile_no AND v.revision = b.revision AND v.model = $1)
             UNION ALL
-            SELECT b.org_id, b.user_id FROM user_playbooks b WHERE NOT EXISTS (
-                SELECT 1 FROM user_playbook_vectors v WHERE v.org_id = b.org_id AND v.user_id = b.user_id
+            SELECT b.org_id, b.subject FROM user_playbooks b WHERE NOT EXISTS (
+                SELECT 1 FROM user_playbook_vectors v WHERE v.org_id = b.org_id AND v.subject = b.subject
                    AND v.user_playbook_id = b.user_playbook_id AND v.revision = b.revision AND v.model = $1)
             UNION ALL
             SELECT b.org_id, NULL FROM agent_playbooks b WHERE NOT EXISTS (
                 SELECT 1 FROM agent_playbook_vectors v WHERE v.org_id = b.org_id
                    AND v.agent_playbook_id = b.agent_playbook_id AND v.revision = b.revision
                    AND v.model = $1)) AS rows_behind
-         LIMIT $2 + 0",
+         LIMIT $2 + 0) AS people",
         model,
         limit
     )

@@ -118,7 +118,7 @@ async fn write(tx: &mut Tx, app: &App, batch: &[(OrgId, Exposure)]) -> Result<()
         let mut subjects = barrier::open_known(tx, org_id, &users).await?;
         let unknown = users.iter().filter(|user_id| !subjects.contains_key(*user_id));
         let (unknown, now): (Vec<&UserId>, i64) = (unknown.collect(), app.clock.now());
-        let new = barrier::open_new(tx, &app.subject_keys, org_id, &unknown, now).await?;
+        let new = barrier::open_new(tx, org_id, &unknown, now).await?;
         subjects.extend(new);
         for user_id in users {
             if !subjects.contains_key(&user_id)
@@ -142,7 +142,7 @@ async fn admitted(
     org_id: &OrgId,
     user_id: &UserId,
 ) -> Result<Option<SubjectWrite>> {
-    match barrier::open(tx, &app.subject_keys, org_id, user_id, app.clock.now()).await {
+    match barrier::open(tx, org_id, user_id, app.clock.now()).await {
         Ok(subject) => Ok(Some(subject)),
         Err(Error::Refused { code: Code::SubjectErasing | Code::SubjectErased, .. }) => Ok(None),
         Err(error) => Err(error),

@@ -54,7 +54,7 @@ pub async fn traffic(
     let found = row!(
         tx,
         (i64, Option<i64>),
-        "SELECT COUNT(DISTINCT user_id), MIN(found_at) FROM trial_exposures
+        "SELECT COUNT(DISTINCT subject), MIN(found_at) FROM trial_exposures
          WHERE org_id = $1 AND agent_playbook_id = $2 AND found_at >= $3",
         org_id,
         agent_playbook_id,
@@ -68,7 +68,7 @@ pub async fn insert_exposures(tx: &mut Tx, exposures: &[(&SubjectWrite, &Exposur
     let row = |(subject, found): &(&'_ SubjectWrite, &'_ Exposure)| {
         json!([
             subject.org_id(),
-            subject.user_id(),
+            subject.subject(),
             found.session_id,
             found.agent_playbook_id,
             found.epoch_no,
@@ -83,8 +83,8 @@ pub async fn insert_exposures(tx: &mut Tx, exposures: &[(&SubjectWrite, &Exposur
     changes.add(
         storage::statement!(
             "INSERT INTO trial_exposures
-               (org_id, user_id, session_id, agent_playbook_id, epoch_no, epoch, withheld, found_rank, found_at)
-             SELECT value ->> 0, value ->> 1, value ->> 2, CAST(value ->> 3 AS BIGINT),
+               (org_id, subject, session_id, agent_playbook_id, epoch_no, epoch, withheld, found_rank, found_at)
+             SELECT value ->> 0, {subject:value ->> 1}, value ->> 2, CAST(value ->> 3 AS BIGINT),
                     CAST(value ->> 4 AS BIGINT), CAST(value ->> 5 AS BIGINT), CAST(value ->> 6 AS BOOLEAN),
                     CAST(value ->> 7 AS BIGINT), CAST(value ->> 8 AS BIGINT)
                FROM {lists:$1} AS found WHERE TRUE
@@ -104,7 +104,7 @@ pub async fn delete_exposures(
 ) -> Result<()> {
     run!(
         tx,
-        "DELETE FROM trial_exposures WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
+        "DELETE FROM trial_exposures WHERE org_id = $1 AND subject = $2 AND session_id = $3",
         org_id,
         user_id,
         session_id

@@ -10,9 +10,9 @@ use storage::{row, rows};
 
 macro_rules! interaction_columns {
     () => {
-        "interaction_id, user_id, session_id, request_id, created_at, role, content, user_action, \
-         user_action_description, interacted_image_url, shadow_content, expert_content, \
-         tools_used, retrieved_learnings, citations, token_count, usage"
+        "i.interaction_id, u.user_id, i.session_id, i.request_id, i.created_at, i.role, i.content, i.user_action, \
+         i.user_action_description, i.interacted_image_url, i.shadow_content, i.expert_content, \
+         i.tools_used, i.retrieved_learnings, i.citations, i.token_count, i.usage"
     };
 }
 
@@ -29,8 +29,9 @@ pub async fn interactions_of_session(
         concat!(
             "SELECT ",
             interaction_columns!(),
-            " FROM interactions WHERE org_id = $1 AND user_id = $2 AND session_id = $3
-              ORDER BY created_at, interaction_id"
+            " FROM interactions i JOIN subjects u USING (org_id, subject)
+              WHERE i.org_id = $1 AND i.subject = $2 AND i.session_id = $3
+              ORDER BY i.created_at, i.interaction_id"
         ),
         org_id,
         user_id,
@@ -50,10 +51,12 @@ pub async fn newest_of_everybody(
         concat!(
             "SELECT ",
             interaction_columns!(),
-            " FROM interactions WHERE org_id = $1 AND (user_id, session_id) IN (
-                  SELECT user_id, session_id FROM sessions WHERE org_id = $1
-                  ORDER BY last_request_at DESC, user_id, session_id LIMIT $2 + 0)
-              ORDER BY created_at DESC, interaction_id DESC LIMIT $2 + 0"
+            " FROM interactions i CROSS JOIN subjects u
+              WHERE i.org_id = $1 AND (i.subject, i.session_id) IN (
+                  SELECT subject, session_id FROM sessions WHERE org_id = $1
+                  ORDER BY last_request_at DESC, subject, session_id LIMIT $2 + 0)
+                AND u.org_id = i.org_id AND u.subject = i.subject
+              ORDER BY i.created_at DESC, i.interaction_id DESC LIMIT $2 + 0"
         ),
         org_id,
         limit
@@ -76,10 +79,11 @@ pub async fn newest_interactions(
         concat!(
             "SELECT ",
             interaction_columns!(),
-            " FROM interactions WHERE org_id = $1 AND user_id = $2
-              AND ($3 IS NULL OR created_at >= $3) AND ($4 IS NULL OR created_at < $4)
-              AND ($6 IS NULL OR request_id = $6)
-              ORDER BY created_at DESC, interaction_id DESC LIMIT $5 + 0"
+            " FROM interactions i JOIN subjects u USING (org_id, subject)
+              WHERE i.org_id = $1 AND i.subject = $2
+              AND ($3 IS NULL OR i.created_at >= $3) AND ($4 IS NULL OR i.created_at < $4)
+              AND ($6 IS NULL OR i.request_id = $6)
+              ORDER BY i.created_at DESC, i.interaction_id DESC LIMIT $5 + 0"
         ),
         org_id,
         user_id,
@@ -100,7 +104,7 @@ pub async fn citations(
     let found = rows!(
         tx,
         (Json<Vec<Citation>>,),
-        "SELECT citations FROM interactions WHERE org_id = $1 AND user_id = $2 AND session_id = $3
+        "SELECT citations FROM interactions WHERE org_id = $1 AND subject = $2 AND session_id = $3
          ORDER BY created_at, interaction_id",
         org_id,
         user_id,
@@ -113,13 +117,14 @@ pub async fn citations(
 macro_rules! select_arrivals {
     ($where:literal) => {
         concat!(
-            "SELECT i.interaction_id, i.user_id, i.session_id, i.request_id, i.created_at, i.role, i.content,
+            "SELECT i.interaction_id, u.user_id, i.session_id, i.request_id, i.created_at, i.role, i.content,
                     i.user_action, i.user_action_description, i.interacted_image_url, i.shadow_content,
                     i.expert_content, i.tools_used, i.retrieved_learnings, i.citations, i.token_count, i.usage,
                     r.agent_version, r.learning
-             FROM interactions i JOIN requests r ON r.org_id = i.org_id AND r.user_id = i.user_id
+             FROM interactions i JOIN requests r ON r.org_id = i.org_id AND r.subject = i.subject
                   AND r.session_id = i.session_id AND r.request_id = i.request_id
-             WHERE i.org_id = $1 AND i.user_id = $2 AND r.learning <> 'off' AND ",
+                  JOIN subjects u ON u.org_id = i.org_id AND u.subject = i.subject
+             WHERE i.org_id = $1 AND i.subject = $2 AND r.learning <> 'off' AND ",
             $where,
             " ORDER BY i.interaction_id LIMIT $4 + 0"
         )
@@ -150,7 +155,7 @@ pub async fn arrivals_beside(
         Arrival,
         select_arrivals!(
             "i.session_id IN (SELECT session_id FROM interactions
-                WHERE org_id = $1 AND user_id = $2 AND interaction_id IN {integers:$3})"
+                WHERE org_id = $1 AND subject = $2 AND interaction_id IN {integers:$3})"
         ),
         org_id,
         user_id,
@@ -178,13 +183,13 @@ pub async fn first_turns(
     rows!(
         tx,
         (UserId, i64),
-        "SELECT i.user_id, MIN(i.interaction_id)
-         FROM requests r JOIN interactions i ON i.org_id = r.org_id AND i.user_id = r.user_id
+        "SELECT {user_of:i}, MIN(i.interaction_id)
+         FROM requests r JOIN interactions i ON i.org_id = r.org_id AND i.subject = r.subject
               AND i.session_id = r.session_id AND i.request_id = r.request_id
-         WHERE r.org_id = $1 AND r.learning <> 'off' AND ($2 IS NULL OR r.user_id = $2)
+         WHERE r.org_id = $1 AND r.learning <> 'off' AND ($2 IS NULL OR r.subject = $2)
            AND ($3 IS NULL OR r.created_at >= $3) AND ($4 IS NULL OR r.created_at < $4)
            AND ($5 IS NULL OR r.source = $5) AND ($6 IS NULL OR r.agent_version = $6)
-         GROUP BY i.user_id ORDER BY i.user_id",
+         GROUP BY i.org_id, i.subject ORDER BY i.subject",
         org_id,
         user_id,
         turns.from,
@@ -217,7 +222,7 @@ pub async fn said(
         tx,
         Said,
         "SELECT interaction_id, session_id, request_id, role, content, user_action_description FROM interactions
-         WHERE org_id = $1 AND user_id = $2 AND interaction_id > $3 ORDER BY interaction_id LIMIT $4 + 0",
+         WHERE org_id = $1 AND subject = $2 AND interaction_id > $3 ORDER BY interaction_id LIMIT $4 + 0",
         org_id,
         user_id,
         after,
@@ -237,9 +242,9 @@ pub async fn count_arrivals(
         tx,
         (i64, Option<i64>),
         "SELECT COUNT(*), MAX(r.received_at)
-         FROM interactions i JOIN requests r ON r.org_id = i.org_id AND r.user_id = i.user_id
+         FROM interactions i JOIN requests r ON r.org_id = i.org_id AND r.subject = i.subject
               AND r.session_id = i.session_id AND r.request_id = i.request_id
-         WHERE i.org_id = $1 AND i.user_id = $2 AND i.interaction_id > $3 AND r.learning <> 'off'",
+         WHERE i.org_id = $1 AND i.subject = $2 AND i.interaction_id > $3 AND r.learning <> 'off'",
         org_id,
         user_id,
         after
@@ -260,8 +265,9 @@ pub async fn interactions_by_ids(
         concat!(
             "SELECT ",
             interaction_columns!(),
-            " FROM interactions WHERE org_id = $1 AND user_id = $2 AND interaction_id IN {integers:$3}
-              ORDER BY interaction_id"
+            " FROM interactions i JOIN subjects u USING (org_id, subject)
+              WHERE i.org_id = $1 AND i.subject = $2 AND i.interaction_id IN {integers:$3}
+              ORDER BY i.interaction_id"
         ),
         org_id,
         user_id,
@@ -279,7 +285,7 @@ pub async fn delete_interaction(
     let found = row!(
         tx,
         (String,),
-        "DELETE FROM interactions WHERE org_id = $1 AND user_id = $2 AND interaction_id = $3
+        "DELETE FROM interactions WHERE org_id = $1 AND subject = $2 AND interaction_id = $3
          RETURNING session_id",
         org_id,
         user_id,

@@ -12,8 +12,8 @@ use storage::{row, rows, run};
 
 macro_rules! outcome_columns {
     () => {
-        "o.user_id, o.session_id, o.revision, o.outcome, o.occurred_at, o.label, o.value, o.metadata, \
-         o.recorded_at"
+        "{user_of:o} AS user_id, o.session_id, o.revision, o.outcome, o.occurred_at, o.label, o.value, \
+         o.metadata, o.recorded_at"
     };
 }
 
@@ -28,7 +28,7 @@ pub async fn newest_outcome(
         concat!(
             "SELECT ",
             outcome_columns!(),
-            " FROM session_outcomes o WHERE o.org_id = $1 AND o.user_id = $2 AND o.session_id = $3
+            " FROM session_outcomes o WHERE o.org_id = $1 AND o.subject = $2 AND o.session_id = $3
               ORDER BY o.revision DESC LIMIT 1"
         ),
         subject.org_id(),
@@ -47,7 +47,7 @@ pub async fn insert_outcome(
     run!(
         tx,
         "INSERT INTO session_outcomes
-           (org_id, user_id, session_id, revision, epoch, outcome, occurred_at, label, value, metadata,
+           (org_id, subject, session_id, revision, epoch, outcome, occurred_at, label, value, metadata,
             recorded_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
         subject.org_id(),
@@ -78,15 +78,15 @@ pub async fn current_outcomes(
                 outcome_columns!(),
                 ", s.source, o.recorded_at AS created_at
                  FROM sessions s JOIN session_outcomes o
-                   ON o.org_id = s.org_id AND o.user_id = s.user_id AND o.session_id = s.session_id
+                   ON o.org_id = s.org_id AND o.subject = s.subject AND o.session_id = s.session_id
                  WHERE s.org_id = $1 AND ",
                 $of_sessions,
-                " AND ($3 IS NULL OR s.user_id = $3) AND ($4 IS NULL OR s.source = $4)
+                " AND ($3 IS NULL OR s.subject = $3) AND ($4 IS NULL OR s.source = $4)
                   AND ($5 IS NULL OR o.outcome = $5) AND ($6 IS NULL OR o.label = $6)
                   AND ($7 IS NULL OR o.occurred_at >= $7) AND ($8 IS NULL OR o.occurred_at <= $8)
                   AND o.revision = (SELECT MAX(revision) FROM session_outcomes n
-                      WHERE n.org_id = o.org_id AND n.user_id = o.user_id AND n.session_id = o.session_id)
-                  ORDER BY o.occurred_at DESC, o.session_id, o.user_id LIMIT $9 + 0 OFFSET $10"
+                      WHERE n.org_id = o.org_id AND n.subject = o.subject AND n.session_id = o.session_id)
+                  ORDER BY o.occurred_at DESC, o.session_id, o.subject LIMIT $9 + 0 OFFSET $10"
             ))
         };
     }
@@ -128,7 +128,7 @@ pub async fn outcome_history(
         concat!(
             "SELECT ",
             outcome_columns!(),
-            " FROM session_outcomes o WHERE o.org_id = $1 AND o.user_id = $2 AND o.session_id = $3
+            " FROM session_outcomes o WHERE o.org_id = $1 AND o.subject = $2 AND o.session_id = $3
               ORDER BY o.revision"
         ),
         org_id,

@@ -10,12 +10,12 @@ use crate::experiments::{Arm, Attribution};
 use crate::sessions::{
     Citation, InteractionData, LearningMode, RetrievedLearning, ToolUsed, Usage, UserAction,
 };
-use base::owner::{OrgId, UserId};
+use base::owner::OrgId;
 use storage::db::{Changes, Tx, Value};
 use storage::error::{Error, Result};
 use storage::jobs::Planned;
 use storage::rows;
-use storage::subjects::SubjectWrite;
+use storage::subjects::{Subject, SubjectWrite};
 
 /// The stored answer of a request id.
 pub struct StoredAnswer {
@@ -54,7 +54,7 @@ pub struct NewRequest<'a> {
 #[derive(sqlx_macros::FromRow)]
 struct AnsweredRequest {
     request_id: String,
-    user_id: String,
+    subject: Subject,
     session_id: String,
     content_sha256: String,
     answer: Json<serde_json::Value>,
@@ -74,7 +74,7 @@ pub async fn find_answers(
     let found = rows!(
         tx,
         AnsweredRequest,
-        "SELECT request_id, user_id, session_id, content_sha256, answer, retrieval_experiment_id,
+        "SELECT request_id, subject, session_id, content_sha256, answer, retrieval_experiment_id,
                 retrieval_experiment_arm
          FROM requests WHERE org_id = $1 AND request_id IN {texts:$2}",
         org_id,
@@ -83,13 +83,13 @@ pub async fn find_answers(
     if found.is_empty() {
         return Ok(HashMap::new());
     }
-    let places: Vec<_> = found.iter().map(|r| (&r.user_id, &r.session_id, &r.request_id)).collect();
+    let places: Vec<_> = found.iter().map(|r| (r.subject, &r.session_id, &r.request_id)).collect();
     let turns = rows!(
         tx,
         (String, i64),
         "SELECT i.request_id, i.interaction_id FROM {lists:$2} AS place CROSS JOIN interactions i
-         WHERE i.org_id = $1 AND i.user_id = place.value ->> 0 AND i.session_id = place.value ->> 1
-           AND i.request_id = place.value ->> 2
+         WHERE i.org_id = $1 AND i.subject = {subject:place.value ->> 0}
+           AND i.session_id = place.value ->> 1 AND i.request_id = place.value ->> 2
          ORDER BY i.interaction_id",
         org_id,
         listed(&places)?
@@ -144,7 +144,7 @@ pub struct StoredRequest {
 /// A turn as its row is written.
 #[derive(Serialize)]
 struct NewTurn<'a> {
-    user_id: &'a UserId,
+    subject: Subject,
     session_id: &'a str,
     epoch: i64,
     request_id: &'a str,
@@ -167,7 +167,7 @@ struct NewTurn<'a> {
 impl<'a> NewTurn<'a> {
     fn of(request: &'a NewRequest<'a>, item: &'a InteractionData, token_count: i64) -> Self {
         NewTurn {
-            user_id: request.subject.user_id(),
+            subject: request.subject.subject(),
             session_id: request.session_id,
             epoch: request.subject.epoch(),
             request_id: request.request_id,
@@ -192,7 +192,7 @@ impl<'a> NewTurn<'a> {
 /// The contribution of requests to their session.
 #[derive(Serialize)]
 struct Growth<'a> {
-    user_id: &'a UserId,
+    subject: Subject,
     session_id: &'a str,
     epoch: i64,
     first_request_at: i64,
@@ -211,7 +211,7 @@ struct Growth<'a> {
 impl<'a> Growth<'a> {
     fn of(request: &'a NewRequest<'a>) -> Self {
         Growth {
-            user_id: request.subject.user_id(),
+            subject: request.subject.subject(),
             session_id: request.session_id,
             epoch: request.subject.epoch(),
             first_request_at: request.created_at,
@@ -266,9 +266,9 @@ pub async fn insert_requests(
     changes.add(INSERT_TURNS, vec![org_id.into(), Value::lists(&turns)?]);
     changes.add(INSERT_REQUESTS, vec![org_id.into(), Value::lists(requests)?]);
     // In the order of their keys: two lists of changes do not wait for each other in a circle.
-    let mut sessions: BTreeMap<(&UserId, &str), Growth<'_>> = BTreeMap::new();
+    let mut sessions: BTreeMap<(Subject, &str), Growth<'_>> = BTreeMap::new();
     for growth in requests.iter().map(Growth::of) {
-        match sessions.entry((growth.user_id, growth.session_id)) {
+        match sessions.entry((growth.subject, growth.session_id)) {
             Entry::Vacant(place) => drop(place.insert(growth)),
             Entry::Occupied(mut place) => place.get_mut().add(growth),
         }
@@ -298,10 +298,10 @@ pub async fn insert_requests(
 
 const INSERT_TURNS: &str = storage::statement!(
     "INSERT INTO interactions
-       (org_id, user_id, session_id, epoch, request_id, created_at, role, content, shadow_content,
+       (org_id, subject, session_id, epoch, request_id, created_at, role, content, shadow_content,
         expert_content, user_action, user_action_description, interacted_image_url, image_encoding,
         tools_used, citations, retrieved_learnings, token_count, usage)
-     SELECT $1, value ->> 'user_id', value ->> 'session_id', CAST(value ->> 'epoch' AS BIGINT),
+     SELECT $1, {subject:value ->> 'subject'}, value ->> 'session_id', CAST(value ->> 'epoch' AS BIGINT),
             value ->> 'request_id', CAST(value ->> 'created_at' AS BIGINT), value ->> 'role',
             value ->> 'content', value ->> 'shadow_content', value ->> 'expert_content',
             value ->> 'user_action', value ->> 'user_action_description', value ->> 'interacted_image_url',
@@ -314,19 +314,19 @@ const INSERT_TURNS: &str = storage::statement!(
 
 const INSERT_REQUESTS: &str = storage::statement!(
     "INSERT INTO requests
-       (org_id, user_id, session_id, request_id, epoch, created_at, received_at, source, agent_version,
+       (org_id, subject, session_id, request_id, epoch, created_at, received_at, source, agent_version,
         evaluation_only, retrieval_experiment_id, retrieval_experiment_arm, content_sha256, answer, learning)
-     SELECT $1, value ->> 'user_id', value ->> 'session_id', value ->> 'request_id',
+     SELECT $1, {subject:value ->> 'subject'}, value ->> 'session_id', value ->> 'request_id',
             CAST(value ->> 'epoch' AS BIGINT), CAST(value ->> 'created_at' AS BIGINT),
             CAST(value ->> 'received_at' AS BIGINT), value ->> 'source', value ->> 'agent_version',
             CAST(value ->> 'evaluation_only' AS BOOLEAN),
             COALESCE(value -> 'experiment' ->> 'experiment_id',
                      (SELECT x.experiment_id FROM experiment_exposures x
-                       WHERE x.org_id = $1 AND x.user_id = value ->> 'user_id'
+                       WHERE x.org_id = $1 AND x.subject = {subject:value ->> 'subject'}
                          AND x.session_id = value ->> 'session_id' ORDER BY x.number DESC LIMIT 1)),
             COALESCE(value -> 'experiment' ->> 'arm',
                      (SELECT x.arm FROM experiment_exposures x
-                       WHERE x.org_id = $1 AND x.user_id = value ->> 'user_id'
+                       WHERE x.org_id = $1 AND x.subject = {subject:value ->> 'subject'}
                          AND x.session_id = value ->> 'session_id' ORDER BY x.number DESC LIMIT 1)),
             value ->> 'content_sha256', value -> 'answer', value ->> 'learning'
        FROM {lists:$2} AS request
@@ -337,15 +337,15 @@ const INSERT_REQUESTS: &str = storage::statement!(
 /// bring it after later ones.
 const GROW_SESSIONS: &str = storage::statement!(
     "INSERT INTO sessions
-       (org_id, user_id, session_id, epoch, first_request_at, first_request_id, last_request_at,
+       (org_id, subject, session_id, epoch, first_request_at, first_request_id, last_request_at,
         last_received_at, finished_at, source, agent_version, request_count, interaction_count)
-     SELECT $1, value ->> 'user_id', value ->> 'session_id', CAST(value ->> 'epoch' AS BIGINT),
+     SELECT $1, {subject:value ->> 'subject'}, value ->> 'session_id', CAST(value ->> 'epoch' AS BIGINT),
             CAST(value ->> 'first_request_at' AS BIGINT), value ->> 'first_request_id',
             CAST(value ->> 'last_request_at' AS BIGINT), CAST(value ->> 'last_received_at' AS BIGINT),
             CAST(value ->> 'finished_at' AS BIGINT), value ->> 'source', value ->> 'agent_version',
             CAST(value ->> 'request_count' AS BIGINT), CAST(value ->> 'interaction_count' AS BIGINT)
        FROM {lists:$2} AS growth WHERE TRUE
-     ON CONFLICT (org_id, user_id, session_id) DO UPDATE SET
+     ON CONFLICT (org_id, subject, session_id) DO UPDATE SET
         source = CASE WHEN (excluded.first_request_at, excluded.first_request_id)
                          < (sessions.first_request_at, sessions.first_request_id)
                       THEN excluded.source ELSE sessions.source END,

@@ -8,8 +8,8 @@ use storage::{row, rows, run};
 
 macro_rules! request_columns {
     () => {
-        "request_id, user_id, created_at, source, agent_version, session_id, evaluation_only, \
-         retrieval_experiment_id, retrieval_experiment_arm"
+        "r.request_id, u.user_id, r.created_at, r.source, r.agent_version, r.session_id, r.evaluation_only, \
+         r.retrieval_experiment_id, r.retrieval_experiment_arm"
     };
 }
 
@@ -44,18 +44,18 @@ pub async fn sessions_with_requests(
     macro_rules! page {
         ($of_user:literal) => {
             storage::statement!(concat!(
-                "SELECT s.user_id, s.session_id FROM sessions s WHERE s.org_id = $1 AND ",
+                "SELECT {user_of:s}, s.session_id FROM sessions s WHERE s.org_id = $1 AND ",
                 $of_user,
                 " AND ($3 IS NULL OR s.session_id = $3) AND EXISTS (
-                    SELECT 1 FROM requests r WHERE r.org_id = s.org_id AND r.user_id = s.user_id
+                    SELECT 1 FROM requests r WHERE r.org_id = s.org_id AND r.subject = s.subject
                        AND r.session_id = s.session_id",
                 matching_requests!(),
-                ") ORDER BY s.last_request_at DESC, s.user_id DESC, s.session_id DESC LIMIT $9 + 0 OFFSET $10"
+                ") ORDER BY s.last_request_at DESC, s.subject DESC, s.session_id DESC LIMIT $9 + 0 OFFSET $10"
             ))
         };
     }
     let sql = match filter.user_id {
-        Some(_) => page!("s.user_id = $2"),
+        Some(_) => page!("s.subject = $2"),
         None => page!("$2 IS NULL"),
     };
     rows!(
@@ -89,7 +89,8 @@ pub async fn requests_of_session(
         concat!(
             "SELECT ",
             request_columns!(),
-            " FROM requests r WHERE r.org_id = $1 AND r.user_id = $2 AND r.session_id = $9",
+            " FROM requests r JOIN subjects u USING (org_id, subject)
+              WHERE r.org_id = $1 AND r.subject = $2 AND r.session_id = $9",
             matching_requests!(),
             " ORDER BY r.created_at, r.request_id"
         ),
@@ -114,9 +115,9 @@ pub async fn request_for_learning(
     row!(
         tx,
         (UserId, LearningMode, bool, i64),
-        "SELECT r.user_id, r.learning, r.evaluation_only,
+        "SELECT {user_of:r}, r.learning, r.evaluation_only,
                 (SELECT COALESCE(MAX(i.interaction_id), 0) FROM interactions i
-                  WHERE i.org_id = r.org_id AND i.user_id = r.user_id AND i.session_id = r.session_id
+                  WHERE i.org_id = r.org_id AND i.subject = r.subject AND i.session_id = r.session_id
                     AND i.request_id = r.request_id)
          FROM requests r WHERE r.org_id = $1 AND r.request_id = $2",
         org_id,
@@ -133,7 +134,7 @@ pub async fn locate_request(
     row!(
         tx,
         (UserId, String),
-        "SELECT user_id, session_id FROM requests WHERE org_id = $1 AND request_id = $2",
+        "SELECT {user_of:r}, r.session_id FROM requests r WHERE r.org_id = $1 AND r.request_id = $2",
         org_id,
         request_id
     )
@@ -149,7 +150,7 @@ pub async fn delete_request(
     run!(
         tx,
         "DELETE FROM interactions
-         WHERE org_id = $1 AND user_id = $2 AND session_id = $3 AND request_id = $4",
+         WHERE org_id = $1 AND subject = $2 AND session_id = $3 AND request_id = $4",
         org_id,
         user_id,
         session_id,
@@ -158,7 +159,7 @@ pub async fn delete_request(
     run!(
         tx,
         "DELETE FROM requests
-         WHERE org_id = $1 AND user_id = $2 AND session_id = $3 AND request_id = $4",
+         WHERE org_id = $1 AND subject = $2 AND session_id = $3 AND request_id = $4",
         org_id,
         user_id,
         session_id,
@@ -178,7 +179,7 @@ pub async fn has_request_beginning(
     let found = row!(
         tx,
         (String,),
-        "SELECT request_id FROM requests WHERE org_id = $1 AND user_id = $2 AND session_id = $3
+        "SELECT request_id FROM requests WHERE org_id = $1 AND subject = $2 AND session_id = $3
             AND SUBSTR(request_id, 1, LENGTH($4)) = $4 LIMIT 1",
         org_id,
         user_id,
@@ -198,7 +199,7 @@ pub async fn has_requests(
     let found = row!(
         tx,
         (String,),
-        "SELECT request_id FROM requests WHERE org_id = $1 AND user_id = $2 AND session_id = $3 LIMIT 1",
+        "SELECT request_id FROM requests WHERE org_id = $1 AND subject = $2 AND session_id = $3 LIMIT 1",
         org_id,
         user_id,
         session_id

@@ -11,8 +11,8 @@ use storage::{row, rows, run};
 
 macro_rules! session_columns {
     () => {
-        "s.user_id, s.session_id, s.first_request_at, s.last_request_at, s.finished_at, s.source, \
-         s.agent_version, s.request_count, s.interaction_count"
+        "s.session_id, s.first_request_at, s.last_request_at, s.finished_at, s.source, s.agent_version, \
+         s.request_count, s.interaction_count"
     };
 }
 
@@ -24,7 +24,7 @@ pub async fn finish_session(
 ) -> Result<()> {
     run!(
         tx,
-        "UPDATE sessions SET finished_at = $4 WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
+        "UPDATE sessions SET finished_at = $4 WHERE org_id = $1 AND subject = $2 AND session_id = $3",
         subject.org_id(),
         subject.user_id(),
         session_id,
@@ -38,7 +38,7 @@ pub async fn owners(tx: &mut Tx, org_id: &OrgId, session_id: &str) -> Result<Vec
     let found = rows!(
         tx,
         (UserId,),
-        "SELECT user_id FROM sessions WHERE org_id = $1 AND session_id = $2 ORDER BY user_id LIMIT 2",
+        "SELECT {user_of:s} FROM sessions s WHERE s.org_id = $1 AND s.session_id = $2 ORDER BY s.subject LIMIT 2",
         org_id,
         session_id
     )?;
@@ -55,9 +55,9 @@ pub async fn find_session(
         tx,
         SessionSummary,
         concat!(
-            "SELECT ",
+            "SELECT {user_of:s} AS user_id, ",
             session_columns!(),
-            " FROM sessions s WHERE s.org_id = $1 AND s.user_id = $2 AND s.session_id = $3"
+            " FROM sessions s WHERE s.org_id = $1 AND s.subject = $2 AND s.session_id = $3"
         ),
         org_id,
         user_id,
@@ -88,7 +88,7 @@ pub struct SessionFilter {
     pub arm: Option<Arm>,
     pub order: SessionOrder,
     /// Only sessions after this one in the list's order.
-    pub after: Option<(i64, String, String)>,
+    pub after: Option<(i64, UserId, String)>,
 }
 
 impl SessionFilter {
@@ -104,7 +104,7 @@ macro_rules! filtered {
     ($of_user:literal) => {
         concat!(
             " FROM sessions s
-              LEFT JOIN evaluation_results v ON v.org_id = s.org_id AND v.user_id = s.user_id
+              LEFT JOIN evaluation_results v ON v.org_id = s.org_id AND v.subject = s.subject
                 AND v.session_id = s.session_id AND v.is_newest
               WHERE s.org_id = $1 AND ",
             $of_user,
@@ -113,7 +113,7 @@ macro_rules! filtered {
               AND ($5 IS NULL OR s.last_request_at >= $5)
               AND ($6 IS NULL OR s.last_request_at < $6)
               AND ($7 IS NULL OR EXISTS (
-                    SELECT 1 FROM interactions i WHERE i.org_id = s.org_id AND i.user_id = s.user_id
+                    SELECT 1 FROM interactions i WHERE i.org_id = s.org_id AND i.subject = s.subject
                        AND i.session_id = s.session_id AND LOWER(i.content) LIKE LOWER($7) ESCAPE '\\'))
               AND ($8 IS NULL OR ($8 = 'none' AND v.result_id IS NULL)
                    OR ($8 = 'success' AND v.is_success = TRUE)
@@ -121,7 +121,7 @@ macro_rules! filtered {
               AND ($9 IS NULL OR s.session_id IN {texts:$9})
               AND ($10 IS NULL OR v.number_of_corrections >= $10)
               AND ($11 IS NULL OR EXISTS (
-                    SELECT 1 FROM requests q WHERE q.org_id = s.org_id AND q.user_id = s.user_id
+                    SELECT 1 FROM requests q WHERE q.org_id = s.org_id AND q.subject = s.subject
                        AND q.session_id = s.session_id AND q.retrieval_experiment_id = $11
                        AND ($12 IS NULL OR q.retrieval_experiment_arm = $12)))
               AND ($13 IS NULL OR v.number_of_corrections <= $13)"
@@ -141,31 +141,31 @@ pub async fn list_sessions(
             concat!(
                 "s.last_request_at ",
                 $direction,
-                ", s.user_id ",
+                ", s.subject ",
                 $direction,
                 ", s.session_id ",
                 $direction
             )
         };
     }
-    // First words and usages are looked up for the sessions of the page only.
+    // Users, first words and usages are looked up for the sessions of the page only.
     macro_rules! list {
         ($of_user:literal, $after:literal, $direction:literal) => {
             storage::statement!(concat!(
-                "SELECT s.*,
+                "SELECT s.*, {user_of:s} AS user_id,
                    (SELECT SUBSTR(i.content, 1, 200) FROM interactions i
-                    WHERE i.org_id = $1 AND i.user_id = s.user_id AND i.session_id = s.session_id
+                    WHERE i.org_id = $1 AND i.subject = s.subject AND i.session_id = s.session_id
                       AND LOWER(i.role) = 'user' AND i.content <> ''
                     ORDER BY i.created_at, i.interaction_id LIMIT 1) AS first_words,
                    (SELECT CAST({json_rows:i.usage} AS TEXT) FROM interactions i
-                    WHERE i.org_id = $1 AND i.user_id = s.user_id AND i.session_id = s.session_id
+                    WHERE i.org_id = $1 AND i.subject = s.subject AND i.session_id = s.session_id
                       AND i.usage IS NOT NULL) AS usages
-                 FROM (SELECT ",
+                 FROM (SELECT s.org_id, s.subject, ",
                 session_columns!(),
                 ", v.is_success, v.failure_type, v.failure_reason,
                    v.number_of_corrections AS number_of_correction_per_session, v.is_escalated",
                 filtered!($of_user),
-                " AND ($14 IS NULL OR (s.last_request_at, s.user_id, s.session_id) ",
+                " AND ($14 IS NULL OR (s.last_request_at, s.subject, s.session_id) ",
                 $after,
                 " ($14, $15, $16)) ORDER BY ",
                 by_activity!($direction),
@@ -175,13 +175,13 @@ pub async fn list_sessions(
         };
     }
     let sql = match (&filter.user_id, filter.order) {
-        (Some(_), SessionOrder::Newest) => list!("s.user_id = $2", "<", "DESC"),
+        (Some(_), SessionOrder::Newest) => list!("s.subject = $2", "<", "DESC"),
         (None, SessionOrder::Newest) => list!("$2 IS NULL", "<", "DESC"),
-        (Some(_), SessionOrder::Oldest) => list!("s.user_id = $2", ">", "ASC"),
+        (Some(_), SessionOrder::Oldest) => list!("s.subject = $2", ">", "ASC"),
         (None, SessionOrder::Oldest) => list!("$2 IS NULL", ">", "ASC"),
     };
     let (after_time, after_user, after_session) = match &filter.after {
-        Some((time, user, session)) => (Some(*time), Some(user.as_str()), Some(session.as_str())),
+        Some((time, user, session)) => (Some(*time), Some(user), Some(session.as_str())),
         None => (None, None, None),
     };
     let found = rows!(
@@ -237,7 +237,7 @@ pub async fn count_sessions(
         };
     }
     let sql = match filter.user_id {
-        Some(_) => count!("s.user_id = $2"),
+        Some(_) => count!("s.subject = $2"),
         None => count!("$2 IS NULL"),
     };
     let counted = row!(
@@ -263,7 +263,8 @@ pub async fn count_sessions(
 }
 
 /// Sessions by user and session, after the given one. Of the filter, user, source, agent version and times count: an
-/// order by activity would lose a session that goes on while it is read.
+/// order by activity would lose a session that goes on while it is read. The empty user, which nobody is, stands for
+/// the beginning.
 pub async fn sessions_by_id(
     tx: &mut Tx,
     org_id: &OrgId,
@@ -271,15 +272,27 @@ pub async fn sessions_by_id(
     after: &(UserId, String),
     limit: i64,
 ) -> Result<Vec<(UserId, String)>> {
+    macro_rules! page {
+        ($after:literal) => {
+            storage::statement!(concat!(
+                "SELECT {user_of:s}, s.session_id FROM sessions s WHERE s.org_id = $1 AND ",
+                $after,
+                " AND ($4 IS NULL OR s.subject = $4) AND ($5 IS NULL OR s.source = $5)
+                  AND ($6 IS NULL OR s.agent_version = $6)
+                  AND ($7 IS NULL OR s.last_request_at >= $7) AND ($8 IS NULL OR s.last_request_at < $8)
+                  ORDER BY s.subject, s.session_id LIMIT $9 + 0"
+            ))
+        };
+    }
+    // Two texts, because the subject of the empty user is not less than all others.
+    let sql = match after.0.is_empty() {
+        true => page!("$2 IS NOT NULL AND $3 IS NOT NULL"),
+        false => page!("(s.subject, s.session_id) > ($2, $3)"),
+    };
     rows!(
         tx,
         (UserId, String),
-        "SELECT s.user_id, s.session_id FROM sessions s
-         WHERE s.org_id = $1 AND (s.user_id, s.session_id) > ($2, $3)
-           AND ($4 IS NULL OR s.user_id = $4) AND ($5 IS NULL OR s.source = $5)
-           AND ($6 IS NULL OR s.agent_version = $6)
-           AND ($7 IS NULL OR s.last_request_at >= $7) AND ($8 IS NULL OR s.last_request_at < $8)
-         ORDER BY s.user_id, s.session_id LIMIT $9 + 0",
+        sql,
         org_id,
         &after.0,
         &after.1,
@@ -304,7 +317,7 @@ pub async fn lock_session(
         tx,
         (String,),
         "SELECT session_id FROM sessions
-         WHERE org_id = $1 AND user_id = $2 AND session_id = $3 {lock:UPDATE}",
+         WHERE org_id = $1 AND subject = $2 AND session_id = $3 {lock:UPDATE}",
         org_id,
         user_id,
         session_id
@@ -322,7 +335,7 @@ pub async fn snapshot(
         tx,
         Snapshot,
         "SELECT COUNT(*) AS interaction_count, COALESCE(MAX(interaction_id), 0) AS last_interaction_id
-         FROM interactions WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
+         FROM interactions WHERE org_id = $1 AND subject = $2 AND session_id = $3",
         org_id,
         user_id,
         session_id
@@ -351,11 +364,11 @@ pub async fn in_window(
     rows!(
         tx,
         SessionInWindow,
-        "SELECT s.user_id, s.session_id, s.first_request_at, s.source FROM sessions s
+        "SELECT {user_of:s} AS user_id, s.session_id, s.first_request_at, s.source FROM sessions s
          WHERE s.org_id = $1 AND s.first_request_at >= $2 AND s.first_request_at <= $3 AND ($4 = 0 OR EXISTS (
-             SELECT 1 FROM interactions i WHERE i.org_id = s.org_id AND i.user_id = s.user_id
+             SELECT 1 FROM interactions i WHERE i.org_id = s.org_id AND i.subject = s.subject
                 AND i.session_id = s.session_id AND i.shadow_content <> ''))
-         ORDER BY s.user_id, s.session_id",
+         ORDER BY s.subject, s.session_id",
         org_id,
         from,
         to,
@@ -372,8 +385,8 @@ pub async fn older_than(
     rows!(
         tx,
         (OrgId, UserId, String),
-        "SELECT org_id, user_id, session_id FROM sessions WHERE last_request_at < $1
-         ORDER BY last_request_at, org_id, user_id, session_id LIMIT $2 + 0",
+        "SELECT s.org_id, {user_of:s}, s.session_id FROM sessions s WHERE s.last_request_at < $1
+         ORDER BY s.last_request_at, s.org_id, s.subject, s.session_id LIMIT $2 + 0",
         before,
         limit
     )
@@ -390,14 +403,14 @@ pub async fn delete_session(
     for (table, sql) in [
         (
             "session_outcomes",
-            "DELETE FROM session_outcomes WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
+            "DELETE FROM session_outcomes WHERE org_id = $1 AND subject = $2 AND session_id = $3",
         ),
         (
             "interactions",
-            "DELETE FROM interactions WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
+            "DELETE FROM interactions WHERE org_id = $1 AND subject = $2 AND session_id = $3",
         ),
-        ("requests", "DELETE FROM requests WHERE org_id = $1 AND user_id = $2 AND session_id = $3"),
-        ("sessions", "DELETE FROM sessions WHERE org_id = $1 AND user_id = $2 AND session_id = $3"),
+        ("requests", "DELETE FROM requests WHERE org_id = $1 AND subject = $2 AND session_id = $3"),
+        ("sessions", "DELETE FROM sessions WHERE org_id = $1 AND subject = $2 AND session_id = $3"),
     ] {
         let deleted = run!(tx, sql, org_id, user_id, session_id)?;
         if table == "requests" {
@@ -414,17 +427,17 @@ pub async fn recount_session(tx: &mut Tx, subject: &SubjectWrite, session_id: &s
         "UPDATE sessions SET
             (first_request_at, first_request_id, source) = (
                 SELECT created_at, request_id, source FROM requests r
-                WHERE r.org_id = $1 AND r.user_id = $2 AND r.session_id = $3
+                WHERE r.org_id = $1 AND r.subject = $2 AND r.session_id = $3
                 ORDER BY created_at, request_id LIMIT 1),
             (last_request_at, agent_version) = (
                 SELECT created_at, agent_version FROM requests r
-                WHERE r.org_id = $1 AND r.user_id = $2 AND r.session_id = $3
+                WHERE r.org_id = $1 AND r.subject = $2 AND r.session_id = $3
                 ORDER BY created_at DESC, received_at DESC, request_id DESC LIMIT 1),
             request_count = (SELECT COUNT(*) FROM requests r
-                WHERE r.org_id = $1 AND r.user_id = $2 AND r.session_id = $3),
+                WHERE r.org_id = $1 AND r.subject = $2 AND r.session_id = $3),
             interaction_count = (SELECT COUNT(*) FROM interactions i
-                WHERE i.org_id = $1 AND i.user_id = $2 AND i.session_id = $3)
-         WHERE org_id = $1 AND user_id = $2 AND session_id = $3",
+                WHERE i.org_id = $1 AND i.subject = $2 AND i.session_id = $3)
+         WHERE org_id = $1 AND subject = $2 AND session_id = $3",
         subject.org_id(),
         subject.user_id(),
         session_id
@@ -439,15 +452,15 @@ pub async fn recount_mismatches(tx: &mut Tx) -> Result<i64> {
         (i64,),
         "SELECT (SELECT COUNT(*) FROM sessions s WHERE
                  s.request_count <> (SELECT COUNT(*) FROM requests r WHERE r.org_id = s.org_id
-                     AND r.user_id = s.user_id AND r.session_id = s.session_id)
+                     AND r.subject = s.subject AND r.session_id = s.session_id)
               OR s.interaction_count <> (SELECT COUNT(*) FROM interactions i WHERE i.org_id = s.org_id
-                     AND i.user_id = s.user_id AND i.session_id = s.session_id)
+                     AND i.subject = s.subject AND i.session_id = s.session_id)
               OR s.first_request_at <> (SELECT MIN(created_at) FROM requests r WHERE r.org_id = s.org_id
-                     AND r.user_id = s.user_id AND r.session_id = s.session_id)
+                     AND r.subject = s.subject AND r.session_id = s.session_id)
               OR s.last_request_at <> (SELECT MAX(created_at) FROM requests r WHERE r.org_id = s.org_id
-                     AND r.user_id = s.user_id AND r.session_id = s.session_id))
+                     AND r.subject = s.subject AND r.session_id = s.session_id))
               + (SELECT COUNT(*) FROM requests r WHERE NOT EXISTS (SELECT 1 FROM sessions s
-                     WHERE r.org_id = s.org_id AND r.user_id = s.user_id AND r.session_id = s.session_id))"
+                     WHERE r.org_id = s.org_id AND r.subject = s.subject AND r.session_id = s.session_id))"
     )?;
     Ok(found.map_or(0, |(count,)| count))
 }
@@ -461,7 +474,8 @@ pub async fn first_sessions(
     rows!(
         tx,
         (UserId, String),
-        "SELECT user_id, session_id FROM sessions WHERE org_id = $1 ORDER BY user_id, session_id LIMIT $2 + 0",
+        "SELECT {user_of:s}, s.session_id FROM sessions s WHERE s.org_id = $1
+         ORDER BY s.subject, s.session_id LIMIT $2 + 0",
         org_id,
         limit
     )

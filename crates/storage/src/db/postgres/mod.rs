@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::at_hand::AtHand;
-use super::{Connection, Held, Promise, Reading, Tx, Work, classify};
+use super::{Connection, Held, Promise, Reading, SubjectHash, Tx, Work, classify};
 use crate::error::{Error, Result};
 use hosts::{Hosts, PATIENCE, Target, is_lost};
 pub use pooler::Pooler;
@@ -56,6 +56,7 @@ pub(super) struct Postgres {
     tasks: TaskTracker,
     stop: CancellationToken,
     work: Arc<Notify>,
+    subjects: SubjectHash,
 }
 
 #[derive(Clone)]
@@ -65,7 +66,10 @@ struct Standby {
 }
 
 impl Postgres {
-    pub(super) async fn connect(settings: &PostgresSettings) -> Result<Self> {
+    pub(super) async fn connect(
+        settings: &PostgresSettings,
+        subjects: SubjectHash,
+    ) -> Result<Self> {
         let keeps_statements = settings.pooler == Pooler::None;
         let hosts = Arc::new(Hosts::new(Target::parse(&settings.url, keeps_statements)?));
         let options = hosts.find_patiently().await.map_err(|e| classify(e.into()))?;
@@ -113,6 +117,7 @@ impl Postgres {
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
             work: Arc::new(Notify::new()),
+            subjects,
         };
         db.tasks.spawn(db.clone().listen());
         db.tasks.spawn(db.clone().follow_the_primary());
@@ -165,9 +170,9 @@ impl Postgres {
         // A statement that is prepared and run is two steps, between which a pooler may change the connection.
         let held = match reading {
             Reading::OneStatement if self.keeps_statements => {
-                Held::statement(self.at_hand.take(pool).await?)
+                Held::statement(self.at_hand.take(pool).await?, &self.subjects)
             }
-            _ => Held::transaction(self.begin_snapshot(pool).await?),
+            _ => Held::transaction(self.begin_snapshot(pool).await?, &self.subjects),
         };
         let mut tx = Tx::Postgres(Held { keeps_statements: self.keeps_statements, ..held });
         let result = work(&mut tx, input).await;
@@ -244,8 +249,8 @@ impl Postgres {
             Promise::Visible => BEGIN_VISIBLE,
         };
         let begun = self.pool.begin_with(begin).await.map_err(|e| before(e.into()))?;
-        let held = Held { keeps_statements: self.keeps_statements, ..Held::transaction(begun) };
-        let mut tx = Tx::Postgres(held);
+        let held = Held::transaction(begun, &self.subjects);
+        let mut tx = Tx::Postgres(Held { keeps_statements: self.keeps_statements, ..held });
         let value = work(&mut tx, input).await.map_err(before)?;
         match tx {
             Tx::Postgres(held) => match held.commit().await {

@@ -20,16 +20,16 @@ pub async fn insert_children(
     let rows: Vec<_> = children
         .iter()
         .map(|child| {
-            (&child.job_id, child.subject.user_id(), child.subject.epoch(), &child.payload)
+            (&child.job_id, child.subject.subject(), child.subject.epoch(), &child.payload)
         })
         .collect();
     let mut changes = Changes::default();
     changes.add(
         crate::statement!(
             "INSERT INTO jobs
-               (job_id, org_id, user_id, epoch, kind, parent_id, payload, state, run_at, attempts,
+               (job_id, org_id, subject, epoch, kind, parent_id, payload, state, run_at, attempts,
                 max_attempts, moves, created_at)
-             SELECT value ->> 0, $1, value ->> 1, CAST(value ->> 2 AS BIGINT), $2, $3, value -> 3, 'open', $4,
+             SELECT value ->> 0, $1, {subject:value ->> 1}, CAST(value ->> 2 AS BIGINT), $2, $3, value -> 3, 'open', $4,
                     0, 1, 0, $4
                FROM {lists:$5} AS child"
         ),
@@ -53,7 +53,7 @@ pub async fn open_children(
     rows!(
         tx,
         Child,
-        "SELECT job_id, user_id, epoch, kind, payload FROM jobs
+        "SELECT job_id, {user_of:jobs} AS user_id, epoch, kind, payload FROM jobs
          WHERE parent_id = $1 AND state = 'open' AND job_id > $2 ORDER BY job_id LIMIT $3 + 0",
         parent_id,
         after,
@@ -113,8 +113,8 @@ pub async fn cancel_children(tx: &mut Tx, parent_id: &str, now: i64) -> Result<u
         tx,
         "UPDATE jobs SET state = 'cancelled', finished_at = $2, lease_until = NULL, lease_token = NULL
          WHERE parent_id = $1 AND state = 'open'
-           AND (user_id IS NULL OR EXISTS (
-                 SELECT 1 FROM subjects s WHERE s.org_id = jobs.org_id AND s.user_id = jobs.user_id
+           AND (subject IS NULL OR EXISTS (
+                 SELECT 1 FROM subjects s WHERE s.org_id = jobs.org_id AND s.subject = jobs.subject
                     AND s.state = 'active' AND s.epoch = jobs.epoch))",
         parent_id,
         now

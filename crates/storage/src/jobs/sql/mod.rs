@@ -20,7 +20,7 @@ macro_rules! insert {
     ($on_duplicate:expr) => {
         concat!(
             "INSERT INTO jobs
-               (job_id, org_id, user_id, epoch, kind, parent_id, payload, dedupe_key, state, run_at,
+               (job_id, org_id, subject, epoch, kind, parent_id, payload, dedupe_key, state, run_at,
                 attempts, max_attempts, moves, created_at)
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'open', $9, 0, $10, 0, $11)
              ON CONFLICT (org_id, kind, dedupe_key) WHERE state = 'open' AND dedupe_key IS NOT NULL
@@ -102,13 +102,13 @@ pub async fn claim(
              SELECT job_id FROM jobs
              WHERE state = 'open' AND run_at <= $2 AND (lease_until IS NULL OR lease_until < $6)
                AND kind IN {texts:$1}
-               AND (user_id IS NULL OR EXISTS (
-                     SELECT 1 FROM subjects s WHERE s.org_id = jobs.org_id AND s.user_id = jobs.user_id
+               AND (subject IS NULL OR EXISTS (
+                     SELECT 1 FROM subjects s WHERE s.org_id = jobs.org_id AND s.subject = jobs.subject
                         AND s.state = 'active' AND s.epoch = jobs.epoch))
              ORDER BY run_at, job_id LIMIT $5 + 0 {lock:UPDATE SKIP LOCKED})
          UPDATE jobs SET lease_until = $3, lease_token = $4, attempts = attempts + 1
          WHERE job_id IN (SELECT job_id FROM due)
-         RETURNING job_id, org_id, user_id, epoch, kind, parent_id, payload, run_at, attempts, max_attempts,
+         RETURNING job_id, org_id, {user_of:jobs} AS user_id, epoch, kind, parent_id, payload, run_at, attempts, max_attempts,
                    lease_token, moves",
         kinds,
         now,
@@ -135,10 +135,10 @@ pub async fn claim_one(
         "UPDATE jobs SET lease_until = $3, lease_token = $4, attempts = attempts + 1
          WHERE job_id = $1 AND state = 'open' AND run_at <= $2 AND attempts < max_attempts
            AND (lease_until IS NULL OR lease_until < $2)
-           AND (user_id IS NULL OR EXISTS (
-                 SELECT 1 FROM subjects s WHERE s.org_id = jobs.org_id AND s.user_id = jobs.user_id
+           AND (subject IS NULL OR EXISTS (
+                 SELECT 1 FROM subjects s WHERE s.org_id = jobs.org_id AND s.subject = jobs.subject
                     AND s.state = 'active' AND s.epoch = jobs.epoch))
-         RETURNING job_id, org_id, user_id, epoch, kind, parent_id, payload, run_at, attempts, max_attempts,
+         RETURNING job_id, org_id, {user_of:jobs} AS user_id, epoch, kind, parent_id, payload, run_at, attempts, max_attempts,
                    lease_token, moves",
         job_id,
         now,
@@ -180,7 +180,7 @@ pub async fn latest(
         tx,
         JobView,
         "SELECT job_id, state, run_at, attempts, lease_until, last_error, finished_at
-         FROM jobs WHERE org_id = $1 AND user_id = $2 AND kind = $3 AND dedupe_key = $4
+         FROM jobs WHERE org_id = $1 AND subject = $2 AND kind = $3 AND dedupe_key = $4
          ORDER BY CASE WHEN state = 'open' THEN 0 ELSE 1 END, finished_at DESC, job_id DESC LIMIT 1",
         org_id,
         user_id,
@@ -212,7 +212,7 @@ pub async fn is_due(
         tx,
         (i64,),
         "SELECT COUNT(*) FROM jobs
-         WHERE org_id = $1 AND kind = $2 AND state = 'open' AND run_at <= $3 AND ($4 IS NULL OR user_id = $4)",
+         WHERE org_id = $1 AND kind = $2 AND state = 'open' AND run_at <= $3 AND ($4 IS NULL OR subject = $4)",
         org_id,
         kind,
         now,
@@ -251,9 +251,9 @@ macro_rules! insert_planned {
     ($rows:literal, $on_duplicate:expr) => {
         crate::statement!(concat!(
             "INSERT INTO jobs
-               (job_id, org_id, user_id, epoch, kind, payload, dedupe_key, state, run_at, attempts,
+               (job_id, org_id, subject, epoch, kind, payload, dedupe_key, state, run_at, attempts,
                 max_attempts, moves, created_at, weight)
-             SELECT value ->> 'job_id', value ->> 'org_id', value ->> 'user_id',
+             SELECT value ->> 'job_id', value ->> 'org_id', {subject:value ->> 'subject'},
                     CAST(value ->> 'epoch' AS BIGINT), value ->> 'kind', value -> 'payload',
                     value ->> 'dedupe_key', 'open', CAST(value ->> 'run_at' AS BIGINT), 0,
                     CAST(value ->> 'max_attempts' AS BIGINT), 0, CAST(value ->> 'now' AS BIGINT),

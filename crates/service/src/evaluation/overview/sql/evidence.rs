@@ -4,15 +4,16 @@ use serde::Deserialize;
 
 use crate::evaluation::overview::windows::Span;
 use crate::sessions::CitationKind;
-use base::owner::{OrgId, UserId};
+use base::owner::OrgId;
 use storage::db::{Tx, listed};
 use storage::error::Result;
 use storage::row;
+use storage::subjects::Subject;
 
 /// Judged sessions of a user, of one source and version of the agent.
 #[derive(Debug, Deserialize)]
 pub struct JudgedUser {
-    pub user_id: UserId,
+    pub subject: Subject,
     pub source: String,
     pub agent_version: String,
     pub n: i64,
@@ -24,7 +25,9 @@ pub struct JudgedUser {
 pub struct CitingSessions {
     pub kind: CitationKind,
     pub rule_id: String,
-    pub user_id: UserId,
+    pub subject: Subject,
+    /// As `group_of` gives it.
+    pub user_group: i64,
     pub source: String,
     pub agent_version: String,
     pub n: i64,
@@ -41,8 +44,8 @@ pub async fn by_user(
     let judged = row!(
         tx,
         (String,),
-        "SELECT CAST({json_rows:user_id, source, agent_version, n, successes} AS TEXT) FROM (
-             SELECT v.user_id, v.source, v.agent_version, COUNT(*) AS n,
+        "SELECT CAST({json_rows:{digits:subject}, source, agent_version, n, successes} AS TEXT) FROM (
+             SELECT v.subject, v.source, v.agent_version, COUNT(*) AS n,
                     COUNT(CASE WHEN v.is_success THEN 1 END) AS successes
              FROM evaluation_results v
              WHERE v.org_id = $1 AND v.created_at >= $2 AND v.created_at < $3
@@ -57,12 +60,14 @@ pub async fn by_user(
     let citing = row!(
         tx,
         (String,),
-        "SELECT CAST({json_rows:kind, rule_id, user_id, source, agent_version, n, successes} AS TEXT) FROM (
-             SELECT r.kind || '' AS kind, r.rule_id || '' AS rule_id, r.user_id, v.source, v.agent_version,
-                    COUNT(*) AS n, COUNT(CASE WHEN v.is_success THEN 1 END) AS successes
+        "SELECT CAST({json_rows:kind, rule_id, {digits:subject}, user_group, source, agent_version, n, successes}
+                     AS TEXT) FROM (
+             SELECT r.kind || '' AS kind, r.rule_id || '' AS rule_id, r.subject, v.source, v.agent_version,
+                    MAX(v.user_group) AS user_group, COUNT(*) AS n,
+                    COUNT(CASE WHEN v.is_success THEN 1 END) AS successes
              FROM cited_rules r
              JOIN evaluation_results v
-               ON v.org_id = r.org_id AND v.user_id = r.user_id AND v.session_id = r.session_id
+               ON v.org_id = r.org_id AND v.subject = r.subject AND v.session_id = r.session_id
               AND v.evaluation_name = 'agent_success'
               AND ((v.is_newest AND $4 IS NULL) OR v.agent_version = $4)
              WHERE r.org_id = $1 AND r.created_at >= $2 AND r.created_at < $3

@@ -27,12 +27,14 @@ pub fn group_of(org_id: &OrgId, user_id: &UserId) -> i64 {
 pub async fn assign(tx: &mut Tx) -> Result<()> {
     for (users, update) in [
         (
-            "SELECT DISTINCT org_id, user_id FROM evaluation_results WHERE user_group < 0 ORDER BY org_id",
-            "UPDATE evaluation_results SET user_group = $3 WHERE org_id = $1 AND user_id = $2 AND epoch = $4",
+            "SELECT DISTINCT org_id, u.user_id FROM evaluation_results JOIN subjects u USING (org_id, subject)
+             WHERE user_group < 0 ORDER BY org_id",
+            "UPDATE evaluation_results SET user_group = $3 WHERE org_id = $1 AND subject = $2 AND epoch = $4",
         ),
         (
-            "SELECT DISTINCT org_id, user_id FROM shadow_sessions WHERE user_group < 0 ORDER BY org_id",
-            "UPDATE shadow_sessions SET user_group = $3 WHERE org_id = $1 AND user_id = $2 AND epoch = $4",
+            "SELECT DISTINCT org_id, u.user_id FROM shadow_sessions JOIN subjects u USING (org_id, subject)
+             WHERE user_group < 0 ORDER BY org_id",
+            "UPDATE shadow_sessions SET user_group = $3 WHERE org_id = $1 AND subject = $2 AND epoch = $4",
         ),
     ] {
         let found = rows!(tx, (OrgId, UserId), users)?;

@@ -55,7 +55,7 @@ pub async fn sessions_of_source(
         ($listed:literal, $judged:literal) => {
             storage::statement!(concat!(
                 "WITH page AS MATERIALIZED (
-                     SELECT created_at, result_id, user_id, session_id FROM evaluation_results
+                     SELECT org_id, created_at, result_id, subject, session_id FROM evaluation_results
                      WHERE org_id = $1 AND source = $2 AND ",
                 $judged,
                 " AND (created_at, result_id) > ($3, $4) AND created_at < $5
@@ -81,7 +81,7 @@ pub async fn sessions_of_source(
         };
     }
     let sql = if with_users {
-        judged!("{json_rows:user_id, session_id}")
+        judged!("{json_rows:{user_of:page}, session_id}")
     } else {
         judged!("{json_values:session_id}")
     };
@@ -105,8 +105,8 @@ pub async fn sessions_of_source(
     Ok(Page::new(json, n, at.zip(id)))
 }
 
-/// The last `(created_at, user_id, session_id)` that was sent.
-pub type AfterCitation = (i64, String, String);
+/// The last `(created_at, user, session_id)` that was sent.
+pub type AfterCitation = (i64, UserId, String);
 
 /// The ids of the sessions in the window that cite a rule, of these sources, or of all, and are judged for a version of
 /// the agent, or for any.
@@ -121,20 +121,20 @@ pub async fn citing_sessions(
 ) -> Result<Page<AfterCitation>> {
     let found = row!(
         tx,
-        (String, i64, Option<i64>, Option<String>, Option<String>),
+        (String, i64, Option<i64>, Option<UserId>, Option<String>),
         "WITH page AS MATERIALIZED (
-             SELECT created_at, user_id, session_id FROM cited_rules c
+             SELECT org_id, created_at, subject, session_id FROM cited_rules c
              WHERE org_id = $1 AND kind = $2 AND rule_id = $3 AND created_at >= $4 AND created_at < $5
-               AND (created_at, user_id, session_id) > ($6, $7, $8)
+               AND (created_at, subject, session_id) > ($6, $7, $8)
                AND ($9 IS NULL OR source IN {texts:$9})
                AND ($11 IS NULL OR EXISTS (SELECT 1 FROM evaluation_results v
-                    WHERE v.org_id = $1 AND v.user_id = c.user_id AND v.session_id = c.session_id
+                    WHERE v.org_id = $1 AND v.subject = c.subject AND v.session_id = c.session_id
                       AND v.evaluation_name = 'agent_success' AND v.agent_version = $11))
-             ORDER BY created_at, user_id, session_id LIMIT $10 + 0),
-         last AS (SELECT created_at, user_id, session_id FROM page
-             ORDER BY created_at DESC, user_id DESC, session_id DESC LIMIT 1)
+             ORDER BY created_at, subject, session_id LIMIT $10 + 0),
+         last AS (SELECT org_id, created_at, subject, session_id FROM page
+             ORDER BY created_at DESC, subject DESC, session_id DESC LIMIT 1)
          SELECT CAST({json_values:session_id} AS TEXT), COUNT(*), (SELECT created_at FROM last),
-                (SELECT user_id FROM last), (SELECT session_id FROM last)
+                (SELECT {user_of:last} FROM last), (SELECT session_id FROM last)
          FROM page",
         org_id,
         kind,

@@ -217,7 +217,7 @@ fn session_trigger(engine: Engine) -> String {
         .map(|table| {
             format!(
                 "UPDATE {table} SET created_at = NEW.first_request_at, source = NEW.source
-                 WHERE org_id = NEW.org_id AND user_id = NEW.user_id AND session_id = NEW.session_id;\n"
+                 WHERE org_id = NEW.org_id AND subject = NEW.subject AND session_id = NEW.session_id;\n"
             )
         })
         .concat();

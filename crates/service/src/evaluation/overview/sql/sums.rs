@@ -211,7 +211,7 @@ const NEWEST_VERDICTS: &str = concat!(
               AND ((is_newest AND $9 IS NULL) OR agent_version = $9) AND created_at >= $13 AND created_at < $14
             ORDER BY created_at DESC, result_id DESC LIMIT 100) r
       LEFT JOIN shadow_sessions p
-        ON p.org_id = r.org_id AND p.user_id = r.user_id AND p.session_id = r.session_id
+        ON p.org_id = r.org_id AND p.subject = r.subject AND p.session_id = r.session_id
        AND p.judge_prompt_version = $8) AS recent_results"
 );
 
@@ -239,7 +239,7 @@ fn columns() -> Vec<String> {
             "$5",
             "AND r.judge_prompt_version = $8
              AND ($9 IS NULL OR EXISTS (SELECT 1 FROM sessions s
-                  WHERE s.org_id = $1 AND s.user_id = r.user_id AND s.session_id = r.session_id
+                  WHERE s.org_id = $1 AND s.subject = r.subject AND s.session_id = r.session_id
                     AND s.agent_version = $9))",
         ),
         rollup_lines::<TurnLine>(
@@ -259,7 +259,7 @@ fn columns() -> Vec<String> {
             "(SELECT CAST({{json_rows:tag, scorer_name, source, n, total}} AS TEXT) FROM (
                   SELECT c.tag, i.scorer_name, s.source, COUNT(*) AS n, SUM(i.value) AS total
                   FROM {} c CROSS JOIN imported_scores i
-                  JOIN sessions s ON s.org_id = i.org_id AND s.user_id = i.user_id AND s.session_id = i.session_id
+                  JOIN sessions s ON s.org_id = i.org_id AND s.subject = i.subject AND s.session_id = i.session_id
                   WHERE i.org_id = $1 AND i.ts >= c.low AND i.ts < c.high AND ($9 IS NULL OR s.agent_version = $9)
                   GROUP BY 1, 2, 3) scores) AS scores",
             ranges("$10")
@@ -455,7 +455,7 @@ fn rules_of_version() -> String {
                         COUNT(CASE WHEN v.is_success THEN 1 END) AS successes
                  FROM cited_rules r
                  JOIN evaluation_results v
-                   ON v.org_id = r.org_id AND v.user_id = r.user_id AND v.session_id = r.session_id
+                   ON v.org_id = r.org_id AND v.subject = r.subject AND v.session_id = r.session_id
                   AND v.evaluation_name = 'agent_success' AND v.agent_version = $9
                  WHERE r.org_id = $1 AND r.created_at >= c.low AND r.created_at < c.high
                    AND (s.value = '*' OR s.value = '=' || r.source)
@@ -485,9 +485,9 @@ pub async fn rule_titles(
                  WHERE t.org_id = $1 AND t.kind = k.kind AND t.rule_id = k.rule_id
                    AND t.created_at >= $3 AND t.created_at < $4
                    AND ($5 IS NULL OR EXISTS (SELECT 1 FROM evaluation_results v
-                        WHERE v.org_id = $1 AND v.user_id = t.user_id AND v.session_id = t.session_id
+                        WHERE v.org_id = $1 AND v.subject = t.subject AND v.session_id = t.session_id
                           AND v.evaluation_name = 'agent_success' AND v.agent_version = $5))
-                 ORDER BY t.created_at DESC, t.user_id DESC, t.session_id DESC LIMIT 1) AS title
+                 ORDER BY t.created_at DESC, t.subject DESC, t.session_id DESC LIMIT 1) AS title
              FROM (SELECT value ->> 0 AS kind, value ->> 1 AS rule_id FROM {lists:$2} AS list) k
          ) titles WHERE title IS NOT NULL",
         org_id,
