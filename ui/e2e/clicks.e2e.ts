@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
   BINARY,
   expectAccessible,
+  expectGoodLooks,
   type Installation,
   launch,
   openPage,
@@ -254,7 +255,7 @@ describe("governance", () => {
     await page.getByLabel("User id").fill("customer-0002");
     await page.getByRole("button", { name: "Look up" }).click();
     await page.getByText("interactions", { exact: true }).waitFor();
-    await picture(page, "governance-person-light");
+    await expectGoodLooks(page, "governance-person");
     const [exported] = await Promise.all([
       page.waitForEvent("download"),
       page.getByRole("button", { name: "Export as JSON" }).click(),
@@ -266,8 +267,7 @@ describe("governance", () => {
     await page.getByLabel("Type customer-0002 to confirm").fill("customer-0002");
     await page.getByRole("button", { name: "Erase for good" }).click();
     await page.locator('[data-testid="purge"][data-status="complete"]').waitFor({ timeout: 60_000 });
-    await expectAccessible(page);
-    await picture(page, "governance-erased-light");
+    await expectGoodLooks(page, "governance-erased");
     const [proof] = await Promise.all([
       page.waitForEvent("download"),
       page.getByRole("button", { name: "Download the proof" }).click(),

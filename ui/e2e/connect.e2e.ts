@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
-import { address, BINARY, expectAccessible, launch, openPage, picture, settled, visit } from "./support.ts";
+import { address, BINARY, expectAccessible, expectGoodLooks, launch, openPage, picture, visit } from "./support.ts";
 
 /** Machines that test are busy machines. */
 const SOON = { timeout: 20_000 };
@@ -144,18 +144,7 @@ it("is accessible in both themes, fits narrow screens, and is found at its own a
   await click("Create a key");
   for (const way of WAYS) {
     await choose(way);
-    for (const scheme of ["light", "dark"] as const) {
-      await page.emulateMedia({ colorScheme: scheme });
-      await settled(page);
-      await expectAccessible(page);
-      await picture(page, `connect-${way}-${scheme}`);
-    }
-    await page.setViewportSize({ width: 400, height: 800 });
-    await settled(page);
-    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
-    await picture(page, `connect-${way}-narrow`);
-    await page.setViewportSize({ width: 1440, height: 900 });
-    expect(overflow).toBeLessThanOrEqual(0);
+    await expectGoodLooks(page, `connect-${way}`);
   }
   await visit(page, `${url}/connect?way=typescript`, "Connect your agent");
   await page.getByRole("tab", { name: "TypeScript", selected: true }).waitFor();

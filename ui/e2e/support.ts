@@ -122,6 +122,24 @@ export async function expectAccessible(page: Page): Promise<void> {
   expect(found).toEqual([]);
 }
 
+/** A page as people may see it: accessible in both themes, and nothing beyond the edge of a narrow screen. */
+export async function expectGoodLooks(page: Page, name: string): Promise<void> {
+  for (const scheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme: scheme });
+    await settled(page);
+    await expectAccessible(page);
+    await picture(page, `${name}-${scheme}`);
+  }
+  await page.emulateMedia({ colorScheme: "light" });
+  const wide = page.viewportSize();
+  await page.setViewportSize({ width: 400, height: 800 });
+  await settled(page);
+  const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+  await picture(page, `${name}-narrow`);
+  if (wide) await page.setViewportSize(wide);
+  expect(overflow).toBeLessThanOrEqual(0);
+}
+
 export async function picture(page: Page, name: string): Promise<void> {
   mkdirSync(SCREENSHOTS, { recursive: true });
   await page.screenshot({ path: `${SCREENSHOTS}/${name}.png`, fullPage: true });

@@ -27,7 +27,8 @@ impl Recurring<App> for WatchExperiments {
             for org_id in webhooks::organizations_asking(app, &asked).await? {
                 let active = lifecycle::list(app, &org_id).await?.active_experiment;
                 if let Some(experiment) = active {
-                    look(app, &org_id, &experiment.experiment_id).await?;
+                    let looked = look(app, &org_id, &experiment.experiment_id).await;
+                    go_on(&experiment.experiment_id, looked)?;
                 }
             }
             let midnight = app.clock.now().div_euclid(86_400) * 86_400;
@@ -38,10 +39,23 @@ impl Recurring<App> for WatchExperiments {
                 })
                 .await?;
             for (org_id, experiment_id) in left {
-                results(app, &org_id, &experiment_id, CiMethod::default()).await?;
+                let looked = results(app, &org_id, &experiment_id, CiMethod::default()).await;
+                go_on(&experiment_id, looked.map(drop))?;
             }
             Ok(())
         })
+    }
+}
+
+/// An experiment whose results cannot be computed is said in the log, and the others are looked at. Without storage
+/// there is no point in going on.
+fn go_on(experiment_id: &str, looked: Result<()>) -> Result<()> {
+    match looked {
+        Err(error) if !error.is_outage() => {
+            tracing::error!(experiment_id, %error, "an experiment could not be looked at");
+            Ok(())
+        }
+        looked => looked,
     }
 }
 
@@ -81,4 +95,16 @@ fn news(experiment_id: &str, found: &Analysis) -> Vec<(String, Event)> {
         news.push((format!("{experiment_id}/{decision}"), event));
     }
     news
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use storage::error::Error;
+
+    #[test]
+    fn one_experiment_in_trouble_does_not_end_the_round_and_lost_storage_does() {
+        assert!(go_on("exp", Err(Error::Internal("odd sums".to_owned()))).is_ok());
+        assert!(go_on("exp", Err(Error::unavailable("away", 1))).is_err());
+    }
 }
