@@ -10,7 +10,7 @@ use base::clock::Clock;
 use base::ids::Ids;
 use service::app::{App, Schema};
 use service::schema::MIGRATIONS;
-use storage::db::{Engine, locks};
+use storage::db::Engine;
 
 #[derive(Args)]
 pub struct Migrate {
@@ -42,22 +42,8 @@ impl Migrate {
         if steps.is_empty() {
             say_line!("nothing is missing: the schema is at version {}", MIGRATIONS.newest());
         }
-        for step in steps {
-            let beside = match step.works_from < step.version {
-                true => format!("replicas of schema {} go on beside it", step.works_from),
-                false => "replicas of older schemas must be stopped before".to_owned(),
-            };
-            say_line!("{}: {beside}", step.name);
-            if engine == Engine::Sqlite {
-                say_line!("  writers wait until the commit");
-                continue;
-            }
-            for lock in locks::of_script(step.text(engine)) {
-                match lock.mode {
-                    "" => say_line!("  {} {}", lock.table, lock.effect),
-                    mode => say_line!("  {mode} on {}: {}", lock.table, lock.effect),
-                }
-            }
+        for line in steps.iter().flat_map(|step| step.in_words(engine)) {
+            say_line!("{line}");
         }
         db.close().await;
         Ok(ExitCode::SUCCESS)

@@ -378,7 +378,9 @@ async fn sqlite(dir: &str, statement: &'static str) {
     conn.close().await.unwrap();
 }
 
-const FUTURE: &str = "INSERT INTO schema_migrations (version, name, checksum, applied_at) VALUES (9999, 'future', '', 1)";
+const FUTURE: &str =
+    "INSERT INTO schema_migrations (version, name, checksum, applied_at, works_from)
+    VALUES (9999, 'future', '', 1, 9999)";
 
 #[tokio::test]
 async fn a_schema_of_a_newer_version_is_refused() {

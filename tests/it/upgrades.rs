@@ -4,8 +4,13 @@ use serde_json::{Value, json};
 use sqlx::Connection;
 
 use crate::evaluation::talk;
-use crate::support::{NOW, Process, TestApp, apply, both_backends, new_schema, until};
-use storage::db::migrations;
+use crate::support::{
+    NOW, Process, TEST_KEYS, TestApp, apply, both_backends, new_schema, postgres, until,
+};
+use service::schema::MIGRATIONS;
+use storage::db::migrations::{self, Migration, Migrations};
+use storage::db::{Db, Engine};
+use storage::subjects::SubjectKeys;
 
 /// A newer program's step that only adds, its own version of the rollups, and a wall that it changed.
 const NEWER: &str = "
@@ -113,41 +118,68 @@ async fn parts_of_a_newer_version_are_left_and_older_ones_replaced(t: TestApp) {
         .unwrap();
 }
 
+/// The steps of a newer version: one that only adds, in a table that everybody uses, and an index.
+fn with_a_later_step() -> Migrations {
+    let newest = MIGRATIONS.newest();
+    let later = Migration {
+        version: newest + 1,
+        name: "later",
+        works_from: newest,
+        sqlite: "",
+        postgres: "ALTER TABLE jobs SET (fillfactor = 60);\n\
+            -- concurrently\n\
+            CREATE INDEX CONCURRENTLY IF NOT EXISTS jobs_later ON jobs (kind, job_id);\n",
+    };
+    let steps: Vec<Migration> = MIGRATIONS.0.iter().copied().chain([later]).collect();
+    Migrations(steps.leak())
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_migration_waits_for_a_lock_without_stopping_everybody_else() {
     let url = new_schema().await;
+    let plan = || {
+        let plan = Process::run(&["migrate", "--plan", "--database-url", &url]);
+        String::from_utf8_lossy(&plan.stdout).into_owned()
+    };
+    let said = plan();
+    assert!(said.contains("0001_schema: replicas of older schemas must be stopped"), "{said}");
+    assert!(said.contains("  jobs is new"), "{said}");
     assert!(Process::run(&["migrate", "--database-url", &url]).status.success());
-    execute(&url, "DELETE FROM schema_migrations WHERE version = 14; DROP TABLE schema_parts")
-        .await;
-    let plan = Process::run(&["migrate", "--plan", "--database-url", &url]);
-    let said = String::from_utf8_lossy(&plan.stdout).into_owned();
-    assert!(said.contains("0014_replicas: replicas of schema 13 go on beside it"), "{said}");
-    let beside = said.matches("SHARE UPDATE EXCLUSIVE on jobs: nobody waits").count();
-    assert_eq!(beside, 2, "its parameters and its index: {said}");
+    assert!(plan().contains("nothing is missing"));
+    let hash = SubjectKeys::parse(TEST_KEYS).unwrap().subject_hash();
+    let db = Db::postgres(&postgres(&url, 2), hash).await.unwrap();
+    let steps = with_a_later_step();
+    let missing = steps.plan(&db).await.unwrap();
+    let said: Vec<String> =
+        missing.iter().flat_map(|step| step.in_words(Engine::Postgres)).collect();
+    let beside = "  SHARE UPDATE EXCLUSIVE on jobs: nobody waits";
+    let header = format!("later: replicas of schema {} go on beside it", MIGRATIONS.newest());
+    assert_eq!(said, [&header, beside, beside], "its parameters and its index");
     // A long transaction holds the table.
     let mut conn = sqlx::PgConnection::connect(&url).await.unwrap();
     sqlx::raw_sql("BEGIN; LOCK TABLE jobs IN ACCESS EXCLUSIVE MODE")
         .execute(&mut conn)
         .await
         .unwrap();
-    let other = url.clone();
-    let migrating =
-        tokio::task::spawn_blocking(move || Process::run(&["migrate", "--database-url", &other]));
+    let other = db.clone();
+    let migrating = tokio::spawn(async move { steps.migrate(&other, NOW).await });
     let gave_up = "SELECT COUNT(*) FROM pg_locks WHERE NOT granted AND locktype = 'relation'
                    AND relation = 'jobs'::regclass";
     until("it waits", async || number(&url, gave_up).await > 0).await;
     until("it lets others go before", async || number(&url, gave_up).await == 0).await;
     sqlx::raw_sql("COMMIT").execute(&mut conn).await.unwrap();
-    let migrated = migrating.await.unwrap();
-    assert!(migrated.status.success(), "{}", String::from_utf8_lossy(&migrated.stderr));
-    let plan = Process::run(&["migrate", "--plan", "--database-url", &url]);
-    assert!(String::from_utf8_lossy(&plan.stdout).contains("nothing is missing"));
+    assert_eq!(migrating.await.unwrap().unwrap(), [MIGRATIONS.newest() + 1]);
+    assert!(steps.missing(&db).await.unwrap().is_empty());
+    assert!(plan().contains("nothing is missing"), "the version before goes on");
     // The index that it builds beside everybody's work; one that was left half built is built anew.
-    let valid = "SELECT COUNT(*) FROM pg_index WHERE indexrelid = to_regclass('jobs_open_children') AND indisvalid";
+    let valid =
+        "SELECT COUNT(*) FROM pg_index WHERE indexrelid = to_regclass('jobs_later') AND indisvalid";
     assert_eq!(number(&url, valid).await, 1);
-    let half = "UPDATE pg_index SET indisvalid = FALSE WHERE indexrelid = to_regclass('jobs_open_children')";
+    let half =
+        "UPDATE pg_index SET indisvalid = FALSE WHERE indexrelid = to_regclass('jobs_later')";
     execute(&url, half).await;
     assert_eq!(number(&url, valid).await, 0);
-    assert!(Process::run(&["migrate", "--database-url", &url]).status.success());
+    assert!(steps.migrate(&db, NOW).await.unwrap().is_empty());
     assert_eq!(number(&url, valid).await, 1);
+    db.close().await;
 }

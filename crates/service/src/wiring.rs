@@ -40,8 +40,8 @@ use crate::schema::MIGRATIONS;
 use crate::user_tables::USER_TABLES;
 use crate::webhooks::{self, ToldPauses};
 
-/// The migration since which events of the audit have a keyed hash.
-const AUDIT_KEYED: i64 = 12;
+/// The migration that makes the audit, whose events have a keyed hash.
+const AUDIT_KEYED: i64 = 1;
 
 impl App {
     /// Opens the installation that `settings` describe.

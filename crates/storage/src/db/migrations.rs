@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-use super::{Db, Engine, Tx};
+use super::{Db, Engine, Tx, locks};
 use crate::error::{Error, Result};
 use crate::{row, rows, run};
 
@@ -24,6 +24,7 @@ const CONCURRENTLY: &str = "-- concurrently\n";
 const LOCK_ATTEMPTS: u32 = 20;
 
 /// One step of the schema, with its text for both engines.
+#[derive(Clone, Copy)]
 pub struct Migration {
     pub version: i64,
     pub name: &'static str,
@@ -60,6 +61,24 @@ impl Migration {
             before.split_whitespace().last().unwrap_or_default().to_owned()
         };
         statements.map(|statement| (name(statement), statement)).collect()
+    }
+
+    /// Lines for people who plan an upgrade: whether replicas of the version before go on, and what the step locks.
+    pub fn in_words(&self, engine: Engine) -> Vec<String> {
+        let beside = match self.works_from < self.version {
+            true => format!("replicas of schema {} go on beside it", self.works_from),
+            false => "replicas of older schemas must be stopped before".to_owned(),
+        };
+        let mut lines = vec![format!("{}: {beside}", self.name)];
+        if engine == Engine::Sqlite {
+            lines.push("  writers wait until the commit".to_owned());
+            return lines;
+        }
+        lines.extend(locks::of_script(self.text(engine)).into_iter().map(|lock| match lock.mode {
+            "" => format!("  {} {}", lock.table, lock.effect),
+            mode => format!("  {mode} on {}: {}", lock.table, lock.effect),
+        }));
+        lines
     }
 }
 
@@ -144,7 +163,7 @@ impl Migrations {
     fn check_known(self, engine: Engine, applied: &[Applied]) -> Result<()> {
         for (version, stored, works_from) in applied {
             let Some(known) = self.0.iter().find(|m| m.version == *version) else {
-                if works_from.is_some_and(|from| from <= self.newest()) {
+                if *works_from <= self.newest() {
                     continue;
                 }
                 return Err(Error::Internal(format!(
@@ -176,10 +195,8 @@ async fn apply(tx: &mut Tx, schema: Migrations, now: i64) -> Result<Vec<i64>> {
             tx,
             "CREATE TABLE schema_migrations (
                version BIGINT PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL, applied_at BIGINT NOT NULL,
-               works_from BIGINT)"
+               works_from BIGINT NOT NULL)"
         )?;
-    } else if !has_works_from(tx).await? {
-        run!(tx, "ALTER TABLE schema_migrations ADD COLUMN works_from BIGINT")?;
     }
     let applied = list(tx).await?;
     schema.check_known(engine, &applied)?;
@@ -218,25 +235,14 @@ async fn has_table(tx: &mut Tx) -> Result<bool> {
 }
 
 /// Version, checksum, and the oldest schema whose programs can go on.
-type Applied = (i64, String, Option<i64>);
-
-async fn has_works_from(tx: &mut Tx) -> Result<bool> {
-    let columns = tx.columns_of("schema_migrations").await?;
-    Ok(columns.iter().any(|(name, _)| name == "works_from"))
-}
+type Applied = (i64, String, i64);
 
 async fn list(tx: &mut Tx) -> Result<Vec<Applied>> {
-    if has_works_from(tx).await? {
-        let sql = "SELECT version, checksum, works_from FROM schema_migrations ORDER BY version";
-        return rows!(tx, Applied, sql);
-    }
-    let sql = "SELECT version, checksum, NULL FROM schema_migrations ORDER BY version";
-    let sql = if tx.engine() == Engine::Sqlite {
-        sql
-    } else {
-        "SELECT version, checksum, NULL::bigint FROM schema_migrations ORDER BY version"
-    };
-    rows!(tx, Applied, sql)
+    rows!(
+        tx,
+        Applied,
+        "SELECT version, checksum, works_from FROM schema_migrations ORDER BY version"
+    )
 }
 
 /// Whether an index can be used; none if it is not there.

@@ -8,7 +8,7 @@
 mod at_hand;
 mod changes;
 mod dialect;
-pub mod locks;
+mod locks;
 pub mod migrations;
 mod patience;
 mod postgres;
