@@ -46,9 +46,9 @@ export function Audit() {
           <li
             key={event.sequence}
             className="flex flex-wrap items-center gap-x-4 gap-y-1 border-t border-line px-5 py-2.5">
-            <span className="num w-[150px]">{at(event.created_at)}</span>
+            <span className="num sm:w-[150px]">{at(event.created_at)}</span>
             <Badge tone={event.status === "ok" ? "neutral" : "bad"}>{words(event.operation).toLowerCase()}</Badge>
-            <span className="min-w-0 flex-1 truncate" title={event.actor.subject ?? event.actor_ref}>
+            <span className="min-w-0 flex-1 sm:truncate" title={event.actor.subject ?? event.actor_ref}>
               {nameOf(event.actor)}
             </span>
             {event.subject_ref && (

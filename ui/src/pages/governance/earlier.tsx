@@ -48,7 +48,7 @@ export function EarlierErasures() {
               onClick={() => change({ purge: purge.purge_id, user: null }, true)}
               aria-current={params.get("purge") === purge.purge_id}
               className="flex w-full flex-wrap items-center gap-x-4 gap-y-1 px-5 py-2.5 text-left hover:bg-raised aria-[current=true]:bg-accent-soft">
-              <span className="num w-[150px]">{at(purge.created_at)}</span>
+              <span className="num sm:w-[150px]">{at(purge.created_at)}</span>
               <code className="min-w-0 flex-1 truncate text-[0.84rem] text-soft">{purge.subject_ref}</code>
               <Badge tone={TONES[purge.status]}>{words(purge.status)}</Badge>
               <Icon.Arrow className="text-faint" />
