@@ -174,7 +174,9 @@ impl Migrations {
             };
             if checksum(known.text(engine)) != *stored {
                 return Err(Error::Internal(format!(
-                    "migration {} was applied with other contents: this database was made by another build",
+                    "migration {} was applied with other contents: this database was made by another build. Start \
+                     with an empty one, or run the build that made it; its sessions move over with \
+                     `GET /api/sessions/export` and `evenhand import jsonl`",
                     known.name
                 )));
             }
