@@ -77,7 +77,7 @@ impl Check {
         if let Some(server) = self.target.server()? {
             let body = json!({
                 "from_ts": now - seconds, "to_ts": now, "agent_version": self.agent_version,
-                "include_shadow": false, "include_session_ids": false,
+                "include_shadow": false, "include_session_ids": false, "include_rules": false,
             });
             let overview = server.post("/api/get_evaluation_overview", &body).await?;
             return Ok(overview["hero"].clone());
@@ -89,6 +89,7 @@ impl Check {
             bucket: Bucket::Week,
             include_shadow: false,
             include_session_ids: false,
+            include_rules: false,
             source_sets: Vec::new(),
             agent_version: self.agent_version.clone(),
         };

@@ -505,6 +505,14 @@ async fn compare(server: &Server, data: &Data, number: u64) -> Value {
         for row in short["rule_attribution"].as_array().unwrap() {
             assert_eq!(row["cited_session_ids"], json!([]));
         }
+        body["include_rules"] = json!(false);
+        let without_rules = server.post("/api/get_evaluation_overview", &body).await.ok();
+        let mut wanted = short;
+        wanted["rule_attribution"] = json!([]);
+        for set in wanted["source_set_comparison"]["sets"].as_array_mut().into_iter().flatten() {
+            set["rule_attribution"] = json!([]);
+        }
+        assert_same(&without_rules, &wanted, "", &about);
     }
     found["hero"].take()
 }

@@ -1364,6 +1364,8 @@ class GetEvaluationOverviewRequest(_GetEvaluationOverviewRequestRequired, total=
     # of the session's newest request.
     agent_version: Optional[str]
     bucket: Optional[Bucket]
+    # Whether rules and what they go with are told: most of the work over many sessions.
+    include_rules: Optional[bool]
     # Whether lists of sessions are filled.
     include_session_ids: Optional[bool]
     include_shadow: Optional[bool]
@@ -1382,6 +1384,7 @@ class _GetEvaluationOverviewResponseRequired(TypedDict):
     partner_tiles: List[PartnerTileRow]
     # The newest 100 of the window.
     recent_results: List[AgentSuccessEvaluationResult]
+    # Empty with `include_rules: false`.
     rule_attribution: List[RuleAttributionRow]
     # When the intervals and associations of rules were computed; over many sessions it may be some minutes ago.
     rules_as_of: int

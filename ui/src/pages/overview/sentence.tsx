@@ -32,6 +32,7 @@ export function useChange(range: Range, source: string | null, version: string |
               bucket: "week",
               include_session_ids: false,
               include_shadow: false,
+              include_rules: false,
               agent_version: version,
               source_sets,
             },

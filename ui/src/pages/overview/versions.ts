@@ -34,6 +34,7 @@ export function useVersions(range: Range, names: string[]): Version[] {
               bucket: range.bucket,
               include_session_ids: false,
               include_shadow: false,
+              include_rules: false,
               agent_version: name,
             },
           }),

@@ -72,6 +72,7 @@ function useChoices(range: Range) {
               to_ts: range.to,
               include_session_ids: false,
               include_shadow: false,
+              include_rules: false,
               // Sources are told only of a comparison between some.
               source_sets: [{ label: "any", sources: [""] }],
             },

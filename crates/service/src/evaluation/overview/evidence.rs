@@ -1,10 +1,10 @@
 //! Whether sessions that cite a rule go better or worse than others: an association, by user, over all rules at once.
 //!
 //! It is computed from rows, because it compares a user's sessions with the same user's. That takes a while over many
-//! sessions, so the last one of an organization is kept: as long as nothing changed it is exact, and where it took long it
-//! may be a hundred times as old as it took to compute.
+//! sessions, so the newest ones are kept: as long as nothing changed they are exact, and one that took long may be a
+//! hundred times as old as it took to compute.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -70,7 +70,7 @@ impl From<Defined<MarkedAssociation>> for RuleAssociation {
     }
 }
 
-/// RulesEvidence of one rule, from the rows.
+/// Evidence about one rule, from the rows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RuleEvidence {
     /// Interval of the success rate of sessions that cite it.
@@ -96,46 +96,60 @@ pub struct AllEvidence {
     pub as_of: i64,
 }
 
-/// The newest evidence of organizations.
+impl AllEvidence {
+    /// Of overviews that are asked without rules.
+    pub fn none(sets: usize, as_of: i64) -> Self {
+        let sets = std::iter::repeat_with(RulesEvidence::default).take(sets).collect();
+        AllEvidence { whole: RulesEvidence::default(), sets, as_of }
+    }
+}
+
+/// The newest evidence of organizations, the newest last.
 #[derive(Default)]
-pub struct RecentEvidence(Mutex<HashMap<OrgId, Kept>>);
+pub struct RecentEvidence(Mutex<VecDeque<Kept>>);
 
 struct Kept {
-    request: EvidenceKey,
+    key: EvidenceKey,
     stamp: Option<i64>,
     computed_at: Instant,
     took: Duration,
     evidence: Arc<AllEvidence>,
 }
 
-/// RulesEvidence that is kept is of a window, a version and sets of sources.
+/// Evidence that is kept is of an organization, a window, a version and sets of sources.
 #[derive(Clone, PartialEq)]
 struct EvidenceKey {
+    org_id: OrgId,
     window: Span,
     agent_version: Option<String>,
     sets: Vec<SourceSet>,
 }
 
-impl Kept {
-    /// True if nothing changed since; or, where it took long, if it is almost of the same window and not too old.
-    fn serves(&self, key: &EvidenceKey, stamp: Option<i64>) -> bool {
-        if self.request == *key && self.stamp == stamp {
-            return true;
-        }
-        let (now, then) = (key.window, self.request.window);
-        let moved = (now.low - then.low).abs().max((now.high - then.high).abs());
-        self.took > SHORT
-            && self.request.agent_version == key.agent_version
-            && self.request.sets == key.sets
-            && moved <= (now.high - now.low) / 100
-            && self.computed_at.elapsed() < self.took * 100
+impl EvidenceKey {
+    /// True if the window is almost the same and the rest is.
+    fn is_near(&self, other: &EvidenceKey) -> bool {
+        let (one, two) = (self.window, other.window);
+        let moved = (one.low - two.low).abs().max((one.high - two.high).abs());
+        moved <= (one.high - one.low) / 100
+            && self.org_id == other.org_id
+            && self.agent_version == other.agent_version
+            && self.sets == other.sets
     }
 }
 
-/// RulesEvidence that took at most this long is computed anew whenever a verdict changed.
-const SHORT: Duration = Duration::from_millis(100);
-/// RulesEvidence is kept of so many organizations.
-const LONGEST: usize = 64;
+impl Kept {
+    /// True if nothing changed since; or, where it took long, if it is near and not too old.
+    fn serves(&self, key: &EvidenceKey, stamp: Option<i64>) -> bool {
+        let is_exact = self.key == *key && self.stamp == stamp;
+        let is_recent = self.took > SHORT && self.computed_at.elapsed() < self.took * 100;
+        is_exact || (is_recent && self.key.is_near(key))
+    }
+}
+
+/// Evidence that took at most this long is computed anew whenever a verdict changed.
+const SHORT: Duration = Duration::from_millis(20);
+/// Evidence is kept for this many questions: the ranges, sources and versions that people switch between.
+const MOST: usize = 128;
 
 /// The evidence in a window; `stamp` is that of the verdicts in the transaction.
 pub async fn evidence(
@@ -147,6 +161,7 @@ pub async fn evidence(
     stamp: Option<i64>,
 ) -> Result<Arc<AllEvidence>> {
     let key = EvidenceKey {
+        org_id: org_id.clone(),
         window,
         agent_version: request.agent_version.clone(),
         sets: request.source_sets.clone(),
@@ -154,7 +169,7 @@ pub async fn evidence(
     let recent = app.state::<RecentEvidence>();
     {
         let recent = recent.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(kept) = recent.get(org_id).filter(|kept| kept.serves(&key, stamp)) {
+        if let Some(kept) = recent.iter().rev().find(|kept| kept.serves(&key, stamp)) {
             return Ok(kept.evidence.clone());
         }
     }
@@ -167,18 +182,14 @@ pub async fn evidence(
         sets: request.source_sets.iter().map(|set| part(Some(&set.sources))).collect(),
         as_of: app.clock.now(),
     });
-    let kept = Kept {
-        request: key,
-        stamp,
-        computed_at: begun,
-        took: begun.elapsed(),
-        evidence: evidence.clone(),
-    };
+    let kept =
+        Kept { key, stamp, computed_at: begun, took: begun.elapsed(), evidence: evidence.clone() };
     let mut recent = recent.0.lock().unwrap_or_else(PoisonError::into_inner);
-    if recent.len() >= LONGEST && !recent.contains_key(org_id) {
-        recent.clear();
+    recent.retain(|older| !older.key.is_near(&kept.key));
+    if recent.len() >= MOST {
+        recent.pop_front();
     }
-    recent.insert(org_id.clone(), kept);
+    recent.push_back(kept);
     Ok(evidence)
 }
 

@@ -41,6 +41,9 @@ impl Read for OverviewRequest {
             include_session_ids: f
                 .about("Whether lists of sessions are filled.")
                 .flag_or("include_session_ids", true),
+            include_rules: f
+                .about("Whether rules and what they go with are told: most of the work over many sessions.")
+                .flag_or("include_rules", true),
             source_sets: f.about("Cohorts to be compared.").list("source_sets", MAX_SETS),
             agent_version: f.about(ABOUT_VERSION).optional_id("agent_version"),
         };

@@ -32,6 +32,7 @@ use crate::organization::{self, OrganizationConfig};
 use crate::sessions::CitationKind;
 use base::owner::{OrgId, UserId};
 use body::{Lists, StreamedList};
+use evidence::AllEvidence;
 use judge::offline;
 use numbers::{OverviewSums, Part};
 use sql::DAY;
@@ -60,6 +61,7 @@ pub struct OverviewRequest {
     pub bucket: Bucket,
     pub include_shadow: bool,
     pub include_session_ids: bool,
+    pub include_rules: bool,
     pub source_sets: Vec<SourceSet>,
     /// Nothing but this version of the agent.
     pub agent_version: Option<String>,
@@ -252,6 +254,7 @@ pub struct SourceSetComparison {
 pub struct Overview {
     pub hero: HeroBlock,
     pub context_tiles: ContextTile,
+    /// Empty with `include_rules: false`.
     pub rule_attribution: Vec<RuleAttributionRow>,
     /// When the intervals and associations of rules were computed; over many sessions it may be some minutes ago.
     pub rules_as_of: i64,
@@ -350,6 +353,7 @@ async fn compute(
     // The sums of shadow comparisons do not tell versions of the agent apart.
     let coarsest = |seconds| if agent_version.is_some() { ROWS } else { seconds };
     let rule_sources = rules::sources_of_parts(&request.source_sets).concat();
+    let ruled: &[_] = if request.include_rules { &trend } else { &[] };
     let asked = sql::Asked {
         org_id,
         window: windows.trend,
@@ -364,7 +368,7 @@ async fn compute(
         scores: ranges(&recent, ROWS),
         versions: ranges(&trend, sql::WEEK),
         // The sums of rules do not tell versions apart either.
-        rules: ranges(&trend, coarsest(sql::FOUR_WEEKS)),
+        rules: ranges(ruled, coarsest(sql::FOUR_WEEKS)),
         rule_sources: &rule_sources,
         agent_version,
     };
@@ -374,8 +378,11 @@ async fn compute(
     material.sums.gaps.one_each(agent_version);
     let mut lists =
         Lists::new(windows.trend, request.agent_version.clone(), request.include_session_ids);
-    let evidence = evidence::evidence(app, tx, org_id, windows.trend, request, found.stamp).await?;
-    let trials = match config.learning_trials.enabled {
+    let evidence = match request.include_rules {
+        true => evidence::evidence(app, tx, org_id, windows.trend, request, found.stamp).await?,
+        false => Arc::new(AllEvidence::none(request.source_sets.len(), app.clock.now())),
+    };
+    let trials = match request.include_rules && config.learning_trials.enabled {
         true => effects::in_transaction(app, tx, org_id, None).await?,
         false => Arc::default(),
     };
