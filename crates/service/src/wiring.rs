@@ -10,7 +10,7 @@ use base::private_files;
 use futures_util::future::BoxFuture;
 use judge::embedder::Embedder;
 use judge::{Grader, Keys, llm};
-use storage::db::{Db, migrations};
+use storage::db::{Db, Engine, migrations};
 use storage::error::{Error, Result};
 use storage::jobs::{self, Handler, Runner};
 use storage::runtime::Runtime;
@@ -22,7 +22,7 @@ use crate::alerts;
 use crate::app::{App, AreaState, Schema};
 use crate::config::Settings;
 use crate::credentials::people::Provider;
-use crate::credentials::{GivenCredentials, RecentUse, Refusals};
+use crate::credentials::{GivenCredentials, RecentCredentials, RecentUse, Refusals};
 use crate::evaluation;
 use crate::evaluation::effects::RecentEffects;
 use crate::evaluation::overview::RecentEvidence;
@@ -88,6 +88,10 @@ impl App {
             "rules" => rules.clone(),
             _ => judge.clone(),
         };
+        let credentials = match db.engine() {
+            Some(Engine::Sqlite) => RecentCredentials::of(&settings.server.data_dir),
+            _ => RecentCredentials::default(),
+        };
         let audit = &settings.audit;
         let ledger = db.engine().and_then(|_| governance::ledger::path(&settings));
         let audit_head = AuditHead::new(ledger, &audit.anchor_file, &audit.anchor_command);
@@ -99,6 +103,7 @@ impl App {
             embedder: Arc::new(Embedder::open(&settings.embedder).map_err(Error::Internal)?),
             area_state: AreaState::default()
                 .with(given)
+                .with(credentials)
                 .with(Provider::open(&settings.oidc).map_err(Error::Internal)?)
                 .with(RecentUse::default())
                 .with(Refusals::default())

@@ -1,7 +1,8 @@
 //! Credentials: bearer tokens, their roles, and the organization they belong to.
 //!
 //! A token is shown once and stored only as its SHA-256. The organization always comes from the credential.
-//! Every request looks its credential up, so a revocation holds from the next request on, on every replica.
+//! Every request looks its credential up, or knows that none has changed since it was looked up (`recent.rs`), so a
+//! revocation holds from the next request on, on every replica.
 
 mod actors;
 pub mod browser;
@@ -11,6 +12,7 @@ mod given;
 pub mod http;
 pub mod keys_http;
 pub mod people;
+mod recent;
 mod refusals;
 mod rules;
 pub mod sign_in_http;
@@ -24,6 +26,7 @@ pub use actors::{Actor, ActorKind, actors};
 pub use callers::{Caller, Contributor, Governor, Inspector, Known, Operator, Publisher, Searcher};
 pub use deletions::{Deletion, note_deletion};
 pub use given::GivenCredentials;
+pub use recent::RecentCredentials;
 pub use refusals::Refusals;
 pub use rules::{NewCredential, any_exist, create, find, list, revoke};
 pub use usage::RecentUse;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Credential, GivenCredentials, Role, sql, token_digest};
+use super::{Credential, GivenCredentials, RecentCredentials, Role, sql, token_digest};
 use crate::app::App;
 use base::owner::OrgId;
 use storage::db::Tx;
@@ -82,9 +82,10 @@ pub async fn create_by(
         revoked_at: None,
     };
     let event = event(app, actor, &credential);
-    let input = (app.clone(), credential.clone(), token_digest(&token), event);
+    let change = app.state::<RecentCredentials>().change().await?;
+    let input = (app.clone(), credential.clone(), token_digest(&token), event, change);
     app.db
-        .write("credentials.create", input, |tx, (app, credential, digest, event)| {
+        .write("credentials.create", input, |tx, (app, credential, digest, event, _)| {
             Box::pin(async move {
                 sql::insert(tx, credential, digest).await?;
                 event.append(tx, app, Operation::KeyCreate).await
@@ -137,10 +138,20 @@ pub async fn find(app: &App, token: &str) -> Result<Option<Credential>> {
     if let Some(given) = app.state::<GivenCredentials>().find(&digest) {
         return Ok(Some(given));
     }
-    let found = app
-        .db
-        .lookup("credentials.find", digest, |tx, digest| Box::pin(sql::find_live(tx, digest)))
-        .await?;
+    let recent = app.state::<RecentCredentials>();
+    let state = recent.state();
+    let mut found = recent.find(state, &digest);
+    if found.is_none() {
+        found = app
+            .db
+            .lookup("credentials.find", digest.clone(), |tx, digest| {
+                Box::pin(sql::find_live(tx, digest))
+            })
+            .await?;
+        if let Some(credential) = &found {
+            recent.keep(state, digest, credential);
+        }
+    }
     Ok(found.filter(|credential| !credential.is_expired(app.clock.now())))
 }
 
@@ -152,7 +163,15 @@ pub async fn any_exist(app: &App) -> Result<bool> {
     if app.db.engine().is_none() {
         return Ok(false);
     }
-    app.db.lookup("credentials.any", (), |tx, ()| Box::pin(sql::any(tx))).await
+    let recent = app.state::<RecentCredentials>();
+    let state = recent.state();
+    if let Some(any_exist) = recent.any_exist(state) {
+        return Ok(any_exist);
+    }
+    let any_exist =
+        app.db.lookup("credentials.any", (), |tx, ()| Box::pin(sql::any(tx))).await?;
+    recent.keep_any_exist(state, any_exist);
+    Ok(any_exist)
 }
 
 /// All credentials, revoked ones included, newest first.
@@ -195,9 +214,10 @@ fn found(all: Vec<Credential>, credential_id: &str) -> Result<Credential> {
 
 async fn end(app: &Arc<App>, actor: &str, credential: Credential) -> Result<()> {
     let event = event(app, actor, &credential);
-    let input = (app.clone(), credential.credential_id, event);
+    let change = app.state::<RecentCredentials>().change().await?;
+    let input = (app.clone(), credential.credential_id, event, change);
     app.db
-        .write("credentials.revoke", input, |tx, (app, id, event)| {
+        .write("credentials.revoke", input, |tx, (app, id, event, _)| {
             Box::pin(async move {
                 if sql::revoke(tx, id, event.now).await? {
                     event.append(tx, app, Operation::KeyRevoke).await?;
