@@ -15,7 +15,7 @@ use storage::error::{Error, Result};
 /// Transactions at the same time: one is prepared while another waits for the disk.
 const WRITERS: usize = 2;
 /// Publishes of one transaction.
-const MOST_PUBLISHES: usize = 128;
+const MOST_PUBLISHES: usize = 256;
 /// Turns of one transaction; a publish with more is alone.
 const MOST_TURNS: usize = 1_000;
 

@@ -29,6 +29,9 @@ use base::private_files;
 
 /// Waiting writes beyond this number wait for the next commit.
 const BATCH: usize = 256;
+/// Pages that the log holds before they are copied into the database, 32 MB: a page that changed ten times in between is
+/// copied once.
+const PAGES_BETWEEN_CHECKPOINTS: &str = "8000";
 /// Room that a healthy data folder has: a batch of ordinary publishes.
 const SPACE_FOR_WRITES: usize = 1 << 20;
 
@@ -74,6 +77,7 @@ impl Sqlite {
             .statement_cache_capacity(256)
             .pragma("secure_delete", "ON")
             .pragma("temp_store", "MEMORY")
+            .pragma("wal_autocheckpoint", PAGES_BETWEEN_CHECKPOINTS)
             .disable_statement_logging();
         let same_file = SameFile::of(file)
             .map_err(|e| Error::Internal(format!("cannot open {}: {e}", file.display())))?;
