@@ -1,6 +1,6 @@
 # Two commands for people: `make demo` and `make test`. Both install what is missing (Debian packages, tools from
 # PyPI and crates.io), and are quick the second time. `make check` is the short form of `make test` while working.
-.PHONY: demo test deps check lint audit docs nextest truth truth-quick sdk-test ui ui-lint ui-test e2e screenshots measure-ui bench bench-publish bench-spans bench-regenerate bench-search bench-experiments bench-overview bench-effects bench-erase bench-learning bench-scale chaos openapi fuzz sbom
+.PHONY: demo test deps check lint audit docs nextest truth truth-quick sdk-test ui ui-lint ui-test e2e screenshots measure-ui bench bench-publish bench-memory bench-spans bench-regenerate bench-search bench-experiments bench-overview bench-effects bench-erase bench-learning bench-scale chaos openapi fuzz sbom
 
 SHELL := bash
 
@@ -161,12 +161,17 @@ test-deployment: $(if $(BINARY),,debug-build)
 # Load programs; they print tables and assert nothing. See docs/performance.md. Most of them start the release binary;
 # bench_search and bench_judge hold the service themselves and are linked like it.
 RELEASE_AND = cargo build --release --bin evenhand && cargo build --profile bench --example
-bench: bench-publish bench-spans bench-regenerate bench-search bench-experiments bench-overview bench-effects bench-erase bench-learning bench-scale
+bench: bench-publish bench-memory bench-spans bench-regenerate bench-search bench-experiments bench-overview bench-effects bench-erase bench-learning bench-scale
 
 bench-publish:
 	$(RELEASE_AND) bench_publish
 	target/release/examples/bench_publish
+	target/release/examples/bench_publish --turns 10
 	FSYNC=on scripts/with-postgres target/release/examples/bench_publish --postgres
+
+bench-memory:
+	$(RELEASE_AND) bench_memory
+	target/release/examples/bench_memory
 
 bench-spans:
 	$(RELEASE_AND) bench_spans

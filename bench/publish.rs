@@ -1,7 +1,8 @@
-//! Throughput of publishing: two-turn publishes at 1, 8 and 32 clients, acknowledged means on disk.
+//! Throughput of publishing: publishes of two turns (or more) at 1, 8 and 32 clients, acknowledged means on disk.
 //!
 //!   cargo build --release && cargo run --release --example bench_publish
 //!   FSYNC=on scripts/with-postgres cargo run --release --example bench_publish -- --postgres
+//!   cargo run --release --example bench_publish -- --turns 10
 //!   cargo run --release --example bench_publish -- --url http://127.0.0.1:8700 --token …
 //!
 //! Without --url it starts the release binary itself, on SQLite in a temporary folder or on the PostgreSQL of
@@ -27,6 +28,9 @@ struct Args {
     clients: Vec<usize>,
     #[arg(long, default_value_t = 5.0)]
     seconds: f64,
+    /// Turns of one publish: questions and answers
+    #[arg(long, default_value_t = 2)]
+    turns: usize,
 }
 
 fn main() {
@@ -60,7 +64,7 @@ fn main() {
     println!("{}", Run::header());
     for clients in &args.clients {
         let mut run = load::run(&target, *clients, args.seconds, |number, call, client| {
-            let body = publish(*clients, number, call);
+            let body = publish(*clients, number, call, args.turns);
             client.send("POST", "/api/publish_interaction", &body) == 200
         });
         println!("{}", run.row());
@@ -80,15 +84,20 @@ fn main() {
     }
 }
 
-/// A user's question and the agent's answer; users and sessions vary as they do in production.
-fn publish(clients: usize, number: usize, call: usize) -> String {
+/// Users' questions and the agent's answers; users and sessions vary as they do in production.
+fn publish(clients: usize, number: usize, call: usize, turns: usize) -> String {
     // Sessions of three requests; every client has fifty users who come back.
     let (user, session) = (call / 3 % 50, call / 3);
+    let question = format!(
+        r#"{{"role":"User","content":"Where is order {call}? It should have been here on Tuesday, and nobody answers the phone."}}"#
+    );
+    let answer = format!(
+        r#"{{"role":"Assistant","content":"Order {call} left the warehouse this morning. The carrier says it arrives tomorrow before noon; I have sent you the link to follow it.","tools_used":[{{"tool_name":"look_up_order","tool_data":{{"order":{call}}},"status":"success"}}]}}"#
+    );
+    let list: Vec<&str> = [&*question, &*answer].into_iter().cycle().take(turns).collect();
     format!(
         r#"{{"user_id":"user-{clients}-{number}-{user}","session_id":"session-{session}","source":"web","agent_version":"v1",
-"interaction_data_list":[
-{{"role":"User","content":"Where is order {call}? It should have been here on Tuesday, and nobody answers the phone."}},
-{{"role":"Assistant","content":"Order {call} left the warehouse this morning. The carrier says it arrives tomorrow before noon; I have sent you the link to follow it.","tools_used":[{{"tool_name":"look_up_order","tool_data":{{"order":{call}}},"status":"success"}}]}}
-]}}"#
+"interaction_data_list":[{}]}}"#,
+        list.join(",\n")
     )
 }
