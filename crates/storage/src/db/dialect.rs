@@ -209,6 +209,15 @@ impl Tx {
         Ok(())
     }
 
+    /// Has PostgreSQL plan each statement of this transaction once for every connection and not for every call: for a
+    /// statement that takes less time than to plan it, whatever its parameters.
+    pub async fn plan_once(&mut self) -> Result<()> {
+        if self.engine() == Engine::Postgres {
+            crate::run!(self, "SET LOCAL plan_cache_mode = force_generic_plan")?;
+        }
+        Ok(())
+    }
+
     /// The columns of a table with their types (lower case), in order.
     pub async fn columns_of(&mut self, table: &'static str) -> Result<Vec<(String, String)>> {
         let sql = match self.engine() {

@@ -7,6 +7,7 @@
 
 mod at_hand;
 mod changes;
+mod crashes;
 mod dialect;
 mod locks;
 pub mod migrations;

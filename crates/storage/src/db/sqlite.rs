@@ -21,6 +21,7 @@ use sqlx::{ConnectOptions, Connection as _};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 use super::at_hand::AtHand;
+use super::crashes;
 use super::presence::Presence;
 use super::scrub::{Alone, run_alone};
 use super::{Connection, Held, Reading, SubjectHash, Tx, Work, classify};
@@ -52,6 +53,25 @@ pub(super) struct Sqlite {
 struct Writer {
     pool: SqlitePool,
     subjects: SubjectHash,
+    crashes: watch::Receiver<u64>,
+}
+
+impl Writer {
+    /// The work's result, unless the connection's thread crashes amid it.
+    async fn unless_it_crashes<T>(
+        &self,
+        work: impl AsyncFnOnce(&Writer) -> Result<T>,
+    ) -> Result<T> {
+        let mut crashes = self.crashes.clone();
+        crashes.mark_unchanged();
+        let result = tokio::select! {
+            biased;
+            result = work(self) => return result,
+            _ = crashes.changed() => Err(Error::Storage(sqlx::Error::WorkerCrashed)),
+        };
+        close_connection(&self.pool).await;
+        result
+    }
 }
 
 impl Sqlite {
@@ -85,7 +105,7 @@ impl Sqlite {
             .max_connections(1)
             .idle_timeout(None)
             .max_lifetime(None)
-            .connect_with(options.clone())
+            .connect_with(options.clone().thread_name(|_| crashes::WRITER_THREAD.to_owned()))
             .await
             .map_err(|e| classify(e.into()))?;
         if is_alone {
@@ -115,7 +135,7 @@ impl Sqlite {
         let stop = tokio_util::sync::CancellationToken::new();
         let (ended, writer_ended) = watch::channel(false);
         let (stop_writing, written) = (stop.clone(), same_file.clone());
-        let writer = Writer { pool: writer, subjects: subjects.clone() };
+        let writer = Writer { pool: writer, subjects: subjects.clone(), crashes: crashes::watch() };
         // A thread of its own: it hands every statement to SQLite's thread and waits, and on the shared runtime
         // each of those waits would wake other workers for nothing.
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -395,7 +415,8 @@ async fn write_loop(
         };
         write_batch(&writer, &file, batch).await;
         if let Some((what, reply)) = alone {
-            let result = run_alone(&writer.pool, what).await;
+            let run = async |writer: &Writer| run_alone(&writer.pool, what).await;
+            let result = writer.unless_it_crashes(run).await;
             if result.is_err() {
                 close_connection(&writer.pool).await;
             }
@@ -411,7 +432,10 @@ async fn write_batch(writer: &Writer, file: &SameFile, mut batch: Vec<Box<dyn Qu
     }
     metrics::histogram!("evenhand_sqlite_batch_writes").record(batch.len() as f64);
     let committed = match file.check() {
-        Ok(()) => run_batch(writer, &mut batch).await,
+        Ok(()) => {
+            let run = async |writer: &Writer| run_batch(writer, &mut batch).await;
+            writer.unless_it_crashes(run).await
+        }
         Err(error) => Err(error),
     };
     let committed = committed.map_err(|e| e.to_string());
