@@ -168,8 +168,7 @@ pub async fn any_exist(app: &App) -> Result<bool> {
     if let Some(any_exist) = recent.any_exist(state) {
         return Ok(any_exist);
     }
-    let any_exist =
-        app.db.lookup("credentials.any", (), |tx, ()| Box::pin(sql::any(tx))).await?;
+    let any_exist = app.db.lookup("credentials.any", (), |tx, ()| Box::pin(sql::any(tx))).await?;
     recent.keep_any_exist(state, any_exist);
     Ok(any_exist)
 }

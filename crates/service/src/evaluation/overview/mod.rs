@@ -372,6 +372,7 @@ async fn compute(
         rule_sources: &rule_sources,
         agent_version,
     };
+    tx.plan_once().await?;
     let found = sql::read(tx, &asked).await?;
     let mut material = OverviewSums { bucket, sums: found.sums };
     material.sums.verdicts.one_each(agent_version);
