@@ -87,7 +87,7 @@ impl Association {
         let mut rows = rows.to_vec();
         rows.sort_unstable();
         let sets = matched_sets(&rows);
-        let mut users: BTreeMap<u32, f64> = BTreeMap::new();
+        let mut influences: Vec<(u32, f64)> = Vec::new();
         let mut citing_users: Vec<u32> = Vec::new();
         let (mut numerator, mut weight, mut expected, mut sessions) = (0.0, 0.0, 0.0, 0_u64);
         for set in &sets {
@@ -101,7 +101,7 @@ impl Association {
             for member in &set.members {
                 let part = |sums: &UserSum| sums.total as f64 - mean * sums.sessions as f64;
                 let influence = (part(&member.citing) * n0 - part(&member.other) * n1) / n;
-                *users.entry(member.user).or_default() += influence;
+                influences.push((member.user, influence));
                 if member.citing.sessions > 0 {
                     citing_users.push(member.user);
                 }
@@ -112,7 +112,12 @@ impl Association {
         }
         citing_users.sort_unstable();
         citing_users.dedup();
-        let squares = sum(users.values().map(|influence| influence * influence));
+        influences.sort_by_key(|(user, _)| *user);
+        let by_user = influences.chunk_by(|one, other| one.0 == other.0);
+        let squares = sum(by_user.map(|parts| {
+            let influence: f64 = parts.iter().map(|(_, influence)| influence).sum();
+            influence * influence
+        }));
         let unlikely = expected.min(sessions as f64 - expected);
         if citing_users.len() < SMALLEST_USERS
             || unlikely < SMALLEST_EXPECTED_EVENTS
@@ -145,6 +150,15 @@ struct MatchedSet {
 }
 
 impl MatchedSet {
+    /// A user's sessions in all strata, as one member.
+    fn of_user(rows: &[CitingUser], first: CitingUser) -> Self {
+        let total = |part: fn(&CitingUser) -> UserSum| {
+            rows.iter().map(part).fold(UserSum::default(), UserSum::plus)
+        };
+        let (citing, other) = (total(|row| row.citing), total(|row| row.other));
+        MatchedSet { citing, other, members: vec![CitingUser { citing, other, ..first }] }
+    }
+
     fn push(&mut self, member: CitingUser) {
         self.citing = self.citing.plus(member.citing);
         self.other = self.other.plus(member.other);
@@ -161,18 +175,16 @@ fn matched_sets(rows: &[CitingUser]) -> Vec<MatchedSet> {
     let mut sets = Vec::new();
     let mut strata: BTreeMap<u32, MatchedSet> = BTreeMap::new();
     for of_user in rows.chunk_by(|one, other| one.user == other.user) {
-        let mut own = MatchedSet::default();
-        of_user.iter().for_each(|row| own.push(*row));
-        let is_matched = own.can_compare();
+        // Most users never cite the rule.
+        let cites = of_user.iter().any(|row| row.citing.sessions > 0);
+        let own =
+            of_user.first().filter(|_| cites).map(|first| MatchedSet::of_user(of_user, *first));
+        let own = own.filter(MatchedSet::can_compare);
         for row in of_user {
-            let citing = if is_matched { UserSum::default() } else { row.citing };
+            let citing = if own.is_some() { UserSum::default() } else { row.citing };
             strata.entry(row.stratum).or_default().push(CitingUser { citing, ..*row });
         }
-        if is_matched {
-            let Some(first) = of_user.first() else { continue };
-            let member = CitingUser { citing: own.citing, other: own.other, ..*first };
-            sets.push(MatchedSet { members: vec![member], ..own });
-        }
+        sets.extend(own);
     }
     sets.extend(strata.into_values().filter(MatchedSet::can_compare));
     sets

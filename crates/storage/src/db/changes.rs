@@ -105,10 +105,20 @@ impl Value<'_> {
     }
 }
 
+/// The statement of [`Changes::add_numbered`].
+#[derive(Clone, Copy)]
+struct Numbered {
+    /// Place among the statements.
+    place: usize,
+    column: &'static str,
+    rows: usize,
+}
+
 /// Statements to be applied in order.
 #[derive(Default)]
 pub struct Changes<'a> {
     statements: Vec<(Cow<'static, str>, Vec<Value<'a>>)>,
+    numbered: Option<Numbered>,
     /// The first of those that may run as one.
     together_from: Option<usize>,
 }
@@ -125,6 +135,21 @@ impl<'a> Changes<'a> {
         self.statements.push((Cow::Borrowed(sql), values));
     }
 
+    /// Adds a statement that makes `rows` rows, which the engine numbers by `column`: their numbers come first in what is
+    /// returned, in growing order. On SQLite, where each row that a statement returns is a change of threads, the last
+    /// number says them all: nobody else writes meanwhile.
+    pub fn add_numbered(
+        &mut self,
+        sql: &'static str,
+        column: &'static str,
+        rows: usize,
+        values: Vec<Value<'a>>,
+    ) {
+        debug_assert!(self.numbered.is_none(), "one statement numbers its rows");
+        self.numbered = Some(Numbered { place: self.statements.len(), column, rows });
+        self.add(sql, values);
+    }
+
     /// Adds a statement with `{rows}` in it, for as many rows of `columns` parameters as there are values.
     pub fn add_rows(&mut self, sql: &'static str, columns: usize, values: Vec<Value<'a>>) {
         let sql = for_rows(sql, columns, values.len() / columns.max(1));
@@ -132,12 +157,21 @@ impl<'a> Changes<'a> {
     }
 
     /// The statements in the engine's words.
-    fn rendered(self, engine: Engine) -> Self {
-        let statements = self.statements.into_iter().map(|(sql, values)| match sql {
-            Cow::Borrowed(sql) => (Cow::Borrowed(rendered(engine, sql)), values),
-            Cow::Owned(sql) => (Cow::Owned(sql), values),
-        });
-        Changes { statements: statements.collect(), together_from: self.together_from }
+    fn rendered(mut self, engine: Engine) -> Self {
+        for (sql, _) in &mut self.statements {
+            if let Cow::Borrowed(text) = sql {
+                *sql = Cow::Borrowed(rendered(engine, text));
+            }
+        }
+        if let Some(Numbered { place, column, .. }) = self.numbered
+            && let Some((sql, _)) = self.statements.get_mut(place)
+        {
+            *sql = Cow::Owned(match engine {
+                Engine::Sqlite => format!("{sql}; SELECT last_insert_rowid()"),
+                Engine::Postgres => format!("{sql} RETURNING {column}"),
+            });
+        }
+        self
     }
 
     /// One text with the parameters numbered through.
@@ -175,7 +209,7 @@ fn as_one<'a>(
         text.push_str(&format!("c{place} AS ("));
         renumber(&sql, values.len(), &mut text);
         text.push(')');
-        if sql.contains("RETURNING") {
+        if sql.contains("RETURNING") || sql.starts_with("SELECT") {
             returned.push_str(if returned.is_empty() { "" } else { " UNION ALL " });
             returned.push_str(&format!("SELECT * FROM c{place}"));
         }
@@ -203,9 +237,10 @@ fn bind_all(arguments: Arguments, values: Vec<Value<'_>>) -> Arguments {
 }
 
 impl Tx {
-    /// Applies the changes in order and gives the numbers that their `RETURNING` clauses return.
+    /// Applies the changes in order and gives the numbers that their queries and `RETURNING` clauses return.
     pub async fn apply(&mut self, changes: Changes<'_>) -> Result<Vec<i64>> {
         let mut returned: Vec<(i64,)> = Vec::new();
+        let numbered = changes.numbered;
         let changes = changes.rendered(self.engine());
         let statements = match self.engine() {
             Engine::Sqlite => vec![changes.for_sqlite()],
@@ -216,13 +251,40 @@ impl Tx {
             let sql = AssertSqlSafe(sql.into_owned()).into_sql_str();
             returned.extend(self.fetch_all::<(i64,)>(sql, arguments).await?);
         }
-        Ok(returned.into_iter().map(|(number,)| number).collect())
+        let mut returned: Vec<i64> = returned.into_iter().map(|(number,)| number).collect();
+        if let Some(Numbered { rows, .. }) = numbered {
+            match self.engine() {
+                Engine::Sqlite => all_of_last(&mut returned, rows)?,
+                // RETURNING promises no order.
+                Engine::Postgres => returned.get_mut(..rows).unwrap_or_default().sort_unstable(),
+            }
+        }
+        Ok(returned)
     }
+}
+
+/// Puts the numbers of `rows` rows in the place of the last of them, which is the first number.
+fn all_of_last(numbers: &mut Vec<i64>, rows: usize) -> Result<()> {
+    let (Some(&last), Ok(count)) = (numbers.first(), i64::try_from(rows)) else {
+        return Err(Error::Internal("numbered rows have a last one".to_owned()));
+    };
+    numbers.splice(..1, last - count + 1..=last);
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_numbers_of_rows_follow_from_the_last() {
+        let mut numbers = vec![9, 1];
+        all_of_last(&mut numbers, 3).unwrap();
+        assert_eq!(numbers, [7, 8, 9, 1]);
+        all_of_last(&mut numbers, 0).unwrap();
+        assert_eq!(numbers, [8, 9, 1]);
+        assert!(all_of_last(&mut Vec::new(), 1).is_err());
+    }
 
     #[test]
     fn independent_statements_become_one_after_the_others() {

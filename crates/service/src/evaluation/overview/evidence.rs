@@ -241,10 +241,14 @@ fn associate(all: &UserSums, citing: &UserSums) -> Defined<Association> {
     if citing.len() < SMALLEST_USERS {
         return Err(NullReason::TooFewEvents);
     }
+    // Both are in the order of their keys.
+    let mut citing = citing.iter().peekable();
     let rows: Vec<CitingUser> = all
         .iter()
         .map(|(&(user, stratum), sums)| {
-            let citing = citing.get(&(user, stratum)).copied().unwrap_or_default();
+            while citing.next_if(|(key, _)| **key < (user, stratum)).is_some() {}
+            let citing = citing.next_if(|(key, _)| **key == (user, stratum));
+            let citing = citing.map(|(_, sums)| *sums).unwrap_or_default();
             let other = UserSum {
                 sessions: sums.sessions.saturating_sub(citing.sessions),
                 total: sums.total - citing.total,

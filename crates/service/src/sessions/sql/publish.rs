@@ -263,7 +263,8 @@ pub async fn insert_requests(
         .iter()
         .flat_map(|request| request.items.iter().map(|(item, n)| NewTurn::of(request, item, *n)))
         .collect();
-    changes.add(INSERT_TURNS, vec![org_id.into(), Value::lists(&turns)?]);
+    let rows = vec![org_id.into(), Value::lists(&turns)?];
+    changes.add_numbered(INSERT_TURNS, "interaction_id", turns.len(), rows);
     changes.add(INSERT_REQUESTS, vec![org_id.into(), Value::lists(requests)?]);
     // In the order of their keys: two lists of changes do not wait for each other in a circle.
     let mut sessions: BTreeMap<(Subject, &str), Growth<'_>> = BTreeMap::new();
@@ -276,17 +277,16 @@ pub async fn insert_requests(
     let sessions: Vec<Growth<'_>> = sessions.into_values().collect();
     changes.add(GROW_SESSIONS, vec![org_id.into(), Value::lists(&sessions)?]);
     Planned::add_all(due, &mut changes)?;
+    changes.add(COUNT_EXPOSURES, vec![org_id.into(), Value::lists(&sessions)?]);
     let mut interaction_ids = tx.apply(changes).await?;
-    let is_attributed = interaction_ids.split_off(turns.len());
     // Turns are numbered in the order of the list.
-    interaction_ids.sort_unstable();
-    let sent = requests.iter().filter(|request| request.experiment.is_some()).count();
-    let mut attributions = match is_attributed.iter().filter(|flag| **flag == 1).count() > sent {
-        true => {
+    let exposures = interaction_ids.split_off(turns.len());
+    let mut attributions = match exposures.as_slice() {
+        [0] => HashMap::new(),
+        _ => {
             let ids: Vec<&str> = requests.iter().map(|request| request.request_id).collect();
             find_attributions(tx, org_id, &ids).await?
         }
-        false => HashMap::new(),
     };
     let mut interaction_ids = interaction_ids.into_iter();
     let stored = requests.iter().map(|request| StoredRequest {
@@ -308,8 +308,7 @@ const INSERT_TURNS: &str = storage::statement!(
             value ->> 'image_encoding', value -> 'tools_used', value -> 'citations',
             value -> 'retrieved_learnings', CAST(value ->> 'token_count' AS BIGINT),
             NULLIF(value -> 'usage', 'null')
-       FROM {lists:$2} AS turn
-     RETURNING interaction_id"
+       FROM {lists:$2} AS turn"
 );
 
 const INSERT_REQUESTS: &str = storage::statement!(
@@ -329,8 +328,13 @@ const INSERT_REQUESTS: &str = storage::statement!(
                        WHERE x.org_id = $1 AND x.subject = {subject:value ->> 'subject'}
                          AND x.session_id = value ->> 'session_id' ORDER BY x.number DESC LIMIT 1)),
             value ->> 'content_sha256', value -> 'answer', value ->> 'learning'
-       FROM {lists:$2} AS request
-     RETURNING CAST(CASE WHEN retrieval_experiment_id IS NULL THEN 0 ELSE 1 END AS BIGINT)"
+       FROM {lists:$2} AS request"
+);
+
+/// Exposures of sessions to experiments: requests without an attribution of their own get that of their session's.
+const COUNT_EXPOSURES: &str = storage::statement!(
+    "SELECT COUNT(*) FROM {lists:$2} AS session CROSS JOIN experiment_exposures x
+      WHERE x.org_id = $1 AND x.subject = {subject:value ->> 'subject'} AND x.session_id = value ->> 'session_id'"
 );
 
 /// Adds requests to the summaries of their sessions. The first request is the earliest by (time, id): an import may
