@@ -1,14 +1,15 @@
 //! Credentials that were looked up before, as long as none was made or ended since.
 //!
 //! With SQLite, every process that makes or ends a credential writes a byte to the file `credentials.changes` in the data
-//! folder before it does and one after it did. An even length that is the same as before the look-up says that what was
-//! found still holds; to ask for it costs less than a hundredth of asking the database. A process that dies in between
-//! leaves an odd length: then every request asks the database until the next change. With PostgreSQL nothing is kept,
-//! because other machines make and end credentials too.
+//! folder before it does and one after it did. As long as that file has an even length and did not change since a
+//! look-up, the answer of the look-up still holds; to ask for the file costs less than a hundredth of asking the database.
+//! A process that dies in between leaves an odd length: then every request asks the database until the next change. With
+//! PostgreSQL nothing is kept, because other machines make and end credentials too.
 
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Write as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -28,18 +29,24 @@ pub struct RecentCredentials {
 
 #[derive(Default)]
 struct Found {
-    /// What was found holds for this state.
+    /// The file of changes at the look-ups whose answers are kept here.
     state: Option<State>,
     by_digest: HashMap<String, Credential>,
     any_exist: Option<bool>,
 }
 
-/// Length of the file of changes while nobody is making one.
+/// The file of changes while no change is under way. The length alone would not tell a file that was deleted and made
+/// anew from the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct State(u64);
+pub(super) struct State {
+    length: u64,
+    inode: u64,
+    /// Seconds and nanoseconds of its last change.
+    changed_at: (i64, i64),
+}
 
 impl RecentCredentials {
-    /// Of the installation with this data folder, which is there.
+    /// Opens the file of changes in an installation's data folder, or makes it.
     pub fn of(data_dir: &Path) -> Self {
         let file = data_dir.join("credentials.changes");
         let changes = private_files::make_file(&file).is_ok().then_some(file);
@@ -48,8 +55,10 @@ impl RecentCredentials {
 
     /// To be asked before a look-up; None if its answer cannot be kept.
     pub(super) fn state(&self) -> Option<State> {
-        let length = std::fs::metadata(self.changes.as_ref()?).ok()?.len();
-        length.is_multiple_of(2).then_some(State(length))
+        let file = std::fs::metadata(self.changes.as_ref()?).ok()?;
+        let changed_at = (file.ctime(), file.ctime_nsec());
+        let state = State { length: file.len(), inode: file.ino(), changed_at };
+        state.length.is_multiple_of(2).then_some(state)
     }
 
     pub(super) fn find(&self, state: Option<State>, digest: &str) -> Option<Credential> {
@@ -75,7 +84,7 @@ impl RecentCredentials {
         }
     }
 
-    /// What was found in this state; nothing yet if the last was another.
+    /// The answers kept for this state of the file; those of another state are forgotten.
     fn found_in(&self, state: State) -> MutexGuard<'_, Found> {
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         if found.state != Some(state) {
@@ -89,8 +98,13 @@ impl RecentCredentials {
     pub(super) async fn change(&self) -> Result<Option<Change>> {
         let Some(file) = self.changes.clone() else { return Ok(None) };
         let begun = tokio::task::spawn_blocking(move || Change::begin(&file)).await;
-        let cannot_note = |e| Error::Internal(format!("cannot note a change of credentials: {e}"));
-        begun.unwrap_or_else(|e| Err(io::Error::other(e))).map(Some).map_err(cannot_note)
+        begun.unwrap_or_else(|e| Err(io::Error::other(e))).map(Some).map_err(|error| {
+            tracing::error!(%error, "cannot write credentials.changes");
+            Error::unavailable(
+                "The data folder cannot be written; see whether its disk is full.",
+                5,
+            )
+        })
     }
 }
 
@@ -101,7 +115,7 @@ impl Change {
     fn begin(file: &Path) -> io::Result<Self> {
         let mut file = private_files::options().append(true).open(file)?;
         file.lock()?;
-        // Odd already if somebody died while changing.
+        // The length is odd already if a process died during its change.
         let is_even = file.metadata()?.len().is_multiple_of(2);
         file.write_all(if is_even { b"." } else { b".." })?;
         Ok(Change(file))
@@ -165,6 +179,21 @@ mod tests {
         assert_eq!(recent.state(), None);
         drop(recent.change().await.unwrap());
         assert!(recent.state().is_some());
+    }
+
+    #[tokio::test]
+    async fn a_file_that_was_deleted_and_has_its_length_again_is_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let (here, file) =
+            (RecentCredentials::of(folder.path()), folder.path().join("credentials.changes"));
+        drop(here.change().await.unwrap());
+        let before = here.state();
+        here.keep(before, "digest".to_owned(), &credential());
+        std::fs::remove_file(&file).unwrap();
+        assert_eq!(here.state(), None);
+        drop(RecentCredentials::of(folder.path()).change().await.unwrap());
+        assert_eq!(std::fs::metadata(&file).unwrap().len(), 2);
+        assert!(here.find(here.state(), "digest").is_none());
     }
 
     #[tokio::test]

@@ -97,7 +97,7 @@ pub struct AllEvidence {
 }
 
 impl AllEvidence {
-    /// Of overviews that are asked without rules.
+    /// No evidence: for an overview without rules.
     pub fn none(sets: usize, as_of: i64) -> Self {
         let sets = std::iter::repeat_with(RulesEvidence::default).take(sets).collect();
         AllEvidence { whole: RulesEvidence::default(), sets, as_of }
