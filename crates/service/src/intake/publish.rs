@@ -157,12 +157,15 @@ pub(super) async fn store(
     };
     let mut subjects = known_subjects(tx, org_id, publishes).await?;
     let sent = publishes.iter().filter(|publish| !publish.minted);
-    let sent: Vec<&str> = sent.map(|publish| publish.request_id.as_str()).collect();
+    let key = |tx: &Tx, publish: &Publish| {
+        (tx.subject(org_id, &publish.request.user_id), publish.request_id.clone())
+    };
+    let sent: Vec<_> = sent.map(|publish| key(tx, publish)).collect();
     let mut first_answers = rows::find_answers(tx, org_id, &sent).await?;
     let mut answers = Vec::with_capacity(publishes.len());
     for publish in publishes {
         let subject = subjects.get(&publish.request.user_id);
-        let first = first_answers.remove(&publish.request_id);
+        let first = first_answers.remove(&key(tx, publish));
         match check(tx, publish, subject, first).await {
             Err(error) if publishes.len() > 1 && !error.is_storage_failure() => answers.push(None),
             answer => answers.push(Some(answer?)),
@@ -213,7 +216,7 @@ pub(super) async fn store(
         });
     }
     if !new.is_empty() {
-        let stored = rows::insert_requests(tx, org_id, &new, &learning, &due).await?;
+        let stored = rows::insert_requests(tx, org_id, &mut new, &learning, &due).await?;
         let fresh = answers.iter_mut().flatten().filter(|answer| !answer.duplicate);
         for (answer, stored) in fresh.zip(stored) {
             answer.interaction_ids = stored.interaction_ids;

@@ -14,8 +14,8 @@ use base::owner::OrgId;
 use storage::db::{Changes, Tx, Value};
 use storage::error::{Error, Result};
 use storage::jobs::Planned;
-use storage::rows;
 use storage::subjects::{Subject, SubjectWrite};
+use storage::{row, rows};
 
 /// The stored answer of a request id.
 pub struct StoredAnswer {
@@ -51,6 +51,12 @@ pub struct NewRequest<'a> {
     pub items: &'a [(InteractionData, i64)],
 }
 
+impl NewRequest<'_> {
+    fn key(&self) -> RequestKey {
+        (self.subject.subject(), self.request_id.to_owned())
+    }
+}
+
 #[derive(sqlx_macros::FromRow)]
 struct AnsweredRequest {
     request_id: String,
@@ -62,23 +68,28 @@ struct AnsweredRequest {
     retrieval_experiment_arm: Option<Arm>,
 }
 
-/// The answers that were given to request ids that were published before.
+/// A request id, which is its user's.
+pub type RequestKey = (Subject, String);
+
+/// The answers that were given to request ids that were published before by the same users.
 pub async fn find_answers(
     tx: &mut Tx,
     org_id: &OrgId,
-    request_ids: &[&str],
-) -> Result<HashMap<String, StoredAnswer>> {
-    if request_ids.is_empty() {
+    sent: &[RequestKey],
+) -> Result<HashMap<RequestKey, StoredAnswer>> {
+    if sent.is_empty() {
         return Ok(HashMap::new());
     }
+    let (subjects, request_ids): (Vec<_>, Vec<_>) = sent.iter().cloned().unzip();
     let found = rows!(
         tx,
         AnsweredRequest,
         "SELECT request_id, subject, session_id, content_sha256, answer, retrieval_experiment_id,
                 retrieval_experiment_arm
-         FROM requests WHERE org_id = $1 AND request_id IN {texts:$2}",
+         FROM requests WHERE org_id = $1 AND subject IN {subjects:$2} AND request_id IN {texts:$3}",
         org_id,
-        listed(request_ids)?
+        listed(&subjects)?,
+        listed(&request_ids)?
     )?;
     if found.is_empty() {
         return Ok(HashMap::new());
@@ -86,27 +97,28 @@ pub async fn find_answers(
     let places: Vec<_> = found.iter().map(|r| (r.subject, &r.session_id, &r.request_id)).collect();
     let turns = rows!(
         tx,
-        (String, i64),
-        "SELECT i.request_id, i.interaction_id FROM {lists:$2} AS place CROSS JOIN interactions i
+        (Subject, String, i64),
+        "SELECT i.subject, i.request_id, i.interaction_id FROM {lists:$2} AS place CROSS JOIN interactions i
          WHERE i.org_id = $1 AND i.subject = {subject:place.value ->> 0}
            AND i.session_id = place.value ->> 1 AND i.request_id = place.value ->> 2
          ORDER BY i.interaction_id",
         org_id,
         listed(&places)?
     )?;
-    let mut ids: HashMap<String, Vec<i64>> = HashMap::new();
-    for (request_id, interaction_id) in turns {
-        ids.entry(request_id).or_default().push(interaction_id);
+    let mut ids: HashMap<RequestKey, Vec<i64>> = HashMap::new();
+    for (subject, request_id, interaction_id) in turns {
+        ids.entry((subject, request_id)).or_default().push(interaction_id);
     }
     let answers = found.into_iter().map(|request| {
         let pair = request.retrieval_experiment_id.zip(request.retrieval_experiment_arm);
+        let key = (request.subject, request.request_id);
         let answer = StoredAnswer {
             content_sha256: request.content_sha256,
             answer: request.answer.0,
-            interaction_ids: ids.remove(&request.request_id).unwrap_or_default(),
+            interaction_ids: ids.remove(&key).unwrap_or_default(),
             experiment: pair.map(|(experiment_id, arm)| Attribution { experiment_id, arm }),
         };
-        (request.request_id, answer)
+        (key, answer)
     });
     Ok(answers.collect())
 }
@@ -119,18 +131,23 @@ fn listed(items: &[impl Serialize]) -> Result<String> {
 async fn find_attributions(
     tx: &mut Tx,
     org_id: &OrgId,
-    request_ids: &[&str],
-) -> Result<HashMap<String, Attribution>> {
+    stored: &[RequestKey],
+) -> Result<HashMap<RequestKey, Attribution>> {
+    let (subjects, request_ids): (Vec<_>, Vec<_>) = stored.iter().cloned().unzip();
     let found = rows!(
         tx,
-        (String, String, Arm),
-        "SELECT request_id, retrieval_experiment_id, retrieval_experiment_arm FROM requests
-         WHERE org_id = $1 AND request_id IN {texts:$2} AND retrieval_experiment_id IS NOT NULL",
+        (Subject, String, String, Arm),
+        "SELECT subject, request_id, retrieval_experiment_id, retrieval_experiment_arm FROM requests
+         WHERE org_id = $1 AND subject IN {subjects:$2} AND request_id IN {texts:$3}
+           AND retrieval_experiment_id IS NOT NULL",
         org_id,
-        listed(request_ids)?
+        listed(&subjects)?,
+        listed(&request_ids)?
     )?;
-    let each = found.into_iter();
-    Ok(each.map(|(id, experiment_id, arm)| (id, Attribution { experiment_id, arm })).collect())
+    let each = found.into_iter().map(|(subject, request_id, experiment_id, arm)| {
+        ((subject, request_id), Attribution { experiment_id, arm })
+    });
+    Ok(each.collect())
 }
 
 /// A request that was stored.
@@ -250,10 +267,21 @@ impl<'a> Growth<'a> {
 pub async fn insert_requests(
     tx: &mut Tx,
     org_id: &OrgId,
-    requests: &[NewRequest<'_>],
+    requests: &mut [NewRequest<'_>],
     learning: &[Planned],
     due: &[Planned],
 ) -> Result<Vec<StoredRequest>> {
+    let sent = requests.iter().filter(|request| request.experiment.is_some()).count();
+    let insert = match tx.is_spread() {
+        true => {
+            for request in requests.iter_mut().filter(|request| request.experiment.is_none()) {
+                request.experiment = exposed(tx, request).await?;
+            }
+            INSERT_ATTRIBUTED
+        }
+        false => INSERT_REQUESTS,
+    };
+    let requests = &*requests;
     let mut changes = Changes::default();
     // First, because it is where publishes of one person wait for each other: their turns are then numbered in the
     // order in which they become visible.
@@ -264,7 +292,7 @@ pub async fn insert_requests(
         .flat_map(|request| request.items.iter().map(|(item, n)| NewTurn::of(request, item, *n)))
         .collect();
     changes.add(INSERT_TURNS, vec![org_id.into(), Value::lists(&turns)?]);
-    changes.add(INSERT_REQUESTS, vec![org_id.into(), Value::lists(requests)?]);
+    changes.add(insert, vec![org_id.into(), Value::lists(requests)?]);
     // In the order of their keys: two lists of changes do not wait for each other in a circle.
     let mut sessions: BTreeMap<(Subject, &str), Growth<'_>> = BTreeMap::new();
     for growth in requests.iter().map(Growth::of) {
@@ -280,18 +308,17 @@ pub async fn insert_requests(
     let is_attributed = interaction_ids.split_off(turns.len());
     // Turns are numbered in the order of the list.
     interaction_ids.sort_unstable();
-    let sent = requests.iter().filter(|request| request.experiment.is_some()).count();
     let mut attributions = match is_attributed.iter().filter(|flag| **flag == 1).count() > sent {
         true => {
-            let ids: Vec<&str> = requests.iter().map(|request| request.request_id).collect();
-            find_attributions(tx, org_id, &ids).await?
+            let keys: Vec<RequestKey> = requests.iter().map(NewRequest::key).collect();
+            find_attributions(tx, org_id, &keys).await?
         }
         false => HashMap::new(),
     };
     let mut interaction_ids = interaction_ids.into_iter();
     let stored = requests.iter().map(|request| StoredRequest {
         interaction_ids: interaction_ids.by_ref().take(request.items.len()).collect(),
-        experiment: attributions.remove(request.request_id),
+        experiment: attributions.remove(&request.key()),
     });
     Ok(stored.collect())
 }
@@ -312,26 +339,64 @@ const INSERT_TURNS: &str = storage::statement!(
      RETURNING interaction_id"
 );
 
-const INSERT_REQUESTS: &str = storage::statement!(
-    "INSERT INTO requests
-       (org_id, subject, session_id, request_id, epoch, created_at, received_at, source, agent_version,
-        evaluation_only, retrieval_experiment_id, retrieval_experiment_arm, content_sha256, answer, learning)
-     SELECT $1, {subject:value ->> 'subject'}, value ->> 'session_id', value ->> 'request_id',
-            CAST(value ->> 'epoch' AS BIGINT), CAST(value ->> 'created_at' AS BIGINT),
-            CAST(value ->> 'received_at' AS BIGINT), value ->> 'source', value ->> 'agent_version',
-            CAST(value ->> 'evaluation_only' AS BOOLEAN),
-            COALESCE(value -> 'experiment' ->> 'experiment_id',
-                     (SELECT x.experiment_id FROM experiment_exposures x
-                       WHERE x.org_id = $1 AND x.subject = {subject:value ->> 'subject'}
-                         AND x.session_id = value ->> 'session_id' ORDER BY x.number DESC LIMIT 1)),
-            COALESCE(value -> 'experiment' ->> 'arm',
-                     (SELECT x.arm FROM experiment_exposures x
-                       WHERE x.org_id = $1 AND x.subject = {subject:value ->> 'subject'}
-                         AND x.session_id = value ->> 'session_id' ORDER BY x.number DESC LIMIT 1)),
-            value ->> 'content_sha256', value -> 'answer', value ->> 'learning'
-       FROM {lists:$2} AS request
-     RETURNING CAST(CASE WHEN retrieval_experiment_id IS NULL THEN 0 ELSE 1 END AS BIGINT)"
+macro_rules! insert_requests {
+    ($experiment_id:expr, $arm:expr) => {
+        storage::statement!(concat!(
+            "INSERT INTO requests
+               (org_id, subject, session_id, request_id, epoch, created_at, received_at, source, agent_version,
+                evaluation_only, retrieval_experiment_id, retrieval_experiment_arm, content_sha256, answer, learning)
+             SELECT $1, {subject:value ->> 'subject'}, value ->> 'session_id', value ->> 'request_id',
+                    CAST(value ->> 'epoch' AS BIGINT), CAST(value ->> 'created_at' AS BIGINT),
+                    CAST(value ->> 'received_at' AS BIGINT), value ->> 'source', value ->> 'agent_version',
+                    CAST(value ->> 'evaluation_only' AS BOOLEAN), ",
+            $experiment_id,
+            ", ",
+            $arm,
+            ", value ->> 'content_sha256', value -> 'answer', value ->> 'learning'
+               FROM {lists:$2} AS request
+             RETURNING CAST(CASE WHEN retrieval_experiment_id IS NULL THEN 0 ELSE 1 END AS BIGINT)"
+        ))
+    };
+}
+
+macro_rules! exposed {
+    ($column:literal) => {
+        concat!(
+            "(SELECT x.",
+            $column,
+            " FROM experiment_exposures x
+               WHERE x.org_id = $1 AND x.subject = {subject:value ->> 'subject'}
+                 AND x.session_id = value ->> 'session_id' ORDER BY x.number DESC LIMIT 1)"
+        )
+    };
+}
+
+/// A request without an attribution gets that of its session's newest exposure.
+const INSERT_REQUESTS: &str = insert_requests!(
+    concat!("COALESCE(value -> 'experiment' ->> 'experiment_id', ", exposed!("experiment_id"), ")"),
+    concat!("COALESCE(value -> 'experiment' ->> 'arm', ", exposed!("arm"), ")")
 );
+
+/// The same with attributions that were looked up: Citus does not look into one table for what it puts into another
+/// from a list.
+const INSERT_ATTRIBUTED: &str = insert_requests!(
+    "value -> 'experiment' ->> 'experiment_id'",
+    "value -> 'experiment' ->> 'arm'"
+);
+
+/// The attribution of a session's newest exposure.
+async fn exposed(tx: &mut Tx, request: &NewRequest<'_>) -> Result<Option<Attribution>> {
+    let found = row!(
+        tx,
+        (String, Arm),
+        "SELECT experiment_id, arm FROM experiment_exposures
+         WHERE org_id = $1 AND subject = $2 AND session_id = $3 ORDER BY number DESC LIMIT 1",
+        request.subject.org_id(),
+        request.subject.subject(),
+        request.session_id
+    )?;
+    Ok(found.map(|(experiment_id, arm)| Attribution { experiment_id, arm }))
+}
 
 /// Adds requests to the summaries of their sessions. The first request is the earliest by (time, id): an import may
 /// bring it after later ones.

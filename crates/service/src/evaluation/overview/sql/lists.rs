@@ -6,7 +6,7 @@ use sqlx::types::Json;
 use crate::evaluation::overview::windows::Span;
 use crate::sessions::CitationKind;
 use base::owner::{OrgId, UserId};
-use storage::db::{Tx, listed};
+use storage::db::{Subject, Tx, listed};
 use storage::error::{Error, Result};
 use storage::row;
 
@@ -121,7 +121,7 @@ pub async fn citing_sessions(
 ) -> Result<Page<AfterCitation>> {
     let found = row!(
         tx,
-        (String, i64, Option<i64>, Option<UserId>, Option<String>),
+        (String, i64, Option<i64>, Option<Subject>, Option<String>),
         "WITH page AS MATERIALIZED (
              SELECT org_id, created_at, subject, session_id FROM cited_rules c
              WHERE org_id = $1 AND kind = $2 AND rule_id = $3 AND created_at >= $4 AND created_at < $5
@@ -134,7 +134,7 @@ pub async fn citing_sessions(
          last AS (SELECT org_id, created_at, subject, session_id FROM page
              ORDER BY created_at DESC, subject DESC, session_id DESC LIMIT 1)
          SELECT CAST({json_values:session_id} AS TEXT), COUNT(*), (SELECT created_at FROM last),
-                (SELECT {user_of:last} FROM last), (SELECT session_id FROM last)
+                (SELECT subject FROM last), (SELECT session_id FROM last)
          FROM page",
         org_id,
         kind,
@@ -148,7 +148,9 @@ pub async fn citing_sessions(
         PAGE,
         agent_version
     )?;
-    let (json, n, at, user, session) = found.unwrap_or_default();
+    let (json, n, at, subject, session) = found.unwrap_or_default();
+    let sql = "SELECT user_id FROM subjects WHERE org_id = $1 AND subject = $2";
+    let user = row!(tx, (Option<UserId>,), sql, org_id, subject)?.and_then(|(user_id,)| user_id);
     let last = at.zip(user).zip(session).map(|((at, user), session)| (at, user, session));
     Ok(Page::new(json, n, last))
 }
