@@ -3,6 +3,9 @@
 mod children;
 mod spread;
 
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
 use serde_json::Value;
 use sqlx::types::Json;
 
@@ -288,27 +291,34 @@ pub fn add_gathers(
     planned: &[&Planned],
     gathering: Gathering,
 ) -> Result<()> {
-    changes.add(
-        insert_planned!(
-            "$4",
-            "weight = jobs.weight + excluded.weight, moves = jobs.moves + 1,
-             payload = CASE WHEN $2 THEN excluded.payload ELSE jobs.payload END,
-             last_error = CASE WHEN $3 THEN NULL ELSE jobs.last_error END,
-             attempts = CASE WHEN $3 AND jobs.lease_token IS NULL THEN 0 ELSE jobs.attempts END,
-             run_at = CASE WHEN $3 THEN excluded.created_at
-                           WHEN jobs.last_error IS NOT NULL OR jobs.run_at <= excluded.created_at
-                           THEN jobs.run_at
-                           WHEN jobs.weight + excluded.weight >= $1 THEN excluded.created_at
-                           ELSE excluded.run_at END"
-        ),
-        vec![
-            gathering.enough.into(),
-            gathering.speaks.into(),
-            gathering.insists.into(),
-            Parameter::lists(planned)?,
-        ],
-    );
+    changes.add(gather_statement(gathering), vec![Parameter::lists(planned)?]);
     Ok(())
+}
+
+/// One text for each way of gathering, of which there are few: Citus takes no parameters after ON CONFLICT where rows
+/// come from a list.
+fn gather_statement(gathering: Gathering) -> &'static str {
+    static KNOWN: Mutex<BTreeMap<Gathering, &'static str>> = Mutex::new(BTreeMap::new());
+    const TEXT: &str = insert_planned!(
+        "$1",
+        "weight = jobs.weight + excluded.weight, moves = jobs.moves + 1,
+         payload = CASE WHEN #speaks THEN excluded.payload ELSE jobs.payload END,
+         last_error = CASE WHEN #insists THEN NULL ELSE jobs.last_error END,
+         attempts = CASE WHEN #insists AND jobs.lease_token IS NULL THEN 0 ELSE jobs.attempts END,
+         run_at = CASE WHEN #insists THEN excluded.created_at
+                       WHEN jobs.last_error IS NOT NULL OR jobs.run_at <= excluded.created_at
+                       THEN jobs.run_at
+                       WHEN jobs.weight + excluded.weight >= #enough THEN excluded.created_at
+                       ELSE excluded.run_at END"
+    );
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    known.entry(gathering).or_insert_with(|| {
+        let flag = |is_so: bool| if is_so { "TRUE" } else { "FALSE" };
+        TEXT.replace("#speaks", flag(gathering.speaks))
+            .replace("#insists", flag(gathering.insists))
+            .replace("#enough", &gathering.enough.to_string())
+            .leak()
+    })
 }
 
 pub async fn lock_held(tx: &mut Tx, job: &Claim) -> Result<Option<HeldJob>> {
