@@ -8,8 +8,8 @@ use crate::{row, rows};
 /// Looks at more than are wanted: another replica may be quicker.
 const LOOKED_AT: i64 = 2;
 
-/// Takes due jobs one by one, the oldest first. Whoever finds that another replica took one goes on from the other end:
-/// two that look at the same jobs do not run behind each other.
+/// Takes due jobs one by one, the oldest first. All replicas go in this order: they wait for each other, never in a
+/// circle.
 pub async fn claim(
     tx: &mut Tx,
     kinds: &str,
@@ -19,7 +19,7 @@ pub async fn claim(
     limit: i64,
     lapsed_before: i64,
 ) -> Result<Vec<Claim>> {
-    let mut due: std::collections::VecDeque<(String, Subject)> = rows!(
+    let due = rows!(
         tx,
         (String, Subject),
         "SELECT job_id, subject FROM jobs
@@ -33,13 +33,13 @@ pub async fn claim(
         now,
         lapsed_before,
         limit.saturating_mul(LOOKED_AT)
-    )?
-    .into();
-    let (mut claimed, mut met_another) = (Vec::new(), false);
+    )?;
+    let mut claimed = Vec::new();
     let wanted = usize::try_from(limit).unwrap_or(usize::MAX);
-    while claimed.len() < wanted {
-        let next = if met_another { due.pop_back() } else { due.pop_front() };
-        let Some((job_id, subject)) = next else { break };
+    for (job_id, subject) in due {
+        if claimed.len() >= wanted {
+            break;
+        }
         let taken = row!(
             tx,
             Claim,
@@ -59,11 +59,7 @@ pub async fn claim(
             token,
             lapsed_before
         )?;
-        match taken {
-            Some(job) => claimed.push(job),
-            None => met_another = true,
-        }
+        claimed.extend(taken);
     }
-    claimed.sort_by(|a, b| (a.run_at, &a.job_id).cmp(&(b.run_at, &b.job_id)));
     Ok(claimed)
 }

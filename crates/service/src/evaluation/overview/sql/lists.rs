@@ -52,10 +52,12 @@ pub async fn sessions_of_source(
     with_users: bool,
 ) -> Result<Page<AfterResult>> {
     macro_rules! page {
-        ($listed:literal, $judged:literal) => {
+        ($user:literal, $listed:literal, $judged:literal) => {
             storage::statement!(concat!(
                 "WITH page AS MATERIALIZED (
-                     SELECT org_id, created_at, result_id, subject, session_id FROM evaluation_results
+                     SELECT created_at, result_id, session_id",
+                $user,
+                " FROM evaluation_results
                      WHERE org_id = $1 AND source = $2 AND ",
                 $judged,
                 " AND (created_at, result_id) > ($3, $4) AND created_at < $5
@@ -71,19 +73,21 @@ pub async fn sessions_of_source(
     }
     // Only the newest verdicts are found by their source.
     macro_rules! judged {
-        ($listed:literal) => {
+        ($user:literal, $listed:literal) => {
             match agent_version {
-                None => page!($listed, "is_newest AND $7 IS NULL"),
-                Some(_) => {
-                    page!($listed, "evaluation_name = 'agent_success' AND agent_version = $7")
-                }
+                None => page!($user, $listed, "is_newest AND $7 IS NULL"),
+                Some(_) => page!(
+                    $user,
+                    $listed,
+                    "evaluation_name = 'agent_success' AND agent_version = $7"
+                ),
             }
         };
     }
     let sql = if with_users {
-        judged!("{json_rows:{user_of:page}, session_id}")
+        judged!(", {user_of:evaluation_results} AS user_id", "{json_rows:user_id, session_id}")
     } else {
-        judged!("{json_values:session_id}")
+        judged!("", "{json_values:session_id}")
     };
     let found = row!(
         tx,
