@@ -1,6 +1,6 @@
 # Two commands for people: `make demo` and `make test`. Both install what is missing (Debian packages, tools from
 # PyPI and crates.io), and are quick the second time. `make check` is the short form of `make test` while working.
-.PHONY: demo test deps check lint audit docs nextest truth truth-quick sdk-test ui ui-lint ui-test e2e screenshots measure-ui bench bench-publish bench-memory bench-spans bench-regenerate bench-search bench-experiments bench-overview bench-effects bench-erase bench-learning bench-scale chaos openapi fuzz sbom
+.PHONY: demo test deps check lint audit docs nextest test-citus truth truth-quick sdk-test ui ui-lint ui-test e2e screenshots measure-ui bench bench-publish bench-memory bench-spans bench-regenerate bench-search bench-experiments bench-overview bench-effects bench-erase bench-learning bench-scale chaos openapi fuzz sbom
 
 SHELL := bash
 
@@ -54,6 +54,14 @@ nextest: debug-build
 	@rm -f $(NOT_RUN)
 	TMPDIR=$$(scripts/memory-folder) scripts/with-postgres cargo nextest run --workspace; status=$$?; \
 		[ ! -s $(NOT_RUN) ] || scripts/skipped "tests that need what is not here" "$$(cat $(NOT_RUN))"; exit $$status
+
+# The integration tests of PostgreSQL on a Citus cluster. CITUS is a program that runs a command beside one of its own, with
+# the coordinator's URL in TEST_CITUS_URL and the workers' in TEST_CITUS_WORKERS. ON_CITUS says which tests.
+ON_CITUS ?= test(/::case_2_postgres$$/)
+test-citus:
+	@if [ ! -x "$(CITUS)" ]; then scripts/skipped "tests on Citus" "no Citus: give CITUS=…"; exit 0; fi; \
+		$(MAKE) --no-print-directory debug-build && \
+		TMPDIR=$$(scripts/memory-folder) $(CITUS) cargo nextest run --workspace -E '$(ON_CITUS)'
 
 # Whether intervals and decisions hold what they promise, in simulations with known truth: every line against its bound.
 # In full it takes some thirty minutes on two cores, reduced half a minute. The development build serves both:

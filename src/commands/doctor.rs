@@ -16,9 +16,10 @@ use service::app::{App, Schema};
 use service::credentials::people::Provider;
 use service::evaluation::overview;
 use service::governance::{self, ledger};
+use service::placement::placement;
 use service::user_tables::USER_TABLES;
 use service::{credentials, learnings, sessions};
-use storage::db::Engine;
+use storage::db::{Engine, citus};
 use storage::jobs;
 use storage::subjects::{audit, wall};
 
@@ -96,6 +97,9 @@ async fn run(installation: &Installation, rollups: Option<bool>) -> Result<ExitC
         check_disk(&data_dir, &mut report);
     }
     check_invariants(&app, &mut report).await?;
+    if app.db.is_spread() {
+        check_placement(&app, &mut report).await?;
+    }
     if let Some(repair) = rollups {
         check_rollups(&app, repair, &mut report).await?;
     }
@@ -187,6 +191,48 @@ async fn check_invariants(app: &Arc<App>, report: &mut Findings) -> Result<()> {
     match mismatches {
         0 => report.ok("every session agrees with its requests"),
         n => report.problem(&format!("{n} sessions or requests do not agree with each other")),
+    }
+    Ok(())
+}
+
+/// Where the tables are, and whether the walls on the shards held.
+async fn check_placement(app: &Arc<App>, report: &mut Findings) -> Result<()> {
+    let (placed, servers, strays) = app
+        .db
+        .read("doctor.placement", (), |tx, ()| {
+            Box::pin(async move {
+                let placed = citus::placed(tx).await?;
+                let servers = citus::shards_by_server(tx).await?;
+                Ok((placed, servers, wall::strays(tx, USER_TABLES).await?))
+            })
+        })
+        .await?;
+    let number = |kind| placed.iter().filter(|table| table.placement == kind).count();
+    let servers: Vec<String> =
+        servers.into_iter().map(|(server, shards)| format!("{server}: {shards} shards")).collect();
+    report.ok(&format!(
+        "Citus: {} tables are spread ({}), {} are on every server, the others on the coordinator",
+        number("distributed"),
+        servers.join(", "),
+        number("reference")
+    ));
+    let placement = placement();
+    let wanted = placement.spread.iter().map(|(table, _)| *table);
+    let missing: Vec<&str> = wanted
+        .chain(placement.copied.iter().copied())
+        .filter(|wanted| !placed.iter().any(|table| table.table_name == *wanted))
+        .collect();
+    if !missing.is_empty() {
+        let missing = missing.join(", ");
+        report.problem(&format!("not placed: {missing}; `evenhand migrate` places them"));
+    }
+    match strays.as_slice() {
+        [] => report.ok("no row is of somebody who was erased"),
+        found => {
+            for (table, rows) in found {
+                report.problem(&format!("{rows} rows of {table} are of people who were erased"));
+            }
+        }
     }
     Ok(())
 }

@@ -10,8 +10,8 @@ use crate::support::{Backend, TestApp};
 /// The SHA-256 of every migration: its number and name, on SQLite, on PostgreSQL.
 const LANDED: &[(&str, &str, &str)] = &[(
     "0001_schema",
-    "5e61413674bcf79d1a528ecdb7fdce9102901f7c5df3d07982466f9ef956f0d6",
-    "5b57b610044d17560518197c013ce84ad8973bd8c675be1e72fea831dbfc79e2",
+    "e8d91dd87413f2e762fa91e8c53279aeeec8df9ef890b955153af569cfbd3b45",
+    "4281bcfb997669d44468710ef73e2a5534d8e490ba27cf889413629fc2ad1c55",
 )];
 
 #[test]

@@ -67,13 +67,12 @@ async fn the_same_request_id_with_the_same_content_gets_the_first_answer_again(t
 }
 
 #[apply(both_backends)]
-async fn a_request_id_is_not_taken_for_other_content_or_another_user(t: TestApp) {
+async fn a_request_id_is_not_taken_for_other_content(t: TestApp) {
     let server = t.serve().await;
     let mut body = two_turns("ada", "s1");
     body["request_id"] = json!("r1");
     server.publish(&body).await.ok();
     for (field, value) in [
-        ("user_id", json!("bob")),
         ("session_id", json!("s2")),
         ("source", json!("web")),
         ("session_finished", json!(true)),
@@ -85,11 +84,27 @@ async fn a_request_id_is_not_taken_for_other_content_or_another_user(t: TestApp)
         server.publish(&other).await.problem(409, "request_id_reused");
     }
     assert_eq!(t.number("SELECT COUNT(*) FROM requests").await, 1);
-    assert_eq!(
-        t.number("SELECT COUNT(*) FROM subjects").await,
-        1,
-        "a refused publish leaves nobody behind"
-    );
+}
+
+#[apply(both_backends)]
+async fn users_have_request_ids_of_their_own(t: TestApp) {
+    let server = t.serve().await;
+    let sent = |user: &str| {
+        let mut body = two_turns(user, "s1");
+        body["request_id"] = json!("r1");
+        body
+    };
+    let first = server.publish(&sent("ada")).await.ok();
+    let second = server.publish(&sent("bob")).await.ok();
+    assert_eq!(second["duplicate"], false);
+    let again = server.publish(&sent("ada")).await.ok();
+    assert_eq!(again["interaction_ids"], first["interaction_ids"]);
+    assert_eq!(server.publish(&sent("bob")).await.ok()["duplicate"], true);
+    assert_eq!(t.number("SELECT COUNT(*) FROM requests").await, 2);
+    let gone = server.delete("/api/delete_request", &json!({"request_id": "r1"})).await;
+    gone.ok();
+    assert_eq!(t.number("SELECT COUNT(*) FROM requests").await, 0, "of both users");
+    assert_eq!(t.mismatches().await, 0);
 }
 
 #[apply(both_backends)]

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`router`], [`wiring`] | every route; every background job, the schema, opening an installation: the only files that know every area |
 //! | [`app`] | `App`: settings, storage, clock, ids, keys, judge; built once, passed everywhere, names no area |
-//! | [`config`], [`schema`], [`user_tables`], [`telemetry`], [`spending`] | settings, migrations, tables that hold people's rows, logs and metrics, what judging and learning cost |
+//! | [`config`], [`schema`], [`user_tables`], [`placement`], [`telemetry`], [`spending`] | settings, migrations, tables that hold people's rows, where tables are on Citus, logs and metrics, what judging and learning cost |
 //! | [`http`] | input reading, problem bodies, rate limits, the server, the dashboard's files, the API page |
 //! | [`credentials`] | bearer tokens, roles, organizations, sign-in (also with a provider), who is calling |
 //! | [`organization`] | what an organization sets for itself, versioned |
@@ -41,6 +41,7 @@ pub mod learnings;
 pub mod mcp;
 pub mod operations;
 pub mod organization;
+pub mod placement;
 pub mod questions;
 pub mod router;
 pub mod schema;

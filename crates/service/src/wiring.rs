@@ -36,6 +36,7 @@ use crate::learnings::{self, KnownPlaybooks};
 use crate::operations::queue_ages::QueueAges;
 use crate::operations::stall_http::StallNotice;
 use crate::organization::RecentConfigs;
+use crate::placement::placement;
 use crate::schema::MIGRATIONS;
 use crate::user_tables::USER_TABLES;
 use crate::webhooks::{self, ToldPauses};
@@ -150,6 +151,10 @@ impl App {
                     .write("governance.prepare", input, |tx, (app, checks, brings_key)| {
                         Box::pin(async move {
                             migrations::take_turns(tx).await?;
+                            if tx.is_spread() {
+                                placement().establish(tx).await?;
+                                experiments::install_on_shards(tx).await?;
+                            }
                             wall::install(tx, USER_TABLES).await?;
                             evaluation::overview::install(tx).await?;
                             check_keys(tx, checks).await?;

@@ -30,6 +30,7 @@ pub const ALLOWED: &[(&str, &[&str])] = &[
             "config",
             "credentials",
             "evaluation",
+            "experiments",
             "http",
             "intake",
             "learning_loop",
@@ -73,6 +74,7 @@ pub const ALLOWED: &[(&str, &[&str])] = &[
     ("mcp", &["app", "credentials"]),
     ("operations", &["app", "credentials", "governance", "http", "schema", "spending"]),
     ("organization", &["app", "config", "credentials", "http"]),
+    ("placement", &["evaluation", "user_tables"]),
     (
         "router",
         &[
@@ -115,6 +117,7 @@ pub const ALLOWED: &[(&str, &[&str])] = &[
             "learnings",
             "operations",
             "organization",
+            "placement",
             "schema",
             "user_tables",
             "webhooks",

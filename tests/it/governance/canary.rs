@@ -194,7 +194,7 @@ async fn nothing_is_left(backend: Backend, vacuum_up_to_mib: u64) {
     };
     let before = aggregated().await;
     assert_eq!(before["source_user_count"], 4, "{before}");
-    let drafted = "SELECT COUNT(*) FROM tuning_proposals WHERE subject IS NULL AND content <> ''";
+    let drafted = "SELECT COUNT(*) FROM tuning_proposals WHERE epoch IS NULL AND content <> ''";
     assert_eq!(t.number(drafted).await, 1);
     for person in &people[..2] {
         let erased = both.erase(&person.user, "dsr").await;

@@ -2,6 +2,7 @@
 
 mod cluster;
 mod contract;
+mod databases;
 mod model;
 mod pgbouncer;
 mod process;
@@ -18,11 +19,12 @@ use rstest_reuse::template;
 use service::app::{App, Schema};
 use service::config::Settings;
 use service::credentials::{self, GivenCredentials, Role};
-use sqlx::Connection;
 use storage::db::{Engine, Pooler, PostgresSettings};
 use tempfile::TempDir;
 
 pub use cluster::Cluster;
+use databases::new_database;
+pub use databases::new_schema;
 pub use model::{Calls, Model, digits_after};
 pub use pgbouncer::Pgbouncer;
 pub use process::Process;
@@ -234,63 +236,10 @@ fn next() -> u64 {
     COUNTER.fetch_add(1, Ordering::SeqCst)
 }
 
-/// The tests' PostgreSQL, or a message that says how to get one.
-pub fn postgres_url() -> String {
-    std::env::var("TEST_POSTGRES_URL")
-        .expect("TEST_POSTGRES_URL is not set: run `make test`, or `scripts/with-postgres cargo nextest run`")
-}
-
 /// The plain way to a PostgreSQL.
 pub fn postgres(url: &str, connections: u32) -> PostgresSettings {
     let pooler = Pooler::None;
     PostgresSettings { url: url.to_owned(), connections, pooler, direct_url: None, read_url: None }
-}
-
-/// A database that all databases of tests are copied from, with the schema in it.
-const TEMPLATE: &str = "evenhand_template";
-
-/// Makes a database that has the schema already, which takes a fifth of the time of the migrations, and gives its URL.
-async fn new_database() -> String {
-    let url = postgres_url();
-    let mut conn = sqlx::PgConnection::connect(&url).await.unwrap();
-    // The first test makes the template; others wait for it.
-    administer(&mut conn, "SELECT pg_advisory_lock(1)".to_owned()).await;
-    #[allow(clippy::disallowed_methods)]
-    let made = sqlx::query("SELECT 1 FROM pg_database WHERE datname = $1").bind(TEMPLATE);
-    if made.fetch_optional(&mut conn).await.unwrap().is_none() {
-        administer(&mut conn, format!("CREATE DATABASE {TEMPLATE}_new")).await;
-        let mut settings = Settings::defaults().unwrap();
-        settings.server.database_url = sibling(&url, &format!("{TEMPLATE}_new"));
-        settings.governance.keys = TEST_KEYS.to_owned();
-        open(&settings, &Clock::manual(NOW), 1).await.stop().await;
-        administer(&mut conn, format!("ALTER DATABASE {TEMPLATE}_new RENAME TO {TEMPLATE}")).await;
-    }
-    administer(&mut conn, "SELECT pg_advisory_unlock(1)".to_owned()).await;
-    let name = format!("t_{}_{}", std::process::id(), next());
-    administer(&mut conn, format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")).await;
-    administer(&mut conn, format!("CREATE DATABASE {name} TEMPLATE {TEMPLATE}")).await;
-    sibling(&url, &name)
-}
-
-/// The URL of another database on the same server.
-fn sibling(url: &str, name: &str) -> String {
-    let (server, _) = url.rsplit_once('/').expect("a URL with a database");
-    format!("{server}/{name}")
-}
-
-/// Makes a schema with nothing in it and gives the URL that leads there.
-pub async fn new_schema() -> String {
-    let url = postgres_url();
-    let name = format!("t_{}_{}", std::process::id(), next());
-    let mut conn = sqlx::PgConnection::connect(&url).await.unwrap();
-    administer(&mut conn, format!("DROP SCHEMA IF EXISTS {name} CASCADE")).await;
-    administer(&mut conn, format!("CREATE SCHEMA {name}")).await;
-    format!("{url}?options[search_path]={name}")
-}
-
-async fn administer(conn: &mut sqlx::PgConnection, statement: String) {
-    #[allow(clippy::disallowed_types)]
-    sqlx::raw_sql(sqlx::AssertSqlSafe(statement)).execute(conn).await.unwrap();
 }
 
 /// How often a test of random histories tries: so often, or as often as `ROUNDS` says.

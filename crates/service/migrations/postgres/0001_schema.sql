@@ -139,7 +139,8 @@ CREATE TABLE requests (
     answer                   JSONB NOT NULL,
     PRIMARY KEY (org_id, subject, session_id, request_id)
 );
-CREATE UNIQUE INDEX requests_by_id ON requests (org_id, request_id);
+-- An id is its user's: two users may send the same one. By this index requests are also found by id alone.
+CREATE UNIQUE INDEX requests_by_id ON requests (org_id, request_id, subject);
 CREATE INDEX requests_by_experiment ON requests (org_id, subject, session_id, retrieval_experiment_id)
     WHERE retrieval_experiment_id IS NOT NULL;
 
@@ -206,7 +207,7 @@ CREATE TABLE questions (
     valid_until   BIGINT,
     PRIMARY KEY (org_id, subject, question_id)
 );
-CREATE UNIQUE INDEX questions_by_id ON questions (org_id, question_id);
+CREATE UNIQUE INDEX questions_by_id ON questions (org_id, question_id, subject);
 CREATE INDEX questions_newest ON questions (org_id, created_at);
 CREATE INDEX questions_alike ON questions (org_id, subject, tool_name, dedup_key);
 
@@ -261,7 +262,7 @@ CREATE TABLE profiles (
         GENERATED ALWAYS AS (array_to_tsvector(string_to_array(terms, ' '))) STORED,
     PRIMARY KEY (org_id, subject, profile_no)
 );
-CREATE UNIQUE INDEX profiles_by_id ON profiles (org_id, profile_id);
+CREATE UNIQUE INDEX profiles_by_id ON profiles (org_id, profile_id, subject);
 CREATE INDEX profiles_newest ON profiles (org_id, last_modified_timestamp);
 CREATE INDEX profiles_expiring ON profiles (expiration_timestamp);
 
@@ -287,7 +288,7 @@ CREATE TABLE user_playbooks (
         GENERATED ALWAYS AS (array_to_tsvector(string_to_array(terms, ' '))) STORED,
     PRIMARY KEY (org_id, subject, user_playbook_id)
 );
-CREATE UNIQUE INDEX user_playbooks_recent ON user_playbooks (org_id, user_playbook_id);
+CREATE INDEX user_playbooks_recent ON user_playbooks (org_id, user_playbook_id);
 
 CREATE TABLE agent_playbooks (
     agent_playbook_id BIGINT NOT NULL,
@@ -459,12 +460,12 @@ CREATE TABLE learning_proposals (
 CREATE INDEX learning_proposals_of ON learning_proposals (org_id, kind, learning_id);
 CREATE INDEX learning_proposals_newest ON learning_proposals (org_id, created_at);
 
--- A learning that hurts, and what is proposed to do about it. Without a user it is about an agent playbook. `trial` is
--- what the trial found of a playbook that is to be rejected.
+-- A learning that hurts, and what is proposed to do about it. About an agent playbook it is the organization's own.
+-- `trial` is what the trial found of a playbook that is to be rejected.
 CREATE TABLE tuning_proposals (
-    proposal_id  TEXT PRIMARY KEY,
+    proposal_id  TEXT NOT NULL,
     org_id       TEXT NOT NULL,
-    subject      UUID,
+    subject      UUID NOT NULL,
     epoch        BIGINT,
     kind         TEXT NOT NULL CHECK (kind IN ('profile', 'user_playbook', 'agent_playbook')),
     learning_id  TEXT NOT NULL,
@@ -481,9 +482,10 @@ CREATE TABLE tuning_proposals (
     status       TEXT NOT NULL CHECK (status IN ('open', 'accepted', 'declined')),
     created_at   BIGINT NOT NULL,
     decided_at   BIGINT,
-    UNIQUE (org_id, kind, learning_id, digest)
+    PRIMARY KEY (org_id, subject, proposal_id),
+    UNIQUE (org_id, kind, learning_id, digest, subject)
 );
-CREATE INDEX tuning_proposals_user ON tuning_proposals (org_id, subject) WHERE subject IS NOT NULL;
+CREATE INDEX tuning_proposals_by_id ON tuning_proposals (org_id, proposal_id);
 
 -- The sessions a tuning proposal rests on. They are their user's.
 CREATE TABLE tuning_evidence (
@@ -496,10 +498,9 @@ CREATE TABLE tuning_evidence (
     category        TEXT NOT NULL,
     reason          TEXT NOT NULL,
     interaction_ids JSONB NOT NULL,
-    PRIMARY KEY (org_id, subject, proposal_id, session_id, interaction_id),
-    FOREIGN KEY (proposal_id) REFERENCES tuning_proposals (proposal_id) ON DELETE CASCADE
+    PRIMARY KEY (org_id, subject, proposal_id, session_id, interaction_id)
 );
-CREATE INDEX tuning_evidence_of ON tuning_evidence (proposal_id);
+CREATE INDEX tuning_evidence_of ON tuning_evidence (org_id, proposal_id);
 
 -- A text that a model drafted for everybody from somebody's sessions goes when one of these does.
 CREATE FUNCTION forget_drafts() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -507,7 +508,7 @@ BEGIN
     UPDATE tuning_proposals
        SET content = '', "trigger" = '', rationale = 'What it was drafted from is gone.', drafted_by = 'rules',
            action = CASE WHEN status = 'open' THEN 'archive' ELSE action END
-     WHERE proposal_id = OLD.proposal_id AND subject IS NULL AND action = 'edit';
+     WHERE org_id = OLD.org_id AND proposal_id = OLD.proposal_id AND epoch IS NULL AND action = 'edit';
     RETURN NULL;
 END $$;
 CREATE TRIGGER forget_drafts AFTER DELETE ON tuning_evidence FOR EACH ROW EXECUTE FUNCTION forget_drafts();
@@ -524,7 +525,7 @@ CREATE TRIGGER forget_drafts AFTER DELETE ON tuning_evidence FOR EACH ROW EXECUT
 -- user_group: one of 32, by a hash of the user; -1 until it is known.
 -- result_id may be given: a verdict that was withdrawn gives its id to the next.
 CREATE TABLE evaluation_results (
-    result_id                BIGINT GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
+    result_id                BIGINT GENERATED BY DEFAULT AS IDENTITY,
     org_id                   TEXT NOT NULL,
     subject                  UUID NOT NULL,
     session_id               TEXT NOT NULL,
@@ -557,7 +558,7 @@ CREATE TABLE evaluation_results (
     latency_ms               BIGINT NOT NULL,
     attempts                 BIGINT NOT NULL,
     flags                    JSONB NOT NULL,
-    UNIQUE (org_id, subject, session_id, evaluation_name, agent_version)
+    PRIMARY KEY (org_id, subject, session_id, evaluation_name, agent_version)
 );
 CREATE INDEX evaluation_results_recent ON evaluation_results (org_id, created_at, result_id);
 CREATE INDEX evaluation_results_by_source ON evaluation_results
@@ -616,7 +617,7 @@ CREATE TABLE judgements_under_way (
 
 -- Relevance and impact of one learning at one turn.
 CREATE TABLE learning_verdicts (
-    result_id                   BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    result_id                   BIGINT GENERATED ALWAYS AS IDENTITY,
     org_id                      TEXT NOT NULL,
     subject                     UUID NOT NULL,
     session_id                  TEXT NOT NULL,
@@ -642,7 +643,7 @@ CREATE TABLE learning_verdicts (
     cost_usd                    DOUBLE PRECISION,
     latency_ms                  BIGINT NOT NULL,
     attempts                    BIGINT NOT NULL,
-    UNIQUE (org_id, subject, session_id, interaction_id, kind, learning_id)
+    PRIMARY KEY (org_id, subject, session_id, interaction_id, kind, learning_id)
 );
 CREATE INDEX learning_verdicts_recent ON learning_verdicts (org_id, interaction_created_at, result_id);
 CREATE INDEX learning_verdicts_of ON learning_verdicts (org_id, kind, learning_id);
@@ -756,7 +757,7 @@ CREATE TABLE model_training (
 -- One verdict per (turn, rubric). created_at is the turn's, judged_at the judgement's. order_consistent is null when
 -- the pair was judged in one order only.
 CREATE TABLE shadow_verdicts (
-    verdict_id              BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    verdict_id              BIGINT GENERATED ALWAYS AS IDENTITY,
     org_id                  TEXT NOT NULL,
     subject                 UUID NOT NULL,
     session_id              TEXT NOT NULL,
@@ -778,7 +779,7 @@ CREATE TABLE shadow_verdicts (
     cost_usd                DOUBLE PRECISION,
     latency_ms              BIGINT NOT NULL,
     attempts                BIGINT NOT NULL,
-    UNIQUE (org_id, subject, session_id, interaction_id, judge_prompt_version)
+    PRIMARY KEY (org_id, subject, session_id, interaction_id, judge_prompt_version)
 );
 CREATE INDEX shadow_verdicts_recent ON shadow_verdicts (org_id, judge_prompt_version, created_at, verdict_id);
 CREATE INDEX shadow_verdicts_paid ON shadow_verdicts (org_id, judged_at, cost_usd) WHERE cost_usd > 0;
@@ -828,7 +829,7 @@ CREATE TABLE imported_scores (
     imported_at   BIGINT NOT NULL,
     PRIMARY KEY (org_id, subject, session_id, source_run_id)
 );
-CREATE UNIQUE INDEX imported_scores_by_run ON imported_scores (org_id, source_run_id);
+CREATE UNIQUE INDEX imported_scores_by_run ON imported_scores (org_id, source_run_id, subject);
 CREATE INDEX imported_scores_recent ON imported_scores (org_id, ts);
 
 -- ===== The overview's sums =====
@@ -839,7 +840,7 @@ CREATE INDEX imported_scores_recent ON imported_scores (org_id, ts);
 -- Sums are folded from deltas. A trigger appends to a table of deltas what a row counts for, in the row's transaction;
 -- a job adds the deltas up into the lines, and whoever reads adds what is not folded yet. So writers never wait for
 -- each other's lines. Rows of deltas come and go all the time, and there are few at any moment: autovacuum goes by
--- their number.
+-- their number. `place` is what Citus spreads them by, so that they are beside the rows they come from; it names nobody.
 
 -- by_rules: verdicts of the rules on their own, which have no success rate.
 CREATE TABLE evaluation_rollups (
@@ -869,7 +870,8 @@ CREATE TABLE evaluation_rollups (
 );
 
 CREATE TABLE evaluation_deltas (
-    delta_id      BIGINT GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
+    delta_id      BIGINT GENERATED BY DEFAULT AS IDENTITY,
+    place         UUID NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000',
     org_id        TEXT NOT NULL,
     hour          BIGINT NOT NULL,
     source        TEXT NOT NULL,
@@ -890,7 +892,8 @@ CREATE TABLE evaluation_deltas (
     turns_n       BIGINT NOT NULL,
     turns         BIGINT NOT NULL,
     escalations   BIGINT NOT NULL,
-    by_rules      BIGINT NOT NULL DEFAULT 0
+    by_rules      BIGINT NOT NULL DEFAULT 0,
+    PRIMARY KEY (delta_id, place)
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 CREATE INDEX evaluation_deltas_at ON evaluation_deltas (org_id, hour);
 
@@ -907,14 +910,16 @@ CREATE TABLE gap_rollups (
 );
 
 CREATE TABLE gap_deltas (
-    delta_id      BIGINT GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
+    delta_id      BIGINT GENERATED BY DEFAULT AS IDENTITY,
+    place         UUID NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000',
     org_id        TEXT NOT NULL,
     hour          BIGINT NOT NULL,
     source        TEXT NOT NULL,
     agent_version TEXT NOT NULL,
     is_newest     BIGINT NOT NULL,
     chance        BIGINT NOT NULL DEFAULT 10000,
-    n             BIGINT NOT NULL
+    n             BIGINT NOT NULL,
+    PRIMARY KEY (delta_id, place)
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 CREATE INDEX gap_deltas_at ON gap_deltas (org_id, hour);
 
@@ -932,14 +937,16 @@ CREATE TABLE rule_rollups (
 );
 
 CREATE TABLE rule_deltas (
-    delta_id  BIGINT GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
+    delta_id  BIGINT GENERATED BY DEFAULT AS IDENTITY,
+    place     UUID NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000',
     org_id    TEXT NOT NULL,
     hour      BIGINT NOT NULL,
     source    TEXT NOT NULL,
     kind      TEXT NOT NULL,
     rule_id   TEXT NOT NULL,
     n         BIGINT NOT NULL,
-    successes BIGINT NOT NULL
+    successes BIGINT NOT NULL,
+    PRIMARY KEY (delta_id, place)
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 CREATE INDEX rule_deltas_at ON rule_deltas (org_id, hour);
 
@@ -957,7 +964,8 @@ CREATE TABLE shadow_session_rollups (
 );
 
 CREATE TABLE shadow_session_deltas (
-    delta_id             BIGINT GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
+    delta_id             BIGINT GENERATED BY DEFAULT AS IDENTITY,
+    place                UUID NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000',
     org_id               TEXT NOT NULL,
     hour                 BIGINT NOT NULL,
     judge_prompt_version TEXT NOT NULL,
@@ -965,7 +973,8 @@ CREATE TABLE shadow_session_deltas (
     user_group           BIGINT NOT NULL,
     n                    BIGINT NOT NULL,
     regular_better       BIGINT NOT NULL,
-    shadow_better        BIGINT NOT NULL
+    shadow_better        BIGINT NOT NULL,
+    PRIMARY KEY (delta_id, place)
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 CREATE INDEX shadow_session_deltas_at ON shadow_session_deltas (org_id, hour);
 
@@ -983,7 +992,8 @@ CREATE TABLE shadow_turn_rollups (
 );
 
 CREATE TABLE shadow_turn_deltas (
-    delta_id             BIGINT GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
+    delta_id             BIGINT GENERATED BY DEFAULT AS IDENTITY,
+    place                UUID NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000',
     org_id               TEXT NOT NULL,
     hour                 BIGINT NOT NULL,
     judge_prompt_version TEXT NOT NULL,
@@ -991,14 +1001,15 @@ CREATE TABLE shadow_turn_deltas (
     wins                 BIGINT NOT NULL,
     losses               BIGINT NOT NULL,
     both_orders          BIGINT NOT NULL,
-    flips                BIGINT NOT NULL
+    flips                BIGINT NOT NULL,
+    PRIMARY KEY (delta_id, place)
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 CREATE INDEX shadow_turn_deltas_at ON shadow_turn_deltas (org_id, hour);
 
--- The last delta that was folded, of each table of deltas.
+-- How many deltas were folded so far, of each table of deltas.
 CREATE TABLE folded_deltas (
-    deltas  TEXT PRIMARY KEY,
-    last_id BIGINT NOT NULL
+    deltas TEXT PRIMARY KEY,
+    folded BIGINT NOT NULL
 );
 
 -- ===== Experiments =====
@@ -1261,7 +1272,7 @@ CREATE TABLE webhooks (
 -- One event to one receiver, and what became of it. One that is about somebody's session is theirs.
 CREATE TABLE webhook_deliveries (
     org_id          TEXT NOT NULL,
-    subject         UUID,
+    subject         UUID NOT NULL,
     epoch           BIGINT,
     delivery_id     TEXT NOT NULL,
     webhook_id      TEXT NOT NULL,
@@ -1274,10 +1285,10 @@ CREATE TABLE webhook_deliveries (
     created_at      BIGINT NOT NULL,
     last_attempt_at BIGINT,
     next_attempt_at BIGINT,
-    PRIMARY KEY (org_id, delivery_id)
+    PRIMARY KEY (org_id, subject, delivery_id)
 );
 CREATE INDEX webhook_deliveries_of ON webhook_deliveries (org_id, webhook_id, created_at, delivery_id);
-CREATE INDEX webhook_deliveries_user ON webhook_deliveries (org_id, subject) WHERE subject IS NOT NULL;
+CREATE INDEX webhook_deliveries_by_id ON webhook_deliveries (org_id, delivery_id);
 
 -- News that are told once, whoever notices them.
 CREATE TABLE webhook_news (
@@ -1394,9 +1405,9 @@ CREATE INDEX audit_events_by_organization ON audit_events (org_id, sequence);
 -- The queue changes all the time and stays small: its dead rows are in the way of every claim long before a fifth of the
 -- table is dead. Room on its pages lets leases change in place.
 CREATE TABLE jobs (
-    job_id       TEXT PRIMARY KEY,
+    job_id       TEXT NOT NULL,
     org_id       TEXT NOT NULL,
-    subject      UUID,
+    subject      UUID NOT NULL,
     epoch        BIGINT,
     kind         TEXT NOT NULL,
     parent_id    TEXT,
@@ -1412,7 +1423,8 @@ CREATE TABLE jobs (
     moves        BIGINT NOT NULL,
     last_error   TEXT,
     created_at   BIGINT NOT NULL,
-    finished_at  BIGINT
+    finished_at  BIGINT,
+    PRIMARY KEY (job_id, subject)
 ) WITH (
     fillfactor = 70,
     autovacuum_vacuum_scale_factor = 0.02,
@@ -1420,11 +1432,12 @@ CREATE TABLE jobs (
     autovacuum_analyze_scale_factor = 0.05,
     autovacuum_vacuum_cost_delay = 0
 );
-CREATE UNIQUE INDEX jobs_dedupe ON jobs (org_id, kind, dedupe_key) WHERE state = 'open' AND dedupe_key IS NOT NULL;
+CREATE UNIQUE INDEX jobs_dedupe ON jobs (org_id, kind, dedupe_key, subject)
+    WHERE state = 'open' AND dedupe_key IS NOT NULL;
 CREATE INDEX jobs_due ON jobs (run_at, job_id) WHERE state = 'open';
 CREATE INDEX jobs_parent ON jobs (parent_id) WHERE parent_id IS NOT NULL;
 CREATE INDEX jobs_open_children ON jobs (parent_id, job_id) WHERE state = 'open' AND parent_id IS NOT NULL;
-CREATE INDEX jobs_user ON jobs (org_id, subject) WHERE subject IS NOT NULL;
+CREATE INDEX jobs_user ON jobs (org_id, subject);
 CREATE INDEX jobs_finished ON jobs (finished_at) WHERE finished_at IS NOT NULL;
 -- An organization's jobs that gave up, the newest first.
 CREATE INDEX jobs_dead ON jobs (org_id, finished_at, job_id) WHERE state = 'dead';

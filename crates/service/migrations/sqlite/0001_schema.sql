@@ -139,7 +139,8 @@ CREATE TABLE requests (
     answer                   TEXT NOT NULL,
     PRIMARY KEY (org_id, subject, session_id, request_id)
 ) STRICT;
-CREATE UNIQUE INDEX requests_by_id ON requests (org_id, request_id);
+-- An id is its user's: two users may send the same one. By this index requests are also found by id alone.
+CREATE UNIQUE INDEX requests_by_id ON requests (org_id, request_id, subject);
 CREATE INDEX requests_by_experiment ON requests (org_id, subject, session_id, retrieval_experiment_id)
     WHERE retrieval_experiment_id IS NOT NULL;
 
@@ -206,7 +207,7 @@ CREATE TABLE questions (
     valid_until   INTEGER,
     PRIMARY KEY (org_id, subject, question_id)
 ) STRICT;
-CREATE UNIQUE INDEX questions_by_id ON questions (org_id, question_id);
+CREATE UNIQUE INDEX questions_by_id ON questions (org_id, question_id, subject);
 CREATE INDEX questions_newest ON questions (org_id, created_at);
 CREATE INDEX questions_alike ON questions (org_id, subject, tool_name, dedup_key);
 
@@ -260,7 +261,7 @@ CREATE TABLE profiles (
     terms                     TEXT NOT NULL,
     UNIQUE (org_id, subject, profile_no)
 ) STRICT;
-CREATE UNIQUE INDEX profiles_by_id ON profiles (org_id, profile_id);
+CREATE UNIQUE INDEX profiles_by_id ON profiles (org_id, profile_id, subject);
 CREATE INDEX profiles_newest ON profiles (org_id, last_modified_timestamp);
 CREATE INDEX profiles_expiring ON profiles (expiration_timestamp);
 
@@ -496,12 +497,12 @@ CREATE TABLE learning_proposals (
 CREATE INDEX learning_proposals_of ON learning_proposals (org_id, kind, learning_id);
 CREATE INDEX learning_proposals_newest ON learning_proposals (org_id, created_at);
 
--- A learning that hurts, and what is proposed to do about it. Without a user it is about an agent playbook. `trial` is
--- what the trial found of a playbook that is to be rejected.
+-- A learning that hurts, and what is proposed to do about it. About an agent playbook it is the organization's own.
+-- `trial` is what the trial found of a playbook that is to be rejected.
 CREATE TABLE tuning_proposals (
-    proposal_id  TEXT PRIMARY KEY,
+    proposal_id  TEXT NOT NULL,
     org_id       TEXT NOT NULL,
-    subject      BLOB,
+    subject      BLOB NOT NULL,
     epoch        INTEGER,
     kind         TEXT NOT NULL CHECK (kind IN ('profile', 'user_playbook', 'agent_playbook')),
     learning_id  TEXT NOT NULL,
@@ -518,9 +519,10 @@ CREATE TABLE tuning_proposals (
     status       TEXT NOT NULL CHECK (status IN ('open', 'accepted', 'declined')),
     created_at   INTEGER NOT NULL,
     decided_at   INTEGER,
-    UNIQUE (org_id, kind, learning_id, digest)
+    PRIMARY KEY (org_id, subject, proposal_id),
+    UNIQUE (org_id, kind, learning_id, digest, subject)
 ) STRICT;
-CREATE INDEX tuning_proposals_user ON tuning_proposals (org_id, subject) WHERE subject IS NOT NULL;
+CREATE INDEX tuning_proposals_by_id ON tuning_proposals (org_id, proposal_id);
 
 -- The sessions a tuning proposal rests on. They are their user's.
 CREATE TABLE tuning_evidence (
@@ -533,17 +535,16 @@ CREATE TABLE tuning_evidence (
     category        TEXT NOT NULL,
     reason          TEXT NOT NULL,
     interaction_ids TEXT NOT NULL,
-    PRIMARY KEY (org_id, subject, proposal_id, session_id, interaction_id),
-    FOREIGN KEY (proposal_id) REFERENCES tuning_proposals (proposal_id) ON DELETE CASCADE
+    PRIMARY KEY (org_id, subject, proposal_id, session_id, interaction_id)
 ) STRICT;
-CREATE INDEX tuning_evidence_of ON tuning_evidence (proposal_id);
+CREATE INDEX tuning_evidence_of ON tuning_evidence (org_id, proposal_id);
 
 -- A text that a model drafted for everybody from somebody's sessions goes when one of these does.
 CREATE TRIGGER forget_drafts AFTER DELETE ON tuning_evidence BEGIN
     UPDATE tuning_proposals
        SET content = '', "trigger" = '', rationale = 'What it was drafted from is gone.', drafted_by = 'rules',
            action = CASE WHEN status = 'open' THEN 'archive' ELSE action END
-     WHERE proposal_id = OLD.proposal_id AND subject IS NULL AND action = 'edit';
+     WHERE org_id = OLD.org_id AND proposal_id = OLD.proposal_id AND epoch IS NULL AND action = 'edit';
 END;
 
 -- ===== Evaluation =====
@@ -861,7 +862,7 @@ CREATE TABLE imported_scores (
     imported_at   INTEGER NOT NULL,
     PRIMARY KEY (org_id, subject, session_id, source_run_id)
 ) STRICT;
-CREATE UNIQUE INDEX imported_scores_by_run ON imported_scores (org_id, source_run_id);
+CREATE UNIQUE INDEX imported_scores_by_run ON imported_scores (org_id, source_run_id, subject);
 CREATE INDEX imported_scores_recent ON imported_scores (org_id, ts);
 
 -- ===== The overview's sums =====
@@ -1027,10 +1028,10 @@ CREATE TABLE shadow_turn_deltas (
 ) STRICT;
 CREATE INDEX shadow_turn_deltas_at ON shadow_turn_deltas (org_id, hour);
 
--- The last delta that was folded, of each table of deltas.
+-- How many deltas were folded so far, of each table of deltas.
 CREATE TABLE folded_deltas (
-    deltas  TEXT PRIMARY KEY,
-    last_id INTEGER NOT NULL
+    deltas TEXT PRIMARY KEY,
+    folded INTEGER NOT NULL
 ) STRICT;
 
 -- ===== Experiments =====
@@ -1367,7 +1368,7 @@ CREATE TABLE webhooks (
 -- One event to one receiver, and what became of it. One that is about somebody's session is theirs.
 CREATE TABLE webhook_deliveries (
     org_id          TEXT NOT NULL,
-    subject         BLOB,
+    subject         BLOB NOT NULL,
     epoch           INTEGER,
     delivery_id     TEXT NOT NULL,
     webhook_id      TEXT NOT NULL,
@@ -1380,10 +1381,10 @@ CREATE TABLE webhook_deliveries (
     created_at      INTEGER NOT NULL,
     last_attempt_at INTEGER,
     next_attempt_at INTEGER,
-    PRIMARY KEY (org_id, delivery_id)
+    PRIMARY KEY (org_id, subject, delivery_id)
 ) STRICT;
 CREATE INDEX webhook_deliveries_of ON webhook_deliveries (org_id, webhook_id, created_at, delivery_id);
-CREATE INDEX webhook_deliveries_user ON webhook_deliveries (org_id, subject) WHERE subject IS NOT NULL;
+CREATE INDEX webhook_deliveries_by_id ON webhook_deliveries (org_id, delivery_id);
 
 -- News that are told once, whoever notices them.
 CREATE TABLE webhook_news (
@@ -1498,9 +1499,9 @@ CREATE INDEX audit_events_by_organization ON audit_events (org_id, sequence);
 
 -- `weight` says how much a job that gathers has gathered.
 CREATE TABLE jobs (
-    job_id       TEXT PRIMARY KEY,
+    job_id       TEXT NOT NULL,
     org_id       TEXT NOT NULL,
-    subject      BLOB,
+    subject      BLOB NOT NULL,
     epoch        INTEGER,
     kind         TEXT NOT NULL,
     parent_id    TEXT,
@@ -1516,13 +1517,15 @@ CREATE TABLE jobs (
     moves        INTEGER NOT NULL,
     last_error   TEXT,
     created_at   INTEGER NOT NULL,
-    finished_at  INTEGER
+    finished_at  INTEGER,
+    PRIMARY KEY (job_id, subject)
 ) STRICT;
-CREATE UNIQUE INDEX jobs_dedupe ON jobs (org_id, kind, dedupe_key) WHERE state = 'open' AND dedupe_key IS NOT NULL;
+CREATE UNIQUE INDEX jobs_dedupe ON jobs (org_id, kind, dedupe_key, subject)
+    WHERE state = 'open' AND dedupe_key IS NOT NULL;
 CREATE INDEX jobs_due ON jobs (run_at, job_id) WHERE state = 'open';
 CREATE INDEX jobs_parent ON jobs (parent_id) WHERE parent_id IS NOT NULL;
 CREATE INDEX jobs_open_children ON jobs (parent_id, job_id) WHERE state = 'open' AND parent_id IS NOT NULL;
-CREATE INDEX jobs_user ON jobs (org_id, subject) WHERE subject IS NOT NULL;
+CREATE INDEX jobs_user ON jobs (org_id, subject);
 CREATE INDEX jobs_finished ON jobs (finished_at) WHERE finished_at IS NOT NULL;
 -- An organization's jobs that gave up, the newest first.
 CREATE INDEX jobs_dead ON jobs (org_id, finished_at, job_id) WHERE state = 'dead';

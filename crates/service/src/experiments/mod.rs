@@ -43,6 +43,7 @@ pub use lifecycle::{MARGIN, PLANNED_USERS, list, start, stop};
 pub use results::{RetrievalExperimentResultsResponse, results};
 pub use served_lift::{ServedLift, ServedLifts, served_lifts};
 pub(crate) use sql::one_runs;
+pub use sql::{forget_strata, install_on_shards};
 
 /// The background work of this area.
 pub fn handlers() -> Vec<std::sync::Arc<dyn storage::jobs::Handler<crate::app::App>>> {

@@ -70,8 +70,7 @@ async fn sum_up(
     };
     // The barrier first, as everyone who writes for a user does: two locks in one order.
     let subjects = barrier::open_known(tx, org_id, users).await?;
-    let open = tx.subjects_json(org_id, subjects.keys())?;
-    let held = sql::hold_marks(tx, org_id, experiment_id, &open).await?;
+    let held = sql::hold_marks(tx, org_id, experiment_id, subjects.keys()).await?;
     if held.is_empty() {
         return Ok(0);
     }

@@ -12,6 +12,7 @@ use super::purge::{
 use super::{ledger, physical, sql};
 use crate::app::App;
 use crate::evaluation::{self, effects, learned};
+use crate::experiments;
 use crate::learning_loop;
 use crate::user_tables::{LINKS, USER_TABLES};
 use base::owner::{OrgId, UserId};
@@ -399,7 +400,13 @@ async fn delete_some(
     jobs::hold(tx, job).await?;
     let table = &USER_TABLES[place];
     let ErasureTarget { org_id, user_id, epoch } = person;
+    if table.table == "tuning_evidence" {
+        learning_loop::forget_drafts(tx, org_id, user_id, None).await?;
+    }
     let deleted = table.delete_batch(tx, org_id, user_id, *epoch, limit).await?;
+    if table.table == "experiment_user_sums" && deleted > 0 {
+        experiments::forget_strata(tx, org_id).await?;
+    }
     add_count(tx, purge_id, table.target, deleted, now).await?;
     Ok(deleted)
 }

@@ -53,12 +53,11 @@ pub async fn delete_requests(
                 let org_id = &deletion.org_id;
                 let (mut deleted, mut touched) = (0, BTreeSet::new());
                 for request_id in request_ids {
-                    let Some(place) = rows::locate_request(tx, org_id, request_id).await? else {
-                        continue;
-                    };
-                    rows::delete_request(tx, org_id, &place.0, &place.1, request_id).await?;
-                    deleted += 1;
-                    touched.insert(place);
+                    for place in rows::locate_requests(tx, org_id, request_id).await? {
+                        rows::delete_request(tx, org_id, &place.0, &place.1, request_id).await?;
+                        deleted += 1;
+                        touched.insert(place);
+                    }
                 }
                 if deleted == 0 {
                     return Err(Error::not_found("request"));
@@ -186,6 +185,7 @@ pub async fn clear_user_data(
                     let links = learning_loop::mask_shared(tx, app, &shared).await?.links;
                     *counts.entry(LINKS.to_owned()).or_default() += links;
                 }
+                learning_loop::forget_drafts(tx, org_id, user_id, None).await?;
                 for table in USER_TABLES {
                     let deleted = table.delete_rows(tx, org_id, user_id).await?;
                     *counts.entry(table.target.to_owned()).or_default() += deleted;

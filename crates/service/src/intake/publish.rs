@@ -157,12 +157,15 @@ pub(super) async fn store(
     };
     let mut subjects = known_subjects(tx, org_id, publishes).await?;
     let sent = publishes.iter().filter(|publish| !publish.minted);
-    let sent: Vec<&str> = sent.map(|publish| publish.request_id.as_str()).collect();
+    let key = |tx: &Tx, publish: &Publish| {
+        (tx.subject(org_id, &publish.request.user_id), publish.request_id.clone())
+    };
+    let sent: Vec<_> = sent.map(|publish| key(tx, publish)).collect();
     let mut first_answers = rows::find_answers(tx, org_id, &sent).await?;
     let mut answers = Vec::with_capacity(publishes.len());
     for publish in publishes {
         let subject = subjects.get(&publish.request.user_id);
-        let first = first_answers.remove(&publish.request_id);
+        let first = first_answers.remove(&key(tx, publish));
         match check(tx, publish, subject, first).await {
             Err(error) if publishes.len() > 1 && !error.is_storage_failure() => answers.push(None),
             answer => answers.push(Some(answer?)),
@@ -184,11 +187,19 @@ pub(super) async fn store(
         }
     }
 
+    let mut fresh: Vec<(&Publish, &SubjectWrite, &mut PublishResponse)> = publishes
+        .iter()
+        .zip(&mut answers)
+        .filter_map(|(publish, answer)| {
+            let answer = answer.as_mut().filter(|answer| !answer.duplicate)?;
+            Some((&**publish, &subjects[&publish.request.user_id], answer))
+        })
+        .collect();
+    attribute_by_exposure(tx, org_id, &mut fresh).await?;
+
     let (mut new, mut learning, mut due) = (Vec::new(), Vec::new(), Vec::new());
-    for (publish, answer) in publishes.iter().zip(&answers) {
-        let Some(answer) = answer.as_ref().filter(|answer| !answer.duplicate) else { continue };
-        let Publish { request_id, request, items, .. } = &**publish;
-        let subject = &subjects[&request.user_id];
+    for (publish, subject, answer) in &fresh {
+        let Publish { request_id, request, items, .. } = publish;
         let (session_id, finished) = (&request.session_id, request.session_finished);
         learning.extend(extraction::arriving(app, subject, &publish.learning, items.len()));
         due.push(evaluation::session_grows(app, subject, session_id, finished));
@@ -213,14 +224,31 @@ pub(super) async fn store(
         });
     }
     if !new.is_empty() {
-        let stored = rows::insert_requests(tx, org_id, &new, &learning, &due).await?;
-        let fresh = answers.iter_mut().flatten().filter(|answer| !answer.duplicate);
-        for (answer, stored) in fresh.zip(stored) {
-            answer.interaction_ids = stored.interaction_ids;
-            answer.experiment = answer.experiment.take().or(stored.experiment);
+        let turns = rows::insert_requests(tx, org_id, &new, &learning, &due).await?;
+        for ((.., answer), interaction_ids) in fresh.into_iter().zip(turns) {
+            answer.interaction_ids = interaction_ids;
         }
     }
     Ok(answers)
+}
+
+/// Publishes without an attribution of their own get that of their session's newest exposure.
+async fn attribute_by_exposure(
+    tx: &mut Tx,
+    org_id: &OrgId,
+    fresh: &mut [(&Publish, &SubjectWrite, &mut PublishResponse)],
+) -> Result<()> {
+    let unattributed = fresh.iter().filter(|(.., answer)| answer.experiment.is_none());
+    let sessions: BTreeSet<_> = unattributed
+        .map(|(publish, subject, _)| (subject.subject(), publish.request.session_id.as_str()))
+        .collect();
+    let sessions: Vec<_> = sessions.into_iter().collect();
+    let exposures = rows::find_exposures(tx, org_id, &sessions).await?;
+    for (publish, subject, answer) in fresh.iter_mut().filter(|(.., a)| a.experiment.is_none()) {
+        let session = (subject.subject(), publish.request.session_id.clone());
+        answer.experiment = exposures.get(&session).cloned();
+    }
+    Ok(())
 }
 
 /// The right to write for the people of publishes. It is refused if there is only one publish, else left out; people who

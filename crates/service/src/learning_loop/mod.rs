@@ -30,6 +30,7 @@ use storage::jobs::Handler;
 
 pub use masking::{Masked, SharedComparison, compare as compare_shared, mask as mask_shared};
 pub use sql::streams::{spent_by_day, spent_since};
+pub use sql::tuning::forget_drafts;
 pub use tuning::SETTLE_TRIALS;
 
 /// Deletes what was found and proposed in a session, in the transaction that deletes the session.

@@ -9,8 +9,19 @@ use storage::{row, rows, run};
 
 macro_rules! columns {
     () => {
-        "question_id, {user_of:questions} AS user_id, tool_name, dedup_key, status, question_text, args, tags, \
-         answer_format, result, superseded_by, created_at, resolved_at, expires_at, valid_until"
+        columns!("{user_of:questions}")
+    };
+    // For rows that are locked: those of one person, organization $1 and subject $2.
+    (locked) => {
+        columns!("(SELECT u.user_id FROM subjects u WHERE u.org_id = $1 AND u.subject = $2)")
+    };
+    ($user_id:literal) => {
+        concat!(
+            "question_id, ",
+            $user_id,
+            " AS user_id, tool_name, dedup_key, status, question_text, args, tags, answer_format, result, \
+             superseded_by, created_at, resolved_at, expires_at, valid_until"
+        )
     };
 }
 
@@ -82,7 +93,7 @@ pub async fn alike(
         Question,
         concat!(
             "SELECT ",
-            columns!(),
+            columns!(locked),
             " FROM questions WHERE org_id = $1 AND subject = $2 AND tool_name = $3 AND dedup_key = $4
               ORDER BY created_at DESC, question_id {lock:UPDATE}"
         ),
@@ -144,15 +155,17 @@ pub async fn find(tx: &mut Tx, org_id: &OrgId, question_id: &str) -> Result<Opti
 
 /// [`find`], held until the transaction ends.
 pub async fn hold(tx: &mut Tx, org_id: &OrgId, question_id: &str) -> Result<Option<Question>> {
+    let Some(found) = find(tx, org_id, question_id).await? else { return Ok(None) };
     row!(
         tx,
         Question,
         concat!(
             "SELECT ",
-            columns!(),
-            " FROM questions WHERE org_id = $1 AND question_id = $2 {lock:UPDATE}"
+            columns!(locked),
+            " FROM questions WHERE org_id = $1 AND subject = $2 AND question_id = $3 {lock:UPDATE}"
         ),
         org_id,
+        &found.user_id,
         question_id
     )
 }

@@ -184,7 +184,7 @@ pub async fn insert_delivery(
             created_at, next_attempt_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
         org_id,
-        subject.map(SubjectWrite::user_id),
+        tx.owner(org_id, subject),
         subject.map(SubjectWrite::epoch),
         &delivery.delivery_id,
         &delivery.webhook_id,
@@ -220,15 +220,16 @@ pub async fn find_delivery(
 pub async fn update_delivery(
     tx: &mut Tx,
     org_id: &OrgId,
-    _subject: Option<&SubjectWrite>,
+    subject: Option<&SubjectWrite>,
     delivery: &Delivery,
 ) -> Result<()> {
     run!(
         tx,
-        "UPDATE webhook_deliveries SET state = $3, attempts = $4, status_code = $5, error = $6, last_attempt_at = $7,
-            next_attempt_at = $8
-         WHERE org_id = $1 AND delivery_id = $2",
+        "UPDATE webhook_deliveries SET state = $4, attempts = $5, status_code = $6, error = $7, last_attempt_at = $8,
+            next_attempt_at = $9
+         WHERE org_id = $1 AND subject = $2 AND delivery_id = $3",
         org_id,
+        tx.owner(org_id, subject),
         &delivery.delivery_id,
         delivery.state,
         delivery.attempts,

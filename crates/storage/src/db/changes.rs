@@ -185,9 +185,12 @@ impl<'a> Changes<'a> {
         (Cow::Owned(text), values)
     }
 
-    fn for_postgres(mut self) -> Vec<(Cow<'static, str>, Vec<Value<'a>>)> {
+    /// Citus does not take several changes in one statement.
+    fn for_postgres(mut self, is_spread: bool) -> Vec<(Cow<'static, str>, Vec<Value<'a>>)> {
         let together = match self.together_from {
-            Some(first) if self.statements.len() > first + 1 => self.statements.split_off(first),
+            Some(first) if self.statements.len() > first + 1 && !is_spread => {
+                self.statements.split_off(first)
+            }
             _ => Vec::new(),
         };
         if !together.is_empty() {
@@ -244,7 +247,7 @@ impl Tx {
         let changes = changes.rendered(self.engine());
         let statements = match self.engine() {
             Engine::Sqlite => vec![changes.for_sqlite()],
-            Engine::Postgres => changes.for_postgres(),
+            Engine::Postgres => changes.for_postgres(self.is_spread()),
         };
         for (sql, values) in statements {
             let arguments = bind_all(self.arguments(), values);
@@ -293,8 +296,11 @@ mod tests {
         changes.together();
         changes.add("INSERT INTO u VALUES ($1) RETURNING id", vec![2.into()]);
         changes.add("INSERT INTO v VALUES ($1, $2)", vec![3.into(), 4.into()]);
-        let texts: Vec<_> =
-            changes.for_postgres().into_iter().map(|(sql, values)| (sql, values.len())).collect();
+        let texts: Vec<_> = changes
+            .for_postgres(false)
+            .into_iter()
+            .map(|(sql, values)| (sql, values.len()))
+            .collect();
         let texts: Vec<_> = texts.iter().map(|(sql, count)| (sql.as_ref(), *count)).collect();
         assert_eq!(
             texts,

@@ -66,6 +66,12 @@ pub const FRAGMENTS: &[(&str, &str, &str)] = &[
         "COALESCE(json_agg(json_build_array(?)), '[]'::json)",
     ),
     ("json_values", "json_group_array(?)", "COALESCE(jsonb_agg(?), '[]'::jsonb)"),
+    // Whether the row `b` has any tag of a JSON list.
+    (
+        "tagged",
+        "EXISTS (SELECT value FROM json_each(b.tags) INTERSECT SELECT value FROM json_each(?))",
+        "jsonb_exists_any(b.tags, ARRAY(SELECT value FROM jsonb_array_elements_text(?::jsonb)))",
+    ),
     // Bytes as hexadecimal digits.
     ("hex", "hex(?)", "encode(?, 'hex')"),
     // Subjects: the user id of a row of table `t` by `{user_of:t}`; a subject from its digits, all of a JSON list of
@@ -494,7 +500,7 @@ mod tests {
         assert!(matches!(render(Engine::Sqlite, "SELECT 1"), Cow::Borrowed(_)));
         assert!(knows_fragments(sql) && knows_fragments("SELECT '{}'"));
         assert!(!knows_fragments("SELECT 1 {for_ever}") && !knows_fragments("{tex:$1}"));
-        assert!(FRAGMENTS.len() <= 14);
+        assert!(FRAGMENTS.len() <= 15);
     }
 
     #[test]

@@ -7,6 +7,7 @@
 
 mod at_hand;
 mod changes;
+pub mod citus;
 mod crashes;
 mod dialect;
 mod locks;
@@ -50,6 +51,8 @@ pub struct Held<D: Database> {
     connection: Connection<D>,
     /// False behind a pooler that may pass the next transaction to a connection which does not know them.
     keeps_statements: bool,
+    /// True if tables are spread over several servers (Citus).
+    is_spread: bool,
     subjects: SubjectHash,
 }
 
@@ -62,12 +65,12 @@ enum Connection<D: Database> {
 impl<D: Database> Held<D> {
     fn transaction(tx: Transaction<'static, D>, subjects: &SubjectHash) -> Self {
         let connection = Connection::Transaction(tx);
-        Held { connection, keeps_statements: true, subjects: subjects.clone() }
+        Held { connection, keeps_statements: true, is_spread: false, subjects: subjects.clone() }
     }
 
     fn statement(conn: PoolConnection<D>, subjects: &SubjectHash) -> Self {
         let connection = Connection::Statement(conn);
-        Held { connection, keeps_statements: true, subjects: subjects.clone() }
+        Held { connection, keeps_statements: true, is_spread: false, subjects: subjects.clone() }
     }
 
     async fn commit(self) -> Result<()> {
@@ -167,6 +170,11 @@ impl Db {
             Storage::Sqlite(_) => Some(Engine::Sqlite),
             Storage::Postgres(_) => Some(Engine::Postgres),
         }
+    }
+
+    /// True if tables are spread over several servers (Citus).
+    pub fn is_spread(&self) -> bool {
+        matches!(&self.storage, Storage::Postgres(db) if db.is_spread)
     }
 
     /// Runs `work` on one consistent snapshot. Nothing it writes is kept.

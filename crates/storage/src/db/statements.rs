@@ -12,6 +12,7 @@ use sqlx::{Arguments as _, Encode, FromRow, Postgres, SqlStr, Sqlite, Type};
 
 use super::{Subject, SubjectHash, Tx, Work};
 use crate::error::{Error, Result};
+use crate::subjects::SubjectWrite;
 use base::owner::{OrgId, UserId};
 
 /// The values of a statement's `$1`, `$2` …, encoded for the engine it will run on.
@@ -208,6 +209,14 @@ impl Tx {
     /// The key of a person's rows.
     pub fn subject(&self, org_id: &OrgId, user_id: &UserId) -> Subject {
         self.subject_hash().subject(org_id, user_id)
+    }
+
+    /// The key of a row that is a person's, or the organization's own.
+    pub fn owner(&self, org_id: &OrgId, person: Option<&SubjectWrite>) -> Subject {
+        match person {
+            Some(person) => person.subject(),
+            None => self.subject_hash().organization(org_id),
+        }
     }
 
     /// The keys of several people's rows as a JSON list, for `{subjects:$1}`.

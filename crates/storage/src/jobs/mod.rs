@@ -60,7 +60,8 @@ pub struct NewJob<'a> {
 pub struct Planned {
     job_id: String,
     org_id: OrgId,
-    subject: Option<Subject>,
+    /// That of the organization for its own work.
+    subject: Subject,
     epoch: Option<i64>,
     kind: &'static str,
     payload: Value,
@@ -130,6 +131,8 @@ pub enum OnDuplicate {
 pub struct Claim {
     pub job_id: String,
     pub org_id: OrgId,
+    /// That of the organization for its own work.
+    subject: Subject,
     pub user_id: Option<UserId>,
     pub epoch: Option<i64>,
     pub kind: String,

@@ -32,7 +32,10 @@ pub fn plan(runtime: &Runtime, job: NewJob<'_>) -> Planned {
     Planned {
         job_id: runtime.ids.uuid(),
         org_id: job.org_id.to_owned(),
-        subject: job.subject.map(SubjectWrite::subject),
+        subject: match job.subject {
+            Some(subject) => subject.subject(),
+            None => runtime.subject_keys.subject_hash().organization(job.org_id),
+        },
         epoch: job.subject.map(SubjectWrite::epoch),
         kind: job.kind,
         payload: job.payload,

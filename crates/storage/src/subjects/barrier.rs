@@ -134,13 +134,7 @@ pub async fn open(tx: &mut Tx, org_id: &OrgId, user_id: &UserId, now: i64) -> Re
         None => admit(tx, org_id, user_id, now).await?,
     };
     match known.state {
-        SubjectState::Active => Ok(SubjectWrite {
-            org_id: org_id.to_owned(),
-            user_id: user_id.to_owned(),
-            subject: tx.subject(org_id, user_id),
-            epoch: known.epoch,
-            fence: Fence::of(known.fence_at, known.return_policy),
-        }),
+        SubjectState::Active => Ok(known.open(tx, org_id, user_id)),
         SubjectState::Erasing => Err(Error::refused(
             Code::SubjectErasing,
             "This user is being erased; nothing is written for them until that is complete.",
@@ -174,6 +168,17 @@ pub async fn open_known(
     users: &[UserId],
 ) -> Result<BTreeMap<UserId, SubjectWrite>> {
     let mut open = BTreeMap::new();
+    if tx.is_spread() {
+        // One statement cannot lock rows on several servers.
+        for user_id in users {
+            if let Some(known) = known(tx, org_id, user_id).await?
+                && known.state == SubjectState::Active
+            {
+                open.insert(user_id.clone(), known.open(tx, org_id, user_id));
+            }
+        }
+        return Ok(open);
+    }
     for some in users.chunks(1000) {
         let found = rows!(
             tx,
@@ -268,6 +273,17 @@ async fn admit(tx: &mut Tx, org_id: &OrgId, user_id: &UserId, now: i64) -> Resul
 }
 
 impl Known {
+    /// The right to write for somebody who is active.
+    fn open(&self, tx: &Tx, org_id: &OrgId, user_id: &UserId) -> SubjectWrite {
+        SubjectWrite {
+            org_id: org_id.to_owned(),
+            user_id: user_id.to_owned(),
+            subject: tx.subject(org_id, user_id),
+            epoch: self.epoch,
+            fence: Fence::of(self.fence_at, self.return_policy),
+        }
+    }
+
     /// True for somebody who was erased under the policy `fenced`: their first write brings them back.
     fn comes_back(&self) -> bool {
         self.state == SubjectState::Erased && self.return_policy == ReturnPolicy::Fenced

@@ -13,7 +13,7 @@ pub struct UserTable {
     pub table: &'static str,
     /// The name people see in exports, counts and certificates.
     pub target: &'static str,
-    /// True if rows without a user may be in it too (`subject IS NULL`: not user-owned).
+    /// True if rows of the organization may be in it too: they have no epoch, and its own subject.
     pub user_optional: bool,
     /// True if SQLite numbers its rows; `WITHOUT ROWID` tables have no such number.
     pub has_rowid: bool,

@@ -27,9 +27,14 @@ pub async fn install(tx: &mut Tx, user_tables: &'static [UserTable]) -> Result<(
     let tables = user_tables.iter().filter(|t| is_outdated || missing.contains(&t.table));
     let script: String = match engine {
         Engine::Sqlite => tables.map(sqlite_triggers).collect(),
-        Engine::Postgres => postgres_function() + &tables.map(postgres_trigger).collect::<String>(),
+        Engine::Postgres => {
+            postgres_function(tx.is_spread()) + &tables.map(postgres_trigger).collect::<String>()
+        }
     };
-    tx.run_script(script).await?;
+    match tx.is_spread() {
+        true => tx.run_on_shards(script).await?,
+        false => tx.run_script(script).await?,
+    }
     migrations::installed(tx, PART, VERSION).await
 }
 
@@ -42,6 +47,25 @@ pub async fn gaps(tx: &mut Tx, user_tables: &'static [UserTable]) -> Result<Vec<
     Ok(user_tables.iter().filter(|t| !complete(t)).map(|t| t.table).collect())
 }
 
+/// `(table, rows)` of rows that no wall would have let in: their person was erased, or came back since.
+pub async fn strays(
+    tx: &mut Tx,
+    user_tables: &'static [UserTable],
+) -> Result<Vec<(&'static str, u64)>> {
+    let mut found = Vec::new();
+    for UserTable { table, .. } in user_tables {
+        let query = format!(
+            "SELECT COUNT(*) FROM {table} t JOIN subjects s ON s.org_id = t.org_id AND s.subject = t.subject
+             WHERE s.state = 'erased' OR (s.state = 'active' AND s.epoch <> t.epoch)"
+        );
+        let rows = tx.number(query, tx.arguments()).await?;
+        if rows > 0 {
+            found.push((*table, rows));
+        }
+    }
+    Ok(found)
+}
+
 /// SQLite wants a trigger per event, PostgreSQL takes both in one.
 fn trigger_names(engine: Engine, table: &str) -> Vec<String> {
     match engine {
@@ -52,7 +76,7 @@ fn trigger_names(engine: Engine, table: &str) -> Vec<String> {
 
 fn sqlite_triggers(table: &UserTable) -> String {
     let name = table.table;
-    let owned = if table.user_optional { "NEW.subject IS NOT NULL AND " } else { "" };
+    let owned = if table.user_optional { "NEW.epoch IS NOT NULL AND " } else { "" };
     ["insert", "update"]
         .map(|event| {
             format!(
@@ -68,16 +92,32 @@ fn sqlite_triggers(table: &UserTable) -> String {
         .concat()
 }
 
-fn postgres_function() -> String {
+fn postgres_function(is_spread: bool) -> String {
     // The lock makes the check hold until the writer commits, also for code that never took the barrier.
+    let condition = "state = 'active' AND org_id = $1 AND subject = $2 AND epoch = $3 FOR SHARE";
+    let look = match is_spread {
+        false => {
+            let condition = ["org_id", "subject", "epoch"].into_iter().zip(1..).fold(
+                condition.to_owned(),
+                |text, (column, number)| {
+                    text.replace(&format!("${number}"), &format!("NEW.{column}"))
+                },
+            );
+            format!("SELECT TRUE INTO is_open FROM subjects WHERE {condition};")
+        }
+        true => format!(
+            "EXECUTE 'SELECT TRUE FROM ' || @.beside(TG_TABLE_NAME, 'subjects')
+                     || $q$ WHERE {condition}$q$
+             INTO is_open USING NEW.org_id, NEW.subject, NEW.epoch;"
+        ),
+    };
     format!(
         "CREATE OR REPLACE FUNCTION subject_wall() RETURNS trigger LANGUAGE plpgsql AS $$
+         DECLARE is_open BOOLEAN;
          BEGIN
-             IF NEW.subject IS NULL THEN RETURN NEW; END IF;
-             PERFORM 1 FROM subjects
-              WHERE org_id = NEW.org_id AND subject = NEW.subject
-                AND state = 'active' AND epoch = NEW.epoch FOR SHARE;
-             IF NOT FOUND THEN RAISE EXCEPTION '{WALL_MESSAGE}'; END IF;
+             IF NEW.epoch IS NULL THEN RETURN NEW; END IF;
+             {look}
+             IF is_open IS NULL THEN RAISE EXCEPTION '{WALL_MESSAGE}'; END IF;
              RETURN NEW;
          END $$;\n"
     )

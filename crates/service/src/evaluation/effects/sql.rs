@@ -273,9 +273,10 @@ pub async fn stored(tx: &mut Tx, org_id: &OrgId) -> Result<EffectsVersion> {
     let found = row!(
         tx,
         EffectsVersion,
-        "SELECT (SELECT MAX(id) FROM (
-                    SELECT MAX(delta_id) AS id FROM evaluation_deltas
-                    UNION ALL SELECT last_id AS id FROM folded_deltas WHERE deltas = 'evaluation_deltas') ids) AS verdicts,
+        "SELECT (SELECT CAST(SUM(n) AS BIGINT) FROM (
+                    SELECT COUNT(*) AS n FROM evaluation_deltas
+                    UNION ALL SELECT folded AS n FROM folded_deltas
+                     WHERE deltas = 'evaluation_deltas') all_deltas) AS verdicts,
                 (SELECT COUNT(*) FROM trial_epochs WHERE org_id = $1) AS epochs",
         org_id
     )?;

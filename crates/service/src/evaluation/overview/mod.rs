@@ -49,7 +49,7 @@ pub use numbers::{
     ChangeInterval, ContextTile, HeroBucket, PartnerTileRow, ScoreDistribution, ShadowWinRateTrend,
 };
 pub use sql::prepare;
-pub use sql::rollups::{gaps, install, trigger_names};
+pub use sql::rollups::{DELTAS, gaps, install, trigger_names};
 pub use sql::{fold, group_of, mismatches, rebuild};
 pub use windows::Bucket;
 

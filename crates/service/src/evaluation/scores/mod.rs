@@ -1,6 +1,6 @@
 //! Scores that other programs gave to sessions: shown beside our own verdicts, never mixed with them.
 //!
-//! A run of a scorer is imported once: the same again changes nothing, something else under its id is refused. A
+//! A run of a scorer is imported once for a user: the same again changes nothing, something else under its id is refused. A
 //! score belongs to its session's user and goes with the session.
 
 pub mod http;
@@ -44,11 +44,11 @@ pub async fn import(app: &Arc<App>, org_id: &OrgId, score: NewScore) -> Result<I
                 if sessions::hold(tx, org_id, &user_id, &score.session_id).await?.is_none() {
                     return Err(Error::not_found("session"));
                 }
-                let known = sql::find_run(tx, org_id, &score.source_run_id).await?;
+                let known = sql::find_run(tx, org_id, &user_id, &score.source_run_id).await?;
                 let recorded = known.is_none();
                 match known {
                     None => sql::insert(tx, &subject, score, now).await?,
-                    Some(known) if known.is(&user_id, score) => {}
+                    Some(known) if known.is(score) => {}
                     Some(_) => {
                         return Err(Error::refused(
                             Code::SourceRunIdReused,

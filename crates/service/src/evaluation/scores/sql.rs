@@ -9,7 +9,6 @@ use storage::{row, run};
 
 #[derive(sqlx_macros::FromRow)]
 pub struct StoredRun {
-    user_id: UserId,
     session_id: String,
     scorer_name: String,
     value: f64,
@@ -17,9 +16,8 @@ pub struct StoredRun {
 }
 
 impl StoredRun {
-    pub fn is(&self, user_id: &UserId, score: &NewScore) -> bool {
-        self.user_id == user_id
-            && self.session_id == score.session_id
+    pub fn is(&self, score: &NewScore) -> bool {
+        self.session_id == score.session_id
             && self.scorer_name == score.scorer_name
             && self.value.to_bits() == score.value.to_bits()
             && self.ts == score.ts
@@ -29,14 +27,16 @@ impl StoredRun {
 pub async fn find_run(
     tx: &mut Tx,
     org_id: &OrgId,
+    user_id: &UserId,
     source_run_id: &str,
 ) -> Result<Option<StoredRun>> {
     row!(
         tx,
         StoredRun,
-        "SELECT {user_of:imported_scores} AS user_id, session_id, scorer_name, value, ts FROM imported_scores
-         WHERE org_id = $1 AND source_run_id = $2",
+        "SELECT session_id, scorer_name, value, ts FROM imported_scores
+         WHERE org_id = $1 AND subject = $2 AND source_run_id = $3",
         org_id,
+        user_id,
         source_run_id
     )
 }

@@ -145,23 +145,30 @@ pub async fn put_candidate_verdict(
     new: &NewResult,
     now: i64,
 ) -> Result<()> {
+    let live = row!(
+        tx,
+        (bool,),
+        "SELECT r.is_success FROM evaluation_results r
+         WHERE r.org_id = $1 AND r.subject = $2 AND r.session_id = $3 AND r.evaluation_name = $4
+         ORDER BY r.evaluated_at DESC, r.result_id DESC LIMIT 1",
+        subject.org_id(),
+        subject.user_id(),
+        session_id,
+        &new.evaluation_name
+    )?;
     run!(
         tx,
         "INSERT INTO candidate_verdicts
            (org_id, subject, session_id, job_id, epoch, live_success, is_success, failure_type,
             failure_reason, judge, prompt_version, rubric_hash, cost_usd, evaluated_at)
-         VALUES ($1, $2, $3, $4, $5,
-                 (SELECT r.is_success FROM evaluation_results r
-                  WHERE r.org_id = $1 AND r.subject = $2 AND r.session_id = $3 AND r.evaluation_name = $6
-                  ORDER BY r.evaluated_at DESC, r.result_id DESC LIMIT 1),
-                 $7, $8, $9, $10, $11, $12, $13, $14)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
          ON CONFLICT (org_id, subject, session_id, job_id) DO NOTHING",
         subject.org_id(),
         subject.user_id(),
         session_id,
         job_id,
         subject.epoch(),
-        &new.evaluation_name,
+        live.map(|(is_success,)| is_success),
         new.is_success,
         new.failure_type,
         &new.failure_reason,

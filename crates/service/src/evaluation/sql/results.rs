@@ -183,17 +183,16 @@ pub async fn list_results(
                 "SELECT ",
                 "p.regular_vs_shadow, ",
                 verdict_columns!("{user_of:r} AS user_id"),
-                " FROM (SELECT r.* FROM evaluation_results r
-                     WHERE r.org_id = $1 AND ",
+                " FROM evaluation_results r
+                  LEFT JOIN shadow_sessions p
+                     ON p.org_id = r.org_id AND p.subject = r.subject AND p.session_id = r.session_id
+                    AND p.judge_prompt_version = $9
+                  WHERE r.org_id = $1 AND ",
                 $of_user,
                 " AND ($3 IS NULL OR r.session_id = $3) AND ($4 IS NULL OR r.agent_version = $4)
                      AND ($5 IS NULL OR r.evaluation_name = $5) AND ($10 = 0 OR r.is_newest OR r.evaluation_name <> 'agent_success') AND r.created_at >= COALESCE($6, 0)
                      AND r.created_at < COALESCE($7, 9223372036854775807)
-                     ORDER BY r.created_at DESC, r.result_id DESC LIMIT $8 + 0) r
-                  LEFT JOIN shadow_sessions p
-                     ON p.org_id = r.org_id AND p.subject = r.subject AND p.session_id = r.session_id
-                    AND p.judge_prompt_version = $9
-                  ORDER BY r.created_at DESC, r.result_id DESC"
+                  ORDER BY r.created_at DESC, r.result_id DESC LIMIT $8 + 0"
             ))
         };
     }

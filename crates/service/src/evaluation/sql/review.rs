@@ -17,18 +17,22 @@ pub async fn reviewable(
     rows!(
         tx,
         Reviewable,
-        "SELECT u.user_id, v.session_id, v.source, v.created_at / 604800 AS week, v.is_success, v.probability, d.half, d.chance,
+        "SELECT u.user_id, v.session_id, v.source, v.created_at / 604800 AS week, v.is_success, v.probability,
+                v.half, v.chance,
                 COALESCE((SELECT q.retrieval_experiment_arm FROM requests q
                            WHERE q.org_id = $1 AND q.subject = v.subject AND q.session_id = v.session_id
                              AND q.retrieval_experiment_id IS NOT NULL
                            ORDER BY q.created_at DESC, q.request_id LIMIT 1), '') AS arm
-         FROM (SELECT r.subject, r.session_id, r.source, r.created_at, r.is_success, r.probability
-                 FROM evaluation_results r WHERE r.org_id = $1 AND r.created_at >= $2 AND r.is_newest
+         FROM (SELECT r.subject, r.session_id, r.source, r.created_at, r.is_success, r.probability, d.half, d.chance
+                 FROM evaluation_results r
+                 LEFT JOIN review_draws d ON d.org_id = $1 AND d.subject = r.subject AND d.session_id = r.session_id
+                WHERE r.org_id = $1 AND r.created_at >= $2 AND r.is_newest
                UNION ALL
-               SELECT g.subject, g.session_id, g.source, g.created_at, NULL, g.probability
-                 FROM verdict_gaps g WHERE g.org_id = $1 AND g.created_at >= $2 AND g.is_newest) v
+               SELECT g.subject, g.session_id, g.source, g.created_at, NULL, g.probability, d.half, d.chance
+                 FROM verdict_gaps g
+                 LEFT JOIN review_draws d ON d.org_id = $1 AND d.subject = g.subject AND d.session_id = g.session_id
+                WHERE g.org_id = $1 AND g.created_at >= $2 AND g.is_newest) v
          JOIN subjects u ON u.org_id = $1 AND u.subject = v.subject
-         LEFT JOIN review_draws d ON d.org_id = $1 AND d.subject = v.subject AND d.session_id = v.session_id
          WHERE NOT EXISTS (SELECT 1 FROM session_labels l
                 WHERE l.org_id = $1 AND l.subject = v.subject AND l.session_id = v.session_id
                   AND l.evaluation_name = 'agent_success')
@@ -137,22 +141,30 @@ pub async fn predicted_sessions(
     rows!(
         tx,
         PredictedSession,
-        "SELECT v.source, v.subject, v.is_success, v.probability, t.out_of_fold, d.chance,
+        "SELECT v.source, v.subject, v.is_success, v.probability, v.out_of_fold, v.chance,
                 (SELECT l.is_success FROM session_labels l
                   WHERE l.org_id = $1 AND l.subject = v.subject AND l.session_id = v.session_id
                     AND l.evaluation_name = 'agent_success'
                   ORDER BY l.labelled_at DESC, l.labelled_by DESC LIMIT 1) AS label
-         FROM (SELECT r.subject, r.session_id, r.source, r.created_at, r.is_success, r.probability, r.judge
-                 FROM evaluation_results r WHERE r.org_id = $1 AND r.is_newest
+         FROM (SELECT r.subject, r.session_id, r.source, r.is_success, r.probability, t.out_of_fold, d.chance
+                 FROM evaluation_results r
+                 LEFT JOIN review_draws d
+                   ON d.org_id = $1 AND d.subject = r.subject AND d.session_id = r.session_id AND d.half = 'random'
+                 LEFT JOIN model_training t
+                   ON t.org_id = $1 AND t.subject = r.subject AND t.session_id = r.session_id
+                  AND r.judge = 'learned/' || t.model_number
+                WHERE r.org_id = $1 AND r.is_newest
+                  AND ($2 IS NULL OR r.created_at >= $2) AND ($3 IS NULL OR r.created_at <= $3)
                UNION ALL
-               SELECT g.subject, g.session_id, g.source, g.created_at, NULL, g.probability, g.judge
-                 FROM verdict_gaps g WHERE g.org_id = $1 AND g.is_newest) v
-         LEFT JOIN review_draws d
-           ON d.org_id = $1 AND d.subject = v.subject AND d.session_id = v.session_id AND d.half = 'random'
-         LEFT JOIN model_training t
-           ON t.org_id = $1 AND t.subject = v.subject AND t.session_id = v.session_id
-          AND v.judge = 'learned/' || t.model_number
-         WHERE ($2 IS NULL OR v.created_at >= $2) AND ($3 IS NULL OR v.created_at <= $3)
+               SELECT g.subject, g.session_id, g.source, NULL, g.probability, t.out_of_fold, d.chance
+                 FROM verdict_gaps g
+                 LEFT JOIN review_draws d
+                   ON d.org_id = $1 AND d.subject = g.subject AND d.session_id = g.session_id AND d.half = 'random'
+                 LEFT JOIN model_training t
+                   ON t.org_id = $1 AND t.subject = g.subject AND t.session_id = g.session_id
+                  AND g.judge = 'learned/' || t.model_number
+                WHERE g.org_id = $1 AND g.is_newest
+                  AND ($2 IS NULL OR g.created_at >= $2) AND ($3 IS NULL OR g.created_at <= $3)) v
          ORDER BY v.source, v.subject",
         org_id,
         from,

@@ -15,6 +15,42 @@ pub async fn take_turn(
     job: &Claim,
     now: i64,
 ) -> Result<bool> {
+    if take_from(tx, subject, session_id, job, "").await? {
+        return Ok(true);
+    }
+    let ended = row!(
+        tx,
+        (String, String),
+        "SELECT job_id, lease_token FROM judgements_under_way
+         WHERE org_id = $1 AND subject = $2 AND session_id = $3",
+        subject.org_id(),
+        subject.user_id(),
+        session_id
+    )?;
+    let Some((other_job, token)) = ended else { return Ok(false) };
+    let lives = row!(
+        tx,
+        (String,),
+        "SELECT job_id FROM jobs
+         WHERE job_id = $1 AND lease_token = $2 AND state = 'open' AND lease_until >= $3",
+        other_job,
+        &token,
+        now
+    )?;
+    match lives {
+        Some(_) => Ok(false),
+        None => take_from(tx, subject, session_id, job, &token).await,
+    }
+}
+
+/// Takes a turn that is free, the job's own, or still that of the lease `ended`.
+async fn take_from(
+    tx: &mut Tx,
+    subject: &SubjectWrite,
+    session_id: &str,
+    job: &Claim,
+    ended: &str,
+) -> Result<bool> {
     let taken = row!(
         tx,
         (i64,),
@@ -22,10 +58,7 @@ pub async fn take_turn(
          VALUES ($1, $2, $3, $4, $5, $6)
          ON CONFLICT (org_id, subject, session_id) DO UPDATE SET
             epoch = excluded.epoch, job_id = excluded.job_id, lease_token = excluded.lease_token
-         WHERE judgements_under_way.lease_token = excluded.lease_token OR NOT EXISTS (
-            SELECT 1 FROM jobs j
-             WHERE j.job_id = judgements_under_way.job_id AND j.lease_token = judgements_under_way.lease_token
-               AND j.state = 'open' AND j.lease_until >= $7)
+         WHERE judgements_under_way.lease_token IN (excluded.lease_token, $7)
          RETURNING epoch",
         subject.org_id(),
         subject.user_id(),
@@ -33,7 +66,7 @@ pub async fn take_turn(
         subject.epoch(),
         &job.job_id,
         &job.lease_token,
-        now
+        ended
     )?;
     Ok(taken.is_some())
 }

@@ -2,10 +2,11 @@
 
 use crate::experiments::{Arm, Experiment, NewExposure};
 use base::owner::{OrgId, UserId};
+use sqlx::types::Json;
 use storage::db::Tx;
-use storage::error::{Error, Result};
-use storage::run;
+use storage::error::Result;
 use storage::subjects::SubjectWrite;
+use storage::{row, run};
 
 /// Adds a search to what its session was served, or would have been. A playbook counts as coming from the holdout
 /// when a user who was exposed as such is among its sources.
@@ -25,18 +26,16 @@ pub async fn put_exposure(
         }
         Arm::Holdout => (0, 0, &[][..]),
     };
-    let playbooks = serde_json::to_string(playbooks).map_err(|e| Error::Internal(e.to_string()))?;
+    let from_holdout = match playbooks {
+        [] => 0,
+        some => from_holdout(tx, subject.org_id(), &experiment.experiment_id, some).await?,
+    };
     run!(
         tx,
         "INSERT INTO experiment_exposures
            (org_id, subject, session_id, experiment_id, epoch, number, arm, first_exposed_at,
             last_exposed_at, searches, found, served, served_new, served_from_holdout)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8, 1, $9, $10, $11,
-            (SELECT COUNT(DISTINCT s.agent_playbook_id)
-               FROM agent_playbook_sources s
-               JOIN experiment_exposures x ON x.org_id = s.org_id AND x.subject = s.subject
-                AND x.experiment_id = $4 AND x.arm = 'holdout'
-              WHERE s.org_id = $1 AND s.agent_playbook_id IN {integers:$12}))
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8, 1, $9, $10, $11, $12)
          ON CONFLICT (org_id, subject, session_id, experiment_id) DO UPDATE SET
             last_exposed_at = excluded.last_exposed_at,
             searches = experiment_exposures.searches + 1,
@@ -55,9 +54,31 @@ pub async fn put_exposure(
         found,
         served,
         served_new,
-        playbooks
+        from_holdout
     )?;
     Ok(())
+}
+
+/// Number of these playbooks with a source who was exposed as one of the holdout.
+async fn from_holdout(
+    tx: &mut Tx,
+    org_id: &OrgId,
+    experiment_id: &str,
+    playbooks: &[i64],
+) -> Result<i64> {
+    let found = row!(
+        tx,
+        (i64,),
+        "SELECT COUNT(DISTINCT s.agent_playbook_id)
+           FROM agent_playbook_sources s
+           JOIN experiment_exposures x ON x.org_id = s.org_id AND x.subject = s.subject
+            AND x.experiment_id = $2 AND x.arm = 'holdout'
+          WHERE s.org_id = $1 AND s.agent_playbook_id IN {integers:$3}",
+        org_id,
+        experiment_id,
+        Json(playbooks)
+    )?;
+    Ok(found.map_or(0, |(count,)| count))
 }
 
 pub async fn delete_exposures(

@@ -46,14 +46,31 @@ pub async fn stale_experiments(tx: &mut Tx) -> Result<Vec<(OrgId, String)>> {
     )
 }
 
-/// Those of `users` (a JSON list of subjects) whose stale marks no other transaction has locked; locks them until the
+/// Those of `users` whose stale marks no other transaction has locked; locks them until the
 /// transaction ends.
-pub async fn hold_marks(
+pub async fn hold_marks<'u>(
     tx: &mut Tx,
     org_id: &OrgId,
     experiment_id: &str,
-    users: &str,
+    users: impl Iterator<Item = &'u UserId>,
 ) -> Result<Vec<UserId>> {
+    if tx.is_spread() {
+        // One statement cannot lock rows on several servers.
+        let mut held = Vec::new();
+        for user_id in users {
+            let found = row!(
+                tx,
+                (i64,),
+                "SELECT marks FROM experiment_stale_users
+                 WHERE org_id = $1 AND subject = $2 AND experiment_id = $3 {lock:UPDATE SKIP LOCKED}",
+                org_id,
+                user_id,
+                experiment_id
+            )?;
+            held.extend(found.map(|_| user_id.clone()));
+        }
+        return Ok(held);
+    }
     let found = rows!(
         tx,
         (UserId,),
@@ -62,7 +79,7 @@ pub async fn hold_marks(
          ORDER BY m.subject {lock:UPDATE SKIP LOCKED}",
         org_id,
         experiment_id,
-        users
+        tx.subjects_json(org_id, users)?
     )?;
     Ok(found.into_iter().map(|(user_id,)| user_id).collect())
 }
@@ -330,14 +347,15 @@ pub async fn contaminated_sessions(
     rows!(
         tx,
         (UserId, String),
-        "SELECT {user_of:c}, c.session_id FROM (
-             SELECT DISTINCT q.org_id, q.subject, q.session_id
-               FROM experiment_user_sums u CROSS JOIN requests q CROSS JOIN interactions i
+        "SELECT user_id, session_id FROM (
+             SELECT DISTINCT q.subject, q.session_id, n.user_id
+               FROM experiment_user_sums u CROSS JOIN requests q CROSS JOIN interactions i CROSS JOIN subjects n
               WHERE u.org_id = $1 AND u.experiment_id = $2 AND u.contaminated > 0
                 AND q.org_id = u.org_id AND q.subject = u.subject
                 AND q.retrieval_experiment_id = u.experiment_id AND q.retrieval_experiment_arm = 'holdout'
                 AND i.org_id = q.org_id AND i.subject = q.subject AND i.session_id = q.session_id
                 AND i.request_id = q.request_id AND i.retrieved_learnings <> '[]'
+                AND n.org_id = u.org_id AND n.subject = u.subject
               ORDER BY q.subject, q.session_id LIMIT $3 + 0) c
           ORDER BY 1, 2",
         org_id,

@@ -65,7 +65,7 @@ pub async fn drafts(tx: &mut Tx, org_id: &OrgId, ids: &[i64]) -> Result<Vec<Prop
         tx,
         ProposalTexts,
         "SELECT proposal_id, learning_id, content, \"trigger\", rationale FROM tuning_proposals
-         WHERE org_id = $1 AND kind = 'agent_playbook' AND subject IS NULL AND learning_id IN {texts:$2}
+         WHERE org_id = $1 AND kind = 'agent_playbook' AND epoch IS NULL AND learning_id IN {texts:$2}
          ORDER BY proposal_id",
         org_id,
         Json(ids)
@@ -76,7 +76,7 @@ pub async fn rewrite_draft(tx: &mut Tx, org_id: &OrgId, draft: &ProposalTexts) -
     run!(
         tx,
         "UPDATE tuning_proposals SET content = $3, \"trigger\" = $4, rationale = $5
-         WHERE org_id = $1 AND proposal_id = $2 AND subject IS NULL",
+         WHERE org_id = $1 AND proposal_id = $2 AND epoch IS NULL",
         org_id,
         &draft.proposal_id,
         &draft.content,

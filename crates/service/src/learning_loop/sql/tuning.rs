@@ -11,13 +11,20 @@ use base::owner::{OrgId, UserId};
 use judge::LearningKind;
 use storage::db::Tx;
 use storage::error::Result;
-use storage::subjects::SubjectWrite;
+use storage::subjects::{Subject, SubjectWrite};
 use storage::{row, rows, run};
 
 macro_rules! columns {
     () => {
-        "proposal_id, kind, learning_id, {user_of:tuning_proposals} AS user_id, action, content, \"trigger\", \
-         rationale, drafted_by, judged, impact, impact_upper, status, created_at, decided_at, trial, digest"
+        columns!("{user_of:tuning_proposals}")
+    };
+    ($user_id:literal) => {
+        concat!(
+            "proposal_id, kind, learning_id, ",
+            $user_id,
+            " AS user_id, action, content, \"trigger\", rationale, drafted_by, judged, impact, impact_upper, \
+             status, created_at, decided_at, trial, digest"
+        )
     };
 }
 
@@ -120,10 +127,10 @@ pub async fn insert_proposal(
            (proposal_id, org_id, subject, epoch, kind, learning_id, digest, action, content, \"trigger\",
             rationale, drafted_by, judged, impact, impact_upper, trial, status, created_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, 'open', $17)
-         ON CONFLICT (org_id, kind, learning_id, digest) DO NOTHING",
+         ON CONFLICT (org_id, kind, learning_id, digest, subject) DO NOTHING",
         proposal.proposal_id,
         org_id,
-        owner.map(SubjectWrite::user_id),
+        tx.owner(org_id, owner),
         owner.map(SubjectWrite::epoch),
         proposal.kind,
         proposal.learning_id,
@@ -224,15 +231,18 @@ pub async fn hold(
     org_id: &OrgId,
     proposal_id: &str,
 ) -> Result<Option<TuningProposal>> {
+    let sql = "SELECT subject FROM tuning_proposals WHERE org_id = $1 AND proposal_id = $2";
+    let Some((owner,)) = row!(tx, (Subject,), sql, org_id, proposal_id)? else { return Ok(None) };
     row!(
         tx,
         TuningProposal,
         concat!(
             "SELECT ",
-            columns!(),
-            " FROM tuning_proposals WHERE org_id = $1 AND proposal_id = $2 {lock:UPDATE}"
+            columns!("(SELECT u.user_id FROM subjects u WHERE u.org_id = $1 AND u.subject = $2)"),
+            " FROM tuning_proposals WHERE org_id = $1 AND subject = $2 AND proposal_id = $3 {lock:UPDATE}"
         ),
         org_id,
+        owner,
         proposal_id
     )
 }
@@ -248,14 +258,51 @@ pub async fn settle(
 ) -> Result<()> {
     run!(
         tx,
-        "UPDATE tuning_proposals SET status = $3, decided_at = $4, epoch = $5
-         WHERE org_id = $1 AND proposal_id = $2",
+        "UPDATE tuning_proposals SET status = $4, decided_at = $5, epoch = $6
+         WHERE org_id = $1 AND subject = $2 AND proposal_id = $3",
         org_id,
+        tx.owner(org_id, owner),
         proposal_id,
         status,
         now,
         owner.map(SubjectWrite::epoch)
     )?;
+    Ok(())
+}
+
+/// A text that a model drafted for everybody from somebody's sessions goes when one of these does: to be called before
+/// evidence of a person, or of one of their sessions, is deleted. On one server a trigger does it; on Citus the
+/// organization's proposals are on another one.
+pub async fn forget_drafts(
+    tx: &mut Tx,
+    org_id: &OrgId,
+    user_id: &UserId,
+    session_id: Option<&str>,
+) -> Result<()> {
+    if !tx.is_spread() {
+        return Ok(());
+    }
+    let found = rows!(
+        tx,
+        (String,),
+        "SELECT DISTINCT proposal_id FROM tuning_evidence
+         WHERE org_id = $1 AND subject = $2 AND ($3 IS NULL OR session_id = $3)",
+        org_id,
+        user_id,
+        session_id
+    )?;
+    for (proposal_id,) in found {
+        run!(
+            tx,
+            "UPDATE tuning_proposals
+                SET content = '', \"trigger\" = '', rationale = 'What it was drafted from is gone.',
+                    drafted_by = 'rules', action = CASE WHEN status = 'open' THEN 'archive' ELSE action END
+              WHERE org_id = $1 AND subject = $2 AND proposal_id = $3 AND epoch IS NULL AND action = 'edit'",
+            org_id,
+            tx.owner(org_id, None),
+            proposal_id
+        )?;
+    }
     Ok(())
 }
 
@@ -266,6 +313,7 @@ pub async fn forget_session(
     user_id: &UserId,
     session_id: &str,
 ) -> Result<()> {
+    forget_drafts(tx, org_id, user_id, Some(session_id)).await?;
     run!(
         tx,
         "DELETE FROM tuning_evidence WHERE org_id = $1 AND subject = $2 AND session_id = $3",

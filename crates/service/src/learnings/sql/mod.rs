@@ -68,7 +68,7 @@ use filtered;
 
 macro_rules! has_tag {
     () => {
-        " AND ($7 IS NULL OR EXISTS (SELECT * FROM {texts:b.tags} AS has INTERSECT SELECT * FROM {texts:$7} AS wanted))"
+        " AND ($7 IS NULL OR {tagged:$7})"
     };
 }
 use has_tag;

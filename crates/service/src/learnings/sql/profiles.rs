@@ -51,7 +51,7 @@ macro_rules! passing {
 }
 pub(super) use {columns, passing};
 
-/// Stores a new profile; false when the organization has one of this id.
+/// Stores a new profile; false when the person has one of this id.
 pub async fn insert(
     tx: &mut Tx,
     subject: &SubjectWrite,
@@ -65,7 +65,7 @@ pub async fn insert(
             generated_from_request_id, profile_time_to_live, expiration_timestamp, custom_features, source,
             status, tags, source_interaction_ids, revision, terms)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 1, $16)
-         ON CONFLICT (org_id, profile_id) DO NOTHING",
+         ON CONFLICT (org_id, profile_id, subject) DO NOTHING",
         profile.profile_no,
         subject.org_id(),
         subject.user_id(),
@@ -177,7 +177,11 @@ pub async fn hold(
         Profile,
         concat!(
             "SELECT ",
-            columns!(),
+            columns!(
+                "(SELECT u.user_id FROM subjects u WHERE u.org_id = $1 AND u.subject = $2) AS user_id",
+                "b.",
+                ""
+            ),
             " FROM profiles b WHERE b.org_id = $1 AND b.subject = $2 AND b.profile_id = $3 {lock:UPDATE}"
         ),
         org_id,

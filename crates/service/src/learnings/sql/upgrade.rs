@@ -26,13 +26,14 @@ macro_rules! upgrade_of {
                     tx,
                     (UserId,),
                     concat!(
-                        "SELECT {user_of:people} FROM (SELECT DISTINCT org_id, subject FROM ",
+                        "SELECT user_id FROM (SELECT DISTINCT b.subject, u.user_id FROM ",
                         $table,
-                        " WHERE org_id = $1
-                          AND subject > COALESCE($2, {subject:'00000000000000000000000000000000'}) AND ",
+                        " b JOIN subjects u ON u.org_id = b.org_id AND u.subject = b.subject
+                          WHERE b.org_id = $1
+                          AND b.subject > COALESCE($2, {subject:'00000000000000000000000000000000'}) AND ",
                         $selected,
-                        " AND ($5 IS NULL OR subject = $5) AND ($6 = 0 OR status = 'pending')
-                         ORDER BY subject LIMIT $7 + 0) AS people ORDER BY people.subject"
+                        " AND ($5 IS NULL OR b.subject = $5) AND ($6 = 0 OR status = 'pending')
+                         ORDER BY b.subject LIMIT $7 + 0) AS people ORDER BY subject"
                     ),
                     org_id,
                     after,

@@ -156,15 +156,22 @@ pub async fn set_status(
 
 /// One playbook, held until the transaction ends.
 pub async fn hold(tx: &mut Tx, org_id: &OrgId, id: i64) -> Result<Option<UserPlaybook>> {
+    let Some(user_id) = owner(tx, org_id, id).await? else { return Ok(None) };
     row!(
         tx,
         UserPlaybook,
         concat!(
             "SELECT ",
-            columns!(),
-            " FROM user_playbooks b WHERE b.org_id = $1 AND b.user_playbook_id = $2 {lock:UPDATE}"
+            columns!(
+                "(SELECT u.user_id FROM subjects u WHERE u.org_id = $1 AND u.subject = $2) AS user_id",
+                "b.",
+                ""
+            ),
+            " FROM user_playbooks b
+              WHERE b.org_id = $1 AND b.subject = $2 AND b.user_playbook_id = $3 {lock:UPDATE}"
         ),
         org_id,
+        user_id,
         id
     )
 }

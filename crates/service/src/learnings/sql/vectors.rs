@@ -1,5 +1,7 @@
 //! SQL of the vector tables.
 
+use std::collections::BTreeSet;
+
 use base::owner::{OrgId, UserId};
 use judge::LearningKind;
 use storage::db::Tx;
@@ -135,26 +137,29 @@ pub async fn newer_than(
 
 /// People, and organizations (without a person), who have rows without a vector by `model`.
 pub async fn behind(tx: &mut Tx, model: &str, limit: i64) -> Result<Vec<(OrgId, Option<UserId>)>> {
-    rows!(
-        tx,
-        (OrgId, Option<UserId>),
-        "SELECT people.org_id, {user_of:people} FROM (SELECT DISTINCT org_id, subject FROM (
-            SELECT b.org_id, b.subject FROM profiles b WHERE NOT EXISTS (
+    let mut behind = BTreeSet::new();
+    for sql in [
+        "SELECT DISTINCT b.org_id, u.user_id
+           FROM profiles b JOIN subjects u ON u.org_id = b.org_id AND u.subject = b.subject
+          WHERE NOT EXISTS (
                 SELECT 1 FROM profile_vectors v WHERE v.org_id = b.org_id AND v.subject = b.subject
                    AND v.profile_no = b.profile_no AND v.revision = b.revision AND v.model = $1)
-            UNION ALL
-            SELECT b.org_id, b.subject FROM user_playbooks b WHERE NOT EXISTS (
+          LIMIT $2 + 0",
+        "SELECT DISTINCT b.org_id, u.user_id
+           FROM user_playbooks b JOIN subjects u ON u.org_id = b.org_id AND u.subject = b.subject
+          WHERE NOT EXISTS (
                 SELECT 1 FROM user_playbook_vectors v WHERE v.org_id = b.org_id AND v.subject = b.subject
                    AND v.user_playbook_id = b.user_playbook_id AND v.revision = b.revision AND v.model = $1)
-            UNION ALL
-            SELECT b.org_id, NULL FROM agent_playbooks b WHERE NOT EXISTS (
+          LIMIT $2 + 0",
+        "SELECT DISTINCT b.org_id, CAST(NULL AS TEXT) FROM agent_playbooks b
+          WHERE NOT EXISTS (
                 SELECT 1 FROM agent_playbook_vectors v WHERE v.org_id = b.org_id
-                   AND v.agent_playbook_id = b.agent_playbook_id AND v.revision = b.revision
-                   AND v.model = $1)) AS rows_behind
-         LIMIT $2 + 0) AS people",
-        model,
-        limit
-    )
+                   AND v.agent_playbook_id = b.agent_playbook_id AND v.revision = b.revision AND v.model = $1)
+          LIMIT $2 + 0",
+    ] {
+        behind.extend(rows!(tx, (OrgId, Option<UserId>), sql, model, limit)?);
+    }
+    Ok(behind.into_iter().take(usize::try_from(limit).unwrap_or(usize::MAX)).collect())
 }
 
 /// Deletes the vector of an agent playbook's text.

@@ -39,7 +39,6 @@ pub struct NewRequest<'a> {
     pub agent_version: &'a str,
     pub evaluation_only: bool,
     pub session_finished: bool,
-    /// The attribution that was sent.
     pub experiment: Option<Attribution>,
     pub content_sha256: &'a str,
     /// The answer to a repeat; the turns' ids and the attribution are read from their rows.
@@ -62,23 +61,28 @@ struct AnsweredRequest {
     retrieval_experiment_arm: Option<Arm>,
 }
 
-/// The answers that were given to request ids that were published before.
+/// A request id, which is its user's.
+pub type RequestKey = (Subject, String);
+
+/// The answers that were given to request ids that were published before by the same users.
 pub async fn find_answers(
     tx: &mut Tx,
     org_id: &OrgId,
-    request_ids: &[&str],
-) -> Result<HashMap<String, StoredAnswer>> {
-    if request_ids.is_empty() {
+    sent: &[RequestKey],
+) -> Result<HashMap<RequestKey, StoredAnswer>> {
+    if sent.is_empty() {
         return Ok(HashMap::new());
     }
+    let (subjects, request_ids): (Vec<_>, Vec<_>) = sent.iter().cloned().unzip();
     let found = rows!(
         tx,
         AnsweredRequest,
         "SELECT request_id, subject, session_id, content_sha256, answer, retrieval_experiment_id,
                 retrieval_experiment_arm
-         FROM requests WHERE org_id = $1 AND request_id IN {texts:$2}",
+         FROM requests WHERE org_id = $1 AND subject IN {subjects:$2} AND request_id IN {texts:$3}",
         org_id,
-        listed(request_ids)?
+        listed(&subjects)?,
+        listed(&request_ids)?
     )?;
     if found.is_empty() {
         return Ok(HashMap::new());
@@ -86,27 +90,28 @@ pub async fn find_answers(
     let places: Vec<_> = found.iter().map(|r| (r.subject, &r.session_id, &r.request_id)).collect();
     let turns = rows!(
         tx,
-        (String, i64),
-        "SELECT i.request_id, i.interaction_id FROM {lists:$2} AS place CROSS JOIN interactions i
+        (Subject, String, i64),
+        "SELECT i.subject, i.request_id, i.interaction_id FROM {lists:$2} AS place CROSS JOIN interactions i
          WHERE i.org_id = $1 AND i.subject = {subject:place.value ->> 0}
            AND i.session_id = place.value ->> 1 AND i.request_id = place.value ->> 2
          ORDER BY i.interaction_id",
         org_id,
         listed(&places)?
     )?;
-    let mut ids: HashMap<String, Vec<i64>> = HashMap::new();
-    for (request_id, interaction_id) in turns {
-        ids.entry(request_id).or_default().push(interaction_id);
+    let mut ids: HashMap<RequestKey, Vec<i64>> = HashMap::new();
+    for (subject, request_id, interaction_id) in turns {
+        ids.entry((subject, request_id)).or_default().push(interaction_id);
     }
     let answers = found.into_iter().map(|request| {
         let pair = request.retrieval_experiment_id.zip(request.retrieval_experiment_arm);
+        let key = (request.subject, request.request_id);
         let answer = StoredAnswer {
             content_sha256: request.content_sha256,
             answer: request.answer.0,
-            interaction_ids: ids.remove(&request.request_id).unwrap_or_default(),
+            interaction_ids: ids.remove(&key).unwrap_or_default(),
             experiment: pair.map(|(experiment_id, arm)| Attribution { experiment_id, arm }),
         };
-        (request.request_id, answer)
+        (key, answer)
     });
     Ok(answers.collect())
 }
@@ -115,30 +120,33 @@ fn listed(items: &[impl Serialize]) -> Result<String> {
     serde_json::to_string(items).map_err(|e| Error::Internal(e.to_string()))
 }
 
-/// The attributions stored with requests, of those that have one.
-async fn find_attributions(
+/// A session of a person.
+pub type SessionKey<'a> = (Subject, &'a str);
+
+/// The attributions of sessions by their newest exposures, of those that have one.
+pub async fn find_exposures(
     tx: &mut Tx,
     org_id: &OrgId,
-    request_ids: &[&str],
-) -> Result<HashMap<String, Attribution>> {
+    sessions: &[SessionKey<'_>],
+) -> Result<HashMap<(Subject, String), Attribution>> {
+    if sessions.is_empty() {
+        return Ok(HashMap::new());
+    }
     let found = rows!(
         tx,
-        (String, String, Arm),
-        "SELECT request_id, retrieval_experiment_id, retrieval_experiment_arm FROM requests
-         WHERE org_id = $1 AND request_id IN {texts:$2} AND retrieval_experiment_id IS NOT NULL",
+        (Subject, String, String, Arm),
+        "SELECT x.subject, x.session_id, x.experiment_id, x.arm
+           FROM {lists:$2} AS session CROSS JOIN experiment_exposures x
+          WHERE x.org_id = $1 AND x.subject = {subject:session.value ->> 0}
+            AND x.session_id = session.value ->> 1
+          ORDER BY x.number",
         org_id,
-        listed(request_ids)?
+        listed(sessions)?
     )?;
-    let each = found.into_iter();
-    Ok(each.map(|(id, experiment_id, arm)| (id, Attribution { experiment_id, arm })).collect())
-}
-
-/// A request that was stored.
-pub struct StoredRequest {
-    /// In order.
-    pub interaction_ids: Vec<i64>,
-    /// The attribution of its session's exposure, if none was sent.
-    pub experiment: Option<Attribution>,
+    let each = found.into_iter().map(|(subject, session_id, experiment_id, arm)| {
+        ((subject, session_id), Attribution { experiment_id, arm })
+    });
+    Ok(each.collect())
 }
 
 /// A turn as its row is written.
@@ -246,14 +254,14 @@ impl<'a> Growth<'a> {
 }
 
 /// Stores requests of an organization, in the order in which they were received: their turns, their rows, and what they
-/// add to their sessions, with the work that follows from them.
+/// add to their sessions, with the work that follows from them. Gives the ids of their turns, in order.
 pub async fn insert_requests(
     tx: &mut Tx,
     org_id: &OrgId,
     requests: &[NewRequest<'_>],
     learning: &[Planned],
     due: &[Planned],
-) -> Result<Vec<StoredRequest>> {
+) -> Result<Vec<Vec<i64>>> {
     let mut changes = Changes::default();
     // First, because it is where publishes of one person wait for each other: their turns are then numbered in the
     // order in which they become visible.
@@ -277,23 +285,11 @@ pub async fn insert_requests(
     let sessions: Vec<Growth<'_>> = sessions.into_values().collect();
     changes.add(GROW_SESSIONS, vec![org_id.into(), Value::lists(&sessions)?]);
     Planned::add_all(due, &mut changes)?;
-    changes.add(COUNT_EXPOSURES, vec![org_id.into(), Value::lists(&sessions)?]);
-    let mut interaction_ids = tx.apply(changes).await?;
     // Turns are numbered in the order of the list.
-    let exposures = interaction_ids.split_off(turns.len());
-    let mut attributions = match exposures.as_slice() {
-        [0] => HashMap::new(),
-        _ => {
-            let ids: Vec<&str> = requests.iter().map(|request| request.request_id).collect();
-            find_attributions(tx, org_id, &ids).await?
-        }
-    };
-    let mut interaction_ids = interaction_ids.into_iter();
-    let stored = requests.iter().map(|request| StoredRequest {
-        interaction_ids: interaction_ids.by_ref().take(request.items.len()).collect(),
-        experiment: attributions.remove(request.request_id),
-    });
-    Ok(stored.collect())
+    let mut interaction_ids = tx.apply(changes).await?.into_iter();
+    let each =
+        requests.iter().map(|request| interaction_ids.by_ref().take(request.items.len()).collect());
+    Ok(each.collect())
 }
 
 const INSERT_TURNS: &str = storage::statement!(
@@ -319,22 +315,9 @@ const INSERT_REQUESTS: &str = storage::statement!(
             CAST(value ->> 'epoch' AS BIGINT), CAST(value ->> 'created_at' AS BIGINT),
             CAST(value ->> 'received_at' AS BIGINT), value ->> 'source', value ->> 'agent_version',
             CAST(value ->> 'evaluation_only' AS BOOLEAN),
-            COALESCE(value -> 'experiment' ->> 'experiment_id',
-                     (SELECT x.experiment_id FROM experiment_exposures x
-                       WHERE x.org_id = $1 AND x.subject = {subject:value ->> 'subject'}
-                         AND x.session_id = value ->> 'session_id' ORDER BY x.number DESC LIMIT 1)),
-            COALESCE(value -> 'experiment' ->> 'arm',
-                     (SELECT x.arm FROM experiment_exposures x
-                       WHERE x.org_id = $1 AND x.subject = {subject:value ->> 'subject'}
-                         AND x.session_id = value ->> 'session_id' ORDER BY x.number DESC LIMIT 1)),
+            value -> 'experiment' ->> 'experiment_id', value -> 'experiment' ->> 'arm',
             value ->> 'content_sha256', value -> 'answer', value ->> 'learning'
        FROM {lists:$2} AS request"
-);
-
-/// Exposures of sessions to experiments: requests without an attribution of their own get that of their session's.
-const COUNT_EXPOSURES: &str = storage::statement!(
-    "SELECT COUNT(*) FROM {lists:$2} AS session CROSS JOIN experiment_exposures x
-      WHERE x.org_id = $1 AND x.subject = {subject:value ->> 'subject'} AND x.session_id = value ->> 'session_id'"
 );
 
 /// Adds requests to the summaries of their sessions. The first request is the earliest by (time, id): an import may

@@ -106,7 +106,8 @@ pub async fn requests_of_session(
     )
 }
 
-/// The user of a request, whether it feeds learning, whether it was for evaluation only, and its last turn.
+/// The user of a request, whether it feeds learning, whether it was for evaluation only, and its last turn. Of several
+/// users' requests with this id it is the newest.
 pub async fn request_for_learning(
     tx: &mut Tx,
     org_id: &OrgId,
@@ -119,19 +120,19 @@ pub async fn request_for_learning(
                 (SELECT COALESCE(MAX(i.interaction_id), 0) FROM interactions i
                   WHERE i.org_id = r.org_id AND i.subject = r.subject AND i.session_id = r.session_id
                     AND i.request_id = r.request_id)
-         FROM requests r WHERE r.org_id = $1 AND r.request_id = $2",
+         FROM requests r WHERE r.org_id = $1 AND r.request_id = $2 ORDER BY r.created_at DESC LIMIT 1",
         org_id,
         request_id
     )
 }
 
-/// The user and session of a request.
-pub async fn locate_request(
+/// The users and sessions of the requests with an id: one, unless several users sent the same.
+pub async fn locate_requests(
     tx: &mut Tx,
     org_id: &OrgId,
     request_id: &str,
-) -> Result<Option<(UserId, String)>> {
-    row!(
+) -> Result<Vec<(UserId, String)>> {
+    rows!(
         tx,
         (UserId, String),
         "SELECT {user_of:r}, r.session_id FROM requests r WHERE r.org_id = $1 AND r.request_id = $2",

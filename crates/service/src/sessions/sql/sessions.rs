@@ -148,30 +148,50 @@ pub async fn list_sessions(
             )
         };
     }
-    // Users, first words and usages are looked up for the sessions of the page only.
-    macro_rules! list {
-        ($of_user:literal, $after:literal, $direction:literal) => {
-            storage::statement!(concat!(
-                "SELECT s.*, {user_of:s} AS user_id,
-                   (SELECT SUBSTR(i.content, 1, 200) FROM interactions i
-                    WHERE i.org_id = $1 AND i.subject = s.subject AND i.session_id = s.session_id
-                      AND LOWER(i.role) = 'user' AND i.content <> ''
-                    ORDER BY i.created_at, i.interaction_id LIMIT 1) AS first_words,
-                   (SELECT CAST({json_rows:i.usage} AS TEXT) FROM interactions i
-                    WHERE i.org_id = $1 AND i.subject = s.subject AND i.session_id = s.session_id
-                      AND i.usage IS NOT NULL) AS usages
-                 FROM (SELECT s.org_id, s.subject, ",
+    macro_rules! looked_up {
+        () => {
+            ", {user_of:s} AS user_id,
+               (SELECT SUBSTR(i.content, 1, 200) FROM interactions i
+                WHERE i.org_id = $1 AND i.subject = s.subject AND i.session_id = s.session_id
+                  AND LOWER(i.role) = 'user' AND i.content <> ''
+                ORDER BY i.created_at, i.interaction_id LIMIT 1) AS first_words,
+               (SELECT CAST({json_rows:i.usage} AS TEXT) FROM interactions i
+                WHERE i.org_id = $1 AND i.subject = s.subject AND i.session_id = s.session_id
+                  AND i.usage IS NOT NULL) AS usages"
+        };
+    }
+    macro_rules! page {
+        ($looked_up:expr, $of_user:literal, $after:literal, $direction:literal) => {
+            concat!(
+                "SELECT s.org_id, s.subject, ",
                 session_columns!(),
                 ", v.is_success, v.failure_type, v.failure_reason,
                    v.number_of_corrections AS number_of_correction_per_session, v.is_escalated",
+                $looked_up,
                 filtered!($of_user),
                 " AND ($14 IS NULL OR (s.last_request_at, s.subject, s.session_id) ",
                 $after,
                 " ($14, $15, $16)) ORDER BY ",
                 by_activity!($direction),
-                " LIMIT $17 + 0) s ORDER BY ",
-                by_activity!($direction)
-            ))
+                " LIMIT $17 + 0"
+            )
+        };
+    }
+    // Users, first words and usages are looked up for the sessions of the page only. Citus does so beside the sessions:
+    // what it has put together from several servers it cannot look anything up for.
+    macro_rules! list {
+        ($of_user:literal, $after:literal, $direction:literal) => {
+            match tx.is_spread() {
+                true => storage::statement!(page!(looked_up!(), $of_user, $after, $direction)),
+                false => storage::statement!(concat!(
+                    "SELECT s.*",
+                    looked_up!(),
+                    " FROM (",
+                    page!("", $of_user, $after, $direction),
+                    ") s ORDER BY ",
+                    by_activity!($direction)
+                )),
+            }
         };
     }
     let sql = match (&filter.user_id, filter.order) {

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::at_hand::AtHand;
-use super::{Connection, Held, Promise, Reading, SubjectHash, Tx, Work, classify};
+use super::{Connection, Held, Promise, Reading, SubjectHash, Tx, Work, citus, classify};
 use crate::error::{Error, Result};
 use hosts::{Hosts, PATIENCE, Target, is_lost};
 pub use pooler::Pooler;
@@ -52,6 +52,8 @@ pub(super) struct Postgres {
     /// None behind a pooler without a way around it.
     listener: Option<Arc<Target>>,
     keeps_statements: bool,
+    /// True if tables are spread over several servers (Citus).
+    pub(super) is_spread: bool,
     at_hand: AtHand<sqlx::Postgres>,
     tasks: TaskTracker,
     stop: CancellationToken,
@@ -76,7 +78,8 @@ impl Postgres {
         if keeps_statements && pooler::is_there(&options).await.map_err(|e| classify(e.into()))? {
             return Err(Error::Internal(pooler::REFUSAL.to_owned()));
         }
-        let pool = open(&hosts, options, settings.connections).await?;
+        let is_spread = citus::is_there(&options).await.map_err(|e| classify(e.into()))?;
+        let pool = open(&hosts, options, settings.connections, is_spread).await?;
         let standby = match &settings.read_url {
             Some(url) => {
                 let hosts = Arc::new(Hosts::new(Target::parse(url, keeps_statements)?));
@@ -90,7 +93,8 @@ impl Postgres {
                     }
                 };
                 Some(Standby {
-                    pool: options_of(&hosts, settings.connections).connect_lazy_with(options),
+                    pool: options_of(&hosts, settings.connections, is_spread)
+                        .connect_lazy_with(options),
                     hosts,
                 })
             }
@@ -113,6 +117,7 @@ impl Postgres {
             standby,
             listener: listener.map(Arc::new),
             keeps_statements,
+            is_spread,
             at_hand: AtHand::of(settings.connections),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
@@ -174,7 +179,7 @@ impl Postgres {
             }
             _ => Held::transaction(self.begin_snapshot(pool).await?, &self.subjects),
         };
-        let mut tx = Tx::Postgres(Held { keeps_statements: self.keeps_statements, ..held });
+        let mut tx = self.tx(held);
         let result = work(&mut tx, input).await;
         // One from before a trouble may lead to a server that is no longer the primary.
         if let (Ok(_), Tx::Postgres(held)) = (&result, tx)
@@ -184,6 +189,11 @@ impl Postgres {
             self.at_hand.keep(conn);
         }
         result
+    }
+
+    fn tx(&self, held: Held<sqlx::Postgres>) -> Tx {
+        let Postgres { keeps_statements, is_spread, .. } = *self;
+        Tx::Postgres(Held { keeps_statements, is_spread, ..held })
     }
 
     /// On a task of its own: a caller who goes away in the middle of it would leave a connection behind that is in a
@@ -250,7 +260,7 @@ impl Postgres {
         };
         let begun = self.pool.begin_with(begin).await.map_err(|e| before(e.into()))?;
         let held = Held::transaction(begun, &self.subjects);
-        let mut tx = Tx::Postgres(Held { keeps_statements: self.keeps_statements, ..held });
+        let mut tx = self.tx(held);
         let value = work(&mut tx, input).await.map_err(before)?;
         match tx {
             Tx::Postgres(held) => match held.commit().await {
@@ -441,12 +451,17 @@ async fn setting_of(tx: &mut Tx, name: &str) -> Result<String> {
     Ok(found.map(|(value,)| value).unwrap_or_default())
 }
 
-async fn open(hosts: &Arc<Hosts>, options: PgConnectOptions, connections: u32) -> Result<PgPool> {
-    let pool = options_of(hosts, connections).min_connections(1);
+async fn open(
+    hosts: &Arc<Hosts>,
+    options: PgConnectOptions,
+    connections: u32,
+    is_spread: bool,
+) -> Result<PgPool> {
+    let pool = options_of(hosts, connections, is_spread).min_connections(1);
     pool.connect_with(options).await.map_err(|e| classify(e.into()))
 }
 
-fn options_of(hosts: &Arc<Hosts>, connections: u32) -> PgPoolOptions {
+fn options_of(hosts: &Arc<Hosts>, connections: u32, is_spread: bool) -> PgPoolOptions {
     let (asked, opened) = (hosts.clone(), hosts.clone());
     PgPoolOptions::new()
         .max_connections(connections.max(2))
@@ -462,6 +477,9 @@ fn options_of(hosts: &Arc<Hosts>, connections: u32) -> PgPoolOptions {
                 if hosts.target.read_write && !hosts::takes_writes(conn).await? {
                     hosts.trouble.notify_one();
                     return Err(hosts::read_only());
+                }
+                if is_spread {
+                    sqlx::raw_sql(citus::SESSION).execute(&mut *conn).await?;
                 }
                 if hosts.target.without_jit {
                     sqlx::raw_sql(hosts::NO_JIT).execute(conn).await?;

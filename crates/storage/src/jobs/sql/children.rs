@@ -113,7 +113,7 @@ pub async fn cancel_children(tx: &mut Tx, parent_id: &str, now: i64) -> Result<u
         tx,
         "UPDATE jobs SET state = 'cancelled', finished_at = $2, lease_until = NULL, lease_token = NULL
          WHERE parent_id = $1 AND state = 'open'
-           AND (subject IS NULL OR EXISTS (
+           AND (epoch IS NULL OR EXISTS (
                  SELECT 1 FROM subjects s WHERE s.org_id = jobs.org_id AND s.subject = jobs.subject
                     AND s.state = 'active' AND s.epoch = jobs.epoch))",
         parent_id,

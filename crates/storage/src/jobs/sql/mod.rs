@@ -1,6 +1,10 @@
 //! SQL of the table `jobs`.
 
 mod children;
+mod spread;
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 use sqlx::types::Json;
@@ -23,7 +27,7 @@ macro_rules! insert {
                (job_id, org_id, subject, epoch, kind, parent_id, payload, dedupe_key, state, run_at,
                 attempts, max_attempts, moves, created_at)
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'open', $9, 0, $10, 0, $11)
-             ON CONFLICT (org_id, kind, dedupe_key) WHERE state = 'open' AND dedupe_key IS NOT NULL
+             ON CONFLICT (org_id, kind, dedupe_key, subject) WHERE state = 'open' AND dedupe_key IS NOT NULL
              DO UPDATE SET ",
             $on_duplicate
         )
@@ -51,7 +55,7 @@ pub async fn insert(tx: &mut Tx, job_id: &str, now: i64, job: &NewJob<'_>) -> Re
         sql,
         job_id,
         job.org_id,
-        job.subject.map(|s| s.user_id()),
+        tx.owner(job.org_id, job.subject),
         job.subject.map(|s| s.epoch()),
         job.kind,
         job.parent_id,
@@ -93,6 +97,9 @@ pub async fn claim(
     limit: i64,
     lapsed_before: i64,
 ) -> Result<Vec<Claim>> {
+    if tx.is_spread() {
+        return spread::claim(tx, kinds, now, lease_until, token, limit, lapsed_before).await;
+    }
     // Chosen once, before anything is updated: a plan that ran the choice again per row would take more than
     // the limit.
     let mut claimed = rows!(
@@ -102,14 +109,14 @@ pub async fn claim(
              SELECT job_id FROM jobs
              WHERE state = 'open' AND run_at <= $2 AND (lease_until IS NULL OR lease_until < $6)
                AND kind IN {texts:$1}
-               AND (subject IS NULL OR EXISTS (
+               AND (epoch IS NULL OR EXISTS (
                      SELECT 1 FROM subjects s WHERE s.org_id = jobs.org_id AND s.subject = jobs.subject
                         AND s.state = 'active' AND s.epoch = jobs.epoch))
              ORDER BY run_at, job_id LIMIT $5 + 0 {lock:UPDATE SKIP LOCKED})
          UPDATE jobs SET lease_until = $3, lease_token = $4, attempts = attempts + 1
          WHERE job_id IN (SELECT job_id FROM due)
-         RETURNING job_id, org_id, {user_of:jobs} AS user_id, epoch, kind, parent_id, payload, run_at, attempts, max_attempts,
-                   lease_token, moves",
+         RETURNING job_id, org_id, subject, {user_of:jobs} AS user_id, epoch, kind, parent_id, payload, run_at,
+                   attempts, max_attempts, lease_token, moves",
         kinds,
         now,
         lease_until,
@@ -135,11 +142,11 @@ pub async fn claim_one(
         "UPDATE jobs SET lease_until = $3, lease_token = $4, attempts = attempts + 1
          WHERE job_id = $1 AND state = 'open' AND run_at <= $2 AND attempts < max_attempts
            AND (lease_until IS NULL OR lease_until < $2)
-           AND (subject IS NULL OR EXISTS (
+           AND (epoch IS NULL OR EXISTS (
                  SELECT 1 FROM subjects s WHERE s.org_id = jobs.org_id AND s.subject = jobs.subject
                     AND s.state = 'active' AND s.epoch = jobs.epoch))
-         RETURNING job_id, org_id, {user_of:jobs} AS user_id, epoch, kind, parent_id, payload, run_at, attempts, max_attempts,
-                   lease_token, moves",
+         RETURNING job_id, org_id, subject, {user_of:jobs} AS user_id, epoch, kind, parent_id, payload, run_at,
+                   attempts, max_attempts, lease_token, moves",
         job_id,
         now,
         lease_until,
@@ -152,8 +159,10 @@ pub async fn is_held(tx: &mut Tx, job: &Claim) -> Result<bool> {
     let found = row!(
         tx,
         (String,),
-        "SELECT job_id FROM jobs WHERE job_id = $1 AND lease_token = $2 AND state = 'open' {lock:SHARE}",
+        "SELECT job_id FROM jobs
+         WHERE job_id = $1 AND subject = $2 AND lease_token = $3 AND state = 'open' {lock:SHARE}",
         &job.job_id,
+        job.subject,
         &job.lease_token
     )?;
     Ok(found.is_some())
@@ -236,9 +245,10 @@ pub async fn cancel(tx: &mut Tx, job_id: &str, now: i64) -> Result<bool> {
 pub async fn remember(tx: &mut Tx, job: &Claim, payload: &Value) -> Result<()> {
     run!(
         tx,
-        "UPDATE jobs SET payload = $4
-         WHERE job_id = $1 AND lease_token = $2 AND moves = $3 AND state = 'open'",
+        "UPDATE jobs SET payload = $5
+         WHERE job_id = $1 AND subject = $2 AND lease_token = $3 AND moves = $4 AND state = 'open'",
         &job.job_id,
+        job.subject,
         &job.lease_token,
         job.moves,
         Json(payload)
@@ -261,7 +271,7 @@ macro_rules! insert_planned {
                FROM {lists:",
             $rows,
             "} AS planned WHERE TRUE
-             ON CONFLICT (org_id, kind, dedupe_key) WHERE state = 'open' AND dedupe_key IS NOT NULL
+             ON CONFLICT (org_id, kind, dedupe_key, subject) WHERE state = 'open' AND dedupe_key IS NOT NULL
              DO UPDATE SET ",
             $on_duplicate
         ))
@@ -281,27 +291,34 @@ pub fn add_gathers(
     planned: &[&Planned],
     gathering: Gathering,
 ) -> Result<()> {
-    changes.add(
-        insert_planned!(
-            "$4",
-            "weight = jobs.weight + excluded.weight, moves = jobs.moves + 1,
-             payload = CASE WHEN $2 THEN excluded.payload ELSE jobs.payload END,
-             last_error = CASE WHEN $3 THEN NULL ELSE jobs.last_error END,
-             attempts = CASE WHEN $3 AND jobs.lease_token IS NULL THEN 0 ELSE jobs.attempts END,
-             run_at = CASE WHEN $3 THEN excluded.created_at
-                           WHEN jobs.last_error IS NOT NULL OR jobs.run_at <= excluded.created_at
-                           THEN jobs.run_at
-                           WHEN jobs.weight + excluded.weight >= $1 THEN excluded.created_at
-                           ELSE excluded.run_at END"
-        ),
-        vec![
-            gathering.enough.into(),
-            gathering.speaks.into(),
-            gathering.insists.into(),
-            Parameter::lists(planned)?,
-        ],
-    );
+    changes.add(gather_statement(gathering), vec![Parameter::lists(planned)?]);
     Ok(())
+}
+
+/// One text for each way of gathering, of which there are few: Citus takes no parameters after ON CONFLICT where rows
+/// come from a list.
+fn gather_statement(gathering: Gathering) -> &'static str {
+    static KNOWN: Mutex<BTreeMap<Gathering, &'static str>> = Mutex::new(BTreeMap::new());
+    const TEXT: &str = insert_planned!(
+        "$1",
+        "weight = jobs.weight + excluded.weight, moves = jobs.moves + 1,
+         payload = CASE WHEN #speaks THEN excluded.payload ELSE jobs.payload END,
+         last_error = CASE WHEN #insists THEN NULL ELSE jobs.last_error END,
+         attempts = CASE WHEN #insists AND jobs.lease_token IS NULL THEN 0 ELSE jobs.attempts END,
+         run_at = CASE WHEN #insists THEN excluded.created_at
+                       WHEN jobs.last_error IS NOT NULL OR jobs.run_at <= excluded.created_at
+                       THEN jobs.run_at
+                       WHEN jobs.weight + excluded.weight >= #enough THEN excluded.created_at
+                       ELSE excluded.run_at END"
+    );
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    known.entry(gathering).or_insert_with(|| {
+        let flag = |is_so: bool| if is_so { "TRUE" } else { "FALSE" };
+        TEXT.replace("#speaks", flag(gathering.speaks))
+            .replace("#insists", flag(gathering.insists))
+            .replace("#enough", &gathering.enough.to_string())
+            .leak()
+    })
 }
 
 pub async fn lock_held(tx: &mut Tx, job: &Claim) -> Result<Option<HeldJob>> {
@@ -309,8 +326,9 @@ pub async fn lock_held(tx: &mut Tx, job: &Claim) -> Result<Option<HeldJob>> {
         tx,
         HeldJob,
         "SELECT payload, weight, moves FROM jobs
-         WHERE job_id = $1 AND lease_token = $2 AND state = 'open' {lock:UPDATE}",
+         WHERE job_id = $1 AND subject = $2 AND lease_token = $3 AND state = 'open' {lock:UPDATE}",
         &job.job_id,
+        job.subject,
         &job.lease_token
     )
 }
@@ -318,10 +336,11 @@ pub async fn lock_held(tx: &mut Tx, job: &Claim) -> Result<Option<HeldJob>> {
 pub async fn go_on(tx: &mut Tx, job: &Claim, next: &GoOn<'_>) -> Result<bool> {
     let touched = run!(
         tx,
-        "UPDATE jobs SET run_at = $3, weight = $4, payload = $5, last_error = $6, attempts = 0,
+        "UPDATE jobs SET run_at = $4, weight = $5, payload = $6, last_error = $7, attempts = 0,
                 lease_until = NULL, lease_token = NULL
-         WHERE job_id = $1 AND lease_token = $2 AND state = 'open'",
+         WHERE job_id = $1 AND subject = $2 AND lease_token = $3 AND state = 'open'",
         &job.job_id,
+        job.subject,
         &job.lease_token,
         next.run_at,
         next.weight,
@@ -334,9 +353,10 @@ pub async fn go_on(tx: &mut Tx, job: &Claim, next: &GoOn<'_>) -> Result<bool> {
 pub async fn close_anyway(tx: &mut Tx, job: &Claim, now: i64) -> Result<bool> {
     let touched = run!(
         tx,
-        "UPDATE jobs SET state = 'done', finished_at = $3, lease_until = NULL, lease_token = NULL
-         WHERE job_id = $1 AND lease_token = $2 AND state = 'open'",
+        "UPDATE jobs SET state = 'done', finished_at = $4, lease_until = NULL, lease_token = NULL
+         WHERE job_id = $1 AND subject = $2 AND lease_token = $3 AND state = 'open'",
         &job.job_id,
+        job.subject,
         &job.lease_token,
         now
     )?;
@@ -354,13 +374,14 @@ pub async fn close(
     let touched = run!(
         tx,
         "UPDATE jobs SET
-             state = CASE WHEN moves = $3 THEN $4 ELSE 'open' END,
-             finished_at = CASE WHEN moves = $3 THEN $6 ELSE NULL END,
-             attempts = CASE WHEN moves = $3 THEN attempts ELSE 0 END,
-             last_error = CASE WHEN moves = $3 THEN COALESCE($5, last_error) ELSE NULL END,
+             state = CASE WHEN moves = $4 THEN $5 ELSE 'open' END,
+             finished_at = CASE WHEN moves = $4 THEN $7 ELSE NULL END,
+             attempts = CASE WHEN moves = $4 THEN attempts ELSE 0 END,
+             last_error = CASE WHEN moves = $4 THEN COALESCE($6, last_error) ELSE NULL END,
              lease_until = NULL, lease_token = NULL
-         WHERE job_id = $1 AND lease_token = $2 AND state = 'open'",
+         WHERE job_id = $1 AND subject = $2 AND lease_token = $3 AND state = 'open'",
         &job.job_id,
+        job.subject,
         &job.lease_token,
         job.moves,
         state,
@@ -381,11 +402,12 @@ pub async fn reopen(
     let touched = run!(
         tx,
         "UPDATE jobs SET
-             run_at = CASE WHEN moves = $3 THEN $4 ELSE run_at END,
-             attempts = attempts - $6,
-             lease_until = NULL, lease_token = NULL, last_error = COALESCE($5, last_error)
-         WHERE job_id = $1 AND lease_token = $2 AND state = 'open'",
+             run_at = CASE WHEN moves = $4 THEN $5 ELSE run_at END,
+             attempts = attempts - $7,
+             lease_until = NULL, lease_token = NULL, last_error = COALESCE($6, last_error)
+         WHERE job_id = $1 AND subject = $2 AND lease_token = $3 AND state = 'open'",
         &job.job_id,
+        job.subject,
         &job.lease_token,
         job.moves,
         again_at,
@@ -398,8 +420,10 @@ pub async fn reopen(
 pub async fn extend(tx: &mut Tx, job: &Claim, until: i64) -> Result<bool> {
     let touched = run!(
         tx,
-        "UPDATE jobs SET lease_until = $3 WHERE job_id = $1 AND lease_token = $2 AND state = 'open'",
+        "UPDATE jobs SET lease_until = $4
+         WHERE job_id = $1 AND subject = $2 AND lease_token = $3 AND state = 'open'",
         &job.job_id,
+        job.subject,
         &job.lease_token,
         until
     )?;
@@ -435,7 +459,7 @@ pub async fn retry(tx: &mut Tx, org_id: &OrgId, job_id: &str, now: i64) -> Resul
          WHERE job_id = $2 AND org_id = $1 AND state = 'dead' AND parent_id IS NULL
            AND NOT EXISTS (
                  SELECT 1 FROM jobs other WHERE other.org_id = jobs.org_id AND other.kind = jobs.kind
-                    AND other.dedupe_key = jobs.dedupe_key AND other.state = 'open')",
+                    AND other.dedupe_key = jobs.dedupe_key AND other.subject = jobs.subject AND other.state = 'open')",
         org_id,
         job_id,
         now
@@ -498,15 +522,22 @@ pub async fn oldest_due_of(tx: &mut Tx, kind: &str, now: i64) -> Result<Option<i
 
 /// Children stay as long as their parent: its failures are read from them.
 pub async fn delete_finished_before(tx: &mut Tx, before: i64, limit: i64) -> Result<u64> {
+    let parents = rows!(
+        tx,
+        (String,),
+        "SELECT job_id FROM jobs WHERE (finished_at IS NULL OR finished_at >= $1)
+           AND job_id IN (SELECT DISTINCT parent_id FROM jobs WHERE parent_id IS NOT NULL)",
+        before
+    )?;
+    let parents: Vec<String> = parents.into_iter().map(|(job_id,)| job_id).collect();
     run!(
         tx,
         "DELETE FROM jobs WHERE job_id IN (
              SELECT j.job_id FROM jobs j
-             WHERE j.finished_at < $1 AND NOT EXISTS (
-                 SELECT 1 FROM jobs p WHERE p.job_id = j.parent_id
-                    AND (p.finished_at IS NULL OR p.finished_at >= $1))
+             WHERE j.finished_at < $1 AND (j.parent_id IS NULL OR j.parent_id NOT IN {texts:$3})
              LIMIT $2 + 0)",
         before,
-        limit
+        limit,
+        Json(&parents)
     )
 }

@@ -371,15 +371,20 @@ pub async fn fold(tx: &mut Tx, limit: i64) -> Result<usize> {
         let sql = statements.forget.as_str();
         run!(tx, sql, Json(&ids))?;
         folded += ids.len();
-        run!(
-            tx,
-            "INSERT INTO folded_deltas (deltas, last_id) VALUES ($1, $2)
-             ON CONFLICT (deltas) DO UPDATE SET last_id = excluded.last_id",
-            statements.rollup.deltas,
-            ids.iter().max().copied()
-        )?;
+        count_folded(tx, statements.rollup.deltas, ids.len() as u64).await?;
     }
     Ok(folded)
+}
+
+async fn count_folded(tx: &mut Tx, deltas: &'static str, count: u64) -> Result<()> {
+    run!(
+        tx,
+        "INSERT INTO folded_deltas (deltas, folded) VALUES ($1, $2)
+         ON CONFLICT (deltas) DO UPDATE SET folded = folded_deltas.folded + excluded.folded",
+        deltas,
+        i64::try_from(count).unwrap_or(i64::MAX)
+    )?;
+    Ok(())
 }
 
 /// Replicas fold one after the other.
@@ -395,7 +400,9 @@ pub async fn rebuild(tx: &mut Tx) -> Result<()> {
     take_turns(tx).await?;
     for statements in STATEMENTS.iter() {
         let Rollup { lines, deltas, .. } = statements.rollup;
-        tx.run_script(format!("DELETE FROM {lines}; DELETE FROM {deltas};")).await?;
+        tx.run_script(format!("DELETE FROM {lines};")).await?;
+        let dropped = tx.change(format!("DELETE FROM {deltas}"), tx.arguments()).await?;
+        count_folded(tx, deltas, dropped).await?;
         for (org_id, span) in statements.spans(tx).await? {
             let lines = statements.recomputed(tx, &org_id, span).await?;
             statements.store(tx, lines).await?;

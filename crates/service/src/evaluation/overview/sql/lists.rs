@@ -6,7 +6,7 @@ use sqlx::types::Json;
 use crate::evaluation::overview::windows::Span;
 use crate::sessions::CitationKind;
 use base::owner::{OrgId, UserId};
-use storage::db::{Tx, listed};
+use storage::db::{Subject, Tx, listed};
 use storage::error::{Error, Result};
 use storage::row;
 
@@ -52,10 +52,12 @@ pub async fn sessions_of_source(
     with_users: bool,
 ) -> Result<Page<AfterResult>> {
     macro_rules! page {
-        ($listed:literal, $judged:literal) => {
+        ($user:literal, $listed:literal, $judged:literal) => {
             storage::statement!(concat!(
                 "WITH page AS MATERIALIZED (
-                     SELECT org_id, created_at, result_id, subject, session_id FROM evaluation_results
+                     SELECT created_at, result_id, session_id",
+                $user,
+                " FROM evaluation_results
                      WHERE org_id = $1 AND source = $2 AND ",
                 $judged,
                 " AND (created_at, result_id) > ($3, $4) AND created_at < $5
@@ -71,19 +73,21 @@ pub async fn sessions_of_source(
     }
     // Only the newest verdicts are found by their source.
     macro_rules! judged {
-        ($listed:literal) => {
+        ($user:literal, $listed:literal) => {
             match agent_version {
-                None => page!($listed, "is_newest AND $7 IS NULL"),
-                Some(_) => {
-                    page!($listed, "evaluation_name = 'agent_success' AND agent_version = $7")
-                }
+                None => page!($user, $listed, "is_newest AND $7 IS NULL"),
+                Some(_) => page!(
+                    $user,
+                    $listed,
+                    "evaluation_name = 'agent_success' AND agent_version = $7"
+                ),
             }
         };
     }
     let sql = if with_users {
-        judged!("{json_rows:{user_of:page}, session_id}")
+        judged!(", {user_of:evaluation_results} AS user_id", "{json_rows:user_id, session_id}")
     } else {
-        judged!("{json_values:session_id}")
+        judged!("", "{json_values:session_id}")
     };
     let found = row!(
         tx,
@@ -121,7 +125,7 @@ pub async fn citing_sessions(
 ) -> Result<Page<AfterCitation>> {
     let found = row!(
         tx,
-        (String, i64, Option<i64>, Option<UserId>, Option<String>),
+        (String, i64, Option<i64>, Option<Subject>, Option<String>),
         "WITH page AS MATERIALIZED (
              SELECT org_id, created_at, subject, session_id FROM cited_rules c
              WHERE org_id = $1 AND kind = $2 AND rule_id = $3 AND created_at >= $4 AND created_at < $5
@@ -134,7 +138,7 @@ pub async fn citing_sessions(
          last AS (SELECT org_id, created_at, subject, session_id FROM page
              ORDER BY created_at DESC, subject DESC, session_id DESC LIMIT 1)
          SELECT CAST({json_values:session_id} AS TEXT), COUNT(*), (SELECT created_at FROM last),
-                (SELECT {user_of:last} FROM last), (SELECT session_id FROM last)
+                (SELECT subject FROM last), (SELECT session_id FROM last)
          FROM page",
         org_id,
         kind,
@@ -148,7 +152,9 @@ pub async fn citing_sessions(
         PAGE,
         agent_version
     )?;
-    let (json, n, at, user, session) = found.unwrap_or_default();
+    let (json, n, at, subject, session) = found.unwrap_or_default();
+    let sql = "SELECT user_id FROM subjects WHERE org_id = $1 AND subject = $2";
+    let user = row!(tx, (Option<UserId>,), sql, org_id, subject)?.and_then(|(user_id,)| user_id);
     let last = at.zip(user).zip(session).map(|((at, user), session)| (at, user, session));
     Ok(Page::new(json, n, last))
 }

@@ -7,6 +7,7 @@ mod lists;
 mod metrics;
 pub mod rollups;
 mod sums;
+mod texts;
 
 pub use evidence::{CitingSessions, JudgedUser, by_user};
 pub use fold::{fold, mismatches, rebuild};

@@ -145,6 +145,17 @@ pub const ROLLUPS: [Rollup; 5] = [
     },
 ];
 
+/// The tables of deltas.
+pub const DELTAS: [&str; 5] = {
+    let mut tables = [""; 5];
+    let mut place = 0;
+    while place < tables.len() {
+        tables[place] = ROLLUPS[place].deltas;
+        place += 1;
+    }
+    tables
+};
+
 /// The tables whose rows carry the time and source of their session's first request.
 const DATED: [&str; 4] = ["evaluation_results", "verdict_gaps", "cited_rules", "shadow_sessions"];
 
@@ -162,6 +173,23 @@ impl Rollup {
 
     /// Appends what a row counts for, or what it no longer counts for.
     fn append(&self, row: &str, sign: i64) -> String {
+        let (columns, (values, counted)) = (self.delta_columns(), self.counted_as(row, sign));
+        format!("INSERT INTO {} ({columns}) SELECT {values} WHERE {counted};\n", self.deltas)
+    }
+
+    /// The same on a shard: into the deltas beside it, whose numbers are not made by themselves there.
+    fn append_beside(&self, row: &str, sign: i64) -> String {
+        let (columns, (values, counted)) = (self.delta_columns(), self.counted_as("($1)", sign));
+        let deltas = self.deltas;
+        format!(
+            "EXECUTE replace($q$INSERT INTO # (delta_id, place, {columns})
+                 SELECT nextval('@.{deltas}_delta_id_seq'), $2, {values} WHERE {counted}$q$,
+                 '#', @.beside(TG_TABLE_NAME, '{deltas}')) USING {row}, @.place_beside(TG_TABLE_NAME);\n"
+        )
+    }
+
+    /// Values of the columns of a delta, and whether the row counts.
+    fn counted_as(&self, row: &str, sign: i64) -> (String, String) {
         let mut values = format!("{row}.org_id, {row}.created_at - {row}.created_at % {HOUR}");
         let mut push = |value: String| {
             values.push_str(", ");
@@ -173,17 +201,15 @@ impl Rollup {
         }
         push(sign.to_string());
         self.sums.iter().for_each(|(_, sum)| push(format!("{sign} * {}", sum.replace('@', row))));
-        format!(
-            "INSERT INTO {} ({}) SELECT {values} WHERE {};\n",
-            self.deltas,
-            self.delta_columns(),
-            self.counted.replace('@', row)
-        )
+        (values, self.counted.replace('@', row))
     }
 
-    fn triggers(&self, engine: Engine) -> String {
-        let prefix = PREFIX.as_str();
-        let (facts, add, remove) = (self.facts, self.append("NEW", 1), self.append("OLD", -1));
+    fn triggers(&self, engine: Engine, is_spread: bool) -> String {
+        let (prefix, facts) = (PREFIX.as_str(), self.facts);
+        let [add, remove] = [("NEW", 1), ("OLD", -1)].map(|(row, sign)| match is_spread {
+            true => self.append_beside(row, sign),
+            false => self.append(row, sign),
+        });
         match engine {
             Engine::Sqlite => {
                 let update = format!("{remove}{add}");
@@ -211,14 +237,21 @@ impl Rollup {
 }
 
 /// Carries a first request that changed over to what is counted by it.
-fn session_trigger(engine: Engine) -> String {
+fn session_trigger(engine: Engine, is_spread: bool) -> String {
     let prefix = PREFIX.as_str();
+    let update = |table: &str, row: &str| {
+        format!(
+            "UPDATE {table} SET created_at = {row}.first_request_at, source = {row}.source
+             WHERE org_id = {row}.org_id AND subject = {row}.subject AND session_id = {row}.session_id"
+        )
+    };
     let body: String = DATED
-        .map(|table| {
-            format!(
-                "UPDATE {table} SET created_at = NEW.first_request_at, source = NEW.source
-                 WHERE org_id = NEW.org_id AND subject = NEW.subject AND session_id = NEW.session_id;\n"
-            )
+        .map(|table| match is_spread {
+            true => format!(
+                "EXECUTE replace($q${}$q$, '#', @.beside(TG_TABLE_NAME, '{table}')) USING NEW;\n",
+                update("#", "($1)")
+            ),
+            false => format!("{};\n", update(table, "NEW")),
         })
         .concat();
     let event = "AFTER UPDATE OF first_request_at, source ON sessions";
@@ -276,7 +309,13 @@ pub async fn install(tx: &mut Tx) -> Result<()> {
         .await?;
     }
     super::groups::assign(tx).await?;
-    let triggers: String = ROLLUPS.iter().map(|rollup| rollup.triggers(engine)).collect();
-    tx.run_script(triggers + &session_trigger(engine)).await?;
+    let is_spread = tx.is_spread();
+    let triggers: String =
+        ROLLUPS.iter().map(|rollup| rollup.triggers(engine, is_spread)).collect();
+    let triggers = triggers + &session_trigger(engine, is_spread);
+    match is_spread {
+        true => tx.run_on_shards(triggers).await?,
+        false => tx.run_script(triggers).await?,
+    }
     super::fold::rebuild(tx).await
 }

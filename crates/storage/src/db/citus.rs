@@ -1,0 +1,224 @@
+//! Citus: PostgreSQL whose tables are spread over several servers.
+//!
+//! People's rows are spread by their subject, so that all rows of one person are on one server, side by side. What the
+//! organization owns stays on the coordinator, or, if people's rows are joined with it, has a copy on every server.
+//! Triggers are those of plain PostgreSQL, but run on the shards: there a trigger knows other tables by the names of
+//! their shards, which [`BESIDE`] gives. See docs/decisions/0033-citus.md.
+
+use std::fmt::Write as _;
+
+use sqlx::postgres::{PgConnectOptions, PgConnection};
+use sqlx::{ConnectOptions, Connection, Row};
+
+use super::Tx;
+use crate::error::Result;
+use crate::{row, rows};
+
+/// The column that people's rows are spread by.
+const SUBJECT: &str = "subject";
+
+/// How the tables of a schema are placed.
+pub struct Placement {
+    /// `(table, column)` of what is spread, beside the people's rows.
+    pub spread: Vec<(&'static str, &'static str)>,
+    /// Tables of which every server has a copy.
+    pub copied: &'static [&'static str],
+    /// `(trigger, table)` of what triggers cannot do on one server: the program does it instead.
+    pub without: &'static [(&'static str, &'static str)],
+}
+
+/// A table with how it is placed: `distributed`, `reference` or `local`, and the number of its shards.
+#[derive(Debug, sqlx_macros::FromRow)]
+pub struct Placed {
+    pub table_name: String,
+    pub placement: String,
+    pub shards: i64,
+}
+
+/// True if the extension is there and has servers to spread rows over.
+pub(super) async fn is_there(options: &PgConnectOptions) -> sqlx::Result<bool> {
+    let mut conn = options.connect().await?;
+    let found = has_workers(&mut conn).await;
+    conn.close().await?;
+    found
+}
+
+/// By the simple protocol, which prepares nothing.
+async fn has_workers(conn: &mut PgConnection) -> sqlx::Result<bool> {
+    let installed = "SELECT EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus')";
+    if !sqlx::raw_sql(installed).fetch_one(&mut *conn).await?.try_get::<bool, _>(0)? {
+        return Ok(false);
+    }
+    let workers = "SELECT EXISTS (SELECT 1 FROM citus_get_active_worker_nodes())";
+    sqlx::raw_sql(workers).fetch_one(conn).await?.try_get(0)
+}
+
+/// What a session is set to. One connection to each server, and statements that change rows on several servers go from
+/// one to the next: with more connections than one, a transaction cannot change what it read over another of them.
+pub(super) const SESSION: &str = "SET citus.multi_shard_modify_mode = 'sequential'; \
+     SET citus.max_adaptive_executor_pool_size = 1";
+
+/// Functions for triggers on shards; `@` stands for the schema, because servers do not pass the search path on.
+/// `beside` gives the shard of a table that lies beside a shard; `place_beside` a value of the column that rows are
+/// spread by which belongs there and names nobody.
+const BESIDE: &str = "
+    CREATE OR REPLACE FUNCTION @.beside(shard TEXT, wanted TEXT) RETURNS TEXT LANGUAGE sql STABLE AS $$
+        SELECT format('%I.%I', '@', wanted || '_' || there.shardid)
+          FROM pg_dist_shard here JOIN pg_dist_shard there
+            ON there.shardminvalue = here.shardminvalue OR there.shardminvalue IS NULL
+         WHERE here.shardid = CAST(substring(shard FROM '[0-9]+$') AS BIGINT)
+           AND there.logicalrelid = CAST(format('%I.%I', '@', wanted) AS regclass)
+    $$;
+    CREATE OR REPLACE FUNCTION @.place_beside(shard TEXT) RETURNS UUID LANGUAGE sql STABLE AS $$
+        SELECT place.id
+          FROM pg_dist_shard here, generate_series(1, 1000000) AS number,
+               LATERAL (SELECT CAST(md5(CAST(number AS TEXT)) AS UUID) AS id) AS place
+         WHERE here.shardid = CAST(substring(shard FROM '[0-9]+$') AS BIGINT)
+           AND worker_hash(place.id) BETWEEN CAST(here.shardminvalue AS INTEGER)
+                                         AND CAST(here.shardmaxvalue AS INTEGER)
+         LIMIT 1
+    $$;\n";
+
+impl Placement {
+    /// Places the tables that are not placed yet. True if something was done.
+    pub async fn establish(&self, tx: &mut Tx) -> Result<bool> {
+        let placed: Vec<String> = placed(tx).await?.into_iter().map(|t| t.table_name).collect();
+        let is_placed = |table: &str| placed.iter().any(|name| name == table);
+        let spread: Vec<_> = self.spread.iter().filter(|(table, _)| !is_placed(table)).collect();
+        let copied: Vec<_> = self.copied.iter().filter(|table| !is_placed(table)).collect();
+        if spread.is_empty() && copied.is_empty() {
+            return Ok(false);
+        }
+        let mut script = String::new();
+        for (trigger, table) in self.without {
+            let _ = writeln!(script, "DROP TRIGGER IF EXISTS {trigger} ON {table};");
+        }
+        // A table cannot be placed while one that is not yet refers to it.
+        let links = self.links(tx).await?;
+        for (table, name, _) in &links {
+            let _ = writeln!(script, "ALTER TABLE {table} DROP CONSTRAINT {name};");
+        }
+        for table in copied {
+            let _ = writeln!(script, "SELECT create_reference_table('{table}');");
+        }
+        for (table, column) in spread {
+            let beside = match self.spread.first() {
+                Some((first, _)) if first != table => *first,
+                _ => "none",
+            };
+            let _ = writeln!(
+                script,
+                "SELECT create_distributed_table('{table}', '{column}', colocate_with => '{beside}');"
+            );
+        }
+        for (table, name, definition) in &links {
+            let _ = writeln!(script, "ALTER TABLE {table} ADD CONSTRAINT {name} {definition};");
+        }
+        tx.run_on_shards(script).await?;
+        tx.run_on_shards(BESIDE.to_owned()).await?;
+        Ok(true)
+    }
+
+    /// Foreign keys of the tables that are placed: table, name and definition.
+    async fn links(&self, tx: &mut Tx) -> Result<Vec<(String, String, String)>> {
+        let links = rows!(
+            tx,
+            (String, String, String),
+            "SELECT conrelid::regclass::text, conname::text, pg_get_constraintdef(oid) FROM pg_constraint
+             WHERE contype = 'f' AND connamespace = current_schema()::regnamespace ORDER BY 1, 2"
+        )?;
+        let spread = self.spread.iter().map(|(table, _)| *table);
+        let moved: Vec<&str> = spread.chain(self.copied.iter().copied()).collect();
+        Ok(links.into_iter().filter(|(table, ..)| moved.contains(&table.as_str())).collect())
+    }
+}
+
+/// People's tables in the order given, all beside the first of them.
+pub fn by_subject(
+    tables: impl IntoIterator<Item = &'static str>,
+) -> Vec<(&'static str, &'static str)> {
+    tables.into_iter().map(|table| (table, SUBJECT)).collect()
+}
+
+/// The tables that are spread, or of which every server has a copy.
+pub async fn placed(tx: &mut Tx) -> Result<Vec<Placed>> {
+    rows!(
+        tx,
+        Placed,
+        "SELECT c.relname::text AS table_name,
+                CASE WHEN p.partmethod = 'h' THEN 'distributed' WHEN p.repmodel = 't' THEN 'reference'
+                     ELSE 'local' END AS placement,
+                (SELECT COUNT(*) FROM pg_dist_shard s WHERE s.logicalrelid = p.logicalrelid) AS shards
+           FROM pg_dist_partition p JOIN pg_class c ON c.oid = p.logicalrelid
+          WHERE c.relnamespace = current_schema()::regnamespace ORDER BY 1"
+    )
+}
+
+/// Server and port of every node that has shards of people's tables, with their number.
+pub async fn shards_by_server(tx: &mut Tx) -> Result<Vec<(String, i64)>> {
+    rows!(
+        tx,
+        (String, i64),
+        "SELECT n.nodename || ':' || n.nodeport, COUNT(*)
+           FROM pg_dist_partition p JOIN pg_class c ON c.oid = p.logicalrelid
+           JOIN pg_dist_shard s ON s.logicalrelid = p.logicalrelid
+           JOIN pg_dist_placement l ON l.shardid = s.shardid JOIN pg_dist_node n ON n.groupid = l.groupid
+          WHERE c.relnamespace = current_schema()::regnamespace AND p.partmethod = 'h'
+          GROUP BY 1 ORDER BY 1"
+    )
+}
+
+impl Tx {
+    /// True if tables are spread over several servers.
+    pub fn is_spread(&self) -> bool {
+        match self {
+            Tx::Sqlite(_) => false,
+            Tx::Postgres(tx) => tx.is_spread,
+        }
+    }
+
+    /// Runs a script that makes functions and triggers for shards; `@.` in it stands for the schema.
+    pub async fn run_on_shards(&mut self, script: String) -> Result<()> {
+        let schema = row!(self, (String,), "SELECT quote_ident(current_schema())")?;
+        let schema = schema.map(|(name,)| name).unwrap_or_default();
+        let script =
+            script.replace("@.", &format!("{schema}.")).replace("'@'", &format!("'{schema}'"));
+        self.run_script("SET LOCAL citus.enable_unsafe_triggers = on".to_owned()).await?;
+        // Citus passes the text that a command came in on to the servers, where it must be one command.
+        for command in commands(&script) {
+            self.run_script(command.to_owned()).await?;
+        }
+        Ok(())
+    }
+}
+
+/// The commands of a script; bodies of functions stand between `$$`.
+fn commands(script: &str) -> Vec<&str> {
+    let (mut commands, mut start, mut in_body) = (Vec::new(), 0, false);
+    for (at, byte) in script.bytes().enumerate() {
+        match byte {
+            b'$' if script[at..].starts_with("$$") => in_body = !in_body,
+            b';' if !in_body => {
+                commands.push(script[start..at].trim());
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    commands.retain(|command| !command.is_empty());
+    commands
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_is_taken_apart() {
+        let script =
+            "DROP TRIGGER a ON b;\nCREATE FUNCTION f() AS $$ BEGIN x; END $$;\nSELECT 1;\n";
+        let parts =
+            ["DROP TRIGGER a ON b", "CREATE FUNCTION f() AS $$ BEGIN x; END $$", "SELECT 1"];
+        assert_eq!(commands(script), parts);
+    }
+}
