@@ -257,8 +257,13 @@ async fn the_wall_refuses_rows_of_people_who_are_not_there(t: TestApp) {
         t.sql(&format!("UPDATE {} SET epoch = 3", table.table)).await.expect_err(table.table);
         t.sql(&format!("DELETE FROM {}", table.table)).await.unwrap();
     }
-    // Work that is nobody's needs nobody.
-    t.sql(&insert("jobs", "NULL", "NULL")).await.unwrap();
+    // Rows that are nobody's need nobody, and cannot be somebody's.
+    for table in USER_TABLES.iter().filter(|table| table.user_optional) {
+        let name = table.table;
+        let hidden = t.sql(&insert(name, &t.subject("active"), "NULL")).await.expect_err(name);
+        assert_eq!(hidden.code(), Code::SubjectErased, "{name}: {hidden}");
+    }
+    t.sql(&insert("jobs", &t.subject("nobody"), "NULL")).await.unwrap();
 }
 
 #[apply(both_backends)]

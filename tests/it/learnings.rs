@@ -113,10 +113,15 @@ async fn a_profile_id_is_used_once(t: TestApp) {
     let server = t.serve().await;
     let profile = |user: &str| json!({"profile_id": "p", "user_id": user, "content": "x"});
     server.post("/api/add_user_profile", &json!({"user_profiles": [profile("ada")]})).await.ok();
-    let batch = json!({"user_profiles": [{"user_id": "bob", "content": "other"}, profile("bob")]});
+    let batch = json!({"user_profiles": [{"user_id": "bob", "content": "other"}, profile("ada")]});
     server.post("/api/add_user_profile", &batch).await.problem(409, "learning_exists");
     let bob = server.post("/api/get_profiles", &json!({"user_id": "bob"})).await.ok();
     assert_eq!(bob["user_profiles"], json!([]), "all or none");
+    // Ids are each person's own.
+    server.post("/api/add_user_profile", &json!({"user_profiles": [profile("bob")]})).await.ok();
+    server.delete("/api/delete_profile", &json!({"user_id": "bob", "profile_id": "p"})).await.ok();
+    let ada = server.post("/api/get_profiles", &json!({"user_id": "ada"})).await.ok();
+    assert_eq!(ada["user_profiles"][0]["profile_id"], "p");
 }
 
 #[apply(both_backends)]

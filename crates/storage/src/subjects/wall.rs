@@ -1,8 +1,9 @@
 //! The second wall: triggers that hold whatever code path writes.
 //!
 //! For each user-owned table a trigger, generated from the same list as everything else, refuses a row whose
-//! subject is not active or whose epoch is not the subject's. Code that forgot the barrier, a worker that slept
-//! through an erasure and a hand-typed INSERT all end here.
+//! subject is not active or whose epoch is not the subject's. Rows without an epoch are the organization's own, and
+//! their subject is nobody's. Code that forgot the barrier, a worker that slept through an erasure and a hand-typed
+//! INSERT all end here.
 
 use super::user_tables::UserTable;
 use crate::db::{Engine, Objects, Tx, WALL_MESSAGE, migrations};
@@ -47,7 +48,8 @@ pub async fn gaps(tx: &mut Tx, user_tables: &'static [UserTable]) -> Result<Vec<
     Ok(user_tables.iter().filter(|t| !complete(t)).map(|t| t.table).collect())
 }
 
-/// `(table, rows)` of rows that no wall would have let in: their person was erased, or came back since.
+/// `(table, rows)` of rows that no wall would have let in: their person was erased, or came back since, or they are a
+/// person's without saying under which epoch.
 pub async fn strays(
     tx: &mut Tx,
     user_tables: &'static [UserTable],
@@ -56,7 +58,7 @@ pub async fn strays(
     for UserTable { table, .. } in user_tables {
         let query = format!(
             "SELECT COUNT(*) FROM {table} t JOIN subjects s ON s.org_id = t.org_id AND s.subject = t.subject
-             WHERE s.state = 'erased' OR (s.state = 'active' AND s.epoch <> t.epoch)"
+             WHERE s.state = 'erased' OR (s.state = 'active' AND s.epoch <> t.epoch) OR t.epoch IS NULL"
         );
         let rows = tx.number(query, tx.arguments()).await?;
         if rows > 0 {
@@ -76,16 +78,20 @@ fn trigger_names(engine: Engine, table: &str) -> Vec<String> {
 
 fn sqlite_triggers(table: &UserTable) -> String {
     let name = table.table;
-    let owned = if table.user_optional { "NEW.epoch IS NOT NULL AND " } else { "" };
+    let known = "SELECT 1 FROM subjects WHERE org_id = NEW.org_id AND subject = NEW.subject";
+    let is_closed = format!("NOT EXISTS ({known} AND state = 'active' AND epoch = NEW.epoch)");
+    let is_refused = match table.user_optional {
+        true => {
+            format!("CASE WHEN NEW.epoch IS NULL THEN EXISTS ({known}) ELSE {is_closed} END")
+        }
+        false => is_closed,
+    };
     ["insert", "update"]
         .map(|event| {
             format!(
                 "DROP TRIGGER IF EXISTS wall_{name}_{event};
                  CREATE TRIGGER wall_{name}_{event} BEFORE {event} ON {name}
-                 WHEN {owned}NOT EXISTS (
-                     SELECT 1 FROM subjects
-                     WHERE org_id = NEW.org_id AND subject = NEW.subject
-                       AND state = 'active' AND epoch = NEW.epoch)
+                 WHEN {is_refused}
                  BEGIN SELECT RAISE(ABORT, '{WALL_MESSAGE}'); END;\n"
             )
         })
@@ -94,31 +100,26 @@ fn sqlite_triggers(table: &UserTable) -> String {
 
 fn postgres_function(is_spread: bool) -> String {
     // The lock makes the check hold until the writer commits, also for code that never took the barrier.
-    let condition = "state = 'active' AND org_id = $1 AND subject = $2 AND epoch = $3 FOR SHARE";
+    let is_open = "COALESCE(state = 'active' AND epoch = $3, FALSE)";
+    let condition = "org_id = $1 AND subject = $2 FOR SHARE";
     let look = match is_spread {
-        false => {
-            let condition = ["org_id", "subject", "epoch"].into_iter().zip(1..).fold(
-                condition.to_owned(),
-                |text, (column, number)| {
-                    text.replace(&format!("${number}"), &format!("NEW.{column}"))
-                },
-            );
-            format!("SELECT TRUE INTO is_open FROM subjects WHERE {condition};")
-        }
+        false => format!("SELECT {is_open} INTO is_open FROM subjects WHERE {condition};")
+            .replace("$1", "NEW.org_id")
+            .replace("$2", "NEW.subject")
+            .replace("$3", "NEW.epoch"),
         true => format!(
-            "EXECUTE 'SELECT TRUE FROM ' || @.beside(TG_TABLE_NAME, 'subjects')
+            "EXECUTE $q$SELECT {is_open} FROM $q$ || @.beside(TG_TABLE_NAME, 'subjects')
                      || $q$ WHERE {condition}$q$
              INTO is_open USING NEW.org_id, NEW.subject, NEW.epoch;"
         ),
     };
     format!(
         "CREATE OR REPLACE FUNCTION subject_wall() RETURNS trigger LANGUAGE plpgsql AS $$
-         DECLARE is_open BOOLEAN;
+         DECLARE is_open BOOLEAN; -- NULL if nobody is known by the subject
          BEGIN
-             IF NEW.epoch IS NULL THEN RETURN NEW; END IF;
              {look}
-             IF is_open IS NULL THEN RAISE EXCEPTION '{WALL_MESSAGE}'; END IF;
-             RETURN NEW;
+             IF is_open OR (is_open IS NULL AND NEW.epoch IS NULL) THEN RETURN NEW; END IF;
+             RAISE EXCEPTION '{WALL_MESSAGE}';
          END $$;\n"
     )
 }
