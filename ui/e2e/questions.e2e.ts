@@ -96,7 +96,7 @@ it("which sessions were held out? (3 clicks)", async () => {
 it("which playbook hurts? (1 click, and the same on every page)", async () => {
   await press("90 d");
   // Until then the rules of the range before are shown.
-  await page.waitForLoadState("networkidle");
+  await page.locator('[aria-busy="true"]').first().waitFor({ state: "detached" });
   const cited = await page.getByTitle("Show the sessions that cited it").allTextContents();
   const titles = cited.map((text) => text.split("agent playbook")[0] ?? text);
   expect(titles[0]).toMatch(/Offer a refund without checking|Ask for the password/);

@@ -9,9 +9,10 @@ import { Card } from "../../parts/page.tsx";
 /** One source's estimate over all its sessions that were due. */
 export type Estimate = Schemas["EstimatedSource"];
 
-export function useEstimates(range: Range): Estimate[] {
+export function useEstimates(range: Range, enabled: boolean): Estimate[] {
   const estimated = useQuery({
     queryKey: ["estimated-success", range.from, range.to],
+    enabled,
     queryFn: () =>
       ok(
         api.GET("/api/evaluations/estimated_success", {

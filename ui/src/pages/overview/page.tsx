@@ -18,7 +18,7 @@ import { Rules } from "./rules.tsx";
 import { ShadowCard } from "./shadow-card.tsx";
 import { middleOf, Sentence, useChange } from "./sentence.tsx";
 import { ContextTiles } from "./tiles.tsx";
-import { useOverview, useSources, viewOf } from "./use-overview.ts";
+import { useOverview, useRules, useSources, viewOf } from "./use-overview.ts";
 import { useVersions } from "./versions.ts";
 import { VersionsCard } from "./versions-card.tsx";
 
@@ -41,12 +41,16 @@ export default function OverviewPage({ session }: { session: Session }) {
   const set = source === null ? undefined : overview.data?.source_set_comparison?.sets.find((s) => s.label === source);
   const view = set ? viewOf(set) : overview.data;
   const sourceId = source === null ? null : (known.find((name) => sourceName(name) === source) ?? source);
-  const change = useChange(range, sourceId, version);
-  const estimates = useEstimates(range);
+  // The number that was asked for comes first; what explains it follows.
+  const isShown = overview.isSuccess && !overview.isPlaceholderData;
+  const rules = useRules(range, sourceId, version, isShown);
+  const change = useChange(range, sourceId, version, isShown);
+  const estimates = useEstimates(range, isShown);
   // Of one source, or of one version, there is nothing to lay over each other.
   const versions = useVersions(
     range,
     source === null && version === null ? (overview.data?.available_agent_versions ?? []) : [],
+    isShown,
   );
   const actions = (
     <>
@@ -113,7 +117,17 @@ export default function OverviewPage({ session }: { session: Session }) {
               <ContextTiles tiles={view.context_tiles} partners={view.partner_tiles} />
               <VersionsCard versions={versions} range={range} />
               <div className="grid items-start gap-4 xl:grid-cols-[3fr_2fr]">
-                <Rules rules={view.rule_attribution} range={range} version={version} />
+                {rules.data ? (
+                  <div
+                    aria-busy={rules.isPlaceholderData}
+                    className={rules.isPlaceholderData && isShown ? "opacity-60" : ""}>
+                    <Rules rules={rules.data} range={range} version={version} />
+                  </div>
+                ) : rules.isError ? (
+                  <Trouble error={rules.error} retry={() => rules.refetch()} />
+                ) : (
+                  <Skeleton height={320} className="rounded-xl" />
+                )}
                 <Corrections scores={view.score_distribution} />
               </div>
               <ShadowCard trend={overview.data.shadow_win_rate_trend} range={range} />

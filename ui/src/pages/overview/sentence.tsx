@@ -11,7 +11,12 @@ import { newcomers, rateOf, type Version } from "./versions.ts";
 export const middleOf = ({ from, to }: Pick<Range, "from" | "to">) => bucketStart((from + to) / 2, "day");
 
 /** The success rate of the second half of a range minus that of the first; null while or if it is not known. */
-export function useChange(range: Range, source: string | null, version: string | null): Estimate | null {
+export function useChange(
+  range: Range,
+  source: string | null,
+  version: string | null,
+  enabled: boolean,
+): Estimate | null {
   const middle = middleOf(range);
   const halves = [
     [middle, range.to],
@@ -21,7 +26,7 @@ export function useChange(range: Range, source: string | null, version: string |
     queries: halves.map(([from_ts, to_ts], half) => ({
       queryKey: ["overview", "half", half, range.key, source, version],
       staleTime: 60_000,
-      enabled: from_ts < to_ts,
+      enabled: enabled && from_ts < to_ts,
       queryFn: async () => {
         const source_sets = source === null ? null : [{ label: source, sources: [source] }];
         const answer = await ok(

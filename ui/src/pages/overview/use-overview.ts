@@ -1,4 +1,4 @@
-/** The overview's question: the whole window, and each source on its own beside it. */
+/** The overview's questions: the whole window, and each source on its own beside it; the rules after the numbers. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { api, ok } from "../../api/client.ts";
 import type { Overview, SourceSet } from "../../api/types.ts";
@@ -6,7 +6,7 @@ import { sourceName } from "../../lib/format.ts";
 import { QUIET_POLL_MS } from "../../lib/poll.ts";
 import type { Range } from "../../lib/range.ts";
 
-export type View = Pick<Overview, "context_tiles" | "rule_attribution" | "score_distribution" | "partner_tiles"> & {
+export type View = Pick<Overview, "context_tiles" | "score_distribution" | "partner_tiles"> & {
   hero: Pick<
     Overview["hero"],
     | "regular_success_rate_pp"
@@ -56,18 +56,40 @@ export function useOverview(range: Range, sources: string[], version: string | n
     placeholderData: keepPreviousData,
     // The first verdict of a new agent is on its way for a second or two.
     refetchInterval: (query) => (query.state.data?.hero.state === "empty" ? 5_000 : QUIET_POLL_MS),
-    queryFn: () =>
-      ok(
-        api.POST("/api/get_evaluation_overview", {
-          body: {
-            from_ts: range.from,
-            to_ts: range.to,
-            bucket: range.bucket,
-            include_session_ids: false,
-            agent_version: version,
-            source_sets: sources.map((source) => ({ label: sourceName(source), sources: [source] })),
-          },
-        }),
-      ),
+    queryFn: () => ask(range, sources, version, false),
   });
 }
+
+/** The rules of the whole, or of the one source that is shown. Comparing them takes longer than all other numbers. */
+export function useRules(range: Range, source: string | null, version: string | null, enabled: boolean) {
+  return useQuery({
+    queryKey: ["overview", "rules", range.key, source, version],
+    placeholderData: keepPreviousData,
+    refetchInterval: QUIET_POLL_MS,
+    enabled,
+    queryFn: async () => {
+      const { rule_attribution, source_set_comparison } = await ask(
+        range,
+        source === null ? [] : [source],
+        version,
+        true,
+      );
+      return source_set_comparison?.sets[0]?.rule_attribution ?? rule_attribution;
+    },
+  });
+}
+
+const ask = (range: Range, sources: string[], version: string | null, include_rules: boolean) =>
+  ok(
+    api.POST("/api/get_evaluation_overview", {
+      body: {
+        from_ts: range.from,
+        to_ts: range.to,
+        bucket: range.bucket,
+        include_session_ids: false,
+        include_rules,
+        agent_version: version,
+        source_sets: sources.map((source) => ({ label: sourceName(source), sources: [source] })),
+      },
+    }),
+  );

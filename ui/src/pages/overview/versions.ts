@@ -19,12 +19,13 @@ export type Version = {
 const MOST = 6;
 
 /** The versions of a window in the order in which they came; empty until all of them are known. */
-export function useVersions(range: Range, names: string[]): Version[] {
+export function useVersions(range: Range, names: string[], enabled: boolean): Version[] {
   const asked = names.slice(-MOST);
   return useQueries({
     queries: asked.map((name) => ({
       queryKey: ["overview", "version", range.key, range.bucket, name],
       staleTime: 60_000,
+      enabled,
       queryFn: () =>
         ok(
           api.POST("/api/get_evaluation_overview", {
