@@ -19,6 +19,7 @@ demo: deps-build
 # tests, the dashboard in a real browser, and the ways it is deployed. What is after the Rust tests waits more than it
 # works: two at a time.
 test: deps lint audit ui-lint docs ui nextest
+	@$(MAKE) --no-print-directory test-citus ON_CITUS='test(/^(publish|isolation)::/) & test(/case_2_postgres/)'
 	@$(MAKE) --no-print-directory -j2 --output-sync=target sdk-test e2e truth-quick ui-test test-deployment
 
 # While working: format, lints of the code that ships, unit tests and spelling. Needs no server and no browser, and
@@ -55,11 +56,12 @@ nextest: debug-build
 	TMPDIR=$$(scripts/memory-folder) scripts/with-postgres cargo nextest run --workspace; status=$$?; \
 		[ ! -s $(NOT_RUN) ] || scripts/skipped "tests that need what is not here" "$$(cat $(NOT_RUN))"; exit $$status
 
-# The integration tests of PostgreSQL on a Citus cluster. CITUS is a program that runs a command beside one of its own, with
-# the coordinator's URL in TEST_CITUS_URL and the workers' in TEST_CITUS_WORKERS. ON_CITUS says which tests.
-ON_CITUS ?= test(/::case_2_postgres$$/)
+# The integration tests of PostgreSQL on a Citus cluster; of `make test` those of publishing and of isolation. CITUS is a
+# program that runs a command beside a cluster of its own, with the coordinator's URL in TEST_CITUS_URL and the workers'
+# in TEST_CITUS_WORKERS. ON_CITUS says which tests.
+ON_CITUS ?= test(/::case_2_postgres/)
 test-citus:
-	@if [ ! -x "$(CITUS)" ]; then scripts/skipped "tests on Citus" "no Citus: give CITUS=…"; exit 0; fi; \
+	@if [ ! -x "$(CITUS)" ]; then scripts/skipped "tests on Citus" "no Citus: name the program that starts a cluster in CITUS"; exit 0; fi; \
 		$(MAKE) --no-print-directory debug-build && \
 		TMPDIR=$$(scripts/memory-folder) $(CITUS) cargo nextest run --workspace -E '$(ON_CITUS)'
 

@@ -27,6 +27,13 @@ pub struct Placement {
     pub without: &'static [(&'static str, &'static str)],
 }
 
+/// Whether rows are held with others, or alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hold {
+    Shared,
+    Alone,
+}
+
 /// A table with how it is placed: `distributed`, `reference` or `local`, and the number of its shards.
 #[derive(Debug, sqlx_macros::FromRow)]
 pub struct Placed {
@@ -175,6 +182,30 @@ impl Tx {
             Tx::Sqlite(_) => false,
             Tx::Postgres(tx) => tx.is_spread,
         }
+    }
+
+    /// Holds rows of a table that has a copy on every server until the transaction ends, under a name on the coordinator,
+    /// through which every transaction goes: Citus would lock all copies, and two readers in a circle.
+    pub async fn hold_copies(&mut self, name: &str, hold: Hold) -> Result<()> {
+        match hold {
+            Hold::Shared => {
+                row!(
+                    self,
+                    (bool,),
+                    "SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 0)) IS NULL",
+                    name
+                )
+            }
+            Hold::Alone => {
+                row!(
+                    self,
+                    (bool,),
+                    "SELECT pg_advisory_xact_lock(hashtextextended($1, 0)) IS NULL",
+                    name
+                )
+            }
+        }
+        .map(drop)
     }
 
     /// Runs a script that makes functions and triggers for shards; `@.` in it stands for the schema.

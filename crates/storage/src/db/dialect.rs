@@ -216,9 +216,9 @@ impl Tx {
     }
 
     /// Has PostgreSQL plan each statement of this transaction once for every connection and not for every call: for a
-    /// statement that takes less time than to plan it, whatever its parameters.
+    /// statement that takes less time than to plan it, whatever its parameters. Citus must know the parameters to plan.
     pub async fn plan_once(&mut self) -> Result<()> {
-        if self.engine() == Engine::Postgres {
+        if self.engine() == Engine::Postgres && !self.is_spread() {
             crate::run!(self, "SET LOCAL plan_cache_mode = force_generic_plan")?;
         }
         Ok(())

@@ -243,6 +243,7 @@ impl StartedJob {
 #[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct Child {
     pub job_id: String,
+    pub(crate) subject: Subject,
     pub user_id: Option<UserId>,
     pub epoch: Option<i64>,
     pub kind: String,

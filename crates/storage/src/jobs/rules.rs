@@ -295,14 +295,14 @@ pub async fn open_children(
 pub async fn close_child(
     tx: &mut Tx,
     parent: &Claim,
-    child_id: &str,
+    child: &Child,
     error: Option<&str>,
     payload: &Value,
     now: i64,
 ) -> Result<bool> {
     hold(tx, parent).await?;
     let error: Option<String> = error.map(|e| e.chars().take(ERROR_LENGTH).collect());
-    sql::close_child(tx, child_id, error.as_deref(), payload, now).await
+    sql::close_child(tx, child, error.as_deref(), payload, now).await
 }
 
 /// The newest dead children of a parent with their reasons, newest first.

@@ -553,7 +553,7 @@ impl Saved {
         }
         let (parent, payload) = (&self.parent, jobs::stored(&payload));
         let closed =
-            jobs::close_child(tx, parent, &child.job_id, failure.as_deref(), &payload, now).await?;
+            jobs::close_child(tx, parent, child, failure.as_deref(), &payload, now).await?;
         if !closed || failure.is_some() || is_overtaken {
             return Ok(());
         }

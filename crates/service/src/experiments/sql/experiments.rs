@@ -4,6 +4,7 @@ use crate::experiments::about::AboutChange;
 use crate::experiments::{Experiment, ExperimentAbout};
 use base::owner::OrgId;
 use storage::db::Tx;
+use storage::db::citus::Hold;
 use storage::error::Result;
 use storage::{row, rows, run};
 
@@ -56,18 +57,19 @@ pub async fn is_active(tx: &mut Tx, org_id: &OrgId) -> Result<bool> {
     Ok(found == Some((true,)))
 }
 
+macro_rules! active {
+    () => {
+        concat!("SELECT ", columns!(), " FROM experiments WHERE org_id = $1 AND ended_at IS NULL")
+    };
+}
+
 /// The active experiment, which stays active until the transaction ends.
 pub async fn hold_active(tx: &mut Tx, org_id: &OrgId) -> Result<Option<Experiment>> {
-    row!(
-        tx,
-        Experiment,
-        concat!(
-            "SELECT ",
-            columns!(),
-            " FROM experiments WHERE org_id = $1 AND ended_at IS NULL {lock:SHARE}"
-        ),
-        org_id
-    )
+    if tx.is_spread() {
+        tx.hold_copies(&held_as(org_id), Hold::Shared).await?;
+        return row!(tx, Experiment, active!(), org_id);
+    }
+    row!(tx, Experiment, concat!(active!(), " {lock:SHARE}"), org_id)
 }
 
 pub async fn insert(tx: &mut Tx, org_id: &OrgId, new: &Experiment) -> Result<()> {
@@ -127,8 +129,16 @@ pub async fn not_looked_at(tx: &mut Tx, day: i64) -> Result<Vec<(OrgId, String)>
     )
 }
 
+/// The name under which the active experiment of an organization is held on Citus.
+fn held_as(org_id: &OrgId) -> String {
+    format!("experiments {org_id}")
+}
+
 /// Ends an experiment; false if it is not active.
 pub async fn end(tx: &mut Tx, org_id: &OrgId, experiment_id: &str, now: i64) -> Result<bool> {
+    if tx.is_spread() {
+        tx.hold_copies(&held_as(org_id), Hold::Alone).await?;
+    }
     let ended = run!(
         tx,
         "UPDATE experiments SET ended_at = $3

@@ -53,7 +53,7 @@ pub async fn open_children(
     rows!(
         tx,
         Child,
-        "SELECT job_id, {user_of:jobs} AS user_id, epoch, kind, payload FROM jobs
+        "SELECT job_id, subject, {user_of:jobs} AS user_id, epoch, kind, payload FROM jobs
          WHERE parent_id = $1 AND state = 'open' AND job_id > $2 ORDER BY job_id LIMIT $3 + 0",
         parent_id,
         after,
@@ -63,7 +63,7 @@ pub async fn open_children(
 
 pub async fn close_child(
     tx: &mut Tx,
-    child_id: &str,
+    child: &Child,
     error: Option<&str>,
     payload: &Value,
     now: i64,
@@ -72,11 +72,12 @@ pub async fn close_child(
         tx,
         "UPDATE jobs SET state = CASE WHEN $2 IS NULL THEN 'done' ELSE 'dead' END, attempts = 1,
                 last_error = $2, payload = $3, finished_at = $4
-         WHERE job_id = $1 AND state = 'open'",
-        child_id,
+         WHERE job_id = $1 AND subject = $5 AND state = 'open'",
+        &child.job_id,
         error,
         Json(payload),
-        now
+        now,
+        child.subject
     )?;
     Ok(touched == 1)
 }
