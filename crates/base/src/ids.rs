@@ -46,10 +46,14 @@ impl Ids {
         }
     }
 
-    /// A UUIDv7: sorts by the time it was made.
+    /// A UUIDv7: sorts by the time it was made. Its bits come from a generator in this process that is seeded by the
+    /// operating system: an id is no secret, and a publish makes four.
     pub fn uuid(&self) -> String {
         let mut random = [0u8; 10];
-        self.fill(&mut random);
+        match &self.source {
+            Source::System => rand::rng().fill_bytes(&mut random),
+            Source::Seeded(_) => self.fill(&mut random),
+        }
         uuid::Builder::from_unix_timestamp_millis(self.clock.now_millis(), &random)
             .into_uuid()
             .to_string()

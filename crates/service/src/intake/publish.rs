@@ -14,7 +14,7 @@ use crate::evaluation;
 use crate::experiments::{self, Attribution};
 use crate::learning_loop::extraction::{self, Feeding, PublishLearningStatus};
 use crate::sessions::InteractionData;
-use crate::sessions::rows::{self, NewRequest, StoredAnswer};
+use crate::sessions::rows::{self, NewRequest, RequestColumns, RequestRows, StoredAnswer};
 use base::owner::{OrgId, UserId};
 use storage::db::Tx;
 use storage::error::{Code, Error, InputProblem, Result};
@@ -51,8 +51,10 @@ pub(super) struct Publish {
     pub received_at: i64,
     pub agent_version: String,
     pub content_sha256: String,
-    pub warnings: Vec<String>,
     pub learning: Feeding,
+    /// The answer if it is stored, without the numbers of its turns and its attribution.
+    pub answer: PublishResponse,
+    pub rows: RequestRows,
     /// The items that carry something, with the tokens of their content.
     pub items: Vec<(InteractionData, i64)>,
     pub request: PublishRequest,
@@ -109,22 +111,49 @@ pub(super) async fn prepare(
     let counts = tokens::count_all(items.iter().map(|item| item.content.clone()).collect()).await;
 
     let learning = extraction::feeding(app, org_id, request.learning_flags()).await?;
+    let items: Vec<_> = items.into_iter().zip(counts).collect();
     let minted = request.request_id.is_none();
+    let request_id = request.request_id.clone().unwrap_or_else(|| app.ids.uuid());
+    let default_version = || app.settings.sessions.default_agent_version.trim().to_owned();
+    let agent_version = request.agent_version.clone().unwrap_or_else(default_version);
+    let (learning_status, learning_reason) = learning.answer();
+    let answer = PublishResponse {
+        success: true,
+        message: format!("stored {} interactions", items.len()),
+        warnings,
+        request_id: request_id.clone(),
+        learning_status,
+        learning_reason: Some(learning_reason),
+        interaction_ids: Vec::new(),
+        experiment: None,
+        duplicate: false,
+    };
+    let columns = RequestColumns {
+        request_id: &request_id,
+        session_id: &request.session_id,
+        created_at,
+        received_at: now,
+        source: &request.source,
+        agent_version: &agent_version,
+        evaluation_only: request.evaluation_only,
+        content_sha256: &content_sha256,
+        answer: &answer,
+        learning: learning.mode(),
+    };
+    let rows = RequestRows::of(&columns, &items)?;
     Ok(Publish {
         org_id: org_id.to_owned(),
-        request_id: request.request_id.clone().unwrap_or_else(|| app.ids.uuid()),
+        request_id,
         minted,
         created_at,
         own_time,
         received_at: now,
-        agent_version: request
-            .agent_version
-            .clone()
-            .unwrap_or_else(|| app.settings.sessions.default_agent_version.trim().to_owned()),
+        agent_version,
         content_sha256,
-        warnings,
         learning,
-        items: items.into_iter().zip(counts).collect(),
+        answer,
+        rows,
+        items,
         request,
     })
 }
@@ -214,13 +243,9 @@ pub(super) async fn store(
             received_at: publish.received_at,
             source: &request.source,
             agent_version: &publish.agent_version,
-            evaluation_only: request.evaluation_only,
             session_finished: finished,
-            experiment: answer.experiment.clone(),
-            content_sha256: &publish.content_sha256,
-            answer: serde_json::to_value(answer).map_err(|e| Error::Internal(e.to_string()))?,
-            learning: publish.learning.mode(),
-            items,
+            experiment: answer.experiment.as_ref(),
+            rows: &publish.rows,
         });
     }
     if !new.is_empty() {
@@ -281,18 +306,8 @@ async fn check(
     if let Some(first) = first {
         return repeat(first, publish);
     }
-    let (learning_status, learning_reason) = publish.learning.answer();
-    Ok(PublishResponse {
-        success: true,
-        message: format!("stored {} interactions", publish.items.len()),
-        warnings: publish.warnings.clone(),
-        request_id: publish.request_id.clone(),
-        learning_status,
-        learning_reason: Some(learning_reason),
-        interaction_ids: Vec::new(),
-        experiment: attribution(tx, &publish.org_id, &publish.request).await?,
-        duplicate: false,
-    })
+    let experiment = attribution(tx, &publish.org_id, &publish.request).await?;
+    Ok(PublishResponse { experiment, ..publish.answer.clone() })
 }
 
 /// The pair that was sent, checked.

@@ -36,10 +36,10 @@ pub use sql::{
 /// The rows of sessions, for intake, which writes and deletes them.
 pub mod rows {
     pub use super::sql::{
-        NewRequest, RequestFilter, StoredAnswer, delete_interaction, delete_request,
-        delete_session, find_answers, find_exposures, find_session, finish_session, first_sessions,
-        has_request_beginning, has_requests, insert_outcome, insert_requests, locate_requests,
-        lock_session, newest_outcome, recount_session,
+        NewRequest, RequestColumns, RequestFilter, RequestRows, StoredAnswer, delete_interaction,
+        delete_request, delete_session, find_answers, find_exposures, find_session, finish_session,
+        first_sessions, has_request_beginning, has_requests, insert_outcome, insert_requests,
+        locate_requests, lock_session, newest_outcome, recount_session,
     };
 }
 

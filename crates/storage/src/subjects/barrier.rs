@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
 
 use crate::db::{Subject, Tx};
 use crate::error::{Code, Error, Result};
@@ -11,13 +10,11 @@ use base::owner::{OrgId, UserId};
 
 /// The right to write rows of one person, in the transaction that [`open`] was called in. Every function that
 /// inserts or updates user-owned rows takes one, so forgetting the barrier does not compile.
-#[derive(Serialize)]
 pub struct SubjectWrite {
     org_id: OrgId,
     user_id: UserId,
     subject: Subject,
     epoch: i64,
-    #[serde(skip)]
     fence: Option<Fence>,
 }
 

@@ -26,11 +26,9 @@ pub struct StoredAnswer {
     pub experiment: Option<Attribution>,
 }
 
-/// A request to be stored.
+/// The columns of a request that are known before it is stored.
 #[derive(Serialize)]
-pub struct NewRequest<'a> {
-    #[serde(flatten)]
-    pub subject: &'a SubjectWrite,
+pub struct RequestColumns<'a, A> {
     pub request_id: &'a str,
     pub session_id: &'a str,
     pub created_at: i64,
@@ -38,16 +36,47 @@ pub struct NewRequest<'a> {
     pub source: &'a str,
     pub agent_version: &'a str,
     pub evaluation_only: bool,
-    pub session_finished: bool,
-    pub experiment: Option<Attribution>,
     pub content_sha256: &'a str,
     /// The answer to a repeat; the turns' ids and the attribution are read from their rows.
-    pub answer: serde_json::Value,
+    pub answer: &'a A,
     /// Learning mode of the request.
     pub learning: LearningMode,
-    /// The turns, with the tokens of their content.
-    #[serde(skip)]
-    pub items: &'a [(InteractionData, i64)],
+}
+
+/// The rows of a request and of its turns as JSON objects, without their owner and the attribution. They are made before
+/// the transaction, during which nobody else writes.
+pub struct RequestRows {
+    request: String,
+    turns: Vec<String>,
+}
+
+impl RequestRows {
+    /// The turns come with the tokens of their content.
+    pub fn of<A: Serialize>(
+        request: &RequestColumns<'_, A>,
+        turns: &[(InteractionData, i64)],
+    ) -> Result<Self> {
+        let turns = turns.iter().map(|(item, tokens)| object(&NewTurn::of(request, item, *tokens)));
+        Ok(RequestRows { request: object(request)?, turns: turns.collect::<Result<_>>()? })
+    }
+}
+
+fn object(row: &impl Serialize) -> Result<String> {
+    serde_json::to_string(row).map_err(|e| Error::Internal(e.to_string()))
+}
+
+/// A request to be stored.
+pub struct NewRequest<'a> {
+    pub subject: &'a SubjectWrite,
+    pub request_id: &'a str,
+    pub session_id: &'a str,
+    pub created_at: i64,
+    pub received_at: i64,
+    pub source: &'a str,
+    pub agent_version: &'a str,
+    pub session_finished: bool,
+    pub experiment: Option<&'a Attribution>,
+    pub rows: &'a RequestRows,
 }
 
 #[derive(sqlx_macros::FromRow)]
@@ -73,16 +102,15 @@ pub async fn find_answers(
     if sent.is_empty() {
         return Ok(HashMap::new());
     }
-    let (subjects, request_ids): (Vec<_>, Vec<_>) = sent.iter().cloned().unzip();
     let found = rows!(
         tx,
         AnsweredRequest,
-        "SELECT request_id, subject, session_id, content_sha256, answer, retrieval_experiment_id,
-                retrieval_experiment_arm
-         FROM requests WHERE org_id = $1 AND subject IN {subjects:$2} AND request_id IN {texts:$3}",
+        "SELECT r.request_id, r.subject, r.session_id, r.content_sha256, r.answer, r.retrieval_experiment_id,
+                r.retrieval_experiment_arm
+         FROM {lists:$2} AS sent CROSS JOIN requests r
+         WHERE r.org_id = $1 AND r.subject = {subject:sent.value ->> 0} AND r.request_id = sent.value ->> 1",
         org_id,
-        listed(&subjects)?,
-        listed(&request_ids)?
+        listed(sent)?
     )?;
     if found.is_empty() {
         return Ok(HashMap::new());
@@ -149,12 +177,10 @@ pub async fn find_exposures(
     Ok(each.collect())
 }
 
-/// A turn as its row is written.
+/// The columns of a turn.
 #[derive(Serialize)]
 struct NewTurn<'a> {
-    subject: Subject,
     session_id: &'a str,
-    epoch: i64,
     request_id: &'a str,
     created_at: i64,
     role: &'a str,
@@ -173,11 +199,9 @@ struct NewTurn<'a> {
 }
 
 impl<'a> NewTurn<'a> {
-    fn of(request: &'a NewRequest<'a>, item: &'a InteractionData, token_count: i64) -> Self {
+    fn of<A>(request: &RequestColumns<'a, A>, item: &'a InteractionData, token_count: i64) -> Self {
         NewTurn {
-            subject: request.subject.subject(),
             session_id: request.session_id,
-            epoch: request.subject.epoch(),
             request_id: request.request_id,
             created_at: item.created_at.unwrap_or(request.created_at),
             role: &item.role,
@@ -230,7 +254,7 @@ impl<'a> Growth<'a> {
             last_received_at: request.received_at,
             finished_at: request.session_finished.then_some(request.received_at),
             request_count: 1,
-            interaction_count: i64::try_from(request.items.len()).unwrap_or(i64::MAX),
+            interaction_count: i64::try_from(request.rows.turns.len()).unwrap_or(i64::MAX),
         }
     }
 
@@ -267,13 +291,17 @@ pub async fn insert_requests(
     // order in which they become visible.
     Planned::add_all(learning, &mut changes)?;
     changes.together();
-    let turns: Vec<NewTurn<'_>> = requests
+    let turns: Vec<_> = requests
         .iter()
-        .flat_map(|request| request.items.iter().map(|(item, n)| NewTurn::of(request, item, *n)))
+        .flat_map(|request| request.rows.turns.iter().map(|row| (request.subject, None, row)))
         .collect();
-    let rows = vec![org_id.into(), Value::lists(&turns)?];
+    let rows = vec![org_id.into(), owned_rows(&turns)?];
     changes.add_numbered(INSERT_TURNS, "interaction_id", turns.len(), rows);
-    changes.add(INSERT_REQUESTS, vec![org_id.into(), Value::lists(requests)?]);
+    let rows: Vec<_> = requests
+        .iter()
+        .map(|request| (request.subject, request.experiment, &request.rows.request))
+        .collect();
+    changes.add(INSERT_REQUESTS, vec![org_id.into(), owned_rows(&rows)?]);
     // In the order of their keys: two lists of changes do not wait for each other in a circle.
     let mut sessions: BTreeMap<(Subject, &str), Growth<'_>> = BTreeMap::new();
     for growth in requests.iter().map(Growth::of) {
@@ -287,9 +315,26 @@ pub async fn insert_requests(
     Planned::add_all(due, &mut changes)?;
     // Turns are numbered in the order of the list.
     let mut interaction_ids = tx.apply(changes).await?.into_iter();
-    let each =
-        requests.iter().map(|request| interaction_ids.by_ref().take(request.items.len()).collect());
+    let each = requests
+        .iter()
+        .map(|request| interaction_ids.by_ref().take(request.rows.turns.len()).collect());
     Ok(each.collect())
+}
+
+/// Rows for a statement that reads them from `{lists:$2}`: each with its owner, and its attribution if it has one.
+fn owned_rows<'a>(rows: &[(&SubjectWrite, Option<&Attribution>, &String)]) -> Result<Value<'a>> {
+    let mut list = String::from("[");
+    for (place, (subject, experiment, row)) in rows.iter().enumerate() {
+        let comma = if place > 0 { "," } else { "" };
+        let (owner, epoch) = (subject.subject(), subject.epoch());
+        list.push_str(&format!(r#"{comma}{{"subject":"{owner}","epoch":{epoch},"#));
+        if let Some(experiment) = experiment {
+            list.push_str(&format!(r#""experiment":{},"#, object(experiment)?));
+        }
+        list.push_str(row.strip_prefix('{').unwrap_or(row));
+    }
+    list.push(']');
+    Ok(Value::Lists(list))
 }
 
 const INSERT_TURNS: &str = storage::statement!(
