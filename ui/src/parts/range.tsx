@@ -2,15 +2,20 @@
 import { useState } from "react";
 import { isoDay } from "../lib/format.ts";
 import { PRESETS, type Range } from "../lib/range.ts";
-import { useUrlState } from "../lib/url-state.ts";
+import { useUrlState, withParams } from "../lib/url-state.ts";
 import { Button, Segmented, TextField } from "./controls.tsx";
 import { Dialog } from "./dialog.tsx";
 
 const names = { "24h": "24 h", "7d": "7 d", "30d": "30 d", "90d": "90 d" } as const;
 
-export function RangeChoice({ range }: { range: Range }) {
-  const [, change] = useUrlState();
+/** `onChoose` hears of the address that a choice leads to before it is gone to. */
+export function RangeChoice({ range, onChoose }: { range: Range; onChoose?: (params: URLSearchParams) => void }) {
+  const [params, change] = useUrlState();
   const [asking, setAsking] = useState(false);
+  const choose = (changes: Record<string, string | null>) => {
+    onChoose?.(new URLSearchParams(withParams(params, changes)));
+    change(changes);
+  };
   const options = [...PRESETS.map((p) => [p, names[p]] as const), ["custom", "Custom"] as const];
   return (
     <>
@@ -18,13 +23,13 @@ export function RangeChoice({ range }: { range: Range }) {
         label="Time range"
         value={range.name}
         options={options}
-        onChange={(name) => (name === "custom" ? setAsking(true) : change({ range: name, from: null, to: null }))}
+        onChange={(name) => (name === "custom" ? setAsking(true) : choose({ range: name, from: null, to: null }))}
       />
       <CustomRange
         open={asking}
         range={range}
         onClose={() => setAsking(false)}
-        onChoose={(from, to) => change({ range: null, from, to })}
+        onChoose={(from, to) => choose({ range: null, from, to })}
       />
     </>
   );

@@ -1,5 +1,6 @@
 /** Is the agent getting better? One number, what it stands on, and what moved it. */
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
+import type { ReactNode } from "react";
 import { api, ok, type Session } from "../../api/client.ts";
 import { rangeOf } from "../../lib/range.ts";
 import { useUrlState } from "../../lib/url-state.ts";
@@ -18,7 +19,7 @@ import { Rules } from "./rules.tsx";
 import { ShadowCard } from "./shadow-card.tsx";
 import { middleOf, Sentence, useChange } from "./sentence.tsx";
 import { ContextTiles } from "./tiles.tsx";
-import { useOverview, useRules, useSources, viewOf } from "./use-overview.ts";
+import { overviewQuery, useComparisons, useOverview, useSources, viewOf } from "./use-overview.ts";
 import { useVersions } from "./versions.ts";
 import { VersionsCard } from "./versions-card.tsx";
 
@@ -29,21 +30,26 @@ export default function OverviewPage({ session }: { session: Session }) {
   const range = rangeOf(params);
   const source = params.get("source");
   const version = params.get("version");
-  const sources = useSources();
-  const overview = useOverview(range, sources.data ?? [], version);
+  const client = useQueryClient();
+  const sources = useSources().data ?? [];
+  const sourceId = source === null ? null : (sources.find((name) => sourceName(name) === source) ?? source);
+  const overview = useOverview(range, sourceId, version);
   const sessions = useQuery({
     queryKey: ["judge-health"],
     queryFn: () => ok(api.GET("/api/evaluations/judge_health")),
     placeholderData: keepPreviousData,
   });
   const arrival = useArrival(overview.data?.hero.state === "empty");
-  const known = overview.data?.source_set_comparison?.available_sources ?? [];
-  const set = source === null ? undefined : overview.data?.source_set_comparison?.sets.find((s) => s.label === source);
+  const set = source === null ? undefined : overview.data?.source_set_comparison?.sets[0];
   const view = set ? viewOf(set) : overview.data;
-  const sourceId = source === null ? null : (known.find((name) => sourceName(name) === source) ?? source);
   // The number that was asked for comes first; what explains it follows.
   const isShown = overview.isSuccess && !overview.isPlaceholderData;
-  const rules = useRules(range, sourceId, version, isShown);
+  const compared = sourceId === null || sources.includes(sourceId) ? sources : [...sources, sourceId];
+  const comparisons = useComparisons(range, compared, version, isShown);
+  const comparison = comparisons.data?.source_set_comparison;
+  const known = comparison?.available_sources ?? sources;
+  const ofSource = comparison?.sets.find((set) => set.label === source);
+  const rules = source === null ? comparisons.data?.rule_attribution : ofSource?.rule_attribution;
   const change = useChange(range, sourceId, version, isShown);
   const estimates = useEstimates(range, isShown);
   // Of one source, or of one version, there is nothing to lay over each other.
@@ -77,7 +83,11 @@ export default function OverviewPage({ session }: { session: Session }) {
         ]}
         onChange={(bucket) => setParams({ bucket })}
       />
-      <RangeChoice range={range} />
+      <RangeChoice
+        range={range}
+        // Asked for before the page is drawn anew.
+        onChoose={(params) => client.prefetchQuery(overviewQuery(rangeOf(params), sourceId, version))}
+      />
     </>
   );
   if (arrival.waits) {
@@ -117,28 +127,37 @@ export default function OverviewPage({ session }: { session: Session }) {
               <ContextTiles tiles={view.context_tiles} partners={view.partner_tiles} />
               <VersionsCard versions={versions} range={range} />
               <div className="grid items-start gap-4 xl:grid-cols-[3fr_2fr]">
-                {rules.data ? (
-                  <div
-                    aria-busy={rules.isPlaceholderData}
-                    className={rules.isPlaceholderData && isShown ? "opacity-60" : ""}>
-                    <Rules rules={rules.data} range={range} version={version} />
-                  </div>
-                ) : rules.isError ? (
-                  <Trouble error={rules.error} retry={() => rules.refetch()} />
+                {rules ? (
+                  <Following isOld={isShown && comparisons.isPlaceholderData}>
+                    <Rules rules={rules} range={range} version={version} />
+                  </Following>
+                ) : comparisons.isError ? (
+                  <Trouble error={comparisons.error} retry={() => comparisons.refetch()} />
                 ) : (
                   <Skeleton height={320} className="rounded-xl" />
                 )}
                 <Corrections scores={view.score_distribution} />
               </div>
               <ShadowCard trend={overview.data.shadow_win_rate_trend} range={range} />
-              {overview.data.source_set_comparison && source === null && (
-                <Cohorts comparison={overview.data.source_set_comparison} range={range} />
+              {comparison && source === null && (
+                <Following isOld={isShown && comparisons.isPlaceholderData}>
+                  <Cohorts comparison={comparison} range={range} />
+                </Following>
               )}
             </>
           )}
         </div>
       )}
     </Page>
+  );
+}
+
+/** What follows the numbers: pale while it is that of the range before. */
+function Following({ isOld, children }: { isOld: boolean; children: ReactNode }) {
+  return (
+    <div aria-busy={isOld} className={isOld ? "opacity-60" : ""}>
+      {children}
+    </div>
   );
 }
 

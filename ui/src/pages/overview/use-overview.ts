@@ -1,4 +1,4 @@
-/** The overview's questions: the whole window, and each source on its own beside it; the rules after the numbers. */
+/** The overview's questions: the numbers of the window first, then how rules and sources compare. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { api, ok } from "../../api/client.ts";
 import type { Overview, SourceSet } from "../../api/types.ts";
@@ -50,32 +50,29 @@ export function useSources() {
   });
 }
 
-export function useOverview(range: Range, sources: string[], version: string | null) {
+/** The numbers of the whole, and of the one source that is shown: what is asked for first. */
+export const overviewQuery = (range: Range, source: string | null, version: string | null) => ({
+  queryKey: ["overview", range.key, range.bucket, source, version],
+  queryFn: () => ask(range, source === null ? [] : [source], version, false),
+});
+
+export function useOverview(range: Range, source: string | null, version: string | null) {
   return useQuery({
-    queryKey: ["overview", range.key, range.bucket, sources, version],
+    ...overviewQuery(range, source, version),
     placeholderData: keepPreviousData,
     // The first verdict of a new agent is on its way for a second or two.
     refetchInterval: (query) => (query.state.data?.hero.state === "empty" ? 5_000 : QUIET_POLL_MS),
-    queryFn: () => ask(range, sources, version, false),
   });
 }
 
-/** The rules of the whole, or of the one source that is shown. Comparing them takes longer than all other numbers. */
-export function useRules(range: Range, source: string | null, version: string | null, enabled: boolean) {
+/** Rules, and all sources beside each other: to compare them takes longer than the numbers themselves. */
+export function useComparisons(range: Range, sources: string[], version: string | null, enabled: boolean) {
   return useQuery({
-    queryKey: ["overview", "rules", range.key, source, version],
+    queryKey: ["overview", "comparisons", range.key, range.bucket, sources, version],
     placeholderData: keepPreviousData,
     refetchInterval: QUIET_POLL_MS,
     enabled,
-    queryFn: async () => {
-      const { rule_attribution, source_set_comparison } = await ask(
-        range,
-        source === null ? [] : [source],
-        version,
-        true,
-      );
-      return source_set_comparison?.sets[0]?.rule_attribution ?? rule_attribution;
-    },
+    queryFn: () => ask(range, sources, version, true),
   });
 }
 
