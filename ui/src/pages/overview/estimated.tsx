@@ -13,9 +13,10 @@ export function useEstimates(range: Range, enabled: boolean): Estimate[] {
   const estimated = useQuery({
     queryKey: ["estimated-success", range.from, range.to],
     enabled,
-    queryFn: () =>
+    queryFn: ({ signal }) =>
       ok(
         api.GET("/api/evaluations/estimated_success", {
+          signal,
           params: { query: { from_ts: String(range.from), to_ts: String(range.to) } },
         }),
       ),

@@ -27,10 +27,11 @@ export function useChange(
       queryKey: ["overview", "half", half, range.key, source, version],
       staleTime: 60_000,
       enabled: enabled && from_ts < to_ts,
-      queryFn: async () => {
+      queryFn: async ({ signal }: { signal: AbortSignal }) => {
         const source_sets = source === null ? null : [{ label: source, sources: [source] }];
         const answer = await ok(
           api.POST("/api/get_evaluation_overview", {
+            signal,
             body: {
               from_ts,
               to_ts,

@@ -53,7 +53,7 @@ export function useSources() {
 /** The numbers of the whole, and of the one source that is shown: what is asked for first. */
 export const overviewQuery = (range: Range, source: string | null, version: string | null) => ({
   queryKey: ["overview", range.key, range.bucket, source, version],
-  queryFn: () => ask(range, source === null ? [] : [source], version, false),
+  queryFn: ({ signal }: Asked) => ask(range, source === null ? [] : [source], version, false, signal),
 });
 
 export function useOverview(range: Range, source: string | null, version: string | null) {
@@ -72,13 +72,17 @@ export function useComparisons(range: Range, sources: string[], version: string 
     placeholderData: keepPreviousData,
     refetchInterval: QUIET_POLL_MS,
     enabled,
-    queryFn: () => ask(range, sources, version, true),
+    queryFn: ({ signal }) => ask(range, sources, version, true, signal),
   });
 }
 
-const ask = (range: Range, sources: string[], version: string | null, include_rules: boolean) =>
+type Asked = { signal: AbortSignal };
+
+/** Given up when nobody waits for it any more: a browser sends six requests to a server at once, not more. */
+const ask = (range: Range, sources: string[], version: string | null, include_rules: boolean, signal: AbortSignal) =>
   ok(
     api.POST("/api/get_evaluation_overview", {
+      signal,
       body: {
         from_ts: range.from,
         to_ts: range.to,

@@ -26,9 +26,10 @@ export function useVersions(range: Range, names: string[], enabled: boolean): Ve
       queryKey: ["overview", "version", range.key, range.bucket, name],
       staleTime: 60_000,
       enabled,
-      queryFn: () =>
+      queryFn: ({ signal }: { signal: AbortSignal }) =>
         ok(
           api.POST("/api/get_evaluation_overview", {
+            signal,
             body: {
               from_ts: range.from,
               to_ts: range.to,
