@@ -76,14 +76,17 @@ const BESIDE: &str = "
          WHERE here.shardid = CAST(substring(shard FROM '[0-9]+$') AS BIGINT)
            AND there.logicalrelid = CAST(format('%I.%I', '@', wanted) AS regclass)
     $$;
-    CREATE OR REPLACE FUNCTION @.place_beside(shard TEXT) RETURNS UUID LANGUAGE sql STABLE AS $$
-        SELECT place.id
-          FROM pg_dist_shard here, generate_series(1, 1000000) AS number,
-               LATERAL (SELECT CAST(md5(CAST(number AS TEXT)) AS UUID) AS id) AS place
-         WHERE here.shardid = CAST(substring(shard FROM '[0-9]+$') AS BIGINT)
-           AND worker_hash(place.id) BETWEEN CAST(here.shardminvalue AS INTEGER)
-                                         AND CAST(here.shardmaxvalue AS INTEGER)
-         LIMIT 1
+    CREATE OR REPLACE FUNCTION @.place_beside(shard TEXT) RETURNS UUID LANGUAGE plpgsql STABLE AS $$
+        DECLARE first INTEGER; last INTEGER; place UUID;
+        BEGIN
+            SELECT CAST(shardminvalue AS INTEGER), CAST(shardmaxvalue AS INTEGER) INTO first, last
+              FROM pg_dist_shard WHERE shardid = CAST(substring(shard FROM '[0-9]+$') AS BIGINT);
+            FOR number IN 1 .. 1000000 LOOP
+                place := CAST(md5(CAST(number AS TEXT)) AS UUID);
+                IF worker_hash(place) BETWEEN first AND last THEN RETURN place; END IF;
+            END LOOP;
+            RETURN NULL;
+        END
     $$;\n";
 
 impl Placement {
