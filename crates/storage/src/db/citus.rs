@@ -3,7 +3,7 @@
 //! People's rows are spread by their subject, so that all rows of one person are on one server, side by side. What the
 //! organization owns stays on the coordinator, or, if people's rows are joined with it, has a copy on every server.
 //! Triggers are those of plain PostgreSQL, but run on the shards: there a trigger knows other tables by the names of
-//! their shards, which [`BESIDE`] gives. See docs/decisions/0033-citus.md.
+//! their shards, which `BESIDE` gives. See docs/decisions/0033-citus.md.
 
 use std::fmt::Write as _;
 

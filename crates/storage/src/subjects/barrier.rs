@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-
 use crate::db::{Subject, Tx};
 use crate::error::{Code, Error, Result};
 use crate::{row, rows, run};
