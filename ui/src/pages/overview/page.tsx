@@ -31,9 +31,11 @@ export default function OverviewPage({ session }: { session: Session }) {
   const source = params.get("source");
   const version = params.get("version");
   const client = useQueryClient();
-  const sources = useSources().data ?? [];
+  const newest = useSources();
+  const sources = newest.data ?? [];
   const sourceId = source === null ? null : (sources.find((name) => sourceName(name) === source) ?? source);
-  const overview = useOverview(range, sourceId, version);
+  // A source without a name has one here: which one is meant is known with the others.
+  const overview = useOverview(range, sourceId, version, source === null || !newest.isPending);
   const sessions = useQuery({
     queryKey: ["judge-health"],
     queryFn: () => ok(api.GET("/api/evaluations/judge_health")),

@@ -1,10 +1,9 @@
 /** The overview in one sentence, with how sure it is. */
 import { useQueries } from "@tanstack/react-query";
-import { api, ok } from "../../api/client.ts";
 import { count, onDay, percent, plural, signed } from "../../lib/format.ts";
 import { difference, direction, type Estimate } from "../../lib/intervals.ts";
 import { bucketStart, type Range } from "../../lib/range.ts";
-import { type View, viewOf } from "./use-overview.ts";
+import { ask, type View, viewOf } from "./use-overview.ts";
 import { newcomers, rateOf, type Version } from "./versions.ts";
 
 /** The middle of a range, at the start of a day: its second half is compared with its first. */
@@ -27,22 +26,18 @@ export function useChange(
       queryKey: ["overview", "half", half, range.key, source, version],
       staleTime: 60_000,
       enabled: enabled && from_ts < to_ts,
-      queryFn: async ({ signal }: { signal: AbortSignal }) => {
-        const source_sets = source === null ? null : [{ label: source, sources: [source] }];
-        const answer = await ok(
-          api.POST("/api/get_evaluation_overview", {
-            signal,
-            body: {
-              from_ts,
-              to_ts,
-              bucket: "week",
-              include_session_ids: false,
-              include_shadow: false,
-              include_rules: false,
-              agent_version: version,
-              source_sets,
-            },
-          }),
+      queryFn: async (asked: { signal: AbortSignal }) => {
+        const answer = await ask(
+          {
+            from_ts,
+            to_ts,
+            bucket: "week",
+            include_shadow: false,
+            include_rules: false,
+            agent_version: version,
+            source_sets: source === null ? [] : [{ label: source, sources: [source] }],
+          },
+          asked,
         );
         const [set] = answer.source_set_comparison?.sets ?? [];
         return rateOf(source === null ? answer.hero : set ? viewOf(set).hero : answer.hero);

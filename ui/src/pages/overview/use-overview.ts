@@ -1,6 +1,6 @@
 /** The overview's questions: the numbers of the window first, then how rules and sources compare. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { api, ok } from "../../api/client.ts";
+import { api, ok, type Schemas } from "../../api/client.ts";
 import type { Overview, SourceSet } from "../../api/types.ts";
 import { sourceName } from "../../lib/format.ts";
 import { QUIET_POLL_MS } from "../../lib/poll.ts";
@@ -50,16 +50,37 @@ export function useSources() {
   });
 }
 
+type Question = Schemas["GetEvaluationOverviewRequest"];
+type Asked = { signal: AbortSignal };
+
+/** Given up when nobody waits for it any more: a browser sends six requests to a server at once, not more. */
+export const ask = (question: Question, { signal }: Asked) =>
+  ok(api.POST("/api/get_evaluation_overview", { signal, body: { include_session_ids: false, ...question } }));
+
+export const windowOf = ({ from, to, bucket }: Range) => ({ from_ts: from, to_ts: to, bucket });
+
+const setOf = (source: string) => ({ label: sourceName(source), sources: [source] });
+
 /** The numbers of the whole, and of the one source that is shown: what is asked for first. */
 export const overviewQuery = (range: Range, source: string | null, version: string | null) => ({
   queryKey: ["overview", range.key, range.bucket, source, version],
-  queryFn: ({ signal }: Asked) => ask(range, source === null ? [] : [source], version, false, signal),
+  queryFn: (asked: Asked) =>
+    ask(
+      {
+        ...windowOf(range),
+        include_rules: false,
+        agent_version: version,
+        source_sets: source === null ? [] : [setOf(source)],
+      },
+      asked,
+    ),
 });
 
-export function useOverview(range: Range, source: string | null, version: string | null) {
+export function useOverview(range: Range, source: string | null, version: string | null, enabled: boolean) {
   return useQuery({
     ...overviewQuery(range, source, version),
     placeholderData: keepPreviousData,
+    enabled,
     // The first verdict of a new agent is on its way for a second or two.
     refetchInterval: (query) => (query.state.data?.hero.state === "empty" ? 5_000 : QUIET_POLL_MS),
   });
@@ -72,25 +93,6 @@ export function useComparisons(range: Range, sources: string[], version: string 
     placeholderData: keepPreviousData,
     refetchInterval: QUIET_POLL_MS,
     enabled,
-    queryFn: ({ signal }) => ask(range, sources, version, true, signal),
+    queryFn: (asked) => ask({ ...windowOf(range), agent_version: version, source_sets: sources.map(setOf) }, asked),
   });
 }
-
-type Asked = { signal: AbortSignal };
-
-/** Given up when nobody waits for it any more: a browser sends six requests to a server at once, not more. */
-const ask = (range: Range, sources: string[], version: string | null, include_rules: boolean, signal: AbortSignal) =>
-  ok(
-    api.POST("/api/get_evaluation_overview", {
-      signal,
-      body: {
-        from_ts: range.from,
-        to_ts: range.to,
-        bucket: range.bucket,
-        include_session_ids: false,
-        include_rules,
-        agent_version: version,
-        source_sets: sources.map((source) => ({ label: sourceName(source), sources: [source] })),
-      },
-    }),
-  );

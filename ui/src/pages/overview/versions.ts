@@ -1,9 +1,9 @@
 /** Each version of the agent by itself: its rate with an interval, its course, and when it came. */
 import { useQueries } from "@tanstack/react-query";
-import { api, ok } from "../../api/client.ts";
 import type { Overview } from "../../api/types.ts";
 import { difference, type Estimate } from "../../lib/intervals.ts";
 import type { Range } from "../../lib/range.ts";
+import { ask, windowOf } from "./use-overview.ts";
 
 export type Version = {
   name: string;
@@ -26,21 +26,8 @@ export function useVersions(range: Range, names: string[], enabled: boolean): Ve
       queryKey: ["overview", "version", range.key, range.bucket, name],
       staleTime: 60_000,
       enabled,
-      queryFn: ({ signal }: { signal: AbortSignal }) =>
-        ok(
-          api.POST("/api/get_evaluation_overview", {
-            signal,
-            body: {
-              from_ts: range.from,
-              to_ts: range.to,
-              bucket: range.bucket,
-              include_session_ids: false,
-              include_shadow: false,
-              include_rules: false,
-              agent_version: name,
-            },
-          }),
-        ),
+      queryFn: (asked: { signal: AbortSignal }) =>
+        ask({ ...windowOf(range), include_shadow: false, include_rules: false, agent_version: name }, asked),
     })),
     combine: (answers) => {
       if (!answers.every(({ data }) => data)) return [];
