@@ -1,12 +1,15 @@
-//! Three replicas behind a proxy on PostgreSQL, while everything under them is killed.
+//! Three replicas behind a proxy on PostgreSQL or Citus, while everything under them is killed.
 //!
 //!   cargo build --release --bin evenhand --example bench_chaos
 //!   target/release/examples/bench_chaos --seconds 600
+//!   $CITUS target/release/examples/bench_chaos --seconds 600 --citus
 //!
 //! Starts a primary and a standby that it waits for, three servers, a judge that counts its calls, and clients that
 //! publish finished sessions and erase people, each request again until it is acknowledged. Meanwhile servers are killed
 //! (-9), the primary is ended as by a power cut and started again, and after two thirds of the time the standby is
-//! promoted in its place. At the end everything acknowledged is looked for. Exit code 1 if something is not as it must be.
+//! promoted in its place. On Citus the cluster is the one that is there (TEST_CITUS_URL, TEST_CITUS_WORKERS), and the
+//! coordinator and the workers are ended in turn. At the end everything acknowledged is looked for. Exit code 1 if
+//! something is not as it must be.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -42,6 +45,9 @@ struct Args {
     /// Seconds between two troubles
     #[arg(long, default_value_t = 8)]
     every: u64,
+    /// On the Citus cluster of TEST_CITUS_URL and TEST_CITUS_WORKERS
+    #[arg(long)]
+    citus: bool,
 }
 
 const REPLICAS: usize = 3;
@@ -173,14 +179,8 @@ async fn main() -> ExitCode {
         "load before: {}",
         std::fs::read_to_string("/proc/loadavg").unwrap_or_default().trim()
     );
-    let primary = Cluster::start();
-    let standby = primary.standby();
-    primary.execute("ALTER SYSTEM SET synchronous_standby_names = '*'").await;
-    primary.execute("SELECT pg_reload_conf()").await;
-    let url = format!(
-        "postgres://postgres@127.0.0.1:{},127.0.0.1:{}/postgres?target_session_attrs=read-write",
-        primary.port, standby.port
-    );
+    let mut servers = if args.citus { Servers::citus().await } else { Servers::postgres().await };
+    let url = servers.url();
     let (calls, judge) = JUDGE.start().await;
     let mut replicas: Vec<Replica> =
         (0..REPLICAS).map(|_| start(&url, &judge, cluster::free_port())).collect();
@@ -194,24 +194,18 @@ async fn main() -> ExitCode {
     clients.push(tokio::spawn(erases(seen.clone(), base.clone())));
 
     let begun = Instant::now();
-    let (mut troubles, mut promoted) = (BTreeMap::<&str, usize>::new(), false);
+    let mut troubles = BTreeMap::<&str, usize>::new();
     for turn in 0.. {
         tokio::time::sleep(Duration::from_secs(args.every)).await;
         if begun.elapsed() >= Duration::from_secs(args.seconds) {
             break;
         }
         let is_late = begun.elapsed() >= Duration::from_secs(2 * args.seconds / 3);
-        let trouble = if is_late && !promoted {
-            promoted = true;
-            primary.stop();
-            standby.promote();
+        let trouble = if is_late && servers.standby.is_some() {
+            servers.promote();
             "standby promoted"
         } else if turn % 3 == 2 {
-            let server = if promoted { &standby } else { &primary };
-            server.stop();
-            tokio::time::sleep(Duration::from_secs(3)).await;
-            server.resume();
-            "database restarted"
+            servers.restart(turn / 3).await
         } else {
             let replica = &mut replicas[turn % REPLICAS];
             let _ = replica.child.kill();
@@ -226,13 +220,81 @@ async fn main() -> ExitCode {
     for client in clients {
         client.await.unwrap();
     }
-    let server = if promoted { &standby } else { &primary };
-    let sound = look(server, &seen, &calls, &troubles).await;
+    let sound = look(&servers.main, &seen, &calls, &troubles).await;
     for replica in &mut replicas {
         let _ = replica.child.kill();
         let _ = replica.child.wait();
     }
     if sound { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+impl Cluster {
+    /// A server that is running already, with its settings in its own file.
+    async fn found(url: &str) -> Self {
+        use sqlx::{Connection, Row};
+        let mut conn = sqlx::PgConnection::connect(url).await.unwrap();
+        let row = sqlx::raw_sql("SHOW data_directory").fetch_one(&mut conn).await.unwrap();
+        let data: String = row.get(0);
+        let port = url.rsplit_once('/').and_then(|(server, _)| server.rsplit_once(':'));
+        let port = port.and_then(|(_, port)| port.parse().ok()).expect("a URL with a port");
+        Cluster { data: data.into(), port, folder: None }
+    }
+}
+
+/// The databases that are ended and started again.
+struct Servers {
+    /// The primary, or the coordinator.
+    main: Cluster,
+    standby: Option<Cluster>,
+    workers: Vec<Cluster>,
+}
+
+impl Servers {
+    async fn postgres() -> Self {
+        let main = Cluster::start();
+        let standby = main.standby();
+        main.execute("ALTER SYSTEM SET synchronous_standby_names = '*'").await;
+        main.execute("SELECT pg_reload_conf()").await;
+        Servers { main, standby: Some(standby), workers: Vec::new() }
+    }
+
+    async fn citus() -> Self {
+        let named =
+            |name| std::env::var(name).expect("start this under a program that starts Citus");
+        let main = Cluster::found(&named("TEST_CITUS_URL")).await;
+        let mut workers = Vec::new();
+        for url in named("TEST_CITUS_WORKERS").split_whitespace() {
+            workers.push(Cluster::found(url).await);
+        }
+        Servers { main, standby: None, workers }
+    }
+
+    fn url(&self) -> String {
+        match &self.standby {
+            Some(standby) => format!(
+                "postgres://postgres@127.0.0.1:{},127.0.0.1:{}/postgres?target_session_attrs=read-write",
+                self.main.port, standby.port
+            ),
+            None => self.main.url(),
+        }
+    }
+
+    fn promote(&mut self) {
+        let standby = self.standby.take().expect("a standby");
+        self.main.stop();
+        standby.promote();
+        self.main = standby;
+    }
+
+    /// Ends one of them and starts it again after three seconds.
+    async fn restart(&self, turn: usize) -> &'static str {
+        let all: Vec<_> = std::iter::once(&self.main).chain(&self.workers).collect();
+        let server = turn % all.len();
+        all[server].stop();
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        all[server].resume();
+        if server == 0 { "database restarted" } else { "worker restarted" }
+    }
 }
 
 /// Compares what was acknowledged with what is there.
@@ -244,7 +306,7 @@ async fn look(
 ) -> bool {
     let open = "SELECT COUNT(*) FROM jobs WHERE state = 'open' AND kind IN ('evaluate_session', 'erase_user')";
     let begun = Instant::now();
-    while server.number(open).await > 0 && begun.elapsed() < Duration::from_secs(120) {
+    while server.number(open).await > 0 && begun.elapsed() < Duration::from_secs(240) {
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
     let sessions = seen.sessions.lock().unwrap().clone();
@@ -302,5 +364,6 @@ async fn look(
         && certified == purges
         && usize::try_from(purges).unwrap() >= erased
         && leavers <= 1
+        && share < 0.5
         && !errors
 }

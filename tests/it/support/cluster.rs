@@ -6,10 +6,12 @@ use std::process::{Command, Stdio};
 use sqlx::Connection;
 use tempfile::TempDir;
 
-/// A running server. Stopped, and its folder removed, when dropped.
+/// A running server. One of its own is stopped, and its folder removed, when dropped.
 pub struct Cluster {
-    folder: TempDir,
+    pub data: PathBuf,
     pub port: u16,
+    /// None of one that was found running.
+    pub folder: Option<TempDir>,
 }
 
 /// A port that was free a moment ago.
@@ -55,10 +57,15 @@ fn program(name: &str) -> PathBuf {
 }
 
 impl Cluster {
+    fn in_new_folder() -> Self {
+        let folder = folder_for_postgres();
+        Cluster { data: folder.path().join("data"), port: free_port(), folder: Some(folder) }
+    }
+
     pub fn start() -> Self {
-        let cluster = Cluster { folder: folder_for_postgres(), port: free_port() };
+        let cluster = Cluster::in_new_folder();
         let mut initdb = as_postgres(&program("initdb"));
-        initdb.arg("-D").arg(cluster.data());
+        initdb.arg("-D").arg(&cluster.data);
         initdb.args(["-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8"]);
         assert!(initdb.status().unwrap().success());
         cluster.resume();
@@ -67,16 +74,12 @@ impl Cluster {
 
     /// A standby of this server that streams from it.
     pub fn standby(&self) -> Self {
-        let standby = Cluster { folder: folder_for_postgres(), port: free_port() };
+        let standby = Cluster::in_new_folder();
         let mut copy = as_postgres(&program("pg_basebackup"));
-        copy.arg("-D").arg(standby.data()).args(["-R", "-X", "stream", "-c", "fast", "-d"]);
+        copy.arg("-D").arg(&standby.data).args(["-R", "-X", "stream", "-c", "fast", "-d"]);
         assert!(copy.arg(self.url()).status().unwrap().success());
         standby.resume();
         standby
-    }
-
-    fn data(&self) -> PathBuf {
-        self.folder.path().join("data")
     }
 
     pub fn url(&self) -> String {
@@ -85,18 +88,22 @@ impl Cluster {
 
     fn control(&self, words: &[&str]) -> bool {
         let mut command = as_postgres(&program("pg_ctl"));
-        command.arg("-D").arg(self.data()).args(words).status().unwrap().success()
+        command.arg("-D").arg(&self.data).args(words).status().unwrap().success()
     }
 
     /// Starts it, for the first time or again.
     pub fn resume(&self) {
-        let options = format!(
-            "-p {} -h 127.0.0.1 -k {} -c max_connections=200 -c shared_buffers=64MB -c hot_standby=on",
-            self.port,
-            self.folder.path().display()
-        );
-        let log = self.folder.path().join("log");
-        assert!(self.control(&["-w", "-o", &options, "-l", &log.display().to_string(), "start"]));
+        let folder = self.data.parent().expect("a folder").display();
+        // One that was found has its settings in its own file.
+        let options = match self.folder {
+            Some(_) => format!(
+                "-p {} -h 127.0.0.1 -k {folder} -c max_connections=200 -c shared_buffers=64MB -c hot_standby=on",
+                self.port
+            ),
+            None => String::new(),
+        };
+        let log = format!("{folder}/log-{}", self.port);
+        assert!(self.control(&["-w", "-o", &options, "-l", &log, "start"]));
     }
 
     /// Ends it as a power cut does.
@@ -128,6 +135,8 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        self.stop();
+        if self.folder.is_some() {
+            self.stop();
+        }
     }
 }
