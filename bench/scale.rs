@@ -1,12 +1,13 @@
-//! Load that one PostgreSQL (and one SQLite, in the same run) holds: publishes and verdicts at 1, 8 and 32, and the processor
-//! time of each.
+//! Load that one SQLite, one PostgreSQL and a Citus cluster hold, in one run: publishes and verdicts at 1, 8 and 32, and
+//! the processor time of each.
 //!
 //!   cargo build --release --bin evenhand --example bench_scale
 //!   FSYNC=on scripts/with-postgres target/release/examples/bench_scale
 //!
-//! Starts the release binary itself: on SQLite in a temporary folder, then on the PostgreSQL of TEST_POSTGRES_URL if there
-//! is one. `server µs` is the processor time of Evenhand for each operation, `database µs` that of PostgreSQL. Verdicts are
-//! those of the offline judge, all of one agent version, with as many at a time as the column says.
+//! Starts the release binary itself: on SQLite in a temporary folder, then on the PostgreSQL of TEST_POSTGRES_URL and the
+//! Citus cluster of TEST_CITUS_URL and TEST_CITUS_WORKERS, if there are any. `server µs` is the processor time of Evenhand
+//! for each operation, `database µs` that of PostgreSQL: on Citus that of all servers together. Verdicts are those of the
+//! offline judge, all of one agent version, with as many at a time as the column says.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -29,6 +30,9 @@ struct Args {
     /// Finished sessions to be judged, for each line of verdicts
     #[arg(long, default_value_t = 6000)]
     sessions: usize,
+    /// Databases to measure, of those that are there
+    #[arg(long, value_delimiter = ',', default_value = "sqlite,postgres,citus")]
+    engines: Vec<String>,
 }
 
 fn main() {
@@ -37,20 +41,54 @@ fn main() {
     println!("load of the machine before: {}", load.trim());
     let folder = tempfile::tempdir().unwrap();
     println!("disk: {:.0} fsyncs per second", load::fsyncs_per_second(folder.path()));
-    Engine { postgres: None }.measure(&args);
-    match std::env::var("TEST_POSTGRES_URL") {
-        Ok(url) => Engine { postgres: Some(url) }.measure(&args),
-        Err(_) => println!("postgres: not run; start this under scripts/with-postgres"),
+    for engine in [Engine::Sqlite, Engine::postgres(), Engine::citus()] {
+        if !args.engines.iter().any(|name| name == engine.name()) {
+            continue;
+        }
+        match engine.servers() {
+            [] if !matches!(engine, Engine::Sqlite) => {
+                println!("{}: not run; there is none", engine.name());
+            }
+            _ => engine.measure(&args),
+        }
     }
 }
 
-struct Engine {
-    postgres: Option<String>,
+/// The database, with the URLs of its servers, the coordinator first.
+enum Engine {
+    Sqlite,
+    Postgres(Vec<String>),
+    Citus(Vec<String>),
 }
 
 impl Engine {
+    fn postgres() -> Self {
+        Engine::Postgres(std::env::var("TEST_POSTGRES_URL").into_iter().collect())
+    }
+
+    fn citus() -> Self {
+        let servers =
+            ["TEST_CITUS_URL", "TEST_CITUS_WORKERS"].map(std::env::var).into_iter().flatten();
+        Engine::Citus(
+            servers
+                .flat_map(|urls| urls.split(' ').map(str::to_owned).collect::<Vec<_>>())
+                .collect(),
+        )
+    }
+
+    fn servers(&self) -> &[String] {
+        match self {
+            Engine::Sqlite => &[],
+            Engine::Postgres(servers) | Engine::Citus(servers) => servers,
+        }
+    }
+
     fn name(&self) -> &'static str {
-        if self.postgres.is_some() { "postgres" } else { "sqlite" }
+        match self {
+            Engine::Sqlite => "sqlite",
+            Engine::Postgres(_) => "postgres",
+            Engine::Citus(_) => "citus",
+        }
     }
 
     fn measure(&self, args: &Args) {
@@ -77,13 +115,23 @@ impl Engine {
     /// A place of its own for each line: what one leaves behind is not in the way of the next.
     fn place(&self) -> Place {
         let folder = tempfile::tempdir().unwrap();
-        let database = self.postgres.as_ref().map(|url| {
-            let name = format!("scale_{}", rand::random::<u32>());
-            query(url, &format!("CREATE DATABASE {name}"));
-            let (server, _) = url.rsplit_once('/').expect("a URL with a database");
-            format!("{server}/{name}")
-        });
-        Place { folder, database, server: self.postgres.clone() }
+        let servers = self.servers().to_vec();
+        let name = format!("scale_{}", rand::random::<u32>());
+        for server in &servers {
+            query(server, &format!("CREATE DATABASE {name}"));
+        }
+        if let Engine::Citus(servers) = self {
+            let databases: Vec<_> = servers.iter().map(|server| sibling(server, &name)).collect();
+            for database in &databases {
+                query(database, "CREATE EXTENSION citus");
+            }
+            for (place, server) in servers.iter().enumerate() {
+                let call = if place == 0 { "citus_set_coordinator_host" } else { "citus_add_node" };
+                let (host, port) = host_and_port(server);
+                query(&databases[0], &format!("SELECT {call}('{host}', {port})"));
+            }
+        }
+        Place { folder, name, servers }
     }
 
     fn publishes(&self, clients: usize, seconds: f64) {
@@ -187,14 +235,16 @@ impl Line {
 
 struct Place {
     folder: tempfile::TempDir,
-    database: Option<String>,
-    server: Option<String>,
+    /// Of the database, on each of the servers.
+    name: String,
+    servers: Vec<String>,
 }
 
 impl Place {
     fn start(&self, more: &[&str], workers: usize) -> Target {
         let folder = self.folder.path().join("data").display().to_string();
-        let mut args = match &self.database {
+        let url = self.servers.first().map(|server| sibling(server, &self.name));
+        let mut args = match &url {
             Some(url) => vec!["--database-url", url.as_str()],
             None => vec!["--data-dir", folder.as_str()],
         };
@@ -210,41 +260,55 @@ impl Place {
         Target::start_with(&args, &environment)
     }
 
-    /// Processor time of the whole PostgreSQL so far: of its processes, and of those that have ended.
+    /// Processor time of all servers so far.
     fn database_cpu(&self) -> Duration {
-        let Some(url) = &self.server else { return Duration::ZERO };
-        let folder = query(url, "SHOW data_directory").unwrap();
-        let file = std::fs::read_to_string(format!("{folder}/postmaster.pid")).unwrap_or_default();
-        let Some(first) = file.lines().next().and_then(|line| line.trim().parse::<u32>().ok())
-        else {
-            return Duration::ZERO;
-        };
-        let ticks = |id: u32, fields: std::ops::Range<usize>, parent: Option<u32>| -> u64 {
-            let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
-            let after = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-            let all: Vec<u64> =
-                after.split_whitespace().skip(1).filter_map(|f| f.parse().ok()).collect();
-            // The fields count from the state, which is no number: the parent is the first.
-            if parent.is_some_and(|parent| all.first() != Some(&u64::from(parent))) {
-                return 0;
-            }
-            all.get(fields).map_or(0, |times| times.iter().sum())
-        };
-        let processes = std::fs::read_dir("/proc").unwrap().flatten();
-        let ids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-        let children: u64 = ids.map(|id| ticks(id, 10..12, Some(first))).sum();
-        Duration::from_millis(10 * (children + ticks(first, 10..14, None)))
+        self.servers.iter().map(|server| server_cpu(server)).sum()
     }
+}
+
+/// Processor time of a PostgreSQL so far: of its processes, and of those that have ended.
+fn server_cpu(url: &str) -> Duration {
+    let folder = query(url, "SHOW data_directory").unwrap();
+    let file = std::fs::read_to_string(format!("{folder}/postmaster.pid")).unwrap_or_default();
+    let Some(first) = file.lines().next().and_then(|line| line.trim().parse::<u32>().ok()) else {
+        return Duration::ZERO;
+    };
+    let ticks = |id: u32, fields: std::ops::Range<usize>, parent: Option<u32>| -> u64 {
+        let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+        let after = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+        let all: Vec<u64> =
+            after.split_whitespace().skip(1).filter_map(|f| f.parse().ok()).collect();
+        // The fields count from the state, which is no number: the parent is the first.
+        if parent.is_some_and(|parent| all.first() != Some(&u64::from(parent))) {
+            return 0;
+        }
+        all.get(fields).map_or(0, |times| times.iter().sum())
+    };
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let ids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let children: u64 = ids.map(|id| ticks(id, 10..12, Some(first))).sum();
+    Duration::from_millis(10 * (children + ticks(first, 10..14, None)))
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        if let (Some(server), Some(database)) = (&self.server, &self.database)
-            && let Some((_, name)) = database.rsplit_once('/')
-        {
-            query(server, &format!("DROP DATABASE {name} WITH (FORCE)"));
+        for server in &self.servers {
+            query(server, &format!("DROP DATABASE {} WITH (FORCE)", self.name));
         }
     }
+}
+
+/// The URL of another database of the same server.
+fn sibling(url: &str, name: &str) -> String {
+    let (server, _) = url.rsplit_once('/').expect("a URL with a database");
+    format!("{server}/{name}")
+}
+
+fn host_and_port(url: &str) -> (&str, &str) {
+    let place = url.rsplit_once('/').and_then(|(server, _)| server.rsplit_once('@'));
+    place
+        .and_then(|(_, place)| place.rsplit_once(':'))
+        .expect("a URL with a user, a host and a port")
 }
 
 /// The first value of a statement's first row.
