@@ -227,12 +227,13 @@ bench-learning:
 # Publishes and verdicts on SQLite and PostgreSQL in one run, with their processor time. See docs/scaling.md.
 bench-scale:
 	$(RELEASE_AND) bench_scale
-	FSYNC=on scripts/with-postgres target/release/examples/bench_scale
+	FSYNC=on scripts/with-postgres $(CITUS) target/release/examples/bench_scale
 
-# Three replicas on PostgreSQL while servers and databases are killed, for ten minutes. Fails if something is lost.
+# Three replicas on PostgreSQL, then on Citus if CITUS starts one, while servers and databases are killed, for ten minutes. Fails if something is lost.
 chaos:
 	$(RELEASE_AND) bench_chaos
 	target/release/examples/bench_chaos --seconds 600
+	[ ! -x "$(CITUS)" ] || $(CITUS) target/release/examples/bench_chaos --seconds 600 --citus
 
 # How well the rules and the learned judge do on sessions with known outcomes: DATA is a file or a folder of them, in
 # the form that `bench_judge --help` describes.

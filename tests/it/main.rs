@@ -40,6 +40,7 @@ mod organization;
 mod outcomes;
 mod overview;
 mod people;
+mod places;
 mod plans;
 mod poolers;
 mod properties;

@@ -16,7 +16,7 @@ use crate::learning_loop::extraction::{self, Feeding, PublishLearningStatus};
 use crate::sessions::InteractionData;
 use crate::sessions::rows::{self, NewRequest, RequestColumns, RequestRows, StoredAnswer};
 use base::owner::{OrgId, UserId};
-use storage::db::Tx;
+use storage::db::{Place, Tx};
 use storage::error::{Code, Error, InputProblem, Result};
 use storage::subjects::{SubjectWrite, barrier};
 
@@ -43,6 +43,8 @@ pub struct PublishResponse {
 pub(super) struct Publish {
     pub org_id: OrgId,
     pub request_id: String,
+    /// Of the person's rows, if what is stored is all there.
+    pub place: Option<Place>,
     /// The id was minted here, so nobody can have used it before.
     pub minted: bool,
     pub created_at: i64,
@@ -141,8 +143,14 @@ pub(super) async fn prepare(
         learning: learning.mode(),
     };
     let rows = RequestRows::of(&columns, &items)?;
+    // A pair is checked against the experiment, which is held for everybody by the coordinator.
+    let place = match request.retrieval_experiment_id {
+        Some(_) => None,
+        None => app.db.place_of(org_id, &request.user_id).await,
+    };
     Ok(Publish {
         org_id: org_id.to_owned(),
+        place,
         request_id,
         minted,
         created_at,

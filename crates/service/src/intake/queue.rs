@@ -10,10 +10,13 @@ use tokio::sync::oneshot;
 use super::publish::{self, Publish, PublishResponse};
 use crate::app::App;
 use base::owner::{OrgId, UserId};
+use storage::db::Place;
 use storage::error::{Error, Result};
 
 /// Transactions at the same time: one is prepared while another waits for the disk.
 const WRITERS: usize = 2;
+/// The same where rows are spread: each is at one place, and other places do not wait for it.
+const SPREAD_WRITERS: usize = 8;
 /// Publishes of one transaction.
 const MOST_PUBLISHES: usize = 256;
 /// Turns of one transaction; a publish with more is alone.
@@ -35,17 +38,19 @@ struct Waiting {
 }
 
 impl Waiting {
-    /// Takes out publishes that can be stored together: of one organization, with different request ids, and of people
+    /// Takes out publishes that can be stored together: of one organization, at one place, with different request ids, and of people
     /// of whom nothing is being stored.
     fn next_batch(&mut self) -> Vec<(Publish, Reply)> {
         let (mut batch, mut ids, mut turns) = (Vec::new(), HashSet::new(), 0);
         let mut passed_over = VecDeque::new();
-        let mut org_id = None;
+        let mut first: Option<(OrgId, Option<Place>)> = None;
         while batch.len() < MOST_PUBLISHES
             && let Some((publish, reply)) = self.publishes.pop_front()
         {
             turns += publish.items.len();
-            let can_go_along = org_id.as_ref().is_none_or(|org_id| *org_id == publish.org_id)
+            let can_go_along = first
+                .as_ref()
+                .is_none_or(|(org_id, place)| *org_id == publish.org_id && *place == publish.place)
                 && !self.in_work.contains(&publish.person())
                 && !ids.contains(&publish.request_id);
             if !can_go_along {
@@ -54,7 +59,7 @@ impl Waiting {
                 self.publishes.push_front((publish, reply));
                 break;
             } else {
-                org_id = Some(publish.org_id.clone());
+                first = Some((publish.org_id.clone(), publish.place.clone()));
                 ids.insert(publish.request_id.clone());
                 batch.push((publish, reply));
             }
@@ -89,7 +94,8 @@ pub(super) async fn store(app: &Arc<App>, publishes: Vec<Publish>) -> Vec<Result
             waiting.publishes.push_back((publish, reply));
             replies.push(answer);
         }
-        if waiting.writers < WRITERS {
+        let most = if app.db.is_spread() { SPREAD_WRITERS } else { WRITERS };
+        if waiting.writers < most {
             waiting.writers += 1;
             app.spawn(write_waiting(app.clone()));
         }
@@ -148,9 +154,10 @@ async fn transaction(
     app: &Arc<App>,
     publishes: Vec<Arc<Publish>>,
 ) -> Result<Vec<Option<PublishResponse>>> {
+    let place = publishes.first().and_then(|publish| publish.place.clone());
     let input = (app.clone(), publishes);
     app.db
-        .write("sessions.publish", input, |tx, (app, publishes)| {
+        .write_at("sessions.publish", place, input, |tx, (app, publishes)| {
             Box::pin(publish::store(tx, app, publishes))
         })
         .await

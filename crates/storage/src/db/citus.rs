@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{ConnectOptions, Connection, Row};
 
-use super::Tx;
+use super::{Held, Tx, migrations};
 use crate::error::Result;
 use crate::{row, rows};
 
@@ -65,16 +65,32 @@ async fn has_workers(conn: &mut PgConnection) -> sqlx::Result<bool> {
 pub(super) const SESSION: &str = "SET citus.multi_shard_modify_mode = 'sequential'; \
      SET citus.max_adaptive_executor_pool_size = 1";
 
+/// Version of [`BESIDE`]. Raise it with every change: a replica with an older one leaves what a newer one made.
+const VERSION: i64 = 1;
+const PART: &str = "beside_on_shards";
+
 /// Functions for triggers on shards; `@` stands for the schema, because servers do not pass the search path on.
-/// `beside` gives the shard of a table that lies beside a shard; `place_beside` a value of the column that rows are
-/// spread by which belongs there and names nobody.
+/// `beside` gives the shard of a table that lies beside a shard, which is looked up once in a session: shards move, but
+/// keep their names and their neighbours. `place_beside` gives a value of the column that rows are spread by which belongs
+/// there and names nobody.
+///
+/// `hold_place` is for those who write to shards without Citus: it keeps the place of a shard from being moved until the
+/// transaction ends, as Citus does for its own writes, and refuses if the shard is not on this server (any more).
 const BESIDE: &str = "
-    CREATE OR REPLACE FUNCTION @.beside(shard TEXT, wanted TEXT) RETURNS TEXT LANGUAGE sql STABLE AS $$
-        SELECT format('%I.%I', '@', wanted || '_' || there.shardid)
-          FROM pg_dist_shard here JOIN pg_dist_shard there
-            ON there.shardminvalue = here.shardminvalue OR there.shardminvalue IS NULL
-         WHERE here.shardid = CAST(substring(shard FROM '[0-9]+$') AS BIGINT)
-           AND there.logicalrelid = CAST(format('%I.%I', '@', wanted) AS regclass)
+    CREATE OR REPLACE FUNCTION @.beside(shard TEXT, wanted TEXT) RETURNS TEXT LANGUAGE plpgsql STABLE AS $$
+        DECLARE
+            key TEXT := 'evenhand.' || shard || '_' || wanted;
+            found TEXT := current_setting(key, TRUE);
+        BEGIN
+            IF found <> '' THEN RETURN found; END IF;
+            SELECT format('%I.%I', '@', wanted || '_' || there.shardid) INTO found
+              FROM pg_dist_shard here JOIN pg_dist_shard there
+                ON there.shardminvalue = here.shardminvalue OR there.shardminvalue IS NULL
+             WHERE here.shardid = CAST(substring(shard FROM '[0-9]+$') AS BIGINT)
+               AND there.logicalrelid = CAST(format('%I.%I', '@', wanted) AS regclass);
+            PERFORM set_config(key, found, FALSE);
+            RETURN found;
+        END
     $$;
     CREATE OR REPLACE FUNCTION @.place_beside(shard TEXT) RETURNS UUID LANGUAGE plpgsql STABLE AS $$
         DECLARE first INTEGER; last INTEGER; place UUID;
@@ -87,17 +103,35 @@ const BESIDE: &str = "
             END LOOP;
             RETURN NULL;
         END
+    $$;
+    CREATE OR REPLACE FUNCTION @.hold_place(shard BIGINT) RETURNS BOOLEAN LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog AS $$
+        BEGIN
+            PERFORM lock_shard_metadata(5, ARRAY[shard]);
+            PERFORM 1 FROM pg_dist_placement JOIN pg_dist_local_group USING (groupid) WHERE shardid = shard;
+            IF NOT FOUND THEN RAISE EXCEPTION 'the shard has moved' USING ERRCODE = 'EH001'; END IF;
+            RETURN TRUE;
+        END
     $$;\n";
 
 impl Placement {
-    /// Places the tables that are not placed yet. True if something was done.
-    pub async fn establish(&self, tx: &mut Tx) -> Result<bool> {
+    /// Places the tables that are not placed yet, and makes the functions for their shards.
+    pub async fn establish(&self, tx: &mut Tx) -> Result<()> {
+        self.place(tx).await?;
+        if migrations::is_outdated(tx, PART, VERSION).await? {
+            tx.run_on_shards(BESIDE.to_owned()).await?;
+            migrations::installed(tx, PART, VERSION).await?;
+        }
+        Ok(())
+    }
+
+    async fn place(&self, tx: &mut Tx) -> Result<()> {
         let placed: Vec<String> = placed(tx).await?.into_iter().map(|t| t.table_name).collect();
         let is_placed = |table: &str| placed.iter().any(|name| name == table);
         let spread: Vec<_> = self.spread.iter().filter(|(table, _)| !is_placed(table)).collect();
         let copied: Vec<_> = self.copied.iter().filter(|table| !is_placed(table)).collect();
         if spread.is_empty() && copied.is_empty() {
-            return Ok(false);
+            return Ok(());
         }
         let mut script = String::new();
         for (trigger, table) in self.without {
@@ -124,9 +158,7 @@ impl Placement {
         for (table, name, definition) in &links {
             let _ = writeln!(script, "ALTER TABLE {table} ADD CONSTRAINT {name} {definition};");
         }
-        tx.run_on_shards(script).await?;
-        tx.run_on_shards(BESIDE.to_owned()).await?;
-        Ok(true)
+        tx.run_on_shards(script).await
     }
 
     /// Foreign keys of the tables that are placed: table, name and definition.
@@ -184,6 +216,28 @@ impl Tx {
         match self {
             Tx::Sqlite(_) => false,
             Tx::Postgres(tx) => tx.is_spread,
+        }
+    }
+
+    /// True on the server that has the rows of some people, where only these can be reached.
+    pub fn is_at_place(&self) -> bool {
+        matches!(self, Tx::Postgres(Held { at: Some(_), .. }))
+    }
+
+    /// Numbers for rows that get them from a sequence, if rows are written where the sequence is not; else the engine
+    /// numbers them.
+    pub async fn numbers_from_afar(
+        &mut self,
+        sequence: &'static str,
+        count: usize,
+    ) -> Result<Option<Vec<i64>>> {
+        match self {
+            Tx::Postgres(Held { at: Some(at), .. }) => {
+                let count = i64::try_from(count).unwrap_or(i64::MAX);
+                let numbers = at.coordinator.numbers(sequence, count).await?;
+                Ok(Some(numbers))
+            }
+            _ => Ok(None),
         }
     }
 

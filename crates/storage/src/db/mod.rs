@@ -16,6 +16,7 @@ mod patience;
 mod postgres;
 mod presence;
 mod scrub;
+mod shards;
 mod sqlite;
 mod statements;
 mod subject;
@@ -29,6 +30,7 @@ use sqlx::pool::PoolConnection;
 use sqlx::{Database, Postgres, Sqlite, Transaction};
 
 use crate::error::{Code, Error, Result};
+use base::owner::{OrgId, UserId};
 pub use base::words::TextTerm;
 pub use changes::{Changes, Value};
 pub use dialect::{
@@ -36,6 +38,7 @@ pub use dialect::{
 };
 pub use patience::{as_patient, patiently};
 pub use postgres::{Pooler, PostgresSettings};
+pub use shards::Place;
 pub use statements::{Arguments, BindOrganization, BindUser, BindValue, Bound, Decode};
 pub use subject::{Subject, SubjectHash};
 
@@ -53,7 +56,15 @@ pub struct Held<D: Database> {
     keeps_statements: bool,
     /// True if tables are spread over several servers (Citus).
     is_spread: bool,
+    /// Where it is, if at a place of its own.
+    at: Option<AtPlace>,
     subjects: SubjectHash,
+}
+
+/// A transaction on the server that has the rows of some people, and what only the coordinator has.
+struct AtPlace {
+    shard: Arc<shards::Shard>,
+    coordinator: postgres::Postgres,
 }
 
 /// Held in a transaction, or for the one statement of a lookup.
@@ -65,12 +76,17 @@ enum Connection<D: Database> {
 impl<D: Database> Held<D> {
     fn transaction(tx: Transaction<'static, D>, subjects: &SubjectHash) -> Self {
         let connection = Connection::Transaction(tx);
-        Held { connection, keeps_statements: true, is_spread: false, subjects: subjects.clone() }
+        Held::of(connection, subjects)
     }
 
     fn statement(conn: PoolConnection<D>, subjects: &SubjectHash) -> Self {
         let connection = Connection::Statement(conn);
-        Held { connection, keeps_statements: true, is_spread: false, subjects: subjects.clone() }
+        Held::of(connection, subjects)
+    }
+
+    fn of(connection: Connection<D>, subjects: &SubjectHash) -> Self {
+        let subjects = subjects.clone();
+        Held { connection, keeps_statements: true, is_spread: false, at: None, subjects }
     }
 
     async fn commit(self) -> Result<()> {
@@ -238,7 +254,32 @@ impl Db {
         T: Send + 'static,
         F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T> + Send + Sync + 'static,
     {
-        self.write_as(name, Promise::Durable, input, work).await
+        self.write_as(name, Promise::Durable, None, input, work).await
+    }
+
+    /// [`Db::write`] for what touches nothing but rows of people at this place, and tables of which every server has a
+    /// copy. Without a place, or where it cannot be used, it is a write like any other.
+    pub async fn write_at<I, T, F>(
+        &self,
+        name: &'static str,
+        place: Option<Place>,
+        input: I,
+        work: F,
+    ) -> Result<T>
+    where
+        I: Send + Sync + 'static,
+        T: Send + 'static,
+        F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T> + Send + Sync + 'static,
+    {
+        self.write_as(name, Promise::Durable, place, input, work).await
+    }
+
+    /// The place of a person's rows; none if all rows are on one server, or all writes go over the coordinator.
+    pub async fn place_of(&self, org_id: &OrgId, user_id: &UserId) -> Option<Place> {
+        match &self.storage {
+            Storage::Postgres(db) => db.place_of(org_id, user_id).await,
+            _ => None,
+        }
     }
 
     /// [`Db::write`] for what a crash of the database may undo, such as a lease: PostgreSQL does not wait for its disk.
@@ -248,13 +289,14 @@ impl Db {
         T: Send + 'static,
         F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T> + Send + Sync + 'static,
     {
-        self.write_as(name, Promise::Visible, input, work).await
+        self.write_as(name, Promise::Visible, None, input, work).await
     }
 
     async fn write_as<I, T, F>(
         &self,
         name: &'static str,
         promise: Promise,
+        place: Option<Place>,
         input: I,
         work: F,
     ) -> Result<T>
@@ -271,7 +313,7 @@ impl Db {
             let result = match &self.storage {
                 Storage::None => Err(no_storage()),
                 Storage::Sqlite(db) => db.write(input, work).await,
-                Storage::Postgres(db) => db.write(promise, input, work).await,
+                Storage::Postgres(db) => db.write(promise, place.clone(), input, work).await,
             };
             self.note(name, started, &result);
             let mut last_commit = self.last_commit.lock().unwrap_or_else(PoisonError::into_inner);

@@ -10,7 +10,7 @@ use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::sqlite::{SqliteArguments, SqliteRow};
 use sqlx::{Arguments as _, Encode, FromRow, Postgres, SqlStr, Sqlite, Type};
 
-use super::{Subject, SubjectHash, Tx, Work};
+use super::{Held, Subject, SubjectHash, Tx, Work};
 use crate::error::{Error, Result};
 use crate::subjects::SubjectWrite;
 use base::owner::{OrgId, UserId};
@@ -230,12 +230,21 @@ impl Tx {
             .map_err(|e| Error::Internal(e.to_string()))
     }
 
+    /// The statement as it is to be run here: at a place the tables are shards.
+    pub(super) fn at_place(&self, statement: SqlStr) -> SqlStr {
+        match self {
+            Tx::Postgres(Held { at: Some(at), .. }) => at.shard.statement(&statement),
+            _ => statement,
+        }
+    }
+
     pub async fn fetch_all<T: Decode>(
         &mut self,
         statement: SqlStr,
         arguments: Arguments,
     ) -> Result<Vec<T>> {
         let mut found = Vec::new();
+        let statement = self.at_place(statement);
         self.each_row(statement, arguments, &mut |row| {
             found.push(row.decode()?);
             Ok(())
@@ -249,6 +258,7 @@ impl Tx {
         statement: SqlStr,
         arguments: Arguments,
     ) -> Result<Option<T>> {
+        let statement = self.at_place(statement);
         match self.first_row(statement, arguments).await? {
             Some(row) => Ok(Some(row.decode()?)),
             None => Ok(None),
@@ -257,6 +267,7 @@ impl Tx {
 
     /// Gives the number of rows that the statement touched.
     pub fn execute(&mut self, statement: SqlStr, arguments: Arguments) -> Work<'_, u64> {
+        let statement = self.at_place(statement);
         Box::pin(async move {
             Ok(with_query!(self, statement, arguments, |query, conn| {
                 query.execute(conn).await?.rows_affected()

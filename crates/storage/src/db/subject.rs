@@ -12,6 +12,16 @@ use sqlx::types::Uuid;
 #[sqlx(transparent)]
 pub struct Subject(Uuid);
 
+impl Subject {
+    pub(super) fn bytes(&self) -> &[u8; 16] {
+        self.0.as_bytes()
+    }
+
+    pub(super) fn from_bytes(bytes: [u8; 16]) -> Self {
+        Subject(Uuid::from_bytes(bytes))
+    }
+}
+
 /// As 32 hexadecimal digits, which `{subject:…}` reads.
 impl Serialize for Subject {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -11,7 +11,7 @@ use crate::error::Result;
 
 /// Version of the triggers and their function. Raise it with every change of their text: a replica with an older one
 /// leaves what a newer one made.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 const PART: &str = "wall";
 
 /// Makes the triggers that are not there yet, and all anew when those that are there are older than these.
@@ -113,6 +113,9 @@ fn postgres_function(is_spread: bool) -> String {
              INTO is_open USING NEW.org_id, NEW.subject, NEW.epoch;"
         ),
     };
+    if is_spread {
+        return spread_function(&look);
+    }
     format!(
         "CREATE OR REPLACE FUNCTION subject_wall() RETURNS trigger LANGUAGE plpgsql AS $$
          DECLARE is_open BOOLEAN; -- NULL if nobody is known by the subject
@@ -121,6 +124,34 @@ fn postgres_function(is_spread: bool) -> String {
              IF is_open OR (is_open IS NULL AND NEW.epoch IS NULL) THEN RETURN NEW; END IF;
              RAISE EXCEPTION '{WALL_MESSAGE}';
          END $$;\n"
+    )
+}
+
+/// On Citus a look is a statement of its own text: for the rows of one person in one transaction, which holds the lock
+/// until its end, it is made once. A change of the person's state ends that.
+fn spread_function(look: &str) -> String {
+    format!(
+        "CREATE OR REPLACE FUNCTION subject_wall() RETURNS trigger LANGUAGE plpgsql AS $$
+         DECLARE
+             is_open BOOLEAN; -- NULL if nobody is known by the subject
+             person TEXT := NEW.org_id || ' ' || NEW.subject || ' ' || NEW.epoch; -- NULL without an epoch
+         BEGIN
+             IF person = current_setting('evenhand.let_in', TRUE) THEN RETURN NEW; END IF;
+             {look}
+             IF is_open THEN
+                 PERFORM set_config('evenhand.let_in', person, TRUE);
+                 RETURN NEW;
+             END IF;
+             IF is_open IS NULL AND NEW.epoch IS NULL THEN RETURN NEW; END IF;
+             RAISE EXCEPTION '{WALL_MESSAGE}';
+         END $$;
+         CREATE OR REPLACE FUNCTION subject_changed() RETURNS trigger LANGUAGE plpgsql AS $$
+         BEGIN
+             PERFORM set_config('evenhand.let_in', '', TRUE);
+             RETURN NEW;
+         END $$;
+         CREATE OR REPLACE TRIGGER subject_changed BEFORE UPDATE ON subjects
+         FOR EACH ROW EXECUTE FUNCTION subject_changed();\n"
     )
 }
 

@@ -290,16 +290,26 @@ pub async fn insert_requests(
     // First, because it is where publishes of one person wait for each other: their turns are then numbered in the
     // order in which they become visible.
     Planned::add_all(learning, &mut changes)?;
+    let count = requests.iter().map(|request| request.rows.turns.len()).sum();
+    if tx.is_at_place() {
+        tx.apply(std::mem::take(&mut changes)).await?;
+    }
+    let numbers = tx.numbers_from_afar("interactions_interaction_id_seq", count).await?;
     changes.together();
-    let turns: Vec<_> = requests
+    let mut given = numbers.iter().flatten();
+    let turns = requests
         .iter()
-        .flat_map(|request| request.rows.turns.iter().map(|row| (request.subject, None, row)))
-        .collect();
+        .flat_map(|request| request.rows.turns.iter().map(|row| (request.subject, None, row)));
+    let turns: Vec<_> =
+        turns.map(|(subject, of, row)| (subject, of, given.next().copied(), row)).collect();
     let rows = vec![org_id.into(), owned_rows(&turns)?];
-    changes.add_numbered(INSERT_TURNS, "interaction_id", turns.len(), rows);
+    match numbers {
+        Some(_) => changes.add(INSERT_NUMBERED_TURNS, rows),
+        None => changes.add_numbered(INSERT_TURNS, "interaction_id", count, rows),
+    }
     let rows: Vec<_> = requests
         .iter()
-        .map(|request| (request.subject, request.experiment, &request.rows.request))
+        .map(|request| (request.subject, request.experiment, None, &request.rows.request))
         .collect();
     changes.add(INSERT_REQUESTS, vec![org_id.into(), owned_rows(&rows)?]);
     // In the order of their keys: two lists of changes do not wait for each other in a circle.
@@ -314,22 +324,29 @@ pub async fn insert_requests(
     changes.add(GROW_SESSIONS, vec![org_id.into(), Value::lists(&sessions)?]);
     Planned::add_all(due, &mut changes)?;
     // Turns are numbered in the order of the list.
-    let mut interaction_ids = tx.apply(changes).await?.into_iter();
+    let applied = tx.apply(changes).await?;
+    let mut interaction_ids = numbers.unwrap_or(applied).into_iter();
     let each = requests
         .iter()
         .map(|request| interaction_ids.by_ref().take(request.rows.turns.len()).collect());
     Ok(each.collect())
 }
 
-/// Rows for a statement that reads them from `{lists:$2}`: each with its owner, and its attribution if it has one.
-fn owned_rows<'a>(rows: &[(&SubjectWrite, Option<&Attribution>, &String)]) -> Result<Value<'a>> {
+/// A row with its owner, and its attribution and its number if it has them.
+type OwnedRow<'a> = (&'a SubjectWrite, Option<&'a Attribution>, Option<i64>, &'a String);
+
+/// Rows for a statement that reads them from `{lists:$2}`.
+fn owned_rows<'a>(rows: &[OwnedRow<'_>]) -> Result<Value<'a>> {
     let mut list = String::from("[");
-    for (place, (subject, experiment, row)) in rows.iter().enumerate() {
+    for (place, (subject, experiment, number, row)) in rows.iter().enumerate() {
         let comma = if place > 0 { "," } else { "" };
         let (owner, epoch) = (subject.subject(), subject.epoch());
         list.push_str(&format!(r#"{comma}{{"subject":"{owner}","epoch":{epoch},"#));
         if let Some(experiment) = experiment {
             list.push_str(&format!(r#""experiment":{},"#, object(experiment)?));
+        }
+        if let Some(number) = number {
+            list.push_str(&format!(r#""interaction_id":{number},"#));
         }
         list.push_str(row.strip_prefix('{').unwrap_or(row));
     }
@@ -337,12 +354,14 @@ fn owned_rows<'a>(rows: &[(&SubjectWrite, Option<&Attribution>, &String)]) -> Re
     Ok(Value::Lists(list))
 }
 
-const INSERT_TURNS: &str = storage::statement!(
-    "INSERT INTO interactions
-       (org_id, subject, session_id, epoch, request_id, created_at, role, content, shadow_content,
+macro_rules! insert_turns {
+    ($column:literal, $value:literal) => {
+        storage::statement!(concat!(
+            "INSERT INTO interactions
+       (", $column, "org_id, subject, session_id, epoch, request_id, created_at, role, content, shadow_content,
         expert_content, user_action, user_action_description, interacted_image_url, image_encoding,
         tools_used, citations, retrieved_learnings, token_count, usage)
-     SELECT $1, {subject:value ->> 'subject'}, value ->> 'session_id', CAST(value ->> 'epoch' AS BIGINT),
+     SELECT ", $value, "$1, {subject:value ->> 'subject'}, value ->> 'session_id', CAST(value ->> 'epoch' AS BIGINT),
             value ->> 'request_id', CAST(value ->> 'created_at' AS BIGINT), value ->> 'role',
             value ->> 'content', value ->> 'shadow_content', value ->> 'expert_content',
             value ->> 'user_action', value ->> 'user_action_description', value ->> 'interacted_image_url',
@@ -350,7 +369,13 @@ const INSERT_TURNS: &str = storage::statement!(
             value -> 'retrieved_learnings', CAST(value ->> 'token_count' AS BIGINT),
             NULLIF(value -> 'usage', 'null')
        FROM {lists:$2} AS turn"
-);
+        ))
+    };
+}
+
+const INSERT_TURNS: &str = insert_turns!("", "");
+const INSERT_NUMBERED_TURNS: &str =
+    insert_turns!("interaction_id, ", "CAST(value ->> 'interaction_id' AS BIGINT), ");
 
 const INSERT_REQUESTS: &str = storage::statement!(
     "INSERT INTO requests

@@ -26,7 +26,7 @@ const WRITABLE: &str = "SELECT NOT pg_is_in_recovery() \
 pub(super) const NO_JIT: &str = "SET jit = off";
 
 /// A URL taken apart.
-pub(super) struct Target {
+pub(in crate::db) struct Target {
     /// One for each server, in the order of the URL.
     pub candidates: Vec<PgConnectOptions>,
     /// True if a server that takes no writes is not wanted.
@@ -95,7 +95,7 @@ impl Target {
 }
 
 /// The servers of a pool, and which of its connections are still to be trusted.
-pub(super) struct Hosts {
+pub(in crate::db) struct Hosts {
     pub target: Target,
     distrusted_before: Mutex<Option<Instant>>,
     pub trouble: Notify,
@@ -103,6 +103,17 @@ pub(super) struct Hosts {
 
 impl Hosts {
     pub(super) fn new(target: Target) -> Self {
+        Hosts { target, distrusted_before: Mutex::default(), trouble: Notify::new() }
+    }
+
+    /// A server that is known already.
+    pub(in crate::db) fn one(options: PgConnectOptions) -> Self {
+        let target = Target {
+            candidates: vec![options],
+            read_write: false,
+            connect_timeout: Some(Duration::from_secs(CONNECT_SECONDS)),
+            without_jit: true,
+        };
         Hosts { target, distrusted_before: Mutex::default(), trouble: Notify::new() }
     }
 
@@ -167,7 +178,7 @@ pub(super) fn read_only() -> sqlx::Error {
 }
 
 /// True if the connection is of no further use: it broke, or its server is going away or takes no writes any more.
-pub(super) fn is_lost(error: &sqlx::Error) -> bool {
+pub(in crate::db) fn is_lost(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::PoolTimedOut => true,
         sqlx::Error::Database(e) => matches!(

@@ -15,9 +15,14 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::at_hand::AtHand;
-use super::{Connection, Held, Promise, Reading, SubjectHash, Tx, Work, citus, classify};
+use super::shards::{self, Places, Shard};
+use super::{
+    AtPlace, Connection, Held, Place, Promise, Reading, SubjectHash, Tx, Work, citus, classify,
+};
 use crate::error::{Error, Result};
-use hosts::{Hosts, PATIENCE, Target, is_lost};
+use base::owner::{OrgId, UserId};
+pub(super) use hosts::{Hosts, is_lost};
+use hosts::{PATIENCE, Target};
 pub use pooler::Pooler;
 
 const ATTEMPTS: u32 = 6;
@@ -54,6 +59,8 @@ pub(super) struct Postgres {
     keeps_statements: bool,
     /// True if tables are spread over several servers (Citus).
     pub(super) is_spread: bool,
+    /// The way past the coordinator, if tables are spread and there is no pooler.
+    places: Option<Places>,
     at_hand: AtHand<sqlx::Postgres>,
     tasks: TaskTracker,
     stop: CancellationToken,
@@ -79,6 +86,8 @@ impl Postgres {
             return Err(Error::Internal(pooler::REFUSAL.to_owned()));
         }
         let is_spread = citus::is_there(&options).await.map_err(|e| classify(e.into()))?;
+        let places = (is_spread && keeps_statements)
+            .then(|| Places::new(options.clone(), settings.connections));
         let pool = open(&hosts, options, settings.connections, is_spread).await?;
         let standby = match &settings.read_url {
             Some(url) => {
@@ -93,7 +102,7 @@ impl Postgres {
                     }
                 };
                 Some(Standby {
-                    pool: options_of(&hosts, settings.connections, is_spread)
+                    pool: options_of(&hosts, settings.connections, session(is_spread))
                         .connect_lazy_with(options),
                     hosts,
                 })
@@ -118,6 +127,7 @@ impl Postgres {
             listener: listener.map(Arc::new),
             keeps_statements,
             is_spread,
+            places,
             at_hand: AtHand::of(settings.connections),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
@@ -208,8 +218,41 @@ impl Postgres {
         begun.await.unwrap_or(Err(sqlx::Error::WorkerCrashed))
     }
 
+    pub(super) async fn place_of(&self, org_id: &OrgId, user_id: &UserId) -> Option<Place> {
+        let places = self.places.as_ref()?;
+        let subject = self.subjects.subject(org_id, user_id);
+        match places.find(subject) {
+            Ok(place) => place,
+            Err(()) => {
+                let looked =
+                    self.read(Reading::Snapshot, &(), &|tx, ()| Box::pin(shards::look(tx))).await;
+                match looked {
+                    Ok(found) => places.learn(found),
+                    Err(error) => tracing::debug!(%error, "places are not known"),
+                }
+                places.find(subject).ok().flatten()
+            }
+        }
+    }
+
+    /// Numbers of a sequence, which is the coordinator's: those of one person grow wherever their rows are written.
+    pub(super) async fn numbers(&self, sequence: &'static str, count: i64) -> Result<Vec<i64>> {
+        let input = (sequence, count);
+        let numbers = self.read(Reading::OneStatement, &input, &|tx, (name, count)| {
+            let sql = "SELECT nextval(CAST($1 AS regclass)) FROM generate_series(1, $2)";
+            Box::pin(async move { crate::rows!(tx, (i64,), sql, name, count) })
+        });
+        Ok(numbers.await?.into_iter().map(|(number,)| number).collect())
+    }
+
     /// Runs on a task of its own, so that a caller who goes away does not cut the write short.
-    pub(super) async fn write<I, T, F>(&self, promise: Promise, input: I, work: F) -> Result<T>
+    pub(super) async fn write<I, T, F>(
+        &self,
+        promise: Promise,
+        mut place: Option<Place>,
+        input: I,
+        work: F,
+    ) -> Result<T>
     where
         I: Send + Sync + 'static,
         T: Send + 'static,
@@ -220,7 +263,12 @@ impl Postgres {
         let writing: BoxFuture<'static, Result<T>> = Box::pin(async move {
             let mut attempt = 1;
             loop {
-                match db.write_once(promise, &input, &work).await {
+                match db.write_once(promise, place.as_ref(), &input, &work).await {
+                    Err(Failed::Before(Error::Storage(cause)))
+                        if place.is_some() && shards::is_astray(&cause) =>
+                    {
+                        db.leave(&cause, place.take().as_ref());
+                    }
                     Err(Failed::Before(Error::Storage(cause)))
                         if attempt < ATTEMPTS && db.is_worth_repeating(&cause) =>
                     {
@@ -232,7 +280,10 @@ impl Postgres {
                         if let Error::Storage(cause) = &error
                             && is_lost(cause)
                         {
-                            db.distrust();
+                            match &place {
+                                Some(_) => db.leave(cause, place.as_ref()),
+                                None => db.distrust(),
+                            }
                         }
                         return Err(classify(error));
                     }
@@ -247,6 +298,7 @@ impl Postgres {
     async fn write_once<I, T, F>(
         &self,
         promise: Promise,
+        place: Option<&Place>,
         input: &I,
         work: &F,
     ) -> std::result::Result<T, Failed>
@@ -258,9 +310,14 @@ impl Postgres {
             Promise::Durable => BEGIN,
             Promise::Visible => BEGIN_VISIBLE,
         };
-        let begun = self.pool.begin_with(begin).await.map_err(|e| before(e.into()))?;
-        let held = Held::transaction(begun, &self.subjects);
-        let mut tx = self.tx(held);
+        let mut tx = match place {
+            Some(place) => self.begin_at(place.shard()).await,
+            None => {
+                let begun = self.pool.begin_with(begin).await;
+                begun.map(|begun| self.tx(Held::transaction(begun, &self.subjects)))
+            }
+        }
+        .map_err(|e| before(e.into()))?;
         let value = work(&mut tx, input).await.map_err(before)?;
         match tx {
             Tx::Postgres(held) => match held.commit().await {
@@ -272,6 +329,28 @@ impl Postgres {
             Tx::Sqlite(_) => {
                 Err(before(Error::Internal("the transaction changed its engine".to_owned())))
             }
+        }
+    }
+
+    /// A transaction on the server of a shard, which stays there until it ends.
+    async fn begin_at(&self, shard: &Arc<Shard>) -> sqlx::Result<Tx> {
+        #[allow(clippy::disallowed_types)] // a number in a compiled-in text
+        let begin = sqlx::AssertSqlSafe(format!("BEGIN; SELECT hold_place({})", shard.number));
+        let begun = shard.pool.begin_with(begin).await?;
+        let at = AtPlace { shard: shard.clone(), coordinator: self.clone() };
+        Ok(Tx::Postgres(Held { at: Some(at), ..Held::transaction(begun, &self.subjects) }))
+    }
+
+    /// After trouble at a place: what is known about places is learned anew.
+    fn leave(&self, cause: &sqlx::Error, place: Option<&Place>) {
+        tracing::debug!(error = %cause, "over the coordinator");
+        metrics::counter!("evenhand_places_left_total").increment(1);
+        if let Some(places) = &self.places {
+            places.forget();
+        }
+        if let Some(place) = place {
+            // A connection on which a transaction could not be begun is in one that failed.
+            place.shard().hosts.distrust();
         }
     }
 
@@ -431,6 +510,9 @@ impl Postgres {
         self.tasks.close();
         self.tasks.wait().await;
         self.at_hand.end();
+        if let Some(places) = &self.places {
+            places.close().await;
+        }
         if let Some(standby) = &self.standby {
             standby.pool.close().await;
         }
@@ -457,11 +539,20 @@ async fn open(
     connections: u32,
     is_spread: bool,
 ) -> Result<PgPool> {
-    let pool = options_of(hosts, connections, is_spread).min_connections(1);
+    let pool = options_of(hosts, connections, session(is_spread)).min_connections(1);
     pool.connect_with(options).await.map_err(|e| classify(e.into()))
 }
 
-fn options_of(hosts: &Arc<Hosts>, connections: u32, is_spread: bool) -> PgPoolOptions {
+/// What is set on every connection.
+fn session(is_spread: bool) -> Option<&'static str> {
+    is_spread.then_some(citus::SESSION)
+}
+
+pub(super) fn options_of(
+    hosts: &Arc<Hosts>,
+    connections: u32,
+    session: Option<&'static str>,
+) -> PgPoolOptions {
     let (asked, opened) = (hosts.clone(), hosts.clone());
     PgPoolOptions::new()
         .max_connections(connections.max(2))
@@ -478,8 +569,8 @@ fn options_of(hosts: &Arc<Hosts>, connections: u32, is_spread: bool) -> PgPoolOp
                     hosts.trouble.notify_one();
                     return Err(hosts::read_only());
                 }
-                if is_spread {
-                    sqlx::raw_sql(citus::SESSION).execute(&mut *conn).await?;
+                if let Some(session) = session {
+                    sqlx::raw_sql(session).execute(&mut *conn).await?;
                 }
                 if hosts.target.without_jit {
                     sqlx::raw_sql(hosts::NO_JIT).execute(conn).await?;
