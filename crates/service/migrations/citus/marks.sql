@@ -17,7 +17,15 @@ END $$;
 CREATE OR REPLACE FUNCTION @.stale_request() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     of_experiment TEXT;
+    is_of_any BOOLEAN := NEW.retrieval_experiment_id IS NOT NULL;
 BEGIN
+    -- Most sessions are of none, which a smaller statement says sooner.
+    IF NOT is_of_any THEN
+        EXECUTE format('SELECT EXISTS (SELECT 1 FROM %I.%I WHERE org_id = $1 AND subject = $2 AND session_id = $3
+                                          AND retrieval_experiment_id IS NOT NULL)', TG_TABLE_SCHEMA, TG_TABLE_NAME)
+            INTO is_of_any USING NEW.org_id, NEW.subject, NEW.session_id;
+        IF NOT is_of_any THEN RETURN NULL; END IF;
+    END IF;
     FOR of_experiment IN EXECUTE
         'SELECT e.experiment_id FROM ' || @.beside(TG_TABLE_NAME, 'experiments') || ' e
           WHERE e.org_id = $1
