@@ -464,6 +464,23 @@ async fn two_runners_share_the_work_and_each_job_runs_once(t: TestApp) {
 }
 
 #[apply(both_backends)]
+async fn a_runner_goes_on_when_work_is_announced_just_as_it_begins_to_listen(t: TestApp) {
+    let handler = Noting::new(|| Ok(Outcome::Done));
+    t.app.spawn(Runner::new(t.app.clone(), vec![handler.clone()]).run());
+    let (app, runtime) = (t.app.clone(), tokio::runtime::Handle::current());
+    let announcing = tokio::task::spawn_blocking(move || {
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_millis(500) {
+            runtime.block_on(app.db.announce_work());
+        }
+    });
+    announcing.await.unwrap();
+    enqueue(&t.app, Job::default()).await;
+    t.app.db.announce_work().await;
+    until("done", async || states(&t.app).await == ["test done 1"]).await;
+}
+
+#[apply(both_backends)]
 async fn a_graceful_stop_finishes_what_is_short_and_gives_back_what_is_long(t: TestApp) {
     let short = enqueue(&t.app, Job::default()).await;
     let handler = Arc::new(Noting {

@@ -47,7 +47,8 @@ impl<C: Context> Runner<C> {
             // Registered before looking, so that work announced in between is not missed.
             let announced = self.context.db.wait_for_work();
             tokio::pin!(announced);
-            let _ = futures_util::poll!(announced.as_mut());
+            // It may be there at once, and is not asked again then.
+            let is_announced = futures_util::poll!(announced.as_mut()).is_ready();
             found = match self.claim_and_start(found > 0).await {
                 Ok(count) => count,
                 Err(error) => {
@@ -55,7 +56,7 @@ impl<C: Context> Runner<C> {
                     0
                 }
             };
-            if found == 0 {
+            if found == 0 && !is_announced {
                 self.rest(announced).await;
             }
         }
