@@ -329,12 +329,20 @@ fn ask(target: &Target, people: i64, times: usize) {
         ]
     };
     let list = move |filter: &str| {
-        ("GET", format!("/api/sessions?limit=50&start_time={from}&end_time={to}{filter}"), String::new())
+        (
+            "GET",
+            format!("/api/sessions?limit=50&start_time={from}&end_time={to}{filter}"),
+            String::new(),
+        )
     };
     let one = |request: (&'static str, String, String)| vec![request];
     type Requests<'r> = Box<dyn Fn(i64) -> Vec<(&'static str, String, String)> + 'r>;
     let mut kinds: Vec<(&str, usize, Requests<'_>)> = vec![
-        ("session page, its five requests together", times, Box::new(move |user| page(user).into())),
+        (
+            "session page, its five requests together",
+            times,
+            Box::new(move |user| page(user).into()),
+        ),
         ("session page, the session", times, Box::new(move |user| one(page(user)[0].clone()))),
         (
             "get_requests of a user",
