@@ -1,6 +1,6 @@
 # Two commands for people: `make demo` and `make test`. Both install what is missing (Debian packages, tools from
 # PyPI and crates.io), and are quick the second time. `make check` is the short form of `make test` while working.
-.PHONY: demo test deps check lint audit docs nextest test-citus truth truth-quick sdk-test ui ui-lint ui-test e2e screenshots measure-ui bench bench-publish bench-memory bench-spans bench-regenerate bench-search bench-experiments bench-overview bench-effects bench-erase bench-learning bench-scale chaos openapi fuzz sbom
+.PHONY: demo test deps check lint audit docs nextest test-citus truth truth-quick sdk-test ui ui-lint ui-test e2e screenshots measure-ui bench bench-publish bench-memory bench-spans bench-regenerate bench-search bench-experiments bench-overview bench-effects bench-erase bench-large bench-learning bench-scale chaos openapi fuzz sbom
 
 SHELL := bash
 
@@ -171,7 +171,7 @@ test-deployment: $(if $(BINARY),,debug-build)
 # Load programs; they print tables and assert nothing. See docs/performance.md. Most of them start the release binary;
 # bench_search and bench_judge hold the service themselves and are linked like it.
 RELEASE_AND = cargo build --release --bin evenhand && cargo build --profile bench --example
-bench: bench-publish bench-memory bench-spans bench-regenerate bench-search bench-experiments bench-overview bench-effects bench-erase bench-learning bench-scale
+bench: bench-publish bench-memory bench-spans bench-regenerate bench-search bench-experiments bench-overview bench-effects bench-erase bench-large bench-learning bench-scale
 
 bench-publish:
 	$(RELEASE_AND) bench_publish
@@ -218,6 +218,11 @@ bench-overview:
 bench-erase:
 	$(RELEASE_AND) bench_erase
 	target/release/examples/bench_erase
+
+# Fills a gigabyte, in about half a minute; the figures of docs/performance.md are of `--gigabytes 5`.
+bench-large:
+	$(RELEASE_AND) bench_large
+	target/release/examples/bench_large
 
 bench-learning:
 	$(RELEASE_AND) bench_learning

@@ -1,6 +1,10 @@
 //! A request for one person touches that person's rows, however many others there are.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::json;
+use service::user_tables::USER_TABLES;
+use storage::db::{Engine, statements_sent};
 
 use crate::publish::two_turns;
 use crate::support::{Backend, TestApp};
@@ -115,4 +119,91 @@ async fn no_plan_is_compiled() {
     assert_eq!(pooled.number(jit).await, 0);
     let asked = t.replica_with(|s| s.server.database_url += "?options[jit]=on").await;
     assert_eq!(asked.number(jit).await, 1);
+}
+
+/// How SQLite looks something up, as it says it: `SEARCH s USING INDEX name (org_id=? AND subject=?)`.
+type Step = (i64, i64, i64, String);
+
+/// True if a step goes through all of an organization's rows in one of these tables, by an index or without.
+fn is_a_walk(
+    step: &str,
+    plan: &[Step],
+    statement: &str,
+    indexes: &BTreeMap<String, String>,
+) -> bool {
+    let of_people = |table: &str| USER_TABLES.iter().any(|of_user| of_user.table == table);
+    let words: Vec<&str> = step.split_whitespace().collect();
+    let index = words.iter().position(|word| *word == "INDEX").and_then(|at| words.get(at + 1));
+    if let Some(table) = index.and_then(|index| indexes.get(*index)) {
+        let looked_up = step.split_once('(').map_or("", |(_, columns)| columns);
+        let is_key = |column: &str| column.contains("=?") && !column.starts_with("org_id=");
+        return of_people(table) && !looked_up.split(" AND ").any(is_key);
+    }
+    let Some(name) = step.strip_prefix("SCAN ").and_then(|rest| rest.split(' ').next()) else {
+        return false;
+    };
+    let is_made = |(.., step): &Step| {
+        [format!("CO-ROUTINE {name}"), format!("MATERIALIZE {name}")].contains(step)
+    };
+    let is_read_as = |table: &str| {
+        let is_named = |before: &str| statement.contains(&format!("{before} {table} {name} "));
+        name == table || is_named("FROM") || is_named("JOIN")
+    };
+    !plan.iter().any(is_made) && USER_TABLES.iter().any(|of_user| is_read_as(of_user.table))
+}
+
+/// SQLite does not know how many rows a person has, and would read everybody's where an index has them in the order
+/// that is asked for.
+#[tokio::test]
+async fn on_sqlite_what_is_asked_of_a_person_is_found_by_their_key() {
+    let t = TestApp::new(Backend::Sqlite).await;
+    let server = t.serve().await;
+    let before: BTreeSet<_> = statements_sent(Engine::Sqlite).into_iter().collect();
+    let session = json!({"user_id": "u77", "session_id": "s3"});
+    let of_user = json!({"user_id": "u77"});
+    for (method, path, body) in [
+        ("POST", "/api/publish_interaction", Some(two_turns("u77", "s3"))),
+        ("POST", "/api/get_requests", Some(of_user.clone())),
+        ("POST", "/api/get_interactions", Some(of_user.clone())),
+        ("POST", "/api/search_interactions", Some(json!({"user_id": "u77", "query": "parcel"}))),
+        ("GET", "/api/sessions/u77/s3", None),
+        ("GET", "/api/sessions?user_id=u77&count=true", None),
+        ("GET", "/api/sessions?user_id=u77&order=oldest&start_time=1&end_time=9999999999", None),
+        ("GET", "/api/sessions?user_id=u77&text=parcel&count=true", None),
+        ("GET", "/api/sessions?session_ids=s3,s4&count=true", None),
+        ("GET", "/api/sessions/export?user_id=u77", None),
+        ("POST", "/api/get_session_outcomes", Some(of_user.clone())),
+        ("POST", "/api/get_session_outcomes", Some(json!({"session_ids": ["s3"]}))),
+        ("POST", "/api/get_agent_success_evaluation_results", Some(session.clone())),
+        ("POST", "/api/get_agent_success_evaluation_results", Some(of_user.clone())),
+        ("POST", "/api/get_retrieved_learning_evaluation_results", Some(session)),
+        ("GET", "/api/evaluations/decisions?user_id=u77&session_id=s3", None),
+        ("GET", "/api/evaluations/decisions?session_id=s3", None),
+        ("GET", "/api/evaluations/labels?user_id=u77&session_id=s3", None),
+        ("POST", "/api/search", Some(json!({"user_id": "u77", "query": "parcel"}))),
+        ("POST", "/api/get_profiles", Some(of_user.clone())),
+        ("POST", "/api/get_user_playbooks", Some(of_user)),
+        ("GET", "/api/get_all_profiles?user_id=u77", None),
+    ] {
+        let answer = server.call(method, path, body.as_ref()).await;
+        assert_eq!(answer.status, 200, "{method} {path}: {}", answer.text);
+    }
+    let indexes: Vec<(String, String)> =
+        t.list("SELECT name, tbl_name FROM sqlite_master WHERE type = 'index'").await;
+    let indexes = indexes.into_iter().collect();
+    let mut looked_at = 0;
+    for statement in statements_sent(Engine::Sqlite) {
+        let is_one = ["SELECT", "INSERT", "UPDATE", "DELETE", "WITH"]
+            .iter()
+            .any(|word| statement.trim_start().starts_with(word));
+        if before.contains(statement) || !is_one {
+            continue;
+        }
+        looked_at += 1;
+        let plan: Vec<Step> = t.list(&format!("EXPLAIN QUERY PLAN {statement}")).await;
+        for (.., step) in &plan {
+            assert!(!is_a_walk(step, &plan, statement, &indexes), "{step}\n{statement}");
+        }
+    }
+    assert!(looked_at > 40, "{looked_at} statements");
 }

@@ -287,6 +287,54 @@ async fn the_session_list_filters(t: TestApp) {
     assert_eq!(bad, [("/cursor".to_owned(), "bad_form".to_owned())]);
 }
 
+/// With no time at all, every answer is of the sessions that were looked at first.
+#[apply(both_backends)]
+async fn a_list_that_looks_for_a_text_ends_in_time_and_says_where_to_go_on(t: TestApp) {
+    const SESSIONS: i64 = 350;
+    let hurried = t.replica_with(|s| s.sessions.list_milliseconds = 0).await;
+    let server = hurried.serve().await;
+    publish_at(&server, "ada", "first", NOW - 300, json!({})).await;
+    let ada = t.subject_in("default", "ada");
+    // Many of one second, so that parts end amid it.
+    let many = format!(
+        "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < {SESSIONS})
+         INSERT INTO sessions (org_id, subject, session_id, epoch, first_request_at, first_request_id, last_request_at,
+            last_received_at, source, agent_version, request_count, interaction_count)
+         SELECT 'default', {ada}, 's' || (1000 + n), 1, {NOW} - 100, 'r', {NOW} - 100 + n / 150, {NOW}, 'web', 'v1', 0, 0 FROM c"
+    );
+    t.sql(&many).await.unwrap();
+    let said = json!({"interaction_data_list": [{"content": "the zebra"}]});
+    for (user, session, at) in [("bob", "early", NOW - 200), ("cem", "late", NOW - 10)] {
+        publish_at(&server, user, session, at, said.clone()).await;
+    }
+    for (order, first, second) in [("newest", "late", "early"), ("oldest", "early", "late")] {
+        let (mut found, mut pages, mut cursor) = (Vec::new(), 0, String::new());
+        loop {
+            let path = format!("/api/sessions?text=zebra&count=true&order={order}{cursor}");
+            let page = server.get(&path).await.ok();
+            found.extend(session_ids(&page).into_iter().map(str::to_owned));
+            pages += 1;
+            assert_eq!(page["total"], Value::Null, "not counted in time");
+            assert_eq!(page["searched_to"].is_null(), page["next_cursor"].is_null());
+            let Some(next) = page["next_cursor"].as_str() else { break };
+            let looked_to = page["searched_to"].as_i64().unwrap();
+            assert!((NOW - 300..NOW).contains(&looked_to), "{looked_to}");
+            cursor = format!("&cursor={next}");
+        }
+        assert_eq!(found, [first, second]);
+        assert!(pages > 2, "one part in an answer: {pages}");
+    }
+    // One person's few sessions and those that are named need no search.
+    for filter in ["user_id=ada&source=web&limit=3", "session_ids=s1001,s1349,nobody&source=web"] {
+        let page = server.get(&format!("/api/sessions?{filter}")).await.ok();
+        assert_eq!(page["searched_to"], Value::Null, "{filter}");
+    }
+    let unhurried = t.serve().await;
+    let page = unhurried.get("/api/sessions?text=zebra&count=true").await.ok();
+    assert_eq!((session_ids(&page), &page["total"]), (vec!["late", "early"], &json!(2)));
+    assert_eq!((&page["searched_to"], &page["next_cursor"]), (&Value::Null, &Value::Null));
+}
+
 #[apply(both_backends)]
 async fn the_session_list_filters_by_experiment_and_arm(t: TestApp) {
     let server = t.serve().await;

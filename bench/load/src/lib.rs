@@ -26,7 +26,7 @@ impl Target {
         Target { address, token, child: None }
     }
 
-    /// Starts the release binary that was built beside this program.
+    /// Starts [`binary`].
     pub fn start_with(args: &[&str], environment: &[(&str, &str)]) -> Self {
         let mut child = Command::new(binary())
             .args(["serve", "--listen", "127.0.0.1:0"])
@@ -75,8 +75,11 @@ impl Drop for Target {
     }
 }
 
-/// `evenhand` of the same build as this program.
+/// `evenhand` of the same build as this program, or the one that `BINARY` names.
 pub fn binary() -> PathBuf {
+    if let Some(binary) = std::env::var_os("BINARY") {
+        return binary.into();
+    }
     let here = std::env::current_exe().expect("a path");
     let folder = here.parent().and_then(Path::parent).expect("target/<profile>");
     let binary = folder.join("evenhand");

@@ -1,6 +1,6 @@
 //! A database that a load program fills by itself, and the server that reads it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -19,11 +19,12 @@ pub struct Place {
     data_dir: PathBuf,
     database_url: String,
     /// Deleted with the place.
-    _folder: tempfile::TempDir,
+    _folder: Option<tempfile::TempDir>,
 }
 
 impl Place {
-    const KEYS: &str = "k1:abababababababababababababababababababababababababababababababab";
+    /// Governance keys of every such database.
+    pub const KEYS: &str = "k1:abababababababababababababababababababababababababababababababab";
 
     /// An empty folder, or the PostgreSQL of `scripts/with-postgres`.
     #[must_use]
@@ -34,7 +35,18 @@ impl Place {
         } else {
             String::new()
         };
-        Place { data_dir: folder.path().join("data"), database_url, _folder: folder }
+        Place { data_dir: folder.path().join("data"), database_url, _folder: Some(folder) }
+    }
+
+    /// A SQLite folder that stays.
+    #[must_use]
+    pub fn at(data_dir: PathBuf) -> Self {
+        Place { data_dir, database_url: String::new(), _folder: None }
+    }
+
+    #[must_use]
+    pub fn data_dir(&self) -> &Path {
+        &self.data_dir
     }
 
     /// The application on these data, without a server.
@@ -49,12 +61,19 @@ impl Place {
 
     #[must_use]
     pub fn serve(&self) -> Target {
+        self.serve_with(&[])
+    }
+
+    #[must_use]
+    pub fn serve_with(&self, environment: &[(&str, &str)]) -> Target {
         let data_dir = self.data_dir.display().to_string();
         let args = match self.database_url.as_str() {
             "" => ["--data-dir", &data_dir],
             url => ["--database-url", url],
         };
-        Target::start_with(&args, &[("EVENHAND_GOVERNANCE__KEYS", Self::KEYS)])
+        let mut environment = environment.to_vec();
+        environment.push(("EVENHAND_GOVERNANCE__KEYS", Self::KEYS));
+        Target::start_with(&args, &environment)
     }
 }
 

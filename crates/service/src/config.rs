@@ -108,6 +108,7 @@ pub struct RateLimit {
 #[derive(Clone, Debug, Deserialize)]
 pub struct Sessions {
     pub default_agent_version: String,
+    pub list_milliseconds: u64,
 }
 
 #[derive(Clone, Debug, Deserialize)]

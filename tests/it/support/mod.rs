@@ -181,6 +181,18 @@ impl TestApp {
             .0
     }
 
+    /// The rows that a query of the test's own gives.
+    pub async fn list<T: storage::db::Decode + 'static>(&self, query: &str) -> Vec<T> {
+        let query: &'static str = Box::leak(query.to_owned().into_boxed_str());
+        self.app
+            .db
+            .read("test.list", query, |tx, query| {
+                Box::pin(async move { storage::rows!(tx, T, query) })
+            })
+            .await
+            .unwrap()
+    }
+
     /// The subject of a user of the organization `org`, as SQL.
     pub fn subject(&self, user_id: &str) -> String {
         self.subject_in("org", user_id)

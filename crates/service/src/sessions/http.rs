@@ -11,10 +11,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::export::{self, ExportSessions};
-use super::reads::{
-    self, GetInteractions, GetRequests, ListSessions, SearchInteractions, SessionPage,
-    SessionRequests,
-};
+use super::list::{ListSessions, SessionPage, list};
+use super::reads::{self, GetInteractions, GetRequests, SearchInteractions, SessionRequests};
 use super::rows::RequestFilter;
 use super::{Interaction, ListedOutcome, OutcomeFilter, SessionOrder};
 use base::owner::UserId;
@@ -241,7 +239,8 @@ fn session_ids(f: &mut Fields<'_>) -> Option<Vec<String>> {
     Some(ids)
 }
 
-/// Sessions, newest activity first or last, page by page.
+/// Sessions, newest activity first or last, page by page. A filter that has to look at many sessions answers after a second
+/// with what it found so far (`searched_to`).
 #[utoipa::path(get, path = "/api/sessions", tag = "sessions", params(ListSessions),
     responses((status = 200, body = SessionPage)))]
 async fn list_sessions(
@@ -249,7 +248,7 @@ async fn list_sessions(
     caller: Caller,
     QueryInput(query): QueryInput<ListSessions>,
 ) -> Result<Json<SessionPage>> {
-    Ok(Json(reads::list(&app, &caller.org_id, query).await?))
+    Ok(Json(list(&app, &caller.org_id, query).await?))
 }
 
 crate::request_query!(ExportSessions);

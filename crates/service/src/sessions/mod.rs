@@ -5,6 +5,7 @@
 
 mod export;
 pub mod http;
+mod list;
 mod new_turn;
 mod outcomes;
 mod reads;
@@ -21,11 +22,12 @@ use judge::{FailureType, LearningKind};
 use storage::db;
 use storage::error::Result;
 
+pub use list::{ListSessions, list};
 pub use new_turn::{ITEMS, InteractionData, LEARNINGS_PER_REQUEST};
 pub use outcomes::{ListedOutcome, NewOutcome, OutcomeFilter, SessionOutcome, list_outcomes};
 pub use reads::{
-    GetInteractions, GetRequests, ListSessions, Snapshot, Transcript, get_interactions,
-    get_requests, hold, list, older_than, owner, transcript_in,
+    GetInteractions, GetRequests, Snapshot, Transcript, get_interactions, get_requests, hold,
+    older_than, owner, transcript_in,
 };
 pub use sql::{
     SessionInWindow, TurnSelection, arrivals, arrivals_beside, citations, count_arrivals,

@@ -1,4 +1,4 @@
-//! Reading sessions back: by session, by turn, as a list, and one whole transcript.
+//! Reading sessions back: by session, by turn, and one whole transcript.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,14 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::sql::{self, RequestFilter, SessionFilter};
-use super::{Interaction, ListedSession, Request, SessionOutcome, SessionSummary};
-use super::{SessionOrder, VerdictFilter};
+use super::sql::{self, RequestFilter};
+use super::{Interaction, Request, SessionOutcome, SessionSummary};
 use crate::app::App;
-use crate::experiments::Arm;
 use base::owner::{OrgId, UserId};
 use base::words;
-use storage::db::{TextTerm, Tx, like_pattern};
+use storage::db::{TextTerm, Tx};
 use storage::error::{Code, Error, Result};
 
 /// A `get_requests` call.
@@ -178,98 +176,6 @@ pub async fn search_interactions(
     Ok(turns)
 }
 
-/// A page of the session list.
-pub struct ListSessions {
-    pub user_id: Option<UserId>,
-    pub source: Option<String>,
-    pub agent_version: Option<String>,
-    pub verdict: Option<VerdictFilter>,
-    pub from: Option<i64>,
-    pub to: Option<i64>,
-    pub text: Option<String>,
-    pub session_ids: Option<Vec<String>>,
-    pub min_corrections: Option<i64>,
-    pub max_corrections: Option<i64>,
-    pub experiment_id: Option<String>,
-    pub arm: Option<Arm>,
-    pub order: SessionOrder,
-    pub cursor: Option<String>,
-    pub limit: i64,
-    /// Whether all sessions of the filter are counted.
-    pub count: bool,
-}
-
-/// Sessions of a filter are counted up to this number.
-pub const MOST_COUNTED: i64 = 10_000;
-
-/// A page of sessions, in the order of their last activity.
-#[derive(Serialize, ToSchema)]
-#[schema(as = ListSessionsResponse)]
-pub struct SessionPage {
-    pub sessions: Vec<ListedSession>,
-    /// Ask with this for the next page; null on the last.
-    pub next_cursor: Option<String>,
-    /// Sessions of the filter on all pages, at most 10,000; null unless `count` asks for it.
-    pub total: Option<i64>,
-}
-
-pub async fn list(app: &App, org_id: &OrgId, input: ListSessions) -> Result<SessionPage> {
-    let filter = SessionFilter {
-        user_id: input.user_id,
-        source: input.source,
-        agent_version: input.agent_version,
-        verdict: input.verdict,
-        from: input.from,
-        to: input.to,
-        text: input.text.as_deref().map(like_pattern),
-        session_ids: input.session_ids,
-        min_corrections: input.min_corrections,
-        max_corrections: input.max_corrections,
-        experiment_id: input.experiment_id,
-        arm: input.arm,
-        order: input.order,
-        after: input.cursor.as_deref().map(decode_cursor).transpose()?,
-    };
-    let (limit, count) = (input.limit, input.count);
-    let (mut sessions, total) = app
-        .db
-        .read_standby("sessions.list", (org_id.to_owned(), filter), move |tx, (org_id, filter)| {
-            Box::pin(async move {
-                let sessions = sql::list_sessions(tx, org_id, filter, limit + 1).await?;
-                let total = match count {
-                    true => Some(sql::count_sessions(tx, org_id, filter, MOST_COUNTED).await?),
-                    false => None,
-                };
-                Ok((sessions, total))
-            })
-        })
-        .await?;
-    let more = sessions.len() > usize::try_from(limit).unwrap_or(usize::MAX);
-    sessions.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
-    let last = sessions.last().filter(|_| more);
-    let next_cursor = last.map(|last| encode_cursor(&last.session));
-    Ok(SessionPage { sessions, next_cursor, total })
-}
-
-fn encode_cursor(last: &SessionSummary) -> String {
-    let place = (last.last_request_at, &last.user_id, &last.session_id);
-    hex::encode(serde_json::to_vec(&place).unwrap_or_default())
-}
-
-fn decode_cursor(cursor: &str) -> Result<(i64, UserId, String)> {
-    hex::decode(cursor)
-        .ok()
-        .and_then(|bytes| serde_json::from_slice::<(i64, UserId, String)>(&bytes).ok())
-        .filter(|(_, user_id, session_id)| !user_id.contains('\0') && !session_id.contains('\0'))
-        .ok_or_else(|| {
-            Error::invalid(vec![storage::error::InputProblem {
-                pointer: "/cursor".to_owned(),
-                code: "bad_form".to_owned(),
-                detail: "is not a cursor this server gave out; start without one".to_owned(),
-            }])
-        })
-}
-
 /// One session, whole.
 #[derive(Serialize, ToSchema)]
 pub struct Transcript {
@@ -363,28 +269,5 @@ pub async fn owner(
             Code::SessionAmbiguous,
             "Several users have a session with this id; say which with user_id.",
         )),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn cursors_come_back_and_inventions_are_refused() {
-        let session = SessionSummary {
-            user_id: "ü|1".into(),
-            session_id: "s".to_owned(),
-            first_request_at: 1,
-            last_request_at: 5,
-            finished_at: None,
-            source: String::new(),
-            agent_version: String::new(),
-            request_count: 1,
-            interaction_count: 1,
-        };
-        let back = decode_cursor(&encode_cursor(&session)).unwrap();
-        assert_eq!(back, (5, UserId::from("ü|1"), "s".to_owned()));
-        assert!(decode_cursor("zz").is_err() && decode_cursor("00").is_err());
     }
 }

@@ -372,10 +372,20 @@ pub fn like_pattern(text: &str) -> String {
     pattern
 }
 
+/// Texts in the words of an engine, by their place and length in the program.
+type Known = BTreeMap<(usize, usize, Engine), &'static str>;
+
+static KNOWN: RwLock<Known> = RwLock::new(BTreeMap::new());
+
+/// The statements that this process sent so far, as tests of their plans need them.
+#[must_use]
+pub fn statements_sent(engine: Engine) -> Vec<&'static str> {
+    let known = KNOWN.read().unwrap_or_else(PoisonError::into_inner);
+    known.iter().filter(|((.., of), _)| *of == engine).map(|(_, text)| *text).collect()
+}
+
 /// [`render`], once for each text: there are as many as the program has, and they stay.
 pub(super) fn rendered(engine: Engine, text: &'static str) -> &'static str {
-    static KNOWN: RwLock<BTreeMap<(usize, usize, Engine), &'static str>> =
-        RwLock::new(BTreeMap::new());
     let key = (text.as_ptr().addr(), text.len(), engine);
     if let Some(known) = KNOWN.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
         return known;

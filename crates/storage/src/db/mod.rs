@@ -7,6 +7,7 @@
 
 mod at_hand;
 mod changes;
+mod checkpoints;
 pub mod citus;
 mod crashes;
 mod dialect;
@@ -35,6 +36,7 @@ pub use base::words::TextTerm;
 pub use changes::{Changes, Value};
 pub use dialect::{
     Engine, Objects, Sequence, TextSink, WALL_MESSAGE, checked, composed, like_pattern,
+    statements_sent,
 };
 pub use patience::{as_patient, patiently};
 pub use postgres::{Pooler, PostgresSettings};

@@ -9,7 +9,7 @@ import { useUrlState } from "../../lib/url-state.ts";
 import { Button } from "../../parts/controls.tsx";
 import { Card, Empty, Note, Page, Skeleton, Trouble } from "../../parts/page.tsx";
 import { RangeChoice } from "../../parts/range.tsx";
-import { count, plural, words } from "../../lib/format.ts";
+import { at, count, plural, words } from "../../lib/format.ts";
 import { useArrival } from "../connect/arrival.ts";
 import { BeforeFirst } from "../connect/before-first.tsx";
 import { ExportSessions } from "./export.tsx";
@@ -40,7 +40,7 @@ export default function SessionsPage({ session: viewer }: { session: Session }) 
     experiment_id: experiment,
     arm: experiment ? ARMS.find((word) => word === params.get("arm")) : undefined,
     ...correctionsOf(params.get("corrections")),
-    order: isOfServer(order) && !order.descending ? ("oldest" as const) : undefined,
+    order: isOldestFirst(order) ? ("oldest" as const) : undefined,
     user_id: params.get("user") ?? undefined,
     source: params.get("source") ?? undefined,
     agent_version: params.get("version") ?? undefined,
@@ -62,15 +62,19 @@ export default function SessionsPage({ session: viewer }: { session: Session }) 
         }),
       ),
     getNextPageParam: (page) => page.next_cursor ?? undefined,
-    // All pages are asked for again, so a list that was scrolled far rests.
-    refetchInterval: ({ state }) => (state.data?.pages.length ?? 0) <= 2 && QUIET_POLL_MS,
+    // All pages are asked for again, so a list that was scrolled far rests, and one that had to be looked for.
+    refetchInterval: ({ state }) => {
+      const pages = state.data?.pages ?? [];
+      return pages.length <= 2 && pages.every((page) => page.searched_to === null) && QUIET_POLL_MS;
+    },
   });
+  const searchedTo = list.data?.pages.at(-1)?.searched_to ?? null;
   const loaded = useMemo(() => list.data?.pages.flatMap((page) => page.sessions) ?? [], [list.data]);
   const rows = useMemo(() => inOrder(loaded, order), [loaded, order]);
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = list;
   const more = useCallback(() => {
-    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
-  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
+    if (hasNextPage && !isFetchingNextPage && searchedTo === null) void fetchNextPage();
+  }, [hasNextPage, isFetchingNextPage, searchedTo, fetchNextPage]);
   useEffect(() => {
     if (!isOfServer(order) && loaded.length < SORTED) more();
   }, [order, loaded.length, more]);
@@ -122,7 +126,7 @@ export default function SessionsPage({ session: viewer }: { session: Session }) 
             <div className="px-5 pb-5">
               <Skeleton height={420} />
             </div>
-          ) : !list.data ? null : rows.length === 0 ? (
+          ) : !list.data ? null : rows.length === 0 && searchedTo === null ? (
             <Empty
               title="No session matches"
               action={<Button onClick={() => change(NO_FILTERS)}>Clear the filters</Button>}>
@@ -130,13 +134,30 @@ export default function SessionsPage({ session: viewer }: { session: Session }) 
             </Empty>
           ) : (
             <>
-              <p className="px-5 pb-2 text-[0.87rem] text-faint" aria-live="polite">
-                {told(rows.length, list.data.pages[0]?.total ?? null, hasNextPage, order)}
-                <span className="hidden sm:inline">
-                  . <kbd className="font-sans">J</kbd> and <kbd className="font-sans">K</kbd> walk the rows,{" "}
-                  <kbd className="font-sans">Esc</kbd> closes.
-                </span>
-              </p>
+              {searchedTo !== null && (
+                <div className="px-5 pb-2">
+                  <Note>
+                    <span className="flex flex-wrap items-center justify-between gap-2">
+                      <span>
+                        {rows.length === 0 ? "Nothing" : `Found ${plural(rows.length, "session")}`} among those{" "}
+                        {isOldestFirst(order) ? "until" : "since"} {at(searchedTo)} UTC.
+                      </span>
+                      <Button small disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+                        {isFetchingNextPage ? "Searching…" : "Search further"}
+                      </Button>
+                    </span>
+                  </Note>
+                </div>
+              )}
+              {rows.length > 0 && searchedTo === null && (
+                <p className="px-5 pb-2 text-[0.87rem] text-faint" aria-live="polite">
+                  {told(rows.length, list.data.pages[0]?.total ?? null, hasNextPage, order)}
+                  <span className="hidden sm:inline">
+                    . <kbd className="font-sans">J</kbd> and <kbd className="font-sans">K</kbd> walk the rows,{" "}
+                    <kbd className="font-sans">Esc</kbd> closes.
+                  </span>
+                </p>
+              )}
               <SessionTable rows={rows} open={open} onOpen={show} narrow={open !== null} more={more} />
             </>
           )}
@@ -164,13 +185,15 @@ function correctionsOf(text: string | null): { min_corrections?: number; max_cor
   return text?.endsWith("+") ? { min_corrections: n } : { min_corrections: n, max_corrections: n };
 }
 
+const isOldestFirst = (order: Order) => isOfServer(order) && !order.descending;
+
 /** The server counts no further. */
 const MOST_COUNTED = 10_000;
 
 /** How many rows there are, and in which order. */
 function told(n: number, total: number | null, hasMore: boolean, order: Order): string {
   const sorted = textOf(order) === ORDERS[0]?.[0] ? "" : `, ${nameOf(order).toLowerCase()}`;
-  const first = isOfServer(order) && !order.descending ? "oldest" : "newest";
+  const first = isOldestFirst(order) ? "oldest" : "newest";
   const all = total === null ? "more" : total < MOST_COUNTED ? count(total) : `${count(MOST_COUNTED)} or more`;
   return hasMore
     ? `The ${first} ${count(n)} of ${all}${sorted}; scroll for the rest`

@@ -55,9 +55,15 @@ const result = {
 };
 
 let sent: Sent[];
-function open(address: string, results: unknown[] = [result]) {
+const three = {
+  sessions: [row(1, true), row(2, false), row(3, null)],
+  next_cursor: null,
+  total: 3,
+  searched_to: null,
+};
+function open(address: string, results: unknown[] = [result], list: unknown = three) {
   sent = serve({
-    "GET /api/sessions": { sessions: [row(1, true), row(2, false), row(3, null)], next_cursor: null, total: 3 },
+    "GET /api/sessions": list,
     "GET /api/sessions/user-2/chat-2": {
       session: row(2, false),
       requests: [],
@@ -229,4 +235,17 @@ it("says why there is no verdict and grades now", async () => {
     agent_version: "v1",
     refresh: false,
   });
+});
+
+it("says how far a search has come, and goes on only when asked", async () => {
+  open("/sessions?text=parcel", [], ({ query }: Sent) =>
+    query.get("cursor")
+      ? { sessions: [row(9, true)], next_cursor: null, total: null, searched_to: null }
+      : { sessions: [], next_cursor: "further", total: null, searched_to: 1_768_000_000 },
+  );
+  expect(await screen.findByText(/Nothing among those since/)).toBeInTheDocument();
+  expect(lists()).toHaveLength(1);
+  await userEvent.click(screen.getByRole("button", { name: "Search further" }));
+  await screen.findByText(/1 session in all/);
+  expect(lists().map((query) => query.get("cursor"))).toEqual([null, "further"]);
 });

@@ -90,7 +90,7 @@ pub async fn list_learning_verdicts(
     query: &LearningQuery,
 ) -> Result<Vec<LearningVerdict>> {
     macro_rules! list {
-        ($of_user:literal) => {
+        ($of_user:literal, $plus:literal) => {
             storage::statement!(concat!(
                 "SELECT result_id, {user_of:learning_verdicts} AS user_id, session_id, agent_version,
                         interaction_id, interaction_created_at, kind, learning_id, is_relevant, relevance_reason,
@@ -100,14 +100,16 @@ pub async fn list_learning_verdicts(
                  FROM learning_verdicts WHERE org_id = $1 AND ",
                 $of_user,
                 " AND ($3 IS NULL OR session_id = $3) AND ($4 IS NULL OR interaction_created_at >= $4)
-                  AND ($5 IS NULL OR interaction_created_at < $5)
-                  ORDER BY interaction_created_at DESC, result_id DESC LIMIT $6 + 0"
+                  AND ($5 IS NULL OR interaction_created_at < $5) ORDER BY ",
+                $plus,
+                "interaction_created_at DESC, result_id DESC LIMIT $6 + 0"
             ))
         };
     }
     let sql = match query.user_id {
-        Some(_) => list!("subject = $2"),
-        None => list!("$2 IS NULL"),
+        // `+`: found by their key, not by walking everybody's in their order.
+        Some(_) => list!("subject = $2", "+"),
+        None => list!("$2 IS NULL", ""),
     };
     rows!(
         tx,

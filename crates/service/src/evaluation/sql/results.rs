@@ -178,7 +178,7 @@ pub async fn list_results(
     shadow_version: &str,
 ) -> Result<Vec<EvaluationResult>> {
     macro_rules! list {
-        ($of_user:literal) => {
+        ($of_user:literal, $plus:literal) => {
             storage::statement!(concat!(
                 "SELECT ",
                 "p.regular_vs_shadow, ",
@@ -190,15 +190,21 @@ pub async fn list_results(
                   WHERE r.org_id = $1 AND ",
                 $of_user,
                 " AND ($3 IS NULL OR r.session_id = $3) AND ($4 IS NULL OR r.agent_version = $4)
-                     AND ($5 IS NULL OR r.evaluation_name = $5) AND ($10 = 0 OR r.is_newest OR r.evaluation_name <> 'agent_success') AND r.created_at >= COALESCE($6, 0)
-                     AND r.created_at < COALESCE($7, 9223372036854775807)
-                  ORDER BY r.created_at DESC, r.result_id DESC LIMIT $8 + 0"
+                     AND ($5 IS NULL OR r.evaluation_name = $5) AND ($10 = 0 OR r.is_newest OR r.evaluation_name <> 'agent_success')
+                     AND ",
+                $plus,
+                "r.created_at >= COALESCE($6, 0) AND ",
+                $plus,
+                "r.created_at < COALESCE($7, 9223372036854775807) ORDER BY ",
+                $plus,
+                "r.created_at DESC, r.result_id DESC LIMIT $8 + 0"
             ))
         };
     }
+    // `+`: a person's verdicts are found by their key, not by walking everybody's in their order.
     let sql = match query.user_id {
-        Some(_) => list!("r.subject = $2"),
-        None => list!("$2 IS NULL"),
+        Some(_) => list!("r.subject = $2", "+"),
+        None => list!("$2 IS NULL", ""),
     };
     rows!(
         tx,

@@ -226,7 +226,7 @@ pub async fn delete_expired(tx: &mut Tx, now: i64, limit: i64) -> Result<u64> {
     )
 }
 
-/// The newest first.
+/// The newest first. `+`: found by their key, not by walking everybody's in their order.
 pub async fn list(tx: &mut Tx, filter: &Filter, limit: i64) -> Result<Vec<Profile>> {
     filtered!(
         tx,
@@ -237,7 +237,7 @@ pub async fn list(tx: &mut Tx, filter: &Filter, limit: i64) -> Result<Vec<Profil
             columns!(),
             " FROM profiles b WHERE ",
             passing!(),
-            " ORDER BY b.last_modified_timestamp DESC, b.profile_no DESC LIMIT $12 + 0"
+            " ORDER BY +b.last_modified_timestamp DESC, b.profile_no DESC LIMIT $12 + 0"
         ),
         limit
     )
@@ -282,21 +282,34 @@ pub async fn list_everyones(
     filter: &EveryonesFilter,
     limit: i64,
 ) -> Result<Vec<Profile>> {
+    macro_rules! list {
+        ($of:literal, $plus:literal) => {
+            storage::statement!(concat!(
+                "SELECT ",
+                columns!(),
+                " FROM profiles b WHERE b.org_id = $1 AND ",
+                $of,
+                " AND b.expiration_timestamp > $2 AND ($3 IS NULL OR b.status = $3)
+                  AND ($5 IS NULL OR b.profile_id = $5)
+                  AND ($6 IS NULL OR LOWER(b.content) LIKE LOWER($6) ESCAPE '\\')
+                  AND ($7 IS NULL OR b.source = $7) AND ($8 IS NULL OR b.profile_time_to_live = $8)
+                  AND ($9 IS NULL OR b.last_modified_timestamp >= $9)
+                  AND ($10 IS NULL OR b.last_modified_timestamp < $10) ORDER BY ",
+                $plus,
+                "b.last_modified_timestamp DESC, b.profile_no DESC LIMIT $11 + 0"
+            ))
+        };
+    }
+    // `+`: what is asked for by user or id is found by its key, not by walking everybody's in their order.
+    let sql = match (&filter.user_id, &filter.profile_id) {
+        (Some(_), _) => list!("b.subject = $4", "+"),
+        (None, Some(_)) => list!("$4 IS NULL AND b.profile_id = $5", "+"),
+        (None, None) => list!("$4 IS NULL", ""),
+    };
     rows!(
         tx,
         Profile,
-        concat!(
-            "SELECT ",
-            columns!(),
-            " FROM profiles b WHERE b.org_id = $1 AND b.expiration_timestamp > $2
-              AND ($3 IS NULL OR b.status = $3) AND ($4 IS NULL OR b.subject = $4)
-              AND ($5 IS NULL OR b.profile_id = $5)
-              AND ($6 IS NULL OR LOWER(b.content) LIKE LOWER($6) ESCAPE '\\')
-              AND ($7 IS NULL OR b.source = $7) AND ($8 IS NULL OR b.profile_time_to_live = $8)
-              AND ($9 IS NULL OR b.last_modified_timestamp >= $9)
-              AND ($10 IS NULL OR b.last_modified_timestamp < $10)
-              ORDER BY b.last_modified_timestamp DESC, b.profile_no DESC LIMIT $11 + 0"
-        ),
+        sql,
         org_id,
         filter.now,
         filter.status,

@@ -1,12 +1,14 @@
 //! SQL of the tables `sessions`, `requests`, `interactions` and `session_outcomes`, one file per noun.
 
 mod interactions;
+mod list;
 mod outcomes;
 mod publish;
 mod requests;
 mod sessions;
 
 pub use interactions::*;
+pub use list::*;
 pub use outcomes::*;
 pub use publish::*;
 pub use requests::*;

@@ -81,7 +81,7 @@ pub async fn current_outcomes(
                    ON o.org_id = s.org_id AND o.subject = s.subject AND o.session_id = s.session_id
                  WHERE s.org_id = $1 AND ",
                 $of_sessions,
-                " AND ($3 IS NULL OR s.subject = $3) AND ($4 IS NULL OR s.source = $4)
+                " AND ($4 IS NULL OR s.source = $4)
                   AND ($5 IS NULL OR o.outcome = $5) AND ($6 IS NULL OR o.label = $6)
                   AND ($7 IS NULL OR o.occurred_at >= $7) AND ($8 IS NULL OR o.occurred_at <= $8)
                   AND o.revision = (SELECT MAX(revision) FROM session_outcomes n
@@ -90,14 +90,15 @@ pub async fn current_outcomes(
             ))
         };
     }
-    // Two texts, so that sessions asked for by id are found by it.
-    let (sql, session_ids) = match &filter.session_ids {
-        Some(ids) => (
-            list!("s.session_id IN {texts:$2}"),
-            Some(serde_json::Value::from(ids.clone()).to_string()),
-        ),
-        None => (list!("$2 IS NULL"), None),
+    // Four texts, so that what is asked for by user or session is found by its key.
+    let sql = match (&filter.session_ids, &filter.user_id) {
+        (Some(_), Some(_)) => list!("s.session_id IN {texts:$2} AND s.subject = $3"),
+        (Some(_), None) => list!("s.session_id IN {texts:$2} AND $3 IS NULL"),
+        (None, Some(_)) => list!("$2 IS NULL AND s.subject = $3"),
+        (None, None) => list!("$2 IS NULL AND $3 IS NULL"),
     };
+    let session_ids =
+        filter.session_ids.as_ref().map(|ids| serde_json::Value::from(ids.clone()).to_string());
     rows!(
         tx,
         ListedOutcome,

@@ -42,7 +42,7 @@ pub async fn sessions_with_requests(
     offset: i64,
 ) -> Result<Vec<(UserId, String)>> {
     macro_rules! page {
-        ($of_user:literal) => {
+        ($of_user:literal, $plus:literal) => {
             storage::statement!(concat!(
                 "SELECT {user_of:s}, s.session_id FROM sessions s WHERE s.org_id = $1 AND ",
                 $of_user,
@@ -50,13 +50,16 @@ pub async fn sessions_with_requests(
                     SELECT 1 FROM requests r WHERE r.org_id = s.org_id AND r.subject = s.subject
                        AND r.session_id = s.session_id",
                 matching_requests!(),
-                ") ORDER BY s.last_request_at DESC, s.subject DESC, s.session_id DESC LIMIT $9 + 0 OFFSET $10"
+                ") ORDER BY ",
+                $plus,
+                "s.last_request_at DESC, s.subject DESC, s.session_id DESC LIMIT $9 + 0 OFFSET $10"
             ))
         };
     }
+    // `+`: an engine that does not know how many sessions a person has would walk everybody's in their order.
     let sql = match filter.user_id {
-        Some(_) => page!("s.subject = $2"),
-        None => page!("$2 IS NULL"),
+        Some(_) => page!("s.subject = $2", "+"),
+        None => page!("$2 IS NULL", ""),
     };
     rows!(
         tx,

@@ -1,20 +1,13 @@
 //! SQL of the table `sessions`: a session's summary, and deleting a session with all that is in it.
 
-use crate::experiments::Arm;
+use super::list::{SessionFilter, session_columns};
+use crate::sessions::SessionSummary;
 use crate::sessions::reads::Snapshot;
-use crate::sessions::{CallTotals, ListedSession, SessionOrder, SessionSummary, VerdictFilter};
 use base::owner::{OrgId, UserId};
 use storage::db::Tx;
 use storage::error::Result;
 use storage::subjects::SubjectWrite;
 use storage::{row, rows, run};
-
-macro_rules! session_columns {
-    () => {
-        "s.session_id, s.first_request_at, s.last_request_at, s.finished_at, s.source, s.agent_version, \
-         s.request_count, s.interaction_count"
-    };
-}
 
 pub async fn finish_session(
     tx: &mut Tx,
@@ -65,223 +58,6 @@ pub async fn find_session(
     )
 }
 
-/// Filter of a list of sessions. `None` means any.
-#[derive(Clone, Default)]
-pub struct SessionFilter {
-    pub user_id: Option<UserId>,
-    pub source: Option<String>,
-    pub agent_version: Option<String>,
-    /// By the newest verdict.
-    pub verdict: Option<VerdictFilter>,
-    /// Last activity at or after, before.
-    pub from: Option<i64>,
-    pub to: Option<i64>,
-    /// A pattern from [`storage::db::like_pattern`] that some turn's content matches.
-    pub text: Option<String>,
-    /// One of these ids.
-    pub session_ids: Option<Vec<String>>,
-    /// As many corrections or more, and as many at most, by the newest verdict.
-    pub min_corrections: Option<i64>,
-    pub max_corrections: Option<i64>,
-    /// Some request names this experiment, and this arm of it.
-    pub experiment_id: Option<String>,
-    pub arm: Option<Arm>,
-    pub order: SessionOrder,
-    /// Only sessions after this one in the list's order.
-    pub after: Option<(i64, UserId, String)>,
-}
-
-impl SessionFilter {
-    /// The ids as a parameter of a statement.
-    fn session_id_list(&self) -> Option<String> {
-        let ids = self.session_ids.as_ref()?;
-        Some(serde_json::Value::from(ids.clone()).to_string())
-    }
-}
-
-/// Sessions of a filter, $1 to $13, with their newest verdicts. Two texts, so that each is answered from its index.
-macro_rules! filtered {
-    ($of_user:literal) => {
-        concat!(
-            " FROM sessions s
-              LEFT JOIN evaluation_results v ON v.org_id = s.org_id AND v.subject = s.subject
-                AND v.session_id = s.session_id AND v.is_newest
-              WHERE s.org_id = $1 AND ",
-            $of_user,
-            " AND ($3 IS NULL OR s.source = $3)
-              AND ($4 IS NULL OR s.agent_version = $4)
-              AND ($5 IS NULL OR s.last_request_at >= $5)
-              AND ($6 IS NULL OR s.last_request_at < $6)
-              AND ($7 IS NULL OR EXISTS (
-                    SELECT 1 FROM interactions i WHERE i.org_id = s.org_id AND i.subject = s.subject
-                       AND i.session_id = s.session_id AND LOWER(i.content) LIKE LOWER($7) ESCAPE '\\'))
-              AND ($8 IS NULL OR ($8 = 'none' AND v.result_id IS NULL)
-                   OR ($8 = 'success' AND v.is_success = TRUE)
-                   OR ($8 = 'failure' AND v.is_success = FALSE))
-              AND ($9 IS NULL OR s.session_id IN {texts:$9})
-              AND ($10 IS NULL OR v.number_of_corrections >= $10)
-              AND ($11 IS NULL OR EXISTS (
-                    SELECT 1 FROM requests q WHERE q.org_id = s.org_id AND q.subject = s.subject
-                       AND q.session_id = s.session_id AND q.retrieval_experiment_id = $11
-                       AND ($12 IS NULL OR q.retrieval_experiment_arm = $12)))
-              AND ($13 IS NULL OR v.number_of_corrections <= $13)"
-        )
-    };
-}
-
-/// In the filter's order, ties by user and session.
-pub async fn list_sessions(
-    tx: &mut Tx,
-    org_id: &OrgId,
-    filter: &SessionFilter,
-    limit: i64,
-) -> Result<Vec<ListedSession>> {
-    macro_rules! by_activity {
-        ($direction:literal) => {
-            concat!(
-                "s.last_request_at ",
-                $direction,
-                ", s.subject ",
-                $direction,
-                ", s.session_id ",
-                $direction
-            )
-        };
-    }
-    macro_rules! looked_up {
-        () => {
-            ", {user_of:s} AS user_id,
-               (SELECT SUBSTR(i.content, 1, 200) FROM interactions i
-                WHERE i.org_id = $1 AND i.subject = s.subject AND i.session_id = s.session_id
-                  AND LOWER(i.role) = 'user' AND i.content <> ''
-                ORDER BY i.created_at, i.interaction_id LIMIT 1) AS first_words,
-               (SELECT CAST({json_rows:i.usage} AS TEXT) FROM interactions i
-                WHERE i.org_id = $1 AND i.subject = s.subject AND i.session_id = s.session_id
-                  AND i.usage IS NOT NULL) AS usages"
-        };
-    }
-    macro_rules! page {
-        ($looked_up:expr, $of_user:literal, $after:literal, $direction:literal) => {
-            concat!(
-                "SELECT s.org_id, s.subject, ",
-                session_columns!(),
-                ", v.is_success, v.failure_type, v.failure_reason,
-                   v.number_of_corrections AS number_of_correction_per_session, v.is_escalated",
-                $looked_up,
-                filtered!($of_user),
-                " AND ($14 IS NULL OR (s.last_request_at, s.subject, s.session_id) ",
-                $after,
-                " ($14, $15, $16)) ORDER BY ",
-                by_activity!($direction),
-                " LIMIT $17 + 0"
-            )
-        };
-    }
-    // Users, first words and usages are looked up for the sessions of the page only. Citus does so beside the sessions:
-    // what it has put together from several servers it cannot look anything up for.
-    macro_rules! list {
-        ($of_user:literal, $after:literal, $direction:literal) => {
-            match tx.is_spread() {
-                true => storage::statement!(page!(looked_up!(), $of_user, $after, $direction)),
-                false => storage::statement!(concat!(
-                    "SELECT s.*",
-                    looked_up!(),
-                    " FROM (",
-                    page!("", $of_user, $after, $direction),
-                    ") s ORDER BY ",
-                    by_activity!($direction)
-                )),
-            }
-        };
-    }
-    let sql = match (&filter.user_id, filter.order) {
-        (Some(_), SessionOrder::Newest) => list!("s.subject = $2", "<", "DESC"),
-        (None, SessionOrder::Newest) => list!("$2 IS NULL", "<", "DESC"),
-        (Some(_), SessionOrder::Oldest) => list!("s.subject = $2", ">", "ASC"),
-        (None, SessionOrder::Oldest) => list!("$2 IS NULL", ">", "ASC"),
-    };
-    let (after_time, after_user, after_session) = match &filter.after {
-        Some((time, user, session)) => (Some(*time), Some(user), Some(session.as_str())),
-        None => (None, None, None),
-    };
-    let found = rows!(
-        tx,
-        ListedRow,
-        sql,
-        org_id,
-        filter.user_id.as_ref(),
-        filter.source.as_deref(),
-        filter.agent_version.as_deref(),
-        filter.from,
-        filter.to,
-        filter.text.as_deref(),
-        filter.verdict,
-        filter.session_id_list(),
-        filter.min_corrections,
-        filter.experiment_id.as_deref(),
-        filter.arm,
-        filter.max_corrections,
-        after_time,
-        after_user,
-        after_session,
-        limit
-    )?;
-    let listed = |row: ListedRow| {
-        Ok(ListedSession { calls: CallTotals::of_rows(&row.usages)?, ..row.session })
-    };
-    found.into_iter().map(listed).collect()
-}
-
-#[derive(sqlx_macros::FromRow)]
-struct ListedRow {
-    #[sqlx(flatten)]
-    session: ListedSession,
-    /// Usage of each turn that has one.
-    usages: String,
-}
-
-/// Number of sessions of a filter, wherever in the list; counted no further than `most`.
-pub async fn count_sessions(
-    tx: &mut Tx,
-    org_id: &OrgId,
-    filter: &SessionFilter,
-    most: i64,
-) -> Result<i64> {
-    macro_rules! count {
-        ($of_user:literal) => {
-            storage::statement!(concat!(
-                "SELECT COUNT(*) FROM (SELECT 1",
-                filtered!($of_user),
-                " LIMIT $14 + 0) s"
-            ))
-        };
-    }
-    let sql = match filter.user_id {
-        Some(_) => count!("s.subject = $2"),
-        None => count!("$2 IS NULL"),
-    };
-    let counted = row!(
-        tx,
-        (i64,),
-        sql,
-        org_id,
-        filter.user_id.as_ref(),
-        filter.source.as_deref(),
-        filter.agent_version.as_deref(),
-        filter.from,
-        filter.to,
-        filter.text.as_deref(),
-        filter.verdict,
-        filter.session_id_list(),
-        filter.min_corrections,
-        filter.experiment_id.as_deref(),
-        filter.arm,
-        filter.max_corrections,
-        most
-    )?;
-    Ok(counted.map_or(0, |(count,)| count))
-}
-
 /// Sessions by user and session, after the given one. Of the filter, user, source, agent version and times count: an
 /// order by activity would lose a session that goes on while it is read. The empty user, which nobody is, stands for
 /// the beginning.
@@ -293,21 +69,25 @@ pub async fn sessions_by_id(
     limit: i64,
 ) -> Result<Vec<(UserId, String)>> {
     macro_rules! page {
-        ($after:literal) => {
+        ($after:literal, $of_user:literal) => {
             storage::statement!(concat!(
                 "SELECT {user_of:s}, s.session_id FROM sessions s WHERE s.org_id = $1 AND ",
                 $after,
-                " AND ($4 IS NULL OR s.subject = $4) AND ($5 IS NULL OR s.source = $5)
+                " AND ",
+                $of_user,
+                " AND ($5 IS NULL OR s.source = $5)
                   AND ($6 IS NULL OR s.agent_version = $6)
                   AND ($7 IS NULL OR s.last_request_at >= $7) AND ($8 IS NULL OR s.last_request_at < $8)
                   ORDER BY s.subject, s.session_id LIMIT $9 + 0"
             ))
         };
     }
-    // Two texts, because the subject of the empty user is not less than all others.
-    let sql = match after.0.is_empty() {
-        true => page!("$2 IS NOT NULL AND $3 IS NOT NULL"),
-        false => page!("(s.subject, s.session_id) > ($2, $3)"),
+    // The subject of the empty user is not less than all others.
+    let sql = match (after.0.is_empty(), &filter.user_id) {
+        (true, Some(_)) => page!("$2 IS NOT NULL AND $3 IS NOT NULL", "s.subject = $4"),
+        (true, None) => page!("$2 IS NOT NULL AND $3 IS NOT NULL", "$4 IS NULL"),
+        (false, Some(_)) => page!("(s.subject, s.session_id) > ($2, $3)", "s.subject = $4"),
+        (false, None) => page!("(s.subject, s.session_id) > ($2, $3)", "$4 IS NULL"),
     };
     rows!(
         tx,
