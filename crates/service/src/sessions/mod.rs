@@ -25,7 +25,7 @@ pub use new_turn::{ITEMS, InteractionData, LEARNINGS_PER_REQUEST};
 pub use outcomes::{ListedOutcome, NewOutcome, OutcomeFilter, SessionOutcome, list_outcomes};
 pub use reads::{
     GetInteractions, GetRequests, ListSessions, Snapshot, Transcript, get_interactions,
-    get_requests, hold, list, older_than, owner, transcript_in,
+    get_requests, hold, idle, list, next_organization, owner, transcript_in,
 };
 pub use sql::{
     SessionInWindow, TurnSelection, arrivals, arrivals_beside, citations, count_arrivals,
