@@ -49,12 +49,25 @@ impl Place {
 
     #[must_use]
     pub fn serve(&self) -> Target {
+        self.serve_with(&[])
+    }
+
+    /// [`Place::serve`] with more of an environment.
+    #[must_use]
+    pub fn serve_with(&self, environment: &[(&str, &str)]) -> Target {
         let data_dir = self.data_dir.display().to_string();
         let args = match self.database_url.as_str() {
             "" => ["--data-dir", &data_dir],
             url => ["--database-url", url],
         };
-        Target::start_with(&args, &[("EVENHAND_GOVERNANCE__KEYS", Self::KEYS)])
+        let environment = [&[("EVENHAND_GOVERNANCE__KEYS", Self::KEYS)], environment].concat();
+        Target::start_with(&args, &environment)
+    }
+
+    /// Size of the SQLite file.
+    #[must_use]
+    pub fn file_bytes(&self) -> u64 {
+        std::fs::metadata(self.data_dir.join("evenhand.db")).map_or(0, |file| file.len())
     }
 }
 
