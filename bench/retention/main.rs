@@ -140,7 +140,7 @@ fn main() {
         let boundary = begins + cycle * MONTH;
         // The server's boundary is a whole number of days before its time, which is a little later than ours.
         let days = (now - boundary) / DAY;
-        println!("\nmonth {cycle} goes:\n{}", serve(&place, days, boundary - DAY, args.rate, 0.0));
+        println!("\nmonth {cycle} goes:\n{}", serve(&place, days, boundary, args.rate, 0.0));
         let first = each * (MONTHS + cycle - 1);
         if args.postgres {
             settle();
@@ -186,6 +186,15 @@ fn fill(place: &Place, history: &History, from: i64, to: i64, judged: Option<i64
                 .await
                 .unwrap();
         }
+        // Due at the next start, not an hour after the last one.
+        app.db
+            .write("bench.due", (), |tx, ()| {
+                Box::pin(async move {
+                    storage::run!(tx, "DELETE FROM jobs WHERE kind = 'delete_old_sessions'")
+                })
+            })
+            .await
+            .unwrap();
         service::evaluation::overview::fold_all(&app).await.unwrap();
         app.stop().await;
     });
@@ -285,18 +294,23 @@ fn sizes(place: &Place, postgres: bool) -> String {
 }
 
 /// The first value of a statement's first row.
-pub fn query(url: &str, statement: &str) -> Option<String> {
-    use sqlx::{Connection, Row};
+fn query(url: &str, statement: &str) -> Option<String> {
+    use sqlx::Row;
+    let rows = on_postgres(url, statement);
+    rows.first().and_then(|row| row.try_get::<String, _>(0).ok())
+}
+
+fn execute(url: &str, statements: &str) {
+    drop(on_postgres(url, statements));
+}
+
+fn on_postgres(url: &str, statements: &str) -> Vec<sqlx::postgres::PgRow> {
+    use sqlx::Connection;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let mut conn = sqlx::PgConnection::connect(url).await.unwrap();
         #[allow(clippy::disallowed_types)]
-        let statement = sqlx::AssertSqlSafe(statement.to_owned());
-        let row = sqlx::raw_sql(statement).fetch_optional(&mut conn).await.unwrap();
-        row.and_then(|row| row.try_get::<String, _>(0).ok())
+        let statements = sqlx::AssertSqlSafe(statements.to_owned());
+        sqlx::raw_sql(statements).fetch_all(&mut conn).await.unwrap()
     })
-}
-
-pub fn execute(url: &str, statement: &str) {
-    let _ = query(url, statement);
 }

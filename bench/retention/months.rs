@@ -3,10 +3,12 @@
 //! The product's own columns, the wall and the marks of experiments, in a schema for each form. The statements are the
 //! product's, as it prepares them: they know a person and a session, and no month.
 
+#![allow(clippy::disallowed_types)] // statements for each form
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use sqlx::{AssertSqlSafe, Connection, PgConnection};
+use sqlx::{AssertSqlSafe, Connection, PgConnection, Postgres};
 
 use super::{MONTH, execute};
 
@@ -267,7 +269,6 @@ fn work(
     runtime.block_on(async {
         let mut conn = PgConnection::connect(url).await.unwrap();
         let set = format!("SET search_path = form_{months}, public; SET jit = off");
-        #[allow(clippy::disallowed_types)]
         sqlx::raw_sql(AssertSqlSafe(set)).execute(&mut conn).await.unwrap();
         let mut latencies = Vec::new();
         while !stop.load(Ordering::Relaxed) {
@@ -282,8 +283,8 @@ fn work(
                 sqlx::raw_sql("BEGIN").execute(&mut conn).await.unwrap();
             }
             for statement in statements {
-                #[allow(clippy::disallowed_types)]
-                let mut query = sqlx::query(AssertSqlSafe(statement.clone())).bind(&person);
+                let mut query =
+                    sqlx::query::<Postgres>(AssertSqlSafe(statement.clone())).bind(&person);
                 if statement.contains("$2") {
                     query = query.bind(&session);
                 }

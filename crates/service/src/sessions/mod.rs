@@ -39,7 +39,7 @@ pub mod rows {
         NewRequest, RequestColumns, RequestFilter, RequestRows, StoredAnswer, delete_interaction,
         delete_request, delete_session, find_answers, find_exposures, find_session, finish_session,
         first_sessions, has_request_beginning, has_requests, insert_outcome, insert_requests,
-        locate_requests, lock_session, newest_outcome, recount_session,
+        locate_requests, lock_idle_session, lock_session, newest_outcome, recount_session,
     };
 }
 
