@@ -1,6 +1,6 @@
 # Two commands for people: `make demo` and `make test`. Both install what is missing (Debian packages, tools from
 # PyPI and crates.io), and are quick the second time. `make check` is the short form of `make test` while working.
-.PHONY: demo test deps check lint audit docs nextest test-citus truth truth-quick sdk-test ui ui-lint ui-test e2e screenshots measure-ui bench bench-publish bench-memory bench-spans bench-regenerate bench-search bench-experiments bench-overview bench-effects bench-erase bench-large bench-learning bench-scale chaos openapi fuzz sbom
+.PHONY: demo test deps check lint audit docs nextest test-citus truth truth-quick sdk-test ui ui-lint ui-test e2e screenshots measure-ui bench bench-publish bench-memory bench-spans bench-regenerate bench-search bench-experiments bench-overview bench-effects bench-erase bench-large bench-learning bench-scale bench-retention chaos openapi fuzz sbom
 
 SHELL := bash
 
@@ -171,7 +171,7 @@ test-deployment: $(if $(BINARY),,debug-build)
 # Load programs; they print tables and assert nothing. See docs/performance.md. Most of them start the release binary;
 # bench_search and bench_judge hold the service themselves and are linked like it.
 RELEASE_AND = cargo build --release --bin evenhand && cargo build --profile bench --example
-bench: bench-publish bench-memory bench-spans bench-regenerate bench-search bench-experiments bench-overview bench-effects bench-erase bench-large bench-learning bench-scale
+bench: bench-publish bench-memory bench-spans bench-regenerate bench-search bench-experiments bench-overview bench-effects bench-erase bench-large bench-learning bench-scale bench-retention
 
 bench-publish:
 	$(RELEASE_AND) bench_publish
@@ -233,6 +233,12 @@ bench-learning:
 bench-scale:
 	$(RELEASE_AND) bench_scale
 	FSYNC=on scripts/with-postgres $(CITUS) target/release/examples/bench_scale
+
+bench-retention:
+	$(RELEASE_AND) bench_retention
+	target/release/examples/bench_retention
+	FSYNC=on scripts/with-postgres target/release/examples/bench_retention --postgres
+	FSYNC=on scripts/with-postgres target/release/examples/bench_retention --months 0,24,60
 
 # Three replicas on PostgreSQL, then on Citus if CITUS starts one, while servers and databases are killed, for ten minutes. Fails if something is lost.
 chaos:

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use base::owner::OrgId;
 use serde_json::json;
 use service::user_tables::USER_TABLES;
 use storage::db::{Engine, statements_sent};
@@ -105,6 +106,20 @@ async fn one_persons_reads_and_writes_touch_their_rows_among_a_million() {
         println!("{method} {path}: {read} rows");
         assert!(read < A_PERSONS, "{method} {path} touched {read} rows");
     }
+    // Retention looks for the oldest sessions, of which there are ten thousand more.
+    let replica = t.replica().await;
+    let before = touched(&t).await;
+    let org = OrgId::from("default");
+    assert_eq!(
+        service::sessions::next_organization(&replica.app, "").await.unwrap(),
+        Some(org.clone())
+    );
+    let idle = service::sessions::idle(&replica.app, &org, i64::MIN, 1_768_000_002, 200).await;
+    assert_eq!(idle.unwrap().len(), 200);
+    replica.app.stop().await;
+    let read = touched(&t).await - before;
+    println!("idle sessions: {read} rows");
+    assert!((200..A_PERSONS).contains(&read), "looking for old sessions touched {read} rows");
     // Last, because the rows that this reads may be counted late.
     assert!(t.number("SELECT COUNT(*) FROM interactions").await >= 100 * USERS);
 }

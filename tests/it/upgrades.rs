@@ -183,3 +183,25 @@ async fn a_migration_waits_for_a_lock_without_stopping_everybody_else() {
     assert_eq!(number(&url, valid).await, 1);
     db.close().await;
 }
+
+/// Tables of millions of rows are looked at before a fifth of them is dead.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_second_step_lets_autovacuum_come_sooner_and_nobody_waits() {
+    let url = new_schema().await;
+    let hash = SubjectKeys::parse(TEST_KEYS).unwrap().subject_hash();
+    let db = Db::postgres(&postgres(&url, 2), hash).await.unwrap();
+    let (first, _) = MIGRATIONS.0.split_at(1);
+    assert_eq!(Migrations(first).migrate(&db, NOW).await.unwrap(), [1]);
+    let sooner = "SELECT COUNT(*) FROM pg_class WHERE relnamespace = current_schema()::regnamespace
+                  AND relname IN ('interactions', 'requests', 'sessions')
+                  AND 'autovacuum_vacuum_scale_factor=0.02' = ANY (reloptions)";
+    assert_eq!(number(&url, sooner).await, 0);
+    let second = MIGRATIONS.plan(&db).await.unwrap()[0].in_words(Engine::Postgres);
+    let lines = ["interactions", "requests", "sessions"]
+        .map(|table| format!("  SHARE UPDATE EXCLUSIVE on {table}: nobody waits"));
+    assert_eq!(second[0], "0002_autovacuum: replicas of schema 1 go on beside it");
+    assert_eq!(second[1..], lines);
+    MIGRATIONS.migrate(&db, NOW).await.unwrap();
+    assert_eq!(number(&url, sooner).await, 3);
+    db.close().await;
+}

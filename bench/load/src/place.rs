@@ -64,6 +64,7 @@ impl Place {
         self.serve_with(&[])
     }
 
+    /// [`Place::serve`] with more of an environment.
     #[must_use]
     pub fn serve_with(&self, environment: &[(&str, &str)]) -> Target {
         let data_dir = self.data_dir.display().to_string();
@@ -71,9 +72,14 @@ impl Place {
             "" => ["--data-dir", &data_dir],
             url => ["--database-url", url],
         };
-        let mut environment = environment.to_vec();
-        environment.push(("EVENHAND_GOVERNANCE__KEYS", Self::KEYS));
+        let environment = [&[("EVENHAND_GOVERNANCE__KEYS", Self::KEYS)], environment].concat();
         Target::start_with(&args, &environment)
+    }
+
+    /// Size of the SQLite file.
+    #[must_use]
+    pub fn file_bytes(&self) -> u64 {
+        std::fs::metadata(self.data_dir.join("evenhand.db")).map_or(0, |file| file.len())
     }
 }
 

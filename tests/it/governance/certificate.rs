@@ -1,6 +1,8 @@
 //! Proof: certificates, the ledger after a restore, retention by age, the commands and the drill.
 
+use base::owner::{OrgId, UserId};
 use serde_json::{Value, json};
+use service::credentials::Role;
 use service::governance::{certificate, ledger};
 use storage::subjects::KeyPurpose;
 
@@ -104,6 +106,71 @@ async fn old_sessions_go_when_retention_is_set() {
             assert_eq!(t.mismatches().await, 0);
         }
     }
+}
+
+/// More than are looked up at a time, of several organizations; the audit says how many went.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn all_old_sessions_of_all_organizations_go() {
+    const OLD: usize = 205;
+    for backend in [Backend::Sqlite, Backend::Postgres] {
+        let t = TestApp::with(backend, |s| s.governance.retention_days = 30).await;
+        let server = t.serve().await;
+        for organization in ["first", "second"] {
+            let server = server.with_token(&t.key(organization, Role::Dashboard).await);
+            for n in 0..=OLD {
+                let mut body = two_turns(&format!("u{}", n % 40), &format!("s{n}"));
+                // As many as share a second as are looked up at a time, and one that is young enough.
+                let age = if n == OLD { 29 } else { 40 };
+                body["created_at"] = json!(NOW - age * 86_400);
+                server.publish(&body).await.ok();
+            }
+        }
+        schedule(&t.app, "delete_old_sessions").await;
+        work(&t).await;
+        let left = "SELECT COUNT(*) FROM sessions WHERE session_id = 's205'";
+        assert_eq!(t.number(left).await, 2);
+        assert_eq!(t.number("SELECT COUNT(*) FROM sessions").await, 2);
+        assert_eq!(t.number("SELECT COUNT(*) FROM requests").await, 2);
+        assert_eq!(t.number("SELECT COUNT(*) FROM interactions").await, 4);
+        assert_eq!(t.mismatches().await, 0);
+        for organization in ["first", "second"] {
+            let query = match backend {
+                Backend::Sqlite => {
+                    "SELECT SUM(counts ->> 'sessions') FROM audit_events WHERE operation = 'DELETE'"
+                }
+                Backend::Postgres => {
+                    "SELECT SUM(CAST(counts ->> 'sessions' AS BIGINT))::bigint FROM audit_events
+                     WHERE operation = 'DELETE'"
+                }
+            };
+            let noted = t.number(&format!("{query} AND org_id = '{organization}'")).await;
+            assert_eq!(noted, OLD as i64, "{organization}");
+        }
+    }
+}
+
+/// Somebody goes on with a session after it was looked up, and before it is deleted.
+#[apply(both_backends)]
+async fn a_session_that_goes_on_is_not_old(t: TestApp) {
+    let server = t.serve().await;
+    let mut old = two_turns("ada", "s1");
+    old["created_at"] = json!(NOW - 31 * 86_400);
+    server.publish(&old).await.ok();
+    let org = OrgId::from("default");
+    let (before, all) = (NOW - 30 * 86_400, i64::MIN);
+    let found = service::sessions::idle(&t.app, &org, all, before, 10).await.unwrap();
+    assert_eq!(found, [(UserId::from("ada"), "s1".to_owned(), NOW - 31 * 86_400)]);
+    server.publish(&two_turns("ada", "s1")).await.ok();
+    let delete = async |before| {
+        let (user, session) = ("ada".into(), "s1".to_owned());
+        service::intake::delete_idle_session(&t.app, &org, user, session, before).await.unwrap()
+    };
+    assert!(!delete(before).await);
+    assert_eq!(t.number("SELECT COUNT(*) FROM interactions").await, 4);
+    assert!(service::sessions::idle(&t.app, &org, all, before, 10).await.unwrap().is_empty());
+    assert!(delete(NOW + 1).await);
+    assert!(!delete(NOW + 1).await, "it is gone");
+    assert_eq!(t.number("SELECT COUNT(*) FROM interactions").await, 0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -79,44 +79,61 @@ pub async fn delete_requests(
     Ok(deleted)
 }
 
-/// Deletes a session with everything that hangs on it; gives how many requests it had. Retention counts for itself, and
-/// gives no `deletion`.
+/// Deletes a session with everything that hangs on it; gives how many requests it had.
 pub async fn delete_session(
     app: &Arc<App>,
-    org_id: &OrgId,
-    deletion: Option<Deletion>,
+    deletion: Deletion,
     session_id: String,
     user_id: Option<UserId>,
 ) -> Result<u64> {
-    let audited = deletion.is_some();
-    let input = (app.clone(), org_id.to_owned(), deletion, session_id, user_id);
+    let input = (app.clone(), deletion, session_id, user_id);
     let deleted = app
         .db
-        .write(
-            "sessions.delete_session",
+        .write("sessions.delete_session", input, |tx, (app, deletion, session_id, user_id)| {
+            Box::pin(async move {
+                let org_id = &deletion.org_id;
+                let user_id = sessions::owner(tx, org_id, session_id, user_id.as_ref()).await?;
+                // Gone meanwhile: what a publish brings back now is not what was asked about.
+                if !rows::lock_session(tx, org_id, &user_id, session_id).await? {
+                    return Err(Error::not_found("session"));
+                }
+                let deleted = delete_with_findings(tx, org_id, &user_id, session_id).await?;
+                let mut counts = counted("requests", deleted);
+                counts.insert("sessions".to_owned(), 1);
+                note_deletion(tx, app, deletion, Some(&user_id), counts).await?;
+                Ok(deleted)
+            })
+        })
+        .await?;
+    app.sign_audit_head().await;
+    Ok(deleted)
+}
+
+/// Deletes a session with everything that hangs on it if its last request is from before `before`; false if it is not,
+/// or is gone. Whoever asks counts, and asks again after a crash: nobody waits for the disk.
+pub async fn delete_idle_session(
+    app: &Arc<App>,
+    org_id: &OrgId,
+    user_id: UserId,
+    session_id: String,
+    before: i64,
+) -> Result<bool> {
+    let input = (org_id.to_owned(), user_id, session_id, before);
+    app.db
+        .write_soon(
+            "sessions.delete_idle_session",
             input,
-            |tx, (app, org_id, deletion, session_id, user_id)| {
+            |tx, (org_id, user_id, session_id, before)| {
                 Box::pin(async move {
-                    let user_id = sessions::owner(tx, org_id, session_id, user_id.as_ref()).await?;
-                    // Gone meanwhile: what a publish brings back now is not what was asked about.
-                    if !rows::lock_session(tx, org_id, &user_id, session_id).await? {
-                        return Err(Error::not_found("session"));
+                    if !rows::lock_idle_session(tx, org_id, user_id, session_id, *before).await? {
+                        return Ok(false);
                     }
-                    let deleted = delete_with_findings(tx, org_id, &user_id, session_id).await?;
-                    if let Some(deletion) = deletion {
-                        let mut counts = counted("requests", deleted);
-                        counts.insert("sessions".to_owned(), 1);
-                        note_deletion(tx, app, deletion, Some(&user_id), counts).await?;
-                    }
-                    Ok(deleted)
+                    delete_with_findings(tx, org_id, user_id, session_id).await?;
+                    Ok(true)
                 })
             },
         )
-        .await?;
-    if audited {
-        app.sign_audit_head().await;
-    }
-    Ok(deleted)
+        .await
 }
 
 /// Sessions that are deleted in one transaction.

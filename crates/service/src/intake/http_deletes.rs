@@ -161,14 +161,8 @@ async fn delete_session(
     Operator(caller): Operator,
     Input { value, .. }: Input<SessionKey>,
 ) -> Result<Json<DeletedSession>> {
-    let deleted_requests_count = deletes::delete_session(
-        &app,
-        &caller.org_id,
-        Some(caller.deletion()),
-        value.session_id,
-        value.user_id,
-    )
-    .await?;
+    let deleted_requests_count =
+        deletes::delete_session(&app, caller.deletion(), value.session_id, value.user_id).await?;
     let message = "session deleted".to_owned();
     Ok(Json(DeletedSession { success: true, message, deleted_requests_count }))
 }

@@ -16,7 +16,8 @@ mod spans_http;
 mod tokens;
 
 pub use deletes::{
-    clear_user_data, delete_all, delete_interaction, delete_requests, delete_session,
+    clear_user_data, delete_all, delete_idle_session, delete_interaction, delete_requests,
+    delete_session,
 };
 pub use outcomes::{finalize, record_outcome};
 pub use publish::{PublishResponse, publish};

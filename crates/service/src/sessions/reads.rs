@@ -206,15 +206,27 @@ pub async fn transcript_in(
     }))
 }
 
-/// Sessions of any organization whose last request is from before `before`, the oldest first.
-pub async fn older_than(
+/// The organization with sessions that comes after this one by name; the first after the empty name.
+pub async fn next_organization(app: &App, after: &str) -> Result<Option<OrgId>> {
+    app.db
+        .read("sessions.next_organization", after.to_owned(), |tx, after| {
+            Box::pin(sql::next_organization(tx, after))
+        })
+        .await
+}
+
+/// Sessions whose last request is in `from..before`, each with its time, the oldest first.
+pub async fn idle(
     app: &App,
+    org_id: &OrgId,
+    from: i64,
     before: i64,
     limit: i64,
-) -> Result<Vec<(OrgId, UserId, String)>> {
+) -> Result<Vec<(UserId, String, i64)>> {
+    let input = (org_id.to_owned(), from, before, limit);
     app.db
-        .read("sessions.older_than", (before, limit), |tx, (before, limit)| {
-            Box::pin(sql::older_than(tx, *before, *limit))
+        .read("sessions.idle", input, |tx, (org_id, from, before, limit)| {
+            Box::pin(sql::idle_sessions(tx, org_id, *from, *before, *limit))
         })
         .await
 }

@@ -176,20 +176,54 @@ pub async fn in_window(
     )
 }
 
-/// `(organization, user, session)` of sessions whose last request is from before `before`.
-pub async fn older_than(
+/// The organization with sessions that comes after this one by name; the first after the empty name.
+pub async fn next_organization(tx: &mut Tx, after: &str) -> Result<Option<OrgId>> {
+    let found =
+        row!(tx, (Option<OrgId>,), "SELECT MIN(org_id) FROM sessions WHERE org_id > $1", after)?;
+    Ok(found.and_then(|(org_id,)| org_id))
+}
+
+/// `(user, session, last request)` of the organization's sessions whose last request is in `from..before`, the oldest
+/// first.
+pub async fn idle_sessions(
     tx: &mut Tx,
+    org_id: &OrgId,
+    from: i64,
     before: i64,
     limit: i64,
-) -> Result<Vec<(OrgId, UserId, String)>> {
+) -> Result<Vec<(UserId, String, i64)>> {
     rows!(
         tx,
-        (OrgId, UserId, String),
-        "SELECT s.org_id, {user_of:s}, s.session_id FROM sessions s WHERE s.last_request_at < $1
-         ORDER BY s.last_request_at, s.org_id, s.subject, s.session_id LIMIT $2 + 0",
+        (UserId, String, i64),
+        "SELECT {user_of:s}, s.session_id, s.last_request_at FROM sessions s
+         WHERE s.org_id = $1 AND s.last_request_at >= $2 AND s.last_request_at < $3
+         ORDER BY s.last_request_at, s.subject, s.session_id LIMIT $4 + 0",
+        org_id,
+        from,
         before,
         limit
     )
+}
+
+/// [`lock_session`], if its last request is still from before `before`.
+pub async fn lock_idle_session(
+    tx: &mut Tx,
+    org_id: &OrgId,
+    user_id: &UserId,
+    session_id: &str,
+    before: i64,
+) -> Result<bool> {
+    let found = row!(
+        tx,
+        (String,),
+        "SELECT session_id FROM sessions
+         WHERE org_id = $1 AND subject = $2 AND session_id = $3 AND last_request_at < $4 {lock:UPDATE}",
+        org_id,
+        user_id,
+        session_id,
+        before
+    )?;
+    Ok(found.is_some())
 }
 
 /// Deletes a session with everything in it; gives how many requests it had. Lock it first.

@@ -1,0 +1,1 @@
+-- SQLite finds the room of deleted rows by itself.
