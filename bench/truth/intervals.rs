@@ -5,7 +5,7 @@ use super::chance::{Dice, Person};
 use super::report::{Bound, Cell, Report, Tally};
 use stats::cuped::{Ancova, UserHistory};
 use stats::judge_correction::{PredictionPowered, ReviewedUser};
-use stats::randomisation::seeded;
+use stats::reassignments::Reassignments;
 use stats::segments::{NumberedUser, SegmentFamily};
 use stats::user_equal::UserEqual;
 use stats::{Arm, CiMethod, Comparison, UserSum};
@@ -271,8 +271,11 @@ pub fn segments(report: &mut Report) {
                 &names,
                 &arms[0],
                 &arms[1],
-                99,
-                seeded(replication as u64, world.holdout),
+                Reassignments {
+                    seed: replication as u64,
+                    holdout_share: world.holdout,
+                    repetitions: 99,
+                },
             );
             let adjusted: Vec<f64> = family
                 .segments

@@ -33,7 +33,8 @@ pub fn binomial_two_sided_p(successes: u64, trials: u64, chance: f64) -> f64 {
     (near_tail + far_tail).min(1.0)
 }
 
-fn binomial_ln_probability(successes: u64, trials: u64, chance: f64) -> f64 {
+/// `ln P(X = successes)`, for a chance between 0 and 1.
+pub(super) fn binomial_ln_probability(successes: u64, trials: u64, chance: f64) -> f64 {
     let (hits, misses) = (successes as f64, (trials - successes) as f64);
     let ln_ways = -ln_beta(hits + 1.0, misses + 1.0) - (trials as f64).ln_1p();
     ln_ways + hits * chance.ln() + misses * (-chance).ln_1p()

@@ -37,6 +37,7 @@ pub mod power;
 pub mod prediction_powered;
 pub mod randomisation;
 pub mod reason;
+pub mod reassignments;
 pub mod robustness;
 pub mod sample_ratio;
 pub mod segments;

@@ -6,8 +6,9 @@
 //! statistic is as large. Users keep all their sessions, so that no independence between sessions or segments
 //! is assumed.
 
-use super::cluster::UserSum;
+use super::cluster::{Arm, UserSum};
 use super::reason::{Defined, NullReason};
+use super::reassignments::Reassignments;
 use super::summation::sum;
 use std::collections::BTreeMap;
 
@@ -29,56 +30,33 @@ pub struct RandomisationTest {
     pub repetitions: u32,
 }
 
-/// Assignments that depend on a seed, a salt and the number of a user, for a given share of the holdout.
-///
-/// The service passes the experiment's own hash with other salts instead; this serves simulations and tests.
-pub fn seeded(seed: u64, holdout_share: f64) -> impl Fn(u32, usize) -> bool {
-    move |salt, user| {
-        let mut z = seed
-            .wrapping_add(u64::from(salt).wrapping_mul(0xD1B5_4A32_D192_ED03))
-            .wrapping_add((user as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15));
-        // SplitMix64 (Steele, Lea and Flood, 2014), twice: salts and users differ in few bits.
-        for _ in 0..2 {
-            z = z.wrapping_add(0x9E37_79B9_7F4A_7C15);
-            z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-            z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-            z ^= z >> 31;
-        }
-        ((z >> 11) as f64) < holdout_share * (1_u64 << 53) as f64
-    }
-}
-
 /// The randomisation p-value of no lift.
 ///
-/// Users are numbered from 0, those of treatment first; `is_held_out(salt, user)` assigns them anew. The
-/// statistic is `|p_T − p_C|/SE0` with the variance of pooled residuals ([`super::pooled`]), which is the
+/// The statistic is `|p_T − p_C|/SE0` with the variance of pooled residuals ([`super::pooled`]), which is the
 /// same for every assignment but for the arms' numbers of sessions. An assignment that leaves an arm empty is
 /// not counted as reaching it.
 ///
 /// Null if an arm has no evaluated session, and when all users have the same mean.
 pub fn lift_by_reassignment(
-    treatment: &[UserSum],
-    holdout: &[UserSum],
-    repetitions: u32,
-    is_held_out: impl Fn(u32, usize) -> bool,
+    treatment: &Arm,
+    holdout: &Arm,
+    assignments: Reassignments,
 ) -> Defined<RandomisationTest> {
-    let one_segment = |users: &[UserSum]| -> Vec<Vec<(u32, UserSum)>> {
-        users.iter().map(|u| vec![(0, *u)]).collect()
-    };
-    let users = Users::new(&[0], &one_segment(treatment), &one_segment(holdout))?;
-    let z = |held_out: &[bool]| {
+    let (of_treatment, of_holdout) = (one_segment(treatment), one_segment(holdout));
+    let groups = [counted(&of_treatment, false), counted(&of_holdout, true)].concat();
+    let users = Users::new(&[0], &groups)?;
+    let assignments = assignments.affordable(groups.len());
+    let z = |held_out: &[u64]| {
         let [segment] = users.segments(held_out).try_into().ok()?;
         let Segment { difference, spread } = segment?;
         Some(difference.abs() / (users.spread * spread).sqrt())
     };
-    let as_made = users.as_made();
-    let statistic = z(&as_made).ok_or(NullReason::ArmWithoutEvaluatedSessions)?;
-    let reached = (0..repetitions)
-        .filter(|salt| {
-            let anew: Vec<bool> = (0..as_made.len()).map(|user| is_held_out(*salt, user)).collect();
-            z(&anew).is_some_and(|value| value >= limit(statistic))
-        })
+    let statistic = z(&users.as_made()).ok_or(NullReason::ArmWithoutEvaluatedSessions)?;
+    let reached = assignments
+        .of_groups(users.sizes())
+        .filter(|anew| z(anew).is_some_and(|value| value >= limit(statistic)))
         .count();
+    let repetitions = assignments.repetitions;
     let p_value = p_value(reached as u32, repetitions);
     Ok(RandomisationTest { statistic, p_value, repetitions })
 }
@@ -97,8 +75,7 @@ pub struct SegmentTests {
 
 /// Assigns the users of all segments anew, for both questions at once.
 ///
-/// `labels` are the segments to test; users carry their sums by label, and may appear in several. Users are
-/// numbered as in [`lift_by_reassignment`].
+/// `labels` are the segments to test; users carry their sums by label, and may appear in several.
 ///
 /// For the interaction the common lift is taken out of the outcome first (Freedman and Lane, 1983), so that a
 /// lift that is the same everywhere is no difference. The statistic is Cochran's Q, `Σ w·(D − D̄)²`, with
@@ -110,10 +87,11 @@ pub fn segments_by_reassignment(
     labels: &[u32],
     treatment: &[Vec<(u32, UserSum)>],
     holdout: &[Vec<(u32, UserSum)>],
-    repetitions: u32,
-    is_held_out: impl Fn(u32, usize) -> bool,
+    assignments: Reassignments,
 ) -> SegmentTests {
-    let users = match Users::new(labels, treatment, holdout) {
+    let groups = [alike(treatment, false), alike(holdout, true)].concat();
+    let assignments = assignments.affordable(groups.len());
+    let users = match Users::new(labels, &groups) {
         Ok(users) => users,
         Err(reason) => {
             let adjusted_p_values = vec![Err(reason); labels.len()];
@@ -134,8 +112,7 @@ pub fn segments_by_reassignment(
         .and_then(|users| users.cochran_q(&as_made).ok_or(NullReason::ArmWithoutEvaluatedSessions));
     let mut reached = vec![0_u32; observed.len()];
     let mut reached_q = 0;
-    for salt in 0..repetitions {
-        let anew: Vec<bool> = (0..as_made.len()).map(|user| is_held_out(salt, user)).collect();
+    for anew in assignments.of_groups(users.sizes()) {
         let largest =
             users.statistics(&spreads, &anew).into_iter().flatten().fold(0.0_f64, f64::max);
         for (count, statistic) in reached.iter_mut().zip(&observed) {
@@ -144,6 +121,7 @@ pub fn segments_by_reassignment(
         let q = apart.as_ref().ok().and_then(|users| users.cochran_q(&anew));
         reached_q += u32::from(q.is_some_and(|q| observed_q.is_ok_and(|o| q >= limit(o))));
     }
+    let repetitions = assignments.repetitions;
     let p_value = |reached| p_value(reached, repetitions);
     SegmentTests {
         interaction: observed_q.map(|statistic| RandomisationTest {
@@ -168,10 +146,36 @@ fn p_value(reached: u32, repetitions: u32) -> f64 {
     (1.0 + f64::from(reached)) / (1.0 + f64::from(repetitions))
 }
 
-/// One user's sessions in one segment, and the residual of the outcome.
+/// Users of one arm with the same sums in every segment.
+#[derive(Clone, Copy)]
+struct Group<'a> {
+    sums: &'a [(u32, UserSum)],
+    users: u64,
+    held_out: bool,
+}
+
+/// The users of an arm who are alike, with their number, all of them in segment 0.
+fn one_segment(arm: &Arm) -> Vec<([(u32, UserSum); 1], u64)> {
+    arm.alike().iter().map(|alike| ([(0, alike.user)], alike.count)).collect()
+}
+
+fn counted(arm: &[([(u32, UserSum); 1], u64)], held_out: bool) -> Vec<Group<'_>> {
+    arm.iter().map(|(sums, users)| Group { sums, users: *users, held_out }).collect()
+}
+
+/// The users of an arm, those who are alike together, in an order that is not that of the list.
+fn alike(arm: &[Vec<(u32, UserSum)>], held_out: bool) -> Vec<Group<'_>> {
+    let mut groups: BTreeMap<&[(u32, UserSum)], u64> = BTreeMap::new();
+    for user in arm {
+        *groups.entry(user).or_default() += 1;
+    }
+    groups.into_iter().map(|(sums, users)| Group { sums, users, held_out }).collect()
+}
+
+/// The sessions of each user of a group in one segment, and the residual of the outcome.
 #[derive(Clone, Copy)]
 struct Cell {
-    user: usize,
+    group: usize,
     segment: usize,
     sessions: f64,
     residual: f64,
@@ -194,10 +198,11 @@ struct Sums {
 }
 
 impl Sums {
-    fn add(&mut self, cell: &Cell) {
-        self.sessions += cell.sessions;
-        self.squares += cell.sessions * cell.sessions;
-        self.residuals += cell.residual;
+    fn add(&mut self, cell: &Cell, users: u64) {
+        let users = users as f64;
+        self.sessions += users * cell.sessions;
+        self.squares += users * cell.sessions * cell.sessions;
+        self.residuals += users * cell.residual;
     }
 
     fn without(self, part: Self) -> Self {
@@ -209,11 +214,17 @@ impl Sums {
     }
 }
 
+/// Size of a group, and the arm it is in.
+#[derive(Clone, Copy)]
+struct Size {
+    users: u64,
+    held_out: bool,
+}
+
 #[derive(Clone)]
 struct Users {
     cells: Vec<Cell>,
-    users: usize,
-    treatment: usize,
+    groups: Vec<Size>,
     /// Of each segment, both arms together.
     segments: Vec<Sums>,
     /// `τ²`: the residual variance per squared number of sessions, over all users and segments.
@@ -221,35 +232,33 @@ struct Users {
 }
 
 impl Users {
-    fn new(
-        labels: &[u32],
-        treatment: &[Vec<(u32, UserSum)>],
-        holdout: &[Vec<(u32, UserSum)>],
-    ) -> Defined<Self> {
+    fn new(labels: &[u32], groups: &[Group<'_>]) -> Defined<Self> {
         let places: BTreeMap<u32, usize> = labels.iter().copied().zip(0..).collect();
         let mut totals = vec![(0.0, 0.0); labels.len()];
-        let all = || treatment.iter().chain(holdout);
-        for (label, sums) in all().flatten() {
-            if let Some(total) = places.get(label).and_then(|place| totals.get_mut(*place)) {
-                total.0 += sums.sessions as f64;
-                total.1 += sums.total as f64;
+        for Group { sums, users, .. } in groups {
+            for (label, sums) in *sums {
+                if let Some(total) = places.get(label).and_then(|place| totals.get_mut(*place)) {
+                    total.0 += *users as f64 * sums.sessions as f64;
+                    total.1 += *users as f64 * sums.total as f64;
+                }
             }
         }
-        let cell = |user: usize, (label, sums): &(u32, UserSum)| {
+        let cell = |group: usize, (label, sums): &(u32, UserSum)| {
             let segment = *places.get(label)?;
             let (sessions, total) = totals.get(segment)?;
             let own = sums.sessions as f64;
             let residual = sums.total as f64 - total / sessions * own;
-            (sums.sessions > 0).then_some(Cell { user, segment, sessions: own, residual })
+            (sums.sessions > 0).then_some(Cell { group, segment, sessions: own, residual })
         };
-        let cells = all()
+        let cells = groups
+            .iter()
             .enumerate()
-            .flat_map(|(user, of)| of.iter().filter_map(move |sums| cell(user, sums)))
+            .flat_map(|(group, of)| of.sums.iter().filter_map(move |sums| cell(group, sums)))
             .collect();
+        let size = |group: &Group<'_>| Size { users: group.users, held_out: group.held_out };
         let users = Self {
             cells,
-            users: treatment.len() + holdout.len(),
-            treatment: treatment.len(),
+            groups: groups.iter().map(size).collect(),
             segments: vec![Sums::default(); labels.len()],
             spread: 0.0,
         };
@@ -257,8 +266,10 @@ impl Users {
     }
 
     fn with_sums(mut self) -> Defined<Self> {
-        self.segments = self.sums_over(|_| true);
-        let over = |term: fn(&Cell) -> f64| sum(self.cells.iter().map(term));
+        self.segments = self.sums_over(&self.sizes().collect::<Vec<_>>());
+        let over = |term: fn(&Cell) -> f64| {
+            sum(self.cells.iter().map(|cell| self.users_of(cell) * term(cell)))
+        };
         let (residuals, squares) =
             (over(|cell| cell.residual.powi(2)), over(|cell| cell.sessions.powi(2)));
         self.spread = residuals / squares;
@@ -271,23 +282,34 @@ impl Users {
         }
     }
 
-    /// Of each segment, over the users that are wanted.
-    fn sums_over(&self, is_wanted: impl Fn(usize) -> bool) -> Vec<Sums> {
+    fn sizes(&self) -> impl Iterator<Item = u64> {
+        self.groups.iter().map(|group| group.users)
+    }
+
+    fn users_of(&self, cell: &Cell) -> f64 {
+        self.groups.get(cell.group).map_or(0.0, |group| group.users as f64)
+    }
+
+    /// Of each segment, over this many users of each group.
+    fn sums_over(&self, wanted: &[u64]) -> Vec<Sums> {
         let mut sums = vec![Sums::default(); self.segments.len()];
-        for cell in self.cells.iter().filter(|cell| is_wanted(cell.user)) {
-            if let Some(sums) = sums.get_mut(cell.segment) {
-                sums.add(cell);
+        for cell in &self.cells {
+            if let (Some(sums), Some(users)) = (sums.get_mut(cell.segment), wanted.get(cell.group))
+                && *users > 0
+            {
+                sums.add(cell, *users);
             }
         }
         sums
     }
 
-    fn was_held_out(&self, user: usize) -> bool {
-        user >= self.treatment
+    fn was_held_out(&self, group: usize) -> bool {
+        self.groups.get(group).is_some_and(|group| group.held_out)
     }
 
-    fn as_made(&self) -> Vec<bool> {
-        (0..self.users).map(|user| self.was_held_out(user)).collect()
+    /// Numbers of users held out of each group by the assignment that was made.
+    fn as_made(&self) -> Vec<u64> {
+        self.groups.iter().map(|group| if group.held_out { group.users } else { 0 }).collect()
     }
 
     /// `τ²` of each segment by itself.
@@ -295,7 +317,7 @@ impl Users {
         let mut residuals = vec![0.0; self.segments.len()];
         for cell in &self.cells {
             if let Some(residuals) = residuals.get_mut(cell.segment) {
-                *residuals += cell.residual.powi(2);
+                *residuals += self.users_of(cell) * cell.residual.powi(2);
             }
         }
         let squares = self.segments.iter().map(|sums| sums.squares);
@@ -303,7 +325,7 @@ impl Users {
     }
 
     /// `|D|/SE0` of each segment.
-    fn statistics(&self, spreads: &[f64], held_out: &[bool]) -> Vec<Defined<f64>> {
+    fn statistics(&self, spreads: &[f64], held_out: &[u64]) -> Vec<Defined<f64>> {
         let segments = self.segments(held_out).into_iter().zip(spreads);
         segments
             .map(|(segment, own)| {
@@ -317,7 +339,7 @@ impl Users {
     }
 
     /// `None` when an arm of a segment is empty.
-    fn cochran_q(&self, held_out: &[bool]) -> Option<f64> {
+    fn cochran_q(&self, held_out: &[u64]) -> Option<f64> {
         let segments: Vec<Segment> = self.segments(held_out).into_iter().collect::<Option<_>>()?;
         let mean = common_difference(&segments);
         let squares = segments.iter().map(|s| (s.difference - mean).powi(2) / s.spread);
@@ -332,13 +354,14 @@ impl Users {
             .collect::<Option<_>>()
             .ok_or(NullReason::ArmWithoutEvaluatedSessions)?;
         let lift = common_difference(&segments);
-        let treated = self.sums_over(|user| !self.was_held_out(user));
+        let treated = |group: &Size| if group.held_out { 0 } else { group.users };
+        let treated = self.sums_over(&self.groups.iter().map(treated).collect::<Vec<_>>());
         let share = |segment: usize| {
             let (treated, all) = (treated.get(segment)?, self.segments.get(segment)?);
             Some(treated.sessions / all.sessions)
         };
         let left = |cell: &Cell| {
-            let arm = if self.was_held_out(cell.user) { 0.0 } else { 1.0 };
+            let arm = if self.was_held_out(cell.group) { 0.0 } else { 1.0 };
             let expected = lift * (arm - share(cell.segment)?) * cell.sessions;
             Some(Cell { residual: cell.residual - expected, ..*cell })
         };
@@ -346,10 +369,9 @@ impl Users {
         Self { cells, ..self }.with_sums()
     }
 
-    /// Every segment under an assignment; `None` for one that has an empty arm. Only the users of the holdout
-    /// are added up, who are the fewer.
-    fn segments(&self, held_out: &[bool]) -> Vec<Option<Segment>> {
-        let held_out = self.sums_over(|user| held_out.get(user).is_some_and(|held_out| *held_out));
+    /// Every segment under an assignment; `None` for one that has an empty arm.
+    fn segments(&self, held_out: &[u64]) -> Vec<Option<Segment>> {
+        let held_out = self.sums_over(held_out);
         let segment = |(all, c): (&Sums, &Sums)| {
             let t = all.without(*c);
             (t.sessions > 0.0 && c.sessions > 0.0).then(|| Segment {
@@ -382,19 +404,21 @@ mod tests {
 
     #[test]
     fn a_large_lift_is_reached_by_no_other_assignment() {
-        let held_out = seeded(1, 0.3);
-        let (t, c) = (users(140, 10), users(60, 40));
-        let test = lift_by_reassignment(&t, &c, 199, &held_out);
-        assert!(test.is_ok_and(|test| (test.p_value - 1.0 / 200.0).abs() < 1e-12));
-        let none = lift_by_reassignment(&users(140, 28), &users(60, 12), 199, &held_out);
+        let assignments = Reassignments { seed: 1, holdout_share: 0.3, repetitions: 199 };
+        let test = |treatment: Vec<UserSum>, holdout: Vec<UserSum>| {
+            lift_by_reassignment(&Arm::new(treatment), &Arm::new(holdout), assignments)
+        };
+        let large = test(users(140, 10), users(60, 40));
+        assert!(large.is_ok_and(|test| (test.p_value - 1.0 / 200.0).abs() < 1e-12));
+        let none = test(users(140, 28), users(60, 12));
         assert!(none.is_ok_and(|test| test.p_value > 0.2), "{none:?}");
-        let uniform = lift_by_reassignment(&users(140, 0), &users(60, 0), 199, &held_out);
+        let uniform = test(users(140, 0), users(60, 0));
         assert_eq!(uniform, Err(NullReason::ZeroVariance));
     }
 
     #[test]
     fn a_lift_that_is_the_same_everywhere_is_no_interaction() {
-        let held_out = seeded(2, 0.5);
+        let assignments = Reassignments { seed: 2, holdout_share: 0.5, repetitions: 199 };
         let in_segment = |label: u32, users: Vec<UserSum>| -> Vec<Vec<(u32, UserSum)>> {
             users.into_iter().map(|user| vec![(label, user)]).collect()
         };
@@ -403,7 +427,7 @@ mod tests {
         let treatment = [same(0), same(1)].concat();
         let holdout = [worse(0), worse(1)].concat();
         let test = |labels: &[u32], treatment: &[_], holdout: &[_]| {
-            segments_by_reassignment(labels, treatment, holdout, 199, &held_out)
+            segments_by_reassignment(labels, treatment, holdout, assignments)
         };
         let everywhere = test(&[0, 1], &treatment, &holdout);
         assert!(everywhere.interaction.is_ok_and(|t| t.p_value > 0.5), "{everywhere:?}");
@@ -418,14 +442,5 @@ mod tests {
         assert!(one.adjusted_p_values.iter().all(small), "{one:?}");
         let none = test(&[7], &treatment, &opposite);
         assert_eq!(none.adjusted_p_values, [Err(NullReason::ArmWithoutEvaluatedSessions)]);
-    }
-
-    #[test]
-    fn seeded_assignments_have_their_share_and_differ_by_salt() {
-        let held_out = seeded(3, 0.2);
-        let count = (0..10_000).filter(|user| held_out(0, *user)).count();
-        assert!((1_800..2_200).contains(&count), "{count}");
-        let both = (0..10_000).filter(|user| held_out(0, *user) && held_out(1, *user)).count();
-        assert!((300..500).contains(&both), "{both}");
     }
 }

@@ -11,6 +11,7 @@ use super::interval::Interval;
 use super::multiplicity::benjamini_hochberg;
 use super::randomisation::{RandomisationTest, segments_by_reassignment};
 use super::reason::{Defined, NullReason};
+use super::reassignments::Reassignments;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A segment stands alone from this many users in each arm.
@@ -140,14 +141,12 @@ pub struct SegmentFamily {
 }
 
 impl SegmentFamily {
-    /// Compares the segments; see [`Segments::of_numbered`] for the input. Users are numbered from 0, those
-    /// of treatment first, and `is_held_out(salt, user)` assigns them anew.
+    /// Compares the segments; see [`Segments::of_numbered`] for the input.
     pub fn of_numbered(
         names: &[&str],
         treatment: &[NumberedUser],
         holdout: &[NumberedUser],
-        repetitions: u32,
-        is_held_out: impl Fn(u32, usize) -> bool,
+        assignments: Reassignments,
     ) -> Self {
         let labels = Labels::new(names, treatment, holdout);
         let [treatment, holdout] = [treatment, holdout].map(|users| -> Vec<Relabelled> {
@@ -177,8 +176,7 @@ impl SegmentFamily {
             .filter(|(_, comparison)| is_large(user_counts(comparison)))
             .map(|(label, _)| label)
             .collect();
-        let tests =
-            segments_by_reassignment(&tested, &treatment, &holdout, repetitions, is_held_out);
+        let tests = segments_by_reassignment(&tested, &treatment, &holdout, assignments);
         for (label, by_reassignment) in tested.iter().zip(tests.adjusted_p_values) {
             let segment = labels.labels.get(*label as usize).and_then(|l| segments.get_mut(l));
             if let Some(Ok(segment)) = segment {
@@ -289,7 +287,6 @@ fn adjust_p_values(segments: &mut BTreeMap<SegmentLabel, Defined<SegmentLift>>) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::randomisation::seeded;
 
     #[test]
     fn small_segments_are_shown_and_not_judged() {
@@ -300,7 +297,8 @@ mod tests {
         let treatment = [users(60, 0, 10), users(60, 1, 10), users(4, 2, 1)].concat();
         let holdout = [users(40, 0, 8), users(20, 1, 4), users(3, 2, 1)].concat();
         let names = ["web", "mail", "phone"];
-        let family = SegmentFamily::of_numbered(&names, &treatment, &holdout, 99, seeded(4, 0.3));
+        let assignments = Reassignments { seed: 4, holdout_share: 0.3, repetitions: 99 };
+        let family = SegmentFamily::of_numbered(&names, &treatment, &holdout, assignments);
         let named = |name: &str| family.segments.get(&SegmentLabel::Named(name.to_owned()));
         assert!(named("web").is_some_and(|s| s.is_ok_and(|s| s.adjusted_p_value.is_ok())));
         assert!(named("mail").is_some_and(|s| s.is_ok_and(|s| s.lift.is_ok()

@@ -10,6 +10,7 @@ use stats::guardrails::{
     Assessment, Guardrail, GuardrailVerdict, HarmfulChange, assess_always_valid,
 };
 use stats::randomisation::{self, REPETITIONS, RandomisationTest};
+use stats::reassignments::Reassignments;
 use stats::segments::{NumberedUser, SegmentFamily, SegmentLabel, SegmentLift};
 use stats::trend::{Slope, WeeklyUser, weekly_lifts};
 use stats::{self, Comparison, Defined, UserSum};
@@ -58,12 +59,8 @@ part! {
     }
 }
 
-/// Most users that are assigned anew, over all repetitions: it bounds the time that segments take.
-const REASSIGNED: usize = 20_000_000;
 /// Seed of the assignments: the same numbers for the same input.
 const SEED: u64 = 0x5eed;
-/// Fewest repetitions: p-values go down to 1 in 200.
-const FEWEST_REPETITIONS: u32 = 199;
 
 pub fn segments(sample: &Sample, arms: &Arms<'_>, design: &Design) -> ExperimentSegments {
     ExperimentSegments {
@@ -98,18 +95,11 @@ fn segmented(
             segments.sort_unstable();
             segments
         };
-        // In an order of their own: the numbers must not depend on that of the rows.
-        let mut users: Vec<NumberedUser> = arm.users.iter().map(of_user).collect();
-        users.sort_unstable();
-        users
+        arm.users.iter().map(of_user).collect()
     };
     let (treatment, holdout) = (users(&arms.treatment), users(&arms.holdout));
     let found = SegmentFamily::of_numbered(
-        &names,
-        &treatment,
-        &holdout,
-        affordable_repetitions(treatment.len() + holdout.len()),
-        randomisation::seeded(SEED, design.holdout_share()),
+        &names, &treatment, &holdout, reassignments(design),
     );
     Segmentation {
         segments: found.segments.iter().map(|(label, lift)| segment(label, lift)).collect(),
@@ -117,22 +107,14 @@ fn segmented(
     }
 }
 
-fn affordable_repetitions(users: usize) -> u32 {
-    let affordable = u32::try_from(REASSIGNED / users.max(1)).unwrap_or(REPETITIONS);
-    affordable.clamp(FEWEST_REPETITIONS, REPETITIONS)
+fn reassignments(design: &Design) -> Reassignments {
+    Reassignments { seed: SEED, holdout_share: design.holdout_share(), repetitions: REPETITIONS }
 }
 
 /// The test of no lift by assigning all users anew.
 pub fn lift_by_reassignment(arms: &Arms<'_>, design: &Design) -> Defined<Reassignment> {
-    let sums = |arm: &ArmUsers<'_>| {
-        let mut sums: Vec<UserSum> = arm.users.iter().map(|user| user.outcome()).collect();
-        sums.sort_unstable();
-        sums
-    };
-    let (treatment, holdout) = (sums(&arms.treatment), sums(&arms.holdout));
-    let repetitions = affordable_repetitions(treatment.len() + holdout.len());
-    let is_held_out = randomisation::seeded(SEED, design.holdout_share());
-    randomisation::lift_by_reassignment(&treatment, &holdout, repetitions, is_held_out)
+    let (treatment, holdout) = (&arms.treatment.outcome, &arms.holdout.outcome);
+    randomisation::lift_by_reassignment(treatment, holdout, reassignments(design))
         .map(reassignment)
 }
 

@@ -36,7 +36,7 @@ use inference::{AlwaysValidLift, CupedLift, ExperimentInference, ExperimentRobus
 use judge::ExperimentJudges;
 
 /// Goes up when the same input gives other numbers.
-const VERSION: &str = "2";
+const VERSION: &str = "3";
 
 /// Design of an experiment, fixed before anything was seen.
 #[derive(Clone, Debug)]
