@@ -107,7 +107,8 @@ struct Random(u64);
 
 impl Random {
     fn new(seed: u64, salt: u32) -> Self {
-        let mut random = Self(seed.wrapping_add(u64::from(salt).wrapping_mul(0xD1B5_4A32_D192_ED03)));
+        let mut random =
+            Self(seed.wrapping_add(u64::from(salt).wrapping_mul(0xD1B5_4A32_D192_ED03)));
         // Salts differ in few bits.
         Self(random.next())
     }

@@ -13,7 +13,7 @@ use stats::randomisation::{self, REPETITIONS, RandomisationTest};
 use stats::reassignments::Reassignments;
 use stats::segments::{NumberedUser, SegmentFamily, SegmentLabel, SegmentLift};
 use stats::trend::{Slope, WeeklyUser, weekly_lifts};
-use stats::{self, Comparison, Defined, UserSum};
+use stats::{self, Comparison, Defined};
 
 part! {
     /// The lift by what sessions have in common.
@@ -98,9 +98,7 @@ fn segmented(
         arm.users.iter().map(of_user).collect()
     };
     let (treatment, holdout) = (users(&arms.treatment), users(&arms.holdout));
-    let found = SegmentFamily::of_numbered(
-        &names, &treatment, &holdout, reassignments(design),
-    );
+    let found = SegmentFamily::of_numbered(&names, &treatment, &holdout, reassignments(design));
     Segmentation {
         segments: found.segments.iter().map(|(label, lift)| segment(label, lift)).collect(),
         interaction: found.interaction.map(reassignment),
@@ -114,8 +112,7 @@ fn reassignments(design: &Design) -> Reassignments {
 /// The test of no lift by assigning all users anew.
 pub fn lift_by_reassignment(arms: &Arms<'_>, design: &Design) -> Defined<Reassignment> {
     let (treatment, holdout) = (&arms.treatment.outcome, &arms.holdout.outcome);
-    randomisation::lift_by_reassignment(treatment, holdout, reassignments(design))
-        .map(reassignment)
+    randomisation::lift_by_reassignment(treatment, holdout, reassignments(design)).map(reassignment)
 }
 
 fn reassignment(test: RandomisationTest) -> Reassignment {
