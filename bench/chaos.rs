@@ -207,7 +207,8 @@ async fn main() -> ExitCode {
         } else if turn % 3 == 2 {
             servers.restart(turn / 3).await
         } else {
-            let replica = &mut replicas[turn % REPLICAS];
+            // Every third trouble is another one: each of them has its turn.
+            let replica = &mut replicas[(turn - turn / 3) % REPLICAS];
             let _ = replica.child.kill();
             let _ = replica.child.wait();
             tokio::time::sleep(Duration::from_secs(1)).await;
