@@ -239,8 +239,9 @@ fn session_ids(f: &mut Fields<'_>) -> Option<Vec<String>> {
     Some(ids)
 }
 
-/// Sessions, newest activity first or last, page by page. A filter that has to look at many sessions answers after a second
-/// with what it found so far (`searched_to`).
+/// Sessions, newest activity first or last, page by page.
+///
+/// A filter that has to look at many sessions answers after about a second with what it found so far (`searched_to`).
 #[utoipa::path(get, path = "/api/sessions", tag = "sessions", params(ListSessions),
     responses((status = 200, body = SessionPage)))]
 async fn list_sessions(

@@ -2204,7 +2204,11 @@ class _ListSessionsResponseRequired(TypedDict):
 class ListSessionsResponse(_ListSessionsResponseRequired, total=False):
     # Ask with this for the next page; null on the last.
     next_cursor: Optional[str]
-    # Sessions of the filter on all pages, at most 10,000; null unless `count` asks for it.
+    # Set where a page is not full because too many sessions had to be looked at: only those with a last activity up
+    # to here were. `next_cursor` goes on with the others.
+    searched_to: Optional[int]
+    # Sessions of the filter on all pages, at most 10,000; null unless `count` asks for it, and where it cannot be
+    # told in a second.
     total: Optional[int]
 
 
