@@ -7,7 +7,6 @@
 
 mod at_hand;
 mod changes;
-mod checkpoints;
 pub mod citus;
 mod crashes;
 mod dialect;

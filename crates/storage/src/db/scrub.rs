@@ -11,7 +11,6 @@
 use sqlx::sqlite::SqlitePool;
 use tokio::sync::oneshot;
 
-use super::checkpoints::checkpoint;
 use super::sqlite::{Sqlite, Turn};
 use super::{Tx, classify};
 use crate::error::{Error, Result};
@@ -31,8 +30,6 @@ const MOST_PAGES: i64 = 2 << 24;
 pub(super) enum Alone {
     Vacuum,
     EmptyLog,
-    /// Copies what is left of the log into the file.
-    CopyLog,
 }
 
 impl Sqlite {
@@ -158,10 +155,6 @@ pub(super) async fn run_alone(pool: &SqlitePool, what: Alone) -> Result<bool> {
         Alone::Vacuum => {
             sqlx::query("VACUUM").execute(&mut *conn).await.map_err(|e| classify(e.into()))?;
             Ok(true)
-        }
-        Alone::CopyLog => {
-            drop(conn);
-            Ok(checkpoint(pool, "PRAGMA wal_checkpoint(PASSIVE)").await? == 0)
         }
         Alone::EmptyLog => {
             // Readers are not waited for here: that would keep every writer waiting too.

@@ -21,7 +21,6 @@ use sqlx::{ConnectOptions, Connection as _};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 use super::at_hand::AtHand;
-use super::checkpoints;
 use super::crashes;
 use super::presence::Presence;
 use super::scrub::{Alone, run_alone};
@@ -31,9 +30,9 @@ use base::private_files;
 
 /// Waiting writes beyond this number wait for the next commit.
 const BATCH: usize = 256;
-/// Pages of the log at which a commit copies them into the database, 49 MB: more than there are while
-/// [`checkpoints`] keeps up.
-const PAGES_BETWEEN_CHECKPOINTS: &str = "12000";
+/// Pages that the log holds before they are copied into the database, 32 MB: a page that changed ten times in between is
+/// copied once.
+const PAGES_BETWEEN_CHECKPOINTS: &str = "8000";
 /// Room that a healthy data folder has: a batch of ordinary publishes.
 const SPACE_FOR_WRITES: usize = 1 << 20;
 
@@ -42,8 +41,6 @@ pub(super) struct Sqlite {
     pub(super) file: SameFile,
     _presence: Arc<Presence>,
     pub(super) readers: SqlitePool,
-    /// The connection that copies the log.
-    copier: SqlitePool,
     at_hand: AtHand<sqlx::Sqlite>,
     pub(super) writes: mpsc::Sender<Turn>,
     writer_ended: watch::Receiver<bool>,
@@ -57,8 +54,6 @@ struct Writer {
     pool: SqlitePool,
     subjects: SubjectHash,
     crashes: watch::Receiver<u64>,
-    /// Told of every commit, and of the end.
-    commits: Arc<Notify>,
 }
 
 impl Writer {
@@ -120,13 +115,6 @@ impl Sqlite {
         let presence = tokio::task::spawn_blocking(move || presence.share().map(|()| presence));
         let presence = presence.await.unwrap_or_else(|e| Err(std::io::Error::other(e)));
         let presence = Arc::new(presence.map_err(cannot_lock)?);
-        let copier = SqlitePoolOptions::new()
-            .max_connections(1)
-            .idle_timeout(None)
-            .max_lifetime(None)
-            .connect_with(options.clone().pragma("wal_autocheckpoint", "0"))
-            .await
-            .map_err(|e| classify(e.into()))?;
         let at_hand = AtHand::of(readers);
         let readers = SqlitePoolOptions::new()
             .max_connections(readers.max(1))
@@ -147,16 +135,7 @@ impl Sqlite {
         let stop = tokio_util::sync::CancellationToken::new();
         let (ended, writer_ended) = watch::channel(false);
         let (stop_writing, written) = (stop.clone(), same_file.clone());
-        let commits = Arc::new(Notify::new());
-        #[allow(clippy::disallowed_methods)] // ends with the writer
-        tokio::spawn(checkpoints::keep_log_short(
-            copier.clone(),
-            writes.downgrade(),
-            commits.clone(),
-            stop.clone(),
-        ));
-        let (crashes, subjects_of) = (crashes::watch(), subjects.clone());
-        let writer = Writer { pool: writer, subjects: subjects_of, crashes, commits };
+        let writer = Writer { pool: writer, subjects: subjects.clone(), crashes: crashes::watch() };
         // A thread of its own: it hands every statement to SQLite's thread and waits, and on the shared runtime
         // each of those waits would wake other workers for nothing.
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -172,18 +151,7 @@ impl Sqlite {
             .map_err(|e| Error::Internal(format!("the writer cannot start: {e}")))?;
         let work = Arc::new(Notify::new());
         let (file, _presence) = (same_file, presence);
-        Ok(Sqlite {
-            file,
-            _presence,
-            readers,
-            copier,
-            at_hand,
-            writes,
-            writer_ended,
-            stop,
-            work,
-            subjects,
-        })
+        Ok(Sqlite { file, _presence, readers, at_hand, writes, writer_ended, stop, work, subjects })
     }
 
     pub(super) async fn read<I, T, F>(&self, reading: Reading, input: &I, work: &F) -> Result<T>
@@ -306,7 +274,6 @@ impl Sqlite {
         self.stop.cancel();
         let _ = self.writer_ended.clone().wait_for(|ended| *ended).await;
         self.at_hand.end();
-        self.copier.close().await;
         self.readers.close().await;
     }
 }
@@ -456,7 +423,6 @@ async fn write_loop(
             let _ = reply.send(result);
         }
     }
-    writer.commits.notify_one();
     writer.pool.close().await;
 }
 
@@ -473,7 +439,6 @@ async fn write_batch(writer: &Writer, file: &SameFile, mut batch: Vec<Box<dyn Qu
         Err(error) => Err(error),
     };
     let committed = committed.map_err(|e| e.to_string());
-    writer.commits.notify_one();
     for write in batch {
         write.settle(committed.clone());
     }
