@@ -38,8 +38,8 @@ struct Waiting {
 }
 
 impl Waiting {
-    /// Takes out publishes that can be stored together: of one organization, at one place, with different request ids, and of people
-    /// of whom nothing is being stored.
+    /// Takes out publishes that can be stored together: of one organization, at one place, with different request ids, and
+    /// of people of whom nothing is being stored.
     fn next_batch(&mut self) -> Vec<(Publish, Reply)> {
         let (mut batch, mut ids, mut turns) = (Vec::new(), HashSet::new(), 0);
         let mut passed_over = VecDeque::new();
