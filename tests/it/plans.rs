@@ -8,7 +8,7 @@ use service::user_tables::USER_TABLES;
 use storage::db::{Engine, statements_sent};
 
 use crate::publish::two_turns;
-use crate::support::{Backend, TestApp};
+use crate::support::{Backend, TestApp, until};
 
 const USERS: i64 = 10_000;
 const PEOPLE_OF_A_WRITE: usize = 250;
@@ -117,9 +117,11 @@ async fn one_persons_reads_and_writes_touch_their_rows_among_a_million() {
     let idle = service::sessions::idle(&replica.app, &org, i64::MIN, 1_768_000_002, 200).await;
     assert_eq!(idle.unwrap().len(), 200);
     replica.app.stop().await;
+    // What was read is counted after the connections have ended.
+    until("the reads are counted", async || touched(&t).await - before >= 200).await;
     let read = touched(&t).await - before;
     println!("idle sessions: {read} rows");
-    assert!((200..A_PERSONS).contains(&read), "looking for old sessions touched {read} rows");
+    assert!(read < A_PERSONS, "looking for old sessions touched {read} rows");
     // Last, because the rows that this reads may be counted late.
     assert!(t.number("SELECT COUNT(*) FROM interactions").await >= 100 * USERS);
 }

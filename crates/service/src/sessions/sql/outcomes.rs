@@ -72,16 +72,18 @@ pub async fn current_outcomes(
     filter: &OutcomeFilter,
 ) -> Result<Vec<ListedOutcome>> {
     macro_rules! list {
-        ($of_sessions:literal) => {
+        ($join:literal, $of_sessions:literal) => {
             storage::statement!(concat!(
                 "SELECT ",
                 outcome_columns!(),
                 ", s.source, o.recorded_at AS created_at
-                 FROM sessions s JOIN session_outcomes o
-                   ON o.org_id = s.org_id AND o.subject = s.subject AND o.session_id = s.session_id
+                 FROM sessions s ",
+                $join,
+                " session_outcomes o
                  WHERE s.org_id = $1 AND ",
                 $of_sessions,
-                " AND ($4 IS NULL OR s.source = $4)
+                " AND o.org_id = s.org_id AND o.subject = s.subject AND o.session_id = s.session_id
+                  AND ($4 IS NULL OR s.source = $4)
                   AND ($5 IS NULL OR o.outcome = $5) AND ($6 IS NULL OR o.label = $6)
                   AND ($7 IS NULL OR o.occurred_at >= $7) AND ($8 IS NULL OR o.occurred_at <= $8)
                   AND o.revision = (SELECT MAX(revision) FROM session_outcomes n
@@ -90,12 +92,13 @@ pub async fn current_outcomes(
             ))
         };
     }
-    // Four texts, so that what is asked for by user or session is found by its key.
+    // Four texts, so that what is asked for by user or session is found by its key. CROSS JOIN has
+    // SQLite look up the sessions first.
     let sql = match (&filter.session_ids, &filter.user_id) {
-        (Some(_), Some(_)) => list!("s.session_id IN {texts:$2} AND s.subject = $3"),
-        (Some(_), None) => list!("s.session_id IN {texts:$2} AND $3 IS NULL"),
-        (None, Some(_)) => list!("$2 IS NULL AND s.subject = $3"),
-        (None, None) => list!("$2 IS NULL AND $3 IS NULL"),
+        (Some(_), Some(_)) => list!("CROSS JOIN", "s.session_id IN {texts:$2} AND s.subject = $3"),
+        (Some(_), None) => list!("CROSS JOIN", "s.session_id IN {texts:$2} AND $3 IS NULL"),
+        (None, Some(_)) => list!(",", "$2 IS NULL AND s.subject = $3"),
+        (None, None) => list!(",", "$2 IS NULL AND $3 IS NULL"),
     };
     let session_ids =
         filter.session_ids.as_ref().map(|ids| serde_json::Value::from(ids.clone()).to_string());
