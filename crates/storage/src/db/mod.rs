@@ -151,8 +151,8 @@ enum Promise {
 #[derive(Clone)]
 enum Storage {
     None,
-    Sqlite(sqlite::Sqlite),
-    Postgres(postgres::Postgres),
+    Sqlite(Box<sqlite::Sqlite>),
+    Postgres(Box<postgres::Postgres>),
 }
 
 impl Db {
@@ -169,12 +169,12 @@ impl Db {
         subjects: SubjectHash,
     ) -> Result<Self> {
         let open = sqlite::Sqlite::open(file, readers, subjects, crate::jobs::END_LEASES);
-        Ok(Self::on(Storage::Sqlite(open.await?)))
+        Ok(Self::on(Storage::Sqlite(Box::new(open.await?))))
     }
 
     pub async fn postgres(settings: &PostgresSettings, subjects: SubjectHash) -> Result<Self> {
         let connect = postgres::Postgres::connect(settings, subjects);
-        Ok(Self::on(Storage::Postgres(connect.await?)))
+        Ok(Self::on(Storage::Postgres(Box::new(connect.await?))))
     }
 
     fn on(storage: Storage) -> Self {

@@ -83,12 +83,15 @@ enum Known {
     Wait(Instant),
 }
 
+/// Connections to servers by host and port.
+type Servers = BTreeMap<(String, u16), (PgPool, Arc<Hosts>)>;
+
 /// Where people's rows are.
 #[derive(Clone)]
 pub(super) struct Places {
     known: Arc<Mutex<Known>>,
     /// Pools by server, which outlive what is known about shards.
-    servers: Arc<Mutex<BTreeMap<(String, u16), (PgPool, Arc<Hosts>)>>>,
+    servers: Arc<Mutex<Servers>>,
     options: PgConnectOptions,
     connections: u32,
 }
