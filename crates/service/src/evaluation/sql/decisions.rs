@@ -57,20 +57,20 @@ pub async fn sessions_to_explain(
     org_id: &OrgId,
     query: &DecisionQuery,
 ) -> Result<Vec<(UserId, String)>> {
-    // `+`: found by their keys, not by walking everybody's sessions in their order.
+    // Found by their keys: the index over everybody's times of requests does not have `last_received_at`.
     let sql = match &query.user_id {
         Some(_) => {
             storage::statement!(
                 "SELECT {user_of:sessions}, session_id FROM sessions
                  WHERE org_id = $1 AND subject = $2 AND ($3 IS NULL OR session_id = $3)
-                 ORDER BY +last_request_at DESC, session_id DESC LIMIT $4 + 0"
+                 ORDER BY last_received_at DESC, session_id DESC LIMIT $4 + 0"
             )
         }
         None => {
             storage::statement!(
                 "SELECT {user_of:sessions}, session_id FROM sessions
                  WHERE org_id = $1 AND $2 IS NULL AND session_id = $3
-                 ORDER BY +last_request_at DESC, subject DESC LIMIT $4 + 0"
+                 ORDER BY last_received_at DESC, subject DESC LIMIT $4 + 0"
             )
         }
     };

@@ -100,8 +100,9 @@ macro_rules! by_index {
 }
 
 macro_rules! by_activity {
-    ($direction:literal) => {
+    ($plus:literal, $direction:literal) => {
         concat!(
+            $plus,
             "s.last_request_at ",
             $direction,
             ", s.subject ",
@@ -219,7 +220,7 @@ pub async fn list_sessions(
                 $looked_up,
                 filtered!($of, $plus, $after, $until),
                 " ORDER BY ",
-                by_activity!($direction),
+                by_activity!($plus, $direction),
                 " LIMIT $20 + 0"
             )
         };
@@ -238,7 +239,7 @@ pub async fn list_sessions(
                     " FROM (",
                     page!("", $of, $plus, $after, $until, $direction),
                     ") s ORDER BY ",
-                    by_activity!($direction)
+                    by_activity!("", $direction)
                 )),
             }
         };
@@ -280,7 +281,7 @@ pub async fn place_after(
                   AND ($5 IS NULL OR (s.last_request_at, s.subject, s.session_id) ",
                 $after,
                 " ($5, $6, $7)) ORDER BY ",
-                by_activity!($direction),
+                by_activity!($plus, $direction),
                 " LIMIT 1 OFFSET $8"
             )
         };
@@ -302,9 +303,16 @@ pub async fn place_after(
             }
         };
     }
+    // Every session has a request. The index over everybody's times does not have their number, and so is not taken
+    // for a person's sessions because it has all that is asked for.
+    macro_rules! of_user {
+        ($after:literal, $direction:literal) => {
+            place!("s.subject = $2 AND s.request_count > 0", "+", $after, $direction)
+        };
+    }
     let sql = match (filter.order, &filter.user_id) {
-        (SessionOrder::Newest, Some(_)) => place!("s.subject = $2", "+", "<", "DESC"),
-        (SessionOrder::Oldest, Some(_)) => place!("s.subject = $2", "+", ">", "ASC"),
+        (SessionOrder::Newest, Some(_)) => of_user!("<", "DESC"),
+        (SessionOrder::Oldest, Some(_)) => of_user!(">", "ASC"),
         (SessionOrder::Newest, None) => place!("$2 IS NULL", "", "<", "DESC"),
         (SessionOrder::Oldest, None) => place!("$2 IS NULL", "", ">", "ASC"),
     };

@@ -56,9 +56,10 @@ pub async fn sessions_with_requests(
             ))
         };
     }
-    // `+`: an engine that does not know how many sessions a person has would walk everybody's in their order.
+    // `+`: an engine that does not know how many sessions a person has would walk everybody's in their order, or in an
+    // index that has all that is asked for; it does not have `request_count`, which is never 0.
     let sql = match filter.user_id {
-        Some(_) => page!("s.subject = $2", "+"),
+        Some(_) => page!("s.subject = $2 AND s.request_count > 0", "+"),
         None => page!("$2 IS NULL", ""),
     };
     rows!(
