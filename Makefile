@@ -240,7 +240,8 @@ bench-retention:
 	FSYNC=on scripts/with-postgres target/release/examples/bench_retention --postgres
 	FSYNC=on scripts/with-postgres target/release/examples/bench_retention --months 0,24,60
 
-# Three replicas on PostgreSQL, then on Citus if CITUS starts one, while servers and databases are killed, for ten minutes. Fails if something is lost.
+# Three replicas on PostgreSQL, then on Citus if CITUS starts one, while servers and databases are killed, for ten
+# minutes. Fails if something is lost.
 chaos:
 	$(RELEASE_AND) bench_chaos
 	target/release/examples/bench_chaos --seconds 600
