@@ -238,11 +238,13 @@ it("says why there is no verdict and grades now", async () => {
 });
 
 it("says how far a search has come, and goes on only when asked", async () => {
-  open("/sessions?text=parcel", [], ({ query }: Sent) =>
-    query.get("cursor")
+  open("/sessions?text=parcel", [], ({ query }: Sent) => {
+    // Whether there is a session at all is asked without the filter.
+    if (!query.has("text")) return three;
+    return query.has("cursor")
       ? { sessions: [row(9, true)], next_cursor: null, total: null, searched_to: null }
-      : { sessions: [], next_cursor: "further", total: null, searched_to: 1_768_000_000 },
-  );
+      : { sessions: [], next_cursor: "further", total: null, searched_to: 1_768_000_000 };
+  });
   expect(await screen.findByText(/Nothing among those since/)).toBeInTheDocument();
   expect(lists()).toHaveLength(1);
   await userEvent.click(screen.getByRole("button", { name: "Search further" }));
