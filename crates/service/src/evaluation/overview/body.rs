@@ -1,5 +1,5 @@
 //! Answers with long lists in them: the short parts are written at once, each list follows page by page, and no more
-//! than a page is in memory at a time.
+//! than a few pages are in memory at a time.
 //!
 //! A [`StreamedList`] is written as a mark that no text of ours can contain (texts with U+0000 are refused at the door); the
 //! answer is cut at the marks, and each is replaced by its list while the client reads.
@@ -9,13 +9,14 @@ use std::sync::Arc;
 use axum::body::{Body, Bytes};
 use futures_util::stream;
 use serde::{Serialize, Serializer};
+use tokio::sync::mpsc;
 
 use super::sql::{self, AfterCitation, AfterResult};
 use super::windows::Span;
 use crate::app::App;
 use crate::sessions::CitationKind;
 use base::owner::{OrgId, UserId};
-use storage::error::Result;
+use storage::error::{Error, Result};
 
 /// A list in an answer: empty, or the place of one that is sent later.
 pub struct StreamedList(Option<usize>);
@@ -68,6 +69,14 @@ impl Lists {
         self.add(Spec::Sessions { sources, with_users, after })
     }
 
+    /// The lists that the text has marks of, in the order of the marks.
+    fn in_order_of(self, text: &str) -> Self {
+        let mut specs: Vec<_> = self.specs.into_iter().map(Some).collect();
+        let places = text.split(MARK).skip(1).filter_map(|rest| digits_of(rest).parse().ok());
+        let specs = places.filter_map(|place: usize| specs.get_mut(place)?.take()).collect();
+        Lists { specs, ..self }
+    }
+
     /// The sessions that cite a rule, of these sources, or of all.
     pub fn citing(
         &mut self,
@@ -81,12 +90,25 @@ impl Lists {
     }
 }
 
-/// The answer as it is sent.
-pub fn stream(app: Arc<App>, org_id: OrgId, text: String, lists: Lists) -> Body {
+/// The place that a mark names.
+fn digits_of(after_mark: &str) -> &str {
+    let end = after_mark.find(|c: char| !c.is_ascii_digit()).unwrap_or(after_mark.len());
+    &after_mark[..end]
+}
+
+/// Pages that are read ahead of the client.
+const AHEAD: usize = 2;
+
+/// The answer as it is sent. A page is read while the one before is on its way.
+pub fn stream(app: &Arc<App>, org_id: OrgId, text: String, lists: Lists) -> Body {
     if lists.specs.is_empty() {
         return Body::from(text);
     }
-    let sending = OverviewStream { app, org_id, text, at: 0, lists, open: None };
+    let (pages, read) = mpsc::channel(AHEAD);
+    let lists = lists.in_order_of(&text);
+    let reader = PageReader { app: app.clone(), org_id, lists, pages };
+    app.spawn(reader.run());
+    let sending = OverviewStream { text, at: 0, read, open: None };
     Body::from_stream(stream::unfold(Some(sending), |sending| async move {
         let mut sending = sending?;
         match sending.next().await {
@@ -101,20 +123,27 @@ pub fn stream(app: Arc<App>, org_id: OrgId, text: String, lists: Lists) -> Body 
     }))
 }
 
+/// A page of a list as JSON.
+struct ListPage {
+    json: String,
+    /// True if it is the last of its list.
+    ended: bool,
+}
+
+/// The parts of an answer in the order in which they are sent.
 struct OverviewStream {
-    app: Arc<App>,
-    org_id: OrgId,
     text: String,
     at: usize,
-    lists: Lists,
-    /// The list that is being sent, and whether some of it was.
-    open: Option<(usize, bool)>,
+    /// Pages of the lists, in the order of their marks.
+    read: mpsc::Receiver<Result<ListPage>>,
+    /// True or false while a list is being sent: whether some of it was.
+    open: Option<bool>,
 }
 
 impl OverviewStream {
     async fn next(&mut self) -> Result<Option<Bytes>> {
-        if let Some((place, begun)) = self.open {
-            return self.list(place, begun).await.map(Some);
+        if let Some(begun) = self.open {
+            return self.list(begun).await.map(Some);
         }
         let rest = &self.text[self.at..];
         let Some(mark) = rest.find(MARK) else {
@@ -123,34 +152,61 @@ impl OverviewStream {
             return Ok((!bytes.is_empty()).then_some(bytes));
         };
         let before = Bytes::from(format!("{}[", &rest[..mark]));
-        let digits: String =
-            rest[mark + MARK.len()..].chars().take_while(char::is_ascii_digit).collect();
-        self.at += mark + MARK.len() + digits.len() + 1;
-        self.open = digits.parse().ok().map(|place| (place, false));
+        self.at += mark + MARK.len() + digits_of(&rest[mark + MARK.len()..]).len() + 1;
+        self.open = Some(false);
         Ok(Some(before))
     }
 
     /// The next page of a list, without the brackets of its own.
-    async fn list(&mut self, place: usize, begun: bool) -> Result<Bytes> {
-        let (json, ended) = self.page(place).await?;
+    async fn list(&mut self, begun: bool) -> Result<Bytes> {
+        let stopped = || Err(Error::unavailable("The server is stopping.", 1));
+        let ListPage { json, ended } = self.read.recv().await.unwrap_or_else(stopped)?;
         let items = json.trim_start_matches('[').trim_end_matches(']');
         let comma = if begun && !items.is_empty() { "," } else { "" };
         let close = if ended { "]" } else { "" };
         let bytes = Bytes::from(format!("{comma}{items}{close}"));
-        self.open = (!ended).then_some((place, begun || !items.is_empty()));
+        self.open = (!ended).then_some(begun || !items.is_empty());
         Ok(bytes)
     }
+}
 
-    /// The next page of a list as JSON, and whether it was the last.
-    async fn page(&mut self, place: usize) -> Result<(String, bool)> {
+/// Reads the lists one after the other, and waits while the client is slower.
+struct PageReader {
+    app: Arc<App>,
+    org_id: OrgId,
+    lists: Lists,
+    pages: mpsc::Sender<Result<ListPage>>,
+}
+
+impl PageReader {
+    async fn run(mut self) {
+        for spec in std::mem::take(&mut self.lists.specs) {
+            let mut spec = Some(spec);
+            while let Some(open) = spec.take() {
+                let page = self.page(open).await;
+                let failed = page.is_err();
+                let page = page.map(|(json, next)| {
+                    spec = next;
+                    ListPage { json, ended: spec.is_none() }
+                });
+                // The client may be gone.
+                if self.pages.send(page).await.is_err() || failed {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// The next page of a list as JSON, and what is left of the list.
+    async fn page(&self, spec: Spec) -> Result<(String, Option<Spec>)> {
         let (window, version) = (self.lists.window, self.lists.agent_version.clone());
-        let Some(spec) = self.lists.specs.get_mut(place) else { return Ok((String::new(), true)) };
         let db = &self.app.db;
         match spec {
-            Spec::Sessions { sources, with_users, after } => {
-                let Some(source) = sources.last() else { return Ok((String::new(), true)) };
-                let with_users = *with_users;
-                let input = (self.org_id.clone(), source.clone(), version, *after);
+            Spec::Sessions { mut sources, with_users, after } => {
+                let Some(source) = sources.last().cloned() else {
+                    return Ok((String::new(), None));
+                };
+                let input = (self.org_id.clone(), source, version, after);
                 let page = db
                     .lookup(
                         "evaluation.list_sessions",
@@ -163,22 +219,19 @@ impl OverviewStream {
                         },
                     )
                     .await?;
-                match page.next {
-                    Some(next) => *after = next,
-                    None => {
-                        sources.pop();
-                        *after = sql::at_start(window);
-                    }
+                if page.next.is_none() {
+                    sources.pop();
                 }
-                Ok((page.json, sources.is_empty()))
+                let after = page.next.unwrap_or_else(|| sql::at_start(window));
+                let left = !sources.is_empty();
+                Ok((page.json, left.then_some(Spec::Sessions { sources, with_users, after })))
             }
             Spec::Citing { rule, sources, after } => {
-                let input =
-                    (self.org_id.clone(), rule.clone(), sources.clone(), version, after.clone());
+                let input = (self.org_id.clone(), rule, sources, version, after);
                 let page = db
                     .lookup(
                         "evaluation.list_citing",
-                        input,
+                        &input,
                         move |tx, (org, rule, sources, version, after)| {
                             let rule = (rule.0, rule.1.as_str());
                             let (sources, version) = (sources.as_deref(), version.as_deref());
@@ -188,11 +241,9 @@ impl OverviewStream {
                         },
                     )
                     .await?;
-                let ended = page.next.is_none();
-                if let Some(next) = page.next {
-                    *after = next;
-                }
-                Ok((page.json, ended))
+                let (_, rule, sources, ..) = input;
+                let next = page.next.map(|after| Spec::Citing { rule, sources, after });
+                Ok((page.json, next))
             }
         }
     }

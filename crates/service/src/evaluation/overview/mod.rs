@@ -308,7 +308,7 @@ pub async fn overview(
 ) -> Result<axum::body::Body> {
     let (overview, lists) = read(app, org_id, request).await?;
     let text = serde_json::to_string(&overview).map_err(|e| Error::Internal(e.to_string()))?;
-    Ok(body::stream(app.clone(), org_id.to_owned(), text, lists))
+    Ok(body::stream(app, org_id.to_owned(), text, lists))
 }
 
 /// The first block of an overview: the success rate of the window.

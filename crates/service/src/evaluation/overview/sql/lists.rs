@@ -61,12 +61,12 @@ pub async fn sessions_of_source(
                      WHERE org_id = $1 AND source = $2 AND ",
                 $judged,
                 " AND (created_at, result_id) > ($3, $4) AND created_at < $5
-                     ORDER BY created_at, result_id LIMIT $6 + 0)
+                     ORDER BY created_at, result_id LIMIT $6 + 0),
+                 last AS MATERIALIZED (
+                     SELECT created_at, result_id FROM page ORDER BY created_at DESC, result_id DESC LIMIT 1)
                  SELECT CAST(",
                 $listed,
-                " AS TEXT), COUNT(*),
-                    (SELECT created_at FROM page ORDER BY created_at DESC, result_id DESC LIMIT 1),
-                    (SELECT result_id FROM page ORDER BY created_at DESC, result_id DESC LIMIT 1)
+                " AS TEXT), COUNT(*), (SELECT created_at FROM last), (SELECT result_id FROM last)
                  FROM page"
             ))
         };
