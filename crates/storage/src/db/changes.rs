@@ -242,6 +242,9 @@ fn bind_all(arguments: Arguments, values: Vec<Value<'_>>) -> Arguments {
 impl Tx {
     /// Applies the changes in order and gives the numbers that their queries and `RETURNING` clauses return.
     pub async fn apply(&mut self, changes: Changes<'_>) -> Result<Vec<i64>> {
+        if changes.statements.is_empty() {
+            return Ok(Vec::new());
+        }
         let mut returned: Vec<(i64,)> = Vec::new();
         let numbered = changes.numbered;
         let changes = changes.rendered(self.engine());

@@ -583,11 +583,11 @@ impl Saved {
         let status = before.map(|result| result.retrieved_learning_status);
         let status = status.or(gap.map(|gap| gap.learning_status)).unwrap_or_default();
         ruling.set_learning_status(status);
-        results::save_ruling(tx, Changes::default(), &subject, session_id, &ruling, now).await?;
+        let mut changes = Changes::default();
+        let (decision, why) = ruling.decision("by a regeneration, ");
         if ruling.evaluation_name() == AGENT_SUCCESS {
-            let (decision, why) = ruling.decision("by a regeneration, ");
-            sql::put_decision(tx, &subject, session_id, decision, &why, now).await?;
+            sql::put_decision(&mut changes, &subject, session_id, decision, &why, now);
         }
-        Ok(())
+        results::save_ruling(tx, changes, &subject, session_id, &ruling, now).await
     }
 }

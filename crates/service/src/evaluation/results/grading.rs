@@ -299,22 +299,21 @@ pub async fn open_subject(
     barrier::open_again(tx, org_id, user_id, epoch, now).await
 }
 
-/// Writes the grade of a session that is held, with what was there when it was.
+/// Writes the grade of a session that is held, with what was there when it was, after `before`.
 pub async fn write_grade(
     tx: &mut Tx,
     app: &App,
-    subject: &SubjectWrite,
-    session_id: &str,
+    before: Changes<'_>,
+    (subject, session_id, now_there): (&SubjectWrite, &str, Snapshot),
     grade: &SessionGrade,
-    now_there: Snapshot,
 ) -> Result<()> {
     let now = app.clock.now();
     let mut ruling = grade.ruling.clone();
     if is_overtaken(tx, subject, session_id, &ruling, now_there).await? {
-        return Ok(());
+        return tx.apply(before).await.map(drop);
     }
     tell_failure(tx, app, subject, session_id, &ruling).await?;
-    let mut changes = Changes::default();
+    let mut changes = before;
     let set = &grade.learnings;
     if !learning_verdicts::replace(&mut changes, subject, session_id, set, now_there, now)? {
         // The session changed under the judge: the old set stands until the new session is judged.

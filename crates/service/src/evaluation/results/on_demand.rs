@@ -21,7 +21,7 @@ use crate::judging;
 use crate::organization;
 use crate::sessions::{self, Snapshot};
 use base::owner::{OrgId, UserId};
-use storage::db::Tx;
+use storage::db::{Changes, Tx};
 use storage::error::{Code, Error, Result};
 use storage::jobs::{self, Claim, Handler, JobState, JobView, NewJob, OnDuplicate, Outcome};
 use storage::subjects::barrier;
@@ -424,11 +424,13 @@ async fn save(
                 // Deleted meanwhile: there is nothing to write about.
                 let held = sessions::hold(tx, &job.org_id, user_id, session_id).await?;
                 if let Some(now_there) = held {
-                    grading::write_grade(tx, app, &subject, session_id, grade, now_there).await?;
+                    let mut changes = Changes::default();
+                    let (decision, why) = grade.ruling.decision("on demand, ");
                     if grade.ruling.evaluation_name() == AGENT_SUCCESS {
-                        let (decision, why) = grade.ruling.decision("on demand, ");
-                        sql::put_decision(tx, &subject, session_id, decision, &why, now).await?;
+                        sql::put_decision(&mut changes, &subject, session_id, decision, &why, now);
                     }
+                    let to = (&subject, session_id.as_str(), now_there);
+                    grading::write_grade(tx, app, changes, to, grade).await?;
                 }
                 jobs::finish(tx, job, now).await
             })

@@ -10,8 +10,8 @@ use super::grading::{self, LoadedSession, SessionGrade};
 use super::schedule::SessionPayload;
 use super::{learning_verdicts, rows as results, rule_evaluators, under_way};
 use crate::app::App;
-use crate::evaluation::gaps::{GapCause, NewGap};
-use crate::evaluation::{AGENT_SUCCESS, NewResult, RetrievedLearningStatus, sql};
+use crate::evaluation::gaps::{Gap, GapCause, NewGap};
+use crate::evaluation::{AGENT_SUCCESS, EvaluationResult, NewResult, RetrievedLearningStatus, sql};
 use crate::judging;
 use crate::sessions;
 use crate::webhooks;
@@ -122,19 +122,7 @@ async fn evaluate(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
 
 /// True if the session is unchanged since it was judged, decided or not, and its learnings were judged too.
 async fn is_judged(app: &App, material: &LoadedSession) -> Result<bool> {
-    let session = &material.transcript.session;
-    let input = (material.org_id.clone(), session.clone());
-    let (verdict, gap) = app
-        .db
-        .read("evaluation.is_judged", input, |tx, (org_id, session)| {
-            Box::pin(async move {
-                let (user, version) = (&session.user_id, &session.agent_version);
-                let id = &session.session_id;
-                let found = sql::find_result(tx, org_id, user, id, AGENT_SUCCESS, version).await?;
-                Ok((found, sql::find_gap(tx, org_id, user, id, version).await?))
-            })
-        })
-        .await?;
+    let (verdict, gap) = standing(app, material).await?;
     let with_learnings = !material.candidates.is_empty() && learning_verdicts::is_sampled(material);
     if let Some(is_success) = grading::reported(material) {
         return Ok(verdict.is_some_and(|there| {
@@ -150,6 +138,35 @@ async fn is_judged(app: &App, material: &LoadedSession) -> Result<bool> {
     let judged = verdict.or(gap.map(|gap| (gap.snapshot(), gap.learning_status)));
     Ok(judged
         .is_some_and(|(snapshot, status)| snapshot == material.snapshot && !is_missing(status)))
+}
+
+/// The verdict on the session's latest version, or else why there is none. Two statements, not a snapshot: a verdict
+/// that changes between them is looked for again when the new one is written.
+async fn standing(
+    app: &App,
+    material: &LoadedSession,
+) -> Result<(Option<EvaluationResult>, Option<Gap>)> {
+    let input = (&material.org_id, &material.transcript.session);
+    let verdict = app
+        .db
+        .lookup("evaluation.is_judged", input, |tx, (org_id, session)| {
+            let (user, id, version) =
+                (&session.user_id, &session.session_id, &session.agent_version);
+            Box::pin(sql::find_result(tx, org_id, user, id, AGENT_SUCCESS, version))
+        })
+        .await?;
+    if verdict.is_some() {
+        return Ok((verdict, None));
+    }
+    let gap = app
+        .db
+        .lookup("evaluation.is_undecided", input, |tx, (org_id, session)| {
+            let (user, id, version) =
+                (&session.user_id, &session.session_id, &session.agent_version);
+            Box::pin(sql::find_gap(tx, org_id, user, id, version))
+        })
+        .await?;
+    Ok((None, gap))
 }
 
 /// Decision on a session before anything is paid for.
@@ -211,15 +228,21 @@ async fn write(
                         let before = Changes::default();
                         results::save(tx, before, &subject, session_id, rule, now).await?;
                     }
-                    if let Some(grade) = &written.grade {
-                        grading::write_grade(tx, app, &subject, session_id, grade, now_there)
-                            .await?;
+                    let mut changes = Changes::default();
+                    if let Some((decision, reason)) = &written.decision {
+                        let put = sql::put_decision;
+                        put(&mut changes, &subject, session_id, *decision, reason, now);
                     }
                     if let Some(gap) = &written.gap {
                         results::save_failure(tx, &subject, session_id, gap, now).await?;
                     }
-                    if let Some((decision, reason)) = &written.decision {
-                        sql::put_decision(tx, &subject, session_id, *decision, reason, now).await?;
+                    match &written.grade {
+                        Some(grade) => {
+                            let to = (&subject, session_id.as_str(), now_there);
+                            grading::write_grade(tx, app, changes, to, grade).await?;
+                        }
+                        None if written.decision.is_some() => drop(tx.apply(changes).await?),
+                        None => {}
                     }
                 }
                 match then {

@@ -3,35 +3,35 @@
 use crate::evaluation::results::decisions::{DecisionQuery, EvaluationDecision};
 use crate::evaluation::review::judge_health::{DecisionCount, ReasonCount};
 use base::owner::{OrgId, UserId};
-use storage::db::Tx;
+use storage::db::{Changes, Tx};
 use storage::error::Result;
 use storage::subjects::SubjectWrite;
-use storage::{row, rows, run};
+use storage::{row, rows};
 
-pub async fn put_decision(
-    tx: &mut Tx,
-    subject: &SubjectWrite,
-    session_id: &str,
+pub fn put_decision<'a>(
+    changes: &mut Changes<'a>,
+    subject: &'a SubjectWrite,
+    session_id: &'a str,
     decision: EvaluationDecision,
-    reason: &str,
+    reason: &'a str,
     now: i64,
-) -> Result<()> {
-    run!(
-        tx,
+) {
+    changes.add(
         "INSERT INTO evaluation_decisions (org_id, subject, session_id, epoch, decision, reason, decided_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7)
          ON CONFLICT (org_id, subject, session_id) DO UPDATE SET
             epoch = excluded.epoch, decision = excluded.decision, reason = excluded.reason,
             decided_at = excluded.decided_at",
-        subject.org_id(),
-        subject.user_id(),
-        session_id,
-        subject.epoch(),
-        decision,
-        reason,
-        now
-    )?;
-    Ok(())
+        vec![
+            subject.org_id().into(),
+            subject.user_id().into(),
+            session_id.into(),
+            subject.epoch().into(),
+            decision.as_str().into(),
+            reason.into(),
+            now.into(),
+        ],
+    );
 }
 
 pub async fn find_decision(
