@@ -82,8 +82,6 @@ impl NewGap {
 #[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct Gap {
     pub cause: GapCause,
-    /// Id of the verdict that was withdrawn.
-    pub result_id: Option<i64>,
     pub learning_status: RetrievedLearningStatus,
     pub interaction_count: i64,
     pub last_interaction_id: i64,

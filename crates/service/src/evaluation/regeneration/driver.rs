@@ -575,19 +575,18 @@ impl Saved {
                 Ruling::Undecided(_) => Ok(()),
             };
         }
+        if let Some(rule) = ruling.of_rule() {
+            let changes = Changes::default();
+            return results::save_rule(tx, changes, &subject, session_id, rule, now).await;
+        }
+        let there = sql::standing(tx, &subject, session_id, ruling.agent_version()).await?;
         let mut ruling = Ruling::clone(ruling);
-        let (name, version) = (ruling.evaluation_name(), ruling.agent_version());
-        let before = sql::find_result(tx, org_id, user_id, session_id, name, version).await?;
-        let gap = sql::find_gap(tx, org_id, user_id, session_id, version).await?;
         // The verdicts on its learnings stay as they are.
-        let status = before.map(|result| result.retrieved_learning_status);
-        let status = status.or(gap.map(|gap| gap.learning_status)).unwrap_or_default();
-        ruling.set_learning_status(status);
+        ruling.set_learning_status(there.learning_status.unwrap_or_default());
         let mut changes = Changes::default();
         let (decision, why) = ruling.decision("by a regeneration, ");
-        if ruling.evaluation_name() == AGENT_SUCCESS {
-            sql::put_decision(&mut changes, &subject, session_id, decision, &why, now);
-        }
-        results::save_ruling(tx, changes, &subject, session_id, &ruling, now).await
+        sql::put_decision(&mut changes, &subject, session_id, decision, &why, now);
+        let saved = (&ruling, &there);
+        results::save_ruling(tx, changes, &subject, session_id, saved, now).await
     }
 }

@@ -11,7 +11,8 @@ use super::{rows as results, sampling, schedule};
 use crate::app::App;
 use crate::evaluation::gaps::NewGap;
 use crate::evaluation::learned::{self, Models};
-use crate::evaluation::{AGENT_SUCCESS, NewResult, RetrievedLearningStatus, sql};
+use crate::evaluation::sql::{self, Standing};
+use crate::evaluation::{AGENT_SUCCESS, NewResult, RetrievedLearningStatus};
 use crate::judging::{self, SubjectConsent};
 use crate::organization::{self, OrganizationConfig};
 use crate::sessions::{self, SessionOutcomeKind, Snapshot, Transcript};
@@ -153,6 +154,14 @@ impl Ruling {
         match self {
             Ruling::Decided(result) => &result.evaluation_name,
             Ruling::Undecided(_) => AGENT_SUCCESS,
+        }
+    }
+
+    /// The verdict of a rule, which is about something else than success.
+    pub fn of_rule(&self) -> Option<&NewResult> {
+        match self {
+            Ruling::Decided(result) if result.evaluation_name != AGENT_SUCCESS => Some(result),
+            _ => None,
         }
     }
 
@@ -312,14 +321,18 @@ pub async fn write_grade(
     if is_overtaken(tx, subject, session_id, &ruling, now_there).await? {
         return tx.apply(before).await.map(drop);
     }
-    tell_failure(tx, app, subject, session_id, &ruling).await?;
     let mut changes = before;
+    if let Some(rule) = ruling.of_rule() {
+        return results::save_rule(tx, changes, subject, session_id, rule, now).await;
+    }
+    let there = sql::standing(tx, subject, session_id, ruling.agent_version()).await?;
+    tell_failure(tx, app, subject, session_id, (&ruling, &there)).await?;
     let set = &grade.learnings;
     if !learning_verdicts::replace(&mut changes, subject, session_id, set, now_there, now)? {
         // The session changed under the judge: the old set stands until the new session is judged.
         ruling.set_learning_status(RetrievedLearningStatus::Pending);
     }
-    results::save_ruling(tx, changes, subject, session_id, &ruling, now).await?;
+    results::save_ruling(tx, changes, subject, session_id, (&ruling, &there), now).await?;
     if set.rows.as_ref().is_some_and(|rows| !rows.is_empty()) {
         announce_learning_verdicts(tx, app, subject.org_id()).await?;
     }
@@ -336,24 +349,18 @@ async fn tell_failure(
     app: &App,
     subject: &SubjectWrite,
     session_id: &str,
-    ruling: &Ruling,
+    (ruling, there): (&Ruling, &Standing),
 ) -> Result<()> {
     let Ruling::Decided(result) = ruling else { return Ok(()) };
-    if result.is_success || result.evaluation_name != AGENT_SUCCESS {
-        return Ok(());
-    }
-    let (org_id, user_id) = (subject.org_id(), subject.user_id());
-    let (name, version) = (&result.evaluation_name, &result.agent_version);
-    let before = sql::find_result(tx, org_id, user_id, session_id, name, version).await?;
-    if before.is_some_and(|before| !before.is_success) {
+    if result.is_success || there.is_success == Some(false) {
         return Ok(());
     }
     let event = Event::SessionFailed {
         session_id: session_id.to_owned(),
-        agent_version: version.clone(),
+        agent_version: result.agent_version.clone(),
         failure_type: Some(result.failure_type.as_str()).filter(|cause| !cause.is_empty()),
     };
-    webhooks::emit(tx, app, org_id, Some(subject), &event).await
+    webhooks::emit(tx, app, subject.org_id(), Some(subject), &event).await
 }
 
 /// True if a judgement is there that is about the session as it is now, and the new one is not: another worker was

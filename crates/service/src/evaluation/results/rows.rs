@@ -10,7 +10,8 @@ use super::learning_verdicts::{LearningQuery, LearningVerdict};
 use crate::app::App;
 use crate::evaluation::gaps::NewGap;
 use crate::evaluation::shadow::{self, ShadowComparisonVerdict};
-use crate::evaluation::{AGENT_SUCCESS, EvaluationResult, NewResult, sql};
+use crate::evaluation::sql::{self, Standing};
+use crate::evaluation::{AGENT_SUCCESS, EvaluationResult, NewResult};
 use crate::sessions::{self, CitationKind};
 use base::owner::{OrgId, UserId};
 use storage::db::{Changes, Tx};
@@ -83,41 +84,54 @@ pub async fn of_session(
     })
 }
 
-/// Writes a judgement, after `before`, in one hand-over. The session must be held.
+/// Writes a judgement of success, after `before`, in one hand-over. The session must be held since `there` was read.
 pub async fn save_ruling<'a>(
     tx: &mut Tx,
     mut before: Changes<'a>,
     subject: &'a SubjectWrite,
     session_id: &'a str,
-    ruling: &'a Ruling,
+    (ruling, there): (&'a Ruling, &Standing),
     now: i64,
 ) -> Result<()> {
-    sql::end_turn(&mut before, subject, session_id);
+    let titles = match there.cites {
+        true => cited(tx, subject, session_id).await?,
+        false => CitedTitles::new(),
+    };
+    if there.is_under_way {
+        sql::end_turn(&mut before, subject, session_id);
+    }
     match ruling {
-        Ruling::Decided(result) => save(tx, before, subject, session_id, result, now).await,
-        Ruling::Undecided(gap) => withdraw(tx, before, subject, session_id, gap, now).await,
+        Ruling::Decided(result) => {
+            if there.has_gap {
+                sql::close_gap(&mut before, subject, session_id, &result.agent_version);
+            }
+            let result_id = there.withdrawn_result_id;
+            sql::put_result(&mut before, subject, session_id, result, result_id, now)?;
+        }
+        // Withdraws the verdict, if there is one, and writes the gap in its place.
+        Ruling::Undecided(gap) => {
+            if there.result_id.is_some() {
+                let version = &gap.agent_version;
+                sql::delete_result(&mut before, subject, session_id, AGENT_SUCCESS, version);
+            }
+            sql::put_gap(&mut before, subject, session_id, gap, there.result_id, now);
+        }
+    }
+    if there.has_other_versions {
+        sql::mark_newest(&mut before, subject, session_id);
+        sql::mark_gaps(&mut before, subject, session_id);
+    }
+    if there.cites || there.has_cited_rules {
+        sql::replace_cited_rules(&mut before, subject, session_id, &titles);
+    }
+    match (ruling, tx.apply(before).await?.as_slice()) {
+        (Ruling::Decided(_), [_]) | (Ruling::Undecided(_), []) => Ok(()),
+        _ => Err(not_stored()),
     }
 }
 
-/// Withdraws the verdict on this version of the agent, if there is one, and writes the gap in its place.
-async fn withdraw<'a>(
-    tx: &mut Tx,
-    mut before: Changes<'a>,
-    subject: &'a SubjectWrite,
-    session_id: &'a str,
-    gap: &'a NewGap,
-    now: i64,
-) -> Result<()> {
-    let (org_id, user_id, version) = (subject.org_id(), subject.user_id(), &gap.agent_version);
-    let there = sql::find_result(tx, org_id, user_id, session_id, AGENT_SUCCESS, version).await?;
-    let titles = cited(tx, subject, session_id).await?;
-    sql::delete_result(&mut before, subject, session_id, AGENT_SUCCESS, version);
-    let result_id = there.map(|result| result.result_id);
-    sql::put_gap(&mut before, subject, session_id, gap, result_id, now);
-    sql::mark_newest(&mut before, subject, session_id);
-    sql::mark_gaps(&mut before, subject, session_id);
-    sql::replace_cited_rules(&mut before, subject, session_id, &titles);
-    tx.apply(before).await.map(drop)
+fn not_stored() -> Error {
+    Error::Internal("a verdict was not stored".to_owned())
 }
 
 /// Writes that the judge failed on a session, unless a verdict is there: that stays.
@@ -139,35 +153,19 @@ pub async fn save_failure(
     tx.apply(changes).await.map(drop)
 }
 
-/// Writes a verdict and what is counted by it, after `before`, in one hand-over. The session must be held.
-pub async fn save<'a>(
+/// Writes the verdict of a rule. The session must be held.
+pub async fn save_rule(
     tx: &mut Tx,
-    mut before: Changes<'a>,
-    subject: &'a SubjectWrite,
-    session_id: &'a str,
-    new: &'a NewResult,
+    mut before: Changes<'_>,
+    subject: &SubjectWrite,
+    session_id: &str,
+    new: &NewResult,
     now: i64,
 ) -> Result<()> {
-    let titles;
-    let mut result_id = None;
-    if new.evaluation_name == AGENT_SUCCESS {
-        let (org_id, user_id) = (subject.org_id(), subject.user_id());
-        let gap = sql::find_gap(tx, org_id, user_id, session_id, &new.agent_version).await?;
-        if let Some(gap) = gap {
-            result_id = gap.result_id;
-            sql::close_gap(&mut before, subject, session_id, &new.agent_version);
-        }
-    }
-    sql::put_result(&mut before, subject, session_id, new, result_id, now)?;
-    if new.evaluation_name == AGENT_SUCCESS {
-        titles = cited(tx, subject, session_id).await?;
-        sql::mark_newest(&mut before, subject, session_id);
-        sql::mark_gaps(&mut before, subject, session_id);
-        sql::replace_cited_rules(&mut before, subject, session_id, &titles);
-    }
+    sql::put_result(&mut before, subject, session_id, new, None, now)?;
     match tx.apply(before).await?.as_slice() {
         [_] => Ok(()),
-        _ => Err(Error::Internal("a verdict was not stored".to_owned())),
+        _ => Err(not_stored()),
     }
 }
 

@@ -226,7 +226,7 @@ async fn write(
                 if let Some(now_there) = held {
                     for rule in &written.rules {
                         let before = Changes::default();
-                        results::save(tx, before, &subject, session_id, rule, now).await?;
+                        results::save_rule(tx, before, &subject, session_id, rule, now).await?;
                     }
                     let mut changes = Changes::default();
                     if let Some((decision, reason)) = &written.decision {

@@ -65,7 +65,7 @@ pub async fn find_gap(
     row!(
         tx,
         Gap,
-        "SELECT cause, result_id, learning_status, interaction_count, last_interaction_id FROM verdict_gaps
+        "SELECT cause, learning_status, interaction_count, last_interaction_id FROM verdict_gaps
          WHERE org_id = $1 AND subject = $2 AND session_id = $3 AND agent_version = $4",
         org_id,
         user_id,

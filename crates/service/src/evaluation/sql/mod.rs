@@ -8,6 +8,7 @@ mod learnings;
 mod regenerations;
 mod results;
 mod review;
+mod standing;
 mod under_way;
 
 pub use cited_rules::replace_cited_rules;
@@ -30,7 +31,7 @@ pub use results::{
 pub use review::{
     PredictedSession, last_labels, predicted_sessions, put_draw, reviewable, set_chance, thresholds,
 };
-
+pub use standing::{Standing, standing};
 pub use under_way::{end_turn, give_turn_back, take_turn};
 
 use base::owner::{OrgId, UserId};

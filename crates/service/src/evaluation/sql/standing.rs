@@ -1,0 +1,94 @@
+//! What is there of a session when a judgement on it is written.
+
+use crate::evaluation::RetrievedLearningStatus;
+use storage::db::Tx;
+use storage::error::{Error, Result};
+use storage::row;
+use storage::subjects::SubjectWrite;
+
+/// What is there of a session, and of its judgement on one version of the agent. It decides which of the statements
+/// that write a judgement have anything to do.
+#[derive(Clone, Debug, sqlx_macros::FromRow)]
+pub struct Standing {
+    /// Id of the verdict.
+    pub result_id: Option<i64>,
+    /// Success by the verdict.
+    pub is_success: Option<bool>,
+    pub has_gap: bool,
+    /// Id of the verdict that the gap took the place of.
+    pub withdrawn_result_id: Option<i64>,
+    /// Of the verdict, or else of the gap.
+    pub learning_status: Option<RetrievedLearningStatus>,
+    /// Verdicts or gaps on other versions.
+    pub has_other_versions: bool,
+    /// True if some job has the turn to judge the session.
+    pub is_under_way: bool,
+    /// True if rules are stored as cited.
+    pub has_cited_rules: bool,
+    /// True if a turn of the session cites something.
+    pub cites: bool,
+}
+
+/// The session must be held.
+pub async fn standing(
+    tx: &mut Tx,
+    subject: &SubjectWrite,
+    session_id: &str,
+    agent_version: &str,
+) -> Result<Standing> {
+    macro_rules! of_session {
+        ($table:literal) => {
+            concat!("FROM ", $table, " WHERE org_id = $1 AND subject = $2 AND session_id = $3")
+        };
+    }
+    macro_rules! of_verdict {
+        ($column:literal) => {
+            concat!(
+                "(SELECT ",
+                $column,
+                " ",
+                of_session!("evaluation_results"),
+                " AND evaluation_name = 'agent_success' AND agent_version = $4)"
+            )
+        };
+    }
+    macro_rules! of_gap {
+        ($column:literal) => {
+            concat!("(SELECT ", $column, " ", of_session!("verdict_gaps"), " AND agent_version = $4)")
+        };
+    }
+    let found = row!(
+        tx,
+        Standing,
+        concat!(
+            "SELECT ",
+            of_verdict!("result_id"),
+            " AS result_id, ",
+            of_verdict!("is_success"),
+            " AS is_success, EXISTS ",
+            of_gap!("1"),
+            " AS has_gap, ",
+            of_gap!("result_id"),
+            " AS withdrawn_result_id, COALESCE(",
+            of_verdict!("learning_status"),
+            ", ",
+            of_gap!("learning_status"),
+            ") AS learning_status, EXISTS (SELECT 1 ",
+            of_session!("evaluation_results"),
+            " AND evaluation_name = 'agent_success' AND agent_version <> $4) OR EXISTS (SELECT 1 ",
+            of_session!("verdict_gaps"),
+            " AND agent_version <> $4) AS has_other_versions, EXISTS (SELECT 1 ",
+            of_session!("judgements_under_way"),
+            ") AS is_under_way, EXISTS (SELECT 1 ",
+            of_session!("cited_rules"),
+            ") AS has_cited_rules, EXISTS (SELECT 1 ",
+            of_session!("interactions"),
+            " AND citations <> '[]') AS cites"
+        ),
+        subject.org_id(),
+        subject.user_id(),
+        session_id,
+        agent_version
+    )?;
+    found.ok_or_else(|| Error::Internal("a statement without a condition gave no row".to_owned()))
+}
