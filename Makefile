@@ -168,8 +168,8 @@ test-image: $(if $(BINARY),,static)
 test-deployment: $(if $(BINARY),,debug-build)
 	scripts/test-deployment $(BINARY)
 
-# Load programs; they print tables and assert nothing. See docs/performance.md. Most of them start the release binary;
-# bench_search and bench_judge hold the service themselves and are linked like it.
+# Load programs; they print tables and assert nothing. See docs/performance.md. They start the release binary, all but
+# bench_judge, which holds the judge itself and is linked like the binary.
 RELEASE_AND = cargo build --release --bin evenhand && cargo build --profile bench --example
 bench: bench-publish bench-memory bench-spans bench-regenerate bench-search bench-experiments bench-overview bench-effects bench-erase bench-large bench-learning bench-scale bench-retention
 
@@ -195,7 +195,7 @@ bench-regenerate:
 
 # The second run: only what other people have grows.
 bench-search:
-	cargo build --release --example bench_search
+	$(RELEASE_AND) bench_search
 	target/release/examples/bench_search
 	target/release/examples/bench_search --sizes 3000,30000,300000 --agent-playbooks 600 --clients 8
 	target/release/examples/bench_search --sizes 30000 --clients 8 --trials
