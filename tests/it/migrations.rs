@@ -19,6 +19,11 @@ const LANDED: &[(&str, &str, &str)] = &[
         "c6fb84a00210946a87a586de55d662ef9f0388c4c8d276b1e4ad23c8de75a105",
         "dc2bce25f5d3c29ed10a0b13c812085fd3e35c241b6323c00d93de03b71b1e8e",
     ),
+    (
+        "0003_rekey",
+        "efcf51d73b88e46d0e404ad768bf6248662823600ce0eb0584c0f07103ddad6f",
+        "efcf51d73b88e46d0e404ad768bf6248662823600ce0eb0584c0f07103ddad6f",
+    ),
 ];
 
 #[test]

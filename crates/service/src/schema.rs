@@ -19,4 +19,5 @@ macro_rules! migrations {
 pub const MIGRATIONS: Migrations = migrations! {
     1 "0001_schema";
     2 "0002_autovacuum" expands 1;
+    3 "0003_rekey" expands 1;
 };
