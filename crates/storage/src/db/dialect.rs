@@ -16,7 +16,7 @@ use futures_util::future::BoxFuture;
 use sqlx::AssertSqlSafe;
 use sqlx::{SqlSafeStr, SqlStr};
 
-use super::{Arguments, Tx};
+use super::{Arguments, Decode, Tx};
 use crate::error::{Error, Result};
 use base::owner::{OrgId, UserId};
 
@@ -184,6 +184,11 @@ impl Tx {
     /// Runs a statement that is put together from compiled-in names and gives how many rows it changed.
     pub async fn change(&mut self, statement: String, arguments: Arguments) -> Result<u64> {
         self.execute(AssertSqlSafe(statement).into_sql_str(), arguments).await
+    }
+
+    /// The rows that a query of compiled-in names gives.
+    pub async fn list<T: Decode>(&mut self, query: String, arguments: Arguments) -> Result<Vec<T>> {
+        self.fetch_all(AssertSqlSafe(query).into_sql_str(), arguments).await
     }
 
     /// The one number that a query of compiled-in names gives.

@@ -468,6 +468,25 @@ impl Db {
         }
     }
 
+    /// Who else is connected, in words; none if this program is alone. On PostgreSQL sessions under the name that this
+    /// program gave its own count as its own.
+    pub async fn others(&self) -> Result<Option<String>> {
+        match &self.storage {
+            Storage::None => Ok(None),
+            Storage::Sqlite(db) => {
+                let has_others = db.presence.has_others();
+                let has_others = has_others.map_err(|e| Error::Internal(e.to_string()))?;
+                Ok(has_others.then(|| "another process has the database open".to_owned()))
+            }
+            Storage::Postgres(db) => {
+                let sessions = db.other_sessions().await?;
+                let named: Vec<String> =
+                    sessions.iter().map(|(name, count)| format!("{count} of {name:?}")).collect();
+                Ok((!named.is_empty()).then(|| format!("sessions are connected: {}", named.join(", "))))
+            }
+        }
+    }
+
     /// Finishes the writes under way and closes all connections.
     pub async fn close(&self) {
         match &self.storage {

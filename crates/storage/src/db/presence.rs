@@ -33,6 +33,23 @@ impl Presence {
     pub(super) fn share(&self) -> io::Result<()> {
         self.lock.lock_shared()
     }
+
+    /// True if another process has the database open at this moment.
+    pub(super) fn has_others(&self) -> io::Result<bool> {
+        // The shared lock becomes one of its own, or is lost in trying.
+        let has_others = match self.lock.try_lock() {
+            Ok(()) => false,
+            Err(TryLockError::WouldBlock) => true,
+            Err(TryLockError::Error(error)) => return Err(error),
+        };
+        self.share()?;
+        Ok(has_others)
+    }
+
+    /// For a process that goes on after it closed the database.
+    pub(super) fn leave(&self) -> io::Result<()> {
+        self.lock.unlock()
+    }
 }
 
 #[cfg(test)]
@@ -51,6 +68,10 @@ mod tests {
         let database = folder.path().join("evenhand.db");
         let (first, second) = (open(&database), open(&database));
         assert_eq!((first.1, second.1), (true, false));
+        assert!(first.0.has_others().unwrap());
+        first.0.leave().unwrap();
+        assert!(!second.0.has_others().unwrap());
+        assert!(!open(&database).1);
         drop(first);
         assert!(!open(&database).1);
         drop(second);

@@ -39,7 +39,7 @@ const SPACE_FOR_WRITES: usize = 1 << 20;
 #[derive(Clone)]
 pub(super) struct Sqlite {
     pub(super) file: SameFile,
-    _presence: Arc<Presence>,
+    pub(super) presence: Arc<Presence>,
     pub(super) readers: SqlitePool,
     at_hand: AtHand<sqlx::Sqlite>,
     pub(super) writes: mpsc::Sender<Turn>,
@@ -150,8 +150,8 @@ impl Sqlite {
             })
             .map_err(|e| Error::Internal(format!("the writer cannot start: {e}")))?;
         let work = Arc::new(Notify::new());
-        let (file, _presence) = (same_file, presence);
-        Ok(Sqlite { file, _presence, readers, at_hand, writes, writer_ended, stop, work, subjects })
+        let file = same_file;
+        Ok(Sqlite { file, presence, readers, at_hand, writes, writer_ended, stop, work, subjects })
     }
 
     pub(super) async fn read<I, T, F>(&self, reading: Reading, input: &I, work: &F) -> Result<T>
@@ -275,6 +275,9 @@ impl Sqlite {
         let _ = self.writer_ended.clone().wait_for(|ended| *ended).await;
         self.at_hand.end();
         self.readers.close().await;
+        if let Err(error) = self.presence.leave() {
+            tracing::debug!(%error, "the lock beside the database stays until this process ends");
+        }
     }
 }
 

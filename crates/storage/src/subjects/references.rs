@@ -4,6 +4,7 @@
 //! are never used: an e-mail address can be guessed. The keys live outside the database. Each has an id; the
 //! last one in the file makes new references, the older ones stay readable, so a rotation lifts no barrier.
 
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -12,7 +13,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use ring::hkdf::{HKDF_SHA256, Salt};
 use sha2::Sha256;
 
-use crate::db::SubjectHash;
+use crate::db::{Subject, SubjectHash};
 use base::ids::Ids;
 use base::owner::{OrgId, UserId};
 use base::private_files;
@@ -38,6 +39,9 @@ pub const COMMAND_LINE: &str = "command line";
 /// The reference keys of an installation, oldest first.
 pub struct SubjectKeys {
     keys: Vec<Key>,
+    /// The key that subjects are made with, by its place.
+    subject_key: usize,
+    subject_hash: SubjectHash,
 }
 
 struct Key {
@@ -69,7 +73,34 @@ impl SubjectKeys {
                 return Err(format!("key {} is given twice", key.id));
             }
         }
-        Ok(SubjectKeys { keys })
+        let subject_hash = SubjectHash::new(keys.first().map_or(&[], |key| &key.secret));
+        Ok(SubjectKeys { keys, subject_key: 0, subject_hash })
+    }
+
+    /// The same keys, with subjects made by the one that is called `key_id`, but for those of `behind`, who stand under
+    /// earlier ones.
+    pub fn making_subjects_with(
+        self,
+        key_id: &str,
+        mut behind: BTreeMap<String, HashSet<Subject>>,
+    ) -> Result<Self, String> {
+        let subject_key = self.keys.iter().position(|key| key.id == key_id).ok_or_else(|| {
+            format!("people's rows are found by the governance key {key_id}, which is not given")
+        })?;
+        let earlier: Vec<(&[u8], HashSet<Subject>)> = self
+            .keys
+            .iter()
+            .filter_map(|key| Some((key.secret.as_slice(), behind.remove(&key.id)?)))
+            .collect();
+        if let Some((key_id, people)) = behind.first_key_value() {
+            return Err(format!(
+                "{} people who were erased are kept out by the governance key {key_id}, which is not given",
+                people.len()
+            ));
+        }
+        let hash = SubjectHash::new(&self.keys[subject_key].secret);
+        let subject_hash = hash.with_earlier(earlier);
+        Ok(SubjectKeys { subject_key, subject_hash, ..self })
     }
 
     /// Reads the key file, or makes it (mode 0600) when there is none.
@@ -88,9 +119,19 @@ impl SubjectKeys {
         }
     }
 
-    /// The hash that makes subjects, under the oldest key.
+    /// The hash that makes subjects: under the oldest key, unless the installation was rekeyed.
     pub fn subject_hash(&self) -> SubjectHash {
-        SubjectHash::new(self.keys.first().map_or(&[], |key| &key.secret))
+        self.subject_hash.clone()
+    }
+
+    /// The hash that one key alone makes subjects with.
+    pub fn subject_hash_by(&self, key_id: &str) -> Option<SubjectHash> {
+        self.keys.iter().find(|key| key.id == key_id).map(|key| SubjectHash::new(&key.secret))
+    }
+
+    /// The ids of the keys, oldest first.
+    pub fn ids(&self) -> impl DoubleEndedIterator<Item = &str> {
+        self.keys.iter().map(|key| key.id.as_str())
     }
 
     /// The reference of a person under the current key.
@@ -145,7 +186,7 @@ impl SubjectKeys {
 
     /// The id of the key that subjects are made with.
     pub fn subject_key_id(&self) -> &str {
-        self.keys.first().map_or("", |key| &key.id)
+        self.keys.get(self.subject_key).map_or("", |key| &key.id)
     }
 
     /// `(key id, check value)` pairs that the database keeps to notice a replica with other keys.
@@ -235,6 +276,23 @@ mod tests {
         let refs = rotated.all_subject_refs(&"org".into(), &"ada".into());
         assert_eq!(refs[0], rotated.subject_ref(&"org".into(), &"ada".into()));
         assert_eq!(refs[1], old.subject_ref(&"org".into(), &"ada".into()));
+    }
+
+    #[test]
+    fn subjects_are_made_with_the_key_that_is_named_and_no_key_that_is_needed_is_missing() {
+        let given = || SubjectKeys::parse(&format!("{}\n{}", key("k1", 1), key("k2", 2))).unwrap();
+        let (org, ada) = (&"org".into(), &"ada".into());
+        let under_k1 = given().subject_hash().subject(org, ada);
+        let behind = |key_id: &str| BTreeMap::from([(key_id.to_owned(), HashSet::from([under_k1]))]);
+        let rekeyed = given().making_subjects_with("k2", BTreeMap::new()).unwrap();
+        assert_eq!(rekeyed.subject_key_id(), "k2");
+        let under_k2 = rekeyed.subject_hash().subject(org, ada);
+        assert_eq!(under_k2, given().subject_hash_by("k2").unwrap().subject(org, ada));
+        assert_ne!(under_k1, under_k2);
+        let erased = given().making_subjects_with("k2", behind("k1")).unwrap();
+        assert_eq!(erased.subject_hash().subject(org, ada), under_k1);
+        assert!(given().making_subjects_with("k3", BTreeMap::new()).is_err_and(|e| e.contains("k3")));
+        assert!(given().making_subjects_with("k2", behind("k0")).is_err_and(|e| e.contains("k0")));
     }
 
     #[test]

@@ -398,6 +398,25 @@ impl Postgres {
         .await
     }
 
+    /// Names and number of the sessions of this database and role that are not this program's, as it calls itself now.
+    /// Those that Citus opens for itself do not count.
+    pub(super) async fn other_sessions(&self) -> Result<Vec<(String, i64)>> {
+        self.read(Reading::OneStatement, &(), &|tx, ()| {
+            Box::pin(async move {
+                crate::rows!(
+                    tx,
+                    (String, i64),
+                    "SELECT application_name::text, COUNT(*) FROM pg_stat_activity
+                      WHERE datname = current_database() AND usename = current_user
+                        AND backend_type = 'client backend' AND application_name NOT LIKE 'citus%'
+                        AND application_name <> current_setting('application_name')
+                      GROUP BY 1 ORDER BY 1"
+                )
+            })
+        })
+        .await
+    }
+
     #[allow(clippy::disallowed_types)] // migrations, and names that are compiled in
     pub(super) async fn outside_transactions(&self, statement: String) -> Result<()> {
         let statement = sqlx::AssertSqlSafe(statement);
