@@ -54,6 +54,8 @@ pub enum Schema {
     Migrate,
     /// Refuse one that is not.
     MustBeCurrent,
+    /// The same, with people's rows on their way from one governance key to another: for what moves them.
+    BetweenKeys,
 }
 
 /// A write committed within this time shows that the storage takes writes.

@@ -1,6 +1,8 @@
 //! The areas put together: opening an installation, installing what they need in its schema, and the background work of
 //! all of them. With `router.rs` the only file that knows every area.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,12 +12,13 @@ use base::private_files;
 use futures_util::future::BoxFuture;
 use judge::embedder::Embedder;
 use judge::{Grader, Keys, llm};
-use storage::db::{Db, Engine, migrations};
+use storage::db::{Db, Engine, PostgresSettings, migrations};
 use storage::error::{Error, Result};
 use storage::jobs::{self, Handler, Runner};
 use storage::runtime::Runtime;
 use storage::subjects::audit_head::AuditHead;
-use storage::subjects::{SubjectKeys, audit, wall};
+use storage::subjects::rekey::{RETIRED, SUBJECT_KEY};
+use storage::subjects::{SubjectKeys, audit, rekey, wall};
 use storage::{rows, run};
 
 use crate::alerts;
@@ -172,7 +175,7 @@ impl App {
                 }
                 Ok(())
             }
-            Schema::MustBeCurrent => {
+            Schema::MustBeCurrent | Schema::BetweenKeys => {
                 let missing = MIGRATIONS.missing(&self.db).await?;
                 if missing.is_empty() {
                     return Ok(());
@@ -193,9 +196,18 @@ impl App {
             .await
     }
 
+    /// Lets the database know these keys, so that it refuses others under the same names.
+    pub async fn remember_governance_keys(&self) -> Result<()> {
+        self.db
+            .write("governance.remember_keys", self.key_checks(), |tx, checks| {
+                Box::pin(remember_keys(tx, checks))
+            })
+            .await
+    }
+
     fn key_checks(&self) -> Vec<(String, String)> {
         let keys = &self.subject_keys;
-        let checks = keys.check_values().map(|(id, value)| (format!("governance_key/{id}"), value));
+        let checks = keys.check_values().map(|(id, value)| (format!("{CHECK}{id}"), value));
         checks.chain([(SUBJECT_KEY.to_owned(), keys.subject_key_id().to_owned())]).collect()
     }
 }
@@ -216,11 +228,11 @@ async fn open_storage(settings: &Settings, ids: &Ids, schema: Schema) -> Result<
             ));
         }
         let keys = SubjectKeys::parse(given_keys).map_err(Error::Internal)?;
-        return Ok((Db::postgres(&postgres, keys.subject_hash()).await?, keys));
+        return Database::Postgres(postgres).open(keys, schema).await;
     }
     let folder = &server.data_dir;
     let (file, key_file) = (folder.join("evenhand.db"), folder.join("governance.key"));
-    if schema == Schema::MustBeCurrent && !file.is_file() {
+    if schema != Schema::Migrate && !file.is_file() {
         return Err(Error::Internal(format!(
             "there is no database in {}; `evenhand serve` makes one",
             folder.display()
@@ -242,37 +254,83 @@ async fn open_storage(settings: &Settings, ids: &Ids, schema: Schema) -> Result<
         SubjectKeys::parse(given_keys)
     };
     let keys = keys.map_err(Error::Internal)?;
-    Ok((Db::sqlite(&file, settings.database.readers, keys.subject_hash()).await?, keys))
+    Database::Sqlite(file, settings.database.readers).open(keys, schema).await
 }
 
-/// The fact about the installation that names the governance key which subjects are made with.
-const SUBJECT_KEY: &str = "subject_key";
+/// A database that is to be opened.
+enum Database {
+    Sqlite(PathBuf, u32),
+    Postgres(PostgresSettings),
+}
+
+impl Database {
+    /// Opens it with the keys as it knows them: which one subjects are made with, and who stands under earlier ones.
+    async fn open(self, keys: SubjectKeys, schema: Schema) -> Result<(Db, SubjectKeys)> {
+        let db = self.connect(&keys).await?;
+        let standing =
+            db.read("governance.standing", (), |tx, ()| Box::pin(rekey::standing(tx))).await?;
+        if let (Some(to), true) = (&standing.under_way, schema != Schema::BetweenKeys) {
+            return Err(Error::Internal(format!(
+                "people's rows are on their way to the governance key {to}; run `evenhand governance rekey` again: it \
+                 goes on where it was interrupted"
+            )));
+        }
+        let subject_key = standing.subject_key.unwrap_or_else(|| keys.subject_key_id().to_owned());
+        if subject_key == keys.subject_key_id() && standing.behind.is_empty() {
+            return Ok((db, keys));
+        }
+        db.close().await;
+        let keys = keys
+            .making_subjects_with(&subject_key, standing.behind)
+            .map_err(|problem| Error::Internal(format!("{problem}; {GIVE_KEYS}")))?;
+        Ok((self.connect(&keys).await?, keys))
+    }
+
+    async fn connect(&self, keys: &SubjectKeys) -> Result<Db> {
+        match self {
+            Database::Sqlite(file, readers) => {
+                Db::sqlite(file, *readers, keys.subject_hash()).await
+            }
+            Database::Postgres(settings) => Db::postgres(settings, keys.subject_hash()).await,
+        }
+    }
+}
+
+/// The facts that hold check values of governance keys, before their ids.
+const CHECK: &str = "governance_key/";
+
+const GIVE_KEYS: &str = "give the right governance keys, old ones first (governance.key beside the SQLite file, or \
+    EVENHAND_GOVERNANCE__KEYS)";
 
 /// A key id must mean the same key on every replica and after every restore, and a key that references were
-/// made with must stay: without it, people erased under it would count as new.
+/// made with must stay, unless a rekey retired it: without it, people erased under it would count as new.
 async fn check_keys(tx: &mut storage::db::Tx, checks: &[(String, String)]) -> Result<()> {
     let stored = rows!(
         tx,
         (String, String),
         "SELECT key, value FROM installation
-         WHERE key LIKE 'governance_key/%' OR key = 'subject_key' ORDER BY key"
+         WHERE key LIKE 'governance_key/%' OR key LIKE 'retired_key/%' OR key = 'subject_key'"
     )?;
-    for (key, value) in stored {
-        if key == SUBJECT_KEY && checks.iter().any(|(given, id)| *given == key && *id != value) {
+    let stored: BTreeMap<String, String> = stored.into_iter().collect();
+    let is_retired = |id: &str| stored.contains_key(&format!("{RETIRED}{id}"));
+    if let Some(subject_key) = stored.get(SUBJECT_KEY) {
+        let given = checks.iter().filter_map(|(key, _)| key.strip_prefix(CHECK));
+        if given.take_while(|id| *id != subject_key.as_str()).any(|id| !is_retired(id)) {
             return Err(Error::Internal(format!(
-                "the first governance key must be {value}: people's rows are found by it; \
+                "the first governance key must be {subject_key}: people's rows are found by it; \
                  give the keys in the order in which they were added"
             )));
         }
-        let problem = match checks.iter().find(|(given, _)| *given == key) {
-            Some((_, given)) if *given == value => continue,
+    }
+    for (key, value) in &stored {
+        let Some(id) = key.strip_prefix(CHECK) else { continue };
+        let problem = match checks.iter().find(|(given, _)| given == key) {
+            Some((_, given)) if given == value => continue,
             Some(_) => "is not the key this database was used with",
+            None if is_retired(id) => continue,
             None => "was used with this database and is not given",
         };
-        return Err(Error::Internal(format!(
-            "{key} {problem}; give the right governance keys, old ones first \
-             (governance.key beside the SQLite file, or EVENHAND_GOVERNANCE__KEYS)"
-        )));
+        return Err(Error::Internal(format!("{key} {problem}; {GIVE_KEYS}")));
     }
     Ok(())
 }

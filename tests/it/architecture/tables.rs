@@ -149,6 +149,7 @@ const FOREIGN_TABLES: &[(&str, &[&str], &str)] = &[
         "a locked row's user is named by its key; who lacks vectors is named",
     ),
     ("questions", &["subjects"], "a locked row's user is named by its key"),
+    ("storage", &["installation"], "which key subjects are made with is a fact about the installation"),
     (
         "sessions",
         &["evaluation_results", "experiment_exposures", "subjects"],
@@ -158,7 +159,8 @@ const FOREIGN_TABLES: &[(&str, &[&str], &str)] = &[
 ];
 
 /// Tables that another folder than the owner writes.
-const WRITTEN_BY_OTHERS: &[(&str, &str)] = &[("app", "installation"), ("governance", "subjects")];
+const WRITTEN_BY_OTHERS: &[(&str, &str)] =
+    &[("app", "installation"), ("governance", "subjects"), ("storage", "installation")];
 
 /// The table names that a source's SQL uses, and whether it writes them.
 fn tables_used<'a>(source: &'a Source, tables: &BTreeSet<String>) -> BTreeSet<(&'a str, bool)> {

@@ -81,7 +81,7 @@ impl SubjectHash {
     }
 
     pub fn subject(&self, org_id: &OrgId, user_id: &UserId) -> Subject {
-        let parts = ["subject/v1", org_id, user_id];
+        let parts: [&str; 3] = ["subject/v1", org_id, user_id];
         let under_earlier = self.earlier.iter().flat_map(|earlier| earlier.iter()).find_map(|e| {
             let subject = keyed(&e.key, &parts);
             e.subjects.contains(&subject).then_some(subject)
