@@ -87,7 +87,10 @@ async fn run(installation: &Installation, rollups: Option<bool>) -> Result<ExitC
     report.ok("the database opens and its schema is current");
     check_engine(&app, &mut report).await?;
     match app.check_governance_keys().await {
-        Ok(()) => report.ok("the governance keys are the ones this database was used with"),
+        Ok(()) => report.ok(&format!(
+            "the governance keys are the ones this database was used with; people's rows are found by {}",
+            app.subject_keys.subject_key_id()
+        )),
         Err(error) => report.problem(&error.to_string()),
     }
     if app.db.engine() == Some(Engine::Sqlite) {

@@ -17,6 +17,8 @@ use tokio::io::AsyncWriteExt;
 use super::Installation;
 use super::remote::{RemoteClient, path};
 use super::target::Target;
+use base::clock::Clock;
+use base::ids::Ids;
 use base::owner::UserId;
 use base::private_files;
 use service::app::{App, Schema};
@@ -24,8 +26,9 @@ use service::governance::audit::agreement;
 use service::governance::audit::verification::{self, Expected};
 use service::governance::export_format::ExportFormat;
 use service::governance::purge::{self, EraseRequest, PurgeStatus};
-use service::governance::{certificate, drill, export, people};
+use service::governance::{certificate, drill, export, people, rekey};
 use service::http::fields::{ID_LENGTH, check_id};
+use service::telemetry;
 use storage::subjects::{COMMAND_LINE, KeyPurpose};
 
 #[derive(Subcommand)]
@@ -49,6 +52,13 @@ pub enum Governance {
     PublicKey(Installation),
     /// Check the signature of a certificate. Exit code 2 when nothing says whose it is.
     VerifyCertificate(VerifyCertificate),
+    /// Give everybody's rows subjects under another governance key, after the present one has leaked.
+    ///
+    /// People's rows are found by a hash of their user id, under one of the governance keys. Append a new key to the
+    /// others, stop every server and worker, run this, start them again. It can be interrupted and run again: until it is
+    /// through, nothing else opens the database. Who was erased stays kept out by the key that was in use then, which has
+    /// to stay among the keys; this prints which keys that are (docs/operations.md).
+    Rekey(Rekey),
     /// Plant a synthetic person, erase them, look for what is left in the files, print the signed result.
     Drill(Installation),
 }
@@ -114,6 +124,15 @@ pub struct VerifyAudit {
 }
 
 #[derive(Args)]
+pub struct Rekey {
+    #[command(flatten)]
+    installation: Installation,
+    /// The governance key to go over to [default: the newest, the last one given]
+    #[arg(long, value_name = "ID")]
+    key: Option<String>,
+}
+
+#[derive(Args)]
 pub struct VerifyCertificate {
     file: PathBuf,
     /// The installation's public key in hex, from a source you trust
@@ -133,6 +152,7 @@ impl Governance {
             Governance::AcceptRestored(installation) => accept_restored(&installation).await,
             Governance::PublicKey(installation) => public_key(&installation).await,
             Governance::VerifyCertificate(command) => command.run(),
+            Governance::Rekey(command) => command.run().await,
             Governance::Drill(installation) => run_drill(&installation).await,
         }
     }
@@ -403,6 +423,34 @@ async fn public_key(installation: &Installation) -> Result<ExitCode> {
     let (_, key) = key.context("there is no governance key")?;
     say_line!("{key}");
     Ok(ExitCode::SUCCESS)
+}
+
+impl Rekey {
+    async fn run(self) -> Result<ExitCode> {
+        let settings = self.installation.settings(&[])?;
+        telemetry::init_logs(&settings);
+        let (clock, schema) = (Clock::System, Schema::BetweenKeys);
+        let ids = Ids::system(clock.clone());
+        let app = App::open(rekey::settings(settings), clock, ids, schema).await?;
+        let progress = bar(0, "people");
+        let watch = |at: rekey::Progress| {
+            progress.set_length(at.of.max(at.people));
+            progress.set_position(at.people);
+            Ok(())
+        };
+        let rekeyed = rekey::run(&app, self.key.as_deref(), watch).await;
+        progress.finish_and_clear();
+        app.stop().await;
+        let rekeyed = rekeyed?;
+        show(&json!({
+            "key": rekeyed.key_id, "went_on": rekeyed.went_on, "people": rekeyed.people, "moved": rekeyed.moved,
+            "erased_under_earlier_keys": rekeyed.behind, "rows_checked": rekeyed.rows,
+        }));
+        for (key_id, people) in &rekeyed.behind {
+            eprintln!("{people} people who were erased are kept out by {key_id}: it must stay among the keys");
+        }
+        Ok(ExitCode::SUCCESS)
+    }
 }
 
 impl VerifyCertificate {

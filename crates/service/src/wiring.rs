@@ -270,6 +270,7 @@ impl Database {
         let standing =
             db.read("governance.standing", (), |tx, ()| Box::pin(rekey::standing(tx))).await?;
         if let (Some(to), true) = (&standing.under_way, schema != Schema::BetweenKeys) {
+            db.close().await;
             return Err(Error::Internal(format!(
                 "people's rows are on their way to the governance key {to}; run `evenhand governance rekey` again: it \
                  goes on where it was interrupted"

@@ -200,7 +200,7 @@ async fn begin(app: &Arc<App>, entry: Entry) -> Result<Option<Purge>> {
         .write("governance.replay_purge", (app.clone(), entry), |tx, (app, entry)| {
             Box::pin(async move {
                 let Entry { org_id, subject, .. } = entry;
-                let subject = purge::hold_subject(tx, org_id, *subject, app.clock.now()).await?;
+                let subject = purge::hold_noted_subject(tx, app, org_id, *subject).await?;
                 if sql::purges::find(tx, &entry.purge_id).await?.is_some() {
                     return Ok(None);
                 }

@@ -1,7 +1,8 @@
 //! Forgetting a person, and proving it.
 //!
 //! The operations: [`export`], [`purge`] (erase) with its [`certificate`] and [`ledger`], [`people`] (preview, readmit),
-//! [`audit`] (does everything agree?) and retention by age. They stand on `storage::subjects` (barrier, wall, references, audit chain), on the queue and on
+//! [`audit`] (does everything agree?), [`rekey`] and
+//! retention by age. They stand on `storage::subjects` (barrier, wall, references, audit chain), on the queue and on
 //! the areas' rules.
 
 pub mod audit;
@@ -16,6 +17,7 @@ pub mod people;
 mod physical;
 pub mod purge;
 mod purge_job;
+pub mod rekey;
 mod retention;
 mod sql;
 mod zip;

@@ -21,7 +21,7 @@ use crate::app::App;
 use storage::db::Tx;
 use storage::error::{Error, Result};
 use storage::jobs::{self, JobState, NewJob, OnDuplicate};
-use storage::subjects::Subject;
+use storage::subjects::{Subject, rekey};
 
 /// Rows by target.
 pub type Counts = BTreeMap<String, u64>;
@@ -204,6 +204,21 @@ async fn begin(app: &Arc<App>, request: EraseRequest) -> Result<Purge> {
             })
         })
         .await
+}
+
+/// [`hold_subject`] for a subject that was noted outside of the database, perhaps under another key.
+pub(super) async fn hold_noted_subject(
+    tx: &mut Tx,
+    app: &App,
+    org_id: &OrgId,
+    noted: Subject,
+) -> Result<SubjectRow> {
+    let is_known = sql::subjects::hold(tx, org_id, noted).await?.is_some();
+    let subject = match is_known {
+        true => noted,
+        false => rekey::find(tx, &app.subject_keys, org_id, noted).await?.unwrap_or(noted),
+    };
+    hold_subject(tx, org_id, subject, app.clock.now()).await
 }
 
 /// The person's row, made if there is none, held until the transaction ends.

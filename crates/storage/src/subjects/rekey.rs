@@ -63,15 +63,18 @@ pub async fn standing(tx: &mut Tx) -> Result<Standing> {
 }
 
 /// Says that people's rows are on their way to subjects under the key `to`, and leaves those whose user id is gone under
-/// the key `from`. From here on nothing but a rekey opens the database. Gives how many stay behind for the first time.
+/// the key `from`. From here on nothing but a rekey opens the database.
 pub async fn begin(
     tx: &mut Tx,
     tables: Tables,
     keys: &SubjectKeys,
     from: &str,
     to: &str,
-) -> Result<u64> {
-    let behind = sql::leave_behind(tx, from).await?;
+) -> Result<()> {
+    if from != to {
+        sql::leave_behind(tx, from).await?;
+    }
+    sql::take_along(tx, to).await?;
     sql::set_fact(tx, SUBJECT_KEY, to).await?;
     sql::set_fact(tx, UNDER_WAY, to).await?;
     let mut is_earlier = true;
@@ -86,7 +89,7 @@ pub async fn begin(
     if tx.engine() == Engine::Postgres {
         sql::switch_triggers(tx, tables.of_people, "DISABLE").await?;
     }
-    Ok(behind)
+    Ok(())
 }
 
 /// The end of it: the database opens again.
@@ -137,7 +140,8 @@ pub async fn move_page(
         .map(|(subject, user_id)| (*subject, hash.subject(org_id, user_id)))
         .filter(|(subject, wanted)| subject != wanted)
         .collect();
-    let others = [&["subjects"], tables.others].concat();
+    let mut others = vec!["subjects"];
+    others.extend(tables.others);
     move_rows(tx, tables.of_people.iter().collect(), &others, org_id, &moves).await?;
     Ok(Some(Page { last, people: of_page, moved: moves.len() as u64 }))
 }
@@ -191,15 +195,12 @@ async fn move_rows(
             for of in &of_people {
                 sql::delete(tx, of.table, org_id, &moves).await?;
             }
-            for table in others {
-                match *table {
-                    "subjects" => {
-                        sql::copy(tx, table, org_id, &moves).await?;
-                        sql::delete(tx, table, org_id, &moves).await?;
-                    }
-                    table => {
-                        sql::change(tx, table, org_id, &moves).await?;
-                    }
+            for table in others.iter().copied() {
+                if table == "subjects" {
+                    sql::copy(tx, table, org_id, &moves).await?;
+                    sql::delete(tx, table, org_id, &moves).await?;
+                } else {
+                    sql::change(tx, table, org_id, &moves).await?;
                 }
             }
             Ok(())
@@ -263,15 +264,19 @@ pub async fn find(
 ) -> Result<Option<Subject>> {
     let hashes: Vec<SubjectHash> =
         keys.ids().filter_map(|key_id| keys.subject_hash_by(key_id)).collect();
+    if hashes.len() < 2 {
+        return Ok(None);
+    }
     let mut after = Subject::default();
-    while hashes.len() > 1 {
+    loop {
         let people = sql::people(tx, org_id, after, 10 * PAGE).await?;
-        let Some((last, _)) = people.last() else { break };
+        let Some((last, _)) = people.last() else { return Ok(None) };
         after = *last;
-        let is_wanted = |user_id| hashes.iter().any(|hash| hash.subject(org_id, user_id) == subject);
-        if let Some((found, _)) = people.iter().find(|(_, user_id)| is_wanted(user_id)) {
+        let found = people.iter().find(|(_, user_id)| {
+            hashes.iter().any(|hash| hash.subject(org_id, user_id) == subject)
+        });
+        if let Some((found, _)) = found {
             return Ok(Some(*found));
         }
     }
-    Ok(None)
 }

@@ -36,13 +36,20 @@ pub async fn behind(tx: &mut Tx) -> Result<Vec<(String, Subject)>> {
     )
 }
 
-/// Leaves those whose user id is gone under the key they stand under, and gives how many there are now.
-pub async fn leave_behind(tx: &mut Tx, key_id: &str) -> Result<u64> {
+/// Leaves those whose user id is gone under the key they stand under.
+pub async fn leave_behind(tx: &mut Tx, key_id: &str) -> Result<()> {
     run!(
         tx,
         "UPDATE subjects SET key_id = $1 WHERE user_id IS NULL AND key_id IS NULL",
         key_id
-    )
+    )?;
+    Ok(())
+}
+
+/// Those who stayed behind under a key that makes subjects again are behind no more.
+pub async fn take_along(tx: &mut Tx, key_id: &str) -> Result<()> {
+    run!(tx, "UPDATE subjects SET key_id = NULL WHERE key_id = $1", key_id)?;
+    Ok(())
 }
 
 /// The organizations of people who can be moved.
