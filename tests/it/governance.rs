@@ -8,6 +8,7 @@ mod export;
 mod faults;
 mod files;
 mod model;
+mod rekey;
 mod simulation;
 
 use std::collections::BTreeSet;

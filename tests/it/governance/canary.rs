@@ -1,7 +1,7 @@
 //! The canary test: people whose every text is a unique word use every feature; one of them is erased; then every file,
 //! log line and metric is searched for every word.
 
-mod features;
+pub mod features;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -22,7 +22,7 @@ use crate::support::{Backend, TestApp, apply, both_backends};
 
 /// A judge that says a person's own words back, and now and then fails.
 #[derive(Default)]
-struct Quoting(AtomicUsize);
+pub struct Quoting(AtomicUsize);
 
 impl Judge for Quoting {
     fn provider(&self) -> &str {
