@@ -22,7 +22,7 @@ const LANDED: &[(&str, &str, &str)] = &[
     (
         "0003_rekey",
         "efcf51d73b88e46d0e404ad768bf6248662823600ce0eb0584c0f07103ddad6f",
-        "efcf51d73b88e46d0e404ad768bf6248662823600ce0eb0584c0f07103ddad6f",
+        "aa991927823f95f0037a719780a38ac87e63b590f695754e18a25f054cfdc996",
     ),
 ];
 

@@ -240,7 +240,7 @@ async fn nothing_is_left(backend: Backend, vacuum_up_to_mib: u64) {
 }
 
 /// Tables, each with a query for the names and contents of all its columns.
-async fn tables_to_read(t: &TestApp) -> Vec<(String, &'static str)> {
+pub async fn tables_to_read(t: &TestApp) -> Vec<(String, &'static str)> {
     let db = &t.app.db;
     let tables = db
         .read("test.tables", (), |tx, ()| Box::pin(tx.names_of(storage::db::Objects::Tables)))
@@ -268,7 +268,7 @@ async fn tables_to_read(t: &TestApp) -> Vec<(String, &'static str)> {
 }
 
 /// The columns that canaries stand in, with the canaries.
-async fn columns_with(
+pub async fn columns_with(
     t: &TestApp,
     tables: &[(String, &'static str)],
     scanner: &Scanner,

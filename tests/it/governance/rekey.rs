@@ -10,12 +10,14 @@ use service::app::{App, Schema};
 use service::credentials::GivenCredentials;
 use service::evaluation::overview;
 use service::governance::audit::agreement;
+use service::governance::canaries::Scanner;
 use service::governance::rekey::{self, Progress, Rekeyed};
 use service::user_tables::USER_TABLES;
+use storage::db::Objects;
 use storage::error::{Error, Result};
 use storage::subjects::{audit, barrier, wall};
 
-use super::canary::Quoting;
+use super::canary::{Quoting, columns_with, tables_to_read};
 use super::canary::features::{FEATURES, Person};
 use super::erase::{Both, pair, rows_of};
 use super::{current_keys, reopened};
@@ -70,6 +72,42 @@ async fn stored(t: &TestApp, both: &Both, user: &str) -> String {
     export["bundle"].to_string().replace(&subject, "subject")
 }
 
+/// The subjects of users as texts have them: digits, or a UUID.
+fn written(t: &TestApp, users: &[String]) -> Vec<String> {
+    let hash = t.app.subject_keys.subject_hash();
+    let digits = |user: &String| {
+        hash.subject(&OrgId::from("org"), &UserId::from(user.as_str())).to_string()
+    };
+    let uuid = |digits: &str| {
+        let parts = [0..8, 8..12, 12..16, 16..20, 20..32].map(|part| &digits[part]);
+        parts.join("-")
+    };
+    users.iter().map(digits).flat_map(|digits| [uuid(&digits), digits]).collect()
+}
+
+/// A table that holds subjects and is not known would keep the old ones.
+#[apply(both_backends)]
+async fn every_table_with_subjects_is_gone_through(t: TestApp) {
+    let tables = t
+        .app
+        .db
+        .read("test.tables", (), |tx, ()| Box::pin(tx.names_of(Objects::Tables)))
+        .await
+        .unwrap();
+    let known: Vec<&str> = USER_TABLES.iter().map(|table| table.table).collect();
+    for table in tables {
+        let table: &'static str = Box::leak(table.into_boxed_str());
+        let columns =
+            t.app.db.read("test.columns", table, |tx, name| Box::pin(tx.columns_of(name))).await;
+        let has_subjects = columns.unwrap().iter().any(|(column, _)| column == "subject");
+        let is_known = known.contains(&table)
+            || rekey::TABLES.others.contains(&table)
+            || table == "subjects";
+        // Its subject is what a provider calls somebody who signs in.
+        assert_eq!(has_subjects && table != "people", is_known, "{table}");
+    }
+}
+
 #[apply(both_backends)]
 async fn everything_reads_as_before_and_the_erased_stay_out(t: TestApp) {
     let first = t;
@@ -108,6 +146,12 @@ async fn everything_reads_as_before_and_the_erased_stay_out(t: TestApp) {
     assert_eq!(done.behind, BTreeMap::from([("k1".to_owned(), 1)]));
 
     let t = with_keys(&first, &keys).await;
+    let tables = tables_to_read(&t).await;
+    let old = Scanner::new(&written(&first, &users[1..])).unwrap();
+    let left = columns_with(&t, &tables, &old).await;
+    assert!(left.is_empty(), "old subjects: {left:?}");
+    let new = Scanner::new(&written(&t, &users[1..])).unwrap();
+    assert!(!columns_with(&t, &tables, &new).await.is_empty(), "the control");
     let both = Both::new(&t).await;
     for (user, before) in users[1..].iter().zip(&before) {
         assert_eq!(&stored(&t, &both, user).await, before);

@@ -22,7 +22,8 @@ const SESSIONS: &str = "application_name=evenhand-rekey";
 const LOOKS: u32 = 30;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
-const TABLES: Tables = Tables { of_people: USER_TABLES, others: &["purge_operations"] };
+/// Every table with a column of subjects, besides `subjects` itself.
+pub const TABLES: Tables = Tables { of_people: USER_TABLES, others: &["purge_operations"] };
 
 /// How far it is.
 #[derive(Clone, Copy, Debug, Default)]

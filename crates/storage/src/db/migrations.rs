@@ -207,7 +207,12 @@ async fn apply(tx: &mut Tx, schema: Migrations, now: i64) -> Result<Vec<i64>> {
         if applied.iter().any(|(version, ..)| *version == migration.version) {
             continue;
         }
-        tx.run_script(migration.script(engine).to_owned()).await?;
+        let script = migration.script(engine).to_owned();
+        // Where tables are spread already, Citus takes one command at a time.
+        match tx.is_spread() && !applied.is_empty() {
+            true => tx.run_on_shards(script).await?,
+            false => tx.run_script(script).await?,
+        }
         run!(
             tx,
             "INSERT INTO schema_migrations (version, name, checksum, applied_at, works_from)

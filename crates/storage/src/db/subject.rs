@@ -131,7 +131,8 @@ mod tests {
     #[test]
     fn who_stands_under_an_earlier_key_is_found_there_and_everybody_else_under_the_present_one() {
         let hash = |secret: u8| SubjectHash::new(&[secret; 32]);
-        let (org, ada, bob, eve) = (&"org".into(), &"ada".into(), &"bob".into(), &"eve".into());
+        let org = &OrgId::from("org");
+        let [ada, bob, eve] = &["ada", "bob", "eve"].map(UserId::from);
         let rekeyed = hash(3).with_earlier([
             (&[1; 32][..], HashSet::from([hash(1).subject(org, ada)])),
             (&[2; 32][..], HashSet::from([hash(2).subject(org, bob)])),
@@ -139,7 +140,7 @@ mod tests {
         assert_eq!(rekeyed.subject(org, ada), hash(1).subject(org, ada));
         assert_eq!(rekeyed.subject(org, bob), hash(2).subject(org, bob));
         assert_eq!(rekeyed.subject(org, eve), hash(3).subject(org, eve));
-        let elsewhere = &"other".into();
+        let elsewhere = &OrgId::from("other");
         assert_eq!(rekeyed.subject(elsewhere, ada), hash(3).subject(elsewhere, ada));
         assert_eq!(rekeyed.organization(org), hash(3).organization(org));
         assert!(hash(3).with_earlier([]).earlier.is_none());

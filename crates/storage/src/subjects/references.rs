@@ -281,7 +281,7 @@ mod tests {
     #[test]
     fn subjects_are_made_with_the_key_that_is_named_and_no_key_that_is_needed_is_missing() {
         let given = || SubjectKeys::parse(&format!("{}\n{}", key("k1", 1), key("k2", 2))).unwrap();
-        let (org, ada) = (&"org".into(), &"ada".into());
+        let (org, ada) = (&OrgId::from("org"), &UserId::from("ada"));
         let under_k1 = given().subject_hash().subject(org, ada);
         let behind = |key_id: &str| BTreeMap::from([(key_id.to_owned(), HashSet::from([under_k1]))]);
         let rekeyed = given().making_subjects_with("k2", BTreeMap::new()).unwrap();
