@@ -447,7 +447,9 @@ impl Rekey {
             "erased_under_earlier_keys": rekeyed.behind, "rows_checked": rekeyed.rows,
         }));
         for (key_id, people) in &rekeyed.behind {
-            eprintln!("{people} people who were erased are kept out by {key_id}: it must stay among the keys");
+            eprintln!(
+                "{people} people who were erased are kept out by {key_id}: it must stay among the keys"
+            );
         }
         Ok(ExitCode::SUCCESS)
     }

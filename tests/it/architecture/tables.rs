@@ -149,7 +149,11 @@ const FOREIGN_TABLES: &[(&str, &[&str], &str)] = &[
         "a locked row's user is named by its key; who lacks vectors is named",
     ),
     ("questions", &["subjects"], "a locked row's user is named by its key"),
-    ("storage", &["installation"], "which key subjects are made with is a fact about the installation"),
+    (
+        "storage",
+        &["installation"],
+        "which key subjects are made with is a fact about the installation",
+    ),
     (
         "sessions",
         &["evaluation_results", "experiment_exposures", "subjects"],

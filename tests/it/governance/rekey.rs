@@ -17,8 +17,8 @@ use storage::db::Objects;
 use storage::error::{Error, Result};
 use storage::subjects::{audit, barrier, wall};
 
-use super::canary::{Quoting, columns_with, tables_to_read};
 use super::canary::features::{FEATURES, Person};
+use super::canary::{Quoting, columns_with, tables_to_read};
 use super::erase::{Both, pair, rows_of};
 use super::{current_keys, reopened};
 use crate::publish::two_turns;
@@ -66,7 +66,8 @@ async fn answers(both: &Both, user: &str) -> (Value, Value) {
 
 /// All that is stored of somebody. Keys of jobs are made of the subject, and are told without it.
 async fn stored(t: &TestApp, both: &Both, user: &str) -> String {
-    let export = both.governor.post("/api/governance/export-user", &pair(user, "export")).await.ok();
+    let export =
+        both.governor.post("/api/governance/export-user", &pair(user, "export")).await.ok();
     let hash = t.app.subject_keys.subject_hash();
     let subject = hash.subject(&OrgId::from("org"), &UserId::from(user)).to_string();
     export["bundle"].to_string().replace(&subject, "subject")
@@ -75,9 +76,8 @@ async fn stored(t: &TestApp, both: &Both, user: &str) -> String {
 /// The subjects of users as texts have them: digits, or a UUID.
 fn written(t: &TestApp, users: &[String]) -> Vec<String> {
     let hash = t.app.subject_keys.subject_hash();
-    let digits = |user: &String| {
-        hash.subject(&OrgId::from("org"), &UserId::from(user.as_str())).to_string()
-    };
+    let digits =
+        |user: &String| hash.subject(&OrgId::from("org"), &UserId::from(user.as_str())).to_string();
     let uuid = |digits: &str| {
         let parts = [0..8, 8..12, 12..16, 16..20, 20..32].map(|part| &digits[part]);
         parts.join("-")
@@ -100,9 +100,8 @@ async fn every_table_with_subjects_is_gone_through(t: TestApp) {
         let columns =
             t.app.db.read("test.columns", table, |tx, name| Box::pin(tx.columns_of(name))).await;
         let has_subjects = columns.unwrap().iter().any(|(column, _)| column == "subject");
-        let is_known = known.contains(&table)
-            || rekey::TABLES.others.contains(&table)
-            || table == "subjects";
+        let is_known =
+            known.contains(&table) || rekey::TABLES.others.contains(&table) || table == "subjects";
         // Its subject is what a provider calls somebody who signs in.
         assert_eq!(has_subjects && table != "people", is_known, "{table}");
     }

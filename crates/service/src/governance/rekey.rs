@@ -123,7 +123,10 @@ pub async fn run(
 fn hash_by(keys: &SubjectKeys, key_id: &str) -> Result<SubjectHash> {
     keys.subject_hash_by(key_id).ok_or_else(|| {
         let given: Vec<&str> = keys.ids().collect();
-        Error::Internal(format!("there is no governance key {key_id}; given are {}", given.join(", ")))
+        Error::Internal(format!(
+            "there is no governance key {key_id}; given are {}",
+            given.join(", ")
+        ))
     })
 }
 
@@ -203,7 +206,8 @@ async fn check(
             Box::pin(rekey::left(tx, TABLES, hash, organizations))
         })
         .await?;
-    problems.extend(left.iter().map(|(table, rows)| format!("{rows} rows of {table} are nobody's")));
+    problems
+        .extend(left.iter().map(|(table, rows)| format!("{rows} rows of {table} are nobody's")));
     let mut astray = 0;
     for org_id in organizations {
         let mut last = Subject::default();

@@ -482,7 +482,8 @@ impl Db {
                 let sessions = db.other_sessions().await?;
                 let named: Vec<String> =
                     sessions.iter().map(|(name, count)| format!("{count} of {name:?}")).collect();
-                Ok((!named.is_empty()).then(|| format!("sessions are connected: {}", named.join(", "))))
+                Ok((!named.is_empty())
+                    .then(|| format!("sessions are connected: {}", named.join(", "))))
             }
         }
     }

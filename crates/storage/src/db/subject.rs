@@ -73,8 +73,9 @@ impl SubjectHash {
     ) -> Self {
         let earlier: Arc<[Earlier]> = earlier
             .into_iter()
-            .map(|(secret, subjects)| {
-                Earlier { key: hmac::Key::new(hmac::HMAC_SHA256, secret), subjects }
+            .map(|(secret, subjects)| Earlier {
+                key: hmac::Key::new(hmac::HMAC_SHA256, secret),
+                subjects,
             })
             .collect();
         SubjectHash { earlier: (!earlier.is_empty()).then_some(earlier), ..self }

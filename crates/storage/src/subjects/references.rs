@@ -283,7 +283,8 @@ mod tests {
         let given = || SubjectKeys::parse(&format!("{}\n{}", key("k1", 1), key("k2", 2))).unwrap();
         let (org, ada) = (&OrgId::from("org"), &UserId::from("ada"));
         let under_k1 = given().subject_hash().subject(org, ada);
-        let behind = |key_id: &str| BTreeMap::from([(key_id.to_owned(), HashSet::from([under_k1]))]);
+        let behind =
+            |key_id: &str| BTreeMap::from([(key_id.to_owned(), HashSet::from([under_k1]))]);
         let rekeyed = given().making_subjects_with("k2", BTreeMap::new()).unwrap();
         assert_eq!(rekeyed.subject_key_id(), "k2");
         let under_k2 = rekeyed.subject_hash().subject(org, ada);
@@ -291,7 +292,9 @@ mod tests {
         assert_ne!(under_k1, under_k2);
         let erased = given().making_subjects_with("k2", behind("k1")).unwrap();
         assert_eq!(erased.subject_hash().subject(org, ada), under_k1);
-        assert!(given().making_subjects_with("k3", BTreeMap::new()).is_err_and(|e| e.contains("k3")));
+        assert!(
+            given().making_subjects_with("k3", BTreeMap::new()).is_err_and(|e| e.contains("k3"))
+        );
         assert!(given().making_subjects_with("k2", behind("k0")).is_err_and(|e| e.contains("k0")));
     }
 

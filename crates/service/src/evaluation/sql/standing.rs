@@ -54,7 +54,13 @@ pub async fn standing(
     }
     macro_rules! of_gap {
         ($column:literal) => {
-            concat!("(SELECT ", $column, " ", of_session!("verdict_gaps"), " AND agent_version = $4)")
+            concat!(
+                "(SELECT ",
+                $column,
+                " ",
+                of_session!("verdict_gaps"),
+                " AND agent_version = $4)"
+            )
         };
     }
     let found = row!(

@@ -29,20 +29,12 @@ pub async fn forget_fact(tx: &mut Tx, key: &str) -> Result<()> {
 
 /// Those who stand under earlier keys, each with its id.
 pub async fn behind(tx: &mut Tx) -> Result<Vec<(String, Subject)>> {
-    rows!(
-        tx,
-        (String, Subject),
-        "SELECT key_id, subject FROM subjects WHERE key_id IS NOT NULL"
-    )
+    rows!(tx, (String, Subject), "SELECT key_id, subject FROM subjects WHERE key_id IS NOT NULL")
 }
 
 /// Leaves those whose user id is gone under the key they stand under.
 pub async fn leave_behind(tx: &mut Tx, key_id: &str) -> Result<()> {
-    run!(
-        tx,
-        "UPDATE subjects SET key_id = $1 WHERE user_id IS NULL AND key_id IS NULL",
-        key_id
-    )?;
+    run!(tx, "UPDATE subjects SET key_id = $1 WHERE user_id IS NULL AND key_id IS NULL", key_id)?;
     Ok(())
 }
 
@@ -172,7 +164,9 @@ pub async fn copy(tx: &mut Tx, table: &'static str, org_id: &OrgId, moved: &str)
     let (mut names, mut values) = (Vec::new(), Vec::new());
     for (column,) in columns {
         let value = changed.iter().find(|(name, _)| *name == column);
-        values.push(value.map_or_else(|| format!("t.\"{column}\""), |(_, value)| (*value).to_owned()));
+        values.push(
+            value.map_or_else(|| format!("t.\"{column}\""), |(_, value)| (*value).to_owned()),
+        );
         names.push(format!("\"{column}\""));
     }
     let (names, values, moves) = (names.join(", "), values.join(", "), moves(tx.engine()));
