@@ -23,7 +23,6 @@ mod cluster;
 mod model;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -78,10 +77,8 @@ struct Replica {
 }
 
 fn start(url: &str, judge: &str, port: u16) -> Replica {
-    let here = std::env::current_exe().unwrap();
-    let binary: PathBuf = here.parent().and_then(Path::parent).unwrap().join("evenhand");
     let listen = format!("127.0.0.1:{port}");
-    let child = Command::new(binary)
+    let child = Command::new(load::binary())
         .args(["serve", "--listen", &listen, "--database-url", url])
         .env("EVENHAND_GOVERNANCE__KEYS", format!("k1:{}", "ab".repeat(32)))
         .env("EVENHAND_GOVERNANCE_BEARER", GOVERNOR)

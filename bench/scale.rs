@@ -276,13 +276,13 @@ fn server_cpu(url: &str) -> Duration {
     let ticks = |id: u32, fields: std::ops::Range<usize>, parent: Option<u32>| -> u64 {
         let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
         let after = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-        let all: Vec<u64> =
-            after.split_whitespace().skip(1).filter_map(|f| f.parse().ok()).collect();
-        // The fields count from the state, which is no number: the parent is the first.
-        if parent.is_some_and(|parent| all.first() != Some(&u64::from(parent))) {
+        // The parent is the first field after the state. Some are -1.
+        let all: Vec<i64> =
+            after.split_whitespace().skip(1).map(|field| field.parse().unwrap_or(0)).collect();
+        if parent.is_some_and(|parent| all.first() != Some(&i64::from(parent))) {
             return 0;
         }
-        all.get(fields).map_or(0, |times| times.iter().sum())
+        all.get(fields).map_or(0, |times| times.iter().sum::<i64>().unsigned_abs())
     };
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     let ids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
