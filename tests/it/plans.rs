@@ -8,7 +8,7 @@ use service::user_tables::USER_TABLES;
 use storage::db::{Engine, statements_sent};
 
 use crate::publish::two_turns;
-use crate::support::{Backend, TestApp, until};
+use crate::support::{Backend, TestApp, until, within};
 
 const USERS: i64 = 10_000;
 const PEOPLE_OF_A_WRITE: usize = 250;
@@ -124,6 +124,23 @@ async fn one_persons_reads_and_writes_touch_their_rows_among_a_million() {
     assert!(read < A_PERSONS, "looking for old sessions touched {read} rows");
     // Last, because the rows that this reads may be counted late.
     assert!(t.number("SELECT COUNT(*) FROM interactions").await >= 100 * USERS);
+}
+
+/// Its own look for them comes once a minute.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_table_that_was_empty_has_statistics_seconds_after_it_is_filled() {
+    let t = TestApp::new(Backend::Postgres).await;
+    let known = "SELECT GREATEST(reltuples, 0)::bigint FROM pg_class
+        WHERE oid = 'subjects'::regclass";
+    assert_eq!(t.number(known).await, 0);
+    t.sql(
+        "INSERT INTO subjects (org_id, subject, user_id, state, epoch, created_at)
+         SELECT 'default', gen_random_uuid(), 'user-' || n, 'active', 1, 1 FROM generate_series(1, 2000) n",
+    )
+    .await
+    .unwrap();
+    within(20, "statistics of a table that was filled", async || t.number(known).await == 2000)
+        .await;
 }
 
 /// PostgreSQL would compile the plans of long statements, which takes longer than to run them.

@@ -3,6 +3,7 @@
 
 mod hosts;
 mod pooler;
+mod statistics;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -136,6 +137,9 @@ impl Postgres {
         };
         db.tasks.spawn(db.clone().listen());
         db.tasks.spawn(db.clone().follow_the_primary());
+        if !db.is_spread {
+            db.tasks.spawn(db.clone().keep_statistics());
+        }
         Ok(db)
     }
 
@@ -424,12 +428,6 @@ impl Postgres {
         Ok(())
     }
 
-    pub(super) async fn analyze(&self, table: &'static str) {
-        if let Err(error) = self.outside_transactions(format!("ANALYZE {table}")).await {
-            tracing::debug!(%error, table, "no new statistics");
-        }
-    }
-
     pub(super) async fn await_standby(&self) -> Result<bool> {
         let Some(standby) = &self.standby else { return Ok(true) };
         let written = self
@@ -484,10 +482,7 @@ impl Postgres {
                 }
             }
         };
-        tokio::select! {
-            () = self.stop.cancelled() => {}
-            () = forward => {}
-        }
+        self.until_stopped(forward).await;
     }
 
     async fn forward(&self, options: PgConnectOptions) -> sqlx::Result<()> {
@@ -518,9 +513,13 @@ impl Postgres {
                 }
             }
         };
+        self.until_stopped(follow).await;
+    }
+
+    async fn until_stopped(&self, work: impl Future<Output = ()>) {
         tokio::select! {
             () = self.stop.cancelled() => {}
-            () = follow => {}
+            () = work => {}
         }
     }
 
