@@ -35,7 +35,9 @@ pub async fn refused_receiver(t: &TestApp, org: &str, events: &[EventType]) {
         description: String::new(),
         events: events.to_vec(),
     };
-    service::webhooks::create(&allowing(t).await.app, &org.into(), new).await.unwrap();
+    let allowing = allowing(t).await;
+    service::webhooks::create(&allowing.app, &org.into(), new).await.unwrap();
+    allowing.app.stop().await;
 }
 
 async fn create(server: &Server, url: &str, events: &[&str]) -> Value {
