@@ -130,6 +130,11 @@ impl<'a> Changes<'a> {
         self.together_from = Some(self.statements.len());
     }
 
+    /// [`Changes::together`] for all of them.
+    pub fn all_together(&mut self) {
+        self.together_from = Some(0);
+    }
+
     /// Adds a statement with its parameters `$1`, `$2`, …
     pub fn add(&mut self, sql: &'static str, values: Vec<Value<'a>>) {
         self.statements.push((Cow::Borrowed(sql), values));

@@ -328,7 +328,8 @@ pub async fn write_grade(
     let there = sql::standing(tx, subject, session_id, ruling.agent_version()).await?;
     tell_failure(tx, app, subject, session_id, (&ruling, &there)).await?;
     let set = &grade.learnings;
-    if !learning_verdicts::replace(&mut changes, subject, session_id, set, now_there, now)? {
+    let found = (now_there, there.has_learning_verdicts);
+    if !learning_verdicts::replace(&mut changes, subject, session_id, set, found, now)? {
         // The session changed under the judge: the old set stands until the new session is judged.
         ruling.set_learning_status(RetrievedLearningStatus::Pending);
     }

@@ -59,7 +59,7 @@ async fn evaluate(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
                         &subject,
                         session,
                         set,
-                        there,
+                        (there, true),
                         now,
                     )?;
                     tx.apply(changes).await?;

@@ -269,14 +269,17 @@ pub fn replace<'a>(
     subject: &'a SubjectWrite,
     session_id: &'a str,
     set: &'a LearningSet,
-    now_there: Snapshot,
+    (now_there, has_verdicts): (Snapshot, bool),
     now: i64,
 ) -> Result<bool> {
     let Some(rows) = &set.rows else { return Ok(true) };
     if set.snapshot != now_there {
         return Ok(rows.is_empty());
     }
-    sql::replace_learning_verdicts(changes, subject, session_id, rows, now)?;
+    if has_verdicts {
+        sql::delete_learning_verdicts(changes, subject, session_id);
+    }
+    sql::add_learning_verdicts(changes, subject, session_id, rows, now)?;
     Ok(true)
 }
 

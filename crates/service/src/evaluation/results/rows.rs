@@ -97,6 +97,9 @@ pub async fn save_ruling<'a>(
         true => cited(tx, subject, session_id).await?,
         false => CitedTitles::new(),
     };
+    if there.is_clear() {
+        before.all_together();
+    }
     if there.is_under_way {
         sql::end_turn(&mut before, subject, session_id);
     }

@@ -122,7 +122,7 @@ async fn evaluate(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
 
 /// True if the session is unchanged since it was judged, decided or not, and its learnings were judged too.
 async fn is_judged(app: &App, material: &LoadedSession) -> Result<bool> {
-    let (verdict, gap) = standing(app, material).await?;
+    let (verdict, gap) = judgement(app, material).await?;
     let with_learnings = !material.candidates.is_empty() && learning_verdicts::is_sampled(material);
     if let Some(is_success) = grading::reported(material) {
         return Ok(verdict.is_some_and(|there| {
@@ -140,13 +140,24 @@ async fn is_judged(app: &App, material: &LoadedSession) -> Result<bool> {
         .is_some_and(|(snapshot, status)| snapshot == material.snapshot && !is_missing(status)))
 }
 
-/// The verdict on the session's latest version, or else why there is none. Two statements, not a snapshot: a verdict
-/// that changes between them is looked for again when the new one is written.
-async fn standing(
+/// The verdict on the session's latest version, or else why there is none. Statements by themselves, not a snapshot: a
+/// verdict that changes between them is looked for again when the new one is written.
+async fn judgement(
     app: &App,
     material: &LoadedSession,
 ) -> Result<(Option<EvaluationResult>, Option<Gap>)> {
     let input = (&material.org_id, &material.transcript.session);
+    let is_there = app
+        .db
+        .lookup("evaluation.has_judgement", input, |tx, (org_id, session)| {
+            let (user, id, version) =
+                (&session.user_id, &session.session_id, &session.agent_version);
+            Box::pin(sql::has_judgement(tx, org_id, user, id, version))
+        })
+        .await?;
+    if !is_there {
+        return Ok((None, None));
+    }
     let verdict = app
         .db
         .lookup("evaluation.is_judged", input, |tx, (org_id, session)| {

@@ -12,18 +12,24 @@ use storage::error::Result;
 use storage::subjects::SubjectWrite;
 use storage::{rows, run};
 
-/// Puts verdicts on a session's learnings in the place of those before.
-pub fn replace_learning_verdicts<'a>(
+pub fn delete_learning_verdicts<'a>(
+    changes: &mut Changes<'a>,
+    subject: &'a SubjectWrite,
+    session_id: &'a str,
+) {
+    changes.add(
+        "DELETE FROM learning_verdicts WHERE org_id = $1 AND subject = $2 AND session_id = $3",
+        vec![subject.org_id().into(), subject.user_id().into(), session_id.into()],
+    );
+}
+
+pub fn add_learning_verdicts<'a>(
     changes: &mut Changes<'a>,
     subject: &'a SubjectWrite,
     session_id: &'a str,
     verdicts: &'a [NewLearningVerdict],
     now: i64,
 ) -> Result<()> {
-    changes.add(
-        "DELETE FROM learning_verdicts WHERE org_id = $1 AND subject = $2 AND session_id = $3",
-        vec![subject.org_id().into(), subject.user_id().into(), session_id.into()],
-    );
     for new in verdicts {
         let diagnosis = new.impact.as_ref().and_then(|impact| impact.diagnosis.as_ref());
         let evidence_complete = new.evidence_complete && diagnosis.is_some();

@@ -18,7 +18,8 @@ pub use decisions::{
 pub use gaps::{close_gap, find_gap, mark_gaps, put_gap, set_gap_learning_status};
 pub use labels::{JudgedSession, judged_sessions, labels_of, newest_verdict, put_label};
 pub use learnings::{
-    list_learning_verdicts, replace_learning_verdicts, set_learning_status, verdicts_on_learnings,
+    add_learning_verdicts, delete_learning_verdicts, list_learning_verdicts, set_learning_status,
+    verdicts_on_learnings,
 };
 pub use regenerations::{
     candidate_flips, end_regeneration, find_regeneration, forget_regeneration_before,
@@ -31,7 +32,7 @@ pub use results::{
 pub use review::{
     PredictedSession, last_labels, predicted_sessions, put_draw, reviewable, set_chance, thresholds,
 };
-pub use standing::{Standing, standing};
+pub use standing::{Standing, has_judgement, standing};
 pub use under_way::{end_turn, give_turn_back, take_turn};
 
 use base::owner::{OrgId, UserId};

@@ -1,6 +1,7 @@
 //! What is there of a session when a judgement on it is written.
 
 use crate::evaluation::RetrievedLearningStatus;
+use base::owner::{OrgId, UserId};
 use storage::db::Tx;
 use storage::error::{Error, Result};
 use storage::row;
@@ -27,6 +28,44 @@ pub struct Standing {
     pub has_cited_rules: bool,
     /// True if a turn of the session cites something.
     pub cites: bool,
+    pub has_learning_verdicts: bool,
+}
+
+impl Standing {
+    /// True if a judgement finds nothing that it has to change or take away: what is written beside it is independent.
+    pub fn is_clear(&self) -> bool {
+        let Standing { result_id, has_gap, has_other_versions, has_cited_rules, cites, .. } = self;
+        let rules = *has_cited_rules || *cites;
+        result_id.is_none()
+            && !has_gap
+            && !has_other_versions
+            && !rules
+            && !self.has_learning_verdicts
+    }
+}
+
+/// True if there is a judgement on this version of the agent, decided or not.
+pub async fn has_judgement(
+    tx: &mut Tx,
+    org_id: &OrgId,
+    user_id: &UserId,
+    session_id: &str,
+    agent_version: &str,
+) -> Result<bool> {
+    let found = row!(
+        tx,
+        (bool,),
+        "SELECT EXISTS (SELECT 1 FROM evaluation_results
+                         WHERE org_id = $1 AND subject = $2 AND session_id = $3
+                           AND evaluation_name = 'agent_success' AND agent_version = $4)
+             OR EXISTS (SELECT 1 FROM verdict_gaps
+                         WHERE org_id = $1 AND subject = $2 AND session_id = $3 AND agent_version = $4)",
+        org_id,
+        user_id,
+        session_id,
+        agent_version
+    )?;
+    Ok(found.is_some_and(|(there,)| there))
 }
 
 /// The session must be held.
@@ -89,7 +128,9 @@ pub async fn standing(
             of_session!("cited_rules"),
             ") AS has_cited_rules, EXISTS (SELECT 1 ",
             of_session!("interactions"),
-            " AND citations <> '[]') AS cites"
+            " AND citations <> '[]') AS cites, EXISTS (SELECT 1 ",
+            of_session!("learning_verdicts"),
+            ") AS has_learning_verdicts"
         ),
         subject.org_id(),
         subject.user_id(),
