@@ -254,6 +254,10 @@ async fn sums_that_were_tampered_with_are_found_and_made_anew(t: TestApp) {
 
 #[apply(both_backends)]
 async fn verdicts_from_before_the_sums_are_counted(t: TestApp) {
+    // There shards have had their triggers from the first migration on.
+    if t.app.db.is_spread() {
+        return;
+    }
     let server = t.serve().await;
     server.publish(&crate::evaluation::talk("ada", "s1", true)).await.ok();
     t.clock().advance(600);
