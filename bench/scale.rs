@@ -183,7 +183,8 @@ impl Engine {
         let mut client = target.client();
         let limit = Duration::from_secs(300);
         while judged(&mut client) < sessions && started.elapsed() < limit {
-            std::thread::sleep(Duration::from_millis(50));
+            // Counting the jobs is work for the database, too.
+            std::thread::sleep(Duration::from_millis(200));
         }
         let found = judged(&mut client);
         Line {

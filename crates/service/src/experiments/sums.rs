@@ -51,6 +51,11 @@ impl Iterator for Numbers<'_> {
     type Item = Option<i64>;
 
     fn next(&mut self) -> Option<Option<i64>> {
+        // Nearly all are of one digit.
+        if let [digit @ b'0'..=b'9', b' ', rest @ ..] = self.rest {
+            self.rest = rest;
+            return Some(Some(i64::from(digit - b'0')));
+        }
         if self.rest.is_empty() {
             return None;
         }

@@ -73,15 +73,21 @@ pub struct Sample {
 impl Sample {
     /// Reads stored lines; `None` if one of them is none.
     pub fn parse(lines: &str, strata: BTreeMap<u32, Stratum>) -> Option<Self> {
-        let parse = |lines: &str| lines.lines().map(UserSums::parse).collect::<Option<Vec<_>>>();
         let half = lines.get(..lines.len() / 2).and_then(|half| half.rfind('\n')).unwrap_or(0);
         let (first, rest) = lines.split_at(half);
-        let (users, others) = std::thread::scope(|threads| {
-            let others = threads.spawn(|| parse(rest.trim_start_matches('\n')));
-            (parse(first), joined(others))
-        });
-        let mut users = users?;
-        users.extend(others?);
+        // A user takes half a kilobyte: each is put where it stays.
+        let mut users = vec![UserSums::default(); lines.lines().count()];
+        let (of_first, of_rest) = users.split_at_mut(first.lines().count());
+        let parse = |lines: &str, users: &mut [UserSums]| {
+            for (line, user) in lines.lines().zip(users) {
+                *user = UserSums::parse(line)?;
+            }
+            Some(())
+        };
+        std::thread::scope(|threads| {
+            let others = threads.spawn(|| parse(rest.trim_start_matches('\n'), of_rest));
+            parse(first, of_first).and(joined(others))
+        })?;
         Some(Sample { users, strata })
     }
 
