@@ -155,8 +155,9 @@ macro_rules! newest {
     };
 }
 
-const THEIR_SHADOWS: &str = "LEFT JOIN shadow_sessions p
-        ON p.org_id = r.org_id AND p.subject = r.subject AND p.session_id = r.session_id
+/// The shadow comparison of the session of a verdict.
+const ITS_SHADOW: &str =
+    "p.org_id = r.org_id AND p.subject = r.subject AND p.session_id = r.session_id
        AND p.judge_prompt_version = $8";
 
 /// The newest verdicts on sessions, one of each. As JSON, because handing over rows of so many columns takes longer than
@@ -165,21 +166,22 @@ fn newest_verdicts(tables: Tables) -> String {
     match tables {
         Tables::OnOneServer => format!(
             concat!(
-                "SELECT CAST({{json_rows:p.regular_vs_shadow, {}}} AS TEXT)
-                 FROM (SELECT * FROM evaluation_results ", newest!(""), ") r {}"
+                // Not a join: PostgreSQL reads the comparisons of all sessions for one.
+                "SELECT CAST({{json_rows:(SELECT p.regular_vs_shadow FROM shadow_sessions p WHERE {}), {}}} AS TEXT)
+                 FROM (SELECT * FROM evaluation_results ", newest!(""), ") r"
             ),
-            verdict_columns!(),
-            THEIR_SHADOWS
+            ITS_SHADOW,
+            verdict_columns!()
         ),
         Tables::Spread => format!(
             concat!(
                 "SELECT CAST(COALESCE(json_agg(found.line), '[]'::json) AS TEXT) FROM (
                      SELECT json_build_array(p.regular_vs_shadow, {}) AS line
                        FROM evaluation_results r JOIN subjects u ON u.org_id = r.org_id AND u.subject = r.subject
-                       {} ", newest!("r."), ") found"
+                       LEFT JOIN shadow_sessions p ON {} ", newest!("r."), ") found"
             ),
             verdict_columns!("u.user_id"),
-            THEIR_SHADOWS
+            ITS_SHADOW
         ),
     }
 }
