@@ -25,7 +25,7 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 /// Every table with a column of subjects, besides `subjects` itself.
 pub const TABLES: Tables = Tables { of_people: USER_TABLES, others: &["purge_operations"] };
 
-/// How far it is.
+/// Progress of a rekey.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Progress {
     /// People that were looked at.
@@ -36,7 +36,7 @@ pub struct Progress {
     pub of: u64,
 }
 
-/// What it did.
+/// Result of a rekey.
 #[derive(Debug)]
 pub struct Rekeyed {
     pub key_id: String,

@@ -468,7 +468,7 @@ impl Db {
         }
     }
 
-    /// Who else is connected, in words; none if this program is alone. On PostgreSQL sessions under the name that this
+    /// Other users of this database, in words; none if this program is alone. On PostgreSQL sessions under the name that this
     /// program gave its own count as its own.
     pub async fn others(&self) -> Result<Option<String>> {
         match &self.storage {

@@ -33,14 +33,14 @@ pub struct Tables {
     pub others: &'static [&'static str],
 }
 
-/// What the database says about the keys of subjects.
+/// Facts of the database about the keys of subjects.
 #[derive(Debug, Default)]
 pub struct Standing {
     /// None before the first start is through.
     pub subject_key: Option<String>,
     /// The key that a rekey under way leads to.
     pub under_way: Option<String>,
-    /// Those who stand under other keys, by the ids of these.
+    /// Subjects under other keys, by key id.
     pub behind: BTreeMap<String, HashSet<Subject>>,
 }
 
@@ -188,7 +188,7 @@ async fn move_rows(
             tx.run_script(triggers).await
         }
         Engine::Postgres => {
-            // What is referred to is there first and goes last.
+            // Referenced rows are copied first and deleted last.
             for of in of_people.iter().rev() {
                 sql::copy(tx, of.table, org_id, &moves).await?;
             }

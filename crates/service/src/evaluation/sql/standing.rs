@@ -1,4 +1,4 @@
-//! What is there of a session when a judgement on it is written.
+//! State of a session when a judgement on it is written.
 
 use crate::evaluation::RetrievedLearningStatus;
 use base::owner::{OrgId, UserId};
@@ -7,7 +7,7 @@ use storage::error::{Error, Result};
 use storage::row;
 use storage::subjects::SubjectWrite;
 
-/// What is there of a session, and of its judgement on one version of the agent. It decides which of the statements
+/// State of a session and of its judgement on one version of the agent. It decides which of the statements
 /// that write a judgement have anything to do.
 #[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct Standing {

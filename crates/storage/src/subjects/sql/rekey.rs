@@ -27,7 +27,7 @@ pub async fn forget_fact(tx: &mut Tx, key: &str) -> Result<()> {
     Ok(())
 }
 
-/// Those who stand under earlier keys, each with its id.
+/// Subjects under earlier keys, each with its key id.
 pub async fn behind(tx: &mut Tx) -> Result<Vec<(String, Subject)>> {
     rows!(tx, (String, Subject), "SELECT key_id, subject FROM subjects WHERE key_id IS NOT NULL")
 }
@@ -38,7 +38,7 @@ pub async fn leave_behind(tx: &mut Tx, key_id: &str) -> Result<()> {
     Ok(())
 }
 
-/// Those who stayed behind under a key that makes subjects again are behind no more.
+/// Subjects under a key that makes subjects again need no key of their own.
 pub async fn take_along(tx: &mut Tx, key_id: &str) -> Result<()> {
     run!(tx, "UPDATE subjects SET key_id = NULL WHERE key_id = $1", key_id)?;
     Ok(())
