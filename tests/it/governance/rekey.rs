@@ -54,7 +54,7 @@ fn keys_and(t: &TestApp, another: &str) -> String {
     format!("{},{another}", current_keys(t).trim())
 }
 
-/// What the interface answers about somebody. A search with an experiment notes that it was made.
+/// Profiles of somebody and a search, as the interface answers. A search with an experiment notes that it was made.
 async fn answers(both: &Both, user: &str) -> (Value, Value) {
     let of_user = json!({"user_id": user});
     let search = json!({"user_id": user, "query": "refund likes tax", "top_k": 100});
@@ -172,7 +172,7 @@ async fn everything_reads_as_before_and_the_erased_stay_out(t: TestApp) {
     t.sql("UPDATE sessions SET epoch = epoch + 1").await.expect_err("the wall stands again");
     assert_eq!(audit::verify(&t.app.db, &t.app.subject_keys).await.unwrap().broken_at, None);
 
-    // Whoever was erased is known to have been, and comes back as the same person.
+    // The erased person is refused, and after being readmitted is the same person.
     both.agent.publish(&two_turns(erased, "new")).await.problem(409, "subject_erased");
     both.governor.post("/api/governance/readmit-user", &pair(erased, "again")).await.ok();
     both.agent.publish(&two_turns(erased, "new")).await.ok();
@@ -227,7 +227,7 @@ async fn an_earlier_key_is_needed_as_long_as_somebody_stands_under_it(t: TestApp
     assert_eq!(repeated["status"], "complete");
     let erasures = third.number("SELECT COUNT(*) FROM purge_operations").await;
     assert_eq!(erasures, 1, "{repeated}");
-    // Whoever came back is taken along by the next one.
+    // The next rekey moves a person who came back.
     both.governor.post("/api/governance/readmit-user", &pair("ada", "again")).await.ok();
     both.agent.publish(&two_turns("ada", "s3")).await.ok();
     third.app.stop().await;

@@ -208,7 +208,7 @@ async fn apply(tx: &mut Tx, schema: Migrations, now: i64) -> Result<Vec<i64>> {
             continue;
         }
         let script = migration.script(engine).to_owned();
-        // Where tables are spread already, Citus takes one command at a time.
+        // Citus takes one command at a time on tables that are spread already.
         match tx.is_spread() && !applied.is_empty() {
             true => tx.run_on_shards(script).await?,
             false => tx.run_script(script).await?,
