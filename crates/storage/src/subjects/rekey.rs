@@ -14,7 +14,7 @@ use super::sql::rekey as sql;
 use super::user_tables::UserTable;
 use crate::db::{Engine, Objects, Subject, SubjectHash, Tx};
 use crate::error::{Error, Result};
-use base::owner::OrgId;
+use base::owner::{OrgId, UserId};
 
 /// The fact that names the key which subjects are made with.
 pub const SUBJECT_KEY: &str = "subject_key";
@@ -124,6 +124,18 @@ pub struct Page {
     pub moved: u64,
 }
 
+/// The people after one, up to so many, and the last of them; none after the last page.
+async fn people_after(
+    tx: &mut Tx,
+    org_id: &OrgId,
+    after: Subject,
+    most: i64,
+) -> Result<Option<(Vec<(Subject, UserId)>, Subject)>> {
+    let people = sql::people(tx, org_id, after, most).await?;
+    let last = people.last().map(|(last, _)| *last);
+    Ok(last.map(|last| (people, last)))
+}
+
 /// Gives the people of a page, and all their rows, the subjects that `hash` makes; none after the last page.
 pub async fn move_page(
     tx: &mut Tx,
@@ -132,9 +144,9 @@ pub async fn move_page(
     org_id: &OrgId,
     after: Subject,
 ) -> Result<Option<Page>> {
-    let people = sql::people(tx, org_id, after, PAGE).await?;
-    let Some((last, _)) = people.last() else { return Ok(None) };
-    let (last, of_page) = (*last, people.len() as u64);
+    let Some((people, last)) = people_after(tx, org_id, after, PAGE).await? else {
+        return Ok(None);
+    };
     let moves: Vec<(Subject, Subject)> = people
         .iter()
         .map(|(subject, user_id)| (*subject, hash.subject(org_id, user_id)))
@@ -143,7 +155,7 @@ pub async fn move_page(
     let mut others = vec!["subjects"];
     others.extend(tables.others);
     move_rows(tx, tables.of_people.iter().collect(), &others, org_id, &moves).await?;
-    Ok(Some(Page { last, people: of_page, moved: moves.len() as u64 }))
+    Ok(Some(Page { last, people: people.len() as u64, moved: moves.len() as u64 }))
 }
 
 /// The same for the organization's own rows.
@@ -248,10 +260,11 @@ pub async fn astray(
     org_id: &OrgId,
     after: Subject,
 ) -> Result<Option<Page>> {
-    let people = sql::people(tx, org_id, after, PAGE).await?;
-    let Some((last, _)) = people.last() else { return Ok(None) };
+    let Some((people, last)) = people_after(tx, org_id, after, PAGE).await? else {
+        return Ok(None);
+    };
     let stray = people.iter().filter(|(subject, user)| *subject != hash.subject(org_id, user));
-    Ok(Some(Page { last: *last, people: people.len() as u64, moved: stray.count() as u64 }))
+    Ok(Some(Page { last, people: people.len() as u64, moved: stray.count() as u64 }))
 }
 
 /// The subject that the person stands under in this database whose subject under some key is `subject`: what was noted
@@ -269,9 +282,10 @@ pub async fn find(
     }
     let mut after = Subject::default();
     loop {
-        let people = sql::people(tx, org_id, after, 10 * PAGE).await?;
-        let Some((last, _)) = people.last() else { return Ok(None) };
-        after = *last;
+        let Some((people, last)) = people_after(tx, org_id, after, 10 * PAGE).await? else {
+            return Ok(None);
+        };
+        after = last;
         let found = people.iter().find(|(_, user_id)| {
             hashes.iter().any(|hash| hash.subject(org_id, user_id) == subject)
         });
