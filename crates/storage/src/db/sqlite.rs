@@ -33,6 +33,8 @@ const BATCH: usize = 256;
 /// Pages that the log holds before they are copied into the database, 32 MB: a page that changed ten times in between is
 /// copied once.
 const PAGES_BETWEEN_CHECKPOINTS: &str = "8000";
+/// Bytes that the log's file keeps when it begins anew: a read of seconds, past which it cannot begin anew, makes it grow.
+const KEPT_LOG_BYTES: &str = "50331648";
 /// Room that a healthy data folder has: a batch of ordinary publishes.
 const SPACE_FOR_WRITES: usize = 1 << 20;
 
@@ -98,6 +100,7 @@ impl Sqlite {
             .pragma("secure_delete", "ON")
             .pragma("temp_store", "MEMORY")
             .pragma("wal_autocheckpoint", PAGES_BETWEEN_CHECKPOINTS)
+            .pragma("journal_size_limit", KEPT_LOG_BYTES)
             .disable_statement_logging();
         let same_file = SameFile::of(file)
             .map_err(|e| Error::Internal(format!("cannot open {}: {e}", file.display())))?;
