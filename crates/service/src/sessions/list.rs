@@ -82,9 +82,10 @@ pub async fn list(app: &App, org_id: &OrgId, input: ListSessions) -> Result<Sess
         .db
         .read_standby("sessions.list", (org_id.to_owned(), filter), move |tx, (org_id, filter)| {
             Box::pin(async move {
-                let (sessions, reached) = find(tx, org_id, filter, limit + 1, time).await?;
-                let total = match count {
-                    true => count_all(tx, org_id, filter, time).await?,
+                let deadline = Instant::now() + time;
+                let (sessions, reached) = find(tx, org_id, filter, limit + 1, deadline).await?;
+                let total = match count && reached.is_none() {
+                    true => count_all(tx, org_id, filter, deadline).await?,
                     false => None,
                 };
                 Ok((sessions, reached, total))
@@ -110,9 +111,9 @@ async fn find(
     org_id: &OrgId,
     filter: &SessionFilter,
     most: i64,
-    time: Duration,
+    deadline: Instant,
 ) -> Result<(Vec<ListedSession>, Option<Place>)> {
-    let mut parts = Parts::of(filter, time);
+    let mut parts = Parts::of(filter, deadline);
     let mut found = Vec::new();
     while let Some(part) = parts.next(tx, org_id).await? {
         let missing = most - i64::try_from(found.len()).unwrap_or(most);
@@ -129,10 +130,10 @@ async fn count_all(
     tx: &mut Tx,
     org_id: &OrgId,
     filter: &SessionFilter,
-    time: Duration,
+    deadline: Instant,
 ) -> Result<Option<i64>> {
     let everywhere = SessionFilter { after: None, ..filter.clone() };
-    let mut parts = Parts::of(&everywhere, time);
+    let mut parts = Parts::of(&everywhere, deadline);
     let mut total = 0;
     while let Some(part) = parts.next(tx, org_id).await? {
         total += sql::count_sessions(tx, org_id, part, MOST_COUNTED - total).await?;
@@ -154,13 +155,8 @@ struct Parts {
 }
 
 impl Parts {
-    fn of(filter: &SessionFilter, time: Duration) -> Self {
-        Parts {
-            filter: filter.clone(),
-            size: FIRST_PART,
-            deadline: Instant::now() + time,
-            begun: None,
-        }
+    fn of(filter: &SessionFilter, deadline: Instant) -> Self {
+        Parts { filter: filter.clone(), size: FIRST_PART, deadline, begun: None }
     }
 
     async fn next(&mut self, tx: &mut Tx, org_id: &OrgId) -> Result<Option<&SessionFilter>> {
