@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use crate::evaluation::talk;
 use crate::support::{Calls, Cluster, Model, NOW, Process, new_schema, throughout, until, within};
 
-/// Longer than a lease and than the patience of a request.
-const OUTAGE_SECONDS: u64 = 25;
+/// Longer than a lease, and six times the patience of a request.
+const OUTAGE_SECONDS: u64 = 60;
 
 const JUDGE: Model = Model {
     marker: "parcel-",
