@@ -50,6 +50,8 @@ struct Args {
 }
 
 const REPLICAS: usize = 3;
+/// Work that waits is waited for as long as it becomes less in this time.
+const STANDSTILL: Duration = Duration::from_secs(60);
 const GOVERNOR: &str = "governor-governor-governor-governor";
 const OPERATOR: &str = "operator-operator-operator-operator";
 const JUDGE: Model = Model {
@@ -84,6 +86,9 @@ fn start(url: &str, judge: &str, port: u16) -> Replica {
         .env("EVENHAND_GOVERNANCE_BEARER", GOVERNOR)
         .env("EVENHAND_DASHBOARD_KEY", OPERATOR)
         .env("EVENHAND_LEARNING__EXTRACTOR", "off")
+        // Three replicas with a judge that takes 150 ms: 160 verdicts a second, more than clients publish.
+        .env("EVENHAND_JOBS__CONCURRENCY", "8")
+        .env("EVENHAND_JUDGE__CONCURRENCY", "8")
         .env("EVENHAND_JUDGE__MODEL", "openai/counting")
         .env("EVENHAND_LOG__LEVEL", "off")
         .env("OPENAI_BASE_URL", judge)
@@ -303,9 +308,13 @@ async fn look(
     troubles: &BTreeMap<&str, usize>,
 ) -> bool {
     let open = "SELECT COUNT(*) FROM jobs WHERE state = 'open' AND kind IN ('evaluate_session', 'erase_user')";
-    let begun = Instant::now();
-    while server.number(open).await > 0 && begun.elapsed() < Duration::from_secs(240) {
+    let (mut left, mut since) = (i64::MAX, Instant::now());
+    while left > 0 && since.elapsed() < STANDSTILL {
         tokio::time::sleep(Duration::from_millis(200)).await;
+        let now = server.number(open).await;
+        if now < left {
+            (left, since) = (now, Instant::now());
+        }
     }
     let sessions = seen.sessions.lock().unwrap().clone();
     let stored = server.numbers("SELECT substr(request_id, 2)::bigint FROM requests").await;
