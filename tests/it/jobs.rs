@@ -8,6 +8,7 @@ use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use service::app::App;
 use service::credentials::Role;
+use storage::db::Changes;
 use storage::error::{Code, Error, Result};
 use storage::jobs::{self, Children, Claim, Handler, NewJob, OnDuplicate, Outcome, Runner};
 use storage::subjects::barrier;
@@ -77,6 +78,26 @@ async fn claim(app: &App, limit: usize) -> Vec<Claim> {
 async fn finish(app: &App, job: &Claim) -> Result<()> {
     let input = (job.clone(), app.clock.now());
     app.db.write("test.finish", input, |tx, (job, now)| Box::pin(jobs::finish(tx, job, *now))).await
+}
+
+/// Writes something and finishes the job, in two statements or handed over at once.
+async fn write_and_finish(app: &App, job: &Claim, at_once: bool) -> Result<()> {
+    const WRITE: &str = "INSERT INTO installation (key, value) VALUES ('fenced', 'written')";
+    app.db
+        .write("test.fenced", job.clone(), move |tx, job| {
+            Box::pin(async move {
+                if at_once {
+                    let mut changes = Changes::default();
+                    changes.all_together();
+                    changes.add(WRITE, Vec::new());
+                    jobs::add_finish(&mut changes, job, NOW);
+                    return tx.apply(changes).await.map(|numbers| assert_eq!(numbers, [0; 0]));
+                }
+                storage::run!(tx, WRITE)?;
+                jobs::finish(tx, job, NOW).await
+            })
+        })
+        .await
 }
 
 /// The queue as operators see it: `kind state count` lines.
@@ -158,25 +179,16 @@ async fn a_lease_that_ran_out_is_taken_over_and_the_first_worker_cannot_finish(t
     assert_eq!((fresh.job_id.as_str(), fresh.attempts), (slow.job_id.as_str(), 2));
     assert!(!jobs::extend(app, &slow).await.unwrap());
     // Nothing the slow worker does counts, and what it wrote with it is gone too.
-    let input = (slow.clone(), ());
-    let lost = app
-        .db
-        .write("test.fenced", input, |tx, (job, ())| {
-            Box::pin(async move {
-                storage::run!(
-                    tx,
-                    "INSERT INTO installation (key, value) VALUES ('fenced', 'written')"
-                )?;
-                jobs::finish(tx, job, NOW).await
-            })
-        })
-        .await;
-    assert!(matches!(lost, Err(Error::LeaseLost)), "{lost:?}");
-    assert_eq!(t.number("SELECT COUNT(*) FROM installation WHERE key = 'fenced'").await, 0);
+    for at_once in [false, true] {
+        let lost = write_and_finish(app, &slow, at_once).await;
+        assert!(matches!(lost, Err(Error::LeaseLost)), "{lost:?}");
+        assert_eq!(t.number("SELECT COUNT(*) FROM installation WHERE key = 'fenced'").await, 0);
+    }
     jobs::fail(app, &slow, &Error::LeaseLost).await.unwrap();
     jobs::release(app, &slow).await.unwrap();
     assert_eq!(states(app).await, ["test running 1"]);
-    finish(app, &fresh).await.unwrap();
+    write_and_finish(app, &fresh, true).await.unwrap();
+    assert_eq!(t.number("SELECT COUNT(*) FROM installation WHERE key = 'fenced'").await, 1);
     assert_eq!(states(app).await, ["test done 1"]);
     assert!(matches!(finish(app, &fresh).await, Err(Error::LeaseLost)), "once is enough");
 }

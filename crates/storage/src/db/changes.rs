@@ -13,7 +13,7 @@ use sqlx::types::Json;
 use sqlx::{AssertSqlSafe, SqlSafeStr};
 
 use super::dialect::{for_rows, rendered, renumber};
-use super::{Arguments, Engine, Tx};
+use super::{Arguments, Engine, Subject, Tx};
 use crate::error::{Error, Result};
 use base::owner::{OrgId, UserId};
 
@@ -24,6 +24,7 @@ pub enum Value<'a> {
     Organization(&'a OrgId),
     /// Bound as the user's subject.
     User(Option<&'a UserId>),
+    Subject(Subject),
     Integer(Option<i64>),
     Fraction(Option<f64>),
     Flag(Option<bool>),
@@ -53,6 +54,12 @@ impl<'a> From<&'a OrgId> for Value<'a> {
 impl<'a> From<&'a UserId> for Value<'a> {
     fn from(id: &'a UserId) -> Self {
         Value::User(Some(id))
+    }
+}
+
+impl From<Subject> for Value<'_> {
+    fn from(subject: Subject) -> Self {
+        Value::Subject(subject)
     }
 }
 
@@ -114,11 +121,17 @@ struct Numbered {
     rows: usize,
 }
 
+/// End of a statement that has to change a row. Numbers of rows are positive.
+const FOUND: &str = "RETURNING CAST(-1 AS BIGINT)";
+const IS_FOUND: i64 = -1;
+
 /// Statements to be applied in order.
 #[derive(Default)]
 pub struct Changes<'a> {
     statements: Vec<(Cow<'static, str>, Vec<Value<'a>>)>,
     numbered: Option<Numbered>,
+    /// The error of [`Changes::add_needed`].
+    needed: Option<fn() -> Error>,
     /// The first of those that may run as one.
     together_from: Option<usize>,
 }
@@ -138,6 +151,18 @@ impl<'a> Changes<'a> {
     /// Adds a statement with its parameters `$1`, `$2`, …
     pub fn add(&mut self, sql: &'static str, values: Vec<Value<'a>>) {
         self.statements.push((Cow::Borrowed(sql), values));
+    }
+
+    /// Adds a statement that has to change a row; where it finds none, nothing is applied, and the error is `otherwise`.
+    pub fn add_needed(
+        &mut self,
+        sql: &'static str,
+        values: Vec<Value<'a>>,
+        otherwise: fn() -> Error,
+    ) {
+        debug_assert!(self.needed.is_none(), "one statement is needed");
+        self.needed = Some(otherwise);
+        self.statements.push((Cow::Owned(format!("{sql} {FOUND}")), values));
     }
 
     /// Adds a statement that makes `rows` rows, which the engine numbers by `column`: their numbers come first in what is
@@ -236,6 +261,7 @@ fn bind_all(arguments: Arguments, values: Vec<Value<'_>>) -> Arguments {
         Value::Text(text) => arguments.bind(text),
         Value::Organization(org_id) => arguments.bind_organization(org_id),
         Value::User(user_id) => arguments.bind_user(user_id),
+        Value::Subject(subject) => arguments.bind(subject),
         Value::Integer(number) => arguments.bind(number),
         Value::Fraction(number) => arguments.bind(number),
         Value::Flag(flag) => arguments.bind(flag),
@@ -252,6 +278,7 @@ impl Tx {
         }
         let mut returned: Vec<(i64,)> = Vec::new();
         let numbered = changes.numbered;
+        let needed = changes.needed;
         let changes = changes.rendered(self.engine());
         let statements = match self.engine() {
             Engine::Sqlite => vec![changes.for_sqlite()],
@@ -263,6 +290,10 @@ impl Tx {
             returned.extend(self.fetch_all::<(i64,)>(sql, arguments).await?);
         }
         let mut returned: Vec<i64> = returned.into_iter().map(|(number,)| number).collect();
+        if let Some(otherwise) = needed {
+            let found = returned.iter().position(|number| *number == IS_FOUND);
+            returned.remove(found.ok_or_else(otherwise)?);
+        }
         if let Some(Numbered { rows, .. }) = numbered {
             match self.engine() {
                 Engine::Sqlite => all_of_last(&mut returned, rows)?,

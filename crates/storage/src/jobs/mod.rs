@@ -33,10 +33,11 @@ use base::owner::{OrgId, UserId};
 
 pub use recurring::Recurring;
 pub use rules::{
-    NewChild, cancel, cancel_children, child_costs, children, claim, claim_one, close_child, dead,
-    enqueue, enqueue_children, extend, fail, failed_children, find, finish, finish_anyway, gather,
-    give_up, go_on, hold, is_due, latest, lock_held, newest, oldest_due_age, oldest_due_age_of,
-    open_children, plan, postpone, record_gauges, release, remember, retry, summary,
+    NewChild, add_finish, cancel, cancel_children, child_costs, children, claim, claim_one,
+    close_child, dead, enqueue, enqueue_children, extend, fail, failed_children, find, finish,
+    finish_anyway, gather, give_up, go_on, hold, is_due, latest, lock_held, newest, oldest_due_age,
+    oldest_due_age_of, open_children, plan, postpone, record_gauges, release, remember, retry,
+    summary,
 };
 pub use runner::{Runner, drive, run_until_idle, run_until_idle_by};
 pub(crate) use sql::END_LEASES;

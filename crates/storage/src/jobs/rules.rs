@@ -9,7 +9,7 @@ use super::{
     Child, Children, Claim, DeadJob, Gathering, GoOn, HeldJob, JobCount, JobState, JobView, NewJob,
     Planned, StartedJob, sql, stored,
 };
-use crate::db::Tx;
+use crate::db::{Changes, Tx};
 use crate::error::{Code, Error, Result};
 use crate::runtime::Runtime;
 use crate::subjects::SubjectWrite;
@@ -118,6 +118,11 @@ pub async fn finish(tx: &mut Tx, job: &Claim, now: i64) -> Result<()> {
     } else {
         Err(Error::LeaseLost)
     }
+}
+
+/// [`finish`] among the changes that write the result.
+pub fn add_finish<'a>(changes: &mut Changes<'a>, job: &'a Claim, now: i64) {
+    sql::add_close(changes, job, JobState::Done, now);
 }
 
 /// Keeps the lease for another period; false when it is lost.

@@ -363,6 +363,29 @@ pub async fn close_anyway(tx: &mut Tx, job: &Claim, now: i64) -> Result<bool> {
     Ok(touched == 1)
 }
 
+/// The statement of [`close`].
+const CLOSE: &str = "UPDATE jobs SET
+         state = CASE WHEN moves = $4 THEN $5 ELSE 'open' END,
+         finished_at = CASE WHEN moves = $4 THEN $7 ELSE NULL END,
+         attempts = CASE WHEN moves = $4 THEN attempts ELSE 0 END,
+         last_error = CASE WHEN moves = $4 THEN COALESCE($6, last_error) ELSE NULL END,
+         lease_until = NULL, lease_token = NULL
+     WHERE job_id = $1 AND subject = $2 AND lease_token = $3 AND state = 'open'";
+
+/// Adds [`close`] to changes, which are applied only if the job is held.
+pub fn add_close<'a>(changes: &mut Changes<'a>, job: &'a Claim, state: JobState, now: i64) {
+    let values = vec![
+        (&job.job_id).into(),
+        job.subject.into(),
+        (&job.lease_token).into(),
+        job.moves.into(),
+        state.as_str().into(),
+        None::<&str>.into(),
+        now.into(),
+    ];
+    changes.add_needed(CLOSE, values, || Error::LeaseLost);
+}
+
 /// Ends a held job; one that was moved meanwhile opens again at its new time. False when it is not held.
 pub async fn close(
     tx: &mut Tx,
@@ -371,23 +394,8 @@ pub async fn close(
     error: Option<&str>,
     now: i64,
 ) -> Result<bool> {
-    let touched = run!(
-        tx,
-        "UPDATE jobs SET
-             state = CASE WHEN moves = $4 THEN $5 ELSE 'open' END,
-             finished_at = CASE WHEN moves = $4 THEN $7 ELSE NULL END,
-             attempts = CASE WHEN moves = $4 THEN attempts ELSE 0 END,
-             last_error = CASE WHEN moves = $4 THEN COALESCE($6, last_error) ELSE NULL END,
-             lease_until = NULL, lease_token = NULL
-         WHERE job_id = $1 AND subject = $2 AND lease_token = $3 AND state = 'open'",
-        &job.job_id,
-        job.subject,
-        &job.lease_token,
-        job.moves,
-        state,
-        error,
-        now
-    )?;
+    let touched =
+        run!(tx, CLOSE, &job.job_id, job.subject, &job.lease_token, job.moves, state, error, now)?;
     Ok(touched == 1)
 }
 
