@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{ConnectOptions, Connection, Row};
 
-use super::{Held, Tx, migrations};
+use super::{Held, Tx, Work, migrations};
 use crate::error::Result;
 use crate::{row, rows};
 
@@ -231,13 +231,27 @@ impl Tx {
         sequence: &'static str,
         count: usize,
     ) -> Result<Option<Vec<i64>>> {
+        if !self.is_at_place() {
+            return Ok(None);
+        }
+        let wanted = (sequence, i64::try_from(count).unwrap_or(i64::MAX));
+        let numbers = self.read_afar(&wanted, &|tx, (name, count)| {
+            let sql = "SELECT nextval(CAST($1 AS regclass)) FROM generate_series(1, $2)";
+            Box::pin(async move { rows!(tx, (i64,), sql, name, count) })
+        });
+        Ok(Some(numbers.await?.into_iter().map(|(number,)| number).collect()))
+    }
+
+    /// Reads, with a single statement, what the organization owns and only the coordinator has: as it is now, not as it
+    /// was when the transaction began. Elsewhere it is a read like any other.
+    pub async fn read_afar<I, T, F>(&mut self, input: &I, work: &F) -> Result<T>
+    where
+        I: Sync,
+        F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T> + Sync,
+    {
         match self {
-            Tx::Postgres(Held { at: Some(at), .. }) => {
-                let count = i64::try_from(count).unwrap_or(i64::MAX);
-                let numbers = at.coordinator.numbers(sequence, count).await?;
-                Ok(Some(numbers))
-            }
-            _ => Ok(None),
+            Tx::Postgres(Held { at: Some(at), .. }) => at.coordinator.read_now(input, work).await,
+            _ => work(self, input).await,
         }
     }
 

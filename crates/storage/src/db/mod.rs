@@ -200,7 +200,23 @@ impl Db {
         I: Send + Sync,
         F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T> + Send + Sync,
     {
-        self.read_as(name, Reading::Snapshot, input, work).await
+        self.read_as(name, Reading::Snapshot, None, input, work).await
+    }
+
+    /// [`Db::read`] of what a person owns, at their place, and of what every server has a copy of; the rest by
+    /// [`Tx::read_afar`]. Without a place, or where it cannot be used, it is a read like any other.
+    pub async fn read_at<I, T, F>(
+        &self,
+        name: &'static str,
+        place: Option<&Place>,
+        input: I,
+        work: F,
+    ) -> Result<T>
+    where
+        I: Send + Sync,
+        F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T> + Send + Sync,
+    {
+        self.read_as(name, Reading::Snapshot, place, input, work).await
     }
 
     /// [`Db::read`] for `work` that is a single statement: it sees one snapshot without a transaction around it,
@@ -210,7 +226,7 @@ impl Db {
         I: Send + Sync,
         F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T> + Send + Sync,
     {
-        self.read_as(name, Reading::OneStatement, input, work).await
+        self.read_as(name, Reading::OneStatement, None, input, work).await
     }
 
     /// [`Db::read`] where an answer may be a second old: overviews, lists and exports. `database.read_url` leads it to
@@ -220,13 +236,14 @@ impl Db {
         I: Send + Sync,
         F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T> + Send + Sync,
     {
-        self.read_as(name, Reading::MayBeOld, input, work).await
+        self.read_as(name, Reading::MayBeOld, None, input, work).await
     }
 
     async fn read_as<I, T, F>(
         &self,
         name: &'static str,
         reading: Reading,
+        place: Option<&Place>,
         input: I,
         work: F,
     ) -> Result<T>
@@ -239,7 +256,7 @@ impl Db {
             let result = match &self.storage {
                 Storage::None => Err(no_storage()),
                 Storage::Sqlite(db) => db.read(reading, &input, &work).await,
-                Storage::Postgres(db) => db.read(reading, &input, &work).await,
+                Storage::Postgres(db) => db.read(reading, place, &input, &work).await,
             };
             self.note(name, started, &result);
             result

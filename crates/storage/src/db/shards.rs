@@ -20,6 +20,8 @@ use crate::rows;
 
 /// For how long everything goes over the coordinator after it was not possible to do without.
 const PAUSE: Duration = Duration::from_secs(5);
+/// Statements that a connection to such a server keeps: each shard has its own of every text.
+const STATEMENTS: usize = 1024;
 /// A wait for a lock that Citus would not find to be one in a circle: it knows only its own transactions.
 pub(super) const LOCK_TIMEOUT: &str = "SET lock_timeout = '5s'";
 
@@ -163,6 +165,7 @@ impl Places {
         let mut servers = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
         let open = || {
             let options = self.options.clone().host(host).port(port);
+            let options = options.statement_cache_capacity(STATEMENTS);
             let hosts = Arc::new(Hosts::one(options.clone()));
             (
                 options_of(&hosts, self.connections, Some(LOCK_TIMEOUT)).connect_lazy_with(options),

@@ -143,10 +143,24 @@ impl Postgres {
         Ok(db)
     }
 
-    pub(super) async fn read<I, T, F>(&self, reading: Reading, input: &I, work: &F) -> Result<T>
+    pub(super) async fn read<I, T, F>(
+        &self,
+        reading: Reading,
+        place: Option<&Place>,
+        input: &I,
+        work: &F,
+    ) -> Result<T>
     where
         F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T>,
     {
+        if let Some(place) = place {
+            match self.read_at(place, input, work).await {
+                Err(Error::Storage(cause)) if shards::is_astray(&cause) => {
+                    self.leave(&cause, Some(place));
+                }
+                result => return result.map_err(classify),
+            }
+        }
         if let (Reading::MayBeOld, Some(standby)) = (reading, &self.standby) {
             match self.read_once(&standby.pool, Reading::Snapshot, input, work).await {
                 Err(Error::Storage(error)) => {
@@ -173,6 +187,17 @@ impl Postgres {
                 result => return result.map_err(classify),
             }
         }
+    }
+
+    async fn read_at<I, T, F>(&self, place: &Place, input: &I, work: &F) -> Result<T>
+    where
+        F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T>,
+    {
+        let (db, place) = (self.clone(), place.clone());
+        // As in `begin_snapshot`.
+        let begun = self.tasks.spawn(async move { db.begin_at(SNAPSHOT, place.shard()).await });
+        let mut tx = begun.await.unwrap_or(Err(sqlx::Error::WorkerCrashed))?;
+        work(&mut tx, input).await
     }
 
     async fn read_once<I, T, F>(
@@ -228,8 +253,9 @@ impl Postgres {
         match places.find(subject) {
             Ok(place) => place,
             Err(()) => {
-                let looked =
-                    self.read(Reading::Snapshot, &(), &|tx, ()| Box::pin(shards::look(tx))).await;
+                let looked = self
+                    .read(Reading::Snapshot, None, &(), &|tx, ()| Box::pin(shards::look(tx)))
+                    .await;
                 match looked {
                     Ok(found) => places.learn(found),
                     Err(error) => tracing::debug!(%error, "places are not known"),
@@ -239,14 +265,12 @@ impl Postgres {
         }
     }
 
-    /// Numbers of a sequence, which is the coordinator's: those of one person grow wherever their rows are written.
-    pub(super) async fn numbers(&self, sequence: &'static str, count: i64) -> Result<Vec<i64>> {
-        let input = (sequence, count);
-        let numbers = self.read(Reading::OneStatement, &input, &|tx, (name, count)| {
-            let sql = "SELECT nextval(CAST($1 AS regclass)) FROM generate_series(1, $2)";
-            Box::pin(async move { crate::rows!(tx, (i64,), sql, name, count) })
-        });
-        Ok(numbers.await?.into_iter().map(|(number,)| number).collect())
+    /// What one statement gives now.
+    pub(super) async fn read_now<I, T, F>(&self, input: &I, work: &F) -> Result<T>
+    where
+        F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T>,
+    {
+        self.read(Reading::OneStatement, None, input, work).await
     }
 
     /// Runs on a task of its own, so that a caller who goes away does not cut the write short.
@@ -315,7 +339,7 @@ impl Postgres {
             Promise::Visible => BEGIN_VISIBLE,
         };
         let mut tx = match place {
-            Some(place) => self.begin_at(place.shard()).await,
+            Some(place) => self.begin_at(BEGIN, place.shard()).await,
             None => {
                 let begun = self.pool.begin_with(begin).await;
                 begun.map(|begun| self.tx(Held::transaction(begun, &self.subjects)))
@@ -337,9 +361,9 @@ impl Postgres {
     }
 
     /// A transaction on the server of a shard, which stays there until it ends.
-    async fn begin_at(&self, shard: &Arc<Shard>) -> sqlx::Result<Tx> {
+    async fn begin_at(&self, begin: &'static str, shard: &Arc<Shard>) -> sqlx::Result<Tx> {
         #[allow(clippy::disallowed_types)] // a number in a compiled-in text
-        let begin = sqlx::AssertSqlSafe(format!("BEGIN; SELECT hold_place({})", shard.number));
+        let begin = sqlx::AssertSqlSafe(format!("{begin}; SELECT hold_place({})", shard.number));
         let begun = shard.pool.begin_with(begin).await?;
         let at = AtPlace { shard: shard.clone(), coordinator: self.clone() };
         Ok(Tx::Postgres(Held { at: Some(at), ..Held::transaction(begun, &self.subjects) }))
@@ -379,7 +403,7 @@ impl Postgres {
     }
 
     pub(super) async fn self_check(&self) -> Result<Vec<(String, String)>> {
-        self.read(Reading::Snapshot, &(), &|tx, ()| {
+        self.read(Reading::Snapshot, None, &(), &|tx, ()| {
             Box::pin(async move {
                 let mut problems = Vec::new();
                 for (setting, wanted) in [("fsync", "on"), ("full_page_writes", "on")] {
@@ -405,7 +429,7 @@ impl Postgres {
     /// Names and number of the sessions of this database and role that are not this program's, as it calls itself now.
     /// Those that Citus opens for itself do not count.
     pub(super) async fn other_sessions(&self) -> Result<Vec<(String, i64)>> {
-        self.read(Reading::OneStatement, &(), &|tx, ()| {
+        self.read_now(&(), &|tx, ()| {
             Box::pin(async move {
                 crate::rows!(
                     tx,
@@ -431,7 +455,7 @@ impl Postgres {
     pub(super) async fn await_standby(&self) -> Result<bool> {
         let Some(standby) = &self.standby else { return Ok(true) };
         let written = self
-            .read(Reading::Snapshot, &(), &|tx, ()| {
+            .read(Reading::Snapshot, None, &(), &|tx, ()| {
                 Box::pin(async move {
                     crate::row!(tx, (String,), "SELECT pg_current_wal_flush_lsn()::text")
                 })

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use super::{Postgres, Reading};
+use super::Postgres;
 use crate::error::Result;
 use crate::rows;
 
@@ -27,7 +27,7 @@ impl Postgres {
     }
 
     async fn refresh_outgrown(&self) -> Result<()> {
-        let outgrown = self.read(Reading::OneStatement, &(), &|tx, ()| {
+        let outgrown = self.read_now(&(), &|tx, ()| {
             Box::pin(async move {
                 rows!(
                     tx,
