@@ -1,7 +1,11 @@
 //! On Citus a person's publishes go to the server that has their rows, wherever that is at the time.
 
+use service::webhooks::EventType;
+
+use crate::evaluation::{results, talk, work};
 use crate::publish::two_turns;
 use crate::support::{Backend, Server, TestApp, not_run, until};
+use crate::webhooks::refused_receiver;
 
 const SHARD_OF_U: &str = "get_shard_id_for_distribution_column('subjects', ";
 
@@ -68,4 +72,35 @@ async fn turns_are_in_order_when_their_person_moves_to_another_server() {
     let span = "SELECT MAX(interaction_id) - MIN(interaction_id) FROM interactions";
     assert_eq!(t.number(span).await, 29);
     assert_eq!(t.mismatches().await, 0);
+}
+
+/// On the rules' verdicts, on one that somebody asks for, and on the news of a failure, which only the coordinator knows
+/// who asks for.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn verdicts_are_written_at_the_place_of_their_person() {
+    let Some(t) = a_cluster().await else { return };
+    let server = t.serve().await;
+    refused_receiver(&t, "default", &[EventType::SessionFailed]).await;
+    let users = ["ada", "eve", "kim", "lou", "max"];
+    for user in users {
+        server.publish(&talk(user, "s1", user > "kim")).await.ok();
+    }
+    t.clock().advance(600);
+    work(&t).await;
+    let written = results(&server).await;
+    assert_eq!(written.len(), users.len(), "{written:?}");
+    let mut ids: Vec<i64> = written.iter().map(|r| r["result_id"].as_i64().unwrap()).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), users.len());
+    assert!(ids.last().is_some_and(|last| *last < 1000), "the coordinator's numbers: {ids:?}");
+    assert_eq!(t.number("SELECT COUNT(*) FROM webhook_deliveries").await, 3);
+    assert_eq!(
+        t.number("SELECT COUNT(*) FROM jobs WHERE kind = 'evaluate_session' AND state = 'done'")
+            .await,
+        5
+    );
+    assert_eq!(t.mismatches().await, 0);
+    // None was led back to the coordinator, after which all are for a while.
+    assert!(has_place(&t, "ada").await);
 }

@@ -94,7 +94,7 @@ pub async fn delete_session(
                 let org_id = &deletion.org_id;
                 let user_id = sessions::owner(tx, org_id, session_id, user_id.as_ref()).await?;
                 // Gone meanwhile: what a publish brings back now is not what was asked about.
-                if !rows::lock_session(tx, org_id, &user_id, session_id).await? {
+                if !sessions::lock_session(tx, org_id, &user_id, session_id).await? {
                     return Err(Error::not_found("session"));
                 }
                 let deleted = delete_with_findings(tx, org_id, &user_id, session_id).await?;
@@ -164,7 +164,7 @@ async fn delete_some(tx: &mut Tx, app: &App, deletion: &Deletion) -> Result<(u64
     let org_id = &deletion.org_id;
     let (mut sessions, mut requests) = (0, 0);
     for (user_id, session_id) in rows::first_sessions(tx, org_id, SOME).await? {
-        if rows::lock_session(tx, org_id, &user_id, &session_id).await? {
+        if sessions::lock_session(tx, org_id, &user_id, &session_id).await? {
             requests += delete_with_findings(tx, org_id, &user_id, &session_id).await?;
         }
         sessions += 1;
@@ -228,7 +228,7 @@ async fn settle(
     session_id: &str,
 ) -> Result<()> {
     // Without the row there is nothing to sum up, and nothing that would keep a publish from coming in between.
-    if !rows::lock_session(tx, org_id, user_id, session_id).await? {
+    if !sessions::lock_session(tx, org_id, user_id, session_id).await? {
         return Ok(());
     }
     if !rows::has_requests(tx, org_id, user_id, session_id).await? {

@@ -34,7 +34,7 @@ pub async fn record_outcome(
                 let subject = barrier::open(tx, org_id, &user_id, now).await?;
                 subject.admits(Some(outcome.occurred_at), now)?;
                 // Held until the end, so that a deletion of the session takes the outcome with it.
-                rows::lock_session(tx, org_id, &user_id, &outcome.session_id).await?;
+                sessions::lock_session(tx, org_id, &user_id, &outcome.session_id).await?;
                 let session = rows::find_session(tx, org_id, &user_id, &outcome.session_id).await?;
                 let session = session.ok_or_else(|| Error::not_found("session"))?;
                 let current = rows::newest_outcome(tx, &subject, &outcome.session_id).await?;

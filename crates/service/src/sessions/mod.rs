@@ -26,13 +26,13 @@ pub use list::{ListSessions, list};
 pub use new_turn::{ITEMS, InteractionData, LEARNINGS_PER_REQUEST};
 pub use outcomes::{ListedOutcome, NewOutcome, OutcomeFilter, SessionOutcome, list_outcomes};
 pub use reads::{
-    GetInteractions, GetRequests, Snapshot, Transcript, get_interactions, get_requests, hold, idle,
+    GetInteractions, GetRequests, Snapshot, Transcript, get_interactions, get_requests, idle,
     next_organization, owner, transcript_in,
 };
 pub use sql::{
     SessionInWindow, TurnSelection, arrivals, arrivals_beside, citations, count_arrivals,
-    first_turns, in_window, interactions_by_ids, recount_mismatches, request_for_learning, said,
-    snapshot,
+    first_turns, in_window, interactions_by_ids, lock_session, recount_mismatches,
+    request_for_learning, said, snapshot,
 };
 
 /// The rows of sessions, for intake, which writes and deletes them.
@@ -41,7 +41,7 @@ pub mod rows {
         NewRequest, RequestColumns, RequestFilter, RequestRows, StoredAnswer, delete_interaction,
         delete_request, delete_session, find_answers, find_exposures, find_session, finish_session,
         first_sessions, has_request_beginning, has_requests, insert_outcome, insert_requests,
-        locate_requests, lock_idle_session, lock_session, newest_outcome, recount_session,
+        locate_requests, lock_idle_session, newest_outcome, recount_session,
     };
 }
 

@@ -231,20 +231,6 @@ pub async fn idle(
         .await
 }
 
-/// Holds a session until the transaction ends, so that what is written about it goes with it when it is deleted;
-/// gives the state of its turns, or nothing when there is no such session.
-pub async fn hold(
-    tx: &mut Tx,
-    org_id: &OrgId,
-    user_id: &UserId,
-    session_id: &str,
-) -> Result<Option<Snapshot>> {
-    if !sql::lock_session(tx, org_id, user_id, session_id).await? {
-        return Ok(None);
-    }
-    sql::snapshot(tx, org_id, user_id, session_id).await.map(Some)
-}
-
 /// The state of a session's turns. Turns are never changed and their ids only grow: equal states are the same
 /// turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx_macros::FromRow)]

@@ -24,7 +24,8 @@ pub async fn emit(
     subject: Option<&SubjectWrite>,
     event: &Event,
 ) -> Result<()> {
-    for webhook in sql::list(tx, org_id).await? {
+    let webhooks = tx.read_afar(org_id, &|tx, org_id| Box::pin(sql::list(tx, org_id)));
+    for webhook in webhooks.await? {
         if webhook.enabled && webhook.events.contains(&event.kind()) {
             enqueue(tx, app, org_id, &webhook, subject, event).await?;
         }

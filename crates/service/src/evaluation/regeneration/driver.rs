@@ -541,14 +541,15 @@ impl Saved {
         let mut is_overtaken = false;
         if let Ok(found) = &self.result {
             payload.cost_usd = found.cost_usd();
-            let there = sessions::hold(tx, org_id, user_id, session_id).await?;
-            match (there, found) {
-                (Some(there), NewVerdicts::Session(ruling)) => {
+            let is_there = sessions::lock_session(tx, org_id, user_id, session_id).await?;
+            match found {
+                _ if !is_there => failure = Some("the session was deleted".to_owned()),
+                NewVerdicts::Session(ruling) => {
+                    let there = sessions::snapshot(tx, org_id, user_id, session_id).await?;
                     let newer = grading::is_overtaken(tx, &subject, session_id, ruling, there);
                     is_overtaken = !self.is_diff && newer.await?;
                 }
-                (Some(_), NewVerdicts::Shadow(_) | NewVerdicts::Kept) => {}
-                (None, _) => failure = Some("the session was deleted".to_owned()),
+                NewVerdicts::Shadow(_) | NewVerdicts::Kept => {}
             }
         }
         let (parent, payload) = (&self.parent, jobs::stored(&payload));

@@ -20,7 +20,7 @@ use crate::webhooks::{self, Event};
 use base::owner::{OrgId, UserId};
 use judge::prompts::{Kind, Rubric};
 use judge::{Context, Grader, JudgeError, Turn, offline};
-use storage::db::{Changes, Tx};
+use storage::db::{Changes, Place, Tx, Work};
 use storage::error::Result;
 use storage::jobs::{self, NewJob, OnDuplicate};
 use storage::subjects::{SubjectWrite, barrier};
@@ -35,6 +35,8 @@ pub struct LoadedSession {
     pub consent: Arc<SubjectConsent>,
     /// The judge of the organization's order that is available.
     pub judge: Arc<Grader>,
+    /// True if there is a judgement on the latest version of the agent, decided or not.
+    pub has_judgement: bool,
 }
 
 /// Reads a session; nothing when there is none, or when its user is being erased.
@@ -46,10 +48,12 @@ pub async fn load(
 ) -> Result<Option<LoadedSession>> {
     let person = (app.db.clone(), org_id.to_owned(), user_id.to_owned());
     let input = (person, session_id.to_owned(), app.clock.now());
+    let place = app.db.place_of(org_id, user_id).await;
     let read = app
         .db
-        .read("evaluation.load", input, |tx, ((db, org_id, user_id), session_id, now)| {
+        .read_at("evaluation.load", place.as_ref(), input, |tx, (person, session_id, now)| {
             Box::pin(async move {
+                let (db, org_id, user_id) = person;
                 let found = sessions::transcript_in(tx, org_id, user_id, session_id).await?;
                 let Some(transcript) = found else { return Ok(None) };
                 let epoch = barrier::open_epoch(tx, org_id, user_id).await?;
@@ -60,16 +64,18 @@ pub async fn load(
                     user_id: user_id.clone(),
                     epoch,
                 };
-                let config = organization::config_in(tx, org_id).await?.config;
+                let config = tx.read_afar(org_id, &config_of).await?;
                 let turns = &transcript.interactions;
                 let candidates = candidates::find(tx, org_id, user_id, turns, *now).await?;
-                let model = learned::sql::current_number(tx, org_id).await?;
+                let model = tx.read_afar(org_id, &model_of).await?;
                 let snapshot = Snapshot::of(turns);
-                Ok(Some((transcript, snapshot, config, candidates, consent, model)))
+                let version = &transcript.session.agent_version;
+                let judged = sql::has_judgement(tx, org_id, user_id, session_id, version).await?;
+                Ok(Some((transcript, snapshot, config, candidates, consent, model, judged)))
             })
         })
         .await?;
-    let Some((transcript, snapshot, config, candidates, consent, model)) = read else {
+    let Some((transcript, snapshot, config, candidates, consent, model, judged)) = read else {
         return Ok(None);
     };
     let judge = Models::choose(app, org_id, &config, model).await?;
@@ -79,7 +85,25 @@ pub async fn load(
         learned::replace(app, org_id).await?;
     }
     let (org_id, consent) = (org_id.clone(), Arc::new(consent));
-    Ok(Some(LoadedSession { org_id, transcript, snapshot, config, candidates, consent, judge }))
+    Ok(Some(LoadedSession {
+        org_id,
+        transcript,
+        snapshot,
+        config,
+        candidates,
+        consent,
+        judge,
+        has_judgement: judged,
+    }))
+}
+
+fn config_of<'t>(tx: &'t mut Tx, org_id: &'t OrgId) -> Work<'t, OrganizationConfig> {
+    Box::pin(async move { Ok(organization::config_in(tx, org_id).await?.config) })
+}
+
+/// Number of the learned judge, if there is one.
+fn model_of<'t>(tx: &'t mut Tx, org_id: &'t OrgId) -> Work<'t, Option<i64>> {
+    Box::pin(learned::sql::current_number(tx, org_id))
 }
 
 impl LoadedSession {
@@ -257,8 +281,12 @@ pub const LEARNING_VERDICTS_CHANGED: &str = "tune_learnings";
 /// Verdicts that come within this time are looked at together.
 const GATHER_SECONDS: i64 = 60;
 
-/// Announces new verdicts on an organization's learnings, in the transaction that writes them.
+/// Announces new verdicts on an organization's learnings, in the transaction that writes them; at a person's place
+/// [`announce_ahead`] has done it.
 pub async fn announce_learning_verdicts(tx: &mut Tx, app: &App, org_id: &OrgId) -> Result<()> {
+    if tx.is_at_place() {
+        return Ok(());
+    }
     let job = NewJob {
         kind: LEARNING_VERDICTS_CHANGED,
         org_id,
@@ -273,10 +301,41 @@ pub async fn announce_learning_verdicts(tx: &mut Tx, app: &App, org_id: &OrgId) 
     jobs::enqueue(tx, app, job).await.map(drop)
 }
 
+/// Announces verdicts on learnings that are about to be written at a person's place, where the organization's job cannot
+/// be. It gathers for a minute, far longer than they can take.
+pub async fn announce_ahead(app: &Arc<App>, org_id: &OrgId) -> Result<()> {
+    let input = (app.clone(), org_id.clone());
+    app.db
+        .write("evaluation.announce_ahead", input, |tx, (app, org_id)| {
+            Box::pin(announce_learning_verdicts(tx, app, org_id))
+        })
+        .await
+}
+
+/// The place where a grade is written: that of the person. What the organization has to know is written before.
+pub async fn place_of_grade(
+    app: &Arc<App>,
+    org_id: &OrgId,
+    user_id: &UserId,
+    grade: Option<&SessionGrade>,
+) -> Result<Option<Place>> {
+    let place = app.db.place_of(org_id, user_id).await;
+    if place.is_some() && grade.is_some_and(SessionGrade::has_learning_verdicts) {
+        announce_ahead(app, org_id).await?;
+    }
+    Ok(place)
+}
+
 /// The judgement on a session with the verdicts on its learnings.
 pub struct SessionGrade {
     pub ruling: Ruling,
     pub learnings: LearningSet,
+}
+
+impl SessionGrade {
+    fn has_learning_verdicts(&self) -> bool {
+        self.learnings.rows.as_ref().is_some_and(|rows| !rows.is_empty())
+    }
 }
 
 /// Judges the session and what was retrieved for it. Learnings that cannot be judged right now do not hold the
@@ -308,33 +367,33 @@ pub async fn open_subject(
     barrier::open_again(tx, org_id, user_id, epoch, now).await
 }
 
-/// Writes the grade of a session that is held, with what was there when it was, after `before`.
+/// Writes the grade of a session that is held, after `before`.
 pub async fn write_grade(
     tx: &mut Tx,
     app: &App,
     before: Changes<'_>,
-    (subject, session_id, now_there): (&SubjectWrite, &str, Snapshot),
+    (subject, session_id): (&SubjectWrite, &str),
     grade: &SessionGrade,
 ) -> Result<()> {
     let now = app.clock.now();
     let mut ruling = grade.ruling.clone();
-    if is_overtaken(tx, subject, session_id, &ruling, now_there).await? {
+    let there = sql::standing(tx, subject, session_id, ruling.agent_version()).await?;
+    if is_overtaken(tx, subject, session_id, &ruling, there.turns).await? {
         return tx.apply(before).await.map(drop);
     }
     let mut changes = before;
     if let Some(rule) = ruling.of_rule() {
         return results::save_rule(tx, changes, subject, session_id, rule, now).await;
     }
-    let there = sql::standing(tx, subject, session_id, ruling.agent_version()).await?;
     tell_failure(tx, app, subject, session_id, (&ruling, &there)).await?;
     let set = &grade.learnings;
-    let found = (now_there, there.has_learning_verdicts);
+    let found = (there.turns, there.has_learning_verdicts);
     if !learning_verdicts::replace(&mut changes, subject, session_id, set, found, now)? {
         // The session changed under the judge: the old set stands until the new session is judged.
         ruling.set_learning_status(RetrievedLearningStatus::Pending);
     }
     results::save_ruling(tx, changes, subject, session_id, (&ruling, &there), now).await?;
-    if set.rows.as_ref().is_some_and(|rows| !rows.is_empty()) {
+    if grade.has_learning_verdicts() {
         announce_learning_verdicts(tx, app, subject.org_id()).await?;
     }
     if ruling.learning_status() == RetrievedLearningStatus::Pending {

@@ -52,7 +52,8 @@ async fn evaluate(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
             Box::pin(async move {
                 let subject = grading::open_subject(tx, app, &job.org_id, user, job.epoch).await?;
                 let now = app.clock.now();
-                if let Some(there) = sessions::hold(tx, &job.org_id, user, session).await? {
+                if sessions::lock_session(tx, &job.org_id, user, session).await? {
+                    let there = sessions::snapshot(tx, &job.org_id, user, session).await?;
                     let mut changes = Changes::default();
                     let replaced = learning_verdicts::replace(
                         &mut changes,

@@ -414,27 +414,41 @@ async fn save(
     session_id: String,
     grade: SessionGrade,
 ) -> Result<Outcome> {
+    let place = grading::place_of_grade(app, &job.org_id, &user_id, Some(&grade)).await?;
     let input = (app.clone(), job.clone(), user_id, session_id, grade);
     app.db
-        .write("evaluation.save_grade", input, |tx, (app, job, user_id, session_id, grade)| {
-            Box::pin(async move {
-                let subject =
-                    grading::open_subject(tx, app, &job.org_id, user_id, job.epoch).await?;
-                let now = app.clock.now();
-                // Deleted meanwhile: there is nothing to write about.
-                let held = sessions::hold(tx, &job.org_id, user_id, session_id).await?;
-                if let Some(now_there) = held {
+        .write_at(
+            "evaluation.save_grade",
+            place,
+            input,
+            |tx, (app, job, user, session_id, grade)| {
+                let user_id = user;
+                Box::pin(async move {
+                    let subject =
+                        grading::open_subject(tx, app, &job.org_id, user_id, job.epoch).await?;
+                    let now = app.clock.now();
+                    // Deleted meanwhile: there is nothing to write about.
                     let mut changes = Changes::default();
-                    let (decision, why) = grade.ruling.decision("on demand, ");
-                    if grade.ruling.evaluation_name() == AGENT_SUCCESS {
-                        sql::put_decision(&mut changes, &subject, session_id, decision, &why, now);
+                    jobs::add_finish(&mut changes, job, now);
+                    if sessions::lock_session(tx, &job.org_id, user_id, session_id).await? {
+                        let (decision, why) = grade.ruling.decision("on demand, ");
+                        if grade.ruling.evaluation_name() == AGENT_SUCCESS {
+                            sql::put_decision(
+                                &mut changes,
+                                &subject,
+                                session_id,
+                                decision,
+                                &why,
+                                now,
+                            );
+                        }
+                        let to = (&subject, session_id.as_str());
+                        return grading::write_grade(tx, app, changes, to, grade).await;
                     }
-                    let to = (&subject, session_id.as_str(), now_there);
-                    grading::write_grade(tx, app, changes, to, grade).await?;
-                }
-                jobs::finish(tx, job, now).await
-            })
-        })
+                    tx.apply(changes).await.map(drop)
+                })
+            },
+        )
         .await?;
     Ok(Outcome::Closed)
 }

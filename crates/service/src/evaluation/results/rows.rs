@@ -108,7 +108,10 @@ pub async fn save_ruling<'a>(
             if there.has_gap {
                 sql::close_gap(&mut before, subject, session_id, &result.agent_version);
             }
-            let result_id = there.withdrawn_result_id;
+            let result_id = match there.result_id.or(there.withdrawn_result_id) {
+                None => number_from_afar(tx).await?,
+                known => known,
+            };
             sql::put_result(&mut before, subject, session_id, result, result_id, now)?;
         }
         // Withdraws the verdict, if there is one, and writes the gap in its place.
@@ -131,6 +134,12 @@ pub async fn save_ruling<'a>(
         (Ruling::Decided(_), [_]) | (Ruling::Undecided(_), []) => Ok(()),
         _ => Err(not_stored()),
     }
+}
+
+/// Id of a new verdict, where rows are not numbered as they are stored.
+async fn number_from_afar(tx: &mut Tx) -> Result<Option<i64>> {
+    let numbers = tx.numbers_from_afar("evaluation_results_result_id_seq", 1).await?;
+    Ok(numbers.and_then(|numbers| numbers.first().copied()))
 }
 
 fn not_stored() -> Error {
@@ -165,7 +174,8 @@ pub async fn save_rule(
     new: &NewResult,
     now: i64,
 ) -> Result<()> {
-    sql::put_result(&mut before, subject, session_id, new, None, now)?;
+    let result_id = number_from_afar(tx).await?;
+    sql::put_result(&mut before, subject, session_id, new, result_id, now)?;
     match tx.apply(before).await?.as_slice() {
         [_] => Ok(()),
         _ => Err(not_stored()),

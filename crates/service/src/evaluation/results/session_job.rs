@@ -81,7 +81,7 @@ async fn evaluate(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
         _ => rule_evaluators::evaluate_all(&material),
     };
     // On demand or by a regeneration: the verdict is about these very turns.
-    if is_judged(app, &material).await? {
+    if material.has_judgement && is_judged(app, &material).await? {
         let written = Written { rules, ..Written::default() };
         return write(app, job, &session_id, written, Then::Finish).await;
     }
@@ -147,17 +147,6 @@ async fn judgement(
     material: &LoadedSession,
 ) -> Result<(Option<EvaluationResult>, Option<Gap>)> {
     let input = (&material.org_id, &material.transcript.session);
-    let is_there = app
-        .db
-        .lookup("evaluation.has_judgement", input, |tx, (org_id, session)| {
-            let (user, id, version) =
-                (&session.user_id, &session.session_id, &session.agent_version);
-            Box::pin(sql::has_judgement(tx, org_id, user, id, version))
-        })
-        .await?;
-    if !is_there {
-        return Ok((None, None));
-    }
     let verdict = app
         .db
         .lookup("evaluation.is_judged", input, |tx, (org_id, session)| {
@@ -225,21 +214,26 @@ async fn write(
     then: Then,
 ) -> Result<Outcome> {
     let outcome = written.decision.as_ref().map_or("rules", |(decision, _)| decision.as_str());
+    let user_id = job.user_id.as_ref().unwrap_or_default();
+    let place = grading::place_of_grade(app, &job.org_id, user_id, written.grade.as_ref()).await?;
     let input = (app.clone(), job.clone(), session_id.to_owned(), written, then);
     app.db
-        .write("evaluation.save", input, |tx, (app, job, session_id, written, then)| {
+        .write_at("evaluation.save", place, input, |tx, (app, job, session_id, written, then)| {
             Box::pin(async move {
                 let user_id = job.user_id.as_ref().unwrap_or_default();
                 let now = app.clock.now();
                 let subject =
                     grading::open_subject(tx, app, &job.org_id, user_id, job.epoch).await?;
-                let held = sessions::hold(tx, &job.org_id, user_id, session_id).await?;
-                if let Some(now_there) = held {
+                let is_there = sessions::lock_session(tx, &job.org_id, user_id, session_id).await?;
+                let mut changes = Changes::default();
+                if let Then::Finish = then {
+                    jobs::add_finish(&mut changes, job, now);
+                }
+                if is_there {
                     for rule in &written.rules {
                         let before = Changes::default();
                         results::save_rule(tx, before, &subject, session_id, rule, now).await?;
                     }
-                    let mut changes = Changes::default();
                     if let Some((decision, reason)) = &written.decision {
                         let put = sql::put_decision;
                         put(&mut changes, &subject, session_id, *decision, reason, now);
@@ -247,17 +241,16 @@ async fn write(
                     if let Some(gap) = &written.gap {
                         results::save_failure(tx, &subject, session_id, gap, now).await?;
                     }
-                    match &written.grade {
-                        Some(grade) => {
-                            let to = (&subject, session_id.as_str(), now_there);
-                            grading::write_grade(tx, app, changes, to, grade).await?;
-                        }
-                        None if written.decision.is_some() => drop(tx.apply(changes).await?),
-                        None => {}
+                }
+                match &written.grade {
+                    Some(grade) if is_there => {
+                        let to = (&subject, session_id.as_str());
+                        grading::write_grade(tx, app, changes, to, grade).await?;
                     }
+                    _ => drop(tx.apply(changes).await?),
                 }
                 match then {
-                    Then::Finish => jobs::finish(tx, job, now).await,
+                    Then::Finish => Ok(()),
                     Then::GiveUp(reason) => jobs::give_up(tx, job, reason, now).await,
                     Then::GoOn => jobs::hold(tx, job).await,
                 }

@@ -34,13 +34,14 @@ pub async fn wait_for_turn(
         return Ok(None);
     }
     let mut waited = false;
+    let session = &material.transcript.session;
+    let place = app.db.place_of(&job.org_id, &session.user_id).await;
     loop {
-        let session = &material.transcript.session;
         let key = (session.user_id.clone(), session.session_id.clone(), agent_version.to_owned());
         let input = (app.clone(), job.clone(), epoch, key);
         let taken = app
             .db
-            .write("evaluation.take_turn", input, |tx, (app, job, epoch, key)| {
+            .write_at("evaluation.take_turn", place.clone(), input, |tx, (app, job, epoch, key)| {
                 Box::pin(async move {
                     let (user_id, session_id, version) = key;
                     let org_id = &job.org_id;

@@ -146,7 +146,7 @@ pub async fn label(app: &Arc<App>, org_id: &OrgId, labels: Vec<NewLabel>) -> Res
                     let now = app.clock.now();
                     let subject = barrier::open(tx, org_id, &user_id, now).await?;
                     // Held, so that deleting the session takes the label along.
-                    if sessions::hold(tx, org_id, &user_id, &label.session_id).await?.is_some() {
+                    if sessions::lock_session(tx, org_id, &user_id, &label.session_id).await? {
                         let went = went(tx, org_id, &user_id, label).await?;
                         sql::put_label(tx, &subject, label, went, now).await?;
                     }

@@ -41,7 +41,7 @@ pub async fn import(app: &Arc<App>, org_id: &OrgId, score: NewScore) -> Result<I
                 let now = app.clock.now();
                 let subject = barrier::open(tx, org_id, &user_id, now).await?;
                 // Held, so that deleting the session takes the score along.
-                if sessions::hold(tx, org_id, &user_id, &score.session_id).await?.is_none() {
+                if !sessions::lock_session(tx, org_id, &user_id, &score.session_id).await? {
                     return Err(Error::not_found("session"));
                 }
                 let known = sql::find_run(tx, org_id, &user_id, &score.source_run_id).await?;

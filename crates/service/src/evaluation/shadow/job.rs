@@ -98,7 +98,7 @@ async fn compare(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
                     let subject =
                         grading::open_subject(tx, app, &job.org_id, user_id, epoch).await?;
                     jobs::hold(tx, job).await?;
-                    if sessions::hold(tx, &job.org_id, user_id, session).await?.is_some() {
+                    if sessions::lock_session(tx, &job.org_id, user_id, session).await? {
                         let one = std::slice::from_ref(verdict);
                         super::write(tx, &subject, session, one, app.clock.now()).await?;
                     }

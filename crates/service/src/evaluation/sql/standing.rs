@@ -1,6 +1,7 @@
 //! State of a session when a judgement on it is written.
 
 use crate::evaluation::RetrievedLearningStatus;
+use crate::sessions::Snapshot;
 use base::owner::{OrgId, UserId};
 use storage::db::Tx;
 use storage::error::{Error, Result};
@@ -11,6 +12,9 @@ use storage::subjects::SubjectWrite;
 /// that write a judgement have anything to do.
 #[derive(Clone, Debug, sqlx_macros::FromRow)]
 pub struct Standing {
+    /// State of the session's turns.
+    #[sqlx(flatten)]
+    pub turns: Snapshot,
     /// Id of the verdict.
     pub result_id: Option<i64>,
     /// Success by the verdict.
@@ -106,7 +110,11 @@ pub async fn standing(
         tx,
         Standing,
         concat!(
-            "SELECT ",
+            "SELECT (SELECT COUNT(*) ",
+            of_session!("interactions"),
+            ") AS interaction_count, (SELECT COALESCE(MAX(interaction_id), 0) ",
+            of_session!("interactions"),
+            ") AS last_interaction_id, ",
             of_verdict!("result_id"),
             " AS result_id, ",
             of_verdict!("is_success"),

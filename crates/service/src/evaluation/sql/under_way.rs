@@ -1,7 +1,7 @@
 //! SQL of the table `judgements_under_way`.
 
 use base::owner::{OrgId, UserId};
-use storage::db::{Changes, Tx};
+use storage::db::{Changes, Tx, Work};
 use storage::error::Result;
 use storage::jobs::Claim;
 use storage::subjects::SubjectWrite;
@@ -28,19 +28,30 @@ pub async fn take_turn(
         session_id
     )?;
     let Some((other_job, token)) = ended else { return Ok(false) };
-    let lives = row!(
-        tx,
-        (String,),
-        "SELECT job_id FROM jobs
-         WHERE job_id = $1 AND lease_token = $2 AND state = 'open' AND lease_until >= $3",
-        other_job,
-        &token,
-        now
-    )?;
-    match lives {
-        Some(_) => Ok(false),
-        None => take_from(tx, subject, session_id, job, &token).await,
+    let other = (other_job, token, now);
+    // It may be the organization's.
+    if tx.read_afar(&other, &holds_lease).await? {
+        return Ok(false);
     }
+    let (_, token, _) = other;
+    take_from(tx, subject, session_id, job, &token).await
+}
+
+/// True if a job is still held under a lease.
+fn holds_lease<'t>(tx: &'t mut Tx, lease: &'t (String, String, i64)) -> Work<'t, bool> {
+    let (job_id, token, now) = lease;
+    Box::pin(async move {
+        let found = row!(
+            tx,
+            (String,),
+            "SELECT job_id FROM jobs
+             WHERE job_id = $1 AND lease_token = $2 AND state = 'open' AND lease_until >= $3",
+            job_id,
+            token,
+            now
+        )?;
+        Ok(found.is_some())
+    })
 }
 
 /// Takes a turn that is free, the job's own, or still that of the lease `ended`.

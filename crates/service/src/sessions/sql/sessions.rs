@@ -105,8 +105,9 @@ pub async fn sessions_by_id(
     )
 }
 
-/// Holds a session's row until the transaction ends. A publish that grows the session waits, so what is deleted
-/// and what is counted afterwards are the same rows. False when there is no such session.
+/// Holds a session's row until the transaction ends, so that what is written about it goes with it when it is deleted. A
+/// publish that grows the session waits: what is deleted and what is counted afterwards are the same rows. False when
+/// there is no such session.
 pub async fn lock_session(
     tx: &mut Tx,
     org_id: &OrgId,
