@@ -56,8 +56,9 @@ pub async fn load(
                 let (db, org_id, user_id) = person;
                 let found = sessions::transcript_in(tx, org_id, user_id, session_id).await?;
                 let Some(transcript) = found else { return Ok(None) };
-                let epoch = barrier::open_epoch(tx, org_id, user_id).await?;
-                let Some(epoch) = epoch else { return Ok(None) };
+                let version = &transcript.session.agent_version;
+                let known = sql::epoch_and_judgement(tx, org_id, user_id, session_id, version);
+                let Some((epoch, judged)) = known.await? else { return Ok(None) };
                 let consent = SubjectConsent {
                     db: db.clone(),
                     org_id: org_id.clone(),
@@ -69,8 +70,6 @@ pub async fn load(
                 let candidates = candidates::find(tx, org_id, user_id, turns, *now).await?;
                 let model = tx.read_afar(org_id, &model_of).await?;
                 let snapshot = Snapshot::of(turns);
-                let version = &transcript.session.agent_version;
-                let judged = sql::has_judgement(tx, org_id, user_id, session_id, version).await?;
                 Ok(Some((transcript, snapshot, config, candidates, consent, model, judged)))
             })
         })

@@ -48,28 +48,30 @@ impl Standing {
     }
 }
 
-/// True if there is a judgement on this version of the agent, decided or not.
-pub async fn has_judgement(
+/// Epoch of a person who is not being erased, and true if there is a judgement on this version of the agent, decided or
+/// not.
+pub async fn epoch_and_judgement(
     tx: &mut Tx,
     org_id: &OrgId,
     user_id: &UserId,
     session_id: &str,
     agent_version: &str,
-) -> Result<bool> {
-    let found = row!(
+) -> Result<Option<(i64, bool)>> {
+    row!(
         tx,
-        (bool,),
-        "SELECT EXISTS (SELECT 1 FROM evaluation_results
+        (i64, bool),
+        "SELECT s.epoch,
+                EXISTS (SELECT 1 FROM evaluation_results
                          WHERE org_id = $1 AND subject = $2 AND session_id = $3
                            AND evaluation_name = 'agent_success' AND agent_version = $4)
-             OR EXISTS (SELECT 1 FROM verdict_gaps
-                         WHERE org_id = $1 AND subject = $2 AND session_id = $3 AND agent_version = $4)",
+                OR EXISTS (SELECT 1 FROM verdict_gaps
+                            WHERE org_id = $1 AND subject = $2 AND session_id = $3 AND agent_version = $4)
+           FROM subjects s WHERE s.org_id = $1 AND s.subject = $2 AND s.state = 'active'",
         org_id,
         user_id,
         session_id,
         agent_version
-    )?;
-    Ok(found.is_some_and(|(there,)| there))
+    )
 }
 
 /// The session must be held.
