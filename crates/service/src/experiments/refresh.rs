@@ -78,7 +78,9 @@ async fn sum_up(
     let stored = sql::stored(tx, org_id, &experiment, &list).await?;
     let mut strata: BTreeMap<Stratum, u32> =
         sql::strata(tx, org_id, experiment_id).await?.into_iter().map(|(n, s)| (s, n)).collect();
-    let known = strata.len();
+    // Not their number: those that an erasure took away leave gaps.
+    let mut next = strata.values().max().map_or(0, |last| last + 1);
+    let known = next;
     let mut sums = Vec::with_capacity(held.len());
     let nothing = StoredUser::default();
     for user_id in &held {
@@ -86,14 +88,16 @@ async fn sum_up(
         let of_user = stored.get(&subject.subject()).unwrap_or(&nothing);
         let rows = rows_of(org_id, user_id, &experiment, of_user);
         let of_user = UserSums::of(&rows, |stratum| {
-            let next = u32::try_from(strata.len()).unwrap_or(u32::MAX);
-            *strata.entry(stratum).or_insert(next)
+            *strata.entry(stratum).or_insert_with(|| {
+                next += 1;
+                next - 1
+            })
         });
         if !of_user.is_empty() {
             sums.push((subject, of_user));
         }
     }
-    for (stratum, number) in strata.iter().filter(|(_, number)| **number as usize >= known) {
+    for (stratum, number) in strata.iter().filter(|(_, number)| **number >= known) {
         sql::insert_stratum(tx, org_id, experiment_id, *number, stratum).await?;
     }
     sql::replace_sums(tx, org_id, experiment_id, &list, &sums).await?;
