@@ -166,7 +166,10 @@ fn rest_of_row(table: &str) -> (&'static str, &'static str) {
             "'d', 'w', 'session.failed', '{}', 'waiting', 0, 1",
         ),
         "experiment_stale_users" => ("experiment_id, marks", "'e', 1"),
-        "experiment_user_sums" => ("experiment_id, contaminated, sums", "'e', 0, ''"),
+        "experiment_user_sums" => (
+            "experiment_id, contaminated, sums, part, sums_hash",
+            "'e', 0, '', 0, 0",
+        ),
         other => panic!("say here what a row of {other} looks like"),
     }
 }

@@ -123,6 +123,7 @@ impl App {
                 .with(RecentExposures::default())
                 .with(PublishQueue::default())
                 .with(RecentEffects::default())
+                .with(experiments::Samples::default())
                 .with(ToldPauses::default()),
             settings,
             judge,

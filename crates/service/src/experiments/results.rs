@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use super::analysis::{self, Analysis, ContaminatedSession, Design, Sample};
+use super::analysis::{Analysis, ContaminatedSession, Design};
 use super::daily_looks::{self, DailyLook, ExperimentLook};
 use super::looks::Looks;
 use super::part::{Flat, part};
+use super::samples::{self, Known, Samples};
 use super::{Experiment, ExperimentAbout, RetrievalExperimentRecord, refresh, sql};
 use crate::app::App;
 use base::owner::OrgId;
@@ -29,8 +30,7 @@ part! {
 /// An experiment with its sums and looks, read in one snapshot.
 struct Snapshot {
     experiment: Experiment,
-    lines: String,
-    strata: std::collections::BTreeMap<u32, super::sums::Stratum>,
+    sample: samples::Read,
     seen: Seen,
 }
 
@@ -45,12 +45,11 @@ async fn sample(
     app: &Arc<App>,
     org_id: &OrgId,
     experiment_id: &str,
-) -> Result<(Experiment, Sample, Seen)> {
+) -> Result<(Experiment, Known, Seen)> {
     for _ in 0..2 {
         refresh::refresh(app, org_id, experiment_id).await?;
-        let Snapshot { experiment, lines, strata, seen } =
-            snapshot(app, org_id, experiment_id).await?;
-        if let Some(sample) = computed(move || Sample::parse(&lines, strata)).await? {
+        let Snapshot { experiment, sample, seen } = snapshot(app, org_id, experiment_id).await?;
+        if let Some(sample) = computed(move || sample.parse()).await? {
             return Ok((experiment, sample, seen));
         }
         refresh::mark_all(app, org_id, experiment_id).await?;
@@ -72,16 +71,16 @@ pub async fn results(
     experiment_id: &str,
     ci_method: CiMethod,
 ) -> Result<RetrievalExperimentResultsResponse> {
-    let (experiment, sample, Seen { together: before, mut by_day }) =
+    let (experiment, mut sample, Seen { together: before, mut by_day }) =
         sample(app, org_id, experiment_id).await?;
     let design = Design::of(&experiment, ci_method);
     let as_of = app.clock.now();
-    let (mut found, looks) = computed(move || {
-        let mut looks = before.unwrap_or_default();
-        let found = analysis::analyse(&sample, &design, as_of, &mut looks);
-        (found, looks)
+    let (mut found, looks, sample) = computed(move || {
+        let (found, looks) = sample.analysed(&design, before.unwrap_or_default(), as_of);
+        (found, looks, sample)
     })
     .await?;
+    app.state::<Samples>().keep(org_id, experiment_id, sample);
     let today = DailyLook::of(&found).filter(|_| experiment.ended_at.is_none());
     let today = today.filter(|today| daily_looks::add(&mut by_day, *today));
     if before != Some(looks) || today.is_some() {
@@ -100,17 +99,17 @@ pub async fn results(
 }
 
 async fn snapshot(app: &Arc<App>, org_id: &OrgId, experiment_id: &str) -> Result<Snapshot> {
-    let input = (org_id.to_owned(), experiment_id.to_owned());
+    let known = app.state::<Samples>().known(org_id, experiment_id);
+    let input = (org_id.to_owned(), experiment_id.to_owned(), known);
     app.db
-        .read("experiments.results", input, |tx, (org_id, experiment_id)| {
+        .read("experiments.results", input, |tx, (org_id, experiment_id, known)| {
             Box::pin(async move {
                 let experiment = sql::find(tx, org_id, experiment_id)
                     .await?
                     .ok_or_else(|| Error::not_found("experiment"))?;
                 Ok(Snapshot {
                     experiment,
-                    lines: sql::lines(tx, org_id, experiment_id).await?,
-                    strata: sql::strata(tx, org_id, experiment_id).await?,
+                    sample: samples::read(tx, org_id, experiment_id, known).await?,
                     seen: Seen {
                         together: sql::find_looks(tx, org_id, experiment_id).await?,
                         by_day: sql::daily_looks(tx, org_id, experiment_id).await?,

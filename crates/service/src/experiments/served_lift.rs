@@ -10,6 +10,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::analysis::Sample;
+use super::samples::{self, Samples};
 use super::sums::UserSums;
 use super::{Arm, refresh, sql};
 use crate::app::App;
@@ -73,20 +74,19 @@ pub async fn served_lifts(app: &Arc<App>, org_id: &OrgId) -> Result<Option<Serve
         .await?;
     let Some(experiment) = newest else { return Ok(None) };
     refresh::refresh(app, org_id, &experiment.experiment_id).await?;
-    let input = (org_id.to_owned(), experiment.experiment_id.clone());
-    let (lines, strata, served) = app
+    let known = app.state::<Samples>().known(org_id, &experiment.experiment_id);
+    let input = (org_id.to_owned(), experiment.experiment_id.clone(), known);
+    let (sample, served) = app
         .db
-        .read("experiments.served_lifts", input, |tx, (org_id, experiment_id)| {
+        .read("experiments.served_lifts", input, |tx, (org_id, experiment_id, known)| {
             Box::pin(async move {
-                let lines = sql::lines(tx, org_id, experiment_id).await?;
-                let strata = sql::strata(tx, org_id, experiment_id).await?;
-                Ok((lines, strata, sql::served_sums(tx, org_id, experiment_id).await?))
+                let sample = samples::read(tx, org_id, experiment_id, known).await?;
+                Ok((sample, sql::served_sums(tx, org_id, experiment_id).await?))
             })
         })
         .await?;
     let holdout = tokio::task::spawn_blocking(move || {
-        let sample = Sample::parse(&lines, strata)?;
-        Some(holdout_by_version(&sample))
+        sample.parse().map(|known| holdout_by_version(&known.sample()))
     })
     .await
     .map_err(|e| Error::Internal(format!("reading sums failed: {e}")))?
@@ -102,7 +102,7 @@ pub async fn served_lifts(app: &Arc<App>, org_id: &OrgId) -> Result<Option<Serve
 fn holdout_by_version(sample: &Sample) -> BTreeMap<String, stats::Arm> {
     let mut by_version: BTreeMap<&str, Vec<UserSum>> = BTreeMap::new();
     let held_out = |user: &&UserSums| user.arm() == Some(Arm::Holdout);
-    for user in sample.users.iter().filter(held_out) {
+    for user in sample.users().filter(held_out) {
         let mut of_user: BTreeMap<&str, UserSum> = BTreeMap::new();
         for cell in &user.cells {
             if let Some(stratum) = sample.strata.get(&cell.stratum) {

@@ -20,6 +20,12 @@ impl Subject {
         self.0.as_bytes()
     }
 
+    /// One of 256 parts, with about as many people in each.
+    pub fn part(&self) -> u8 {
+        let [first, ..] = *self.bytes();
+        first
+    }
+
     pub(super) fn from_bytes(bytes: [u8; 16]) -> Self {
         Subject(Uuid::from_bytes(bytes))
     }

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::Sample;
 use crate::experiments::Arm;
 use crate::experiments::part::shown_by_name;
 use crate::experiments::sums::UserSums;
@@ -55,22 +56,24 @@ pub struct ArmUsers<'a> {
 }
 
 impl<'a> ArmUsers<'a> {
-    pub fn of(all: &'a [UserSums], arm: Arm) -> Self {
+    pub fn of(sample: &'a Sample, arm: Arm) -> Self {
         let i = arm.index();
         let count = |has: fn(&UserSums, usize) -> bool| {
-            all.iter().filter(|user| has(user, i)).count() as u64
+            sample.users().filter(|user| has(user, i)).count() as u64
         };
-        let users: Vec<&UserSums> = all.iter().filter(|user| user.arm() == Some(arm)).collect();
+        let total =
+            |number: fn(&UserSums, usize) -> u64| sample.users().map(|user| number(user, i)).sum();
+        let users: Vec<&UserSums> = sample.users().filter(|user| user.arm() == Some(arm)).collect();
         Self {
             arm,
             exposed: count(|user, i| user.exposed[i] > 0),
             triggered: count(|user, i| user.triggered_user[i] > 0),
             assigned: count(|user, i| user.published[i] > 0),
-            published: all.iter().map(|user| user.published[i]).sum(),
-            sampled_out: all.iter().map(|user| user.sampled_out[i]).sum(),
-            without_verdict: all.iter().map(|user| user.without_verdict[i]).sum(),
-            tokens: all
-                .iter()
+            published: total(|user, i| user.published[i]),
+            sampled_out: total(|user, i| user.sampled_out[i]),
+            without_verdict: total(|user, i| user.without_verdict[i]),
+            tokens: sample
+                .users()
                 .map(|user| UserSum { sessions: user.token_sessions[i], total: user.tokens[i] })
                 .collect(),
             outcome: by(&users, UserSums::outcome),

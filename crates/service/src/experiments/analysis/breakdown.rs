@@ -1,7 +1,5 @@
 //! The lift in parts: by source, by agent version, by week; and the outcomes that must not get worse.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::{ArmUsers, Arms, Design, Sample};
 use crate::experiments::part::{Pair, pair, pair_points, part, points, shown_by_name};
 use crate::experiments::sums::{Stratum, UserSums};
@@ -75,21 +73,16 @@ fn segmented(
     design: &Design,
     name: fn(&Stratum) -> &String,
 ) -> Segmentation {
-    let names: BTreeSet<&str> = sample.strata.values().map(|s| name(s).as_str()).collect();
-    let names: Vec<&str> = names.into_iter().collect();
-    let place =
-        |stratum: &Stratum| names.binary_search(&name(stratum).as_str()).unwrap_or(0) as u32;
-    let places: BTreeMap<u32, u32> = sample.strata.iter().map(|(n, s)| (*n, place(s))).collect();
+    let names = sample.grouped(|stratum| name(stratum).as_str());
     let users = |arm: &ArmUsers<'_>| -> Vec<NumberedUser> {
         let of_user = |user: &&UserSums| {
             let mut segments = NumberedUser::new();
             for cell in &user.cells {
-                let Some(place) = places.get(&cell.stratum) else {
-                    continue;
-                };
-                match segments.iter_mut().find(|(known, _)| known == place) {
+                let place = names.place(cell.stratum).and_then(|place| u32::try_from(place).ok());
+                let Some(place) = place else { continue };
+                match segments.iter_mut().find(|(known, _)| *known == place) {
                     Some((_, sum)) => *sum = sum.plus(cell.sum),
-                    None => segments.push((*place, cell.sum)),
+                    None => segments.push((place, cell.sum)),
                 }
             }
             segments.sort_unstable();
@@ -98,7 +91,8 @@ fn segmented(
         arm.users.iter().map(of_user).collect()
     };
     let (treatment, holdout) = (users(&arms.treatment), users(&arms.holdout));
-    let found = SegmentFamily::of_numbered(&names, &treatment, &holdout, reassignments(design));
+    let found =
+        SegmentFamily::of_numbered(&names.values, &treatment, &holdout, reassignments(design));
     Segmentation {
         segments: found.segments.iter().map(|(label, lift)| segment(label, lift)).collect(),
         interaction: found.interaction.map(reassignment),

@@ -171,7 +171,7 @@ pub fn health(
         problems.extend(uneven_part(sample, arms, design, kind, name));
     }
     let evaluation_rate = evaluation_rate(arms, design, looks, &mut problems);
-    let contaminated: u64 = sample.users.iter().map(|user| user.contaminated).sum();
+    let contaminated: u64 = sample.users().map(|user| user.contaminated).sum();
     if contaminated > 0 {
         problems.push(format!("{contaminated} holdout sessions carried learnings"));
     }
@@ -217,22 +217,27 @@ fn uneven_part(
     kind: &str,
     name: fn(&Stratum) -> &String,
 ) -> Option<String> {
-    let mut users: BTreeMap<&String, [u64; 2]> = BTreeMap::new();
+    let parts = sample.grouped(name);
+    let mut users = vec![[0u64; 2]; parts.values.len()];
+    // The user that each part was counted for last.
+    let mut counted: Vec<Option<&UserSums>> = vec![None; users.len()];
     for (arm, of_arm) in [&arms.treatment, &arms.holdout].into_iter().enumerate() {
         for user in &of_arm.users {
-            let strata = user.cells.iter().filter_map(|cell| sample.strata.get(&cell.stratum));
-            for part in strata.map(name).collect::<BTreeSet<_>>() {
-                users.entry(part).or_default()[arm] += 1;
+            for place in user.cells.iter().filter_map(|cell| parts.place(cell.stratum)) {
+                if !counted[place].is_some_and(|last| std::ptr::eq(last, *user)) {
+                    counted[place] = Some(user);
+                    users[place][arm] += 1;
+                }
             }
         }
     }
-    let parts = users.len() as f64;
+    let found = parts.values.iter().zip(users).filter(|(_, counts)| *counts != [0, 0]);
+    let number = found.clone().count() as f64;
     let p_value = |counts: [u64; 2]| {
         let p_value = looks::sequential(counts, design.holdout_share(), &mut 1.0);
-        p_value.map_or(1.0, |p| p * parts)
+        p_value.map_or(1.0, |p| p * number)
     };
-    let (part, p_value) = users
-        .into_iter()
+    let (part, p_value) = found
         .map(|(part, counts)| (part, p_value(counts)))
         .min_by(|one, other| one.1.total_cmp(&other.1))?;
     (p_value < level_of_one_check(CHECKS))
@@ -297,7 +302,7 @@ fn attribution(sample: &Sample, problems: &mut Vec<String>) -> AttributionCounts
             "only {attributed} of {all} evaluated sessions belong to the experiment: {HOW_TO_ATTRIBUTE}"
         ));
     }
-    let total = |count: fn(&UserSums) -> u64| sample.users.iter().map(count).sum::<u64>();
+    let total = |count: fn(&UserSums) -> u64| sample.users().map(count).sum::<u64>();
     let [attributed, no_metadata, mixed_arms, arm_mismatch, user_in_both_arms] = counts;
     AttributionCounts {
         attributed,

@@ -1,7 +1,5 @@
 //! Judges of the sessions, and the lift corrected for the judge's errors.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::{ArmUsers, Arms, Sample};
 use crate::experiments::part::{Pair, pair_points, part, points};
 use crate::experiments::sums::{Stratum, UserSums};
@@ -58,17 +56,15 @@ fn epochs(sample: &Sample, arms: &Arms<'_>) -> Vec<JudgeEpoch> {
     fn epoch(stratum: &Stratum) -> (&str, &str) {
         (&stratum.judge, &stratum.prompt_version)
     }
-    let names: BTreeSet<(&str, &str)> = sample.strata.values().map(epoch).collect();
-    let names: Vec<(&str, &str)> = names.into_iter().collect();
-    let place = |stratum: &Stratum| names.binary_search(&epoch(stratum)).unwrap_or(0);
-    let places: BTreeMap<u32, usize> = sample.strata.iter().map(|(n, s)| (*n, place(s))).collect();
-    let mut found: Vec<[Vec<UserSum>; 2]> = vec![[Vec::new(), Vec::new()]; names.len()];
-    let mut of_user = vec![UserSum::default(); names.len()];
+    let names = sample.grouped(epoch);
+    let mut found: Vec<[Vec<UserSum>; 2]> = vec![[Vec::new(), Vec::new()]; names.values.len()];
+    let mut of_user = vec![UserSum::default(); names.values.len()];
     for arm in [&arms.treatment, &arms.holdout] {
         for user in &arm.users {
             of_user.fill(UserSum::default());
             for cell in &user.cells {
-                if let Some(sum) = places.get(&cell.stratum).and_then(|n| of_user.get_mut(*n)) {
+                let place = names.place(cell.stratum);
+                if let Some(sum) = place.and_then(|place| of_user.get_mut(place)) {
                     *sum = sum.plus(cell.sum);
                 }
             }
@@ -87,7 +83,7 @@ fn epochs(sample: &Sample, arms: &Arms<'_>) -> Vec<JudgeEpoch> {
             lift_pp: points(Comparison::new(&treatment, &holdout).lift()),
         }
     };
-    let judged = names.into_iter().zip(found);
+    let judged = names.values.into_iter().zip(found);
     judged
         .filter(|(_, [treatment, holdout])| !treatment.is_empty() || !holdout.is_empty())
         .map(shown)

@@ -10,7 +10,8 @@ mod health;
 mod inference;
 mod judge;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
@@ -39,7 +40,7 @@ use judge::ExperimentJudges;
 const VERSION: &str = "3";
 
 /// Design of an experiment, fixed before anything was seen.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Design {
     pub holdout_percentage: f64,
     pub planned_users: u64,
@@ -63,32 +64,29 @@ impl Design {
     }
 }
 
-/// All users of an experiment.
+/// All users of an experiment, in parts.
 #[derive(Clone, Debug, Default)]
 pub struct Sample {
-    pub users: Vec<UserSums>,
+    pub parts: Vec<Arc<Vec<UserSums>>>,
     pub strata: BTreeMap<u32, Stratum>,
 }
 
 impl Sample {
-    /// Reads stored lines; `None` if one of them is none.
-    pub fn parse(lines: &str, strata: BTreeMap<u32, Stratum>) -> Option<Self> {
-        let half = lines.get(..lines.len() / 2).and_then(|half| half.rfind('\n')).unwrap_or(0);
-        let (first, rest) = lines.split_at(half);
-        // A user takes half a kilobyte: each is put where it stays.
-        let mut users = vec![UserSums::default(); lines.lines().count()];
-        let (of_first, of_rest) = users.split_at_mut(first.lines().count());
-        let parse = |lines: &str, users: &mut [UserSums]| {
-            for (line, user) in lines.lines().zip(users) {
-                *user = UserSums::parse(line)?;
+    pub fn users(&self) -> impl Iterator<Item = &UserSums> {
+        self.parts.iter().flat_map(|part| part.iter())
+    }
+
+    /// The strata, told apart by one of their values.
+    fn grouped<'a, T: Ord>(&'a self, value: impl Fn(&'a Stratum) -> T) -> Grouping<T> {
+        let values: BTreeSet<T> = self.strata.values().map(&value).collect();
+        let values: Vec<T> = values.into_iter().collect();
+        let mut places = vec![None; self.strata.keys().max().map_or(0, |last| *last as usize + 1)];
+        for (number, stratum) in &self.strata {
+            if let Some(place) = places.get_mut(*number as usize) {
+                *place = values.binary_search(&value(stratum)).ok();
             }
-            Some(())
-        };
-        std::thread::scope(|threads| {
-            let others = threads.spawn(|| parse(rest.trim_start_matches('\n'), of_rest));
-            parse(first, of_first).and(joined(others))
-        })?;
-        Some(Sample { users, strata })
+        }
+        Grouping { values, places }
     }
 
     /// Sums up rows, which may come in any order.
@@ -104,13 +102,13 @@ impl Sample {
         };
         let users = by_user.values().map(|rows| UserSums::of(rows, &mut number)).collect();
         let strata = numbers.into_iter().map(|(stratum, number)| (number, stratum)).collect();
-        Sample { users, strata }
+        Sample { parts: vec![Arc::new(users)], strata }
     }
 
     /// Evaluated sessions by reason.
     fn reasons(&self) -> [u64; 5] {
         let mut counts = [0; 5];
-        for user in &self.users {
+        for user in self.users() {
             for (count, of_user) in counts.iter_mut().zip(user.reasons) {
                 *count += of_user;
             }
@@ -120,11 +118,9 @@ impl Sample {
 
     /// A digest of everything the numbers depend on, whatever the order of users and the numbers of strata.
     fn digest(&self, design: &Design) -> String {
-        let mut sorted: Vec<(&Stratum, u32)> = self.strata.iter().map(|(n, s)| (s, *n)).collect();
-        sorted.sort_unstable();
-        let places: BTreeMap<u32, u32> = (0..).zip(&sorted).map(|(i, (_, n))| (*n, i)).collect();
+        let strata = self.grouped(|stratum| stratum);
         let mut packed = Packed::default();
-        let ends: Vec<usize> = self.users.iter().map(|user| packed.add(user, &places)).collect();
+        let ends: Vec<usize> = self.users().map(|user| packed.add(user, &strata)).collect();
         let starts = std::iter::once(0).chain(ends.iter().copied());
         let mut users: Vec<&[u8]> =
             starts.zip(&ends).filter_map(|(start, end)| packed.bytes.get(start..*end)).collect();
@@ -138,7 +134,7 @@ impl Sample {
             hash.update(text);
         };
         text(&design);
-        for (Stratum { source, agent_version, judge, prompt_version }, _) in &sorted {
+        for Stratum { source, agent_version, judge, prompt_version } in &strata.values {
             for part in [source, agent_version, judge, prompt_version] {
                 text(part);
             }
@@ -148,6 +144,19 @@ impl Sample {
             hash.update(user);
         }
         hex::encode(hash.finalize())
+    }
+}
+
+/// The different values of something that strata have, in order, and the place among them of each stratum.
+struct Grouping<T> {
+    values: Vec<T>,
+    /// By the number of the stratum.
+    places: Vec<Option<usize>>,
+}
+
+impl<T> Grouping<T> {
+    fn place(&self, stratum: u32) -> Option<usize> {
+        self.places.get(stratum as usize).copied().flatten()
     }
 }
 
@@ -161,11 +170,14 @@ struct Packed {
 
 impl Packed {
     /// Adds a user, with the strata by their place; gives where they end.
-    fn add(&mut self, user: &UserSums, places: &BTreeMap<u32, u32>) -> usize {
+    fn add(&mut self, user: &UserSums, strata: &Grouping<&Stratum>) -> usize {
         user.fixed().into_iter().for_each(|number| self.number(number));
         let mut cells = std::mem::take(&mut self.cells);
         let placed = user.cells.iter().map(|cell| WeekCell {
-            stratum: places.get(&cell.stratum).copied().unwrap_or(cell.stratum),
+            stratum: strata
+                .place(cell.stratum)
+                .and_then(|place| u32::try_from(place).ok())
+                .unwrap_or(cell.stratum),
             ..*cell
         });
         cells.clear();
@@ -248,8 +260,8 @@ part! {
 /// Analyses an experiment. `looks` are those before; this one is added to them.
 pub fn analyse(sample: &Sample, design: &Design, as_of: i64, looks: &mut Looks) -> Analysis {
     let arms = Arms {
-        treatment: ArmUsers::of(&sample.users, Arm::Treatment),
-        holdout: ArmUsers::of(&sample.users, Arm::Holdout),
+        treatment: ArmUsers::of(sample, Arm::Treatment),
+        holdout: ArmUsers::of(sample, Arm::Holdout),
     };
     // Half of the work goes to a second core: an experiment may have a hundred thousand users.
     std::thread::scope(|threads| {
@@ -270,7 +282,7 @@ pub fn analyse(sample: &Sample, design: &Design, as_of: i64, looks: &mut Looks) 
 }
 
 /// Result of a thread; resumes its panic here.
-fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
+pub fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 

@@ -14,6 +14,7 @@ pub use exposures::{delete_exposures, put_exposure};
 pub use looks::{daily_looks, find_looks, put_daily_look, put_looks};
 pub use marks::{forget_strata, install_on_shards};
 pub use sums::{
-    contaminated_sessions, hold_marks, insert_stratum, lines, mark_summed, past_sums, past_users,
-    replace_sums, served_sums, stale_experiments, stale_users, stored, strata, summed_users,
+    PartState, contaminated_sessions, hold_marks, insert_stratum, lines, mark_summed, part_states,
+    past_sums, past_users, replace_sums, served_sums, stale_experiments, stale_users, stored,
+    strata, summed_users,
 };

@@ -3,6 +3,9 @@
 
 use std::collections::BTreeMap;
 
+use sha2::{Digest, Sha256};
+use sqlx::types::Json;
+
 use crate::experiments::Experiment;
 use crate::experiments::classify::{Exposure, HISTORY, Published, StoredUser, Verdict};
 use crate::experiments::sums::{Stratum, UserSums};
@@ -260,7 +263,7 @@ pub async fn replace_sums(
     }
     let lines: Vec<String> = sums.iter().map(|(_, sums)| sums.line()).collect();
     for (some, lines) in sums.chunks(ROWS_AT_ONCE).zip(lines.chunks(ROWS_AT_ONCE)) {
-        let mut values = Vec::with_capacity(some.len() * 6);
+        let mut values = Vec::with_capacity(some.len() * 8);
         for ((subject, sums), line) in some.iter().zip(lines) {
             values.extend([
                 Value::from(subject.org_id()),
@@ -269,13 +272,16 @@ pub async fn replace_sums(
                 subject.epoch().into(),
                 i64::try_from(sums.contaminated).unwrap_or(i64::MAX).into(),
                 Value::from(line),
+                i64::from(subject.subject().part()).into(),
+                hash_of(line).into(),
             ]);
         }
         let mut changes = Changes::default();
         changes.add_rows(
-            "INSERT INTO experiment_user_sums (org_id, experiment_id, subject, epoch, contaminated, sums)
+            "INSERT INTO experiment_user_sums
+               (org_id, experiment_id, subject, epoch, contaminated, sums, part, sums_hash)
              VALUES {rows}",
-            6,
+            8,
             values,
         );
         tx.apply(changes).await?;
@@ -299,16 +305,54 @@ pub async fn mark_summed(tx: &mut Tx, org_id: &OrgId, experiment_id: &str) -> Re
     Ok(())
 }
 
-/// The sums of all users of an experiment, a line each.
-pub async fn lines(tx: &mut Tx, org_id: &OrgId, experiment_id: &str) -> Result<String> {
-    let found = row!(
+/// A hash of 44 bits: those of a hundred million users add up to less than 2^63.
+fn hash_of(line: &str) -> i64 {
+    let digest: [u8; 32] = Sha256::digest(line).into();
+    let [a, b, c, d, e, f, ..] = digest;
+    i64::from_be_bytes([0, 0, a, b, c, d, e, f]) >> 4
+}
+
+/// A part of an experiment's users: how many they are, and the sum of the hashes of their lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx_macros::FromRow)]
+pub struct PartState {
+    pub part: i64,
+    pub users: i64,
+    pub hashes: i64,
+}
+
+/// The parts that have users.
+pub async fn part_states(
+    tx: &mut Tx,
+    org_id: &OrgId,
+    experiment_id: &str,
+) -> Result<Vec<PartState>> {
+    rows!(
         tx,
-        (Option<String>,),
-        "SELECT string_agg(sums, '\n') FROM experiment_user_sums WHERE org_id = $1 AND experiment_id = $2",
+        PartState,
+        "SELECT part, COUNT(*) AS users, CAST(SUM(sums_hash) AS BIGINT) AS hashes FROM experiment_user_sums
+         WHERE org_id = $1 AND experiment_id = $2 GROUP BY part ORDER BY part",
         org_id,
         experiment_id
+    )
+}
+
+/// The sums of the users of some parts: a text for each part, with a line for each user.
+pub async fn lines(
+    tx: &mut Tx,
+    org_id: &OrgId,
+    experiment_id: &str,
+    parts: &[i64],
+) -> Result<BTreeMap<i64, String>> {
+    let found = rows!(
+        tx,
+        (i64, String),
+        "SELECT part, string_agg(sums, '\n') FROM experiment_user_sums
+         WHERE org_id = $1 AND experiment_id = $2 AND part IN {integers:$3} GROUP BY part",
+        org_id,
+        experiment_id,
+        Json(parts)
     )?;
-    Ok(found.and_then(|(lines,)| lines).unwrap_or_default())
+    Ok(found.into_iter().collect())
 }
 
 /// Users after `after`, or from the first on, that an export has rows of, in the order of their subjects.
