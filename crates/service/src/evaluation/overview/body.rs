@@ -15,7 +15,8 @@ use super::sql::{self, AfterCitation, AfterResult};
 use super::windows::Span;
 use crate::app::App;
 use crate::sessions::CitationKind;
-use base::owner::{OrgId, UserId};
+use base::owner::OrgId;
+use storage::db::Subject;
 use storage::error::{Error, Result};
 
 /// A list in an answer: empty, or the place of one that is sent later.
@@ -85,7 +86,7 @@ impl Lists {
         sources: Option<&[String]>,
     ) -> StreamedList {
         let rule = (kind, rule_id.to_owned());
-        let after = (i64::MIN, UserId::default(), String::new());
+        let after = (i64::MIN, Subject::default(), String::new());
         self.add(Spec::Citing { rule, sources: sources.map(<[String]>::to_vec), after })
     }
 }

@@ -1,11 +1,13 @@
 //! Long lists of sessions, page by page, each page as the JSON list it is sent as.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use sqlx::types::Json;
 
 use crate::evaluation::overview::windows::Span;
 use crate::sessions::CitationKind;
-use base::owner::{OrgId, UserId};
+use base::owner::OrgId;
 use storage::db::{Subject, Tx, listed};
 use storage::error::{Error, Result};
 use storage::row;
@@ -27,9 +29,11 @@ impl<K> Page<K> {
 
 /// A session with its user, selected as a pair and sent as an object.
 #[derive(Deserialize, Serialize)]
-struct UserSession {
-    user_id: UserId,
-    session_id: String,
+struct UserSession<'a> {
+    #[serde(borrow)]
+    user_id: Cow<'a, str>,
+    #[serde(borrow)]
+    session_id: Cow<'a, str>,
 }
 
 /// The last `(created_at, result_id)` that was sent.
@@ -103,14 +107,14 @@ pub async fn sessions_of_source(
     )?;
     let (mut json, n, at, id) = found.unwrap_or_default();
     if with_users {
-        let pairs: Vec<UserSession> = listed(&json)?;
+        let pairs: Vec<UserSession<'_>> = listed(&json)?;
         json = serde_json::to_string(&pairs).map_err(|e| Error::Internal(e.to_string()))?;
     }
     Ok(Page::new(json, n, at.zip(id)))
 }
 
-/// The last `(created_at, user, session_id)` that was sent.
-pub type AfterCitation = (i64, UserId, String);
+/// The last `(created_at, subject, session_id)` that was sent.
+pub type AfterCitation = (i64, Subject, String);
 
 /// The ids of the sessions in the window that cite a rule, of these sources, or of all, and are judged for a version of
 /// the agent, or for any.
@@ -146,15 +150,13 @@ pub async fn citing_sessions(
         window.low,
         window.high,
         after.0,
-        &after.1,
+        after.1,
         &after.2,
         sources.map(Json),
         PAGE,
         agent_version
     )?;
     let (json, n, at, subject, session) = found.unwrap_or_default();
-    let sql = "SELECT user_id FROM subjects WHERE org_id = $1 AND subject = $2";
-    let user = row!(tx, (Option<UserId>,), sql, org_id, subject)?.and_then(|(user_id,)| user_id);
-    let last = at.zip(user).zip(session).map(|((at, user), session)| (at, user, session));
+    let last = at.zip(subject).zip(session).map(|((at, subject), session)| (at, subject, session));
     Ok(Page::new(json, n, last))
 }
