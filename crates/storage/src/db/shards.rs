@@ -1,9 +1,9 @@
 //! The way to people's rows past Citus' coordinator.
 //!
-//! What a person's publish writes lies side by side on one server. A transaction that touches nothing else is led to that
-//! server, and its statements to the shards there: they cost what they cost on one PostgreSQL, and the coordinator has
-//! nothing to do with them. Where that is not possible (the server cannot be reached from here, a shard has moved),
-//! the coordinator is asked, as for everything else.
+//! What a person's publish writes, or a verdict on their session, lies side by side on one server. A transaction that
+//! touches nothing else is led to that server, and its statements to the shards there: they cost what they cost on one
+//! PostgreSQL, and the coordinator has nothing to do with them. Where that is not possible (the server cannot be reached
+//! from here, a shard has moved), the coordinator is asked, as for everything else.
 #![allow(clippy::disallowed_types)] // the texts are compiled in; names of shards are put into them
 
 use std::collections::BTreeMap;
