@@ -30,7 +30,7 @@ pub struct LoadedSession {
     pub org_id: OrgId,
     pub transcript: Transcript,
     pub snapshot: Snapshot,
-    pub config: OrganizationConfig,
+    pub config: Arc<OrganizationConfig>,
     pub candidates: Vec<RetrievedAt>,
     pub consent: Arc<SubjectConsent>,
     /// The judge of the organization's order that is available.
@@ -49,6 +49,7 @@ pub async fn load(
     let person = (app.db.clone(), org_id.to_owned(), user_id.to_owned());
     let input = (person, session_id.to_owned(), app.clock.now());
     let place = app.db.place_of(org_id, user_id).await;
+    let config = organization::recent(app, org_id).await?;
     let read = app
         .db
         .read_at("evaluation.load", place.as_ref(), input, |tx, (person, session_id, now)| {
@@ -65,16 +66,15 @@ pub async fn load(
                     user_id: user_id.clone(),
                     epoch,
                 };
-                let config = tx.read_afar(org_id, &config_of).await?;
                 let turns = &transcript.interactions;
                 let candidates = candidates::find(tx, org_id, user_id, turns, *now).await?;
                 let model = tx.read_afar(org_id, &model_of).await?;
                 let snapshot = Snapshot::of(turns);
-                Ok(Some((transcript, snapshot, config, candidates, consent, model, judged)))
+                Ok(Some((transcript, snapshot, candidates, consent, model, judged)))
             })
         })
         .await?;
-    let Some((transcript, snapshot, config, candidates, consent, model, judged)) = read else {
+    let Some((transcript, snapshot, candidates, consent, model, judged)) = read else {
         return Ok(None);
     };
     let judge = Models::choose(app, org_id, &config, model).await?;
@@ -94,10 +94,6 @@ pub async fn load(
         judge,
         has_judgement: judged,
     }))
-}
-
-fn config_of<'t>(tx: &'t mut Tx, org_id: &'t OrgId) -> Work<'t, OrganizationConfig> {
-    Box::pin(async move { Ok(organization::config_in(tx, org_id).await?.config) })
 }
 
 /// Number of the learned judge, if there is one.
