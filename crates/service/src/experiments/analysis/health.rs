@@ -1,7 +1,5 @@
 //! Can the numbers be trusted? An unhealthy experiment has no decision, and keeps its numbers.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::balance::{ExperimentBalance, balance};
 use super::{Arms, Design, Sample};
 use crate::experiments::looks::{self, Looks};
