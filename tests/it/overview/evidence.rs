@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::random::{DAY, Data, Dice, Session, Verdict, store};
-use crate::support::{Backend, NOW, Server, TestApp, apply, both_backends};
+use crate::support::{Backend, NOW, Server, TestApp, apply, both_backends, until};
 use service::credentials::Role;
 
 /// Users with levels of their own, who cite rules by chance. Rule `bad` costs some of its sessions their success; rule
@@ -95,7 +95,7 @@ async fn what_harms_is_marked_and_what_is_cited_by_the_unlucky_is_not(t: TestApp
     assert!(false_marks <= 3, "{false_marks} marks without cause in six worlds of 41 rules");
 }
 
-/// Evidence follows every change at once where it is quick to compute.
+/// Evidence follows every change: at once where it is quick to compute, and within seconds on a machine that is busy.
 #[tokio::test]
 async fn evidence_is_of_the_rows_as_they_are() {
     let t = TestApp::new(Backend::Sqlite).await;
@@ -110,5 +110,9 @@ async fn evidence_is_of_the_rows_as_they_are() {
     t.sql("UPDATE cited_rules SET is_success = TRUE").await.unwrap();
     let after = rules(&server, &data).await;
     assert!(after.iter().all(|rule| rule["failures_with"] == 0), "{after:?}");
-    assert!(after.iter().all(|rule| rule["association"]["is_marked"] == false), "{after:?}");
+    until("the evidence is that of the rows", async || {
+        let rules = rules(&server, &data).await;
+        rules.iter().all(|rule| rule["association"]["is_marked"] == false)
+    })
+    .await;
 }
