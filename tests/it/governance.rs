@@ -272,6 +272,40 @@ async fn the_wall_refuses_rows_of_people_who_are_not_there(t: TestApp) {
 }
 
 #[apply(both_backends)]
+async fn the_wall_looks_again_after_a_change_in_the_same_transaction(t: TestApp) {
+    let ada = t.subject("ada");
+    let session = insert("evaluation_decisions", &ada, "3").replace("'s'", "'second'");
+    let statements = [
+        format!(
+            "INSERT INTO subjects (org_id, subject, user_id, state, epoch, created_at)
+             VALUES ('org', {ada}, 'ada', 'active', 3, 1)"
+        ),
+        insert("evaluation_decisions", &ada, "3"),
+        "UPDATE subjects SET state = 'erasing'".to_owned(),
+        session,
+    ]
+    .map(|sql| -> &'static str { Box::leak(sql.into_boxed_str()) });
+    let run = async |statements: Vec<&'static str>| {
+        t.app
+            .db
+            .write("test.wall", statements, |tx, statements| {
+                Box::pin(async move {
+                    for statement in statements.iter().copied() {
+                        storage::run!(tx, statement)?;
+                    }
+                    Ok(())
+                })
+            })
+            .await
+    };
+    let refused = run(statements.to_vec()).await.expect_err("the person is being erased");
+    assert_eq!(refused.code(), Code::SubjectErased, "{refused}");
+    let [arrives, written, _, more] = statements;
+    run(vec![arrives, written, more]).await.unwrap();
+    assert_eq!(t.number("SELECT COUNT(*) FROM evaluation_decisions").await, 2);
+}
+
+#[apply(both_backends)]
 async fn nothing_is_written_for_someone_being_erased_or_erased(t: TestApp) {
     let server = t.serve().await;
     server.publish(&two_turns("ada", "s1")).await.ok();

@@ -11,8 +11,10 @@ use crate::error::Result;
 
 /// Version of the triggers and their function. Raise it with every change of their text: a replica with an older one
 /// leaves what a newer one made.
-const VERSION: i64 = 2;
+const VERSION: i64 = 3;
 const PART: &str = "wall";
+/// PostgreSQL's trigger that makes walls look again.
+const CHANGED: &str = "subject_changed";
 
 /// Makes the triggers that are not there yet, and all anew when those that are there are older than these.
 pub async fn install(tx: &mut Tx, user_tables: &'static [UserTable]) -> Result<()> {
@@ -45,7 +47,11 @@ pub async fn gaps(tx: &mut Tx, user_tables: &'static [UserTable]) -> Result<Vec<
     let engine = tx.engine();
     let complete =
         |t: &UserTable| trigger_names(engine, t.table).iter().all(|name| present.contains(name));
-    Ok(user_tables.iter().filter(|t| !complete(t)).map(|t| t.table).collect())
+    let mut gaps: Vec<_> = user_tables.iter().filter(|t| !complete(t)).map(|t| t.table).collect();
+    if engine == Engine::Postgres && !present.iter().any(|name| name == CHANGED) {
+        gaps.push("subjects");
+    }
+    Ok(gaps)
 }
 
 /// `(table, rows)` of rows that no wall would have let in: their person was erased, or came back since, or they are a
@@ -98,8 +104,9 @@ fn sqlite_triggers(table: &UserTable) -> String {
         .concat()
 }
 
+/// The function of all walls. Its look at the person holds until the transaction ends, by its lock: it is made once for
+/// the rows of one person that follow each other in a transaction. A change of the person's state ends that.
 fn postgres_function(is_spread: bool) -> String {
-    // The lock makes the check hold until the writer commits, also for code that never took the barrier.
     let is_open = "COALESCE(state = 'active' AND epoch = $3, FALSE)";
     let condition = "org_id = $1 AND subject = $2 FOR SHARE";
     let look = match is_spread {
@@ -113,23 +120,6 @@ fn postgres_function(is_spread: bool) -> String {
              INTO is_open USING NEW.org_id, NEW.subject, NEW.epoch;"
         ),
     };
-    if is_spread {
-        return spread_function(&look);
-    }
-    format!(
-        "CREATE OR REPLACE FUNCTION subject_wall() RETURNS trigger LANGUAGE plpgsql AS $$
-         DECLARE is_open BOOLEAN; -- NULL if nobody is known by the subject
-         BEGIN
-             {look}
-             IF is_open OR (is_open IS NULL AND NEW.epoch IS NULL) THEN RETURN NEW; END IF;
-             RAISE EXCEPTION '{WALL_MESSAGE}';
-         END $$;\n"
-    )
-}
-
-/// On Citus a look is a statement of its own text: for the rows of one person in one transaction, which holds the lock
-/// until its end, it is made once. A change of the person's state ends that.
-fn spread_function(look: &str) -> String {
     format!(
         "CREATE OR REPLACE FUNCTION subject_wall() RETURNS trigger LANGUAGE plpgsql AS $$
          DECLARE
@@ -150,7 +140,7 @@ fn spread_function(look: &str) -> String {
              PERFORM set_config('evenhand.let_in', '', TRUE);
              RETURN NEW;
          END $$;
-         CREATE OR REPLACE TRIGGER subject_changed BEFORE UPDATE ON subjects
+         CREATE OR REPLACE TRIGGER {CHANGED} BEFORE UPDATE ON subjects
          FOR EACH ROW EXECUTE FUNCTION subject_changed();\n"
     )
 }
