@@ -309,7 +309,7 @@ pub async fn rule_titles(
                               AND v.evaluation_name = 'agent_success' AND v.agent_version = $5))
                      ORDER BY t.created_at DESC, t.subject DESC, t.session_id DESC LIMIT 1) AS title
                  FROM (SELECT value ->> 0 AS kind, value ->> 1 AS rule_id FROM {lists:$2} AS list) k
-             ) titles WHERE title IS NOT NULL"
+             ) titles"
         ),
         true => storage::statement!(
             "SELECT CAST({json_rows:kind, rule_id, title} AS TEXT)
@@ -327,5 +327,8 @@ pub async fn rule_titles(
     };
     let found =
         row!(tx, (String,), sql, org_id, Json(rules), window.low, window.high, agent_version)?;
-    listed(&found.unwrap_or_default().0)
+    let found: Vec<(CitationKind, String, Option<String>)> = listed(&found.unwrap_or_default().0)?;
+    // A condition on the title would find it twice.
+    let titled = |(kind, rule_id, title)| Some((kind, rule_id, title?));
+    Ok(found.into_iter().filter_map(titled).collect())
 }
