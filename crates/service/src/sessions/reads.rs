@@ -194,15 +194,19 @@ pub async fn transcript_in(
     user: &UserId,
     id: &str,
 ) -> Result<Option<Transcript>> {
-    let Some(session) = sql::find_session(tx, org, user, id).await? else {
+    let Some(found) = sql::find_session_with_outcomes(tx, org, user, id).await? else {
         return Ok(None);
+    };
+    let outcomes = match found.has_outcomes {
+        true => sql::outcome_history(tx, org, user, id).await?,
+        false => Vec::new(),
     };
     let all = RequestFilter::default();
     Ok(Some(Transcript {
-        session,
+        session: found.session,
         requests: sql::requests_of_session(tx, org, user, id, &all).await?,
         interactions: sql::interactions_of_session(tx, org, user, id).await?,
-        outcomes: sql::outcome_history(tx, org, user, id).await?,
+        outcomes,
     }))
 }
 
