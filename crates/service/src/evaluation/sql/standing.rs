@@ -61,11 +61,12 @@ pub async fn epoch_and_judgement(
         tx,
         (i64, bool),
         "SELECT s.epoch,
-                EXISTS (SELECT 1 FROM evaluation_results
-                         WHERE org_id = $1 AND subject = $2 AND session_id = $3
-                           AND evaluation_name = 'agent_success' AND agent_version = $4)
-                OR EXISTS (SELECT 1 FROM verdict_gaps
-                            WHERE org_id = $1 AND subject = $2 AND session_id = $3 AND agent_version = $4)
+                EXISTS (SELECT 1 FROM evaluation_results r
+                         WHERE r.org_id = s.org_id AND r.subject = s.subject AND r.session_id = $3
+                           AND r.evaluation_name = 'agent_success' AND r.agent_version = $4)
+                OR EXISTS (SELECT 1 FROM verdict_gaps g
+                            WHERE g.org_id = s.org_id AND g.subject = s.subject AND g.session_id = $3
+                              AND g.agent_version = $4)
            FROM subjects s WHERE s.org_id = $1 AND s.subject = $2 AND s.state = 'active'",
         org_id,
         user_id,

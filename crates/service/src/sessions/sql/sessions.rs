@@ -79,7 +79,8 @@ pub async fn find_session_with_outcomes(
             "SELECT {user_of:s} AS user_id, ",
             session_columns!(),
             ", EXISTS (SELECT 1 FROM session_outcomes o
-                       WHERE o.org_id = $1 AND o.subject = $2 AND o.session_id = $3) AS has_outcomes
+                       WHERE o.org_id = s.org_id AND o.subject = s.subject
+                         AND o.session_id = s.session_id) AS has_outcomes
               FROM sessions s WHERE s.org_id = $1 AND s.subject = $2 AND s.session_id = $3"
         ),
         org_id,
