@@ -383,7 +383,8 @@ pub async fn write_grade(
     tell_failure(tx, app, subject, session_id, (&ruling, &there)).await?;
     let set = &grade.learnings;
     let found = (there.turns, there.has_learning_verdicts);
-    if !learning_verdicts::replace(&mut changes, subject, session_id, set, found, now)? {
+    let to = (subject, session_id);
+    if !learning_verdicts::replace(tx, &mut changes, to, set, found, now).await? {
         // The session changed under the judge: the old set stands until the new session is judged.
         ruling.set_learning_status(RetrievedLearningStatus::Pending);
     }

@@ -56,13 +56,14 @@ async fn evaluate(app: &Arc<App>, job: &Claim) -> Result<Outcome> {
                     let there = sessions::snapshot(tx, &job.org_id, user, session).await?;
                     let mut changes = Changes::default();
                     let replaced = learning_verdicts::replace(
+                        tx,
                         &mut changes,
-                        &subject,
-                        session,
+                        (&subject, session),
                         set,
                         (there, true),
                         now,
-                    )?;
+                    )
+                    .await?;
                     tx.apply(changes).await?;
                     if set.rows.as_ref().is_some_and(|rows| !rows.is_empty()) {
                         grading::announce_learning_verdicts(tx, app, &job.org_id).await?;

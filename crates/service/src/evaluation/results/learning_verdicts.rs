@@ -22,7 +22,7 @@ use judge::verdicts::{Diagnosis, ImpactVerdict, RelevanceVerdict};
 use judge::{
     BATCH, DiagnosisCategory, JudgeError, LearningImpact, LearningKind, Provenance, VerdictFlag,
 };
-use storage::db::Changes;
+use storage::db::{Changes, Tx};
 use storage::error::Result;
 use storage::subjects::SubjectWrite;
 
@@ -264,10 +264,10 @@ impl VerdictOnLearning {
 
 /// Puts the new set in the place of the old one. False when the session is no longer the one that was judged:
 /// then nothing is changed.
-pub fn replace<'a>(
+pub async fn replace<'a>(
+    tx: &mut Tx,
     changes: &mut Changes<'a>,
-    subject: &'a SubjectWrite,
-    session_id: &'a str,
+    (subject, session_id): (&'a SubjectWrite, &'a str),
     set: &'a LearningSet,
     (now_there, has_verdicts): (Snapshot, bool),
     now: i64,
@@ -279,7 +279,11 @@ pub fn replace<'a>(
     if has_verdicts {
         sql::delete_learning_verdicts(changes, subject, session_id);
     }
-    sql::add_learning_verdicts(changes, subject, session_id, rows, now)?;
+    let ids = match rows.len() {
+        0 => None,
+        count => tx.numbers_from_afar("learning_verdicts_result_id_seq", count).await?,
+    };
+    sql::add_learning_verdicts(changes, subject, session_id, rows, ids, now)?;
     Ok(true)
 }
 

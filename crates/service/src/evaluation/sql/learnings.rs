@@ -23,13 +23,33 @@ pub fn delete_learning_verdicts<'a>(
     );
 }
 
+/// `ids` are those of the verdicts, where rows are not numbered as they are stored.
 pub fn add_learning_verdicts<'a>(
     changes: &mut Changes<'a>,
     subject: &'a SubjectWrite,
     session_id: &'a str,
     verdicts: &'a [NewLearningVerdict],
+    ids: Option<Vec<i64>>,
     now: i64,
 ) -> Result<()> {
+    macro_rules! insert {
+        ($id:literal, $number:literal) => {
+            concat!(
+                "INSERT INTO learning_verdicts
+                   (org_id, subject, session_id, interaction_id, kind, learning_id, epoch, agent_version,
+                    interaction_created_at, is_relevant, relevance_reason, impact, impact_reason, diagnosis,
+                    evaluated_playbook_digest, diagnosis_evidence_complete, created_at, judge, prompt_version,
+                    rubric_hash, input_tokens, output_tokens, cost_usd, latency_ms, attempts",
+                $id,
+                ")
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
+                         $21, $22, $23, $24, $25",
+                $number,
+                ")"
+            )
+        };
+    }
+    let mut ids = ids.map(Vec::into_iter);
     for new in verdicts {
         let diagnosis = new.impact.as_ref().and_then(|impact| impact.diagnosis.as_ref());
         let evidence_complete = new.evidence_complete && diagnosis.is_some();
@@ -53,16 +73,14 @@ pub fn add_learning_verdicts<'a>(
             now.into(),
         ];
         values.extend(new.origin.columns().map(|(_, value)| value));
-        changes.add(
-            "INSERT INTO learning_verdicts
-               (org_id, subject, session_id, interaction_id, kind, learning_id, epoch, agent_version,
-                interaction_created_at, is_relevant, relevance_reason, impact, impact_reason, diagnosis,
-                evaluated_playbook_digest, diagnosis_evidence_complete, created_at, judge, prompt_version,
-                rubric_hash, input_tokens, output_tokens, cost_usd, latency_ms, attempts)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
-                     $21, $22, $23, $24, $25)",
-            values,
-        );
+        let statement = match ids.as_mut().and_then(Iterator::next) {
+            Some(id) => {
+                values.push(id.into());
+                insert!(", result_id", ", $26")
+            }
+            None => insert!("", ""),
+        };
+        changes.add(statement, values);
     }
     Ok(())
 }
