@@ -35,13 +35,7 @@ fn put_statement(columns: &[(&'static str, Value<'_>)], with_id: bool) -> &'stat
                (org_id, subject, session_id, created_at, source, evaluation_name, agent_version, epoch,
                 evaluated_at, user_group, is_newest, {})
              SELECT s.org_id, s.subject, s.session_id, s.first_request_at, s.source, $4, $5, $6, $7, $8,
-                    $4 = '{AGENT_SUCCESS}' AND COALESCE($5 = (
-                        SELECT q.agent_version FROM requests q
-                        WHERE q.org_id = $1 AND q.subject = $2 AND q.session_id = $3
-                          AND (q.agent_version = $5 OR EXISTS (SELECT 1 FROM evaluation_results v
-                               WHERE v.org_id = $1 AND v.subject = $2 AND v.session_id = $3
-                                 AND v.evaluation_name = $4 AND v.agent_version = q.agent_version))
-                        ORDER BY q.created_at DESC, q.received_at DESC, q.request_id DESC LIMIT 1), TRUE), {}
+                    $4 = '{AGENT_SUCCESS}', {}
              FROM sessions s WHERE s.org_id = $1 AND s.subject = $2 AND s.session_id = $3
              ON CONFLICT (org_id, subject, session_id, evaluation_name, agent_version) DO UPDATE SET {}
              RETURNING result_id",
@@ -53,9 +47,9 @@ fn put_statement(columns: &[(&'static str, Value<'_>)], with_id: bool) -> &'stat
 }
 
 /// Writes a verdict, in the place of the one before if there is one, and returns the row's id, which stays: that of a
-/// verdict that was withdrawn is given as `result_id`. Time and source are those of the session as it is now. It is the
-/// verdict of the session (`is_newest`) if no other verdict is on a later version of the agent by the order of the
-/// session's requests; [`mark_newest`] corrects the others.
+/// verdict that was withdrawn is given as `result_id`. Time and source are those of the session as it is now. A verdict of
+/// success is marked as that of its session (`is_newest`): where there are others, on other versions of the agent,
+/// [`mark_newest`] has to follow.
 pub fn put_result<'a>(
     changes: &mut Changes<'a>,
     subject: &'a SubjectWrite,

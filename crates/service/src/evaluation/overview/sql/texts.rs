@@ -11,8 +11,9 @@ use storage::db::composed;
 /// How the tables are stored that a statement reads.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Tables {
-    OnOneServer,
-    /// Rows and deltas are spread over several; lines of sums are not.
+    Sqlite,
+    Postgres,
+    /// PostgreSQL with Citus: rows and deltas are spread over several servers; lines of sums are not.
     Spread,
 }
 
@@ -43,7 +44,7 @@ fn put_together(tables: Tables, parts: Vec<Part>) -> String {
         parts.iter().map(each).collect::<Vec<_>>().join(", ")
     };
     composed(match tables {
-        Tables::OnOneServer => {
+        Tables::Sqlite | Tables::Postgres => {
             format!("SELECT {}", join(&|(name, select)| format!("({select}) AS {name}")))
         }
         Tables::Spread => format!(
@@ -98,7 +99,7 @@ fn in_ranges(
     let condition =
         format!("{org_id}.org_id = $1 AND {time} >= c.low AND {time} < c.high {condition}");
     match tables {
-        Tables::OnOneServer => format!(
+        Tables::Sqlite | Tables::Postgres => format!(
             "SELECT CAST({{json_rows:c.tag, (
                   SELECT {{json_rows:{line}}} FROM {table} WHERE {condition})}} AS TEXT)
              FROM {ranges} c"
@@ -115,7 +116,7 @@ fn in_ranges(
 /// that has one.
 fn first_at(tables: Tables) -> &'static str {
     match tables {
-        Tables::OnOneServer => {
+        Tables::Sqlite | Tables::Postgres => {
             "SELECT MIN(r.created_at)
              FROM (SELECT MIN(hour) AS hour FROM (
                        SELECT hour FROM (
@@ -164,7 +165,7 @@ const ITS_SHADOW: &str =
 /// all else in an overview. Fractions have 15 digits.
 fn newest_verdicts(tables: Tables) -> String {
     match tables {
-        Tables::OnOneServer => format!(
+        Tables::Sqlite | Tables::Postgres => format!(
             concat!(
                 // Not a join: PostgreSQL reads the comparisons of all sessions for one.
                 "SELECT CAST({{json_rows:(SELECT p.regular_vs_shadow FROM shadow_sessions p WHERE {}), {}}} AS TEXT)
@@ -235,7 +236,7 @@ fn parts(tables: Tables) -> Vec<Part> {
                 ranges("$10")
             ),
         ),
-        ("version_lines", lines::<VersionLine>("evaluation_rollups", "$11", "")),
+        ("version_lines", version_lines(tables)),
         ("version_deltas", deltas::<VersionLine>(tables, "evaluation_deltas", "$11", "")),
         ("version_rows", rows::<VersionLine>(tables, "evaluation_results", "$12", judged)),
         (
@@ -254,16 +255,7 @@ fn cited_rules(tables: Tables) -> Vec<Part> {
     let row = format!("r.kind, r.rule_id, 1, {}", RULE_SUMS[0].1.replace('@', "r"));
     let of_source = |alias: &str| format!("AND (s.value = '*' OR s.value = '=' || {alias}.source)");
     vec![
-        (
-            "rule_lines",
-            rules_in(
-                Tables::OnOneServer,
-                "e.kind, e.rule_id, e.n, e.successes",
-                ("rule_rollups", "e"),
-                "$17",
-                "e.grain = c.grain AND e.source = s.value AND e.start >= c.low AND e.start < c.high",
-            ),
-        ),
+        ("rule_lines", rule_lines(tables)),
         (
             "rule_deltas",
             rules_in(
@@ -287,6 +279,44 @@ fn cited_rules(tables: Tables) -> Vec<Part> {
     ]
 }
 
+/// Sums of rules in ranges of lines, by the tag of the range and the source. PostgreSQL adds the lines of a range up: to
+/// make JSON of one line takes it longer than to add ten. SQLite would sort them for that.
+fn rule_lines(tables: Tables) -> String {
+    let found = "FROM rule_rollups e
+         WHERE e.org_id = $1 AND e.grain = c.grain AND e.source = s.value AND e.start >= c.low AND e.start < c.high";
+    let lines = match tables {
+        Tables::Sqlite => format!("SELECT {{json_rows:e.kind, e.rule_id, e.n, e.successes}} {found}"),
+        Tables::Postgres | Tables::Spread => format!(
+            "SELECT {{json_rows:kind, rule_id, n, successes}}
+             FROM (SELECT e.kind, e.rule_id, CAST(SUM(e.n) AS BIGINT) AS n,
+                          CAST(SUM(e.successes) AS BIGINT) AS successes
+                     {found} GROUP BY 1, 2) sums"
+        ),
+    };
+    let ranges = ranges("$17");
+    format!(
+        "SELECT CAST({{json_rows:c.tag, s.value, ({lines})}} AS TEXT)
+         FROM {ranges} c CROSS JOIN {{texts:$15}} s"
+    )
+}
+
+/// Verdicts by version of the agent in ranges of lines, by the tag of the range; on PostgreSQL added up as by
+/// [`rule_lines`].
+fn version_lines(tables: Tables) -> String {
+    match tables {
+        Tables::Sqlite => lines::<VersionLine>("evaluation_rollups", "$11", ""),
+        Tables::Postgres | Tables::Spread => format!(
+            "SELECT CAST({{json_rows:c.tag, (
+                  SELECT {{json_rows:agent_version, n}}
+                  FROM (SELECT e.agent_version, CAST(SUM(e.n) AS BIGINT) AS n FROM evaluation_rollups e
+                         WHERE e.org_id = $1 AND e.grain = c.grain AND e.start >= c.low AND e.start < c.high
+                         GROUP BY 1) sums)}} AS TEXT)
+             FROM {} c",
+            ranges("$11")
+        ),
+    }
+}
+
 /// What a table holds of rules in ranges, by the tag of the range and the source.
 fn rules_in(
     tables: Tables,
@@ -297,7 +327,7 @@ fn rules_in(
 ) -> String {
     let ranges = ranges(parameter);
     match tables {
-        Tables::OnOneServer => format!(
+        Tables::Sqlite | Tables::Postgres => format!(
             "SELECT CAST({{json_rows:c.tag, s.value, (
                  SELECT {{json_rows:{line}}} FROM {table} {alias}
                  WHERE {alias}.org_id = $1 AND {condition})}} AS TEXT)
@@ -327,7 +357,7 @@ fn rules_of_version(tables: Tables) -> Vec<Part> {
            AND (s.value = '*' OR s.value = '=' || r.source)";
     let (ranges, nothing) = (ranges("$16"), "SELECT CAST($17 AS TEXT)".to_owned());
     let rows = match tables {
-        Tables::OnOneServer => format!(
+        Tables::Sqlite | Tables::Postgres => format!(
             "SELECT CAST({{json_rows:c.tag, s.value, (
                  SELECT {{json_rows:kind, rule_id, n, successes}}
                  FROM (SELECT {COUNTED} FROM cited_rules r {JUDGED} GROUP BY 1, 2) rules)}} AS TEXT)
