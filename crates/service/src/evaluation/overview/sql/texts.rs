@@ -279,25 +279,30 @@ fn cited_rules(tables: Tables) -> Vec<Part> {
     ]
 }
 
-/// Sums of rules in ranges of lines, by the tag of the range and the source. PostgreSQL adds the lines of a range up: to
-/// make JSON of one line takes it longer than to add ten. SQLite would sort them for that.
+/// Sums of rules in ranges of lines, by the tag of the range and the source. PostgreSQL adds lines up: to make JSON of a
+/// line takes it longer than that. SQLite would sort them for it.
 fn rule_lines(tables: Tables) -> String {
-    let found = "FROM rule_rollups e
+    const FOUND: &str = "FROM rule_rollups e
          WHERE e.org_id = $1 AND e.grain = c.grain AND e.source = s.value AND e.start >= c.low AND e.start < c.high";
-    let lines = match tables {
-        Tables::Sqlite => format!("SELECT {{json_rows:e.kind, e.rule_id, e.n, e.successes}} {found}"),
-        Tables::Postgres | Tables::Spread => format!(
-            "SELECT {{json_rows:kind, rule_id, n, successes}}
-             FROM (SELECT e.kind, e.rule_id, CAST(SUM(e.n) AS BIGINT) AS n,
-                          CAST(SUM(e.successes) AS BIGINT) AS successes
-                     {found} GROUP BY 1, 2) sums"
-        ),
-    };
     let ranges = ranges("$17");
-    format!(
-        "SELECT CAST({{json_rows:c.tag, s.value, ({lines})}} AS TEXT)
-         FROM {ranges} c CROSS JOIN {{texts:$15}} s"
-    )
+    match tables {
+        Tables::Sqlite => format!(
+            "SELECT CAST({{json_rows:c.tag, s.value, (
+                 SELECT {{json_rows:e.kind, e.rule_id, e.n, e.successes}} {FOUND})}} AS TEXT)
+             FROM {ranges} c CROSS JOIN {{texts:$15}} s"
+        ),
+        Tables::Postgres | Tables::Spread => format!(
+            "SELECT CAST({{json_rows:tag, source, lines}} AS TEXT) FROM (
+                 SELECT tag, source, {{json_rows:kind, rule_id, n, successes}} AS lines
+                 FROM (SELECT c.tag, s.value AS source, e.kind, e.rule_id, CAST(SUM(e.n) AS BIGINT) AS n,
+                              CAST(SUM(e.successes) AS BIGINT) AS successes
+                         FROM {ranges} c CROSS JOIN {{texts:$15}} s
+                         CROSS JOIN LATERAL (
+                             SELECT e.kind, e.rule_id, e.n, e.successes {FOUND} {APART}) e
+                        GROUP BY 1, 2, 3, 4) sums
+                 GROUP BY 1, 2) found"
+        ),
+    }
 }
 
 /// Verdicts by version of the agent in ranges of lines, by the tag of the range; on PostgreSQL added up as by
@@ -306,16 +311,22 @@ fn version_lines(tables: Tables) -> String {
     match tables {
         Tables::Sqlite => lines::<VersionLine>("evaluation_rollups", "$11", ""),
         Tables::Postgres | Tables::Spread => format!(
-            "SELECT CAST({{json_rows:c.tag, (
-                  SELECT {{json_rows:agent_version, n}}
-                  FROM (SELECT e.agent_version, CAST(SUM(e.n) AS BIGINT) AS n FROM evaluation_rollups e
-                         WHERE e.org_id = $1 AND e.grain = c.grain AND e.start >= c.low AND e.start < c.high
-                         GROUP BY 1) sums)}} AS TEXT)
-             FROM {} c",
+            "SELECT CAST({{json_rows:tag, lines}} AS TEXT) FROM (
+                 SELECT tag, {{json_rows:agent_version, n}} AS lines
+                 FROM (SELECT c.tag, e.agent_version, CAST(SUM(e.n) AS BIGINT) AS n
+                         FROM {} c
+                         CROSS JOIN LATERAL (
+                             SELECT e.agent_version, e.n FROM evaluation_rollups e
+                             WHERE e.org_id = $1 AND e.grain = c.grain AND e.start >= c.low AND e.start < c.high {APART}) e
+                        GROUP BY 1, 2) sums
+                 GROUP BY 1) found",
             ranges("$11")
         ),
     }
 }
+
+/// Keeps PostgreSQL from joining all lines of an organization with the ranges: it looks lines up for each range.
+const APART: &str = "OFFSET 0";
 
 /// What a table holds of rules in ranges, by the tag of the range and the source.
 fn rules_in(
