@@ -145,6 +145,7 @@ fn fill(place: &Place, from: i64, to: i64, now: i64) {
         for table in FILLED {
             app.db.refresh_statistics(table).await;
         }
+        service::evaluation::overview::look_after_tables(&app).await;
         app.stop().await;
     });
 }

@@ -459,6 +459,13 @@ impl Db {
         }
     }
 
+    /// Gives the room of deleted rows back, after many of them (PostgreSQL). Failing is no harm.
+    pub async fn reclaim_room(&self, table: &'static str) {
+        if let Storage::Postgres(db) = &self.storage {
+            db.vacuum(table).await;
+        }
+    }
+
     /// Waits until the standby that is read from has what was written so far; false if it does not get there.
     pub async fn await_standby(&self) -> Result<bool> {
         match &self.storage {

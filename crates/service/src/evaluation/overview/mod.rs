@@ -44,7 +44,7 @@ use windows::{ROWS, Windows, ranges, ranges_of_whole};
 
 pub use evidence::{RecentEvidence, RuleAssociation};
 pub use hours::{HourQuery, Hours, SessionMetric};
-pub use job::{FoldSums, fold_all};
+pub use job::{FoldSums, fold_all, look_after_tables};
 pub use numbers::{
     ChangeInterval, ContextTile, HeroBucket, PartnerTileRow, ScoreDistribution, ShadowWinRateTrend,
 };

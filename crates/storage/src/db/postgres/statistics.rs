@@ -1,4 +1,4 @@
-//! New statistics for tables that have trebled.
+//! New statistics for tables that have trebled, and room of deleted rows.
 //!
 //! PostgreSQL looks for them once a minute. Until then a table that was empty counts as small, all its indexes cost the
 //! same, and a statement about one session takes one that begins with the organization: 1.7 ms instead of 0.05 with
@@ -46,9 +46,16 @@ impl Postgres {
 
     /// Another replica may be at it.
     pub(in crate::db) async fn analyze(&self, table: &str) {
-        let statement = format!("ANALYZE (SKIP_LOCKED) {table}");
-        if let Err(error) = self.outside_transactions(statement).await {
-            tracing::debug!(%error, table, "no new statistics");
+        self.maintain(format!("ANALYZE (SKIP_LOCKED) {table}")).await;
+    }
+
+    pub(in crate::db) async fn vacuum(&self, table: &str) {
+        self.maintain(format!("VACUUM (SKIP_LOCKED) {table}")).await;
+    }
+
+    async fn maintain(&self, statement: String) {
+        if let Err(error) = self.outside_transactions(statement.clone()).await {
+            tracing::debug!(%error, statement, "a table is not looked after");
         }
     }
 }
