@@ -279,28 +279,27 @@ fn cited_rules(tables: Tables) -> Vec<Part> {
     ]
 }
 
-/// Sums of rules in ranges of lines, by the tag of the range and the source. PostgreSQL adds lines up: to make JSON of a
-/// line takes it longer than that. SQLite would sort them for it.
+/// Sums of rules in ranges of lines, by the tag of the range and the source. PostgreSQL adds up the lines of a tag: to make
+/// JSON of a line takes it longer than that. SQLite would sort them for it.
 fn rule_lines(tables: Tables) -> String {
-    const FOUND: &str = "FROM rule_rollups e
-         WHERE e.org_id = $1 AND e.grain = c.grain AND e.source = s.value AND e.start >= c.low AND e.start < c.high";
+    const IN_RANGE: &str = "e.org_id = $1 AND e.grain = c.grain AND e.source = s.value
+         AND e.start >= c.low AND e.start < c.high";
     let ranges = ranges("$17");
     match tables {
         Tables::Sqlite => format!(
             "SELECT CAST({{json_rows:c.tag, s.value, (
-                 SELECT {{json_rows:e.kind, e.rule_id, e.n, e.successes}} {FOUND})}} AS TEXT)
+                 SELECT {{json_rows:e.kind, e.rule_id, e.n, e.successes}}
+                 FROM rule_rollups e WHERE {IN_RANGE})}} AS TEXT)
              FROM {ranges} c CROSS JOIN {{texts:$15}} s"
         ),
         Tables::Postgres | Tables::Spread => format!(
-            "SELECT CAST({{json_rows:tag, source, lines}} AS TEXT) FROM (
-                 SELECT tag, source, {{json_rows:kind, rule_id, n, successes}} AS lines
-                 FROM (SELECT c.tag, s.value AS source, e.kind, e.rule_id, CAST(SUM(e.n) AS BIGINT) AS n,
+            "SELECT CAST({{json_rows:t.tag, s.value, (
+                 SELECT {{json_rows:kind, rule_id, n, successes}}
+                 FROM (SELECT e.kind, e.rule_id, CAST(SUM(e.n) AS BIGINT) AS n,
                               CAST(SUM(e.successes) AS BIGINT) AS successes
-                         FROM {ranges} c CROSS JOIN {{texts:$15}} s
-                         CROSS JOIN LATERAL (
-                             SELECT e.kind, e.rule_id, e.n, e.successes {FOUND} {APART}) e
-                        GROUP BY 1, 2, 3, 4) sums
-                 GROUP BY 1, 2) found"
+                         FROM {ranges} c JOIN rule_rollups e ON {IN_RANGE}
+                        WHERE c.tag = t.tag GROUP BY 1, 2) sums)}} AS TEXT)
+             FROM (SELECT DISTINCT tag FROM {ranges} c) t CROSS JOIN {{texts:$15}} s"
         ),
     }
 }
@@ -308,25 +307,20 @@ fn rule_lines(tables: Tables) -> String {
 /// Verdicts by version of the agent in ranges of lines, by the tag of the range; on PostgreSQL added up as by
 /// [`rule_lines`].
 fn version_lines(tables: Tables) -> String {
-    match tables {
-        Tables::Sqlite => lines::<VersionLine>("evaluation_rollups", "$11", ""),
-        Tables::Postgres | Tables::Spread => format!(
-            "SELECT CAST({{json_rows:tag, lines}} AS TEXT) FROM (
-                 SELECT tag, {{json_rows:agent_version, n}} AS lines
-                 FROM (SELECT c.tag, e.agent_version, CAST(SUM(e.n) AS BIGINT) AS n
-                         FROM {} c
-                         CROSS JOIN LATERAL (
-                             SELECT e.agent_version, e.n FROM evaluation_rollups e
-                             WHERE e.org_id = $1 AND e.grain = c.grain AND e.start >= c.low AND e.start < c.high {APART}) e
-                        GROUP BY 1, 2) sums
-                 GROUP BY 1) found",
-            ranges("$11")
-        ),
+    if tables == Tables::Sqlite {
+        return lines::<VersionLine>("evaluation_rollups", "$11", "");
     }
+    let ranges = ranges("$11");
+    format!(
+        "SELECT CAST({{json_rows:t.tag, (
+             SELECT {{json_rows:agent_version, n}}
+             FROM (SELECT e.agent_version, CAST(SUM(e.n) AS BIGINT) AS n
+                     FROM {ranges} c JOIN evaluation_rollups e
+                       ON e.org_id = $1 AND e.grain = c.grain AND e.start >= c.low AND e.start < c.high
+                    WHERE c.tag = t.tag GROUP BY 1) sums)}} AS TEXT)
+         FROM (SELECT DISTINCT tag FROM {ranges} c) t"
+    )
 }
-
-/// Keeps PostgreSQL from joining all lines of an organization with the ranges: it looks lines up for each range.
-const APART: &str = "OFFSET 0";
 
 /// What a table holds of rules in ranges, by the tag of the range and the source.
 fn rules_in(
