@@ -22,7 +22,7 @@ use crate::evaluation::overview::numbers::TREND;
 use crate::evaluation::overview::windows::{Ranges, Span, share};
 use crate::sessions::CitationKind;
 use base::owner::OrgId;
-use storage::db::{Engine, Tx, listed};
+use storage::db::{Tx, listed};
 use storage::error::{Error, Result};
 use storage::row;
 
@@ -143,18 +143,16 @@ pub struct Sums {
     pub first_at: Option<i64>,
 }
 
-/// A statement in its three forms.
+/// A statement in its two forms: for tables on one server, and for those that are spread.
 struct Statement {
-    sqlite: LazyLock<String>,
-    postgres: LazyLock<String>,
+    on_one: LazyLock<String>,
     spread: LazyLock<String>,
 }
 
 macro_rules! statement {
     ($text:expr) => {
         Statement {
-            sqlite: LazyLock::new(|| $text(Tables::Sqlite)),
-            postgres: LazyLock::new(|| $text(Tables::Postgres)),
+            on_one: LazyLock::new(|| $text(Tables::OnOneServer)),
             spread: LazyLock::new(|| $text(Tables::Spread)),
         }
     };
@@ -162,11 +160,7 @@ macro_rules! statement {
 
 impl Statement {
     fn text(&'static self, tx: &Tx) -> &'static str {
-        match tx.engine() {
-            Engine::Sqlite => &self.sqlite,
-            Engine::Postgres if tx.is_spread() => &self.spread,
-            Engine::Postgres => &self.postgres,
-        }
+        if tx.is_spread() { self.spread.as_str() } else { self.on_one.as_str() }
     }
 }
 
@@ -186,8 +180,7 @@ pub async fn hours(tx: &mut Tx, org_id: &OrgId, ranges: &Ranges) -> Result<Lines
 /// Makes the statements of this file, so that a wrong one stops the program when it starts.
 pub fn prepare() {
     for statement in [&OF_ALL, &OF_VERSION, &HOURS] {
-        LazyLock::force(&statement.sqlite);
-        LazyLock::force(&statement.postgres);
+        LazyLock::force(&statement.on_one);
         LazyLock::force(&statement.spread);
     }
     super::fold::prepare();

@@ -11,9 +11,8 @@ use storage::db::composed;
 /// How the tables are stored that a statement reads.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Tables {
-    Sqlite,
-    Postgres,
-    /// PostgreSQL with Citus: rows and deltas are spread over several servers; lines of sums are not.
+    OnOneServer,
+    /// Rows and deltas are spread over several; lines of sums are not.
     Spread,
 }
 
@@ -44,7 +43,7 @@ fn put_together(tables: Tables, parts: Vec<Part>) -> String {
         parts.iter().map(each).collect::<Vec<_>>().join(", ")
     };
     composed(match tables {
-        Tables::Sqlite | Tables::Postgres => {
+        Tables::OnOneServer => {
             format!("SELECT {}", join(&|(name, select)| format!("({select}) AS {name}")))
         }
         Tables::Spread => format!(
@@ -99,7 +98,7 @@ fn in_ranges(
     let condition =
         format!("{org_id}.org_id = $1 AND {time} >= c.low AND {time} < c.high {condition}");
     match tables {
-        Tables::Sqlite | Tables::Postgres => format!(
+        Tables::OnOneServer => format!(
             "SELECT CAST({{json_rows:c.tag, (
                   SELECT {{json_rows:{line}}} FROM {table} WHERE {condition})}} AS TEXT)
              FROM {ranges} c"
@@ -116,7 +115,7 @@ fn in_ranges(
 /// that has one.
 fn first_at(tables: Tables) -> &'static str {
     match tables {
-        Tables::Sqlite | Tables::Postgres => {
+        Tables::OnOneServer => {
             "SELECT MIN(r.created_at)
              FROM (SELECT MIN(hour) AS hour FROM (
                        SELECT hour FROM (
@@ -165,7 +164,7 @@ const ITS_SHADOW: &str =
 /// all else in an overview. Fractions have 15 digits.
 fn newest_verdicts(tables: Tables) -> String {
     match tables {
-        Tables::Sqlite | Tables::Postgres => format!(
+        Tables::OnOneServer => format!(
             concat!(
                 // Not a join: PostgreSQL reads the comparisons of all sessions for one.
                 "SELECT CAST({{json_rows:(SELECT p.regular_vs_shadow FROM shadow_sessions p WHERE {}), {}}} AS TEXT)
@@ -236,7 +235,7 @@ fn parts(tables: Tables) -> Vec<Part> {
                 ranges("$10")
             ),
         ),
-        ("version_lines", version_lines(tables)),
+        ("version_lines", lines::<VersionLine>("evaluation_rollups", "$11", "")),
         ("version_deltas", deltas::<VersionLine>(tables, "evaluation_deltas", "$11", "")),
         ("version_rows", rows::<VersionLine>(tables, "evaluation_results", "$12", judged)),
         (
@@ -255,7 +254,16 @@ fn cited_rules(tables: Tables) -> Vec<Part> {
     let row = format!("r.kind, r.rule_id, 1, {}", RULE_SUMS[0].1.replace('@', "r"));
     let of_source = |alias: &str| format!("AND (s.value = '*' OR s.value = '=' || {alias}.source)");
     vec![
-        ("rule_lines", rule_lines(tables)),
+        (
+            "rule_lines",
+            rules_in(
+                Tables::OnOneServer,
+                "e.kind, e.rule_id, e.n, e.successes",
+                ("rule_rollups", "e"),
+                "$17",
+                "e.grain = c.grain AND e.source = s.value AND e.start >= c.low AND e.start < c.high",
+            ),
+        ),
         (
             "rule_deltas",
             rules_in(
@@ -279,49 +287,6 @@ fn cited_rules(tables: Tables) -> Vec<Part> {
     ]
 }
 
-/// Sums of rules in ranges of lines, by the tag of the range and the source. PostgreSQL adds up the lines of a tag: to make
-/// JSON of a line takes it longer than that. SQLite would sort them for it.
-fn rule_lines(tables: Tables) -> String {
-    const IN_RANGE: &str = "e.org_id = $1 AND e.grain = c.grain AND e.source = s.value
-         AND e.start >= c.low AND e.start < c.high";
-    let ranges = ranges("$17");
-    match tables {
-        Tables::Sqlite => format!(
-            "SELECT CAST({{json_rows:c.tag, s.value, (
-                 SELECT {{json_rows:e.kind, e.rule_id, e.n, e.successes}}
-                 FROM rule_rollups e WHERE {IN_RANGE})}} AS TEXT)
-             FROM {ranges} c CROSS JOIN {{texts:$15}} s"
-        ),
-        Tables::Postgres | Tables::Spread => format!(
-            "SELECT CAST({{json_rows:t.tag, s.value, (
-                 SELECT {{json_rows:kind, rule_id, n, successes}}
-                 FROM (SELECT e.kind, e.rule_id, CAST(SUM(e.n) AS BIGINT) AS n,
-                              CAST(SUM(e.successes) AS BIGINT) AS successes
-                         FROM {ranges} c JOIN rule_rollups e ON {IN_RANGE}
-                        WHERE c.tag = t.tag GROUP BY 1, 2) sums)}} AS TEXT)
-             FROM (SELECT DISTINCT tag FROM {ranges} c) t CROSS JOIN {{texts:$15}} s"
-        ),
-    }
-}
-
-/// Verdicts by version of the agent in ranges of lines, by the tag of the range; on PostgreSQL added up as by
-/// [`rule_lines`].
-fn version_lines(tables: Tables) -> String {
-    if tables == Tables::Sqlite {
-        return lines::<VersionLine>("evaluation_rollups", "$11", "");
-    }
-    let ranges = ranges("$11");
-    format!(
-        "SELECT CAST({{json_rows:t.tag, (
-             SELECT {{json_rows:agent_version, n}}
-             FROM (SELECT e.agent_version, CAST(SUM(e.n) AS BIGINT) AS n
-                     FROM {ranges} c JOIN evaluation_rollups e
-                       ON e.org_id = $1 AND e.grain = c.grain AND e.start >= c.low AND e.start < c.high
-                    WHERE c.tag = t.tag GROUP BY 1) sums)}} AS TEXT)
-         FROM (SELECT DISTINCT tag FROM {ranges} c) t"
-    )
-}
-
 /// What a table holds of rules in ranges, by the tag of the range and the source.
 fn rules_in(
     tables: Tables,
@@ -332,7 +297,7 @@ fn rules_in(
 ) -> String {
     let ranges = ranges(parameter);
     match tables {
-        Tables::Sqlite | Tables::Postgres => format!(
+        Tables::OnOneServer => format!(
             "SELECT CAST({{json_rows:c.tag, s.value, (
                  SELECT {{json_rows:{line}}} FROM {table} {alias}
                  WHERE {alias}.org_id = $1 AND {condition})}} AS TEXT)
@@ -362,7 +327,7 @@ fn rules_of_version(tables: Tables) -> Vec<Part> {
            AND (s.value = '*' OR s.value = '=' || r.source)";
     let (ranges, nothing) = (ranges("$16"), "SELECT CAST($17 AS TEXT)".to_owned());
     let rows = match tables {
-        Tables::Sqlite | Tables::Postgres => format!(
+        Tables::OnOneServer => format!(
             "SELECT CAST({{json_rows:c.tag, s.value, (
                  SELECT {{json_rows:kind, rule_id, n, successes}}
                  FROM (SELECT {COUNTED} FROM cited_rules r {JUDGED} GROUP BY 1, 2) rules)}} AS TEXT)
