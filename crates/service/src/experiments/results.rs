@@ -80,7 +80,7 @@ pub async fn results(
         (found, looks, sample)
     })
     .await?;
-    app.state::<Samples>().keep(org_id, experiment_id, sample);
+    Samples::keep(app, org_id, experiment_id, sample);
     let today = DailyLook::of(&found).filter(|_| experiment.ended_at.is_none());
     let today = today.filter(|today| daily_looks::add(&mut by_day, *today));
     if before != Some(looks) || today.is_some() {

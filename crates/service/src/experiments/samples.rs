@@ -7,10 +7,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use tokio_util::sync::CancellationToken;
+
 use super::analysis::{Analysis, Design, Sample, analyse, joined};
 use super::looks::Looks;
 use super::sql::{self, PartState};
 use super::sums::{Stratum, UserSums};
+use crate::app::App;
 use base::owner::OrgId;
 use storage::db::Tx;
 use storage::error::Result;
@@ -159,8 +162,9 @@ impl Samples {
     }
 
     /// Keeps a sample, in the place of those that nobody looked at for the longest time.
-    pub fn keep(&self, org_id: &OrgId, experiment_id: &str, known: Known) {
-        let mut samples = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    pub fn keep(app: &App, org_id: &OrgId, experiment_id: &str, known: Known) {
+        let kept = app.state::<Samples>();
+        let mut samples = kept.0.lock().unwrap_or_else(PoisonError::into_inner);
         let was_empty = samples.is_empty();
         samples.insert((org_id.clone(), experiment_id.to_owned()), (known, Instant::now()));
         while samples.values().map(|(known, _)| known.user_count()).sum::<usize>() > MOST_USERS {
@@ -169,14 +173,13 @@ impl Samples {
             samples.remove(&oldest);
         }
         if was_empty && !samples.is_empty() {
-            tokio::spawn(self.clone().forget_unused());
+            app.spawn(kept.clone().forget_unused(app.stopping.clone()));
         }
     }
 
     /// Forgets what nobody looks at any more, until nothing is left.
-    async fn forget_unused(self) {
-        loop {
-            tokio::time::sleep(KEPT / 5).await;
+    async fn forget_unused(self, stopping: CancellationToken) {
+        while tokio::time::timeout(KEPT / 5, stopping.cancelled()).await.is_err() {
             let mut samples = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             samples.retain(|_, (_, used)| used.elapsed() < KEPT);
             if samples.is_empty() {
