@@ -24,6 +24,11 @@ const LANDED: &[(&str, &str, &str)] = &[
         "efcf51d73b88e46d0e404ad768bf6248662823600ce0eb0584c0f07103ddad6f",
         "aa991927823f95f0037a719780a38ac87e63b590f695754e18a25f054cfdc996",
     ),
+    (
+        "0004_parts",
+        "9befc5cd08cd765c290fd621531082283e3930b60bab9ce1455f2a121dec3f5b",
+        "888e57cb311641263a78f6d847e235561732dcf32d540323839fe52467df2248",
+    ),
 ];
 
 #[test]

@@ -1064,13 +1064,9 @@ CREATE TABLE experiment_user_sums (
     epoch         BIGINT NOT NULL,
     contaminated  BIGINT NOT NULL,
     sums          TEXT NOT NULL,
-    -- One of 256, and a hash of the line: a part whose hashes have the same sum as before is not read again.
-    part          BIGINT NOT NULL,
-    sums_hash     BIGINT NOT NULL,
     PRIMARY KEY (org_id, experiment_id, subject)
 );
 CREATE UNIQUE INDEX experiment_user_sums_of ON experiment_user_sums (org_id, subject, experiment_id);
-CREATE INDEX experiment_user_sums_parts ON experiment_user_sums (org_id, experiment_id, part, sums_hash);
 CREATE INDEX experiment_user_sums_contaminated ON experiment_user_sums (org_id, experiment_id, subject)
     WHERE contaminated > 0;
 

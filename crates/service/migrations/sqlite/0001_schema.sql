@@ -1086,13 +1086,9 @@ CREATE TABLE experiment_user_sums (
     epoch         INTEGER NOT NULL,
     contaminated  INTEGER NOT NULL,
     sums          TEXT NOT NULL,
-    -- One of 256, and a hash of the line: a part whose hashes have the same sum as before is not read again.
-    part          INTEGER NOT NULL,
-    sums_hash     INTEGER NOT NULL,
     PRIMARY KEY (org_id, experiment_id, subject)
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX experiment_user_sums_of ON experiment_user_sums (org_id, subject, experiment_id);
-CREATE INDEX experiment_user_sums_parts ON experiment_user_sums (org_id, experiment_id, part, sums_hash);
 CREATE INDEX experiment_user_sums_contaminated ON experiment_user_sums (org_id, experiment_id, subject)
     WHERE contaminated > 0;
 
