@@ -19,6 +19,7 @@ use std::time::Instant;
 use base::clock::Clock;
 use clap::Parser;
 use load::place::{Place, add_users, ask};
+use service::evaluation::overview;
 
 #[derive(Parser)]
 struct Args {
@@ -134,18 +135,18 @@ fn fill(place: &Place, from: i64, to: i64, now: i64) {
         // Results come at random times here: a large batch writes each line once.
         while app
             .db
-            .write("bench.fold", (), |tx, ()| {
-                Box::pin(service::evaluation::overview::fold(tx, 250_000))
+            .write("bench.fold", overview::Mark::new(&app.ids), |tx, mark| {
+                Box::pin(overview::fold(tx, 250_000, *mark))
             })
             .await
             .unwrap()
             > 0
         {}
-        service::evaluation::overview::fold_all(&app).await.unwrap();
+        overview::fold_all(&app).await.unwrap();
         for table in FILLED {
             app.db.refresh_statistics(table).await;
         }
-        service::evaluation::overview::look_after_tables(&app).await;
+        overview::look_after_tables(&app).await;
         app.stop().await;
     });
 }

@@ -257,7 +257,10 @@ async fn check_rollups(app: &Arc<App>, repair: bool, report: &mut Findings) -> R
     if wrong.is_empty() {
         report.ok("every sum of the overview agrees with its rows");
     } else if repair {
-        app.db.write("doctor.rebuild", (), |tx, ()| Box::pin(overview::rebuild(tx))).await?;
+        let mark = overview::Mark::new(&app.ids);
+        let rebuild =
+            app.db.write("doctor.rebuild", mark, |tx, mark| Box::pin(overview::rebuild(tx, *mark)));
+        rebuild.await?;
         report.ok("the sums of the overview did not agree with their rows and were made anew");
     } else {
         for (table, lines) in wrong {

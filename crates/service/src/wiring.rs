@@ -28,7 +28,7 @@ use crate::credentials::people::Provider;
 use crate::credentials::{GivenCredentials, RecentCredentials, RecentUse, Refusals};
 use crate::evaluation;
 use crate::evaluation::effects::RecentEffects;
-use crate::evaluation::overview::RecentEvidence;
+use crate::evaluation::overview::{KnownLines, Mark, RecentEvidence};
 use crate::experiments;
 use crate::governance;
 use crate::http::{BodyBudget, RateLimits};
@@ -117,6 +117,7 @@ impl App {
                 .with(evaluation::learned::Models::default())
                 .with(KnownPlaybooks::default())
                 .with(RecentEvidence::default())
+                .with(KnownLines::default())
                 .with(StallNotice::default())
                 .with(QueueAges::default())
                 .with(KnownEpochs::default())
@@ -160,7 +161,7 @@ impl App {
                                 experiments::install_on_shards(tx).await?;
                             }
                             wall::install(tx, USER_TABLES).await?;
-                            evaluation::overview::install(tx).await?;
+                            evaluation::overview::install(tx, Mark::new(&app.ids)).await?;
                             check_keys(tx, checks).await?;
                             remember_keys(tx, checks).await?;
                             if *brings_key {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base::owner::{OrgId, UserId};
 use serde_json::{Value, json};
-use service::evaluation::overview::fold_all;
+use service::evaluation::overview::{self, fold_all};
 use service::user_tables::USER_TABLES;
 use storage::subjects::user_tables::UserTable;
 
@@ -246,7 +246,9 @@ async fn sums_that_were_tampered_with_are_found_and_made_anew(t: TestApp) {
     assert_eq!(wrong_sums(&t).await, [("evaluation_rollups", 2), ("rule_rollups", 1)]);
     t.app
         .db
-        .write("test.rebuild", (), |tx, ()| Box::pin(service::evaluation::overview::rebuild(tx)))
+        .write("test.rebuild", overview::Mark::new(&t.app.ids), |tx, mark| {
+            Box::pin(overview::rebuild(tx, *mark))
+        })
         .await
         .unwrap();
     assert_eq!(wrong_sums(&t).await, []);

@@ -5,6 +5,7 @@ mod chances;
 mod endpoints;
 mod evidence;
 mod histories;
+mod known_lines;
 mod random;
 mod weights;
 

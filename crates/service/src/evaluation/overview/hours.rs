@@ -63,8 +63,7 @@ impl Hours {
             (None, None) => ranges_of_whole(&window, HOUR),
             _ => ranges(&window, HOUR),
         };
-        let mut lines = sql::hours(tx, org_id, &ranges).await?;
-        lines.one_each(query.agent_version.as_deref());
+        let lines = sql::hours(tx, org_id, &ranges, query.agent_version.as_deref()).await?;
         let (mut weighted, mut verdicts, mut by_rules) = (BTreeMap::new(), 0, 0);
         for (share, line) in lines.of_window(ALL) {
             if query.source.as_ref().is_some_and(|source| *source != line.source) {

@@ -32,7 +32,9 @@ pub async fn fold_all(app: &App) -> Result<()> {
     loop {
         let folded = app
             .db
-            .write("evaluation.fold_sums", (), |tx, ()| Box::pin(sql::fold(tx, AT_ONCE)))
+            .write("evaluation.fold_sums", sql::Mark::new(&app.ids), |tx, mark| {
+                Box::pin(sql::fold(tx, AT_ONCE, *mark))
+            })
             .await?;
         if folded == 0 {
             break;

@@ -14,6 +14,7 @@ mod evidence;
 mod hours;
 pub mod http;
 mod job;
+mod known_lines;
 mod numbers;
 mod rules;
 pub mod sql;
@@ -45,12 +46,13 @@ use windows::{ROWS, Windows, ranges, ranges_of_whole};
 pub use evidence::{RecentEvidence, RuleAssociation};
 pub use hours::{HourQuery, Hours, SessionMetric};
 pub use job::{FoldSums, fold_all, look_after_tables};
+pub use known_lines::KnownLines;
 pub use numbers::{
     ChangeInterval, ContextTile, HeroBucket, PartnerTileRow, ScoreDistribution, ShadowWinRateTrend,
 };
 pub use sql::prepare;
 pub use sql::rollups::{DELTAS, gaps, install, trigger_names};
-pub use sql::{fold, group_of, mismatches, rebuild};
+pub use sql::{Mark, fold, group_of, mismatches, rebuild};
 pub use windows::Bucket;
 
 /// Parameters of an overview.
@@ -373,10 +375,8 @@ async fn compute(
         agent_version,
     };
     tx.plan_once().await?;
-    let found = sql::read(tx, &asked).await?;
-    let mut material = OverviewSums { bucket, sums: found.sums };
-    material.sums.verdicts.one_each(agent_version);
-    material.sums.gaps.one_each(agent_version);
+    let found = known_lines::read(app, tx, &asked).await?;
+    let material = OverviewSums { bucket, sums: found.sums };
     let mut lists =
         Lists::new(windows.trend, request.agent_version.clone(), request.include_session_ids);
     let evidence = match request.include_rules {

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 use super::body::Lists;
 use super::evidence::{AllEvidence, RuleAssociation, RulesEvidence};
@@ -44,7 +45,7 @@ struct Cited<'a> {
 /// Counts of the sessions that cite rules, evidence and trials.
 #[derive(Clone, Copy)]
 pub struct Known<'a> {
-    pub cited_rules: &'a [String; 3],
+    pub cited_rules: &'a [Arc<str>; 3],
     pub evidence: &'a AllEvidence,
     /// Empty where trials are off.
     pub trials: &'a AllEffects,

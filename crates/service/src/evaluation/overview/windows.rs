@@ -1,5 +1,7 @@
 //! The windows of the overview, and how a window is covered by whole weeks, days and hours.
 
+use std::collections::BTreeMap;
+
 use super::sql::rollups::{DAY, GRAINS, HOUR, WEEK};
 
 /// Seconds from `low`, included, to `high`, not included.
@@ -122,8 +124,8 @@ pub struct Ranges {
     pub rows: String,
 }
 
-/// Covers windows, each named by a bit, and reads no time twice: a range is tagged with the windows it is in, below zero
-/// if it is taken away (see [`share`]).
+/// Covers windows, each named by a bit, and reads no time twice: a range is tagged with the windows that it is added to
+/// and those that it is taken away from (see [`share`]).
 pub fn ranges(windows: &[(i64, Span)], coarsest: i64) -> Ranges {
     covers(windows, coarsest, 1)
 }
@@ -137,15 +139,22 @@ fn covers(windows: &[(i64, Span)], coarsest: i64, sign_of_grain: i64) -> Ranges 
     let mut cuts: Vec<i64> = windows.iter().flat_map(|(_, span)| [span.low, span.high]).collect();
     cuts.sort_unstable();
     cuts.dedup();
-    let (mut lines, mut rows) = (Vec::new(), Vec::new());
+    // Beside a cut the same stretch is often added to what is on one side and taken away from the other.
+    let mut windows_of = BTreeMap::<(i64, i64, i64), (i64, i64)>::new();
     for (&low, &high) in cuts.iter().zip(cuts.iter().skip(1)) {
         let inside = windows.iter().filter(|(_, span)| span.low <= low && high <= span.high);
-        let tag: i64 = inside.map(|(bit, _)| bit).sum();
-        if tag == 0 {
-            continue;
-        }
+        let bits: i64 = inside.map(|(bit, _)| bit).sum();
         for Stretch { sign, grain, span } in cover(Span { low, high }, coarsest) {
-            let range = (sign * tag, sign_of_grain * grain, span.low, span.high);
+            let (added, taken) = windows_of.entry((grain, span.low, span.high)).or_default();
+            if sign > 0 { *added |= bits } else { *taken |= bits }
+        }
+    }
+    let (mut lines, mut rows) = (Vec::new(), Vec::new());
+    for ((grain, low, high), (added, taken)) in windows_of {
+        let both = added & taken;
+        let tag = tag(added & !both, taken & !both);
+        if tag != 0 {
+            let range = (tag, sign_of_grain * grain, low, high);
             if grain < HOUR { rows.push(range) } else { lines.push(range) }
         }
     }
@@ -153,9 +162,16 @@ fn covers(windows: &[(i64, Span)], coarsest: i64, sign_of_grain: i64) -> Ranges 
     Ranges { lines: json(&lines), rows: json(&rows) }
 }
 
+/// Bits of a tag for the windows that a range is added to; those that it is taken away from have as many above them.
+const BITS: u32 = 8;
+
+fn tag(added: i64, taken: i64) -> i64 {
+    added | taken << BITS
+}
+
 /// Sign of a line with this tag in a window: 1 added, 0 not part of it, −1 subtracted.
 pub fn share(tag: i64, window: i64) -> i64 {
-    if tag.abs() & window == 0 { 0 } else { tag.signum() }
+    i64::from(tag & window != 0) - i64::from(tag >> BITS & window != 0)
 }
 
 #[cfg(test)]
@@ -231,6 +247,20 @@ mod tests {
             assert_eq!(seconds(bit), span.high - span.low);
         }
         assert!(all.len() < 12, "{all:?}");
+    }
+
+    #[test]
+    fn a_stretch_beside_a_cut_is_read_once_for_both_sides() {
+        // Both windows end ten minutes after an hour, where one begins as the other ends.
+        let cut = LEAP_DAY + 10 * HOUR + 600;
+        let (before, after) =
+            (Span { low: LEAP_DAY, high: cut }, Span { low: cut, high: LEAP_DAY + DAY });
+        let whole = Span { low: LEAP_DAY, high: LEAP_DAY + DAY };
+        let Ranges { rows, .. } = ranges(&[(1, whole), (2, before), (4, after)], DAY);
+        let rows: Vec<(i64, i64, i64, i64)> = serde_json::from_str(&rows).unwrap();
+        let [(tag, ROWS, low, high)] = rows[..] else { panic!("{rows:?}") };
+        assert_eq!((low, high), (cut - 600, cut));
+        assert_eq!([1, 2, 4].map(|window| share(tag, window)), [0, 1, -1]);
     }
 
     #[test]

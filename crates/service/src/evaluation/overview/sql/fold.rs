@@ -13,6 +13,7 @@ use super::groups::Groups;
 use super::rollups::{
     ALL_SOURCES, FOUR_WEEKS, GRAINS, HOUR, OnceMore, ROLLUPS, Rollup, one_source,
 };
+use base::ids::Ids;
 use storage::db::{Tx, composed, listed};
 use storage::error::{Error, Result};
 use storage::{row, rows, run};
@@ -355,8 +356,36 @@ fn odd() -> Error {
     Error::Internal("a line of sums is not as it is written".to_owned())
 }
 
+/// The name of the mark among the numbers of folded deltas.
+const MARK: &str = "mark";
+
+/// A random number that a fold leaves behind. The sum of it and of the numbers of folded deltas is the mark of the lines:
+/// it is another one whenever a line is. The numbers alone would come back after a failover that lost a fold; a
+/// program from before marks changes the numbers.
+#[derive(Clone, Copy)]
+pub struct Mark(i64);
+
+impl Mark {
+    pub fn new(ids: &Ids) -> Self {
+        let mut bytes = [0; 8];
+        ids.fill(&mut bytes[2..]);
+        Mark(i64::from_be_bytes(bytes))
+    }
+
+    async fn set(self, tx: &mut Tx) -> Result<()> {
+        run!(
+            tx,
+            "INSERT INTO folded_deltas (deltas, folded) VALUES ($1, $2)
+             ON CONFLICT (deltas) DO UPDATE SET folded = excluded.folded",
+            MARK,
+            self.0
+        )
+        .map(drop)
+    }
+}
+
 /// Folds up to `limit` deltas of each rollup; gives how many there were.
-pub async fn fold(tx: &mut Tx, limit: i64) -> Result<usize> {
+pub async fn fold(tx: &mut Tx, limit: i64, mark: Mark) -> Result<usize> {
     take_turns(tx).await?;
     let mut folded = 0;
     for statements in STATEMENTS.iter() {
@@ -372,6 +401,9 @@ pub async fn fold(tx: &mut Tx, limit: i64) -> Result<usize> {
         run!(tx, sql, Json(&ids))?;
         folded += ids.len();
         count_folded(tx, statements.rollup.deltas, ids.len() as u64).await?;
+    }
+    if folded > 0 {
+        mark.set(tx).await?;
     }
     Ok(folded)
 }
@@ -396,8 +428,9 @@ async fn take_turns(tx: &mut Tx) -> Result<()> {
 }
 
 /// Throws all sums away and makes them from the rows.
-pub async fn rebuild(tx: &mut Tx) -> Result<()> {
+pub async fn rebuild(tx: &mut Tx, mark: Mark) -> Result<()> {
     take_turns(tx).await?;
+    mark.set(tx).await?;
     for statements in STATEMENTS.iter() {
         let Rollup { lines, deltas, .. } = statements.rollup;
         tx.run_script(format!("DELETE FROM {lines};")).await?;

@@ -19,6 +19,7 @@ macro_rules! line {
         keys { $($key:ident: $type:ty = $key_sql:literal),* $(,)? }
         sums by group { $($grouped:ident = $grouped_sql:literal),* $(,)? }
         sums { $($name:ident = $sql:literal),* $(,)? }
+        $(counts $counts:expr)?
     ) => {
         $(#[$meta])*
         #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -68,6 +69,11 @@ macro_rules! line {
                 let values = values.fold("r.created_at".to_owned(), |all, sql| format!("{all}, {sql}"));
                 if Self::GROUPED == 0 { values } else { format!("{values}, r.user_group") }
             }
+
+            $(fn counts(&self, agent_version: Option<&str>) -> bool {
+                let counts: fn(&Self, Option<&str>) -> bool = $counts;
+                counts(self, agent_version)
+            })?
         }
     };
 }
@@ -78,6 +84,16 @@ pub trait Line {
     fn of_sums(alias: &str, start: &str, groups: &str) -> String;
     /// The same of a row `r` alone.
     fn of_row() -> String;
+
+    /// True if the line counts for a version of the agent, or for all.
+    fn counts(&self, _agent_version: Option<&str>) -> bool {
+        true
+    }
+}
+
+/// Leaves one verdict or gap of each session that was drawn: that on the version asked for, or that of the session.
+fn is_one_of_each(chance: i64, is_newest: i64, agent_version: &str, asked: Option<&str>) -> bool {
+    chance != 0 && asked.map_or(is_newest == 1, |asked| agent_version == asked)
 }
 
 line! {
@@ -107,6 +123,7 @@ line! {
         corrected_5 = "CASE WHEN @.number_of_corrections >= 5 THEN 1 ELSE 0 END",
         by_rules = "CASE WHEN @.judge IN ('rules', 'offline') AND @.prompt_version <> 'outcome' THEN 1 ELSE 0 END",
     }
+    counts |line, asked| is_one_of_each(line.chance, line.is_newest, &line.agent_version, asked)
 }
 
 line! {
@@ -121,6 +138,7 @@ line! {
     }
     sums by group {}
     sums {}
+    counts |line, asked| is_one_of_each(line.chance, line.is_newest, &line.agent_version, asked)
 }
 
 /// Places of the sums of a [`VerdictLine`] in its groups.

@@ -10,11 +10,12 @@ mod sums;
 mod texts;
 
 pub use evidence::{CitingSessions, JudgedUser, by_user};
-pub use fold::{fold, mismatches, rebuild};
+pub use fold::{Mark, fold, mismatches, rebuild};
 pub use groups::group_of;
 pub use lists::{AfterCitation, AfterResult, at_start, citing_sessions, sessions_of_source};
 pub use metrics::{GapLine, ShadowLine, TurnLine, VerdictLine, place};
 pub use rollups::{ALL_SOURCES, DAY, FOUR_WEEKS, GRAINS, HOUR, WEEK, one_source};
 pub use sums::{
-    Asked, CitedRules, Found, Lines, ScoreLine, Sums, hours, prepare, read, rule_titles,
+    Asked, CitedRules, FoldedLines, Found, Lines, ScoreLine, Sums, hours, prepare, read,
+    rule_titles,
 };

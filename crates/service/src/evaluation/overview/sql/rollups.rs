@@ -12,6 +12,7 @@ use std::sync::LazyLock;
 
 use sha2::{Digest, Sha256};
 
+use super::fold::Mark;
 use super::metrics::{Column, GapLine, RULE_KEYS, RULE_SUMS, ShadowLine, TurnLine, VerdictLine};
 use storage::db::{Engine, Objects, Tx, migrations};
 use storage::error::Result;
@@ -294,7 +295,7 @@ pub async fn gaps(tx: &mut Tx) -> Result<Vec<String>> {
 
 /// Makes the triggers when one of them is not there yet, in the place of older ones, and then all sums from the rows.
 /// Those of a newer program stay.
-pub async fn install(tx: &mut Tx) -> Result<()> {
+pub async fn install(tx: &mut Tx, mark: Mark) -> Result<()> {
     if !migrations::may_install(tx, PART, VERSION).await? || gaps(tx).await?.is_empty() {
         return Ok(());
     }
@@ -317,5 +318,5 @@ pub async fn install(tx: &mut Tx) -> Result<()> {
         true => tx.run_on_shards(triggers).await?,
         false => tx.run_script(triggers).await?,
     }
-    super::fold::rebuild(tx).await
+    super::fold::rebuild(tx, mark).await
 }

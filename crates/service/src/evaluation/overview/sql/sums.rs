@@ -10,12 +10,12 @@
 use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use serde::Deserialize;
 use sqlx::types::Json;
 
-use super::metrics::{GapLine, ShadowLine, TurnLine, VerdictLine, VersionLine};
+use super::metrics::{GapLine, Line, ShadowLine, TurnLine, VerdictLine, VersionLine};
 use super::texts::{self, Tables};
 use crate::evaluation::EvaluationResult;
 use crate::evaluation::overview::numbers::TREND;
@@ -27,51 +27,45 @@ use storage::error::{Error, Result};
 use storage::row;
 
 /// Lines by range: the tag of the range says what they count, see `windows::share`.
-#[derive(Debug)]
-pub struct Lines<L>(Vec<(i64, Vec<L>)>);
+type ByRange<L> = Vec<(i64, Vec<L>)>;
 
-impl<L: for<'a> Deserialize<'a>> Lines<L> {
-    /// Lines of rollups, those that are not folded yet, and one for each row.
-    fn new([lines, deltas, rows]: [&str; 3]) -> Result<Self> {
-        let mut all: Vec<(i64, Vec<L>)> = listed(lines)?;
-        all.append(&mut listed(deltas)?);
-        all.append(&mut listed(rows)?);
-        Ok(Lines(all))
+/// All lines that a window may need.
+#[derive(Debug)]
+pub struct Lines<L> {
+    /// Lines of rollups, which may be the same for several overviews.
+    folded: Arc<ByRange<L>>,
+    /// Those that are not folded yet, and one for each row.
+    newer: ByRange<L>,
+}
+
+impl<L: Line + for<'a> Deserialize<'a>> Lines<L> {
+    fn new(folded: Arc<ByRange<L>>, newer: [&str; 2], agent_version: Option<&str>) -> Result<Self> {
+        let [deltas, rows] = newer.map(|text| parsed(text, agent_version));
+        let mut newer = deltas?;
+        newer.append(&mut rows?);
+        Ok(Lines { folded, newer })
     }
+}
+
+/// The lines that count, of a version of the agent or of all.
+fn parsed<L: Line + for<'a> Deserialize<'a>>(
+    text: &str,
+    agent_version: Option<&str>,
+) -> Result<ByRange<L>> {
+    let mut lines: ByRange<L> = listed(text)?;
+    for (_, lines) in &mut lines {
+        lines.retain(|line| line.counts(agent_version));
+    }
+    Ok(lines)
 }
 
 impl<L> Lines<L> {
     /// The lines of a window, each with its sign.
     pub fn of_window(&self, window: i64) -> impl Iterator<Item = (i64, &L)> {
-        let ranges = self.0.iter().map(move |(tag, lines)| (share(*tag, window), lines));
+        let ranges = self.folded.iter().chain(&self.newer);
+        let ranges = ranges.map(move |(tag, lines)| (share(*tag, window), lines));
         let ranges = ranges.filter(|(share, _)| *share != 0);
         ranges.flat_map(|(share, lines)| lines.iter().map(move |line| (share, line)))
-    }
-}
-
-impl Lines<VerdictLine> {
-    /// Leaves one verdict of each session that was drawn: that on a version of the agent, or the verdict of the session.
-    pub fn one_each(&mut self, agent_version: Option<&str>) {
-        for (_, lines) in &mut self.0 {
-            lines.retain(|line| match agent_version {
-                _ if line.chance == 0 => false,
-                Some(version) => line.agent_version == version,
-                None => line.is_newest == 1,
-            });
-        }
-    }
-}
-
-impl Lines<GapLine> {
-    /// Leaves one gap of each session that was drawn: that of a version of the agent, or that of the session.
-    pub fn one_each(&mut self, agent_version: Option<&str>) {
-        for (_, lines) in &mut self.0 {
-            lines.retain(|line| match agent_version {
-                _ if line.chance == 0 => false,
-                Some(version) => line.agent_version == version,
-                None => line.is_newest == 1,
-            });
-        }
     }
 }
 
@@ -126,11 +120,26 @@ pub struct Found {
     /// Versions of the agent with a verdict in the window, in order.
     pub agent_versions: Vec<String>,
     /// JSON lists of [`CitedRules`], from sums and from rows.
-    pub cited_rules: [String; 3],
+    pub cited_rules: [Arc<str>; 3],
     /// The newest verdicts, newest first.
     pub recent_results: Vec<EvaluationResult>,
     /// Changes with every verdict that is counted: the number of deltas that there are and were.
     pub stamp: Option<i64>,
+    pub folded: Arc<FoldedLines>,
+}
+
+/// What an overview reads of the rollups. It is the same until deltas are folded: whoever still has it from a question
+/// with the same ranges need not be sent it again.
+pub struct FoldedLines {
+    /// Changes with every fold; nothing before the first.
+    mark: Option<i64>,
+    verdicts: Arc<ByRange<VerdictLine>>,
+    gaps: Arc<ByRange<GapLine>>,
+    shadows: Arc<ByRange<ShadowLine>>,
+    turns: Arc<ByRange<TurnLine>>,
+    versions: Arc<ByRange<VersionLine>>,
+    /// A JSON list of [`CitedRules`].
+    rules: Arc<str>,
 }
 
 pub struct Sums {
@@ -169,12 +178,17 @@ static OF_ALL: Statement = statement!(texts::of_all);
 static OF_VERSION: Statement = statement!(texts::of_version);
 static HOURS: Statement = statement!(texts::of_hours);
 
-/// Verdicts in ranges of whole hours.
-pub async fn hours(tx: &mut Tx, org_id: &OrgId, ranges: &Ranges) -> Result<Lines<VerdictLine>> {
+/// Verdicts in ranges of whole hours, on a version of the agent or of sessions.
+pub async fn hours(
+    tx: &mut Tx,
+    org_id: &OrgId,
+    ranges: &Ranges,
+    agent_version: Option<&str>,
+) -> Result<Lines<VerdictLine>> {
     let sql = HOURS.text(tx);
     let found = row!(tx, (String, String), sql, org_id, &ranges.lines)?;
     let (lines, deltas) = found.ok_or_else(|| Error::Internal("sums have a row".to_owned()))?;
-    Lines::new([&lines, &deltas, "[]"])
+    Lines::new(Arc::new(parsed(&lines, agent_version)?), [&deltas, "[]"], agent_version)
 }
 
 /// Makes the statements of this file, so that a wrong one stops the program when it starts.
@@ -186,34 +200,75 @@ pub fn prepare() {
     super::fold::prepare();
 }
 
+/// The lines of rollups are missing if they are those that the caller knows.
 #[derive(sqlx_macros::FromRow)]
 struct FoundTexts {
-    verdict_lines: String,
+    mark: Option<i64>,
+    verdict_lines: Option<String>,
     verdict_deltas: String,
     verdict_rows: String,
-    gap_lines: String,
+    gap_lines: Option<String>,
     gap_deltas: String,
     gap_rows: String,
-    shadow_lines: String,
+    shadow_lines: Option<String>,
     shadow_deltas: String,
     shadow_rows: String,
-    turn_lines: String,
+    turn_lines: Option<String>,
     turn_deltas: String,
     turn_rows: String,
     first_at: Option<i64>,
     scores: String,
-    version_lines: String,
+    version_lines: Option<String>,
     version_deltas: String,
     version_rows: String,
     stamp: Option<i64>,
     recent_results: String,
-    rule_lines: String,
+    rule_lines: Option<String>,
     rule_deltas: String,
     rule_rows: String,
 }
 
-pub async fn read(tx: &mut Tx, asked: &Asked<'_>) -> Result<Found> {
-    let sql = match asked.agent_version {
+impl FoundTexts {
+    /// The lines of rollups: those that are known, if they were not sent again.
+    fn folded(
+        &self,
+        known: Option<&Arc<FoldedLines>>,
+        agent_version: Option<&str>,
+    ) -> Result<Arc<FoldedLines>> {
+        if let Some(known) = known.filter(|known| known.mark.is_some() && known.mark == self.mark) {
+            return Ok(known.clone());
+        }
+        Ok(Arc::new(FoldedLines {
+            mark: self.mark,
+            verdicts: sent(self.verdict_lines.as_deref(), agent_version)?,
+            gaps: sent(self.gap_lines.as_deref(), agent_version)?,
+            shadows: sent(self.shadow_lines.as_deref(), agent_version)?,
+            turns: sent(self.turn_lines.as_deref(), agent_version)?,
+            versions: sent(self.version_lines.as_deref(), agent_version)?,
+            rules: self.rule_lines.as_deref().ok_or_else(not_sent)?.into(),
+        }))
+    }
+}
+
+fn sent<L: Line + for<'a> Deserialize<'a>>(
+    text: Option<&str>,
+    agent_version: Option<&str>,
+) -> Result<Arc<ByRange<L>>> {
+    parsed(text.ok_or_else(not_sent)?, agent_version).map(Arc::new)
+}
+
+fn not_sent() -> Error {
+    Error::Internal("lines of sums are missing that are not known".to_owned())
+}
+
+/// Reads what was asked for. `known` are the lines of rollups that an earlier question with the same ranges found.
+pub async fn read(
+    tx: &mut Tx,
+    asked: &Asked<'_>,
+    known: Option<&Arc<FoldedLines>>,
+) -> Result<Found> {
+    let agent_version = asked.agent_version;
+    let sql = match agent_version {
         None => OF_ALL.text(tx),
         Some(_) => OF_VERSION.text(tx),
     };
@@ -229,7 +284,7 @@ pub async fn read(tx: &mut Tx, asked: &Asked<'_>) -> Result<Found> {
         &asked.turns.lines,
         &asked.turns.rows,
         asked.judge_prompt_version,
-        asked.agent_version,
+        agent_version,
         &asked.scores.rows,
         &asked.versions.lines,
         &asked.versions.rows,
@@ -237,31 +292,49 @@ pub async fn read(tx: &mut Tx, asked: &Asked<'_>) -> Result<Found> {
         asked.window.high,
         Json(asked.rule_sources),
         &asked.rules.rows,
-        &asked.rules.lines
+        &asked.rules.lines,
+        known.and_then(|known| known.mark)
     )?;
     let found = found.ok_or_else(|| Error::Internal("an overview has a row".to_owned()))?;
-    let versions: Lines<VersionLine> =
-        Lines::new([&found.version_lines, &found.version_deltas, &found.version_rows])?;
+    let folded = found.folded(known, agent_version)?;
     let mut recent_results: Vec<EvaluationResult> = listed(&found.recent_results)?;
     // An aggregate need not keep the order of its rows.
     recent_results.sort_unstable_by_key(|result| Reverse((result.created_at, result.result_id)));
+    let versions = Lines::new(
+        folded.versions.clone(),
+        [&found.version_deltas, &found.version_rows],
+        agent_version,
+    )?;
     Ok(Found {
         sums: Sums {
-            verdicts: Lines::new([
-                &found.verdict_lines,
-                &found.verdict_deltas,
-                &found.verdict_rows,
-            ])?,
-            gaps: Lines::new([&found.gap_lines, &found.gap_deltas, &found.gap_rows])?,
-            shadows: Lines::new([&found.shadow_lines, &found.shadow_deltas, &found.shadow_rows])?,
-            turns: Lines::new([&found.turn_lines, &found.turn_deltas, &found.turn_rows])?,
+            verdicts: Lines::new(
+                folded.verdicts.clone(),
+                [&found.verdict_deltas, &found.verdict_rows],
+                agent_version,
+            )?,
+            gaps: Lines::new(
+                folded.gaps.clone(),
+                [&found.gap_deltas, &found.gap_rows],
+                agent_version,
+            )?,
+            shadows: Lines::new(
+                folded.shadows.clone(),
+                [&found.shadow_deltas, &found.shadow_rows],
+                agent_version,
+            )?,
+            turns: Lines::new(
+                folded.turns.clone(),
+                [&found.turn_deltas, &found.turn_rows],
+                agent_version,
+            )?,
             scores: listed(&found.scores)?,
             first_at: found.first_at,
         },
         agent_versions: versions.with_verdicts(TREND),
-        cited_rules: [found.rule_lines, found.rule_deltas, found.rule_rows],
+        cited_rules: [folded.rules.clone(), found.rule_deltas.into(), found.rule_rows.into()],
         recent_results,
         stamp: found.stamp,
+        folded,
     })
 }
 

@@ -74,6 +74,14 @@ fn lines<L: Line>(rollup: &str, parameter: &str, condition: &str) -> String {
     )
 }
 
+/// The lines of a rollup, unless the caller knows them by the mark `$18`.
+fn unless_known(lines: String) -> String {
+    format!("SELECT CASE WHEN ({MARK}) = $18 THEN NULL ELSE ({lines}) END")
+}
+
+/// Changes with every fold, see `fold::Mark`.
+const MARK: &str = "SELECT CAST(SUM(folded) AS BIGINT) FROM folded_deltas";
+
 /// What is not folded into lines yet.
 fn deltas<L: Line>(tables: Tables, deltas: &str, parameter: &str, condition: &str) -> String {
     let line = L::of_sums("e", "e.hour", "user_group");
@@ -191,13 +199,14 @@ fn parts(tables: Tables) -> Vec<Part> {
     let judged = "AND r.evaluation_name = 'agent_success'";
     let by_rubric = "AND e.judge_prompt_version = $8";
     vec![
-        ("verdict_lines", lines::<VerdictLine>("evaluation_rollups", "$2", "")),
+        ("mark", MARK.to_owned()),
+        ("verdict_lines", unless_known(lines::<VerdictLine>("evaluation_rollups", "$2", ""))),
         ("verdict_deltas", deltas::<VerdictLine>(tables, "evaluation_deltas", "$2", "")),
         ("verdict_rows", rows::<VerdictLine>(tables, "evaluation_results", "$3", judged)),
-        ("gap_lines", lines::<GapLine>("gap_rollups", "$2", "")),
+        ("gap_lines", unless_known(lines::<GapLine>("gap_rollups", "$2", ""))),
         ("gap_deltas", deltas::<GapLine>(tables, "gap_deltas", "$2", "")),
         ("gap_rows", rows::<GapLine>(tables, "verdict_gaps", "$3", "")),
-        ("shadow_lines", lines::<ShadowLine>("shadow_session_rollups", "$4", by_rubric)),
+        ("shadow_lines", unless_known(lines::<ShadowLine>("shadow_session_rollups", "$4", by_rubric))),
         ("shadow_deltas", deltas::<ShadowLine>(tables, "shadow_session_deltas", "$4", by_rubric)),
         (
             "shadow_rows",
@@ -211,7 +220,7 @@ fn parts(tables: Tables) -> Vec<Part> {
                         AND s.agent_version = $9))",
             ),
         ),
-        ("turn_lines", lines::<TurnLine>("shadow_turn_rollups", "$6", by_rubric)),
+        ("turn_lines", unless_known(lines::<TurnLine>("shadow_turn_rollups", "$6", by_rubric))),
         ("turn_deltas", deltas::<TurnLine>(tables, "shadow_turn_deltas", "$6", by_rubric)),
         (
             "turn_rows",
@@ -235,7 +244,7 @@ fn parts(tables: Tables) -> Vec<Part> {
                 ranges("$10")
             ),
         ),
-        ("version_lines", lines::<VersionLine>("evaluation_rollups", "$11", "")),
+        ("version_lines", unless_known(lines::<VersionLine>("evaluation_rollups", "$11", ""))),
         ("version_deltas", deltas::<VersionLine>(tables, "evaluation_deltas", "$11", "")),
         ("version_rows", rows::<VersionLine>(tables, "evaluation_results", "$12", judged)),
         (
@@ -256,13 +265,13 @@ fn cited_rules(tables: Tables) -> Vec<Part> {
     vec![
         (
             "rule_lines",
-            rules_in(
+            unless_known(rules_in(
                 Tables::OnOneServer,
                 "e.kind, e.rule_id, e.n, e.successes",
                 ("rule_rollups", "e"),
                 "$17",
                 "e.grain = c.grain AND e.source = s.value AND e.start >= c.low AND e.start < c.high",
-            ),
+            )),
         ),
         (
             "rule_deltas",
@@ -342,5 +351,9 @@ fn rules_of_version(tables: Tables) -> Vec<Part> {
                  GROUP BY tag, source) found"
         ),
     };
-    vec![("rule_lines", nothing.clone()), ("rule_deltas", nothing), ("rule_rows", rows)]
+    vec![
+        ("rule_lines", unless_known(nothing.clone())),
+        ("rule_deltas", nothing),
+        ("rule_rows", rows),
+    ]
 }

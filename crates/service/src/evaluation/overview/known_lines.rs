@@ -1,0 +1,78 @@
+//! Lines of sums that this process knows: deltas are folded into them every thirty seconds at most, and until then
+//! whoever asks for the same hours and days again need not be sent them by the database.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::sql::{self, Asked, FoldedLines, Found};
+use crate::app::App;
+use base::owner::OrgId;
+use storage::db::Tx;
+use storage::error::Result;
+
+/// Lines are known for this many questions, some 300 KB each.
+const MOST: usize = 16;
+/// Those that nobody asked for this long are forgotten when others come.
+const UNUSED: Duration = Duration::from_secs(300);
+
+/// The lines of the latest questions, the latest last.
+#[derive(Default)]
+pub struct KnownLines(Mutex<VecDeque<Known>>);
+
+struct Known {
+    question: Question,
+    used_at: Instant,
+    lines: Arc<FoldedLines>,
+}
+
+/// What the lines depend on.
+#[derive(PartialEq)]
+struct Question {
+    org_id: OrgId,
+    agent_version: Option<String>,
+    judge_prompt_version: String,
+    rule_sources: Vec<String>,
+    /// Ranges of verdicts, shadow comparisons by session and by turn, versions and rules.
+    ranges: [String; 5],
+}
+
+impl Question {
+    fn of(asked: &Asked<'_>) -> Self {
+        let ranges = [&asked.verdicts, &asked.shadows, &asked.turns, &asked.versions, &asked.rules];
+        Question {
+            org_id: asked.org_id.clone(),
+            agent_version: asked.agent_version.map(str::to_owned),
+            judge_prompt_version: asked.judge_prompt_version.to_owned(),
+            rule_sources: asked.rule_sources.to_vec(),
+            ranges: ranges.map(|ranges| ranges.lines.clone()),
+        }
+    }
+}
+
+impl KnownLines {
+    /// The lines for a question, as somebody else's answer had them.
+    fn find(&self, question: &Question) -> Option<Arc<FoldedLines>> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.iter().find(|known| known.question == *question).map(|known| known.lines.clone())
+    }
+
+    fn keep(&self, question: Question, lines: Arc<FoldedLines>) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|known| known.used_at.elapsed() < UNUSED && known.question != question);
+        if all.len() >= MOST {
+            all.pop_front();
+        }
+        all.push_back(Known { question, used_at: Instant::now(), lines });
+    }
+}
+
+/// Reads what is asked for, of the lines of sums only those that are not known.
+pub async fn read(app: &App, tx: &mut Tx, asked: &Asked<'_>) -> Result<Found> {
+    let recent = app.state::<KnownLines>();
+    let question = Question::of(asked);
+    let known = recent.find(&question);
+    let found = sql::read(tx, asked, known.as_ref()).await?;
+    recent.keep(question, found.folded.clone());
+    Ok(found)
+}
