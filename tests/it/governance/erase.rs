@@ -170,6 +170,28 @@ async fn an_erasure_deletes_everything_and_says_what(t: TestApp) {
 }
 
 #[apply(both_backends)]
+async fn many_rows_go_in_batches_and_others_keep_theirs(t: TestApp) {
+    let both = Both::new(&t).await;
+    for session in ["s1", "s2", "s3"] {
+        for user in ["ada", "bob"] {
+            let mut body = two_turns(user, session);
+            body["interaction_data_list"] = (0..100)
+                .map(|turn| json!({"role": "User", "content": format!("turn {turn}")}))
+                .collect();
+            both.agent.publish(&body).await.ok();
+        }
+    }
+    let others = rows_of(&t, "bob").await;
+    let done = both.erase("ada", "dsr").await;
+    assert_eq!(
+        (&done["status"], &done["deleted_counts"]["interactions"]),
+        (&json!("complete"), &json!(300))
+    );
+    assert_eq!((rows_of(&t, "ada").await, rows_of(&t, "bob").await), (0, others));
+    assert_eq!(t.mismatches().await, 0);
+}
+
+#[apply(both_backends)]
 async fn the_same_pair_is_one_erasure_however_often_it_is_asked_for(t: TestApp) {
     let both = Both::new(&t).await;
     both.agent.publish(&two_turns("ada", "s1")).await.ok();

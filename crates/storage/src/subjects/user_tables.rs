@@ -47,15 +47,26 @@ impl UserTable {
         limit: u64,
     ) -> Result<u64> {
         let UserTable { table, key, .. } = self;
-        let (row, start, end) = match tx.engine() {
-            Engine::Sqlite if self.has_rowid => ("rowid", "IN (", ")"),
-            Engine::Sqlite => (*key, "IN (", ")"),
-            Engine::Postgres => ("ctid", "= ANY(ARRAY(", "))"),
+        let found = |row: &str| {
+            format!(
+                "SELECT {row} FROM {table} WHERE org_id = $1 AND subject = $2 AND epoch < {epoch} LIMIT {limit}"
+            )
         };
-        let statement = format!(
-            "DELETE FROM {table} WHERE org_id = $1 AND subject = $2 AND ({row}) {start}SELECT {row} FROM {table}
-             WHERE org_id = $1 AND subject = $2 AND epoch < {epoch} LIMIT {limit}{end}"
-        );
+        let statement = match tx.engine() {
+            // By their numbers alone: where the person is named again, SQLite looks each row up in an index of theirs
+            // before it goes to the row.
+            Engine::Sqlite if self.has_rowid => {
+                format!("DELETE FROM {table} WHERE rowid IN ({})", found("rowid"))
+            }
+            Engine::Sqlite => format!(
+                "DELETE FROM {table} WHERE org_id = $1 AND subject = $2 AND ({key}) IN ({})",
+                found(key)
+            ),
+            Engine::Postgres => format!(
+                "DELETE FROM {table} WHERE org_id = $1 AND subject = $2 AND ctid = ANY(ARRAY({}))",
+                found("ctid")
+            ),
+        };
         tx.change(statement, tx.arguments_of(org_id, user_id)).await
     }
 
