@@ -23,8 +23,8 @@ use storage::subjects::audit::{self, NewEvent, Operation};
 
 pub const KIND: &str = "erase_user";
 
-/// A batch of deletes is to take about this long, so that publishes hardly wait for it.
-const BATCH_TIME: Duration = Duration::from_millis(15);
+/// Longest work of a batch of deletes, its commit left out: publishes wait for one batch, or for two.
+const BATCH_TIME: Duration = Duration::from_millis(8);
 const SMALLEST_BATCH: u64 = 64;
 const LARGEST_BATCH: u64 = 4096;
 
@@ -355,9 +355,8 @@ async fn delete_all(
     let mut limit = SMALLEST_BATCH;
     for (place, _) in USER_TABLES.iter().enumerate() {
         loop {
-            let begun = Instant::now();
             let input = (job.clone(), purge.purge_id.clone(), person.clone(), app.clock.now());
-            let deleted = app
+            let Batch { deleted, took } = app
                 .db
                 .write("governance.delete_batch", input, move |tx, (job, purge_id, person, now)| {
                     Box::pin(delete_some(tx, job, purge_id, person, place, limit, *now))
@@ -367,11 +366,26 @@ async fn delete_all(
             if deleted < limit {
                 break;
             }
-            limit = if begun.elapsed() < BATCH_TIME { limit * 2 } else { limit / 2 }
-                .clamp(SMALLEST_BATCH, LARGEST_BATCH);
+            limit = next_limit(limit, took);
         }
     }
     Ok(())
+}
+
+/// Rows of the batch after one of `limit` rows: more only where twice as many would not take too long.
+fn next_limit(limit: u64, took: Duration) -> u64 {
+    let next = match took {
+        took if took > BATCH_TIME => limit / 2,
+        took if took < BATCH_TIME / 2 => limit * 2,
+        _ => limit,
+    };
+    next.clamp(SMALLEST_BATCH, LARGEST_BATCH)
+}
+
+/// A batch of deletes: its rows, and how long they took, without waiting for the writer and for the commit.
+struct Batch {
+    deleted: u64,
+    took: Duration,
 }
 
 /// Takes the user id out of the only place that holds it, once no row of the person is left. Before the files are
@@ -396,7 +410,8 @@ async fn delete_some(
     place: usize,
     limit: u64,
     now: i64,
-) -> Result<u64> {
+) -> Result<Batch> {
+    let begun = Instant::now();
     jobs::hold(tx, job).await?;
     let table = &USER_TABLES[place];
     let ErasureTarget { org_id, user_id, epoch } = person;
@@ -408,7 +423,7 @@ async fn delete_some(
         experiments::forget_strata(tx, org_id).await?;
     }
     add_count(tx, purge_id, table.target, deleted, now).await?;
-    Ok(deleted)
+    Ok(Batch { deleted, took: begun.elapsed() })
 }
 
 /// The final empty check, the audit event, the subject's end and the operation's: one transaction.
@@ -463,4 +478,19 @@ async fn finish(
 enum Ended {
     Complete,
     NotEmpty,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batches_grow_while_twice_as_many_rows_fit() {
+        let after = |limit, share| next_limit(limit, BATCH_TIME.mul_f64(share));
+        assert_eq!(after(512, 0.4), 1024);
+        assert_eq!(after(512, 0.6), 512);
+        assert_eq!(after(512, 1.1), 256);
+        assert_eq!(after(SMALLEST_BATCH, 9.0), SMALLEST_BATCH);
+        assert_eq!(after(LARGEST_BATCH, 0.1), LARGEST_BATCH);
+    }
 }
