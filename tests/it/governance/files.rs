@@ -123,3 +123,24 @@ async fn an_erasure_amid_cleaning_gets_a_pass_of_its_own() {
     }
     assert_eq!(found(&t), 0);
 }
+
+/// How often the write-ahead log has begun anew: bytes 12 to 15 of its header, <https://sqlite.org/fileformat2.html>.
+fn log_begun(t: &TestApp) -> u32 {
+    let log = std::fs::read(t.settings().server.data_dir.join("evenhand.db-wal")).unwrap();
+    u32::from_be_bytes(log[12..16].try_into().unwrap())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_log_that_was_copied_begins_anew_with_the_next_write() {
+    let t = TestApp::new(Backend::Sqlite).await;
+    let both = Both::new(&t).await;
+    both.agent.publish(&two_turns("ada", "s1")).await.ok();
+    let before = log_begun(&t);
+    both.agent.publish(&two_turns("ada", "s2")).await.ok();
+    assert_eq!(log_begun(&t), before, "the control: it goes on without a copy");
+    t.app.db.copy_log().await.unwrap();
+    both.agent.publish(&two_turns("ada", "s3")).await.ok();
+    assert_eq!(log_begun(&t), before + 1);
+    assert_eq!(t.app.db.self_check().await.unwrap(), []);
+    assert_eq!(t.number("SELECT COUNT(*) FROM sessions").await, 3);
+}

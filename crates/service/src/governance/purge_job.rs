@@ -27,6 +27,8 @@ pub const KIND: &str = "erase_user";
 const BATCH_TIME: Duration = Duration::from_millis(8);
 const SMALLEST_BATCH: u64 = 64;
 const LARGEST_BATCH: u64 = 4096;
+/// Rows after which the log is copied: about 4,000 of its pages, half of what it may have.
+const ROWS_BETWEEN_COPIES: u64 = 32_768;
 
 pub struct EraseUser;
 
@@ -353,6 +355,7 @@ async fn delete_all(
     person: &ErasureTarget,
 ) -> Result<()> {
     let mut limit = SMALLEST_BATCH;
+    let mut since_copy = 0;
     for (place, _) in USER_TABLES.iter().enumerate() {
         loop {
             let input = (job.clone(), purge.purge_id.clone(), person.clone(), app.clock.now());
@@ -363,6 +366,11 @@ async fn delete_all(
                 })
                 .await?;
             app.faults.reach("erase.amid_deletes")?;
+            since_copy += deleted;
+            if since_copy >= ROWS_BETWEEN_COPIES {
+                app.db.copy_log().await?;
+                since_copy = 0;
+            }
             if deleted < limit {
                 break;
             }

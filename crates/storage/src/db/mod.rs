@@ -400,6 +400,15 @@ impl Db {
         }
     }
 
+    /// Copies the write-ahead log into the file between others' writes (SQLite), before the log is so long that a write has
+    /// to do it.
+    pub async fn copy_log(&self) -> Result<()> {
+        match &self.storage {
+            Storage::Sqlite(db) => db.copy_log().await,
+            _ => Ok(()),
+        }
+    }
+
     /// Leaves nothing of deleted rows in the file (SQLite) by writing it anew while writers wait. [`Db::empty_log`] has
     /// to follow. Other engines rewrite by themselves.
     pub async fn rewrite_file(&self) -> Result<()> {
