@@ -251,7 +251,8 @@ impl Db {
         I: Send + Sync,
         F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T> + Send + Sync,
     {
-        patience::outlast(async || {
+        // In a box: it is some kilobytes, which each async function above would move about on its way.
+        Box::pin(patience::outlast(async || {
             let started = Instant::now();
             let result = match &self.storage {
                 Storage::None => Err(no_storage()),
@@ -260,7 +261,7 @@ impl Db {
             };
             self.note(name, started, &result);
             result
-        })
+        }))
         .await
     }
 
@@ -325,7 +326,7 @@ impl Db {
     {
         // Shared with the task that writes: after an outage the same is handed over again.
         let shared = Arc::new((input, work));
-        patience::outlast(async || {
+        Box::pin(patience::outlast(async || {
             let started = Instant::now();
             let (input, work) = (shared.clone(), run_shared::<I, T, F>);
             let result = match &self.storage {
@@ -341,7 +342,7 @@ impl Db {
                 Err(_) => {}
             }
             result
-        })
+        }))
         .await
     }
 
