@@ -5,7 +5,6 @@
 //! query's terms, so nobody else's texts weigh in.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
 
 use storage::db::TextTerm;
 
@@ -98,13 +97,16 @@ pub fn forgiving_terms(candidates: &[Candidate], query: &[TextTerm]) -> Vec<Text
 
 /// Fuses rankings by reciprocal rank: one over sixty plus the place, summed.
 pub fn fuse(rankings: &[&[i64]]) -> Vec<i64> {
-    let mut scores: HashMap<i64, f64> = HashMap::new();
-    for ranking in rankings {
-        for (place, no) in ranking.iter().enumerate() {
-            *scores.entry(*no).or_default() += 1.0 / (FUSION_K + 1.0 + place as f64);
-        }
-    }
-    let mut fused: Vec<(i64, f64)> = scores.into_iter().collect();
+    let share = |(place, no): (usize, &i64)| (*no, 1.0 / (FUSION_K + 1.0 + place as f64));
+    let mut fused: Vec<(i64, f64)> =
+        rankings.iter().flat_map(|ranking| ranking.iter().enumerate().map(share)).collect();
+    // The sort keeps the order of the rankings, so that shares are always added up in the same one.
+    fused.sort_by_key(|(no, _)| *no);
+    fused.dedup_by(|next, first| {
+        let same = next.0 == first.0;
+        first.1 += if same { next.1 } else { 0.0 };
+        same
+    });
     fused.sort_by(|a, b| b.1.total_cmp(&a.1).then(Reverse(a.0).cmp(&Reverse(b.0))));
     fused.into_iter().map(|(no, _)| no).collect()
 }
@@ -202,30 +204,30 @@ pub fn is_similar(word: &str, term: &str) -> bool {
     long - short <= slips && within(longer, shorter, slips)
 }
 
-/// True if the edit distance is at most `most`: insertions, deletions, replacements and swaps of neighbours.
-fn within(a: &str, b: &str, most: usize) -> bool {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut before: Vec<usize> = Vec::new();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for i in 1..=a.len() {
-        let mut next = vec![i; b.len() + 1];
-        for j in 1..=b.len() {
-            let replace = row[j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            next[j] = replace.min(row[j] + 1).min(next[j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                next[j] = next[j].min(before[j - 2] + 1);
-            }
+/// True if the edit distance is at most `most`: insertions, deletions, replacements and swaps of neighbours. What both
+/// begin with is never worth an edit; then each edit that may come next is tried, of the few that are allowed.
+fn within(mut a: &str, mut b: &str, most: usize) -> bool {
+    let (mut a_rest, mut b_rest) = (a.chars(), b.chars());
+    let (first_of_a, first_of_b) = loop {
+        match (a_rest.next(), b_rest.next()) {
+            (Some(x), Some(y)) if x == y => (a, b) = (a_rest.as_str(), b_rest.as_str()),
+            (Some(x), Some(y)) => break (x, y),
+            _ => return a.chars().count() + b.chars().count() <= most,
         }
-        if next.iter().all(|edits| *edits > most) {
-            return false;
-        }
-        before = std::mem::replace(&mut row, next);
-    }
-    row[b.len()] <= most
+    };
+    let Some(left) = most.checked_sub(1) else { return false };
+    within(a_rest.as_str(), b_rest.as_str(), left)
+        || within(a_rest.as_str(), b, left)
+        || within(a, b_rest.as_str(), left)
+        || a_rest.next() == Some(first_of_b)
+            && b_rest.next() == Some(first_of_a)
+            && within(a_rest.as_str(), b_rest.as_str(), left)
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn row(no: i64, words: &[&str]) -> Candidate {
@@ -258,6 +260,77 @@ mod tests {
         assert_eq!(by_text(&rows, &asked, 9), [2, 1]);
         let beginnings = forgiving_terms(&rows, &asked);
         assert_eq!(beginnings, [TextTerm { text: "sub".to_owned(), prefix: true }]);
+    }
+
+    /// The table of edits, as books have it.
+    fn distance(a: &str, b: &str) -> usize {
+        let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+        let mut edits = vec![vec![0; b.len() + 1]; a.len() + 1];
+        for i in 0..=a.len() {
+            for j in 0..=b.len() {
+                edits[i][j] = if i == 0 || j == 0 {
+                    i + j
+                } else {
+                    let replace = edits[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+                    let one_side = edits[i - 1][j].min(edits[i][j - 1]) + 1;
+                    let swap = match i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]
+                    {
+                        true => edits[i - 2][j - 2] + 1,
+                        false => usize::MAX,
+                    };
+                    replace.min(one_side).min(swap)
+                };
+            }
+        }
+        edits[a.len()][b.len()]
+    }
+
+    proptest! {
+        #[test]
+        fn edits_are_counted_as_in_the_whole_table(a in "[abcé]{0,9}", b in "[abcé]{0,9}") {
+            for most in 0..=2 {
+                prop_assert_eq!(within(&a, &b, most), distance(&a, &b) <= most);
+            }
+        }
+
+        #[test]
+        fn slips_in_long_words_are_found(word in "[a-dя]{8,20}", slips in prop::collection::vec((0..4, 0..8usize), 0..4)) {
+            let mut slipped: Vec<char> = word.chars().collect();
+            for (kind, at) in slips {
+                match kind {
+                    0 => slipped.insert(at.min(slipped.len()), 'x'),
+                    1 => drop(slipped.remove(at.min(slipped.len() - 1))),
+                    2 => slipped[at.min(4)] = 'y',
+                    _ => slipped.swap(at.min(3), at.min(3) + 1),
+                }
+            }
+            let slipped = String::from_iter(slipped);
+            for most in 0..=2 {
+                prop_assert_eq!(within(&word, &slipped, most), distance(&word, &slipped) <= most);
+            }
+        }
+
+        #[test]
+        fn shares_of_a_fusion_are_summed_in_the_order_of_the_rankings(
+            first in prop::collection::btree_set(0..40i64, 0..30),
+            second in prop::collection::btree_set(0..40i64, 0..30),
+            turn in 0..30usize,
+        ) {
+            let (first, mut second) = (Vec::from_iter(first), Vec::from_iter(second));
+            let turn = turn % second.len().max(1);
+            second.rotate_left(turn);
+            let score = |no: i64| {
+                let place = |ranking: &[i64]| ranking.iter().position(|n| *n == no);
+                let share = |place: usize| 1.0 / (FUSION_K + 1.0 + place as f64);
+                let shares = [place(&first), place(&second)].map(|place| place.map_or(0.0, share));
+                shares[0] + shares[1]
+            };
+            let mut expected = [first.as_slice(), &second].concat();
+            expected.sort_unstable();
+            expected.dedup();
+            expected.sort_by(|a, b| score(*b).total_cmp(&score(*a)).then(b.cmp(a)));
+            prop_assert_eq!(fuse(&[&first, &second]), expected);
+        }
     }
 
     #[test]
