@@ -66,6 +66,15 @@ macro_rules! filtered {
 }
 use filtered;
 
+/// SQL condition that a column holds one of a list of words. Mostly the list is one word long; to compare that first spares
+/// SQLite the table that it makes of a list.
+macro_rules! is_one_of {
+    ($column:literal, $list:literal) => {
+        concat!("(", $column, " = ", $list, " ->> 0 OR ", $column, " IN {texts:", $list, "})")
+    };
+}
+use is_one_of;
+
 macro_rules! has_tag {
     () => {
         " AND ($7 IS NULL OR {tagged:$7})"

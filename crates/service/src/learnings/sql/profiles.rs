@@ -2,7 +2,7 @@
 
 use sqlx::types::Json;
 
-use super::{Filter, filtered, has_tag};
+use super::{Filter, filtered, has_tag, is_one_of};
 use crate::learnings::rank::Candidate;
 use crate::learnings::{LearningStatus, Profile, TimeToLive};
 use base::owner::{OrgId, UserId};
@@ -41,7 +41,9 @@ macro_rules! columns {
 macro_rules! passing {
     () => {
         concat!(
-            "b.org_id = $1 AND b.subject = $2 AND b.expiration_timestamp > $3 AND b.status IN {texts:$4}
+            "b.org_id = $1 AND b.subject = $2 AND b.expiration_timestamp > $3 AND ",
+            is_one_of!("b.status", "$4"),
+            "
              AND ($6 IS NULL OR b.source = $6)
              AND ($10 IS NULL OR b.last_modified_timestamp >= $10)
              AND ($11 IS NULL OR b.last_modified_timestamp < $11)",

@@ -3,7 +3,7 @@
 
 use sqlx::types::Json;
 
-use super::{Filter, agent_playbooks, filtered, has_tag, profiles, user_playbooks};
+use super::{Filter, agent_playbooks, filtered, has_tag, is_one_of, profiles, user_playbooks};
 use crate::experiments;
 use crate::learnings::Learnings;
 use storage::db::{Tx, listed};

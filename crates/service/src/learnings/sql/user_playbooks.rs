@@ -2,7 +2,7 @@
 
 use sqlx::types::Json;
 
-use super::{Filter, filtered, has_tag};
+use super::{Filter, filtered, has_tag, is_one_of};
 use crate::learnings::rank::Candidate;
 use crate::learnings::{LearningStatus, UserPlaybook};
 use base::owner::{OrgId, UserId};
@@ -37,7 +37,9 @@ macro_rules! columns {
 macro_rules! passing {
     () => {
         concat!(
-            "b.org_id = $1 AND b.status IN {texts:$4} AND ($6 IS NULL OR b.source = $6)
+            "b.org_id = $1 AND ",
+            is_one_of!("b.status", "$4"),
+            " AND ($6 IS NULL OR b.source = $6)
              AND ($8 IS NULL OR b.agent_version = $8) AND ($9 IS NULL OR b.playbook_name = $9)
              AND ($10 IS NULL OR b.created_at >= $10) AND ($11 IS NULL OR b.created_at < $11)",
             has_tag!()
