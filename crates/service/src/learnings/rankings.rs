@@ -42,12 +42,13 @@ impl Ranker<'_> {
     /// The best of a person's rows of a kind, and whether one of them has no vector yet.
     pub async fn own(&self, kind: LearningKind, rows: Vec<Owned>) -> Result<(Vec<i64>, bool)> {
         let has_few = rows.len() as i64 <= FEW;
+        let (vectors, texts): (Vec<_>, Vec<Candidate>) = rows
+            .into_iter()
+            .map(|(no, terms, vector)| ((no, vector), Candidate { no, terms }))
+            .unzip();
         let vectors = match (self.model(), has_few) {
             (None, _) => Vec::new(),
-            (Some(_), true) => {
-                let bytes = |hex: &String| hex::decode(hex).unwrap_or_default();
-                rows.iter().map(|(no, _, vector)| (*no, vector.as_ref().map(bytes))).collect()
-            }
+            (Some(_), true) => vectors,
             (Some(model), false) => self.many_vectors(kind, model).await?,
         };
         let by_vector = self.vector.map_or(Vec::new(), |query| {
@@ -56,11 +57,7 @@ impl Ranker<'_> {
         });
         let by_text = match (self.by_text, has_few) {
             (false, _) => Vec::new(),
-            (true, true) => {
-                let candidate = |(no, terms, _)| Candidate { no, terms };
-                let rows: Vec<Candidate> = rows.into_iter().map(candidate).collect();
-                rank::by_text(&rows, self.terms, DEPTH)
-            }
+            (true, true) => rank::by_text(&texts, self.terms, DEPTH),
             (true, false) => self.many_by_text(kind).await?,
         };
         let unembedded = vectors.iter().any(|(_, vector)| vector.is_none());

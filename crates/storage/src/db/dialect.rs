@@ -72,8 +72,8 @@ pub const FRAGMENTS: &[(&str, &str, &str)] = &[
         "EXISTS (SELECT value FROM json_each(b.tags) INTERSECT SELECT value FROM json_each(?))",
         "jsonb_exists_any(b.tags, ARRAY(SELECT value FROM jsonb_array_elements_text(?::jsonb)))",
     ),
-    // Bytes as hexadecimal digits.
-    ("hex", "hex(?)", "encode(?, 'hex')"),
+    // The bytes of one column in all rows, one after the other; null if no row has any.
+    ("joined", "CAST(group_concat(?, '') AS BLOB)", "string_agg(?, ''::bytea)"),
     // Subjects: the user id of a row of table `t` by `{user_of:t}`; a subject from its digits, all of a JSON list of
     // digits, and the digits of one.
     ("user_of", USER_OF, USER_OF),
@@ -497,14 +497,14 @@ mod tests {
 
     #[test]
     fn fragments_take_their_parameter() {
-        let sql = "SELECT {json_rows:a, (SELECT {hex:b} FROM u)} FROM t {lock:SHARE}";
+        let sql = "SELECT {json_rows:a, (SELECT {joined:b} FROM u)} FROM t {lock:SHARE}";
         assert_eq!(
             render(Engine::Sqlite, sql),
-            "SELECT json_group_array(json_array(a, (SELECT hex(b) FROM u))) FROM t "
+            "SELECT json_group_array(json_array(a, (SELECT CAST(group_concat(b, '') AS BLOB) FROM u))) FROM t "
         );
         assert_eq!(
             render(Engine::Postgres, sql),
-            "SELECT COALESCE(json_agg(json_build_array(a, (SELECT encode(b, 'hex') FROM u))), '[]'::json) \
+            "SELECT COALESCE(json_agg(json_build_array(a, (SELECT string_agg(b, ''::bytea) FROM u))), '[]'::json) \
              FROM t FOR SHARE"
         );
         assert_eq!(

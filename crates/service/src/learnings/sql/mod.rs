@@ -40,8 +40,8 @@ pub struct Filter {
 /// `$5` approval, `$6` source, `$7` tags, `$8` agent version, `$9` playbook name, `$10` and `$11` times. What the
 /// statement adds begins with `$12`.
 macro_rules! filtered {
-    ($tx:expr, $row:ty, $filter:expr, $sql:ident $(, $bind:expr)* $(,)?) => {
-        ::storage::rows!(
+    (@ $fetch:ident, $tx:expr, $row:ty, $filter:expr, $sql:ident $(, $bind:expr)*) => {
+        ::storage::$fetch!(
             $tx,
             $row,
             $sql,
@@ -59,12 +59,24 @@ macro_rules! filtered {
             $(, $bind)*
         )
     };
+    ($tx:expr, $row:ty, $filter:expr, $sql:ident $(, $bind:expr)* $(,)?) => {
+        filtered!(@ rows, $tx, $row, $filter, $sql $(, $bind)*)
+    };
     ($tx:expr, $row:ty, $filter:expr, $sql:expr $(, $bind:expr)* $(,)?) => {{
         let sql = ::storage::statement!($sql);
-        filtered!($tx, $row, $filter, sql $(, $bind)*)
+        filtered!(@ rows, $tx, $row, $filter, sql $(, $bind)*)
     }};
 }
 use filtered;
+
+/// [`filtered!`] for a statement that gives one row: SQLite's thread then hands over once, and not the end apart.
+macro_rules! filtered_row {
+    ($tx:expr, $row:ty, $filter:expr, $sql:expr $(, $bind:expr)* $(,)?) => {{
+        let sql = ::storage::statement!($sql);
+        super::filtered!(@ row, $tx, $row, $filter, sql $(, $bind)*)
+    }};
+}
+use filtered_row;
 
 /// SQL condition that a column holds one of a list of words. Mostly the list is one word long; to compare that first spares
 /// SQLite the table that it makes of a list.

@@ -3,15 +3,15 @@
 
 use sqlx::types::Json;
 
-use super::{Filter, agent_playbooks, filtered, has_tag, is_one_of, profiles, user_playbooks};
+use super::{Filter, agent_playbooks, filtered_row, has_tag, is_one_of, profiles, user_playbooks};
 use crate::experiments;
 use crate::learnings::Learnings;
 use storage::db::{Tx, listed};
 use storage::error::{Error, Result};
 use storage::subjects::barrier;
 
-/// A person's row as search looks at it: its number, its terms, its vector in hexadecimal digits.
-pub type Owned = (i64, String, Option<String>);
+/// A person's row as search looks at it: its number, its terms, its vector.
+pub type Owned = (i64, String, Option<Vec<u8>>);
 
 /// A person's rows to rank.
 pub struct Owns {
@@ -32,14 +32,16 @@ pub struct Asked<'a> {
     pub user_playbooks: i64,
 }
 
+// The vectors come beside the list, one after the other: as part of it they would be digits, written and read one by one.
 macro_rules! owned {
     ($table:literal, $vectors:literal, $key:literal, $limit:literal, $passing:expr) => {
         concat!(
-            "(SELECT CAST({json_rows:b.no, b.terms, b.vector} AS TEXT) FROM (
+            "(SELECT CAST({json_rows:b.no, b.terms, length(b.vector)} AS TEXT) AS list,
+                {joined:b.vector} AS vectors FROM (
                 SELECT b.",
             $key,
             " AS no, b.terms, CASE WHEN $12 IS NULL THEN NULL ELSE (
-                    SELECT {hex:v.vector} FROM ",
+                    SELECT v.vector FROM ",
             $vectors,
             " v
                     WHERE v.org_id = b.org_id AND v.subject = b.subject AND v.",
@@ -64,35 +66,56 @@ macro_rules! owned {
 
 /// The newest of a person's rows that pass the filter, with a model also their vectors as far as they are there.
 pub async fn owned(tx: &mut Tx, filter: &Filter, asked: &Asked<'_>) -> Result<Owns> {
-    let found = filtered!(
+    let found = filtered_row!(
         tx,
-        (bool, Option<i64>, String, String),
+        (bool, Option<i64>, String, Option<Vec<u8>>, String, Option<Vec<u8>>),
         filter,
         concat!(
             "SELECT ",
             barrier::erasing!("$1", "$2"),
-            ", (SELECT vectors_version FROM organization_scopes WHERE org_id = $1), ",
+            ", (SELECT vectors_version FROM organization_scopes WHERE org_id = $1),
+               p.list, p.vectors, u.list, u.vectors FROM ",
             owned!("profiles", "profile_vectors", "profile_no", "$13", profiles::passing!()),
-            ", ",
+            " AS p CROSS JOIN ",
             owned!(
                 "user_playbooks",
                 "user_playbook_vectors",
                 "user_playbook_id",
                 "$14",
                 user_playbooks::passing!()
-            )
+            ),
+            " AS u"
         ),
         asked.model,
         asked.profiles,
         asked.user_playbooks
     )?;
-    let (is_erasing, version, profiles, user_playbooks) = only(found)?;
+    let (is_erasing, version, profiles, profile_vectors, user_playbooks, playbook_vectors) =
+        found.ok_or_else(no_row)?;
     Ok(Owns {
         is_erasing,
         version: version.unwrap_or(0),
-        profiles: listed(&profiles)?,
-        user_playbooks: listed(&user_playbooks)?,
+        profiles: with_vectors(&profiles, profile_vectors)?,
+        user_playbooks: with_vectors(&user_playbooks, playbook_vectors)?,
     })
+}
+
+/// Rows from a list that says how long each one's vector is.
+fn with_vectors(list: &str, vectors: Option<Vec<u8>>) -> Result<Vec<Owned>> {
+    let mut rest = vectors.as_deref().unwrap_or_default();
+    let mut next = |length: usize| {
+        let (vector, after) = rest.split_at_checked(length)?;
+        rest = after;
+        Some(vector.to_vec())
+    };
+    let rows: Vec<(i64, String, Option<usize>)> = listed(list)?;
+    let missing = || Error::Internal("a search gave fewer vectors than it says".to_owned());
+    rows.into_iter()
+        .map(|(no, terms, length)| match length {
+            Some(length) => Ok((no, terms, Some(next(length).ok_or_else(missing)?))),
+            None => Ok((no, terms, None)),
+        })
+        .collect()
 }
 
 /// Row numbers of the best-ranked learnings.
@@ -124,7 +147,7 @@ macro_rules! won {
 
 /// Winners that are still there and pass the filter, in any order, and whether an experiment is active.
 pub async fn won(tx: &mut Tx, filter: &Filter, winners: &Winners) -> Result<(Learnings, bool)> {
-    let found = filtered!(
+    let found = filtered_row!(
         tx,
         (bool, String, String, String),
         filter,
@@ -162,7 +185,7 @@ pub async fn won(tx: &mut Tx, filter: &Filter, winners: &Winners) -> Result<(Lea
         // Profiles and user playbooks that pass are all this user's.
         filter.user_id.as_deref()
     )?;
-    let (experiment_runs, profiles, user_playbooks, agent_playbooks) = only(found)?;
+    let (experiment_runs, profiles, user_playbooks, agent_playbooks) = found.ok_or_else(no_row)?;
     let learnings = Learnings {
         profiles: listed(&profiles)?,
         user_playbooks: listed(&user_playbooks)?,
@@ -171,6 +194,30 @@ pub async fn won(tx: &mut Tx, filter: &Filter, winners: &Winners) -> Result<(Lea
     Ok((learnings, experiment_runs))
 }
 
-fn only<T>(rows: Vec<T>) -> Result<T> {
-    rows.into_iter().next().ok_or_else(|| Error::Internal("a search gave no row".to_owned()))
+fn no_row() -> Error {
+    Error::Internal("a search gave no row".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vectors_come_to_the_rows_that_have_them() {
+        let list = r#"[[9,"p1xtea",3],[7,"p1xpot",null],[4,"",0],[2,"p1xtea",2]]"#;
+        let rows = with_vectors(list, Some(vec![0, 255, 1, 34, 92])).unwrap();
+        let row = |no, terms: &str, vector: Option<&[u8]>| {
+            (no, terms.to_owned(), vector.map(<[u8]>::to_vec))
+        };
+        let expected = [
+            row(9, "p1xtea", Some(&[0, 255, 1])),
+            row(7, "p1xpot", None),
+            row(4, "", Some(&[])),
+            row(2, "p1xtea", Some(&[34, 92])),
+        ];
+        assert_eq!(rows, expected);
+        assert!(with_vectors(list, Some(vec![0, 255, 1, 34])).is_err(), "one byte too few");
+        assert!(with_vectors(list, None).is_err());
+        assert!(with_vectors("[]", None).unwrap().is_empty());
+    }
 }
