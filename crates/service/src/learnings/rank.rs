@@ -192,8 +192,10 @@ pub fn beginning(term: &str) -> &str {
 
 /// True if one begins with the other, they share all but their endings, or they differ by a slip or two.
 pub fn is_similar(word: &str, term: &str) -> bool {
-    let (longer, shorter) = if word.len() > term.len() { (word, term) } else { (term, word) };
-    let (long, short) = (longer.chars().count(), shorter.chars().count());
+    // By characters: the one with more bytes may have fewer.
+    let (of_word, of_term) = (word.chars().count(), term.chars().count());
+    let (longer, shorter) = if of_word > of_term { (word, term) } else { (term, word) };
+    let (long, short) = (of_word.max(of_term), of_word.min(of_term));
     if short < 4 {
         return false;
     }
@@ -343,7 +345,10 @@ mod tests {
         ] {
             assert!(is_similar(word, term), "{word} {term}");
         }
-        for (word, term) in [("cat", "car"), ("post", "part"), ("in", "international")] {
+        // The last has fewer characters than the term and more bytes.
+        for (word, term) in
+            [("cat", "car"), ("post", "part"), ("in", "international"), ("привет", "privets")]
+        {
             assert!(!is_similar(word, term), "{word} {term}");
         }
     }
