@@ -1,5 +1,5 @@
-//! Lines of sums that this process knows: deltas are folded into them every thirty seconds at most, and until then
-//! whoever asks for the same hours and days again need not be sent them by the database.
+//! A cache of the rollup lines that recent overviews read. An entry is valid until the next fold, which changes the mark
+//! of the lines; folds come every thirty seconds at most.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,7 +16,7 @@ const MOST: usize = 16;
 /// Those that nobody asked for this long are forgotten when others come.
 const UNUSED: Duration = Duration::from_secs(300);
 
-/// The lines of the latest questions, the latest last.
+/// The cache, the most recently used entry last.
 #[derive(Default)]
 pub struct KnownLines(Mutex<VecDeque<Known>>);
 
@@ -26,7 +26,7 @@ struct Known {
     lines: Arc<FoldedLines>,
 }
 
-/// What the lines depend on.
+/// The key of an entry: organization, filters and time ranges of an overview.
 #[derive(PartialEq)]
 struct Question {
     org_id: OrgId,

@@ -128,10 +128,9 @@ pub struct Found {
     pub folded: Arc<FoldedLines>,
 }
 
-/// What an overview reads of the rollups. It is the same until deltas are folded: whoever still has it from a question
-/// with the same ranges need not be sent it again.
+/// The rollup lines of one overview, which `known_lines.rs` caches.
 pub struct FoldedLines {
-    /// Changes with every fold; nothing before the first.
+    /// The mark of the lines when they were read, see `fold::Mark`; none before the first fold.
     mark: Option<i64>,
     verdicts: Arc<ByRange<VerdictLine>>,
     gaps: Arc<ByRange<GapLine>>,
