@@ -1,6 +1,8 @@
 //! PostgreSQL: read-committed writes with explicit row locks, repeated when the engine asks for it, or when the
 //! connection is lost before the commit.
 
+mod announcements;
+mod connections;
 mod hosts;
 mod pooler;
 mod statistics;
@@ -10,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 use sqlx::Transaction;
-use sqlx::postgres::{PgConnectOptions, PgListener, PgPool, PgPoolOptions};
+use sqlx::postgres::PgPool;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -22,8 +24,10 @@ use super::{
 };
 use crate::error::{Error, Result};
 use base::owner::{OrgId, UserId};
+pub(super) use connections::options_of;
+use connections::{open, session};
+use hosts::Target;
 pub(super) use hosts::{Hosts, is_lost};
-use hosts::{PATIENCE, Target};
 pub use pooler::Pooler;
 
 const ATTEMPTS: u32 = 6;
@@ -33,7 +37,6 @@ const SNAPSHOT_WITHOUT_JIT: &str =
     "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; SET LOCAL jit = off";
 const BEGIN: &str = "BEGIN";
 const BEGIN_VISIBLE: &str = "BEGIN; SET LOCAL synchronous_commit = off";
-const CHANNEL: &str = "evenhand_work";
 
 /// How long a standby may lag before nobody waits for it any more.
 const STANDBY_PATIENCE: Duration = Duration::from_secs(10);
@@ -481,48 +484,6 @@ impl Postgres {
         Ok(false)
     }
 
-    pub(super) async fn announce(&self) {
-        self.work.notify_waiters();
-        // By the simple protocol: nothing is prepared.
-        if let Err(error) = sqlx::raw_sql("NOTIFY evenhand_work").execute(&self.pool).await {
-            tracing::debug!(%error, "other replicas were not woken; they poll");
-        }
-    }
-
-    pub(super) async fn wait(&self) {
-        self.work.notified().await;
-    }
-
-    /// Passes on what other replicas announce; connects again when the connection is lost.
-    async fn listen(self) {
-        let Some(target) = &self.listener else { return };
-        let forward = async {
-            loop {
-                for candidate in &target.candidates {
-                    if let Err(error) = self.forward(candidate.clone()).await {
-                        tracing::debug!(%error, "not listening to other replicas");
-                    }
-                    tokio::time::sleep(Duration::from_secs(2)).await;
-                }
-            }
-        };
-        self.until_stopped(forward).await;
-    }
-
-    async fn forward(&self, options: PgConnectOptions) -> sqlx::Result<()> {
-        let one = PgPoolOptions::new().max_connections(1).acquire_timeout(PATIENCE);
-        let mut listener = PgListener::connect_with(&one.connect_with(options).await?).await?;
-        listener.listen(CHANNEL).await?;
-        loop {
-            // None: the connection was lost.
-            if listener.try_recv().await?.is_none() {
-                self.distrust();
-                return Ok(());
-            }
-            self.work.notify_waiters();
-        }
-    }
-
     /// After trouble, asks the servers which of them takes writes now, and leads new connections there.
     async fn follow_the_primary(self) {
         let follow = async {
@@ -573,51 +534,4 @@ enum Failed {
 async fn setting_of(tx: &mut Tx, name: &str) -> Result<String> {
     let found = crate::row!(tx, (String,), "SELECT current_setting($1)", name)?;
     Ok(found.map(|(value,)| value).unwrap_or_default())
-}
-
-async fn open(
-    hosts: &Arc<Hosts>,
-    options: PgConnectOptions,
-    connections: u32,
-    is_spread: bool,
-) -> Result<PgPool> {
-    let pool = options_of(hosts, connections, session(is_spread)).min_connections(1);
-    pool.connect_with(options).await.map_err(|e| classify(e.into()))
-}
-
-/// What is set on every connection.
-fn session(is_spread: bool) -> Option<&'static str> {
-    is_spread.then_some(citus::SESSION)
-}
-
-pub(super) fn options_of(
-    hosts: &Arc<Hosts>,
-    connections: u32,
-    session: Option<&'static str>,
-) -> PgPoolOptions {
-    let (asked, opened) = (hosts.clone(), hosts.clone());
-    PgPoolOptions::new()
-        .max_connections(connections.max(2))
-        .acquire_timeout(hosts.target.patience())
-        .test_before_acquire(false)
-        .before_acquire(move |_, meta| {
-            let trusted = asked.trusts(meta.age);
-            Box::pin(async move { Ok(trusted) })
-        })
-        .after_connect(move |conn, _| {
-            let hosts = opened.clone();
-            Box::pin(async move {
-                if hosts.target.read_write && !hosts::takes_writes(conn).await? {
-                    hosts.trouble.notify_one();
-                    return Err(hosts::read_only());
-                }
-                if let Some(session) = session {
-                    sqlx::raw_sql(session).execute(&mut *conn).await?;
-                }
-                if hosts.target.without_jit {
-                    sqlx::raw_sql(hosts::NO_JIT).execute(conn).await?;
-                }
-                Ok(())
-            })
-        })
 }
