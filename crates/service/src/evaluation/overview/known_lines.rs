@@ -11,9 +11,11 @@ use base::owner::OrgId;
 use storage::db::Tx;
 use storage::error::Result;
 
-/// Lines are known for this many questions: about 1 MB each for 90 days of five sources, most of it sums by group.
+/// Entries of the cache: about 1 MB each for 90 days of five sources.
 const MOST: usize = 16;
-/// Those that nobody asked for this long are forgotten when others come.
+/// Size of all entries together: an organization may have a rule for each of its users.
+const MOST_BYTES: usize = 32 << 20;
+/// Entries that are unused this long are dropped when another one comes.
 const UNUSED: Duration = Duration::from_secs(300);
 
 /// The cache, the most recently used entry last.
@@ -60,10 +62,12 @@ impl KnownLines {
     fn keep(&self, question: Question, lines: Arc<FoldedLines>) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|known| known.used_at.elapsed() < UNUSED && known.question != question);
-        if all.len() >= MOST {
+        all.push_back(Known { question, used_at: Instant::now(), lines });
+        let bytes =
+            |all: &VecDeque<Known>| all.iter().map(|known| known.lines.bytes()).sum::<usize>();
+        while all.len() > MOST || MOST_BYTES < bytes(&all) {
             all.pop_front();
         }
-        all.push_back(Known { question, used_at: Instant::now(), lines });
     }
 }
 
@@ -75,4 +79,38 @@ pub async fn read(app: &App, tx: &mut Tx, asked: &Asked<'_>) -> Result<Found> {
     let found = sql::read(tx, asked, known.as_ref()).await?;
     recent.keep(question, found.folded.clone());
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn question(rubric: usize) -> Question {
+        Question {
+            org_id: "default".into(),
+            agent_version: None,
+            judge_prompt_version: rubric.to_string(),
+            rule_sources: Vec::new(),
+            ranges: Default::default(),
+        }
+    }
+
+    /// The rubrics of the questions that are in the cache after each was asked once, with rules of so many bytes.
+    fn kept(bytes: &[usize]) -> Vec<usize> {
+        let cache = KnownLines::default();
+        for (rubric, bytes) in bytes.iter().enumerate() {
+            let mut lines = FoldedLines::default();
+            lines.rules = "r".repeat(*bytes).into();
+            cache.keep(question(rubric), Arc::new(lines));
+        }
+        (0..bytes.len()).filter(|rubric| cache.find(&question(*rubric)).is_some()).collect()
+    }
+
+    #[test]
+    fn the_least_recently_used_lines_are_dropped_first() {
+        assert_eq!(kept(&[1; MOST + 2]), Vec::from_iter(2..MOST + 2));
+        let half = MOST_BYTES / 2;
+        assert_eq!(kept(&[1, half, half]), [1, 2]);
+        assert!(kept(&[MOST_BYTES + 1]).is_empty(), "lines that are too many alone are not kept");
+    }
 }

@@ -129,6 +129,7 @@ pub struct Found {
 }
 
 /// The rollup lines of one overview, which `known_lines.rs` caches.
+#[derive(Default)]
 pub struct FoldedLines {
     /// The mark of the lines when they were read, see `fold::Mark`; none before the first fold.
     mark: Option<i64>,
@@ -138,7 +139,23 @@ pub struct FoldedLines {
     turns: Arc<ByRange<TurnLine>>,
     versions: Arc<ByRange<VersionLine>>,
     /// A JSON list of [`CitedRules`].
-    rules: Arc<str>,
+    pub rules: Arc<str>,
+}
+
+impl FoldedLines {
+    /// About as many bytes as the lines take in memory; most of a line is its sums by group.
+    pub fn bytes(&self) -> usize {
+        const OF_LINE: usize = 2_048;
+        fn count<L>(lines: &ByRange<L>) -> usize {
+            lines.iter().map(|(_, lines)| lines.len()).sum()
+        }
+        let lines = count(&self.verdicts)
+            + count(&self.gaps)
+            + count(&self.shadows)
+            + count(&self.turns)
+            + count(&self.versions);
+        lines * OF_LINE + self.rules.len()
+    }
 }
 
 pub struct Sums {
