@@ -15,7 +15,7 @@ use load::{Client, Target};
 use service::app::{App, Schema};
 use service::config::Settings;
 use service::experiments::assign;
-use sqlx::{ConnectOptions, SqliteConnection, sqlite::SqliteConnectOptions};
+use sqlite::{SqliteConnection, SqliteOptions};
 
 const PERCENTAGE: f64 = 10.0;
 const SESSIONS_PER_USER: usize = 10;
@@ -95,27 +95,23 @@ async fn fill(data_dir: &std::path::Path, users: usize) {
     let app = App::open(settings, Clock::System, ids, Schema::Migrate).await.unwrap();
     let (now, hash) = (Clock::System.now(), app.subject_keys.subject_hash());
     app.stop().await;
-    let options = SqliteConnectOptions::new().filename(data_dir.join("evenhand.db"));
-    let mut conn = options.pragma("synchronous", "OFF").connect().await.unwrap();
+    let options = SqliteOptions::new(data_dir.join("evenhand.db"));
+    let mut conn = options.pragma("synchronous", "OFF").open().unwrap();
     let triggers: Vec<(String, String)> =
-        sqlx::query_as("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
-            .fetch_all(&mut conn)
-            .await
-            .unwrap();
-    run(&mut conn, "BEGIN").await;
+        conn.fetch("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").unwrap();
+    run(&mut conn, "BEGIN");
     for (name, _) in &triggers {
-        run(&mut conn, &format!("DROP TRIGGER {name}")).await;
+        run(&mut conn, &format!("DROP TRIGGER {name}"));
     }
     let started = now - 28 * 86_400;
     run(
         &mut conn,
         &format!("INSERT INTO experiments (org_id, experiment_id, number, holdout_percentage, planned_users,
          margin_percentage_points, started_at, ended_at) VALUES ('default', 'bench', 1, {PERCENTAGE}, 5000, 2, {started}, NULL)"),
-    )
-    .await;
+    );
     let people =
         "CREATE TEMP TABLE people (n INTEGER PRIMARY KEY, subject BLOB, user_id TEXT, arm TEXT)";
-    run(&mut conn, people).await;
+    run(&mut conn, people);
     let everyone: Vec<usize> = (0..users).collect();
     for some in everyone.chunks(500) {
         let rows = some.iter().map(|n| {
@@ -124,7 +120,7 @@ async fn fill(data_dir: &std::path::Path, users: usize) {
             format!("({n}, x'{}', '{user}', '{}')", hash.subject(&org, &user), arm.as_str())
         });
         let rows: Vec<String> = rows.collect();
-        run(&mut conn, &format!("INSERT INTO people VALUES {}", rows.join(","))).await;
+        run(&mut conn, &format!("INSERT INTO people VALUES {}", rows.join(",")));
     }
     let each = format!(
         "FROM people p, (WITH RECURSIVE c(s) AS (SELECT 0 UNION ALL SELECT s + 1 FROM c WHERE s < {})
@@ -160,16 +156,15 @@ async fn fill(data_dir: &std::path::Path, users: usize) {
                  {started}, {at}, 1, 3, CASE p.arm WHEN 'treatment' THEN 3 ELSE 0 END, 0, 0 {each}"),
         "INSERT INTO experiment_stale_users SELECT 'default', 'bench', subject, 1, 1 FROM people".to_owned(),
     ] {
-        run(&mut conn, &statement).await;
+        run(&mut conn, &statement);
     }
     for (_, sql) in &triggers {
-        run(&mut conn, sql).await;
+        run(&mut conn, sql);
     }
-    run(&mut conn, "COMMIT").await;
-    run(&mut conn, "PRAGMA wal_checkpoint(TRUNCATE)").await;
+    run(&mut conn, "COMMIT");
+    run(&mut conn, "PRAGMA wal_checkpoint(TRUNCATE)");
 }
 
-#[allow(clippy::disallowed_types)] // statements of this program's own
-async fn run(conn: &mut SqliteConnection, sql: &str) {
-    sqlx::raw_sql(sqlx::AssertSqlSafe(sql.to_owned())).execute(conn).await.unwrap();
+fn run(conn: &mut SqliteConnection, sql: &str) {
+    conn.run(sql).unwrap();
 }

@@ -297,7 +297,7 @@ async fn doctor_says_what_is_wrong() {
     std::fs::write(&key, right).unwrap();
     set_mode(0o600);
 
-    sqlite(&dir, "DROP TRIGGER wall_requests_insert").await;
+    sqlite(&dir, "DROP TRIGGER wall_requests_insert");
     let open = doctor();
     assert_eq!(open.status.code(), Some(1));
     assert!(out(&open).contains("no wall on requests"), "{}", out(&open));
@@ -356,8 +356,7 @@ async fn doctor_compares_the_sums_with_the_rows() {
         run_plain(&args)
     };
     assert!(out(&succeeded(doctor(&[]))).contains("every sum of the overview agrees"));
-    sqlite(&dir, "INSERT INTO shadow_turn_rollups VALUES ('o', 3600, 'v1', 0, 2, 1, 1, 0, 0)")
-        .await;
+    sqlite(&dir, "INSERT INTO shadow_turn_rollups VALUES ('o', 3600, 'v1', 0, 2, 1, 1, 0, 0)");
     let wrong = doctor(&[]);
     assert_eq!(wrong.status.code(), Some(1));
     assert!(out(&wrong).contains("1 lines of shadow_turn_rollups"), "{}", out(&wrong));
@@ -365,17 +364,15 @@ async fn doctor_compares_the_sums_with_the_rows() {
     succeeded(doctor(&[]));
     let names = service::evaluation::overview::trigger_names(storage::db::Engine::Sqlite);
     let name = names.into_iter().find(|name| name.ends_with("_cited_rules_delete")).unwrap();
-    sqlite(&dir, format!("DROP TRIGGER {name}").leak()).await;
+    sqlite(&dir, &format!("DROP TRIGGER {name}"));
     assert!(out(&doctor(&[])).contains(&format!("no trigger {name}")));
     succeeded(run_plain(&["migrate", "--data-dir", &dir]));
     succeeded(doctor(&[]));
 }
 
-async fn sqlite(dir: &str, statement: &'static str) {
-    let url = format!("sqlite://{dir}/evenhand.db");
-    let mut conn = sqlx::SqliteConnection::connect(&url).await.unwrap();
-    sqlx::query(statement).execute(&mut conn).await.unwrap();
-    conn.close().await.unwrap();
+fn sqlite(dir: &str, statement: &str) {
+    let mut conn = sqlite::SqliteOptions::new(format!("{dir}/evenhand.db")).open().unwrap();
+    conn.run(statement).unwrap();
 }
 
 const FUTURE: &str =
@@ -388,7 +385,7 @@ async fn a_schema_of_a_newer_version_is_refused() {
     let migrated = succeeded(run_plain(&["migrate", "--data-dir", &dir]));
     assert!(out(&migrated).contains("the schema is at version"), "{}", out(&migrated));
     succeeded(run_plain(&["migrate", "--data-dir", &dir]));
-    sqlite(&dir, FUTURE).await;
+    sqlite(&dir, FUTURE);
     for command in
         [&["serve", "--listen", "127.0.0.1:0"][..], &["migrate"], &["keys", "list"], &["work"]]
     {

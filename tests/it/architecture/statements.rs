@@ -50,7 +50,7 @@ fn sql_stands_where_it_belongs() {
         let allowed = source.module == "db"
             || source.path.ends_with("/sql.rs")
             || source.path.contains("/sql/")
-            || source.package == "demo"
+            || ["demo", "sqlite"].contains(&source.package.as_str())
             || WITH_SQL.contains(&source.path.as_str());
         if allowed {
             continue;

@@ -11,7 +11,8 @@ use service::app::{App, Schema};
 use service::config::Settings;
 use service::credentials::{GivenCredentials, Role};
 use service::governance::audit::verification::{self, AuditReport, Expected};
-use sqlx::Connection;
+use sqlite::SqliteArguments;
+use sqlx::Arguments as _;
 use storage::subjects::SubjectKeys;
 use storage::subjects::audit::{self, AuditEvent, NewEvent, Operation};
 
@@ -446,29 +447,25 @@ async fn a_certificate_says_whose_it_is_or_that_nobody_knows() {
 async fn a_chain_from_before_keys_is_vouched_for_once() {
     let folder = Folder::new(false);
     folder.erase("ada");
-    let options =
-        sqlx::sqlite::SqliteConnectOptions::new().filename(folder.data().join("evenhand.db"));
-    let mut database = sqlx::SqliteConnection::connect_with(&options).await.unwrap();
-    let events: Vec<AuditEvent> = sqlx::query_as("SELECT * FROM audit_events ORDER BY sequence")
-        .fetch_all(&mut database)
-        .await
-        .unwrap();
+    let file = folder.data().join("evenhand.db");
+    let mut database = sqlite::SqliteOptions::new(file).open().unwrap();
+    let events: Vec<AuditEvent> =
+        database.fetch("SELECT * FROM audit_events ORDER BY sequence").unwrap();
     assert_eq!(events.len(), 3);
     let mut previous = events[0].previous_hash.clone();
+    let change = "UPDATE audit_events SET previous_hash = $2, hash = $3 WHERE sequence = $1";
     for mut event in events {
         event.previous_hash = previous;
         previous = event.plain_digest();
-        sqlx::query("UPDATE audit_events SET previous_hash = $2, hash = $3 WHERE sequence = $1")
-            .bind(event.sequence)
-            .bind(&event.previous_hash)
-            .bind(&previous)
-            .execute(&mut database)
-            .await
-            .unwrap();
+        let mut values = SqliteArguments::default();
+        values.add(event.sequence).unwrap();
+        values.add(&event.previous_hash).unwrap();
+        values.add(&previous).unwrap();
+        database.execute(change, values).unwrap();
     }
     let before = "UPDATE purge_operations SET audit_hash = (
         SELECT hash FROM audit_events WHERE sequence = audit_sequence)";
-    sqlx::raw_sql(before).execute(&mut database).await.unwrap();
+    database.run(before).unwrap();
     drop(database);
     std::fs::remove_file(folder.data().join("audit.head")).unwrap();
 

@@ -1,12 +1,12 @@
 // Makes the storage of a process fail, for LD_PRELOAD: after SIGUSR1 writes to the database's log fail with EIO
-// (FAULTY=eio), or SQLite's threads get no memory (FAULTY=nomem); after SIGUSR2 all is well again.
+// (FAULTY=eio), or SQLite gets no memory (FAULTY=nomem; Rust's code has an allocator of its own); after SIGUSR2 all is
+// well again.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -23,12 +23,6 @@ __attribute__((constructor)) static void begin(void) {
     no_memory = kind && !strcmp(kind, "nomem");
     signal(SIGUSR1, change);
     signal(SIGUSR2, change);
-}
-
-static int is_sqlite(void) {
-    char name[16] = "";
-    prctl(PR_GET_NAME, name);
-    return !strncmp(name, "sqlx-sqlite", 11);
 }
 
 static int is_log(int file) {
@@ -51,9 +45,9 @@ ssize_t pwrite(int file, const void *bytes, size_t length, off_t at) {
 }
 
 void *malloc(size_t length) {
-    return failing && no_memory && is_sqlite() ? NULL : __libc_malloc(length);
+    return failing && no_memory ? NULL : __libc_malloc(length);
 }
 
 void *realloc(void *old, size_t length) {
-    return failing && no_memory && is_sqlite() ? NULL : __libc_realloc(old, length);
+    return failing && no_memory ? NULL : __libc_realloc(old, length);
 }

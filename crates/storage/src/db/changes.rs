@@ -1,8 +1,7 @@
 //! Several statements that change rows, handed over together.
 //!
-//! SQLite runs every statement on a thread of its own, and the way there and back costs more than most statements
-//! do. [`Tx::apply`] sends a list of them in one go: on SQLite as one text with its parameters numbered through, on
-//! PostgreSQL one after the other, or as one statement with the others in its WITH clause ([`Changes::together`]). Use it
+//! On PostgreSQL the way to the server and back costs more than most statements do. [`Tx::apply`] runs a list of them one
+//! after the other, or on PostgreSQL as one statement with the others in its WITH clause ([`Changes::together`]). Use it
 //! where throughput counts; elsewhere `run!` is simpler.
 #![allow(clippy::disallowed_types)] // the texts are compiled in; only their parameters are counted on
 
@@ -166,8 +165,7 @@ impl<'a> Changes<'a> {
     }
 
     /// Adds a statement that makes `rows` rows, which the engine numbers by `column`: their numbers come first in what is
-    /// returned, in growing order. On SQLite, where each row that a statement returns is a change of threads, the last
-    /// number says them all: nobody else writes meanwhile.
+    /// returned, in growing order.
     pub fn add_numbered(
         &mut self,
         sql: &'static str,
@@ -196,23 +194,9 @@ impl<'a> Changes<'a> {
         if let Some(Numbered { place, column, .. }) = self.numbered
             && let Some((sql, _)) = self.statements.get_mut(place)
         {
-            *sql = Cow::Owned(match engine {
-                Engine::Sqlite => format!("{sql}; SELECT last_insert_rowid()"),
-                Engine::Postgres => format!("{sql} RETURNING {column}"),
-            });
+            *sql = Cow::Owned(format!("{sql} RETURNING {column}"));
         }
         self
-    }
-
-    /// One text with the parameters numbered through.
-    fn for_sqlite(self) -> (Cow<'static, str>, Vec<Value<'a>>) {
-        let (mut text, mut values) = (String::new(), Vec::new());
-        for (sql, parameters) in self.statements {
-            renumber(&sql, values.len(), &mut text);
-            text.push(';');
-            values.extend(parameters);
-        }
-        (Cow::Owned(text), values)
     }
 
     /// Citus does not take several changes in one statement.
@@ -281,12 +265,12 @@ impl Tx {
         let needed = changes.needed;
         let changes = changes.rendered(self.engine());
         let statements = match self.engine() {
-            Engine::Sqlite => vec![changes.for_sqlite()],
+            Engine::Sqlite => changes.statements,
             Engine::Postgres => changes.for_postgres(self.is_spread()),
         };
         for (sql, values) in statements {
             let arguments = bind_all(self.arguments(), values);
-            let sql = AssertSqlSafe(sql.into_owned()).into_sql_str();
+            let sql = AssertSqlSafe(sql).into_sql_str();
             returned.extend(self.fetch_all::<(i64,)>(sql, arguments).await?);
         }
         let mut returned: Vec<i64> = returned.into_iter().map(|(number,)| number).collect();
@@ -295,38 +279,16 @@ impl Tx {
             returned.remove(found.ok_or_else(otherwise)?);
         }
         if let Some(Numbered { rows, .. }) = numbered {
-            match self.engine() {
-                Engine::Sqlite => all_of_last(&mut returned, rows)?,
-                // RETURNING promises no order.
-                Engine::Postgres => returned.get_mut(..rows).unwrap_or_default().sort_unstable(),
-            }
+            // RETURNING promises no order.
+            returned.get_mut(..rows).unwrap_or_default().sort_unstable();
         }
         Ok(returned)
     }
 }
 
-/// Puts the numbers of `rows` rows in the place of the last of them, which is the first number.
-fn all_of_last(numbers: &mut Vec<i64>, rows: usize) -> Result<()> {
-    let (Some(&last), Ok(count)) = (numbers.first(), i64::try_from(rows)) else {
-        return Err(Error::Internal("numbered rows have a last one".to_owned()));
-    };
-    numbers.splice(..1, last - count + 1..=last);
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_numbers_of_rows_follow_from_the_last() {
-        let mut numbers = vec![9, 1];
-        all_of_last(&mut numbers, 3).unwrap();
-        assert_eq!(numbers, [7, 8, 9, 1]);
-        all_of_last(&mut numbers, 0).unwrap();
-        assert_eq!(numbers, [8, 9, 1]);
-        assert!(all_of_last(&mut Vec::new(), 1).is_err());
-    }
 
     #[test]
     fn independent_statements_become_one_after_the_others() {

@@ -137,22 +137,6 @@ const fn is_fragment(bytes: &[u8], start: usize, end: usize) -> bool {
     false
 }
 
-/// Runs one expression on the connection of whichever engine the transaction is of.
-macro_rules! on {
-    ($tx:expr, $conn:ident => $body:expr) => {
-        match $tx {
-            Tx::Sqlite(tx) => {
-                let $conn = &mut **tx;
-                $body
-            }
-            Tx::Postgres(tx) => {
-                let $conn = &mut **tx;
-                $body
-            }
-        }
-    };
-}
-
 impl Tx {
     pub fn engine(&self) -> Engine {
         match self {
@@ -164,7 +148,7 @@ impl Tx {
     /// True if the connection may keep prepared statements for the next transaction.
     pub fn keeps_statements(&self) -> bool {
         match self {
-            Tx::Sqlite(tx) => tx.keeps_statements,
+            Tx::Sqlite(_) => true,
             Tx::Postgres(tx) => tx.keeps_statements,
         }
     }
@@ -176,9 +160,13 @@ impl Tx {
 
     /// Runs statements that are put together from compiled-in parts: migrations and generated triggers.
     pub async fn run_script(&mut self, script: String) -> Result<()> {
-        let script = AssertSqlSafe(script).into_sql_str();
-        on!(self, conn => sqlx::raw_sql(script).execute(conn).await.map(|_| ()))
-            .map_err(Error::from)
+        match self {
+            Tx::Sqlite(tx) => tx.connection()?.run_script(&script)?,
+            Tx::Postgres(tx) => {
+                sqlx::raw_sql(AssertSqlSafe(script)).execute(&mut **tx).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Runs a statement that is put together from compiled-in names and gives how many rows it changed.
@@ -207,17 +195,19 @@ impl Tx {
         user_id: &UserId,
         sink: &mut dyn TextSink,
     ) -> Result<()> {
-        let (query, keeps) = (AssertSqlSafe(query).into_sql_str(), self.keeps_statements());
         let subject = self.subject(org_id, user_id);
-        on!(self, conn => {
-            let query = sqlx::query_as::<_, (String,)>(query).persistent(keeps);
-            let query = query.bind(org_id.as_str()).bind(subject);
-            let mut rows = query.fetch(conn);
-            while let Some((text,)) = rows.try_next().await? {
-                sink.take(text).await?;
+        match self {
+            Tx::Sqlite(tx) => tx.stream_texts(query, org_id.clone(), subject, sink).await,
+            Tx::Postgres(tx) => {
+                let keeps = tx.keeps_statements;
+                let query = sqlx::query_as::<_, (String,)>(AssertSqlSafe(query)).persistent(keeps);
+                let mut rows = query.bind(org_id.as_str()).bind(subject).fetch(&mut **tx);
+                while let Some((text,)) = rows.try_next().await? {
+                    sink.take(text).await?;
+                }
+                Ok(())
             }
-        });
-        Ok(())
+        }
     }
 
     /// Has PostgreSQL plan each statement of this transaction once for every connection and not for every call: for a

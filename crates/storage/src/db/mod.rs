@@ -3,12 +3,10 @@
 //! Areas reach the database through [`Db::read`] and [`Db::write`] only. Both run a named transaction: it is
 //! timed and counted under its name, reads see one snapshot, writes are durable when they return, and a write
 //! once handed over runs to its end whether or not the caller still waits. What differs between the engines
-//! lives in `dialect.rs`, in `sqlite.rs` (one writer, shared commits) and in `postgres.rs` (retries).
+//! lives in `dialect.rs`, in `sqlite/` (one writer, shared commits) and in `postgres/` (retries).
 
-mod at_hand;
 mod changes;
 pub mod citus;
-mod crashes;
 mod dialect;
 mod locks;
 pub mod migrations;
@@ -22,13 +20,9 @@ mod statements;
 mod subject;
 mod upkeep;
 
-use std::ops::{Deref, DerefMut};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-
-use sqlx::pool::PoolConnection;
-use sqlx::{Database, Postgres, Sqlite, Transaction};
 
 use crate::error::{Code, Error, Result};
 use base::owner::{OrgId, UserId};
@@ -39,84 +33,18 @@ pub use dialect::{
     statements_sent,
 };
 pub use patience::{as_patient, patiently};
+use postgres::Held;
 pub use postgres::{Pooler, PostgresSettings};
 pub use shards::Place;
+use sqlite::OnSqlite;
 pub use statements::{Arguments, BindOrganization, BindUser, BindValue, Bound, Decode};
 pub use subject::{Subject, SubjectHash};
 
 /// A transaction of either engine. SQL runs on it through the [`rows!`](crate::rows), [`row!`](crate::row)
 /// and [`run!`](crate::run) macros.
 pub enum Tx {
-    Sqlite(Held<Sqlite>),
-    Postgres(Held<Postgres>),
-}
-
-/// A connection that is held for a while.
-pub struct Held<D: Database> {
-    connection: Connection<D>,
-    /// False behind a pooler that may pass the next transaction to a connection which does not know them.
-    keeps_statements: bool,
-    /// True if tables are spread over several servers (Citus).
-    is_spread: bool,
-    /// Where it is, if at a place of its own.
-    at: Option<AtPlace>,
-    subjects: SubjectHash,
-}
-
-/// A transaction on the server that has the rows of some people, and what only the coordinator has.
-struct AtPlace {
-    shard: Arc<shards::Shard>,
-    coordinator: postgres::Postgres,
-}
-
-/// Held in a transaction, or for the one statement of a lookup.
-enum Connection<D: Database> {
-    Transaction(Transaction<'static, D>),
-    Statement(PoolConnection<D>),
-}
-
-impl<D: Database> Held<D> {
-    fn transaction(tx: Transaction<'static, D>, subjects: &SubjectHash) -> Self {
-        let connection = Connection::Transaction(tx);
-        Held::of(connection, subjects)
-    }
-
-    fn statement(conn: PoolConnection<D>, subjects: &SubjectHash) -> Self {
-        let connection = Connection::Statement(conn);
-        Held::of(connection, subjects)
-    }
-
-    fn of(connection: Connection<D>, subjects: &SubjectHash) -> Self {
-        let subjects = subjects.clone();
-        Held { connection, keeps_statements: true, is_spread: false, at: None, subjects }
-    }
-
-    async fn commit(self) -> Result<()> {
-        match self.connection {
-            Connection::Transaction(tx) => Ok(tx.commit().await?),
-            Connection::Statement(_) => Ok(()),
-        }
-    }
-}
-
-impl<D: Database> Deref for Held<D> {
-    type Target = D::Connection;
-
-    fn deref(&self) -> &D::Connection {
-        match &self.connection {
-            Connection::Transaction(tx) => tx,
-            Connection::Statement(conn) => conn,
-        }
-    }
-}
-
-impl<D: Database> DerefMut for Held<D> {
-    fn deref_mut(&mut self) -> &mut D::Connection {
-        match &mut self.connection {
-            Connection::Transaction(tx) => tx,
-            Connection::Statement(conn) => conn,
-        }
-    }
+    Sqlite(OnSqlite),
+    Postgres(Held),
 }
 
 /// The future of a transaction's body.

@@ -8,7 +8,8 @@
 //! A page that was cleaned stays clean of what was deleted before: SQLite copies cells that are in use from page to page,
 //! never a gap, and `secure_delete` zeroes pages that become free.
 
-use sqlx::sqlite::SqlitePool;
+use sqlite::{SqliteArgument, SqliteConnection};
+use sqlx::FromRow as _;
 use tokio::sync::oneshot;
 
 use super::sqlite::{Sqlite, Turn};
@@ -38,28 +39,25 @@ pub(super) enum Alone {
 impl Sqlite {
     /// Bytes in use, free pages left out.
     pub(super) async fn live_bytes(&self) -> Result<u64> {
-        let mut conn = self.readers.acquire().await.map_err(|e| classify(e.into()))?;
-        let (bytes,): (i64,) = sqlx::query_as(
-            "SELECT (page_count - freelist_count) * page_size
-             FROM pragma_page_count, pragma_freelist_count, pragma_page_size",
-        )
-        .fetch_one(&mut *conn)
-        .await?;
+        let bytes = "SELECT (page_count - freelist_count) * page_size
+             FROM pragma_page_count, pragma_freelist_count, pragma_page_size";
+        let bytes = self.on_a_reader(move |conn| number(conn, bytes)).await?;
         Ok(u64::try_from(bytes).unwrap_or(0))
     }
 
     /// Copies the write-ahead log into the file while others write. The writer, which does it otherwise, makes everybody
     /// wait meanwhile; when all is copied, it begins the log anew. The file is synced before that, whoever copies.
     pub(super) async fn copy_log(&self) -> Result<()> {
-        let mut conn = self.readers.acquire().await.map_err(|e| classify(e.into()))?;
-        for _ in 0..COPIES {
-            let (_, pages, copied): (i64, i64, i64) =
-                sqlx::query_as("PRAGMA wal_checkpoint(PASSIVE)").fetch_one(&mut *conn).await?;
-            if copied == pages {
-                break;
+        self.on_a_reader(|conn| {
+            for _ in 0..COPIES {
+                let copied = conn.fetch::<(i64, i64, i64)>("PRAGMA wal_checkpoint(PASSIVE)")?;
+                if copied.iter().all(|(_, pages, copied)| copied == pages) {
+                    break;
+                }
             }
-        }
-        Ok(())
+            Ok(())
+        })
+        .await
     }
 
     /// Writes the file anew. Writes that come meanwhile wait; reads go on.
@@ -84,10 +82,7 @@ impl Sqlite {
 
     /// Pages of the file.
     pub(super) async fn page_count(&self) -> Result<i64> {
-        let (count,): (i64,) = sqlx::query_as("SELECT page_count FROM pragma_page_count")
-            .fetch_one(&self.readers)
-            .await?;
-        Ok(count)
+        self.on_a_reader(|conn| number(conn, "SELECT page_count FROM pragma_page_count")).await
     }
 
     /// Overwrites what is left in the gaps of live pages from `first` to `last`, for some of them, and gives the page to
@@ -114,14 +109,21 @@ impl Sqlite {
 
     /// Those of some pages that have something in their gaps.
     async fn pages_with_gaps(&self, numbers: Vec<i64>) -> Result<Vec<i64>> {
-        let pages: Vec<(i64, Vec<u8>)> = sqlx::query_as(
-            "SELECT p.pgno, p.data FROM json_each(?) AS asked CROSS JOIN sqlite_dbpage p ON p.pgno = asked.value",
-        )
-        .bind(sqlx::types::Json(numbers))
-        .fetch_all(&self.readers)
-        .await?;
-        let has_gaps = |(number, page): &(i64, Vec<u8>)| without_gaps(*number, page).is_some();
-        Ok(pages.into_iter().filter(has_gaps).map(|(number, _)| number).collect())
+        let asked = serde_json::to_string(&numbers).map_err(|e| Error::Internal(e.to_string()))?;
+        self.on_a_reader(move |conn| {
+            let mut found = Vec::new();
+            let pages = "SELECT p.pgno, p.data
+                 FROM json_each($1) AS asked CROSS JOIN sqlite_dbpage p ON p.pgno = asked.value";
+            conn.each_row(pages, [SqliteArgument::Text(asked)].into(), &mut |row| {
+                let (number, page) = <(i64, Vec<u8>)>::from_row(&row)?;
+                if without_gaps(number, &page).is_some() {
+                    found.push(number);
+                }
+                Ok(())
+            })?;
+            Ok(found)
+        })
+        .await
     }
 }
 
@@ -169,22 +171,16 @@ fn without_gaps(number: i64, page: &[u8]) -> Option<Vec<u8>> {
     (clean != page).then_some(clean)
 }
 
-pub(super) async fn run_alone(pool: &SqlitePool, what: Alone) -> Result<bool> {
-    let mut conn = pool.acquire().await?;
+pub(super) fn run_alone(conn: &mut SqliteConnection, what: Alone) -> Result<bool> {
     match what {
-        Alone::Vacuum => {
-            sqlx::query("VACUUM").execute(&mut *conn).await.map_err(|e| classify(e.into()))?;
-            Ok(true)
-        }
+        Alone::Vacuum => conn.run("VACUUM").map(|()| true).map_err(|e| classify(e.into())),
         Alone::EmptyLog => {
             // Readers are not waited for here: that would keep every writer waiting too.
-            sqlx::query("PRAGMA busy_timeout = 20").execute(&mut *conn).await?;
-            let emptied = sqlx::query_as::<_, (i64, i64, i64)>("PRAGMA wal_checkpoint(TRUNCATE)")
-                .fetch_one(&mut *conn)
-                .await;
-            sqlx::query("PRAGMA busy_timeout = 10000").execute(&mut *conn).await?;
+            conn.run("PRAGMA busy_timeout = 20")?;
+            let emptied = conn.fetch::<(i64, i64, i64)>("PRAGMA wal_checkpoint(TRUNCATE)");
+            conn.run("PRAGMA busy_timeout = 10000")?;
             match emptied {
-                Ok((busy, ..)) => Ok(busy == 0),
+                Ok(emptied) => Ok(emptied.iter().all(|(busy, ..)| *busy == 0)),
                 Err(error) => match classify(error.into()) {
                     error if error.code() == crate::error::Code::Unavailable => Ok(false),
                     error => Err(error),
@@ -192,6 +188,12 @@ pub(super) async fn run_alone(pool: &SqlitePool, what: Alone) -> Result<bool> {
             }
         }
     }
+}
+
+/// The one number that a statement gives.
+fn number(conn: &mut SqliteConnection, sql: &str) -> Result<i64> {
+    let found = conn.fetch::<(i64,)>(sql)?;
+    Ok(found.first().map_or(0, |(number,)| *number))
 }
 
 #[cfg(test)]

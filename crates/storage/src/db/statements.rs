@@ -5,10 +5,10 @@
 //! sending the statement and receiving its rows is compiled once for each engine.
 
 use futures_util::TryStreamExt as _;
+use sqlite::{Sqlite, SqliteArguments, SqliteConnection, SqliteRow};
 use sqlx::error::BoxDynError;
 use sqlx::postgres::{PgArguments, PgRow};
-use sqlx::sqlite::{SqliteArguments, SqliteRow};
-use sqlx::{Arguments as _, Encode, FromRow, Postgres, SqlStr, Sqlite, Type};
+use sqlx::{Arguments as _, Encode, FromRow, Postgres, SqlStr, Type};
 
 use super::{Held, Subject, SubjectHash, Tx, Work};
 use crate::error::{Error, Result};
@@ -164,24 +164,10 @@ impl Row {
     }
 }
 
-/// Runs one expression on the query and the connection of whichever engine the transaction is of.
-macro_rules! with_query {
-    ($tx:expr, $statement:expr, $arguments:expr, |$query:ident, $conn:ident| $body:expr) => {{
-        let keeps = $tx.keeps_statements();
-        match ($tx, $arguments.encoded.map_err(sqlx::Error::Encode)?) {
-            (Tx::Sqlite(tx), Encoded::Sqlite(values)) => {
-                let $query = sqlx::query_with($statement, values).persistent(keeps);
-                let $conn = &mut **tx;
-                $body
-            }
-            (Tx::Postgres(tx), Encoded::Postgres(values)) => {
-                let $query = sqlx::query_with($statement, values).persistent(keeps);
-                let $conn = &mut **tx;
-                $body
-            }
-            _ => return Err(Error::Internal("values were bound for the other engine".to_owned())),
-        }
-    }};
+/// A connection and the values of a statement for it.
+enum With<'t> {
+    Sqlite(&'t mut SqliteConnection, SqliteArguments),
+    Postgres(&'t mut Held, PgArguments),
 }
 
 impl Tx {
@@ -269,9 +255,14 @@ impl Tx {
     pub fn execute(&mut self, statement: SqlStr, arguments: Arguments) -> Work<'_, u64> {
         let statement = self.at_place(statement);
         Box::pin(async move {
-            Ok(with_query!(self, statement, arguments, |query, conn| {
-                query.execute(conn).await?.rows_affected()
-            }))
+            match self.with(arguments)? {
+                With::Sqlite(conn, values) => Ok(conn.execute(statement.as_str(), values)?),
+                With::Postgres(held, values) => {
+                    let query =
+                        sqlx::query_with(statement, values).persistent(held.keeps_statements);
+                    Ok(query.execute(&mut **held).await?.rows_affected())
+                }
+            }
         })
     }
 
@@ -282,22 +273,45 @@ impl Tx {
         take: &'t mut (dyn FnMut(Row) -> sqlx::Result<()> + Send),
     ) -> Work<'t, ()> {
         Box::pin(async move {
-            with_query!(self, statement, arguments, |query, conn| {
-                let mut rows = query.fetch(conn);
-                while let Some(row) = rows.try_next().await? {
-                    take(row.into())?;
+            match self.with(arguments)? {
+                With::Sqlite(conn, values) => {
+                    conn.each_row(statement.as_str(), values, &mut |row| take(row.into()))?;
                 }
-            });
+                With::Postgres(held, values) => {
+                    let query =
+                        sqlx::query_with(statement, values).persistent(held.keeps_statements);
+                    let mut rows = query.fetch(&mut **held);
+                    while let Some(row) = rows.try_next().await? {
+                        take(row.into())?;
+                    }
+                }
+            }
             Ok(())
         })
     }
 
     fn first_row(&mut self, statement: SqlStr, arguments: Arguments) -> Work<'_, Option<Row>> {
         Box::pin(async move {
-            Ok(with_query!(self, statement, arguments, |query, conn| {
-                query.fetch_optional(conn).await?.map(Row::from)
-            }))
+            match self.with(arguments)? {
+                With::Sqlite(conn, values) => {
+                    Ok(conn.first_row(statement.as_str(), values)?.map(Row::from))
+                }
+                With::Postgres(held, values) => {
+                    let query =
+                        sqlx::query_with(statement, values).persistent(held.keeps_statements);
+                    Ok(query.fetch_optional(&mut **held).await?.map(Row::from))
+                }
+            }
         })
+    }
+
+    /// The connection of whichever engine the transaction is of, with the values for a statement on it.
+    fn with(&mut self, arguments: Arguments) -> Result<With<'_>> {
+        match (self, arguments.encoded.map_err(sqlx::Error::Encode)?) {
+            (Tx::Sqlite(tx), Encoded::Sqlite(values)) => Ok(With::Sqlite(tx.connection()?, values)),
+            (Tx::Postgres(tx), Encoded::Postgres(values)) => Ok(With::Postgres(tx, values)),
+            _ => Err(Error::Internal("values were bound for the other engine".to_owned())),
+        }
     }
 }
 

@@ -69,7 +69,7 @@ macro_rules! filtered {
 }
 use filtered;
 
-/// [`filtered!`] for a statement that gives one row: SQLite's thread then hands over once, and not the end apart.
+/// [`filtered!`] for a statement that gives one row.
 macro_rules! filtered_row {
     ($tx:expr, $row:ty, $filter:expr, $sql:expr $(, $bind:expr)* $(,)?) => {{
         let sql = ::storage::statement!($sql);

@@ -2,7 +2,9 @@
 //! connection is lost before the commit.
 
 mod announcements;
+mod at_hand;
 mod connections;
+mod held;
 mod hosts;
 mod pooler;
 mod statistics;
@@ -17,15 +19,15 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::at_hand::AtHand;
 use super::shards::{self, Places, Shard};
-use super::{
-    AtPlace, Connection, Held, Place, Promise, Reading, SubjectHash, Tx, Work, citus, classify,
-};
+use super::{Place, Promise, Reading, SubjectHash, Tx, Work, citus, classify};
 use crate::error::{Error, Result};
+use at_hand::AtHand;
 use base::owner::{OrgId, UserId};
 pub(super) use connections::options_of;
 use connections::{open, session};
+pub use held::Held;
+use held::{AtPlace, Connection};
 use hosts::Target;
 pub(super) use hosts::{Hosts, is_lost};
 pub use pooler::Pooler;
@@ -65,7 +67,7 @@ pub(super) struct Postgres {
     pub(super) is_spread: bool,
     /// The way past the coordinator, if tables are spread and there is no pooler.
     places: Option<Places>,
-    at_hand: AtHand<sqlx::Postgres>,
+    at_hand: AtHand,
     tasks: TaskTracker,
     stop: CancellationToken,
     work: Arc<Notify>,
@@ -233,7 +235,7 @@ impl Postgres {
         result
     }
 
-    fn tx(&self, held: Held<sqlx::Postgres>) -> Tx {
+    fn tx(&self, held: Held) -> Tx {
         let Postgres { keeps_statements, is_spread, .. } = *self;
         Tx::Postgres(Held { keeps_statements, is_spread, ..held })
     }

@@ -1,11 +1,11 @@
 //! Sums over windows: whole weeks, days and hours from the rollups and from what is not folded into them yet, and the
 //! rows at the ragged ends, by the covers of `windows::ranges`.
 //!
-//! Lines come as they are, range by range, as JSON in one row: SQLite would have to sort them to sum them up, and to
-//! hand rows over one by one takes longer than to find them. They are added up in `numbers.rs` and `rules.rs`.
+//! Lines come as they are, range by range, as JSON in one row: SQLite would have to sort them to sum them up. They are
+//! added up in `numbers.rs` and `rules.rs`.
 //!
-//! One statement reads all of an overview that does not depend on what is found: each statement is a change of threads
-//! or a round trip, which takes longer than most of them.
+//! One statement reads all of an overview that does not depend on what is found: each statement is a round trip to
+//! PostgreSQL, which takes longer than most of them.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;

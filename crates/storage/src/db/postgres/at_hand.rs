@@ -7,28 +7,23 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sqlx::pool::PoolConnection;
-use sqlx::{Database, Pool};
+use sqlx::{PgPool, Postgres};
 
-pub(super) struct AtHand<D: Database> {
+#[derive(Clone)]
+pub(super) struct AtHand {
     /// None after the end.
-    kept: Arc<Mutex<Option<Vec<PoolConnection<D>>>>>,
+    kept: Arc<Mutex<Option<Vec<PoolConnection<Postgres>>>>>,
     most: usize,
 }
 
-impl<D: Database> Clone for AtHand<D> {
-    fn clone(&self) -> Self {
-        AtHand { kept: self.kept.clone(), most: self.most }
-    }
-}
-
-impl<D: Database> AtHand<D> {
+impl AtHand {
     /// For a pool of this many connections.
     pub(super) fn of(connections: u32) -> Self {
         let most = usize::try_from(connections / 2).unwrap_or(0);
         AtHand { kept: Arc::new(Mutex::new(Some(Vec::new()))), most }
     }
 
-    pub(super) async fn take(&self, pool: &Pool<D>) -> sqlx::Result<PoolConnection<D>> {
+    pub(super) async fn take(&self, pool: &PgPool) -> sqlx::Result<PoolConnection<Postgres>> {
         let kept = self.lock().as_mut().and_then(Vec::pop);
         match kept {
             Some(conn) => Ok(conn),
@@ -37,7 +32,7 @@ impl<D: Database> AtHand<D> {
     }
 
     /// Keeps a connection that has just answered.
-    pub(super) fn keep(&self, conn: PoolConnection<D>) {
+    pub(super) fn keep(&self, conn: PoolConnection<Postgres>) {
         if let Some(kept) = self.lock().as_mut().filter(|kept| kept.len() < self.most) {
             kept.push(conn);
         }
@@ -55,7 +50,7 @@ impl<D: Database> AtHand<D> {
         drop(kept);
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Vec<PoolConnection<D>>>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Vec<PoolConnection<Postgres>>>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
