@@ -90,7 +90,7 @@ enum Cell {
 pub struct SqliteRow {
     columns: Arc<[SqliteColumn]>,
     cells: Box<[Cell]>,
-    bytes: Box<[u8]>,
+    bytes: Vec<u8>,
 }
 
 impl SqliteRow {
@@ -115,7 +115,18 @@ impl SqliteRow {
             })
         };
         let cells = (0..columns.len()).map(&mut cell).collect::<rusqlite::Result<_>>()?;
-        Ok(SqliteRow { columns: columns.clone(), cells, bytes: bytes.into() })
+        Ok(SqliteRow { columns: columns.clone(), cells, bytes })
+    }
+
+    fn value(&self, place: usize) -> SqliteValueRef<'_> {
+        let bytes = |range: &Range<usize>| self.bytes.get(range.clone()).unwrap_or_default();
+        match self.cells.get(place) {
+            None | Some(Cell::Null) => SqliteValueRef::Null,
+            Some(Cell::Integer(number)) => SqliteValueRef::Integer(*number),
+            Some(Cell::Real(number)) => SqliteValueRef::Real(*number),
+            Some(Cell::Text(range)) => SqliteValueRef::Text(bytes(range)),
+            Some(Cell::Blob(range)) => SqliteValueRef::Blob(bytes(range)),
+        }
     }
 }
 
@@ -127,15 +138,7 @@ impl Row for SqliteRow {
     }
 
     fn try_get_raw<I: ColumnIndex<Self>>(&self, index: I) -> Result<SqliteValueRef<'_>, Error> {
-        let place = index.index(self)?;
-        let bytes = |range: &Range<usize>| self.bytes.get(range.clone()).unwrap_or_default();
-        Ok(match self.cells.get(place) {
-            None | Some(Cell::Null) => SqliteValueRef::Null,
-            Some(Cell::Integer(number)) => SqliteValueRef::Integer(*number),
-            Some(Cell::Real(number)) => SqliteValueRef::Real(*number),
-            Some(Cell::Text(range)) => SqliteValueRef::Text(bytes(range)),
-            Some(Cell::Blob(range)) => SqliteValueRef::Blob(bytes(range)),
-        })
+        Ok(self.value(index.index(self)?))
     }
 }
 

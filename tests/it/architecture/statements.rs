@@ -16,7 +16,7 @@ fn the_http_surface_opens_no_transactions() {
         seen += 1;
         for (number, line) in code(source) {
             let reaches_in =
-                [".db.read", ".db.write(", ".db.lookup("].iter().any(|call| line.contains(call))
+                [".db.read", ".db.write(", ".db.lookup"].iter().any(|call| line.contains(call))
                     || line.contains("sql::");
             if reaches_in {
                 wrong.push(format!("src/{}:{number}: {line}", source.path));

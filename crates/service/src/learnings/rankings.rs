@@ -105,7 +105,7 @@ impl Ranker<'_> {
         let input = (&self.search.filter, model);
         self.app
             .db
-            .lookup("learnings.many_vectors", input, move |tx, (filter, model)| match kind {
+            .lookup_many("learnings.many_vectors", input, move |tx, (filter, model)| match kind {
                 LearningKind::Profile => {
                     Box::pin(sql::profiles::vectors(tx, model, filter, VECTORS))
                 }

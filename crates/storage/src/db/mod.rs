@@ -64,6 +64,8 @@ pub struct Db {
 enum Reading {
     Snapshot,
     OneStatement,
+    /// One statement that may read for some milliseconds.
+    ManyRows,
     /// A snapshot that may be a second old: of a standby, if there is one.
     MayBeOld,
 }
@@ -156,6 +158,15 @@ impl Db {
         F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T> + Send + Sync,
     {
         self.read_as(name, Reading::OneStatement, None, input, work).await
+    }
+
+    /// [`Db::lookup`] of thousands of rows: other work of the thread goes on meanwhile.
+    pub async fn lookup_many<I, T, F>(&self, name: &'static str, input: I, work: F) -> Result<T>
+    where
+        I: Send + Sync,
+        F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T> + Send + Sync,
+    {
+        self.read_as(name, Reading::ManyRows, None, input, work).await
     }
 
     /// [`Db::read`] where an answer may be a second old: overviews, lists and exports. `database.read_url` leads it to

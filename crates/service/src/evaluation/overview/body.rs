@@ -209,7 +209,7 @@ impl PageReader {
                 };
                 let input = (self.org_id.clone(), source, version, after);
                 let page = db
-                    .lookup(
+                    .lookup_many(
                         "evaluation.list_sessions",
                         input,
                         move |tx, (org, source, version, after)| {
@@ -230,7 +230,7 @@ impl PageReader {
             Spec::Citing { rule, sources, after } => {
                 let input = (self.org_id.clone(), rule, sources, version, after);
                 let page = db
-                    .lookup(
+                    .lookup_many(
                         "evaluation.list_citing",
                         &input,
                         move |tx, (org, rule, sources, version, after)| {

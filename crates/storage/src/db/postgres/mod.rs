@@ -218,7 +218,7 @@ impl Postgres {
         let begun = Instant::now();
         // A statement that is prepared and run is two steps, between which a pooler may change the connection.
         let held = match reading {
-            Reading::OneStatement if self.keeps_statements => {
+            Reading::OneStatement | Reading::ManyRows if self.keeps_statements => {
                 Held::statement(self.at_hand.take(pool).await?, &self.subjects)
             }
             _ => Held::transaction(self.begin_snapshot(pool).await?, &self.subjects),

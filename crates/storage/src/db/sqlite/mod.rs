@@ -178,6 +178,7 @@ impl Sqlite {
         let mut tx = Tx::Sqlite(OnSqlite::new(connection, &self.subjects));
         let result = match reading {
             Reading::OneStatement => work(&mut tx, input).await,
+            Reading::ManyRows => may_take_long(work(&mut tx, input)).await,
             Reading::Snapshot | Reading::MayBeOld => {
                 may_take_long(async {
                     crate::run!(&mut tx, "BEGIN")?;
@@ -345,5 +346,26 @@ impl SameFile {
             }
         };
         Err(Error::unavailable(gone, 5))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn what_takes_long_leaves_its_thread_s_other_work_to_another_one() {
+        let one_thread = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build();
+        let runtime = one_thread.unwrap();
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let long = runtime.spawn(may_take_long(async move {
+            let other = tokio::spawn(async move { sender.send(()) });
+            let came = receiver.recv_timeout(Duration::from_secs(20));
+            (came, other)
+        }));
+        let (came, _) = runtime.block_on(long).unwrap();
+        assert_eq!(came, Ok(()), "the thread did nothing else meanwhile");
     }
 }
