@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::support::{Process, not_run, patient_client, until, within};
+use crate::support::{Process, not_run, patient_client, until};
 
 /// A publish with an answer of this many characters, and its status.
 async fn publish(server: &Process, request: &str, length: usize) -> u16 {

@@ -18,7 +18,7 @@ pub struct Held {
     /// True if tables are spread over several servers (Citus).
     pub(in crate::db) is_spread: bool,
     /// Where it is, if at a place of its own.
-    pub(in crate::db) at: Option<AtPlace>,
+    pub(in crate::db) at: Option<Box<AtPlace>>,
     pub(in crate::db) subjects: SubjectHash,
 }
 

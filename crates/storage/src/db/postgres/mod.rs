@@ -370,7 +370,7 @@ impl Postgres {
         #[allow(clippy::disallowed_types)] // a number in a compiled-in text
         let begin = sqlx::AssertSqlSafe(format!("{begin}; SELECT hold_place({})", shard.number));
         let begun = shard.pool.begin_with(begin).await?;
-        let at = AtPlace { shard: shard.clone(), coordinator: self.clone() };
+        let at = Box::new(AtPlace { shard: shard.clone(), coordinator: self.clone() });
         Ok(Tx::Postgres(Held { at: Some(at), ..Held::transaction(begun, &self.subjects) }))
     }
 
