@@ -342,12 +342,12 @@ async fn nothing_is_sent_to_a_judge_once_the_barrier_is_closed(t: TestApp) {
             )
             .await;
         t.clock().advance(600);
+        let before = judge.inner.count();
         let app = t.app.clone();
         let working = tokio::spawn(async move {
             storage::jobs::run_until_idle(&app, &service::wiring::job_handlers()).await
         });
         let grade = json!({"session_id": format!("s{round}-5"), "agent_version": "v1"});
-        let before = judge.inner.count();
         let erased = async {
             until("two calls", async || judge.inner.count() >= before + 2).await;
             both.erase(&user, "dsr").await
