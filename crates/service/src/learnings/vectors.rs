@@ -8,7 +8,8 @@ pub use judge::embedder::DIMENSIONS;
 #[derive(Clone, Debug)]
 pub struct Compact {
     scale: f32,
-    values: Vec<i8>,
+    /// Signed, in two's complement.
+    values: Vec<u8>,
 }
 
 impl Compact {
@@ -21,22 +22,21 @@ impl Compact {
         }
         let step = largest / 127.0;
         #[allow(clippy::cast_possible_truncation)] // within ±127 by construction
-        let values = vector.iter().map(|v| (v / step).round() as i8).collect();
+        let values = vector.iter().map(|v| ((v / step).round() as i8).cast_unsigned()).collect();
         Some(Compact { scale: step / length, values })
     }
 
     /// As it is stored: the scale, then the bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = self.scale.to_le_bytes().to_vec();
-        bytes.extend(self.values.iter().map(|v| v.cast_unsigned()));
+        bytes.extend(&self.values);
         bytes
     }
 
     /// Reads the bytes of [`Compact::to_bytes`]; `None` if they are no vector.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (scale, values) = bytes.split_first_chunk::<4>()?;
-        let values = values.iter().map(|v| v.cast_signed()).collect();
-        Some(Compact { scale: f32::from_le_bytes(*scale), values })
+        Some(Compact { scale: f32::from_le_bytes(*scale), values: values.to_vec() })
     }
 
     /// The cosine of the angle to a stored vector; none when it is of another length.
@@ -45,7 +45,6 @@ impl Compact {
         if values.len() != self.values.len() {
             return None;
         }
-        let values = values.iter().map(|v| v.cast_signed());
         Some(dot(&self.values, values) as f32 * self.scale * f32::from_le_bytes(*scale))
     }
 
@@ -54,12 +53,18 @@ impl Compact {
         if self.values.len() != other.values.len() {
             return None;
         }
-        Some(dot(&self.values, other.values.iter().copied()) as f32 * self.scale * other.scale)
+        Some(dot(&self.values, &other.values) as f32 * self.scale * other.scale)
     }
 }
 
-fn dot(a: &[i8], b: impl Iterator<Item = i8>) -> i32 {
-    a.iter().zip(b).map(|(a, b)| i32::from(*a) * i32::from(b)).sum()
+/// Without closures: in a build whose units are not linked as a whole, one that lands in another unit is called for each
+/// value.
+fn dot(a: &[u8], b: &[u8]) -> i32 {
+    let mut sum = 0;
+    for (a, b) in a.iter().zip(b) {
+        sum += i32::from(a.cast_signed()) * i32::from(b.cast_signed());
+    }
+    sum
 }
 
 /// The best `most` of `rows` by similarity, at least `threshold`; ties go to the newer row.
