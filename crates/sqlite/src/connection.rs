@@ -65,19 +65,7 @@ pub struct SqliteConnection {
 }
 
 impl SqliteConnection {
-    pub fn is_in_transaction(&self) -> bool {
-        !self.inner.is_autocommit()
-    }
-
-    /// Ends the transaction, if there is one, and undoes it.
-    pub fn roll_back(&mut self) -> Result<(), Error> {
-        match self.is_in_transaction() {
-            true => self.run("ROLLBACK"),
-            false => Ok(()),
-        }
-    }
-
-    /// Runs one statement without parameters, whatever it gives. It is kept prepared.
+    /// Runs one statement without parameters; its rows are dropped.
     pub fn run(&mut self, sql: &str) -> Result<(), Error> {
         self.execute(sql, SqliteArguments::default()).map(drop)
     }
@@ -264,15 +252,5 @@ mod tests {
         });
         assert!(matches!(stopped, Err(Error::RowNotFound)));
         assert_eq!(conn.fetch::<(i64,)>(numbers).unwrap().len(), 5);
-    }
-
-    #[test]
-    fn a_transaction_is_undone_once() {
-        let (_folder, mut conn) = connection();
-        conn.run_script("CREATE TABLE t (a); BEGIN; INSERT INTO t VALUES (1);").unwrap();
-        assert!(conn.is_in_transaction());
-        conn.roll_back().unwrap();
-        conn.roll_back().unwrap();
-        assert_eq!(conn.count_rows("SELECT a FROM t").unwrap(), 0);
     }
 }

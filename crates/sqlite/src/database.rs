@@ -1,6 +1,7 @@
-//! What sqlx asks of a database before its types can be encoded for it and decoded from its rows.
+//! [`Sqlite`] as a `Database` of sqlx, which `Encode`, `Decode` and `FromRow` need.
 //!
-//! Connections, transactions and statements are this crate's own: of those that sqlx would manage there is none.
+//! Its values and rows are real. Connections, transactions and statements that sqlx would manage do not exist
+//! ([`Nothing`]): [`SqliteConnection`](crate::SqliteConnection) runs statements without sqlx.
 
 use std::convert::Infallible;
 use std::future::Ready;

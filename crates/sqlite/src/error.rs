@@ -1,4 +1,4 @@
-//! What SQLite reports, as sqlx's error of a database.
+//! Errors of SQLite as errors of sqlx.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -14,7 +14,7 @@ use sqlx_core::value::{Value, ValueRef};
 
 use crate::Sqlite;
 
-/// What a value is stored as.
+/// Storage class of a value: <https://sqlite.org/datatype3.html>.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SqliteTypeInfo {
     Null,

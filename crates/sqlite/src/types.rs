@@ -45,7 +45,7 @@ impl<'r> SqliteValueRef<'r> {
     }
 }
 
-/// `type: how it is stored, and what else it is read from; value to bind; value that was found to type`.
+/// Each line: type, its storage class (`or` others it is read from), the value to bind, the type from a value of a row.
 macro_rules! stored {
     ($($type:ty: $kind:ident $(or $other:ident)*; |$value:ident| $bind:expr; |$found:ident| $read:expr;)+) => {$(
         impl Type<Sqlite> for $type {
@@ -80,7 +80,7 @@ stored! {
     i64: Integer; |number| SqliteArgument::Integer(*number); |found| found.integer();
     f64: Real or Integer; |number| SqliteArgument::Real(*number); |found| match found {
         SqliteValueRef::Real(number) => Ok(number),
-        // What SQLite computes from whole numbers is one.
+        // Sums and products of integers are integers.
         other => Ok(other.integer()? as f64),
     };
 }

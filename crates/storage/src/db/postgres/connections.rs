@@ -18,7 +18,7 @@ pub(super) async fn open(
     pool.connect_with(options).await.map_err(|e| classify(e.into()))
 }
 
-/// What is set on every connection.
+/// Statements that begin every connection: Citus' settings, if tables are spread.
 pub(super) fn session(is_spread: bool) -> Option<&'static str> {
     is_spread.then_some(citus::SESSION)
 }

@@ -176,6 +176,7 @@ impl Sqlite {
     {
         let Reader { connection, turn } = self.readers.take().await.map_err(classify)?;
         let mut tx = Tx::Sqlite(OnSqlite::new(connection, &self.subjects));
+        let mut ended = Ok(0);
         let result = match reading {
             Reading::OneStatement => work(&mut tx, input).await,
             Reading::ManyRows => may_take_long(work(&mut tx, input)).await,
@@ -183,21 +184,18 @@ impl Sqlite {
                 may_take_long(async {
                     crate::run!(&mut tx, "BEGIN")?;
                     let result = work(&mut tx, input).await;
-                    crate::run!(&mut tx, "ROLLBACK")?;
+                    ended = crate::run!(&mut tx, "ROLLBACK");
                     result
                 })
                 .await
             }
         };
-        let result = result.map_err(classify);
-        // After a failure of the storage the connection is closed.
-        if let (Ok(_) | Err(Error::Refused { .. }), Tx::Sqlite(OnSqlite { connection, .. })) =
-            (&result, tx)
-            && let Some(connection) = connection
-        {
+        // A connection that failed is closed, and so is one that may still be in a transaction.
+        let is_sound = ended.is_ok() && !result.as_ref().is_err_and(Error::is_storage_failure);
+        if let (true, Tx::Sqlite(OnSqlite { connection: Some(connection), .. })) = (is_sound, tx) {
             turn.give_back(connection);
         }
-        result
+        result.map_err(classify)
     }
 
     pub(super) async fn write<I, T, F>(&self, input: I, work: F) -> Result<T>
