@@ -364,4 +364,39 @@ mod tests {
         let came = runtime.block_on(long).unwrap();
         assert_eq!(came, Ok(()), "the thread did nothing else meanwhile");
     }
+
+    /// What a read leaves behind in its connection, if the connection is used again: `cache_size` after it.
+    async fn cache_after(reading: Reading, end: fn() -> Result<()>) -> i64 {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, hash) = (folder.path().join("test.db"), SubjectHash::new(&[1; 32]));
+        let db = Sqlite::open(&file, 1, hash, "SELECT 1").await.unwrap();
+        let left = db.read(reading, &(), &|tx, ()| {
+            Box::pin(async move {
+                crate::run!(tx, "PRAGMA cache_size = 77")?;
+                end()
+            })
+        });
+        assert_eq!(left.await.is_err(), end().is_err());
+        let found = db.read(Reading::Snapshot, &(), &|tx, ()| {
+            Box::pin(async move { crate::row!(tx, (i64,), "PRAGMA cache_size") })
+        });
+        let (found,) = found.await.unwrap().unwrap();
+        db.close().await;
+        found
+    }
+
+    #[tokio::test]
+    async fn a_connection_is_used_again_unless_it_failed() {
+        fn refused() -> Result<()> {
+            Err(Error::refused(crate::error::Code::BadRequest, "no"))
+        }
+        fn failed() -> Result<()> {
+            Err(Error::unavailable("The disk failed.", 1))
+        }
+        for reading in [Reading::Snapshot, Reading::OneStatement, Reading::ManyRows] {
+            assert_eq!(cache_after(reading, || Ok(())).await, 77);
+            assert_eq!(cache_after(reading, refused).await, 77);
+            assert_ne!(cache_after(reading, failed).await, 77);
+        }
+    }
 }
