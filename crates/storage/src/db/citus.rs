@@ -247,10 +247,13 @@ impl Tx {
     pub async fn read_afar<I, T, F>(&mut self, input: &I, work: &F) -> Result<T>
     where
         I: Sync,
-        F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T> + Sync,
+        T: Send + 'static,
+        F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T> + Send + Sync,
     {
         match self {
-            Tx::Postgres(Held { at: Some(at), .. }) => at.coordinator.read_now(input, work).await,
+            Tx::Postgres(Held { at: Some(at), .. }) => {
+                at.coordinator.read_now(input, |tx, input| work(tx, input)).await
+            }
             _ => work(self, input).await,
         }
     }

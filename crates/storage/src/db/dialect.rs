@@ -210,15 +210,6 @@ impl Tx {
         }
     }
 
-    /// Has PostgreSQL plan each statement of this transaction once for every connection and not for every call: for a
-    /// statement that takes less time than to plan it, whatever its parameters. Citus must know the parameters to plan.
-    pub async fn plan_once(&mut self) -> Result<()> {
-        if self.engine() == Engine::Postgres && !self.is_spread() {
-            crate::run!(self, "SET LOCAL plan_cache_mode = force_generic_plan")?;
-        }
-        Ok(())
-    }
-
     /// The columns of a table with their types (lower case), in order.
     pub async fn columns_of(&mut self, table: &'static str) -> Result<Vec<(String, String)>> {
         let sql = match self.engine() {

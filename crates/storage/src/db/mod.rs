@@ -5,6 +5,7 @@
 //! once handed over runs to its end whether or not the caller still waits. What differs between the engines
 //! lives in `dialect.rs`, in `sqlite/` (one writer, shared commits) and in `postgres/` (retries).
 
+mod body;
 mod changes;
 pub mod citus;
 mod dialect;
@@ -27,6 +28,7 @@ use std::time::{Duration, Instant};
 use crate::error::{Code, Error, Result};
 use base::owner::{OrgId, UserId};
 pub use base::words::TextTerm;
+use body::{Body, Found, body, typed};
 pub use changes::{Changes, Value};
 pub use dialect::{
     Engine, Objects, Sequence, TextSink, WALL_MESSAGE, checked, composed, like_pattern,
@@ -67,7 +69,16 @@ enum Reading {
     /// One statement that may read for some milliseconds.
     ManyRows,
     /// A snapshot that may be a second old: of a standby, if there is one.
-    MayBeOld,
+    MayBeOld(Plans),
+}
+
+/// How often PostgreSQL plans the statements of a transaction.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Plans {
+    /// For the parameters of each call, while that pays.
+    ByParameters,
+    /// Once for every connection, whatever the parameters.
+    Once,
 }
 
 /// The promise of a write that returned.
@@ -126,57 +137,98 @@ impl Db {
     }
 
     /// Runs `work` on one consistent snapshot. Nothing it writes is kept.
-    pub async fn read<I, T, F>(&self, name: &'static str, input: I, work: F) -> Result<T>
+    pub fn read<I, T, F>(
+        &self,
+        name: &'static str,
+        input: I,
+        work: F,
+    ) -> impl Future<Output = Result<T>> + Send
     where
         I: Send + Sync,
+        T: Send + 'static,
         F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T> + Send + Sync,
     {
-        self.read_as(name, Reading::Snapshot, None, input, work).await
+        self.read_as(name, Reading::Snapshot, None, input, work)
     }
 
     /// [`Db::read`] of what a person owns, at their place, and of what every server has a copy of; the rest by
     /// [`Tx::read_afar`]. Without a place, or where it cannot be used, it is a read like any other.
-    pub async fn read_at<I, T, F>(
+    pub fn read_at<I, T, F>(
         &self,
         name: &'static str,
         place: Option<&Place>,
         input: I,
         work: F,
-    ) -> Result<T>
+    ) -> impl Future<Output = Result<T>> + Send
     where
         I: Send + Sync,
+        T: Send + 'static,
         F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T> + Send + Sync,
     {
-        self.read_as(name, Reading::Snapshot, place, input, work).await
+        self.read_as(name, Reading::Snapshot, place, input, work)
     }
 
     /// [`Db::read`] for `work` that is a single statement: it sees one snapshot without a transaction around it,
     /// and costs a third of one. For what happens on every request.
-    pub async fn lookup<I, T, F>(&self, name: &'static str, input: I, work: F) -> Result<T>
+    pub fn lookup<I, T, F>(
+        &self,
+        name: &'static str,
+        input: I,
+        work: F,
+    ) -> impl Future<Output = Result<T>> + Send
     where
         I: Send + Sync,
+        T: Send + 'static,
         F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T> + Send + Sync,
     {
-        self.read_as(name, Reading::OneStatement, None, input, work).await
+        self.read_as(name, Reading::OneStatement, None, input, work)
     }
 
     /// [`Db::lookup`] of thousands of rows: other work of the thread goes on meanwhile.
-    pub async fn lookup_many<I, T, F>(&self, name: &'static str, input: I, work: F) -> Result<T>
+    pub fn lookup_many<I, T, F>(
+        &self,
+        name: &'static str,
+        input: I,
+        work: F,
+    ) -> impl Future<Output = Result<T>> + Send
     where
         I: Send + Sync,
+        T: Send + 'static,
         F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T> + Send + Sync,
     {
-        self.read_as(name, Reading::ManyRows, None, input, work).await
+        self.read_as(name, Reading::ManyRows, None, input, work)
     }
 
     /// [`Db::read`] where an answer may be a second old: overviews, lists and exports. `database.read_url` leads it to
     /// a standby; without one, or when that does not answer, it is a read like any other.
-    pub async fn read_standby<I, T, F>(&self, name: &'static str, input: I, work: F) -> Result<T>
+    pub fn read_standby<I, T, F>(
+        &self,
+        name: &'static str,
+        input: I,
+        work: F,
+    ) -> impl Future<Output = Result<T>> + Send
     where
         I: Send + Sync,
+        T: Send + 'static,
         F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T> + Send + Sync,
     {
-        self.read_as(name, Reading::MayBeOld, None, input, work).await
+        self.read_as(name, Reading::MayBeOld(Plans::ByParameters), None, input, work)
+    }
+
+    /// [`Db::read_standby`] of statements that take less time than to plan them, whatever their parameters: PostgreSQL
+    /// plans each once for every connection. Citus must know the parameters to plan.
+    pub fn read_standby_planned<I, T, F>(
+        &self,
+        name: &'static str,
+        input: I,
+        work: F,
+    ) -> impl Future<Output = Result<T>> + Send
+    where
+        I: Send + Sync,
+        T: Send + 'static,
+        F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T> + Send + Sync,
+    {
+        self.read_as(name, Reading::MayBeOld(Plans::Once), None, input, work)
     }
 
     async fn read_as<I, T, F>(
@@ -189,48 +241,63 @@ impl Db {
     ) -> Result<T>
     where
         I: Send + Sync,
+        T: Send + 'static,
         F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T> + Send + Sync,
     {
-        // In a box: it is some kilobytes, which each async function above would move about on its way.
-        Box::pin(patience::outlast(async || {
+        typed(self.read_body(name, reading, place, &body(input, work)).await?)
+    }
+
+    fn read_body<'a>(
+        &'a self,
+        name: &'static str,
+        reading: Reading,
+        place: Option<&'a Place>,
+        body: &'a dyn Body,
+    ) -> Work<'a, Found> {
+        let once = async move || {
             let started = Instant::now();
             let result = match &self.storage {
                 Storage::None => Err(no_storage()),
-                Storage::Sqlite(db) => db.read(reading, &input, &work).await,
-                Storage::Postgres(db) => db.read(reading, place, &input, &work).await,
+                Storage::Sqlite(db) => db.read(reading, body).await,
+                Storage::Postgres(db) => db.read(reading, place, body).await,
             };
             self.note(name, started, &result);
             result
-        }))
-        .await
+        };
+        Box::pin(async move { patience::outlast(|| once()).await })
     }
 
     /// Runs `work` and commits. When this returns `Ok`, what was written is on disk. `work` may run more than
     /// once (after a serialization failure) and must not have effects outside the transaction.
-    pub async fn write<I, T, F>(&self, name: &'static str, input: I, work: F) -> Result<T>
+    pub fn write<I, T, F>(
+        &self,
+        name: &'static str,
+        input: I,
+        work: F,
+    ) -> impl Future<Output = Result<T>> + Send
     where
         I: Send + Sync + 'static,
         T: Send + 'static,
         F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T> + Send + Sync + 'static,
     {
-        self.write_as(name, Promise::Durable, None, input, work).await
+        self.write_as(name, Promise::Durable, None, input, work)
     }
 
     /// [`Db::write`] for what touches nothing but rows of people at this place, and tables of which every server has a
     /// copy. Without a place, or where it cannot be used, it is a write like any other.
-    pub async fn write_at<I, T, F>(
+    pub fn write_at<I, T, F>(
         &self,
         name: &'static str,
         place: Option<Place>,
         input: I,
         work: F,
-    ) -> Result<T>
+    ) -> impl Future<Output = Result<T>> + Send
     where
         I: Send + Sync + 'static,
         T: Send + 'static,
         F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T> + Send + Sync + 'static,
     {
-        self.write_as(name, Promise::Durable, place, input, work).await
+        self.write_as(name, Promise::Durable, place, input, work)
     }
 
     /// The place of a person's rows; none if all rows are on one server, or all writes go over the coordinator.
@@ -242,13 +309,18 @@ impl Db {
     }
 
     /// [`Db::write`] for what a crash of the database may undo, such as a lease: PostgreSQL does not wait for its disk.
-    pub async fn write_soon<I, T, F>(&self, name: &'static str, input: I, work: F) -> Result<T>
+    pub fn write_soon<I, T, F>(
+        &self,
+        name: &'static str,
+        input: I,
+        work: F,
+    ) -> impl Future<Output = Result<T>> + Send
     where
         I: Send + Sync + 'static,
         T: Send + 'static,
         F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T> + Send + Sync + 'static,
     {
-        self.write_as(name, Promise::Visible, None, input, work).await
+        self.write_as(name, Promise::Visible, None, input, work)
     }
 
     async fn write_as<I, T, F>(
@@ -264,15 +336,23 @@ impl Db {
         T: Send + 'static,
         F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T> + Send + Sync + 'static,
     {
-        // Shared with the task that writes: after an outage the same is handed over again.
-        let shared = Arc::new((input, work));
-        Box::pin(patience::outlast(async || {
-            let started = Instant::now();
-            let (input, work) = (shared.clone(), run_shared::<I, T, F>);
+        typed(self.write_body(name, promise, place, Arc::new(body(input, work))).await?)
+    }
+
+    /// The body is shared with the task that writes: after an outage the same is handed over again.
+    fn write_body(
+        &self,
+        name: &'static str,
+        promise: Promise,
+        place: Option<Place>,
+        body: Arc<dyn Body>,
+    ) -> Work<'_, Found> {
+        let once = async move || {
+            let (started, body) = (Instant::now(), body.clone());
             let result = match &self.storage {
                 Storage::None => Err(no_storage()),
-                Storage::Sqlite(db) => db.write(input, work).await,
-                Storage::Postgres(db) => db.write(promise, place.clone(), input, work).await,
+                Storage::Sqlite(db) => db.write(body).await,
+                Storage::Postgres(db) => db.write(promise, place.clone(), body).await,
             };
             self.note(name, started, &result);
             let mut last_commit = self.last_commit.lock().unwrap_or_else(PoisonError::into_inner);
@@ -282,11 +362,11 @@ impl Db {
                 Err(_) => {}
             }
             result
-        }))
-        .await
+        };
+        Box::pin(async move { patience::outlast(|| once()).await })
     }
 
-    fn note<T>(&self, name: &'static str, started: Instant, result: &Result<T>) {
+    fn note(&self, name: &'static str, started: Instant, result: &Result<Found>) {
         record(name, started, result);
         if result.as_ref().is_err_and(Error::is_outage) {
             let mut last = self.last_outage.lock().unwrap_or_else(PoisonError::into_inner);
@@ -362,13 +442,6 @@ impl Db {
     }
 }
 
-fn run_shared<'t, I, T, F>(tx: &'t mut Tx, shared: &'t Arc<(I, F)>) -> Work<'t, T>
-where
-    F: for<'a> Fn(&'a mut Tx, &'a I) -> Work<'a, T>,
-{
-    (shared.1)(tx, &shared.0)
-}
-
 fn no_storage() -> Error {
     Error::refused(
         Code::StorageNotConfigured,
@@ -376,7 +449,7 @@ fn no_storage() -> Error {
     )
 }
 
-fn record<T>(name: &'static str, started: Instant, result: &Result<T>) {
+fn record(name: &'static str, started: Instant, result: &Result<Found>) {
     let outcome = match result {
         Ok(_) => "ok",
         Err(Error::Refused { .. }) => "refused",

@@ -8,12 +8,14 @@
 //! A page that was cleaned stays clean of what was deleted before: SQLite copies cells that are in use from page to page,
 //! never a gap, and `secure_delete` zeroes pages that become free.
 
+use std::sync::Arc;
+
 use sqlite::{SqliteArgument, SqliteConnection};
 use sqlx::FromRow as _;
 use tokio::sync::oneshot;
 
 use super::sqlite::{Sqlite, Turn};
-use super::{Tx, classify};
+use super::{Tx, body, classify};
 use crate::error::{Error, Result};
 
 /// Pages overwritten in one transaction.
@@ -100,7 +102,8 @@ impl Sqlite {
             let next = (start + PAGES_READ).min(end);
             for pages in self.pages_with_gaps((start..next).collect()).await?.chunks(PAGES_WRITTEN)
             {
-                self.write(pages.to_vec(), |tx, pages| Box::pin(clean(tx, pages))).await?;
+                let write = body(pages.to_vec(), |tx, pages| Box::pin(clean(tx, pages)));
+                self.write(Arc::new(write)).await?;
             }
             start = next;
         }

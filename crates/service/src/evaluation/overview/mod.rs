@@ -326,7 +326,7 @@ async fn read(
     let config = organization::recent(app, org_id).await?;
     let input = (app.clone(), org_id.to_owned(), request, config);
     app.db
-        .read_standby("evaluation.overview", input, |tx, (app, org_id, request, config)| {
+        .read_standby_planned("evaluation.overview", input, |tx, (app, org_id, request, config)| {
             Box::pin(compute(app, tx, org_id, request, config))
         })
         .await
@@ -374,7 +374,6 @@ async fn compute(
         rule_sources: &rule_sources,
         agent_version,
     };
-    tx.plan_once().await?;
     let found = known_lines::read(app, tx, &asked).await?;
     let material = OverviewSums { bucket, sums: found.sums };
     let mut lists =

@@ -12,15 +12,18 @@ mod statistics;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use futures_util::future::BoxFuture;
 use sqlx::Transaction;
 use sqlx::postgres::PgPool;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::body::Typed;
 use super::shards::{self, Places, Shard};
-use super::{Place, Promise, Reading, SubjectHash, Tx, Work, citus, classify};
+use super::{
+    Body, Found, Place, Plans, Promise, Reading, SubjectHash, Tx, Work, body, citus, classify,
+    typed,
+};
 use crate::error::{Error, Result};
 use at_hand::AtHand;
 use base::owner::{OrgId, UserId};
@@ -37,6 +40,7 @@ const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY";
 /// [`SNAPSHOT`] where a setting holds for a transaction at most.
 const SNAPSHOT_WITHOUT_JIT: &str =
     "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; SET LOCAL jit = off";
+const SNAPSHOT_PLANNED_ONCE: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; SET LOCAL plan_cache_mode = force_generic_plan";
 const BEGIN: &str = "BEGIN";
 const BEGIN_VISIBLE: &str = "BEGIN; SET LOCAL synchronous_commit = off";
 
@@ -148,26 +152,22 @@ impl Postgres {
         Ok(db)
     }
 
-    pub(super) async fn read<I, T, F>(
+    pub(super) async fn read(
         &self,
         reading: Reading,
         place: Option<&Place>,
-        input: &I,
-        work: &F,
-    ) -> Result<T>
-    where
-        F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T>,
-    {
+        body: &dyn Body,
+    ) -> Result<Found> {
         if let Some(place) = place {
-            match self.read_at(place, input, work).await {
+            match self.read_at(place, body).await {
                 Err(Error::Storage(cause)) if shards::is_astray(&cause) => {
                     self.leave(&cause, Some(place));
                 }
                 result => return result.map_err(classify),
             }
         }
-        if let (Reading::MayBeOld, Some(standby)) = (reading, &self.standby) {
-            match self.read_once(&standby.pool, Reading::Snapshot, input, work).await {
+        if let (Reading::MayBeOld(_), Some(standby)) = (reading, &self.standby) {
+            match self.read_once(&standby.pool, reading, body).await {
                 Err(Error::Storage(error)) => {
                     // A standby that is away, or whose replay gets in the way of a long read: the primary answers.
                     tracing::debug!(%error, "the standby did not answer");
@@ -180,7 +180,7 @@ impl Postgres {
         }
         let mut attempt = 1;
         loop {
-            match self.read_once(&self.pool, reading, input, work).await {
+            match self.read_once(&self.pool, reading, body).await {
                 Err(Error::Storage(error)) if is_lost(&error) => {
                     self.distrust();
                     // A connection that broke while idle shows itself at its first use: a read may go again.
@@ -194,37 +194,31 @@ impl Postgres {
         }
     }
 
-    async fn read_at<I, T, F>(&self, place: &Place, input: &I, work: &F) -> Result<T>
-    where
-        F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T>,
-    {
+    async fn read_at(&self, place: &Place, body: &dyn Body) -> Result<Found> {
         let (db, place) = (self.clone(), place.clone());
         // As in `begin_snapshot`.
         let begun = self.tasks.spawn(async move { db.begin_at(SNAPSHOT, place.shard()).await });
         let mut tx = begun.await.unwrap_or(Err(sqlx::Error::WorkerCrashed))?;
-        work(&mut tx, input).await
+        body.run(&mut tx).await
     }
 
-    async fn read_once<I, T, F>(
-        &self,
-        pool: &PgPool,
-        reading: Reading,
-        input: &I,
-        work: &F,
-    ) -> Result<T>
-    where
-        F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T>,
-    {
+    async fn read_once(&self, pool: &PgPool, reading: Reading, body: &dyn Body) -> Result<Found> {
         let begun = Instant::now();
         // A statement that is prepared and run is two steps, between which a pooler may change the connection.
         let held = match reading {
             Reading::OneStatement | Reading::ManyRows if self.keeps_statements => {
                 Held::statement(self.at_hand.take(pool).await?, &self.subjects)
             }
-            _ => Held::transaction(self.begin_snapshot(pool).await?, &self.subjects),
+            Reading::MayBeOld(plans) => {
+                Held::transaction(self.begin_snapshot(pool, plans).await?, &self.subjects)
+            }
+            _ => {
+                let begun = self.begin_snapshot(pool, Plans::ByParameters).await?;
+                Held::transaction(begun, &self.subjects)
+            }
         };
         let mut tx = self.tx(held);
-        let result = work(&mut tx, input).await;
+        let result = body.run(&mut tx).await;
         // One from before a trouble may lead to a server that is no longer the primary.
         if let (Ok(_), Tx::Postgres(held)) = (&result, tx)
             && let Connection::Statement(conn) = held.connection
@@ -245,9 +239,14 @@ impl Postgres {
     async fn begin_snapshot(
         &self,
         pool: &PgPool,
+        plans: Plans,
     ) -> sqlx::Result<Transaction<'static, sqlx::Postgres>> {
         let pool = pool.clone();
-        let begin = if self.keeps_statements { SNAPSHOT } else { SNAPSHOT_WITHOUT_JIT };
+        let begin = match (self.keeps_statements, plans) {
+            (false, _) => SNAPSHOT_WITHOUT_JIT,
+            (true, Plans::Once) if !self.is_spread => SNAPSHOT_PLANNED_ONCE,
+            (true, _) => SNAPSHOT,
+        };
         let begun = self.tasks.spawn(async move { pool.begin_with(begin).await });
         begun.await.unwrap_or(Err(sqlx::Error::WorkerCrashed))
     }
@@ -258,10 +257,8 @@ impl Postgres {
         match places.find(subject) {
             Ok(place) => place,
             Err(()) => {
-                let looked = self
-                    .read(Reading::Snapshot, None, &(), &|tx, ()| Box::pin(shards::look(tx)))
-                    .await;
-                match looked {
+                let look = body((), |tx, ()| Box::pin(shards::look(tx)));
+                match self.read_typed(Reading::Snapshot, look).await {
                     Ok(found) => places.learn(found),
                     Err(error) => tracing::debug!(%error, "places are not known"),
                 }
@@ -271,32 +268,35 @@ impl Postgres {
     }
 
     /// What one statement gives now.
-    pub(super) async fn read_now<I, T, F>(&self, input: &I, work: &F) -> Result<T>
+    pub(super) async fn read_now<I, T, F>(&self, input: I, work: F) -> Result<T>
     where
-        F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T>,
+        I: Send + Sync,
+        T: Send + 'static,
+        F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T> + Send + Sync,
     {
-        self.read(Reading::OneStatement, None, input, work).await
+        self.read_typed(Reading::OneStatement, body(input, work)).await
+    }
+
+    async fn read_typed<I, T, F>(&self, reading: Reading, body: Typed<I, T, F>) -> Result<T>
+    where
+        T: 'static,
+        Typed<I, T, F>: Body,
+    {
+        typed(self.read(reading, None, &body).await?)
     }
 
     /// Runs on a task of its own, so that a caller who goes away does not cut the write short.
-    pub(super) async fn write<I, T, F>(
+    pub(super) async fn write(
         &self,
         promise: Promise,
         mut place: Option<Place>,
-        input: I,
-        work: F,
-    ) -> Result<T>
-    where
-        I: Send + Sync + 'static,
-        T: Send + 'static,
-        F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T> + Send + Sync + 'static,
-    {
+        body: Arc<dyn Body>,
+    ) -> Result<Found> {
         let db = self.clone();
-        // In a box: a task of its own type for every write in the program takes long to compile.
-        let writing: BoxFuture<'static, Result<T>> = Box::pin(async move {
+        let task = self.tasks.spawn(async move {
             let mut attempt = 1;
             loop {
-                match db.write_once(promise, place.as_ref(), &input, &work).await {
+                match db.write_once(promise, place.as_ref(), &*body).await {
                     Err(Failed::Before(Error::Storage(cause)))
                         if place.is_some() && shards::is_astray(&cause) =>
                     {
@@ -320,24 +320,19 @@ impl Postgres {
                         }
                         return Err(classify(error));
                     }
-                    Ok(value) => return Ok(value),
+                    Ok(found) => return Ok(found),
                 }
             }
         });
-        let task = self.tasks.spawn(writing);
         task.await.unwrap_or_else(|_| Err(Error::Internal("a write panicked".to_owned())))
     }
 
-    async fn write_once<I, T, F>(
+    async fn write_once(
         &self,
         promise: Promise,
         place: Option<&Place>,
-        input: &I,
-        work: &F,
-    ) -> std::result::Result<T, Failed>
-    where
-        F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T>,
-    {
+        body: &dyn Body,
+    ) -> std::result::Result<Found, Failed> {
         let before = Failed::Before;
         let begin = match promise {
             Promise::Durable => BEGIN,
@@ -351,10 +346,10 @@ impl Postgres {
             }
         }
         .map_err(|e| before(e.into()))?;
-        let value = work(&mut tx, input).await.map_err(before)?;
+        let found = body.run(&mut tx).await.map_err(before)?;
         match tx {
             Tx::Postgres(held) => match held.commit().await {
-                Ok(()) => Ok(value),
+                Ok(()) => Ok(found),
                 // The engine said no, so that nothing is committed; otherwise nobody knows.
                 Err(error @ Error::Storage(sqlx::Error::Database(_))) => Err(before(error)),
                 Err(error) => Err(Failed::AtCommit(error)),
@@ -408,7 +403,7 @@ impl Postgres {
     }
 
     pub(super) async fn self_check(&self) -> Result<Vec<(String, String)>> {
-        self.read(Reading::Snapshot, None, &(), &|tx, ()| {
+        let look = body((), |tx, ()| {
             Box::pin(async move {
                 let mut problems = Vec::new();
                 for (setting, wanted) in [("fsync", "on"), ("full_page_writes", "on")] {
@@ -427,14 +422,14 @@ impl Postgres {
                 }
                 Ok(problems)
             })
-        })
-        .await
+        });
+        self.read_typed(Reading::Snapshot, look).await
     }
 
     /// Names and number of the sessions of this database and role that are not this program's, as it calls itself now.
     /// Those that Citus opens for itself do not count.
     pub(super) async fn other_sessions(&self) -> Result<Vec<(String, i64)>> {
-        self.read_now(&(), &|tx, ()| {
+        self.read_now((), |tx, ()| {
             Box::pin(async move {
                 crate::rows!(
                     tx,
@@ -459,24 +454,23 @@ impl Postgres {
 
     pub(super) async fn await_standby(&self) -> Result<bool> {
         let Some(standby) = &self.standby else { return Ok(true) };
-        let written = self
-            .read(Reading::Snapshot, None, &(), &|tx, ()| {
-                Box::pin(async move {
-                    crate::row!(tx, (String,), "SELECT pg_current_wal_flush_lsn()::text")
-                })
+        let ask = body((), |tx, ()| {
+            Box::pin(async move {
+                crate::row!(tx, (String,), "SELECT pg_current_wal_flush_lsn()::text")
             })
-            .await?;
+        });
+        let written = self.read_typed(Reading::Snapshot, ask).await?;
         let Some((written,)) = written else { return Ok(true) };
+        let compare = body(written, |tx, written| {
+            Box::pin(async move {
+                let sql = "SELECT COALESCE(pg_last_wal_replay_lsn() >= $1::pg_lsn, TRUE)";
+                crate::row!(tx, (bool,), sql, written)
+            })
+        });
         let begun = Instant::now();
         while begun.elapsed() < STANDBY_PATIENCE {
-            let has_it =
-                self.read_once(&standby.pool, Reading::Snapshot, &written, &|tx, written| {
-                    Box::pin(async move {
-                        let sql = "SELECT COALESCE(pg_last_wal_replay_lsn() >= $1::pg_lsn, TRUE)";
-                        crate::row!(tx, (bool,), sql, written)
-                    })
-                });
-            match has_it.await {
+            let has_it = self.read_once(&standby.pool, Reading::Snapshot, &compare).await;
+            match has_it.and_then(typed) {
                 Ok(Some((true,))) => return Ok(true),
                 Ok(_) => {}
                 Err(error) => tracing::debug!(%error, "the standby did not answer"),

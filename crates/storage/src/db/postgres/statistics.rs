@@ -27,7 +27,7 @@ impl Postgres {
     }
 
     async fn refresh_outgrown(&self) -> Result<()> {
-        let outgrown = self.read_now(&(), &|tx, ()| {
+        let outgrown = self.read_now((), |tx, ()| {
             Box::pin(async move {
                 rows!(
                     tx,

@@ -20,7 +20,7 @@ use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::presence::Presence;
-use super::{Reading, Subject, SubjectHash, TextSink, Tx, Work, classify};
+use super::{Body, Found, Reading, Subject, SubjectHash, TextSink, Tx, classify};
 use crate::error::{Error, Result};
 use base::owner::OrgId;
 use base::private_files;
@@ -170,20 +170,17 @@ impl Sqlite {
         Ok(Sqlite { file, presence, readers, writes, writer_ended, stop, work, subjects })
     }
 
-    pub(super) async fn read<I, T, F>(&self, reading: Reading, input: &I, work: &F) -> Result<T>
-    where
-        F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T>,
-    {
+    pub(super) async fn read(&self, reading: Reading, body: &dyn Body) -> Result<Found> {
         let Reader { connection, turn } = self.readers.take().await.map_err(classify)?;
         let mut tx = Tx::Sqlite(OnSqlite::new(connection, &self.subjects));
         let mut ended = Ok(0);
         let result = match reading {
-            Reading::OneStatement => work(&mut tx, input).await,
-            Reading::ManyRows => may_take_long(work(&mut tx, input)).await,
-            Reading::Snapshot | Reading::MayBeOld => {
+            Reading::OneStatement => body.run(&mut tx).await,
+            Reading::ManyRows => may_take_long(body.run(&mut tx)).await,
+            Reading::Snapshot | Reading::MayBeOld(_) => {
                 may_take_long(async {
                     crate::run!(&mut tx, "BEGIN")?;
-                    let result = work(&mut tx, input).await;
+                    let result = body.run(&mut tx).await;
                     ended = crate::run!(&mut tx, "ROLLBACK");
                     result
                 })
@@ -198,14 +195,9 @@ impl Sqlite {
         result.map_err(classify)
     }
 
-    pub(super) async fn write<I, T, F>(&self, input: I, work: F) -> Result<T>
-    where
-        I: Send + Sync + 'static,
-        T: Send + 'static,
-        F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T> + Send + Sync + 'static,
-    {
+    pub(super) async fn write(&self, body: Arc<dyn Body>) -> Result<Found> {
         let (reply, answer) = oneshot::channel();
-        let queued = Turn::Write(Box::new(Write::new(input, work, reply)));
+        let queued = Turn::Write(Write::new(body, reply));
         let gone = || Error::unavailable("The server is stopping.", 1);
         self.writes.send(queued).await.map_err(|_| gone())?;
         answer.await.unwrap_or_else(|_| Err(gone()))
@@ -351,6 +343,7 @@ impl SameFile {
 mod tests {
     use std::time::Duration;
 
+    use super::super::{body, typed};
     use super::*;
 
     #[test]
@@ -370,19 +363,20 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (file, hash) = (folder.path().join("test.db"), SubjectHash::new(&[1; 32]));
         let db = Sqlite::open(&file, 1, hash, "SELECT 1").await.unwrap();
-        let left = db.read(reading, &(), &|tx, ()| {
+        let change = body(end, |tx, end| {
             Box::pin(async move {
                 crate::run!(tx, "PRAGMA cache_size = 77")?;
                 end()
             })
         });
-        assert_eq!(left.await.is_err(), end().is_err());
-        let found = db.read(Reading::Snapshot, &(), &|tx, ()| {
+        assert_eq!(db.read(reading, &change).await.is_err(), end().is_err());
+        let look = body((), |tx, ()| {
             Box::pin(async move { crate::row!(tx, (i64,), "PRAGMA cache_size") })
         });
-        let (found,) = found.await.unwrap().unwrap();
+        let found = db.read(Reading::Snapshot, &look).await.unwrap();
         db.close().await;
-        found
+        let (size,) = typed::<Option<(i64,)>>(found).unwrap().unwrap();
+        size
     }
 
     #[tokio::test]

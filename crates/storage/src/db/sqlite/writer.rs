@@ -6,6 +6,7 @@
 //! the connection is closed: SQLite may have rolled back by itself (disk full, I/O error).
 
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 use sqlite::{SqliteConnection, SqliteOptions};
@@ -13,7 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::super::scrub::{Alone, run_alone};
-use super::super::{SubjectHash, Tx, Work, classify};
+use super::super::{Body, Found, SubjectHash, Tx, classify};
 use super::{OnSqlite, SameFile, lost};
 use crate::error::{Error, Result};
 
@@ -22,13 +23,13 @@ pub(super) const BATCH: usize = 256;
 
 /// A message to the writer.
 pub(in crate::db) enum Turn {
-    Write(Box<dyn Queued>),
+    Write(Write),
     Alone(Alone, oneshot::Sender<Result<bool>>),
 }
 
 /// Result of the body of a write.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(in crate::db) enum Ran {
+enum Ran {
     /// Its changes are to be committed.
     Kept,
     /// A rule said no; its changes are rolled back.
@@ -37,53 +38,38 @@ pub(in crate::db) enum Ran {
     Failed,
 }
 
-/// A write waiting for its turn, whatever it gives back.
-pub(in crate::db) trait Queued: Send {
-    fn run<'a>(&'a mut self, tx: &'a mut Tx) -> futures_util::future::BoxFuture<'a, Ran>;
+/// A write waiting for its turn.
+pub(in crate::db) struct Write {
+    body: Arc<dyn Body>,
+    result: Option<Result<Found>>,
+    reply: oneshot::Sender<Result<Found>>,
+}
+
+impl Write {
+    pub(super) fn new(body: Arc<dyn Body>, reply: oneshot::Sender<Result<Found>>) -> Self {
+        Write { body, result: None, reply }
+    }
+
+    async fn run(&mut self, tx: &mut Tx) -> Ran {
+        // A panic in one write must not take the writer, and with it everyone's writes, down.
+        let result = AssertUnwindSafe(async { self.body.run(tx).await })
+            .catch_unwind()
+            .await
+            .unwrap_or_else(|_| Err(Error::Internal("a write panicked".to_owned())));
+        let result = result.map_err(classify);
+        let ran = match &result {
+            Ok(_) => Ran::Kept,
+            Err(error) if error.is_storage_failure() => Ran::Failed,
+            Err(_) => Ran::Refused,
+        };
+        self.result = Some(result);
+        ran
+    }
+
     /// Tells the caller, after the commit or the failure of it.
-    fn settle(self: Box<Self>, committed: std::result::Result<(), String>);
-}
-
-pub(super) struct Write<I, T, F> {
-    input: I,
-    work: F,
-    result: Option<Result<T>>,
-    reply: oneshot::Sender<Result<T>>,
-}
-
-impl<I, T, F> Write<I, T, F> {
-    pub(super) fn new(input: I, work: F, reply: oneshot::Sender<Result<T>>) -> Self {
-        Write { input, work, result: None, reply }
-    }
-}
-
-impl<I, T, F> Queued for Write<I, T, F>
-where
-    I: Send + Sync + 'static,
-    T: Send + 'static,
-    F: for<'t> Fn(&'t mut Tx, &'t I) -> Work<'t, T> + Send + Sync + 'static,
-{
-    fn run<'a>(&'a mut self, tx: &'a mut Tx) -> futures_util::future::BoxFuture<'a, Ran> {
-        Box::pin(async move {
-            // A panic in one write must not take the writer, and with it everyone's writes, down.
-            let result = AssertUnwindSafe((self.work)(tx, &self.input))
-                .catch_unwind()
-                .await
-                .unwrap_or_else(|_| Err(Error::Internal("a write panicked".to_owned())));
-            let result = result.map_err(classify);
-            let ran = match &result {
-                Ok(_) => Ran::Kept,
-                Err(error) if error.is_storage_failure() => Ran::Failed,
-                Err(_) => Ran::Refused,
-            };
-            self.result = Some(result);
-            ran
-        })
-    }
-
-    fn settle(self: Box<Self>, committed: std::result::Result<(), String>) {
+    fn settle(self, committed: std::result::Result<(), String>) {
         let result = match (self.result, committed) {
-            (Some(Ok(value)), Ok(())) => Ok(value),
+            (Some(Ok(found)), Ok(())) => Ok(found),
             (Some(Err(error)), _) => Err(error),
             (_, Err(reason)) => {
                 tracing::error!(reason, "a batch of writes was not committed");
@@ -147,7 +133,7 @@ impl Writer {
         }
     }
 
-    async fn write_batch(&mut self, mut batch: Vec<Box<dyn Queued>>) {
+    async fn write_batch(&mut self, mut batch: Vec<Write>) {
         if batch.is_empty() {
             return;
         }
@@ -164,7 +150,7 @@ impl Writer {
 
     /// Runs the writes one after the other and commits once. In the common case all succeed; when one does not, all is
     /// rolled back and run again with a SAVEPOINT around each, so that only the failed ones leave nothing behind.
-    async fn run_batch(&mut self, batch: &mut [Box<dyn Queued>]) -> Result<()> {
+    async fn run_batch(&mut self, batch: &mut [Write]) -> Result<()> {
         match self.run_together(batch).await? {
             Ran::Kept => Ok(()),
             Ran::Refused | Ran::Failed if batch.len() == 1 => Ok(()),
@@ -173,7 +159,7 @@ impl Writer {
     }
 
     /// Commits if every write is kept; stops at the first that is not, with everything rolled back.
-    async fn run_together(&mut self, batch: &mut [Box<dyn Queued>]) -> Result<Ran> {
+    async fn run_together(&mut self, batch: &mut [Write]) -> Result<Ran> {
         let mut tx = self.begin()?;
         for write in batch.iter_mut() {
             match write.run(&mut tx).await {
@@ -191,7 +177,7 @@ impl Writer {
     }
 
     /// Commits the writes that are kept. A failure after which SQLite has rolled back everything fails the batch.
-    async fn run_apart(&mut self, batch: &mut [Box<dyn Queued>]) -> Result<()> {
+    async fn run_apart(&mut self, batch: &mut [Write]) -> Result<()> {
         let mut tx = self.begin()?;
         for write in batch.iter_mut() {
             crate::run!(&mut tx, "SAVEPOINT one_write")?;
