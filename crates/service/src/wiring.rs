@@ -28,7 +28,7 @@ use crate::credentials::people::Provider;
 use crate::credentials::{GivenCredentials, RecentCredentials, RecentUse, Refusals};
 use crate::evaluation;
 use crate::evaluation::effects::RecentEffects;
-use crate::evaluation::overview::{KnownLines, Mark, RecentEvidence};
+use crate::evaluation::overview::{KnownSums, Mark, RecentEvidence};
 use crate::experiments;
 use crate::governance;
 use crate::http::{BodyBudget, RateLimits};
@@ -117,7 +117,7 @@ impl App {
                 .with(evaluation::learned::Models::default())
                 .with(KnownPlaybooks::default())
                 .with(RecentEvidence::default())
-                .with(KnownLines::default())
+                .with(KnownSums::default())
                 .with(StallNotice::default())
                 .with(QueueAges::default())
                 .with(KnownEpochs::default())

@@ -5,7 +5,7 @@ mod chances;
 mod endpoints;
 mod evidence;
 mod histories;
-mod known_lines;
+mod known_sums;
 mod random;
 mod weights;
 

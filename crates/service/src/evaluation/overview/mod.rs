@@ -14,7 +14,7 @@ mod evidence;
 mod hours;
 pub mod http;
 mod job;
-mod known_lines;
+mod known_sums;
 mod numbers;
 mod rules;
 pub mod sql;
@@ -46,7 +46,7 @@ use windows::{ROWS, Windows, ranges, ranges_of_whole};
 pub use evidence::{RecentEvidence, RuleAssociation};
 pub use hours::{HourQuery, Hours, SessionMetric};
 pub use job::{FoldSums, fold_all, look_after_tables};
-pub use known_lines::KnownLines;
+pub use known_sums::KnownSums;
 pub use numbers::{
     ChangeInterval, ContextTile, HeroBucket, PartnerTileRow, ScoreDistribution, ShadowWinRateTrend,
 };
@@ -374,26 +374,28 @@ async fn compute(
         rule_sources: &rule_sources,
         agent_version,
     };
-    let found = known_lines::read(app, tx, &asked).await?;
-    let material = OverviewSums { bucket, sums: found.sums };
+    let current = sql::current(tx, &asked).await?;
+    let counted = known_sums::count(app, tx, &asked, &current).await?;
+    let recent_results = sql::newest(tx, &asked).await?;
+    let material = OverviewSums { bucket, counted, scores: current.scores };
+    let counted = &material.counted;
     let mut lists =
         Lists::new(windows.trend, request.agent_version.clone(), request.include_session_ids);
     let evidence = match request.include_rules {
-        true => evidence::evidence(app, tx, org_id, windows.trend, request, found.stamp).await?,
+        true => evidence::evidence(app, tx, org_id, windows.trend, request, counted.stamp).await?,
         false => Arc::new(AllEvidence::none(request.source_sets.len(), app.clock.now())),
     };
     let trials = match request.include_rules && config.learning_trials.enabled {
         true => effects::in_transaction(app, tx, org_id, None).await?,
         false => Arc::default(),
     };
-    let known =
-        rules::Known { cited_rules: &found.cited_rules, evidence: &evidence, trials: &trials };
+    let known = rules::Known { counted, evidence: &evidence, trials: &trials };
     let rules = rules::attribution(tx, org_id, windows.trend, request, known, &mut lists).await?;
     let whole = Part::whole(&material);
-    let trend = numbers::win_rate_trend(&material.sums.turns, version);
+    let trend = numbers::win_rate_trend(&counted.turns, version);
     let compared = trend.window_total.n;
     let totals = &whole.trend;
-    let is_young = material.sums.first_at.is_none_or(|at| app.clock.now() - at < YOUNG);
+    let is_young = counted.first_at.is_none_or(|at| app.clock.now() - at < YOUNG);
     let state = match () {
         () if totals.n() == 0 => HeroState::Empty,
         () if compared == 0 => HeroState::ShadowOff,
@@ -423,14 +425,14 @@ async fn compute(
         score_distribution: whole.distribution(),
         partner_tiles: whole.partner_tiles(),
         shadow_win_rate_trend: request.include_shadow.then_some(trend),
-        judges: JudgeShare::of(&found.recent_results),
-        recent_results: found.recent_results,
+        judges: JudgeShare::of(&recent_results),
+        recent_results,
         source_set_comparison: if request.source_sets.is_empty() {
             None
         } else {
             Some(compare(&whole, &request.source_sets, rules.sets, &mut lists, judge_is_rules))
         },
-        available_agent_versions: found.agent_versions,
+        available_agent_versions: counted.agent_versions.clone(),
     };
     Ok((overview, lists))
 }

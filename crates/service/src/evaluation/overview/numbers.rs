@@ -1,11 +1,12 @@
 //! From sums to what is shown: rates, intervals, tiles, charts. No storage here.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::sql::{GapLine, Lines, ShadowLine, Sums, TurnLine, VerdictLine, place};
+use super::sql::{Counted, GapLine, Lines, ScoreLine, ShadowLine, TurnLine, VerdictLine, place};
 use super::windows::Bucket;
 use crate::evaluation::results::sampling::CERTAIN;
 use base::clock::rfc3339;
@@ -208,14 +209,15 @@ pub struct ShadowWinRateTrend {
 /// All sums that an overview is made of.
 pub struct OverviewSums {
     pub bucket: Bucket,
-    pub sums: Sums,
+    pub counted: Arc<Counted>,
+    pub scores: Vec<ScoreLine>,
 }
 
 impl OverviewSums {
     /// The sources with a verdict in the trend window, in order.
     pub fn sources(&self) -> Vec<String> {
         let mut verdicts: BTreeMap<&str, i64> = BTreeMap::new();
-        for (share, line) in self.sums.verdicts.of_window(TREND) {
+        for (share, line) in self.counted.verdicts.of_window(TREND) {
             *verdicts.entry(&line.source).or_default() += share * line.n;
         }
         verdicts.into_iter().filter(|(_, n)| *n > 0).map(|(name, _)| name.to_owned()).collect()
@@ -352,13 +354,13 @@ impl<'a> Part<'a> {
 
     /// The verdict lines of a window with their sign, see [`share`](super::windows::share).
     fn verdicts(&self, window: i64) -> impl Iterator<Item = (i64, &VerdictLine)> {
-        let lines = self.material.sums.verdicts.of_window(window);
+        let lines = self.material.counted.verdicts.of_window(window);
         lines.filter(|(_, line)| self.has(&line.source))
     }
 
     /// Lines of sessions without a verdict, as [`Part::verdicts`].
     fn gaps(&self, window: i64) -> impl Iterator<Item = (i64, &GapLine)> {
-        let lines = self.material.sums.gaps.of_window(window);
+        let lines = self.material.counted.gaps.of_window(window);
         lines.filter(|(_, line)| self.has(&line.source))
     }
 
@@ -378,7 +380,7 @@ impl<'a> Part<'a> {
     }
 
     fn shadows(&self) -> impl Iterator<Item = (i64, &ShadowLine)> {
-        let lines = self.material.sums.shadows.of_window(TREND);
+        let lines = self.material.counted.shadows.of_window(TREND);
         lines.filter(|(_, line)| self.has(&line.source))
     }
 
@@ -502,7 +504,7 @@ impl<'a> Part<'a> {
 
     pub fn partner_tiles(&self) -> Vec<PartnerTileRow> {
         let mut sums: BTreeMap<(i64, &str), (i64, f64)> = BTreeMap::new();
-        for line in self.material.sums.scores.iter().filter(|line| self.has(&line.source)) {
+        for line in self.material.scores.iter().filter(|line| self.has(&line.source)) {
             let sum = sums.entry((line.tag, &line.scorer_name)).or_default();
             *sum = (sum.0 + line.n, sum.1 + line.total);
         }

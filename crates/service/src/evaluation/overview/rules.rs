@@ -2,12 +2,11 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
-use std::sync::Arc;
 
 use super::body::Lists;
 use super::evidence::{AllEvidence, RuleAssociation, RulesEvidence};
 use super::numbers::TREND;
-use super::sql::{self, CitedRules};
+use super::sql::{self, CitedRules, Counted};
 use super::windows::{Span, share};
 use super::{OverviewRequest, RuleAttributionRow, RuleTrial, SourceSet};
 use crate::evaluation::effects::AllEffects;
@@ -45,7 +44,7 @@ struct Cited<'a> {
 /// Counts of the sessions that cite rules, evidence and trials.
 #[derive(Clone, Copy)]
 pub struct Known<'a> {
-    pub cited_rules: &'a [Arc<str>; 3],
+    pub counted: &'a Counted,
     pub evidence: &'a AllEvidence,
     /// Empty where trials are off.
     pub trials: &'a AllEffects,
@@ -81,14 +80,14 @@ pub async fn attribution(
     org_id: &OrgId,
     window: Span,
     request: &OverviewRequest,
-    Known { cited_rules, evidence, trials }: Known<'_>,
+    Known { counted, evidence, trials }: Known<'_>,
     lists: &mut Lists,
 ) -> Result<Attribution> {
     let (sets, agent_version) = (&request.source_sets, request.agent_version.as_deref());
     let parts = sources_of_parts(sets);
     let sources = std::iter::once(None).chain(sets.iter().map(|set| Some(&*set.sources)));
     let mut found: Vec<CitedRules<'_>> = Vec::new();
-    for text in cited_rules {
+    for text in &counted.cited_rules {
         found.append(&mut listed(text)?);
     }
     let evidences: Vec<&RulesEvidence> =
@@ -102,7 +101,7 @@ pub async fn attribution(
     let shown: BTreeSet<RuleKey<'_>> =
         cited.iter().flatten().map(|rule| (rule.kind, rule.rule_id)).collect();
     let shown: Vec<RuleKey<'_>> = shown.into_iter().collect();
-    let titles = sql::rule_titles(tx, org_id, &shown, window, agent_version).await?;
+    let titles = counted.titles(tx, org_id, &shown, window, agent_version).await?;
     let titles: HashMap<RuleKey<'_>, &str> = titles
         .iter()
         .map(|(kind, rule_id, title)| ((*kind, rule_id.as_str()), title.as_str()))

@@ -16,6 +16,6 @@ pub use lists::{AfterCitation, AfterResult, at_start, citing_sessions, sessions_
 pub use metrics::{GapLine, ShadowLine, TurnLine, VerdictLine, place};
 pub use rollups::{ALL_SOURCES, DAY, FOUR_WEEKS, GRAINS, HOUR, WEEK, one_source};
 pub use sums::{
-    Asked, CitedRules, FoldedLines, Found, Lines, ScoreLine, Sums, hours, prepare, read,
-    rule_titles,
+    Asked, CitedRules, Counted, Current, FoldedLines, Lines, RuleTitle, ScoreLine, count, current,
+    hours, newest, prepare,
 };

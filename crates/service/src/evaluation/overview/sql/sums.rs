@@ -4,13 +4,12 @@
 //! Lines come as they are, range by range, as JSON in one row: SQLite would have to sort them to sum them up. They are
 //! added up in `numbers.rs` and `rules.rs`.
 //!
-//! One statement reads all of an overview that does not depend on what is found: each statement is a round trip to
-//! PostgreSQL, which takes longer than most of them.
+//! One statement counts all of an overview: each statement is a round trip to PostgreSQL, which takes longer than most of
+//! them. Another one tells before whether anything changed since the same was counted (`known_sums.rs`).
 
 use std::borrow::Cow;
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use serde::Deserialize;
 use sqlx::types::Json;
@@ -24,7 +23,7 @@ use crate::sessions::CitationKind;
 use base::owner::OrgId;
 use storage::db::{Tx, listed};
 use storage::error::{Error, Result};
-use storage::row;
+use storage::{row, rows};
 
 /// Lines by range: the tag of the range says what they count, see `windows::share`.
 type ByRange<L> = Vec<(i64, Vec<L>)>;
@@ -91,7 +90,7 @@ pub struct ScoreLine {
     pub total: f64,
 }
 
-/// Parameters of [`read`].
+/// A question for the sums of an overview.
 pub struct Asked<'a> {
     pub org_id: &'a OrgId,
     /// The window that agent versions, rules and the newest verdicts are of.
@@ -114,21 +113,37 @@ pub struct Asked<'a> {
     pub agent_version: Option<&'a str>,
 }
 
-/// Everything that is read for an overview in one go.
-pub struct Found {
-    pub sums: Sums,
+/// What an overview counts of verdicts, gaps, comparisons and citations.
+pub struct Counted {
+    pub verdicts: Lines<VerdictLine>,
+    pub gaps: Lines<GapLine>,
+    pub shadows: Lines<ShadowLine>,
+    pub turns: Lines<TurnLine>,
+    /// Start of the first session with a verdict.
+    pub first_at: Option<i64>,
     /// Versions of the agent with a verdict in the window, in order.
     pub agent_versions: Vec<String>,
     /// JSON lists of [`CitedRules`], from sums and from rows.
     pub cited_rules: [Arc<str>; 3],
-    /// The newest verdicts, newest first.
-    pub recent_results: Vec<EvaluationResult>,
     /// Changes with every verdict that is counted: the number of deltas that there are and were.
     pub stamp: Option<i64>,
     pub folded: Arc<FoldedLines>,
+    /// Ids of agent playbooks, the first that were asked for, and the titles that they have.
+    titles: OnceLock<(Vec<String>, Vec<RuleTitle>)>,
 }
 
-/// The rollup lines of one overview, which `known_lines.rs` caches.
+/// What an overview reads every time.
+pub struct Current {
+    /// The same as long as no row of verdicts, gaps, comparisons or citations changes, of any organization: each change
+    /// appends a delta, and each fold adds a random number.
+    pub state: Option<i64>,
+    pub scores: Vec<ScoreLine>,
+}
+
+/// Kind, id and title of a rule.
+pub type RuleTitle = (CitationKind, String, String);
+
+/// The rollup lines of one overview, which `known_sums.rs` caches.
 #[derive(Default)]
 pub struct FoldedLines {
     /// The mark of the lines when they were read, see `fold::Mark`; none before the first fold.
@@ -142,30 +157,35 @@ pub struct FoldedLines {
     pub rules: Arc<str>,
 }
 
-impl FoldedLines {
-    /// About as many bytes as the lines take in memory; most of a line is its sums by group.
+impl Counted {
+    /// About as many bytes as what is not in the lines of rollups takes in memory.
     pub fn bytes(&self) -> usize {
-        const OF_LINE: usize = 2_048;
-        fn count<L>(lines: &ByRange<L>) -> usize {
-            lines.iter().map(|(_, lines)| lines.len()).sum()
-        }
-        let lines = count(&self.verdicts)
-            + count(&self.gaps)
-            + count(&self.shadows)
-            + count(&self.turns)
-            + count(&self.versions);
-        lines * OF_LINE + self.rules.len()
+        let rules: usize = self.cited_rules[1..].iter().map(|text| text.len()).sum();
+        let newer = count_of(&self.verdicts.newer)
+            + count_of(&self.gaps.newer)
+            + count_of(&self.shadows.newer)
+            + count_of(&self.turns.newer);
+        newer * BYTES_OF_LINE + rules
     }
 }
 
-pub struct Sums {
-    pub verdicts: Lines<VerdictLine>,
-    pub gaps: Lines<GapLine>,
-    pub shadows: Lines<ShadowLine>,
-    pub turns: Lines<TurnLine>,
-    pub scores: Vec<ScoreLine>,
-    /// Start of the first session with a verdict.
-    pub first_at: Option<i64>,
+/// Most of a line is its sums by group.
+const BYTES_OF_LINE: usize = 2_048;
+
+fn count_of<L>(lines: &ByRange<L>) -> usize {
+    lines.iter().map(|(_, lines)| lines.len()).sum()
+}
+
+impl FoldedLines {
+    /// About as many bytes as the lines take in memory.
+    pub fn bytes(&self) -> usize {
+        let lines = count_of(&self.verdicts)
+            + count_of(&self.gaps)
+            + count_of(&self.shadows)
+            + count_of(&self.turns)
+            + count_of(&self.versions);
+        lines * BYTES_OF_LINE + self.rules.len()
+    }
 }
 
 /// A statement in its two forms: for tables on one server, and for those that are spread.
@@ -192,6 +212,8 @@ impl Statement {
 /// All verdicts of sessions, or those on one version of the agent.
 static OF_ALL: Statement = statement!(texts::of_all);
 static OF_VERSION: Statement = statement!(texts::of_version);
+static STATE: Statement = statement!(texts::of_state);
+static NEWEST: Statement = statement!(texts::of_newest);
 static HOURS: Statement = statement!(texts::of_hours);
 
 /// Verdicts in ranges of whole hours, on a version of the agent or of sessions.
@@ -209,7 +231,7 @@ pub async fn hours(
 
 /// Makes the statements of this file, so that a wrong one stops the program when it starts.
 pub fn prepare() {
-    for statement in [&OF_ALL, &OF_VERSION, &HOURS] {
+    for statement in [&OF_ALL, &OF_VERSION, &STATE, &NEWEST, &HOURS] {
         LazyLock::force(&statement.on_one);
         LazyLock::force(&statement.spread);
     }
@@ -233,12 +255,10 @@ struct FoundTexts {
     turn_deltas: String,
     turn_rows: String,
     first_at: Option<i64>,
-    scores: String,
     version_lines: Option<String>,
     version_deltas: String,
     version_rows: String,
     stamp: Option<i64>,
-    recent_results: String,
     rule_lines: Option<String>,
     rule_deltas: String,
     rule_rows: String,
@@ -277,12 +297,42 @@ fn not_sent() -> Error {
     Error::Internal("lines of sums are missing that are not known".to_owned())
 }
 
-/// Reads what was asked for. `known` are the lines of rollups that an earlier question with the same ranges found.
-pub async fn read(
+/// Reads the state of what is counted, and imported scores.
+pub async fn current(tx: &mut Tx, asked: &Asked<'_>) -> Result<Current> {
+    let sql = STATE.text(tx);
+    let found = row!(
+        tx,
+        (Option<i64>, String),
+        sql,
+        asked.org_id,
+        &asked.scores.rows,
+        asked.agent_version
+    )?;
+    let (state, scores) = found.ok_or_else(|| Error::Internal("a state has a row".to_owned()))?;
+    Ok(Current { state, scores: listed(&scores)? })
+}
+
+/// Reads the newest verdicts of the window, newest first.
+pub async fn newest(tx: &mut Tx, asked: &Asked<'_>) -> Result<Vec<EvaluationResult>> {
+    let sql = NEWEST.text(tx);
+    rows!(
+        tx,
+        EvaluationResult,
+        sql,
+        asked.org_id,
+        asked.agent_version,
+        asked.window.low,
+        asked.window.high,
+        asked.judge_prompt_version
+    )
+}
+
+/// Counts what was asked for. `known` are the lines of rollups that an earlier question with the same ranges found.
+pub async fn count(
     tx: &mut Tx,
     asked: &Asked<'_>,
     known: Option<&Arc<FoldedLines>>,
-) -> Result<Found> {
+) -> Result<Counted> {
     let agent_version = asked.agent_version;
     let sql = match agent_version {
         None => OF_ALL.text(tx),
@@ -301,11 +351,8 @@ pub async fn read(
         &asked.turns.rows,
         asked.judge_prompt_version,
         agent_version,
-        &asked.scores.rows,
         &asked.versions.lines,
         &asked.versions.rows,
-        asked.window.low,
-        asked.window.high,
         Json(asked.rule_sources),
         &asked.rules.rows,
         &asked.rules.lines,
@@ -313,44 +360,32 @@ pub async fn read(
     )?;
     let found = found.ok_or_else(|| Error::Internal("an overview has a row".to_owned()))?;
     let folded = found.folded(known, agent_version)?;
-    let mut recent_results: Vec<EvaluationResult> = listed(&found.recent_results)?;
-    // An aggregate need not keep the order of its rows.
-    recent_results.sort_unstable_by_key(|result| Reverse((result.created_at, result.result_id)));
-    let versions = Lines::new(
-        folded.versions.clone(),
-        [&found.version_deltas, &found.version_rows],
-        agent_version,
-    )?;
-    Ok(Found {
-        sums: Sums {
-            verdicts: Lines::new(
-                folded.verdicts.clone(),
-                [&found.verdict_deltas, &found.verdict_rows],
-                agent_version,
-            )?,
-            gaps: Lines::new(
-                folded.gaps.clone(),
-                [&found.gap_deltas, &found.gap_rows],
-                agent_version,
-            )?,
-            shadows: Lines::new(
-                folded.shadows.clone(),
-                [&found.shadow_deltas, &found.shadow_rows],
-                agent_version,
-            )?,
-            turns: Lines::new(
-                folded.turns.clone(),
-                [&found.turn_deltas, &found.turn_rows],
-                agent_version,
-            )?,
-            scores: listed(&found.scores)?,
-            first_at: found.first_at,
-        },
+    let FoundTexts { version_deltas, version_rows, .. } = &found;
+    let versions =
+        Lines::new(folded.versions.clone(), [version_deltas, version_rows], agent_version)?;
+    Ok(Counted {
+        verdicts: Lines::new(
+            folded.verdicts.clone(),
+            [&found.verdict_deltas, &found.verdict_rows],
+            agent_version,
+        )?,
+        gaps: Lines::new(folded.gaps.clone(), [&found.gap_deltas, &found.gap_rows], agent_version)?,
+        shadows: Lines::new(
+            folded.shadows.clone(),
+            [&found.shadow_deltas, &found.shadow_rows],
+            agent_version,
+        )?,
+        turns: Lines::new(
+            folded.turns.clone(),
+            [&found.turn_deltas, &found.turn_rows],
+            agent_version,
+        )?,
+        first_at: found.first_at,
         agent_versions: versions.with_verdicts(TREND),
         cited_rules: [folded.rules.clone(), found.rule_deltas.into(), found.rule_rows.into()],
-        recent_results,
         stamp: found.stamp,
         folded,
+        titles: OnceLock::new(),
     })
 }
 
@@ -375,15 +410,46 @@ pub struct RuleLine<'a> {
     pub successes: i64,
 }
 
+impl Counted {
+    /// [`rule_titles`]; those of agent playbooks, which are nobody's, are read once.
+    pub async fn titles(
+        &self,
+        tx: &mut Tx,
+        org_id: &OrgId,
+        rules: &[(CitationKind, &str)],
+        window: Span,
+        agent_version: Option<&str>,
+    ) -> Result<Vec<RuleTitle>> {
+        let is_shared = |kind| kind == CitationKind::AgentPlaybook;
+        let shared = rules.iter().filter(|(kind, _)| is_shared(*kind)).map(|(_, id)| *id);
+        let known = self.titles.get().filter(|(asked, _)| shared.clone().eq(asked));
+        let mut unknown = rules.to_vec();
+        unknown.retain(|(kind, _)| known.is_none() || !is_shared(*kind));
+        let mut titles = match unknown.is_empty() {
+            true => Vec::new(),
+            false => rule_titles(tx, org_id, &unknown, window, agent_version).await?,
+        };
+        match known {
+            Some((_, known)) => titles.extend_from_slice(known),
+            None => {
+                let found = titles.iter().filter(|(kind, ..)| is_shared(*kind)).cloned();
+                let shared = shared.map(str::to_owned).collect();
+                self.titles.get_or_init(|| (shared, found.collect()));
+            }
+        }
+        Ok(titles)
+    }
+}
+
 /// Titles of rules, each given by kind and id, at their last citation in the window by a session judged for
 /// an agent version, or for any: kind, id, title.
-pub async fn rule_titles(
+async fn rule_titles(
     tx: &mut Tx,
     org_id: &OrgId,
     rules: &[(CitationKind, &str)],
     window: Span,
     agent_version: Option<&str>,
-) -> Result<Vec<(CitationKind, String, String)>> {
+) -> Result<Vec<RuleTitle>> {
     // On Citus the titles of all are found in one walk over the servers, and the last one of each is taken there.
     let sql = match tx.is_spread() {
         false => storage::statement!(

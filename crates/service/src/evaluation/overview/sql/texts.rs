@@ -5,6 +5,7 @@
 //! range.
 
 use super::metrics::{GapLine, Line, RULE_SUMS, ShadowLine, TurnLine, VerdictLine, VersionLine};
+use super::rollups::DELTAS;
 use crate::evaluation::verdict::verdict_columns;
 use storage::db::composed;
 
@@ -27,6 +28,34 @@ pub fn of_all(tables: Tables) -> String {
 /// The verdicts on one version of the agent.
 pub fn of_version(tables: Tables) -> String {
     put_together(tables, [parts(tables), rules_of_version(tables)].concat())
+}
+
+/// What [`of_all`] and [`of_version`] leave out: the state of the tables that they read, and imported scores.
+pub fn of_state(tables: Tables) -> String {
+    let deltas =
+        DELTAS.map(|deltas| format!("SELECT COUNT(*) AS n FROM {deltas}")).join(" UNION ALL ");
+    let parts = vec![
+        (
+            "state",
+            format!(
+                "SELECT CAST(SUM(n) AS BIGINT) FROM (
+                     {deltas} UNION ALL SELECT folded AS n FROM folded_deltas) all_deltas"
+            ),
+        ),
+        (
+            "scores",
+            format!(
+                "SELECT CAST({{json_rows:tag, scorer_name, source, n, total}} AS TEXT) FROM (
+                      SELECT c.tag, i.scorer_name, s.source, COUNT(*) AS n, SUM(i.value) AS total
+                      FROM {} c CROSS JOIN imported_scores i
+                      JOIN sessions s ON s.org_id = i.org_id AND s.subject = i.subject AND s.session_id = i.session_id
+                      WHERE i.org_id = $1 AND i.ts >= c.low AND i.ts < c.high AND ($3 IS NULL OR s.agent_version = $3)
+                      GROUP BY 1, 2, 3) scores",
+                ranges("$2")
+            ),
+        ),
+    ];
+    put_together(tables, parts)
 }
 
 /// Verdicts in ranges of whole hours.
@@ -74,9 +103,9 @@ fn lines<L: Line>(rollup: &str, parameter: &str, condition: &str) -> String {
     )
 }
 
-/// The lines of a rollup, unless the caller knows them by the mark `$18`.
+/// The lines of a rollup, unless the caller knows them by the mark `$15`.
 fn unless_known(lines: String) -> String {
-    format!("SELECT CASE WHEN ({MARK}) = $18 THEN NULL ELSE ({lines}) END")
+    format!("SELECT CASE WHEN ({MARK}) = $15 THEN NULL ELSE ({lines}) END")
 }
 
 /// Changes with every fold, see `fold::Mark`.
@@ -150,12 +179,12 @@ macro_rules! newest {
             "WHERE ",
             $row,
             "org_id = $1 AND evaluation_name = 'agent_success'
-               AND ((is_newest AND $9 IS NULL) OR agent_version = $9)
+               AND ((is_newest AND $2 IS NULL) OR agent_version = $2)
                AND ",
             $row,
-            "created_at >= $13 AND ",
+            "created_at >= $3 AND ",
             $row,
-            "created_at < $14
+            "created_at < $4
              ORDER BY ",
             $row,
             "created_at DESC, result_id DESC LIMIT 100"
@@ -163,38 +192,35 @@ macro_rules! newest {
     };
 }
 
-/// The shadow comparison of the session of a verdict.
-const ITS_SHADOW: &str =
-    "p.org_id = r.org_id AND p.subject = r.subject AND p.session_id = r.session_id
-       AND p.judge_prompt_version = $8";
-
-/// The newest verdicts on sessions, one of each. As JSON, because handing over rows of so many columns takes longer than
-/// all else in an overview. Fractions have 15 digits.
-fn newest_verdicts(tables: Tables) -> String {
-    match tables {
+/// The newest verdicts on sessions, one of each.
+pub fn of_newest(tables: Tables) -> String {
+    const ITS_SHADOW: &str =
+        "p.org_id = r.org_id AND p.subject = r.subject AND p.session_id = r.session_id
+           AND p.judge_prompt_version = $5";
+    composed(match tables {
         Tables::OnOneServer => format!(
             concat!(
                 // Not a join: PostgreSQL reads the comparisons of all sessions for one.
-                "SELECT CAST({{json_rows:(SELECT p.regular_vs_shadow FROM shadow_sessions p WHERE {}), {}}} AS TEXT)
-                 FROM (SELECT * FROM evaluation_results ", newest!(""), ") r"
+                "SELECT (SELECT p.regular_vs_shadow FROM shadow_sessions p WHERE {}) AS regular_vs_shadow, {}
+                 FROM (SELECT * FROM evaluation_results ", newest!(""), ") r
+                 ORDER BY r.created_at DESC, r.result_id DESC"
             ),
             ITS_SHADOW,
-            verdict_columns!()
+            verdict_columns!("{user_of:r} AS user_id")
         ),
         Tables::Spread => format!(
             concat!(
-                "SELECT CAST(COALESCE(json_agg(found.line), '[]'::json) AS TEXT) FROM (
-                     SELECT json_build_array(p.regular_vs_shadow, {}) AS line
-                       FROM evaluation_results r JOIN subjects u ON u.org_id = r.org_id AND u.subject = r.subject
-                       LEFT JOIN shadow_sessions p ON {} ", newest!("r."), ") found"
+                "SELECT p.regular_vs_shadow, {}
+                   FROM evaluation_results r JOIN subjects u ON u.org_id = r.org_id AND u.subject = r.subject
+                   LEFT JOIN shadow_sessions p ON {} ", newest!("r.")
             ),
             verdict_columns!("u.user_id"),
             ITS_SHADOW
         ),
-    }
+    })
 }
 
-/// Sums, scores, versions and newest verdicts: the columns of every overview.
+/// Sums and versions: the columns of every overview.
 fn parts(tables: Tables) -> Vec<Part> {
     let judged = "AND r.evaluation_name = 'agent_success'";
     let by_rubric = "AND e.judge_prompt_version = $8";
@@ -232,21 +258,9 @@ fn parts(tables: Tables) -> Vec<Part> {
             ),
         ),
         ("first_at", first_at(tables).to_owned()),
-        (
-            "scores",
-            format!(
-                "SELECT CAST({{json_rows:tag, scorer_name, source, n, total}} AS TEXT) FROM (
-                      SELECT c.tag, i.scorer_name, s.source, COUNT(*) AS n, SUM(i.value) AS total
-                      FROM {} c CROSS JOIN imported_scores i
-                      JOIN sessions s ON s.org_id = i.org_id AND s.subject = i.subject AND s.session_id = i.session_id
-                      WHERE i.org_id = $1 AND i.ts >= c.low AND i.ts < c.high AND ($9 IS NULL OR s.agent_version = $9)
-                      GROUP BY 1, 2, 3) scores",
-                ranges("$10")
-            ),
-        ),
-        ("version_lines", unless_known(lines::<VersionLine>("evaluation_rollups", "$11", ""))),
-        ("version_deltas", deltas::<VersionLine>(tables, "evaluation_deltas", "$11", "")),
-        ("version_rows", rows::<VersionLine>(tables, "evaluation_results", "$12", judged)),
+        ("version_lines", unless_known(lines::<VersionLine>("evaluation_rollups", "$10", ""))),
+        ("version_deltas", deltas::<VersionLine>(tables, "evaluation_deltas", "$10", "")),
+        ("version_rows", rows::<VersionLine>(tables, "evaluation_results", "$11", judged)),
         (
             "stamp",
             "SELECT CAST(SUM(n) AS BIGINT) FROM (
@@ -254,7 +268,6 @@ fn parts(tables: Tables) -> Vec<Part> {
                  UNION ALL SELECT folded AS n FROM folded_deltas WHERE deltas = 'evaluation_deltas') all_deltas"
                 .to_owned(),
         ),
-        ("recent_results", newest_verdicts(tables)),
     ]
 }
 
@@ -269,7 +282,7 @@ fn cited_rules(tables: Tables) -> Vec<Part> {
                 Tables::OnOneServer,
                 "e.kind, e.rule_id, e.n, e.successes",
                 ("rule_rollups", "e"),
-                "$17",
+                "$14",
                 "e.grain = c.grain AND e.source = s.value AND e.start >= c.low AND e.start < c.high",
             )),
         ),
@@ -279,7 +292,7 @@ fn cited_rules(tables: Tables) -> Vec<Part> {
                 tables,
                 "d.kind, d.rule_id, d.n, d.successes",
                 ("rule_deltas", "d"),
-                "$17",
+                "$14",
                 &format!("d.hour >= c.low AND d.hour < c.high {}", of_source("d")),
             ),
         ),
@@ -289,7 +302,7 @@ fn cited_rules(tables: Tables) -> Vec<Part> {
                 tables,
                 &row,
                 ("cited_rules", "r"),
-                "$16",
+                "$13",
                 &format!("r.created_at >= c.low AND r.created_at < c.high {}", of_source("r")),
             ),
         ),
@@ -310,12 +323,12 @@ fn rules_in(
             "SELECT CAST({{json_rows:c.tag, s.value, (
                  SELECT {{json_rows:{line}}} FROM {table} {alias}
                  WHERE {alias}.org_id = $1 AND {condition})}} AS TEXT)
-             FROM {ranges} c CROSS JOIN {{texts:$15}} s"
+             FROM {ranges} c CROSS JOIN {{texts:$12}} s"
         ),
         Tables::Spread => format!(
             "SELECT CAST({{json_rows:found.tag, found.source, found.lines}} AS TEXT) FROM (
                  SELECT c.tag, s.value AS source, {{json_rows:{line}}} AS lines
-                 FROM {ranges} c CROSS JOIN {{texts:$15}} s
+                 FROM {ranges} c CROSS JOIN {{texts:$12}} s
                  JOIN {table} {alias} ON {alias}.org_id = $1 AND {condition}
                  GROUP BY c.tag, s.value) found"
         ),
@@ -334,19 +347,19 @@ fn rules_of_version(tables: Tables) -> Vec<Part> {
           AND v.evaluation_name = 'agent_success' AND v.agent_version = $9
          WHERE r.org_id = $1 AND r.created_at >= c.low AND r.created_at < c.high
            AND (s.value = '*' OR s.value = '=' || r.source)";
-    let (ranges, nothing) = (ranges("$16"), "SELECT CAST($17 AS TEXT)".to_owned());
+    let (ranges, nothing) = (ranges("$13"), "SELECT CAST($14 AS TEXT)".to_owned());
     let rows = match tables {
         Tables::OnOneServer => format!(
             "SELECT CAST({{json_rows:c.tag, s.value, (
                  SELECT {{json_rows:kind, rule_id, n, successes}}
                  FROM (SELECT {COUNTED} FROM cited_rules r {JUDGED} GROUP BY 1, 2) rules)}} AS TEXT)
-             FROM {ranges} c CROSS JOIN {{texts:$15}} s"
+             FROM {ranges} c CROSS JOIN {{texts:$12}} s"
         ),
         Tables::Spread => format!(
             "SELECT CAST({{json_rows:found.tag, found.source, found.lines}} AS TEXT) FROM (
                  SELECT tag, source, {{json_rows:kind, rule_id, n, successes}} AS lines
                  FROM (SELECT {COUNTED}, c.tag, s.value AS source
-                         FROM {ranges} c CROSS JOIN {{texts:$15}} s CROSS JOIN cited_rules r {JUDGED}
+                         FROM {ranges} c CROSS JOIN {{texts:$12}} s CROSS JOIN cited_rules r {JUDGED}
                         GROUP BY 1, 2, 5, 6) rules
                  GROUP BY tag, source) found"
         ),
