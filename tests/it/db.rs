@@ -115,6 +115,58 @@ async fn a_read_sees_one_moment(t: TestApp) {
     assert_eq!(t.number(ROWS).await, 1);
 }
 
+async fn count_rows(app: &App) -> i64 {
+    let counted = app.db.read("test.count", (), |tx, ()| {
+        Box::pin(async move {
+            let (before,) = storage::row!(tx, (i64,), ROWS)?.unwrap();
+            let (after,) = storage::row!(tx, (i64,), ROWS)?.unwrap();
+            assert_eq!(before, after);
+            Ok(after)
+        })
+    });
+    counted.await.unwrap()
+}
+
+#[apply(both_backends)]
+async fn more_ask_at_once_than_there_are_connections(t: TestApp) {
+    let asked = (0..200i64).map(async |n| match n % 4 {
+        0 => drop(count_rows(&t.app).await),
+        1 => {
+            let write = t.app.db.write("test.row", n, |tx, n| {
+                Box::pin(async move {
+                    let key = format!("row {n}");
+                    let sql = "INSERT INTO installation (key, value) VALUES ($1, '')";
+                    storage::run!(tx, sql, &key)
+                })
+            });
+            assert_eq!(write.await.unwrap(), 1);
+        }
+        _ => {
+            let lookup = t.app.db.lookup("test.lookup", (), |tx, ()| {
+                Box::pin(async move { storage::row!(tx, (i64,), ROWS) })
+            });
+            assert!(lookup.await.unwrap().is_some());
+        }
+    });
+    let all = tokio::time::timeout(std::time::Duration::from_secs(30), join_all(asked));
+    assert!(all.await.is_ok(), "somebody waits for ever");
+    assert_eq!(count_rows(&t.app).await, 50);
+}
+
+#[apply(both_backends)]
+async fn reads_whose_callers_are_gone_leave_no_snapshot_behind(t: TestApp) {
+    for microseconds in (0..3000).step_by(30) {
+        let patience = std::time::Duration::from_micros(microseconds);
+        let _ = tokio::time::timeout(patience, count_rows(&t.app)).await;
+    }
+    t.sql("INSERT INTO installation (key, value) VALUES ('row new', '')").await.unwrap();
+    // As many as there are connections, so that each of them is asked.
+    for _ in 0..4 {
+        let counted = join_all((0..16).map(|_| count_rows(&t.app))).await;
+        assert_eq!(counted, [1; 16]);
+    }
+}
+
 #[apply(both_backends)]
 async fn a_write_whose_caller_is_gone_is_finished(t: TestApp) {
     let gate = Arc::new(Gate::default());

@@ -10,10 +10,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use sqlx::postgres::{PgConnectOptions, PgPool};
+use sqlx::postgres::PgConnectOptions;
 use sqlx::{AssertSqlSafe, SqlSafeStr, SqlStr};
 
-use super::postgres::{Hosts, is_lost, options_of};
+use super::postgres::{Connections, Hosts, is_lost, options_of};
 use super::{Subject, Tx};
 use crate::error::Result;
 use crate::rows;
@@ -40,8 +40,7 @@ pub(super) struct Shard {
     pub number: i64,
     /// Of each table, the name of its shard.
     names: BTreeMap<String, String>,
-    pub pool: PgPool,
-    pub hosts: Arc<Hosts>,
+    pub server: Connections,
 }
 
 impl Place {
@@ -86,13 +85,13 @@ enum Known {
 }
 
 /// Connections to servers by host and port.
-type Servers = BTreeMap<(String, u16), (PgPool, Arc<Hosts>)>;
+type Servers = BTreeMap<(String, u16), Connections>;
 
 /// Where people's rows are.
 #[derive(Clone)]
 pub(super) struct Places {
     known: Arc<Mutex<Known>>,
-    /// Pools by server, which outlive what is known about shards.
+    /// By server, which outlive what is known about shards.
     servers: Arc<Mutex<Servers>>,
     options: PgConnectOptions,
     connections: u32,
@@ -151,9 +150,9 @@ impl Places {
         let mut places: Vec<Range> = ranges
             .into_iter()
             .map(|(first, last, shard)| {
-                let (pool, hosts) = self.server(&shard.host, shard.port);
+                let server = self.server(&shard.host, shard.port);
                 let NewShard { number, names, .. } = shard;
-                Range { first, last, place: Place(Arc::new(Shard { number, names, pool, hosts })) }
+                Range { first, last, place: Place(Arc::new(Shard { number, names, server })) }
             })
             .collect();
         places.sort_by_key(|range| range.first);
@@ -161,16 +160,15 @@ impl Places {
             Known::Places(Arc::new(places));
     }
 
-    fn server(&self, host: &str, port: u16) -> (PgPool, Arc<Hosts>) {
+    fn server(&self, host: &str, port: u16) -> Connections {
         let mut servers = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
         let open = || {
             let options = self.options.clone().host(host).port(port);
             let options = options.statement_cache_capacity(STATEMENTS);
             let hosts = Arc::new(Hosts::one(options.clone()));
-            (
-                options_of(&hosts, self.connections, Some(LOCK_TIMEOUT)).connect_lazy_with(options),
-                hosts,
-            )
+            let pool =
+                options_of(&hosts, self.connections, Some(LOCK_TIMEOUT)).connect_lazy_with(options);
+            Connections::new(pool, hosts)
         };
         servers.entry((host.to_owned(), port)).or_insert_with(open).clone()
     }
@@ -178,8 +176,8 @@ impl Places {
     pub(super) async fn close(&self) {
         let servers =
             std::mem::take(&mut *self.servers.lock().unwrap_or_else(PoisonError::into_inner));
-        for (pool, _) in servers.into_values() {
-            pool.close().await;
+        for server in servers.into_values() {
+            server.close().await;
         }
     }
 }

@@ -13,7 +13,7 @@ impl Postgres {
     pub(in crate::db) async fn announce(&self) {
         self.work.notify_waiters();
         // By the simple protocol: nothing is prepared.
-        if let Err(error) = sqlx::raw_sql("NOTIFY evenhand_work").execute(&self.pool).await {
+        if let Err(error) = self.outside_transactions("NOTIFY evenhand_work".to_owned()).await {
             tracing::debug!(%error, "other replicas were not woken; they poll");
         }
     }

@@ -3,16 +3,15 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-use sqlx::pool::PoolConnection;
-use sqlx::{PgConnection, Transaction};
+use sqlx::PgConnection;
 
 use super::super::{SubjectHash, shards};
 use super::Postgres;
-use crate::error::Result;
+use super::lent::Lent;
 
 /// A connection of PostgreSQL that is held for a while.
 pub struct Held {
-    pub(super) connection: Connection,
+    pub(super) connection: Lent,
     /// False behind a pooler that may pass the next transaction to a connection which does not know them.
     pub(in crate::db) keeps_statements: bool,
     /// True if tables are spread over several servers (Citus).
@@ -28,36 +27,10 @@ pub(in crate::db) struct AtPlace {
     pub(in crate::db) coordinator: Postgres,
 }
 
-/// Held in a transaction, or for the one statement of a lookup.
-pub(super) enum Connection {
-    Transaction(Transaction<'static, sqlx::Postgres>),
-    Statement(PoolConnection<sqlx::Postgres>),
-}
-
 impl Held {
-    pub(super) fn transaction(
-        tx: Transaction<'static, sqlx::Postgres>,
-        subjects: &SubjectHash,
-    ) -> Self {
-        let connection = Connection::Transaction(tx);
-        Held::of(connection, subjects)
-    }
-
-    pub(super) fn statement(conn: PoolConnection<sqlx::Postgres>, subjects: &SubjectHash) -> Self {
-        let connection = Connection::Statement(conn);
-        Held::of(connection, subjects)
-    }
-
-    fn of(connection: Connection, subjects: &SubjectHash) -> Self {
+    pub(super) fn new(connection: Lent, subjects: &SubjectHash) -> Self {
         let subjects = subjects.clone();
         Held { connection, keeps_statements: true, is_spread: false, at: None, subjects }
-    }
-
-    pub(super) async fn commit(self) -> Result<()> {
-        match self.connection {
-            Connection::Transaction(tx) => Ok(tx.commit().await?),
-            Connection::Statement(_) => Ok(()),
-        }
     }
 }
 
@@ -65,18 +38,12 @@ impl Deref for Held {
     type Target = PgConnection;
 
     fn deref(&self) -> &PgConnection {
-        match &self.connection {
-            Connection::Transaction(tx) => tx,
-            Connection::Statement(conn) => conn,
-        }
+        &self.connection
     }
 }
 
 impl DerefMut for Held {
     fn deref_mut(&mut self) -> &mut PgConnection {
-        match &mut self.connection {
-            Connection::Transaction(tx) => tx,
-            Connection::Statement(conn) => conn,
-        }
+        &mut self.connection
     }
 }

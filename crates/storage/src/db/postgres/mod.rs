@@ -2,18 +2,17 @@
 //! connection is lost before the commit.
 
 mod announcements;
-mod at_hand;
 mod connections;
 mod held;
 mod hosts;
+mod lent;
 mod pooler;
 mod statistics;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sqlx::Transaction;
-use sqlx::postgres::PgPool;
+use sqlx::{SqlSafeStr as _, SqlStr};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -25,14 +24,14 @@ use super::{
     typed,
 };
 use crate::error::{Error, Result};
-use at_hand::AtHand;
 use base::owner::{OrgId, UserId};
 pub(super) use connections::options_of;
 use connections::{open, session};
+use held::AtPlace;
 pub use held::Held;
-use held::{AtPlace, Connection};
 use hosts::Target;
 pub(super) use hosts::{Hosts, is_lost};
+pub(super) use lent::Connections;
 pub use pooler::Pooler;
 
 const ATTEMPTS: u32 = 6;
@@ -61,9 +60,8 @@ pub struct PostgresSettings {
 
 #[derive(Clone)]
 pub(super) struct Postgres {
-    pool: PgPool,
-    hosts: Arc<Hosts>,
-    standby: Option<Standby>,
+    primary: Connections,
+    standby: Option<Connections>,
     /// None behind a pooler without a way around it.
     listener: Option<Arc<Target>>,
     keeps_statements: bool,
@@ -71,17 +69,10 @@ pub(super) struct Postgres {
     pub(super) is_spread: bool,
     /// The way past the coordinator, if tables are spread and there is no pooler.
     places: Option<Places>,
-    at_hand: AtHand,
     tasks: TaskTracker,
     stop: CancellationToken,
     work: Arc<Notify>,
     subjects: SubjectHash,
-}
-
-#[derive(Clone)]
-struct Standby {
-    pool: PgPool,
-    hosts: Arc<Hosts>,
 }
 
 impl Postgres {
@@ -111,11 +102,9 @@ impl Postgres {
                         ));
                     }
                 };
-                Some(Standby {
-                    pool: options_of(&hosts, settings.connections, session(is_spread))
-                        .connect_lazy_with(options),
-                    hosts,
-                })
+                let pool = options_of(&hosts, settings.connections, session(is_spread))
+                    .connect_lazy_with(options);
+                Some(Connections::new(pool, hosts))
             }
             None => None,
         };
@@ -131,14 +120,12 @@ impl Postgres {
             );
         }
         let db = Postgres {
-            pool,
-            hosts,
+            primary: Connections::new(pool, hosts),
             standby,
             listener: listener.map(Arc::new),
             keeps_statements,
             is_spread,
             places,
-            at_hand: AtHand::of(settings.connections),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
             work: Arc::new(Notify::new()),
@@ -167,12 +154,12 @@ impl Postgres {
             }
         }
         if let (Reading::MayBeOld(_), Some(standby)) = (reading, &self.standby) {
-            match self.read_once(&standby.pool, reading, body).await {
+            match self.read_once(standby, reading, body).await {
                 Err(Error::Storage(error)) => {
                     // A standby that is away, or whose replay gets in the way of a long read: the primary answers.
                     tracing::debug!(%error, "the standby did not answer");
                     if is_lost(&error) {
-                        standby.hosts.distrust();
+                        standby.distrust();
                     }
                 }
                 result => return result.map_err(classify),
@@ -180,7 +167,7 @@ impl Postgres {
         }
         let mut attempt = 1;
         loop {
-            match self.read_once(&self.pool, reading, body).await {
+            match self.read_once(&self.primary, reading, body).await {
                 Err(Error::Storage(error)) if is_lost(&error) => {
                     self.distrust();
                     // A connection that broke while idle shows itself at its first use: a read may go again.
@@ -195,60 +182,38 @@ impl Postgres {
     }
 
     async fn read_at(&self, place: &Place, body: &dyn Body) -> Result<Found> {
-        let (db, place) = (self.clone(), place.clone());
-        // As in `begin_snapshot`.
-        let begun = self.tasks.spawn(async move { db.begin_at(SNAPSHOT, place.shard()).await });
-        let mut tx = begun.await.unwrap_or(Err(sqlx::Error::WorkerCrashed))?;
-        body.run(&mut tx).await
+        let mut tx = self.begin_at(SNAPSHOT, place.shard()).await?;
+        let found = body.run(&mut tx).await?;
+        let_go(tx).await?;
+        Ok(found)
     }
 
-    async fn read_once(&self, pool: &PgPool, reading: Reading, body: &dyn Body) -> Result<Found> {
-        let begun = Instant::now();
-        // A statement that is prepared and run is two steps, between which a pooler may change the connection.
-        let held = match reading {
+    async fn read_once(
+        &self,
+        server: &Connections,
+        reading: Reading,
+        body: &dyn Body,
+    ) -> Result<Found> {
+        let lent = match reading {
+            // A statement that is prepared and run is two steps, between which a pooler may change the connection.
             Reading::OneStatement | Reading::ManyRows if self.keeps_statements => {
-                Held::statement(self.at_hand.take(pool).await?, &self.subjects)
+                server.lend().await?
             }
-            Reading::MayBeOld(plans) => {
-                Held::transaction(self.begin_snapshot(pool, plans).await?, &self.subjects)
+            Reading::MayBeOld(Plans::Once) if self.keeps_statements && !self.is_spread => {
+                server.begin(SqlStr::from_static(SNAPSHOT_PLANNED_ONCE)).await?
             }
-            _ => {
-                let begun = self.begin_snapshot(pool, Plans::ByParameters).await?;
-                Held::transaction(begun, &self.subjects)
-            }
+            _ if self.keeps_statements => server.begin(SqlStr::from_static(SNAPSHOT)).await?,
+            _ => server.begin(SqlStr::from_static(SNAPSHOT_WITHOUT_JIT)).await?,
         };
-        let mut tx = self.tx(held);
-        let result = body.run(&mut tx).await;
-        // One from before a trouble may lead to a server that is no longer the primary.
-        if let (Ok(_), Tx::Postgres(held)) = (&result, tx)
-            && let Connection::Statement(conn) = held.connection
-            && self.hosts.trusts(begun.elapsed())
-        {
-            self.at_hand.keep(conn);
-        }
-        result
+        let mut tx = self.tx(Held::new(lent, &self.subjects));
+        let found = body.run(&mut tx).await?;
+        let_go(tx).await?;
+        Ok(found)
     }
 
     fn tx(&self, held: Held) -> Tx {
         let Postgres { keeps_statements, is_spread, .. } = *self;
         Tx::Postgres(Held { keeps_statements, is_spread, ..held })
-    }
-
-    /// On a task of its own: a caller who goes away in the middle of it would leave a connection behind that is in a
-    /// transaction nobody knows of.
-    async fn begin_snapshot(
-        &self,
-        pool: &PgPool,
-        plans: Plans,
-    ) -> sqlx::Result<Transaction<'static, sqlx::Postgres>> {
-        let pool = pool.clone();
-        let begin = match (self.keeps_statements, plans) {
-            (false, _) => SNAPSHOT_WITHOUT_JIT,
-            (true, Plans::Once) if !self.is_spread => SNAPSHOT_PLANNED_ONCE,
-            (true, _) => SNAPSHOT,
-        };
-        let begun = self.tasks.spawn(async move { pool.begin_with(begin).await });
-        begun.await.unwrap_or(Err(sqlx::Error::WorkerCrashed))
     }
 
     pub(super) async fn place_of(&self, org_id: &OrgId, user_id: &UserId) -> Option<Place> {
@@ -341,18 +306,18 @@ impl Postgres {
         let mut tx = match place {
             Some(place) => self.begin_at(BEGIN, place.shard()).await,
             None => {
-                let begun = self.pool.begin_with(begin).await;
-                begun.map(|begun| self.tx(Held::transaction(begun, &self.subjects)))
+                let begun = self.primary.begin(SqlStr::from_static(begin)).await;
+                begun.map(|begun| self.tx(Held::new(begun, &self.subjects)))
             }
         }
         .map_err(|e| before(e.into()))?;
         let found = body.run(&mut tx).await.map_err(before)?;
         match tx {
-            Tx::Postgres(held) => match held.commit().await {
+            Tx::Postgres(held) => match held.connection.commit().await {
                 Ok(()) => Ok(found),
                 // The engine said no, so that nothing is committed; otherwise nobody knows.
-                Err(error @ Error::Storage(sqlx::Error::Database(_))) => Err(before(error)),
-                Err(error) => Err(Failed::AtCommit(error)),
+                Err(error @ sqlx::Error::Database(_)) => Err(before(error.into())),
+                Err(error) => Err(Failed::AtCommit(error.into())),
             },
             Tx::Sqlite(_) => {
                 Err(before(Error::Internal("the transaction changed its engine".to_owned())))
@@ -364,9 +329,9 @@ impl Postgres {
     async fn begin_at(&self, begin: &'static str, shard: &Arc<Shard>) -> sqlx::Result<Tx> {
         #[allow(clippy::disallowed_types)] // a number in a compiled-in text
         let begin = sqlx::AssertSqlSafe(format!("{begin}; SELECT hold_place({})", shard.number));
-        let begun = shard.pool.begin_with(begin).await?;
+        let begun = shard.server.begin(begin.into_sql_str()).await?;
         let at = Box::new(AtPlace { shard: shard.clone(), coordinator: self.clone() });
-        Ok(Tx::Postgres(Held { at: Some(at), ..Held::transaction(begun, &self.subjects) }))
+        Ok(Tx::Postgres(Held { at: Some(at), ..Held::new(begun, &self.subjects) }))
     }
 
     /// After trouble at a place: what is known about places is learned anew.
@@ -377,8 +342,7 @@ impl Postgres {
             places.forget();
         }
         if let Some(place) = place {
-            // A connection on which a transaction could not be begun is in one that failed.
-            place.shard().hosts.distrust();
+            place.shard().server.distrust();
         }
     }
 
@@ -398,8 +362,7 @@ impl Postgres {
 
     /// Drops the connections there are: the server they lead to is gone, or takes no writes any more.
     fn distrust(&self) {
-        self.hosts.distrust();
-        self.at_hand.give_back();
+        self.primary.distrust();
     }
 
     pub(super) async fn self_check(&self) -> Result<Vec<(String, String)>> {
@@ -448,8 +411,12 @@ impl Postgres {
     #[allow(clippy::disallowed_types)] // migrations, and names that are compiled in
     pub(super) async fn outside_transactions(&self, statement: String) -> Result<()> {
         let statement = sqlx::AssertSqlSafe(statement);
-        sqlx::raw_sql(statement).execute(&self.pool).await.map_err(|e| classify(e.into()))?;
-        Ok(())
+        let run = async {
+            let mut lent = self.primary.lend().await?;
+            sqlx::raw_sql(statement).execute(&mut *lent).await?;
+            lent.let_go().await
+        };
+        run.await.map_err(|e: sqlx::Error| classify(e.into()))
     }
 
     pub(super) async fn await_standby(&self) -> Result<bool> {
@@ -469,7 +436,7 @@ impl Postgres {
         });
         let begun = Instant::now();
         while begun.elapsed() < STANDBY_PATIENCE {
-            let has_it = self.read_once(&standby.pool, Reading::Snapshot, &compare).await;
+            let has_it = self.read_once(standby, Reading::Snapshot, &compare).await;
             match has_it.and_then(typed) {
                 Ok(Some((true,))) => return Ok(true),
                 Ok(_) => {}
@@ -484,10 +451,10 @@ impl Postgres {
     async fn follow_the_primary(self) {
         let follow = async {
             loop {
-                self.hosts.trouble.notified().await;
+                self.primary.hosts.trouble.notified().await;
                 loop {
-                    match self.hosts.find().await {
-                        Ok(options) => break self.pool.set_connect_options(options),
+                    match self.primary.hosts.find().await {
+                        Ok(options) => break self.primary.pool.set_connect_options(options),
                         Err(error) => tracing::debug!(%error, "no server takes writes"),
                     }
                     tokio::time::sleep(Duration::from_millis(200)).await;
@@ -508,14 +475,13 @@ impl Postgres {
         self.stop.cancel();
         self.tasks.close();
         self.tasks.wait().await;
-        self.at_hand.end();
         if let Some(places) = &self.places {
             places.close().await;
         }
         if let Some(standby) = &self.standby {
-            standby.pool.close().await;
+            standby.close().await;
         }
-        self.pool.close().await;
+        self.primary.close().await;
     }
 }
 
@@ -525,6 +491,14 @@ enum Failed {
     Before(Error),
     /// It may have been committed.
     AtCommit(Error),
+}
+
+/// Gives back the connection of a read that succeeded.
+async fn let_go(tx: Tx) -> Result<()> {
+    match tx {
+        Tx::Postgres(held) => Ok(held.connection.let_go().await?),
+        Tx::Sqlite(_) => Ok(()),
+    }
 }
 
 async fn setting_of(tx: &mut Tx, name: &str) -> Result<String> {
