@@ -151,9 +151,11 @@ pub struct Usage {
 }
 
 /// One turn, as it is read back.
-#[derive(Clone, Debug, Serialize, sqlx_macros::FromRow, ToSchema)]
+// Its fields are in the order of the list in `sql/transcript.rs`, but for the session's own.
+#[derive(Clone, Debug, Deserialize, Serialize, sqlx_macros::FromRow, ToSchema)]
 pub struct Interaction {
     pub interaction_id: i64,
+    #[serde(skip_deserializing)]
     pub user_id: UserId,
     #[serde(skip)]
     pub session_id: String,
@@ -167,14 +169,18 @@ pub struct Interaction {
     pub shadow_content: String,
     pub expert_content: String,
     #[schema(value_type = Vec<ToolUsed>)]
+    #[serde(deserialize_with = "db::json_text")]
     pub tools_used: Json<Vec<ToolUsed>>,
     #[schema(value_type = Vec<RetrievedLearning>)]
+    #[serde(deserialize_with = "db::json_text")]
     pub retrieved_learnings: Json<Vec<RetrievedLearning>>,
     #[schema(value_type = Vec<Citation>)]
+    #[serde(deserialize_with = "db::json_text")]
     pub citations: Json<Vec<Citation>>,
     /// Tokens of `content` (cl100k_base).
     pub token_count: Option<i64>,
     #[schema(value_type = Option<Usage>)]
+    #[serde(deserialize_with = "db::json_text")]
     pub usage: Option<Json<Usage>>,
 }
 
@@ -195,14 +201,18 @@ pub struct Arrival {
 }
 
 /// One publish, as it is read back.
-#[derive(Clone, Debug, Serialize, sqlx_macros::FromRow, ToSchema)]
+// Its fields are in the order of the list in `sql/transcript.rs`, but for the session's own.
+#[derive(Clone, Debug, Deserialize, Serialize, sqlx_macros::FromRow, ToSchema)]
 pub struct Request {
     pub request_id: String,
+    #[serde(skip_deserializing)]
     pub user_id: UserId,
     pub created_at: i64,
     pub source: String,
     pub agent_version: String,
+    #[serde(skip_deserializing)]
     pub session_id: String,
+    #[serde(deserialize_with = "db::flag")]
     pub evaluation_only: bool,
     pub retrieval_experiment_id: Option<String>,
     pub retrieval_experiment_arm: Option<Arm>,

@@ -194,20 +194,15 @@ pub async fn transcript_in(
     user: &UserId,
     id: &str,
 ) -> Result<Option<Transcript>> {
-    let Some(found) = sql::find_session_with_outcomes(tx, org, user, id).await? else {
+    let Some(found) = sql::published(tx, org, user, id).await? else {
         return Ok(None);
     };
     let outcomes = match found.has_outcomes {
         true => sql::outcome_history(tx, org, user, id).await?,
         false => Vec::new(),
     };
-    let all = RequestFilter::default();
-    Ok(Some(Transcript {
-        session: found.session,
-        requests: sql::requests_of_session(tx, org, user, id, &all).await?,
-        interactions: sql::interactions_of_session(tx, org, user, id).await?,
-        outcomes,
-    }))
+    let sql::Published { session, requests, interactions, .. } = found;
+    Ok(Some(Transcript { session, requests, interactions, outcomes }))
 }
 
 /// The organization with sessions that comes after this one by name; the first after the empty name.

@@ -58,19 +58,22 @@ pub async fn load(
                 let found = sessions::transcript_in(tx, org_id, user_id, session_id).await?;
                 let Some(transcript) = found else { return Ok(None) };
                 let version = &transcript.session.agent_version;
-                let known = sql::epoch_and_judgement(tx, org_id, user_id, session_id, version);
-                let Some((epoch, judged)) = known.await? else { return Ok(None) };
+                let known = sql::before_judging(tx, org_id, user_id, session_id, version);
+                let Some(known) = known.await? else { return Ok(None) };
                 let consent = SubjectConsent {
                     db: db.clone(),
                     org_id: org_id.clone(),
                     user_id: user_id.clone(),
-                    epoch,
+                    epoch: known.epoch,
                 };
                 let turns = &transcript.interactions;
                 let candidates = candidates::find(tx, org_id, user_id, turns, *now).await?;
-                let model = tx.read_afar(org_id, &model_of).await?;
+                let model = match tx.is_at_place() {
+                    true => tx.read_afar(org_id, &model_of).await?,
+                    false => known.model,
+                };
                 let snapshot = Snapshot::of(turns);
-                Ok(Some((transcript, snapshot, candidates, consent, model, judged)))
+                Ok(Some((transcript, snapshot, candidates, consent, model, known.has_judgement)))
             })
         })
         .await?;

@@ -48,31 +48,45 @@ impl Standing {
     }
 }
 
-/// Epoch of a person who is not being erased, and true if there is a judgement on this version of the agent, decided or
-/// not.
-pub async fn epoch_and_judgement(
+/// What is known of a person and their session before it is judged.
+#[derive(sqlx_macros::FromRow)]
+pub struct BeforeJudging {
+    pub epoch: i64,
+    /// True if there is a judgement on this version of the agent, decided or not.
+    pub has_judgement: bool,
+    /// Number of the organization's learned judge, if there is one and it is stored here.
+    pub model: Option<i64>,
+}
+
+/// None for a person who is being erased.
+pub async fn before_judging(
     tx: &mut Tx,
     org_id: &OrgId,
     user_id: &UserId,
     session_id: &str,
     agent_version: &str,
-) -> Result<Option<(i64, bool)>> {
-    row!(
-        tx,
-        (i64, bool),
-        "SELECT s.epoch,
-                EXISTS (SELECT 1 FROM evaluation_results r
-                         WHERE r.org_id = s.org_id AND r.subject = s.subject AND r.session_id = $3
-                           AND r.evaluation_name = 'agent_success' AND r.agent_version = $4)
-                OR EXISTS (SELECT 1 FROM verdict_gaps g
-                            WHERE g.org_id = s.org_id AND g.subject = s.subject AND g.session_id = $3
-                              AND g.agent_version = $4)
-           FROM subjects s WHERE s.org_id = $1 AND s.subject = $2 AND s.state = 'active'",
-        org_id,
-        user_id,
-        session_id,
-        agent_version
-    )
+) -> Result<Option<BeforeJudging>> {
+    macro_rules! known {
+        ($model:literal) => {
+            storage::statement!(concat!(
+                "SELECT s.epoch,
+                        EXISTS (SELECT 1 FROM evaluation_results r
+                                 WHERE r.org_id = s.org_id AND r.subject = s.subject AND r.session_id = $3
+                                   AND r.evaluation_name = 'agent_success' AND r.agent_version = $4)
+                        OR EXISTS (SELECT 1 FROM verdict_gaps g
+                                    WHERE g.org_id = s.org_id AND g.subject = s.subject AND g.session_id = $3
+                                      AND g.agent_version = $4) AS has_judgement, ",
+                $model,
+                " AS model
+                   FROM subjects s WHERE s.org_id = $1 AND s.subject = $2 AND s.state = 'active'"
+            ))
+        };
+    }
+    let sql = match tx.is_at_place() {
+        true => known!("CAST(NULL AS BIGINT)"),
+        false => known!("(SELECT number FROM judge_models WHERE org_id = $1 AND is_current)"),
+    };
+    row!(tx, BeforeJudging, sql, org_id, user_id, session_id, agent_version)
 }
 
 /// The session must be held.

@@ -6,6 +6,7 @@ mod outcomes;
 mod publish;
 mod requests;
 mod sessions;
+mod transcript;
 
 pub use interactions::*;
 pub use list::*;
@@ -13,3 +14,4 @@ pub use outcomes::*;
 pub use publish::*;
 pub use requests::*;
 pub use sessions::*;
+pub use transcript::*;

@@ -58,37 +58,6 @@ pub async fn find_session(
     )
 }
 
-/// A session, and whether an outcome was ever recorded for it.
-#[derive(sqlx_macros::FromRow)]
-pub struct SessionWithOutcomes {
-    #[sqlx(flatten)]
-    pub session: SessionSummary,
-    pub has_outcomes: bool,
-}
-
-pub async fn find_session_with_outcomes(
-    tx: &mut Tx,
-    org_id: &OrgId,
-    user_id: &UserId,
-    session_id: &str,
-) -> Result<Option<SessionWithOutcomes>> {
-    row!(
-        tx,
-        SessionWithOutcomes,
-        concat!(
-            "SELECT {user_of:s} AS user_id, ",
-            session_columns!(),
-            ", EXISTS (SELECT 1 FROM session_outcomes o
-                       WHERE o.org_id = s.org_id AND o.subject = s.subject
-                         AND o.session_id = s.session_id) AS has_outcomes
-              FROM sessions s WHERE s.org_id = $1 AND s.subject = $2 AND s.session_id = $3"
-        ),
-        org_id,
-        user_id,
-        session_id
-    )
-}
-
 /// Sessions by user and session, after the given one. Of the filter, user, source, agent version and times count: an
 /// order by activity would lose a session that goes on while it is read. The empty user, which nobody is, stands for
 /// the beginning.
