@@ -33,6 +33,10 @@ macro_rules! columns {
 /// SQL condition of a [`Filter`], with the parameters of `filtered!`. [`Traits::pass`] says the same in
 /// memory.
 macro_rules! passing {
+    // Of a filter that is a status alone.
+    (only_status) => {
+        concat!("b.org_id = $1 AND b.status = $4 AND ", is_one_of!("b.playbook_status", "$5"))
+    };
     () => {
         concat!(
             "b.org_id = $1 AND ",

@@ -36,6 +36,24 @@ pub struct Filter {
     pub now: i64,
 }
 
+impl Filter {
+    /// The status, if one is asked for and else nothing but whose the rows are and how far playbooks are approved: what
+    /// agents ask for. Then a search needs none of the conditions that it has for the rest.
+    pub fn only_status(&self) -> Option<LearningStatus> {
+        let Filter { source, tags, agent_version, playbook_name, from, to, .. } = self;
+        let has_more = source.is_some()
+            || tags.is_some()
+            || agent_version.is_some()
+            || playbook_name.is_some()
+            || from.is_some()
+            || to.is_some();
+        match *self.statuses {
+            [status] if !has_more => Some(status),
+            _ => None,
+        }
+    }
+}
+
 /// [`rows!`](storage::rows) with a filter's parts as its first parameters: `$1` organization, `$2` user, `$3` now, `$4` statuses,
 /// `$5` approval, `$6` source, `$7` tags, `$8` agent version, `$9` playbook name, `$10` and `$11` times. What the
 /// statement adds begins with `$12`.
@@ -68,15 +86,6 @@ macro_rules! filtered {
     }};
 }
 use filtered;
-
-/// [`filtered!`] for a statement that gives one row.
-macro_rules! filtered_row {
-    ($tx:expr, $row:ty, $filter:expr, $sql:expr $(, $bind:expr)* $(,)?) => {{
-        let sql = ::storage::statement!($sql);
-        super::filtered!(@ row, $tx, $row, $filter, sql $(, $bind)*)
-    }};
-}
-use filtered_row;
 
 /// SQL condition that a column holds one of a list of words. Mostly the list is one word long; to compare that first spares
 /// SQLite the table that it makes of a list.

@@ -39,6 +39,10 @@ macro_rules! columns {
 
 /// SQL condition of a [`Filter`], with the parameters of `filtered!`.
 macro_rules! passing {
+    // Of a filter that is a status alone.
+    (only_status) => {
+        "b.org_id = $1 AND b.subject = $2 AND b.expiration_timestamp > $3 AND b.status = $4"
+    };
     () => {
         concat!(
             "b.org_id = $1 AND b.subject = $2 AND b.expiration_timestamp > $3 AND ",

@@ -3,11 +3,12 @@
 
 use sqlx::types::Json;
 
-use super::{Filter, agent_playbooks, filtered_row, has_tag, is_one_of, profiles, user_playbooks};
+use super::{Filter, agent_playbooks, filtered, has_tag, is_one_of, profiles, user_playbooks};
 use crate::experiments;
 use crate::learnings::Learnings;
 use storage::db::{Tx, listed};
 use storage::error::{Error, Result};
+use storage::row;
 use storage::subjects::barrier;
 
 /// A person's row as search looks at it: its number, its terms, its vector.
@@ -34,13 +35,15 @@ pub struct Asked<'a> {
 
 // The vectors come beside the list, one after the other: as part of it they would be digits, written and read one by one.
 macro_rules! owned {
-    ($table:literal, $vectors:literal, $key:literal, $limit:literal, $passing:expr) => {
+    ($table:literal, $vectors:literal, $key:literal, ($model:literal, $limit:literal), $passing:expr) => {
         concat!(
             "(SELECT CAST({json_rows:b.no, b.terms, length(b.vector)} AS TEXT) AS list,
                 {joined:b.vector} AS vectors FROM (
                 SELECT b.",
             $key,
-            " AS no, b.terms, CASE WHEN $12 IS NULL THEN NULL ELSE (
+            " AS no, b.terms, CASE WHEN ",
+            $model,
+            " IS NULL THEN NULL ELSE (
                     SELECT v.vector FROM ",
             $vectors,
             " v
@@ -49,7 +52,9 @@ macro_rules! owned {
             " = b.",
             $key,
             "
-                    AND v.revision = b.revision AND v.model = $12) END AS vector
+                    AND v.revision = b.revision AND v.model = ",
+            $model,
+            ") END AS vector
                 FROM ",
             $table,
             " b WHERE b.subject = $2 AND ",
@@ -66,30 +71,57 @@ macro_rules! owned {
 
 /// The newest of a person's rows that pass the filter, with a model also their vectors as far as they are there.
 pub async fn owned(tx: &mut Tx, filter: &Filter, asked: &Asked<'_>) -> Result<Owns> {
-    let found = filtered_row!(
-        tx,
-        (bool, Option<i64>, String, Option<Vec<u8>>, String, Option<Vec<u8>>),
-        filter,
-        concat!(
-            "SELECT ",
-            barrier::erasing!("$1", "$2"),
-            ", (SELECT vectors_version FROM organization_scopes WHERE org_id = $1),
-               p.list, p.vectors, u.list, u.vectors FROM ",
-            owned!("profiles", "profile_vectors", "profile_no", "$13", profiles::passing!()),
-            " AS p CROSS JOIN ",
-            owned!(
-                "user_playbooks",
-                "user_playbook_vectors",
-                "user_playbook_id",
-                "$14",
-                user_playbooks::passing!()
-            ),
-            " AS u"
-        ),
-        asked.model,
-        asked.profiles,
-        asked.user_playbooks
-    )?;
+    type Found = (bool, Option<i64>, String, Option<Vec<u8>>, String, Option<Vec<u8>>);
+    // The model, and the limits of both kinds, are the parameters that come after those of the filter.
+    macro_rules! both {
+        ($model:literal, $profiles:literal, $playbooks:literal $(, $form:ident)?) => {
+            storage::statement!(concat!(
+                "SELECT ",
+                barrier::erasing!("$1", "$2"),
+                ", (SELECT vectors_version FROM organization_scopes WHERE org_id = $1),
+                   p.list, p.vectors, u.list, u.vectors FROM ",
+                owned!(
+                    "profiles",
+                    "profile_vectors",
+                    "profile_no",
+                    ($model, $profiles),
+                    profiles::passing!($($form)?)
+                ),
+                " AS p CROSS JOIN ",
+                owned!(
+                    "user_playbooks",
+                    "user_playbook_vectors",
+                    "user_playbook_id",
+                    ($model, $playbooks),
+                    user_playbooks::passing!($($form)?)
+                ),
+                " AS u"
+            ))
+        };
+    }
+    let Asked { model, profiles, user_playbooks } = *asked;
+    let found = match filter.only_status() {
+        Some(status) => {
+            let sql = both!("$5", "$6", "$7", only_status);
+            let (org_id, user_id) = (&filter.org_id, filter.user_id.as_ref());
+            row!(
+                tx,
+                Found,
+                sql,
+                org_id,
+                user_id,
+                filter.now,
+                status,
+                model,
+                profiles,
+                user_playbooks
+            )
+        }
+        None => {
+            let sql = both!("$12", "$13", "$14");
+            filtered!(@ row, tx, Found, filter, sql, model, profiles, user_playbooks)
+        }
+    }?;
     let (is_erasing, version, profiles, profile_vectors, user_playbooks, playbook_vectors) =
         found.ok_or_else(no_row)?;
     Ok(Owns {
@@ -147,44 +179,71 @@ macro_rules! won {
 
 /// Winners that are still there and pass the filter, in any order, and whether an experiment is active.
 pub async fn won(tx: &mut Tx, filter: &Filter, winners: &Winners) -> Result<(Learnings, bool)> {
-    let found = filtered_row!(
-        tx,
-        (bool, String, String, String),
-        filter,
-        concat!(
-            "SELECT ",
-            experiments::one_runs!("$1"),
-            ", ",
-            won!(
-                "profiles",
-                "profile_no",
-                "$12",
-                profiles::columns!("$15", "CAST(b.", " AS TEXT)"),
-                profiles::passing!()
-            ),
-            ", ",
-            won!(
-                "user_playbooks",
-                "user_playbook_id",
-                "$13",
-                user_playbooks::columns!("$15", "CAST(b.", " AS TEXT)"),
-                concat!("b.subject = $2 AND ", user_playbooks::passing!())
-            ),
-            ", ",
-            won!(
-                "agent_playbooks",
-                "agent_playbook_id",
-                "$14",
-                agent_playbooks::columns!("CAST(b.", " AS TEXT)"),
-                agent_playbooks::passing!()
+    type Found = (bool, String, String, String);
+    // The numbers of each kind, and the user id, are the parameters that come after those of the filter.
+    macro_rules! all {
+        ($profiles:literal, $user:literal, $agent:literal, $user_id:literal $(, $form:ident)?) => {
+            storage::statement!(concat!(
+                "SELECT ",
+                experiments::one_runs!("$1"),
+                ", ",
+                won!(
+                    "profiles",
+                    "profile_no",
+                    $profiles,
+                    profiles::columns!($user_id, "CAST(b.", " AS TEXT)"),
+                    profiles::passing!($($form)?)
+                ),
+                ", ",
+                won!(
+                    "user_playbooks",
+                    "user_playbook_id",
+                    $user,
+                    user_playbooks::columns!($user_id, "CAST(b.", " AS TEXT)"),
+                    concat!("b.subject = $2 AND ", user_playbooks::passing!($($form)?))
+                ),
+                ", ",
+                won!(
+                    "agent_playbooks",
+                    "agent_playbook_id",
+                    $agent,
+                    agent_playbooks::columns!("CAST(b.", " AS TEXT)"),
+                    agent_playbooks::passing!($($form)?)
+                )
+            ))
+        };
+    }
+    let [profiles, user_playbooks, agent_playbooks] =
+        [&winners.profiles, &winners.user_playbooks, &winners.agent_playbooks].map(Json);
+    // Profiles and user playbooks that pass are all this user's.
+    let user_id = filter.user_id.as_deref();
+    let found = match filter.only_status() {
+        Some(status) => {
+            let sql = all!("$6", "$7", "$8", "$9", only_status);
+            let Filter { org_id, user_id: user, now, playbook_statuses, .. } = filter;
+            let approval = Json(playbook_statuses);
+            row!(
+                tx,
+                Found,
+                sql,
+                org_id,
+                user.as_ref(),
+                *now,
+                status,
+                approval,
+                profiles,
+                user_playbooks,
+                agent_playbooks,
+                user_id
             )
-        ),
-        Json(&winners.profiles),
-        Json(&winners.user_playbooks),
-        Json(&winners.agent_playbooks),
-        // Profiles and user playbooks that pass are all this user's.
-        filter.user_id.as_deref()
-    )?;
+        }
+        None => {
+            let sql = all!("$12", "$13", "$14", "$15");
+            filtered!(
+                @ row, tx, Found, filter, sql, profiles, user_playbooks, agent_playbooks, user_id
+            )
+        }
+    }?;
     let (experiment_runs, profiles, user_playbooks, agent_playbooks) = found.ok_or_else(no_row)?;
     let learnings = Learnings {
         profiles: listed(&profiles)?,

@@ -35,6 +35,10 @@ macro_rules! columns {
 
 /// SQL condition of a [`Filter`] but for the user, with the parameters of `filtered!`.
 macro_rules! passing {
+    // Of a filter that is a status alone.
+    (only_status) => {
+        "b.org_id = $1 AND b.status = $4"
+    };
     () => {
         concat!(
             "b.org_id = $1 AND ",
