@@ -30,10 +30,12 @@ pub use reads::{
     next_organization, owner, transcript_in,
 };
 pub use sql::{
-    SessionInWindow, TurnSelection, arrivals, arrivals_beside, citations, count_arrivals,
-    first_turns, in_window, interactions_by_ids, lock_session, recount_mismatches,
+    Published, SessionInWindow, TurnSelection, arrivals, arrivals_beside, citations,
+    count_arrivals, first_turns, in_window, interactions_by_ids, lock_session, recount_mismatches,
     request_for_learning, said, snapshot,
 };
+
+pub(crate) use sql::{published, session_columns};
 
 /// The rows of sessions, for intake, which writes and deletes them.
 pub mod rows {

@@ -194,15 +194,10 @@ pub async fn transcript_in(
     user: &UserId,
     id: &str,
 ) -> Result<Option<Transcript>> {
-    let Some(found) = sql::published(tx, org, user, id).await? else {
-        return Ok(None);
-    };
-    let outcomes = match found.has_outcomes {
-        true => sql::outcome_history(tx, org, user, id).await?,
-        false => Vec::new(),
-    };
-    let sql::Published { session, requests, interactions, .. } = found;
-    Ok(Some(Transcript { session, requests, interactions, outcomes }))
+    match sql::find_published(tx, org, user, id).await? {
+        Some(found) => found.transcript(tx, org, user).await.map(Some),
+        None => Ok(None),
+    }
 }
 
 /// The organization with sessions that comes after this one by name; the first after the empty name.

@@ -11,16 +11,16 @@ use super::{rows as results, sampling, schedule};
 use crate::app::App;
 use crate::evaluation::gaps::NewGap;
 use crate::evaluation::learned::{self, Models};
-use crate::evaluation::sql::{self, Standing};
+use crate::evaluation::sql::{self, BeforeJudging, Standing};
 use crate::evaluation::{AGENT_SUCCESS, NewResult, RetrievedLearningStatus};
 use crate::judging::{self, SubjectConsent};
 use crate::organization::{self, OrganizationConfig};
-use crate::sessions::{self, SessionOutcomeKind, Snapshot, Transcript};
+use crate::sessions::{SessionOutcomeKind, Snapshot, Transcript};
 use crate::webhooks::{self, Event};
 use base::owner::{OrgId, UserId};
 use judge::prompts::{Kind, Rubric};
 use judge::{Context, Grader, JudgeError, Turn, offline};
-use storage::db::{Changes, Place, Tx, Work};
+use storage::db::{Changes, Db, Place, Tx, Work};
 use storage::error::Result;
 use storage::jobs::{self, NewJob, OnDuplicate};
 use storage::subjects::{SubjectWrite, barrier};
@@ -46,40 +46,19 @@ pub async fn load(
     user_id: &UserId,
     session_id: &str,
 ) -> Result<Option<LoadedSession>> {
-    let person = (app.db.clone(), org_id.to_owned(), user_id.to_owned());
-    let input = (person, session_id.to_owned(), app.clock.now());
+    let input = (app.db.clone(), org_id.to_owned(), user_id.to_owned(), session_id.to_owned());
     let place = app.db.place_of(org_id, user_id).await;
     let config = organization::recent(app, org_id).await?;
-    let read = app
-        .db
-        .read_at("evaluation.load", place.as_ref(), input, |tx, (person, session_id, now)| {
-            Box::pin(async move {
-                let (db, org_id, user_id) = person;
-                let found = sessions::transcript_in(tx, org_id, user_id, session_id).await?;
-                let Some(transcript) = found else { return Ok(None) };
-                let version = &transcript.session.agent_version;
-                let known = sql::before_judging(tx, org_id, user_id, session_id, version);
-                let Some(known) = known.await? else { return Ok(None) };
-                let consent = SubjectConsent {
-                    db: db.clone(),
-                    org_id: org_id.clone(),
-                    user_id: user_id.clone(),
-                    epoch: known.epoch,
-                };
-                let turns = &transcript.interactions;
-                let candidates = candidates::find(tx, org_id, user_id, turns, *now).await?;
-                let model = match tx.is_at_place() {
-                    true => tx.read_afar(org_id, &model_of).await?,
-                    false => known.model,
-                };
-                let snapshot = Snapshot::of(turns);
-                Ok(Some((transcript, snapshot, candidates, consent, model, known.has_judgement)))
-            })
-        })
-        .await?;
-    let Some((transcript, snapshot, candidates, consent, model, judged)) = read else {
+    let read = match &place {
+        Some(_) => app.db.read_at("evaluation.load", place.as_ref(), input, read_in).await?,
+        // Nearly all sessions are one statement; outcomes that come after it are the better evidence.
+        None => app.db.lookup_many("evaluation.load", input, read_in).await?,
+    };
+    let Some((transcript, consent, model, has_judgement)) = read else {
         return Ok(None);
     };
+    let snapshot = Snapshot::of(&transcript.interactions);
+    let candidates = candidates(app, org_id, place.as_ref(), &transcript).await?;
     let judge = Models::choose(app, org_id, &config, model).await?;
     if let Some(number) = model
         && Models::judge(app, org_id, number).await?.is_none()
@@ -95,8 +74,56 @@ pub async fn load(
         candidates,
         consent,
         judge,
-        has_judgement: judged,
+        has_judgement,
     }))
+}
+
+/// What [`load`] reads first: the transcript, the person's consent, the number of the learned judge, and whether there is a
+/// judgement.
+type Read = (Transcript, SubjectConsent, Option<i64>, bool);
+
+fn read_in<'t>(
+    tx: &'t mut Tx,
+    (db, org_id, user_id, session_id): &'t (Db, OrgId, UserId, String),
+) -> Work<'t, Option<Read>> {
+    Box::pin(async move {
+        let found = sql::before_judging(tx, org_id, user_id, session_id).await?;
+        let Some(BeforeJudging { published, epoch, has_judgement, model }) = found else {
+            return Ok(None);
+        };
+        let transcript = published.transcript(tx, org_id, user_id).await?;
+        let consent = SubjectConsent {
+            db: db.clone(),
+            org_id: org_id.clone(),
+            user_id: user_id.clone(),
+            epoch,
+        };
+        let model = match tx.is_at_place() {
+            true => tx.read_afar(org_id, &model_of).await?,
+            false => model,
+        };
+        Ok(Some((transcript, consent, model, has_judgement)))
+    })
+}
+
+/// The learnings that the session's turns refer to, as they are now.
+async fn candidates(
+    app: &Arc<App>,
+    org_id: &OrgId,
+    place: Option<&Place>,
+    transcript: &Transcript,
+) -> Result<Vec<RetrievedAt>> {
+    let turns = &transcript.interactions;
+    if turns.iter().all(|turn| turn.retrieved_learnings.is_empty()) {
+        return Ok(Vec::new());
+    }
+    let session = &transcript.session;
+    let input = (org_id, session, turns, app.clock.now());
+    app.db
+        .read_at("evaluation.candidates", place, input, |tx, (org_id, session, turns, now)| {
+            Box::pin(candidates::find(tx, org_id, &session.user_id, turns, *now))
+        })
+        .await
 }
 
 /// Number of the learned judge, if there is one.

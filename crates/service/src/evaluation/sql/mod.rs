@@ -32,7 +32,7 @@ pub use results::{
 pub use review::{
     PredictedSession, last_labels, predicted_sessions, put_draw, reviewable, set_chance, thresholds,
 };
-pub use standing::{Standing, before_judging, standing};
+pub use standing::{BeforeJudging, Standing, before_judging, standing};
 pub use under_way::{end_turn, give_turn_back, take_turn};
 
 use base::owner::{OrgId, UserId};

@@ -1,7 +1,7 @@
 //! State of a session when a judgement on it is written.
 
 use crate::evaluation::RetrievedLearningStatus;
-use crate::sessions::Snapshot;
+use crate::sessions::{Published, Snapshot, published};
 use base::owner::{OrgId, UserId};
 use storage::db::Tx;
 use storage::error::{Error, Result};
@@ -48,45 +48,50 @@ impl Standing {
     }
 }
 
-/// What is known of a person and their session before it is judged.
+/// A session as it is before it is judged.
 #[derive(sqlx_macros::FromRow)]
 pub struct BeforeJudging {
+    #[sqlx(flatten)]
+    pub published: Published,
+    /// That of its person, who is not being erased.
     pub epoch: i64,
-    /// True if there is a judgement on this version of the agent, decided or not.
+    /// True if there is a judgement on its version of the agent, decided or not.
     pub has_judgement: bool,
     /// Number of the organization's learned judge, if there is one and it is stored here.
     pub model: Option<i64>,
 }
 
-/// None for a person who is being erased.
+/// Reads a session in one statement. None if there is none, or its person is being erased.
 pub async fn before_judging(
     tx: &mut Tx,
     org_id: &OrgId,
     user_id: &UserId,
     session_id: &str,
-    agent_version: &str,
 ) -> Result<Option<BeforeJudging>> {
-    macro_rules! known {
+    macro_rules! session {
         ($model:literal) => {
             storage::statement!(concat!(
-                "SELECT s.epoch,
-                        EXISTS (SELECT 1 FROM evaluation_results r
-                                 WHERE r.org_id = s.org_id AND r.subject = s.subject AND r.session_id = $3
-                                   AND r.evaluation_name = 'agent_success' AND r.agent_version = $4)
-                        OR EXISTS (SELECT 1 FROM verdict_gaps g
-                                    WHERE g.org_id = s.org_id AND g.subject = s.subject AND g.session_id = $3
-                                      AND g.agent_version = $4) AS has_judgement, ",
+                "SELECT ",
+                published!(),
+                ", p.epoch,
+                 EXISTS (SELECT 1 FROM evaluation_results v
+                          WHERE v.org_id = s.org_id AND v.subject = s.subject AND v.session_id = s.session_id
+                            AND v.evaluation_name = 'agent_success' AND v.agent_version = s.agent_version)
+                 OR EXISTS (SELECT 1 FROM verdict_gaps g
+                             WHERE g.org_id = s.org_id AND g.subject = s.subject AND g.session_id = s.session_id
+                               AND g.agent_version = s.agent_version) AS has_judgement, ",
                 $model,
                 " AS model
-                   FROM subjects s WHERE s.org_id = $1 AND s.subject = $2 AND s.state = 'active'"
+                 FROM sessions s JOIN subjects p ON p.org_id = s.org_id AND p.subject = s.subject
+                 WHERE s.org_id = $1 AND s.subject = $2 AND s.session_id = $3 AND p.state = 'active'"
             ))
         };
     }
     let sql = match tx.is_at_place() {
-        true => known!("CAST(NULL AS BIGINT)"),
-        false => known!("(SELECT number FROM judge_models WHERE org_id = $1 AND is_current)"),
+        true => session!("CAST(NULL AS BIGINT)"),
+        false => session!("(SELECT number FROM judge_models WHERE org_id = $1 AND is_current)"),
     };
-    row!(tx, BeforeJudging, sql, org_id, user_id, session_id, agent_version)
+    row!(tx, BeforeJudging, sql, org_id, user_id, session_id)
 }
 
 /// The session must be held.

@@ -13,7 +13,7 @@ macro_rules! session_columns {
          s.request_count, s.interaction_count"
     };
 }
-pub(super) use session_columns;
+pub(crate) use session_columns;
 
 /// Filter of a list of sessions. `None` means any.
 #[derive(Clone, Default)]

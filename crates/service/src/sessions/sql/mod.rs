@@ -9,9 +9,11 @@ mod sessions;
 mod transcript;
 
 pub use interactions::*;
+pub(crate) use list::session_columns;
 pub use list::*;
 pub use outcomes::*;
 pub use publish::*;
 pub use requests::*;
 pub use sessions::*;
-pub use transcript::*;
+pub(crate) use transcript::published;
+pub use transcript::{Published, find_published};

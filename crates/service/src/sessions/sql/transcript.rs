@@ -1,45 +1,18 @@
 //! SQL of a whole session: itself, its requests and its turns.
 
-use super::list::session_columns;
-use crate::sessions::{Interaction, Request, SessionSummary};
+use crate::sessions::{Interaction, Request, SessionSummary, Transcript};
 use base::owner::{OrgId, UserId};
 use storage::db::{Tx, listed};
 use storage::error::Result;
 use storage::row;
 
-/// A session as it was published.
-pub struct Published {
-    pub session: SessionSummary,
-    /// Both oldest first.
-    pub requests: Vec<Request>,
-    pub interactions: Vec<Interaction>,
-    /// True if an outcome was ever recorded for it.
-    pub has_outcomes: bool,
-}
-
-#[derive(sqlx_macros::FromRow)]
-struct Found {
-    #[sqlx(flatten)]
-    session: SessionSummary,
-    has_outcomes: bool,
-    requests: String,
-    interactions: String,
-}
-
-/// Reads a session in one statement, its requests and turns as lists: on PostgreSQL a statement takes longer to hand over
-/// than these take to read.
-pub async fn published(
-    tx: &mut Tx,
-    org_id: &OrgId,
-    user_id: &UserId,
-    session_id: &str,
-) -> Result<Option<Published>> {
-    let found = row!(
-        tx,
-        Found,
+/// The columns of [`Published`], of a session `s` of the organization `$1` and the person `$2`, its id in `$3`. Requests and
+/// turns come as lists: on PostgreSQL a statement takes longer to hand over than these take to read.
+macro_rules! published {
+    () => {
         concat!(
-            "SELECT {user_of:s} AS user_id, ",
-            session_columns!(),
+            "{user_of:s} AS user_id, ",
+            $crate::sessions::session_columns!(),
             ", EXISTS (SELECT 1 FROM session_outcomes o
                        WHERE o.org_id = s.org_id AND o.subject = s.subject
                          AND o.session_id = s.session_id) AS has_outcomes,
@@ -52,27 +25,68 @@ pub async fn published(
                         CAST(i.tools_used AS TEXT), CAST(i.retrieved_learnings AS TEXT),
                         CAST(i.citations AS TEXT), i.token_count, CAST(i.usage AS TEXT)} AS TEXT)
                 FROM interactions i
-                WHERE i.org_id = $1 AND i.subject = $2 AND i.session_id = $3) AS interactions
-              FROM sessions s WHERE s.org_id = $1 AND s.subject = $2 AND s.session_id = $3"
+                WHERE i.org_id = $1 AND i.subject = $2 AND i.session_id = $3) AS interactions"
+        )
+    };
+}
+pub(crate) use published;
+
+/// A session as it was published.
+#[derive(sqlx_macros::FromRow)]
+pub struct Published {
+    #[sqlx(flatten)]
+    session: SessionSummary,
+    /// True if an outcome was ever recorded for it.
+    has_outcomes: bool,
+    requests: String,
+    interactions: String,
+}
+
+impl Published {
+    /// The session with its outcomes, which are read as part of the transaction if there are any.
+    pub async fn transcript(
+        self,
+        tx: &mut Tx,
+        org_id: &OrgId,
+        user_id: &UserId,
+    ) -> Result<Transcript> {
+        let Published { session, has_outcomes, requests, interactions } = self;
+        let mut requests: Vec<Request> = listed(&requests)?;
+        for request in &mut requests {
+            request.user_id.clone_from(&session.user_id);
+            request.session_id.clone_from(&session.session_id);
+        }
+        requests.sort_by(|a, b| (a.created_at, &a.request_id).cmp(&(b.created_at, &b.request_id)));
+        let mut interactions: Vec<Interaction> = listed(&interactions)?;
+        for turn in &mut interactions {
+            turn.user_id.clone_from(&session.user_id);
+            turn.session_id.clone_from(&session.session_id);
+        }
+        interactions.sort_by_key(|turn| (turn.created_at, turn.interaction_id));
+        let outcomes = match has_outcomes {
+            true => super::outcome_history(tx, org_id, user_id, &session.session_id).await?,
+            false => Vec::new(),
+        };
+        Ok(Transcript { session, requests, interactions, outcomes })
+    }
+}
+
+pub async fn find_published(
+    tx: &mut Tx,
+    org_id: &OrgId,
+    user_id: &UserId,
+    session_id: &str,
+) -> Result<Option<Published>> {
+    row!(
+        tx,
+        Published,
+        concat!(
+            "SELECT ",
+            published!(),
+            " FROM sessions s WHERE s.org_id = $1 AND s.subject = $2 AND s.session_id = $3"
         ),
         org_id,
         user_id,
         session_id
-    )?;
-    let Some(Found { session, has_outcomes, requests, interactions }) = found else {
-        return Ok(None);
-    };
-    let mut requests: Vec<Request> = listed(&requests)?;
-    for request in &mut requests {
-        request.user_id.clone_from(&session.user_id);
-        request.session_id.clone_from(&session.session_id);
-    }
-    requests.sort_by(|a, b| (a.created_at, &a.request_id).cmp(&(b.created_at, &b.request_id)));
-    let mut interactions: Vec<Interaction> = listed(&interactions)?;
-    for turn in &mut interactions {
-        turn.user_id.clone_from(&session.user_id);
-        turn.session_id.clone_from(&session.session_id);
-    }
-    interactions.sort_by_key(|turn| (turn.created_at, turn.interaction_id));
-    Ok(Some(Published { session, requests, interactions, has_outcomes }))
+    )
 }
