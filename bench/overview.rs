@@ -6,7 +6,8 @@
 //!
 //! Fills a database through the triggers that keep the sums (5 sources, 3 agent versions, 200 rules cited by a third
 //! of the sessions, shadow comparisons on a tenth), starts the release binary on it and asks, one request after the
-//! other, for the last 90 days: without source sets, with three, and with the lists of sessions.
+//! other, for the last 90 days: without source sets, with three, with the lists of sessions, and without source sets
+//! when a verdict has changed since the question before (`changed`): then nothing that was counted is known.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -18,6 +19,7 @@ use std::time::Instant;
 
 use base::clock::Clock;
 use clap::Parser;
+use load::Client;
 use load::place::{Place, add_users, ask};
 use service::evaluation::overview;
 
@@ -92,11 +94,12 @@ fn main() {
     let place = Place::new(args.postgres);
     let now = Clock::System.now();
     println!(
-        "{:>9} {:>9} {:>10} {:>10} {:>10} {:>10} {:>12} {:>11}",
+        "{:>9} {:>9} {:>10} {:>10} {:>10} {:>10} {:>10} {:>12} {:>11}",
         "results",
         "fill µs",
         "p50 ms",
         "p95 ms",
+        "changed",
         "sets p50",
         "sets p95",
         "with ids ms",
@@ -165,10 +168,31 @@ fn measure(place: &Place, size: i64, now: i64, fill: f64, requests: usize) {
     }
     let before = target.memory_mib().unwrap_or(0.0);
     let (p50, p95) = ask(&mut client, "POST", PATH, &plain, requests);
+    let changed = after_changes(place, &mut client, &plain);
     let (sets_p50, sets_p95) = ask(&mut client, "POST", PATH, &with_sets, requests);
     let (ids, _) = ask(&mut client, "POST", PATH, &with_ids, 5);
     let grown = target.memory_mib().unwrap_or(0.0) - before;
     println!(
-        "{size:>9} {fill:>9.0} {p50:>10.2} {p95:>10.2} {sets_p50:>10.2} {sets_p95:>10.2} {ids:>12.1} {grown:>+11.1}"
+        "{size:>9} {fill:>9.0} {p50:>10.2} {p95:>10.2} {changed:>10.2} {sets_p50:>10.2} {sets_p95:>10.2} {ids:>12.1} {grown:>+11.1}"
     );
+}
+
+/// Median of questions of which each comes after a change of a verdict, in milliseconds.
+fn after_changes(place: &Place, client: &mut Client, body: &str) -> f64 {
+    const CHANGE: &str = "UPDATE evaluation_results SET is_escalated = NOT is_escalated
+         WHERE result_id = (SELECT MAX(result_id) FROM evaluation_results)";
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let app = runtime.block_on(place.open());
+    let mut times: Vec<f64> = (0..50)
+        .map(|_| {
+            let change = app.db.write("bench.change", (), |tx, ()| {
+                Box::pin(async move { storage::run!(tx, CHANGE) })
+            });
+            assert_eq!(runtime.block_on(change).unwrap(), 1);
+            ask(client, "POST", PATH, body, 1).0
+        })
+        .collect();
+    runtime.block_on(app.stop());
+    times.sort_unstable_by(f64::total_cmp);
+    times[times.len() / 2]
 }
