@@ -8,6 +8,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use futures_util::FutureExt as _;
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgPool, PgTransactionManager as Transactions};
 use sqlx::{Connection as _, PgConnection, Postgres, SqlStr};
@@ -17,6 +18,9 @@ use super::hosts::Hosts;
 
 /// A connection that was taken from the pool longer ago goes back there, where its age counts.
 const LONGEST_AT_HAND: Duration = Duration::from_secs(600);
+/// So does one that nobody has used for this long: the pool closes those that nobody needs, and something between here and
+/// the server may have forgotten it.
+const LONGEST_UNUSED: Duration = Duration::from_secs(60);
 
 /// The connections to one server.
 #[derive(Clone)]
@@ -28,6 +32,7 @@ pub(in crate::db) struct Connections {
 
 #[derive(Default)]
 struct AtHand {
+    /// The one used last at the end.
     connections: Vec<FromPool>,
     /// Those who wait for the pool: what comes back is theirs.
     waiting: usize,
@@ -36,7 +41,18 @@ struct AtHand {
 
 struct FromPool {
     connection: PoolConnection<Postgres>,
+    /// Time at which it was asked for.
     since: Instant,
+    used_at: Instant,
+}
+
+impl AtHand {
+    /// Takes out those that nobody has used for long.
+    fn unused(&mut self) -> Vec<FromPool> {
+        let unused = |kept: &FromPool| kept.used_at.elapsed() > LONGEST_UNUSED;
+        let count = self.connections.partition_point(unused);
+        self.connections.drain(..count).collect()
+    }
 }
 
 impl Connections {
@@ -46,38 +62,47 @@ impl Connections {
 
     /// Lends a connection for one statement.
     pub(in crate::db) async fn lend(&self) -> sqlx::Result<Lent> {
-        let waiting = {
+        let (kept, unused) = {
             let mut at_hand = self.at_hand();
-            match at_hand.connections.pop() {
-                Some(connection) => return Ok(self.lent(connection)),
-                None => at_hand.waiting += 1,
+            let unused = at_hand.unused();
+            let kept = at_hand.connections.pop();
+            if kept.is_none() {
+                at_hand.waiting += 1;
             }
-            Waiting(self)
+            (kept, unused)
         };
+        drop(unused);
+        if let Some(kept) = kept {
+            return Ok(self.lent(kept));
+        }
+        let waiting = Waiting(self);
+        let since = Instant::now();
         let connection = self.pool.acquire().await;
         drop(waiting);
-        Ok(self.lent(FromPool { connection: connection?, since: Instant::now() }))
+        Ok(self.lent(FromPool { connection: connection?, since, used_at: since }))
     }
 
     /// Lends a connection in a transaction that `statement` begins.
     pub(in crate::db) async fn begin(&self, statement: SqlStr) -> sqlx::Result<Lent> {
         let mut lent = self.lend().await?;
-        lent.is_sound = false;
+        lent.is_beginning = true;
         Transactions::begin(&mut lent, Some(statement)).await?;
-        lent.is_sound = true;
+        lent.is_beginning = false;
         Ok(lent)
     }
 
     fn lent(&self, connection: FromPool) -> Lent {
         let home = self.clone();
-        Lent { connection: Some(connection), home, lent_at: Instant::now(), is_sound: true }
+        Lent { connection: Some(connection), home, is_beginning: false }
     }
 
     /// Connections from before lead to a server that is gone, or takes no writes any more.
     pub(in crate::db) fn distrust(&self) {
         self.hosts.distrust();
         let distrusted = std::mem::take(&mut self.at_hand().connections);
-        drop(distrusted);
+        for mut kept in distrusted {
+            kept.connection.close_on_drop();
+        }
     }
 
     pub(in crate::db) async fn close(&self) {
@@ -109,9 +134,8 @@ pub(in crate::db) struct Lent {
     /// None once it has been given back.
     connection: Option<FromPool>,
     home: Connections,
-    lent_at: Instant,
-    /// False while a transaction begins: nobody knows whether it has.
-    is_sound: bool,
+    /// True while a transaction begins: nobody knows whether it has.
+    is_beginning: bool,
 }
 
 impl Lent {
@@ -123,11 +147,14 @@ impl Lent {
         Ok(())
     }
 
-    /// Ends a transaction that has changed nothing, without waiting for the answer.
-    pub(in crate::db) async fn let_go(mut self) -> sqlx::Result<()> {
+    /// Ends a transaction that has changed nothing. The answer is left to whoever uses the connection next.
+    pub(in crate::db) fn let_go(mut self) -> sqlx::Result<()> {
         if Transactions::get_transaction_depth(&self) > 0 {
             Transactions::start_rollback(&mut self);
-            self.flush().await?;
+            // Sent at the first poll, which ends where the answer is waited for; the driver can take it up again there.
+            if let Some(Err(error)) = self.flush().now_or_never() {
+                return Err(error);
+            }
         }
         self.give_back();
         Ok(())
@@ -135,11 +162,14 @@ impl Lent {
 
     /// Keeps it at hand, unless somebody waits for the pool or it may lead to a server that is no longer the primary.
     fn give_back(mut self) {
-        let Some(connection) = self.connection.take() else { return };
-        let is_wanted = connection.since.elapsed() < LONGEST_AT_HAND
-            && self.home.hosts.trusts(self.lent_at.elapsed());
+        let Some(mut connection) = self.connection.take() else { return };
+        connection.used_at = Instant::now();
         let mut at_hand = self.home.at_hand();
-        if is_wanted && at_hand.waiting == 0 && !at_hand.has_ended {
+        let is_wanted = at_hand.waiting == 0
+            && !at_hand.has_ended
+            && connection.since.elapsed() < LONGEST_AT_HAND
+            && self.home.hosts.trusts(connection.since.elapsed());
+        if is_wanted {
             at_hand.connections.push(connection);
         }
     }
@@ -148,7 +178,7 @@ impl Lent {
 impl Drop for Lent {
     fn drop(&mut self) {
         let Some(FromPool { mut connection, .. }) = self.connection.take() else { return };
-        if !self.is_sound {
+        if self.is_beginning {
             connection.close_on_drop();
         } else if Transactions::get_transaction_depth(&connection) > 0 {
             Transactions::start_rollback(&mut connection);

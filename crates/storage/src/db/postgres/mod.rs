@@ -184,7 +184,7 @@ impl Postgres {
     async fn read_at(&self, place: &Place, body: &dyn Body) -> Result<Found> {
         let mut tx = self.begin_at(SNAPSHOT, place.shard()).await?;
         let found = body.run(&mut tx).await?;
-        let_go(tx).await?;
+        let_go(tx)?;
         Ok(found)
     }
 
@@ -207,7 +207,7 @@ impl Postgres {
         };
         let mut tx = self.tx(Held::new(lent, &self.subjects));
         let found = body.run(&mut tx).await?;
-        let_go(tx).await?;
+        let_go(tx)?;
         Ok(found)
     }
 
@@ -414,7 +414,7 @@ impl Postgres {
         let run = async {
             let mut lent = self.primary.lend().await?;
             sqlx::raw_sql(statement).execute(&mut *lent).await?;
-            lent.let_go().await
+            lent.let_go()
         };
         run.await.map_err(|e: sqlx::Error| classify(e.into()))
     }
@@ -494,9 +494,9 @@ enum Failed {
 }
 
 /// Gives back the connection of a read that succeeded.
-async fn let_go(tx: Tx) -> Result<()> {
+fn let_go(tx: Tx) -> Result<()> {
     match tx {
-        Tx::Postgres(held) => Ok(held.connection.let_go().await?),
+        Tx::Postgres(held) => Ok(held.connection.let_go()?),
         Tx::Sqlite(_) => Ok(()),
     }
 }
