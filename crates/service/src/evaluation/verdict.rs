@@ -1,7 +1,7 @@
 //! A verdict on a session: as a judgement gives it, as it is stored, answered and exported. To add a field, add it to
 //! the lists here and to the table.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use sqlx::types::Json;
 use utoipa::ToSchema;
 
@@ -14,7 +14,7 @@ use crate::sessions::Snapshot;
 use base::owner::UserId;
 use judge::verdicts::SessionVerdict;
 use judge::{FailureType, Graded, VerdictFlag};
-use storage::db::{self, Value};
+use storage::db::Value;
 use storage::error::Result;
 
 base::vocabulary! {
@@ -35,8 +35,7 @@ base::vocabulary! {
 }
 
 /// A verdict on a session.
-// Its fields are in the order of `verdict_columns!`, the preference of the session first.
-#[derive(Clone, Debug, Default, Deserialize, Serialize, ToSchema, sqlx_macros::FromRow)]
+#[derive(Clone, Debug, Default, Serialize, ToSchema, sqlx_macros::FromRow)]
 #[schema(as = AgentSuccessEvaluationResult)]
 pub struct EvaluationResult {
     /// null without shadow comparisons.
@@ -45,7 +44,6 @@ pub struct EvaluationResult {
     pub user_id: UserId,
     pub agent_version: String,
     pub session_id: String,
-    #[serde(deserialize_with = "db::flag")]
     pub is_success: bool,
     /// Empty on success.
     pub failure_type: FailureType,
@@ -57,10 +55,8 @@ pub struct EvaluationResult {
     pub number_of_correction_per_session: i64,
     /// The user's turns, on success only.
     pub user_turns_to_resolution: Option<i64>,
-    #[serde(deserialize_with = "db::flag")]
     pub is_escalated: bool,
     #[schema(value_type = Option<Vec<String>>)]
-    #[serde(deserialize_with = "db::json_column")]
     pub tags: Option<Json<Vec<String>>>,
     pub evaluated_at: i64,
     #[sqlx(rename = "learning_status")]
@@ -80,7 +76,6 @@ pub struct EvaluationResult {
     pub probability: Option<f64>,
     /// Manipulation attempts found in the transcript, and its truncation.
     #[schema(value_type = Vec<VerdictFlag>)]
-    #[serde(deserialize_with = "db::json_column")]
     pub flags: Json<Vec<VerdictFlag>>,
     #[serde(skip_serializing)]
     #[schema(ignore)]
@@ -94,11 +89,8 @@ pub struct EvaluationResult {
 }
 
 /// The columns of `evaluation_results r` that [`EvaluationResult`] reads, besides the preference of the session. The user
-/// id can be given as SQL: a column needs a name, a value in a JSON list has none.
+/// id is given as SQL.
 macro_rules! verdict_columns {
-    () => {
-        verdict_columns!("{user_of:r}")
-    };
     ($user:literal) => {
         concat!(
             "r.result_id, ",

@@ -5,7 +5,7 @@
 //! - The lines of rollups serve a question whose window has moved by less than an hour, until the next fold changes the
 //!   mark of the lines; folds come every thirty seconds at most.
 //!
-//! It holds sums, ids of rules and titles of agent playbooks: nothing of a person.
+//! It holds sums and ids of rules, nothing of a person: titles of rules are words of those who published them.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -35,7 +35,8 @@ struct Known {
     question: Question,
     used_at: Instant,
     lines: Arc<FoldedLines>,
-    /// Absent for a version of the agent: whose comparisons they are, sessions tell, which the state leaves out.
+    /// Absent for a version of the agent: the state does not cover `sessions.agent_version`, which decides whose
+    /// comparisons count.
     last: Option<LastCount>,
 }
 
@@ -122,19 +123,19 @@ pub async fn count(
     let rows = Rows::of(asked);
     let (lines, last) = recent.find(&question);
     let last = last.filter(|last| {
-        current.state == Some(last.state) && last.rows == rows && last.counted_at.elapsed() < SERVES
+        current.state == last.state && last.rows == rows && last.counted_at.elapsed() < SERVES
     });
     let last = match last {
         Some(last) => last,
         None => LastCount {
             rows,
-            state: current.state.unwrap_or_default(),
+            state: current.state,
             counted_at: Instant::now(),
             counted: Arc::new(sql::count(tx, asked, lines.as_ref()).await?),
         },
     };
     let counted = last.counted.clone();
-    let serves_again = current.state.is_some() && asked.agent_version.is_none();
+    let serves_again = asked.agent_version.is_none();
     recent.keep(question, counted.folded.clone(), serves_again.then_some(last));
     Ok(counted)
 }

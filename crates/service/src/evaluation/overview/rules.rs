@@ -101,7 +101,7 @@ pub async fn attribution(
     let shown: BTreeSet<RuleKey<'_>> =
         cited.iter().flatten().map(|rule| (rule.kind, rule.rule_id)).collect();
     let shown: Vec<RuleKey<'_>> = shown.into_iter().collect();
-    let titles = counted.titles(tx, org_id, &shown, window, agent_version).await?;
+    let titles = sql::rule_titles(tx, org_id, &shown, window, agent_version).await?;
     let titles: HashMap<RuleKey<'_>, &str> = titles
         .iter()
         .map(|(kind, rule_id, title)| ((*kind, rule_id.as_str()), title.as_str()))

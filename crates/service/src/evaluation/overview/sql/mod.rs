@@ -16,6 +16,6 @@ pub use lists::{AfterCitation, AfterResult, at_start, citing_sessions, sessions_
 pub use metrics::{GapLine, ShadowLine, TurnLine, VerdictLine, place};
 pub use rollups::{ALL_SOURCES, DAY, FOUR_WEEKS, GRAINS, HOUR, WEEK, one_source};
 pub use sums::{
-    Asked, CitedRules, Counted, Current, FoldedLines, Lines, RuleTitle, ScoreLine, count, current,
-    hours, newest, prepare,
+    Asked, CitedRules, Counted, Current, FoldedLines, Lines, ScoreLine, count, current, hours,
+    newest, prepare, rule_titles,
 };

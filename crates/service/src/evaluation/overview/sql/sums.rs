@@ -9,7 +9,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::sync::{Arc, LazyLock};
 
 use serde::Deserialize;
 use sqlx::types::Json;
@@ -128,20 +128,15 @@ pub struct Counted {
     /// Changes with every verdict that is counted: the number of deltas that there are and were.
     pub stamp: Option<i64>,
     pub folded: Arc<FoldedLines>,
-    /// Ids of agent playbooks, the first that were asked for, and the titles that they have.
-    titles: OnceLock<(Vec<String>, Vec<RuleTitle>)>,
 }
 
 /// What an overview reads every time.
 pub struct Current {
     /// The same as long as no row of verdicts, gaps, comparisons or citations changes, of any organization: each change
     /// appends a delta, and each fold adds a random number.
-    pub state: Option<i64>,
+    pub state: i64,
     pub scores: Vec<ScoreLine>,
 }
-
-/// Kind, id and title of a rule.
-pub type RuleTitle = (CitationKind, String, String);
 
 /// The rollup lines of one overview, which `known_sums.rs` caches.
 #[derive(Default)]
@@ -300,14 +295,8 @@ fn not_sent() -> Error {
 /// Reads the state of what is counted, and imported scores.
 pub async fn current(tx: &mut Tx, asked: &Asked<'_>) -> Result<Current> {
     let sql = STATE.text(tx);
-    let found = row!(
-        tx,
-        (Option<i64>, String),
-        sql,
-        asked.org_id,
-        &asked.scores.rows,
-        asked.agent_version
-    )?;
+    let found =
+        row!(tx, (i64, String), sql, asked.org_id, &asked.scores.rows, asked.agent_version)?;
     let (state, scores) = found.ok_or_else(|| Error::Internal("a state has a row".to_owned()))?;
     Ok(Current { state, scores: listed(&scores)? })
 }
@@ -385,7 +374,6 @@ pub async fn count(
         cited_rules: [folded.rules.clone(), found.rule_deltas.into(), found.rule_rows.into()],
         stamp: found.stamp,
         folded,
-        titles: OnceLock::new(),
     })
 }
 
@@ -410,46 +398,15 @@ pub struct RuleLine<'a> {
     pub successes: i64,
 }
 
-impl Counted {
-    /// [`rule_titles`]; those of agent playbooks, which are nobody's, are read once.
-    pub async fn titles(
-        &self,
-        tx: &mut Tx,
-        org_id: &OrgId,
-        rules: &[(CitationKind, &str)],
-        window: Span,
-        agent_version: Option<&str>,
-    ) -> Result<Vec<RuleTitle>> {
-        let is_shared = |kind| kind == CitationKind::AgentPlaybook;
-        let shared = rules.iter().filter(|(kind, _)| is_shared(*kind)).map(|(_, id)| *id);
-        let known = self.titles.get().filter(|(asked, _)| shared.clone().eq(asked));
-        let mut unknown = rules.to_vec();
-        unknown.retain(|(kind, _)| known.is_none() || !is_shared(*kind));
-        let mut titles = match unknown.is_empty() {
-            true => Vec::new(),
-            false => rule_titles(tx, org_id, &unknown, window, agent_version).await?,
-        };
-        match known {
-            Some((_, known)) => titles.extend_from_slice(known),
-            None => {
-                let found = titles.iter().filter(|(kind, ..)| is_shared(*kind)).cloned();
-                let shared = shared.map(str::to_owned).collect();
-                self.titles.get_or_init(|| (shared, found.collect()));
-            }
-        }
-        Ok(titles)
-    }
-}
-
 /// Titles of rules, each given by kind and id, at their last citation in the window by a session judged for
 /// an agent version, or for any: kind, id, title.
-async fn rule_titles(
+pub async fn rule_titles(
     tx: &mut Tx,
     org_id: &OrgId,
     rules: &[(CitationKind, &str)],
     window: Span,
     agent_version: Option<&str>,
-) -> Result<Vec<RuleTitle>> {
+) -> Result<Vec<(CitationKind, String, String)>> {
     // On Citus the titles of all are found in one walk over the servers, and the last one of each is taken there.
     let sql = match tx.is_spread() {
         false => storage::statement!(
