@@ -153,11 +153,10 @@ pub struct Usage {
 }
 
 /// One turn, as it is read back.
-// Its fields are in the order of the list in `sql/transcript.rs`, but for the session's own.
+// Its fields are in the order of the list in `sql/transcript.rs`.
 #[derive(Clone, Debug, Deserialize, Serialize, sqlx_macros::FromRow, ToSchema)]
 pub struct Interaction {
     pub interaction_id: i64,
-    #[serde(skip_deserializing)]
     pub user_id: UserId,
     #[serde(skip)]
     pub session_id: String,
@@ -203,16 +202,14 @@ pub struct Arrival {
 }
 
 /// One publish, as it is read back.
-// Its fields are in the order of the list in `sql/transcript.rs`, but for the session's own.
+// Its fields are in the order of the list in `sql/transcript.rs`.
 #[derive(Clone, Debug, Deserialize, Serialize, sqlx_macros::FromRow, ToSchema)]
 pub struct Request {
     pub request_id: String,
-    #[serde(skip_deserializing)]
     pub user_id: UserId,
     pub created_at: i64,
     pub source: String,
     pub agent_version: String,
-    #[serde(skip_deserializing)]
     pub session_id: String,
     #[serde(deserialize_with = "db::flag")]
     pub evaluation_only: bool,

@@ -25,7 +25,7 @@ use storage::error::Result;
 use storage::jobs::{self, NewJob, OnDuplicate};
 use storage::subjects::{SubjectWrite, barrier};
 
-/// Everything about a session that judging it needs, read in one snapshot.
+/// Everything about a session that judging it needs. Its outcomes and learnings may be newer than its turns.
 pub struct LoadedSession {
     pub org_id: OrgId,
     pub transcript: Transcript,
@@ -51,7 +51,7 @@ pub async fn load(
     let config = organization::recent(app, org_id).await?;
     let read = match &place {
         Some(_) => app.db.read_at("evaluation.load", place.as_ref(), input, read_in).await?,
-        // Nearly all sessions are one statement; outcomes that come after it are the better evidence.
+        // One statement, with a second one for outcomes where there are any.
         None => app.db.lookup_many("evaluation.load", input, read_in).await?,
     };
     let Some((transcript, consent, model, has_judgement)) = read else {
@@ -98,10 +98,6 @@ fn read_in<'t>(
             user_id: user_id.clone(),
             epoch,
         };
-        let model = match tx.is_at_place() {
-            true => tx.read_afar(org_id, &model_of).await?,
-            false => model,
-        };
         Ok(Some((transcript, consent, model, has_judgement)))
     })
 }
@@ -124,11 +120,6 @@ async fn candidates(
             Box::pin(candidates::find(tx, org_id, &session.user_id, turns, *now))
         })
         .await
-}
-
-/// Number of the learned judge, if there is one.
-fn model_of<'t>(tx: &'t mut Tx, org_id: &'t OrgId) -> Work<'t, Option<i64>> {
-    Box::pin(learned::sql::current_number(tx, org_id))
 }
 
 impl LoadedSession {

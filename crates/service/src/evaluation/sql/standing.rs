@@ -1,9 +1,9 @@
 //! State of a session when a judgement on it is written.
 
-use crate::evaluation::RetrievedLearningStatus;
+use crate::evaluation::{RetrievedLearningStatus, learned};
 use crate::sessions::{Published, Snapshot, published};
 use base::owner::{OrgId, UserId};
-use storage::db::Tx;
+use storage::db::{Tx, Work};
 use storage::error::{Error, Result};
 use storage::row;
 use storage::subjects::SubjectWrite;
@@ -57,8 +57,13 @@ pub struct BeforeJudging {
     pub epoch: i64,
     /// True if there is a judgement on its version of the agent, decided or not.
     pub has_judgement: bool,
-    /// Number of the organization's learned judge, if there is one and it is stored here.
+    /// Number of the organization's learned judge, if there is one.
     pub model: Option<i64>,
+}
+
+/// Number of the learned judge, if there is one.
+fn model_of<'t>(tx: &'t mut Tx, org_id: &'t OrgId) -> Work<'t, Option<i64>> {
+    Box::pin(learned::sql::current_number(tx, org_id))
 }
 
 /// Reads a session in one statement. None if there is none, or its person is being erased.
@@ -87,11 +92,16 @@ pub async fn before_judging(
             ))
         };
     }
-    let sql = match tx.is_at_place() {
-        true => session!("CAST(NULL AS BIGINT)"),
-        false => session!("(SELECT number FROM judge_models WHERE org_id = $1 AND is_current)"),
-    };
-    row!(tx, BeforeJudging, sql, org_id, user_id, session_id)
+    if !tx.is_spread() && !tx.is_at_place() {
+        let sql = session!("(SELECT number FROM judge_models WHERE org_id = $1 AND is_current)");
+        return row!(tx, BeforeJudging, sql, org_id, user_id, session_id);
+    }
+    // The organization's models are on the coordinator.
+    let sql = session!("CAST(NULL AS BIGINT)");
+    let found = row!(tx, BeforeJudging, sql, org_id, user_id, session_id)?;
+    let Some(found) = found else { return Ok(None) };
+    let model = tx.read_afar(org_id, &model_of).await?;
+    Ok(Some(BeforeJudging { model, ..found }))
 }
 
 /// The session must be held.

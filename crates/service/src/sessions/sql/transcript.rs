@@ -7,7 +7,8 @@ use storage::error::Result;
 use storage::row;
 
 /// The columns of [`Published`], of a session `s` of the organization `$1` and the person `$2`, its id in `$3`. Requests and
-/// turns come as lists: on PostgreSQL a statement takes longer to hand over than these take to read.
+/// turns come as lists, without their session's ids: on PostgreSQL a statement takes longer to hand over than these take to
+/// read.
 macro_rules! published {
     () => {
         concat!(
@@ -16,11 +17,11 @@ macro_rules! published {
             ", EXISTS (SELECT 1 FROM session_outcomes o
                        WHERE o.org_id = s.org_id AND o.subject = s.subject
                          AND o.session_id = s.session_id) AS has_outcomes,
-               (SELECT CAST({json_rows:r.request_id, r.created_at, r.source, r.agent_version, r.evaluation_only,
+               (SELECT CAST({json_rows:r.request_id, '', r.created_at, r.source, r.agent_version, '', r.evaluation_only,
                         r.retrieval_experiment_id, r.retrieval_experiment_arm} AS TEXT)
                 FROM requests r
                 WHERE r.org_id = $1 AND r.subject = $2 AND r.session_id = $3) AS requests,
-               (SELECT CAST({json_rows:i.interaction_id, i.request_id, i.created_at, i.role, i.content, i.user_action,
+               (SELECT CAST({json_rows:i.interaction_id, '', i.request_id, i.created_at, i.role, i.content, i.user_action,
                         i.user_action_description, i.interacted_image_url, i.shadow_content, i.expert_content,
                         CAST(i.tools_used AS TEXT), CAST(i.retrieved_learnings AS TEXT),
                         CAST(i.citations AS TEXT), i.token_count, CAST(i.usage AS TEXT)} AS TEXT)
