@@ -1,7 +1,7 @@
-//! A cache of what recent overviews counted.
+//! A cache of the sums of recent overviews.
 //!
-//! - All that was counted serves the same question again while nothing has changed since, which the state of the tables
-//!   tells (`sql::current`): people who look at the same minutes of a dashboard.
+//! - All sums are valid for the same question while the state of the tables (`sql::current`) is the same: people look at
+//!   the same minutes of a dashboard.
 //! - The lines of rollups serve a question whose window has moved by less than an hour, until the next fold changes the
 //!   mark of the lines; folds come every thirty seconds at most.
 //!
@@ -23,8 +23,8 @@ const MOST: usize = 16;
 const MOST_BYTES: usize = 32 << 20;
 /// Entries that are unused this long are dropped when another one comes.
 const UNUSED: Duration = Duration::from_secs(300);
-/// What was counted serves this long: a standby that lacks the last changes and became the primary may come to the same
-/// state by others.
+/// Lifetime of the cached sums. After a failover to a standby that lacks the last changes, other changes may lead to a state
+/// with the same number.
 const SERVES: Duration = Duration::from_secs(60);
 
 /// The cache, the most recently used entry last.
@@ -40,7 +40,7 @@ struct Known {
     last: Option<LastCount>,
 }
 
-/// What was counted when a question was asked last.
+/// The sums of the last answer to a question, with the key under which they are valid.
 #[derive(Clone)]
 struct LastCount {
     rows: Rows,
@@ -91,7 +91,7 @@ impl Known {
 }
 
 impl KnownSums {
-    /// The lines that the last answer to a question had, and what it counted.
+    /// The cached lines and sums of a question.
     fn find(&self, question: &Question) -> (Option<Arc<FoldedLines>>, Option<LastCount>) {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match known.iter().find(|known| known.question == *question) {
@@ -111,7 +111,7 @@ impl KnownSums {
     }
 }
 
-/// Counts what is asked for, in the state that was read before, as far as it is not known.
+/// The sums of an overview: from the cache if it has them for the state that was read, or else from the database.
 pub async fn count(
     app: &App,
     tx: &mut Tx,

@@ -113,7 +113,7 @@ pub struct Asked<'a> {
     pub agent_version: Option<&'a str>,
 }
 
-/// What an overview counts of verdicts, gaps, comparisons and citations.
+/// The sums of verdicts, gaps, shadow comparisons and cited rules in the windows of an overview.
 pub struct Counted {
     pub verdicts: Lines<VerdictLine>,
     pub gaps: Lines<GapLine>,
@@ -130,7 +130,7 @@ pub struct Counted {
     pub folded: Arc<FoldedLines>,
 }
 
-/// What an overview reads every time.
+/// The state of the tables that [`Counted`] is read from, and the imported scores, which are never cached.
 pub struct Current {
     /// The same as long as no row of verdicts, gaps, comparisons or citations changes, of any organization: each change
     /// appends a delta, and each fold adds a random number.
@@ -153,7 +153,7 @@ pub struct FoldedLines {
 }
 
 impl Counted {
-    /// About as many bytes as what is not in the lines of rollups takes in memory.
+    /// Estimated memory in bytes, without the lines of rollups.
     pub fn bytes(&self) -> usize {
         let rules: usize = self.cited_rules[1..].iter().map(|text| text.len()).sum();
         let newer = count_of(&self.verdicts.newer)
@@ -316,7 +316,7 @@ pub async fn newest(tx: &mut Tx, asked: &Asked<'_>) -> Result<Vec<EvaluationResu
     )
 }
 
-/// Counts what was asked for. `known` are the lines of rollups that an earlier question with the same ranges found.
+/// Reads the sums from the database. `known` are the cached lines of rollups for the same ranges.
 pub async fn count(
     tx: &mut Tx,
     asked: &Asked<'_>,

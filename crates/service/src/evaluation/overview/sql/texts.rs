@@ -30,7 +30,7 @@ pub fn of_version(tables: Tables) -> String {
     put_together(tables, [parts(tables), rules_of_version(tables)].concat())
 }
 
-/// What [`of_all`] and [`of_version`] leave out: the state of the tables that they read, and imported scores.
+/// The state of the tables that [`of_all`] and [`of_version`] read, and imported scores.
 pub fn of_state(tables: Tables) -> String {
     let deltas =
         DELTAS.map(|deltas| format!("SELECT COUNT(*) AS n FROM {deltas}")).join(" UNION ALL ");
